@@ -1,0 +1,62 @@
+import type { MemorySearchSettings } from "../settings.ts";
+
+/** The configuration, read, checked, defaulted and frozen once. */
+export interface MemslotConfig {
+  /** The file it was read from; undefined where there is none. */
+  readonly file: string | undefined;
+  /** Absolute: `MEMSLOT_HOME`, else `~/.memslot`. */
+  readonly stateDir: string;
+  /** Warnings, one line each: unknown keys with the nearest known one, keys of an untrusted file that were set aside. */
+  readonly notices: readonly string[];
+  /** The agents of `agents.list`, the default one first; `main` alone where there is no list. */
+  readonly agents: readonly AgentConfig[];
+  /** The settings of an agent; an id that is not listed gets the defaults. Throws `INVALID_ARGUMENT` for a blank id. */
+  agent(agentId: string): AgentConfig;
+  readonly citations: "auto" | "on" | "off";
+  readonly plugins: PluginsConfig;
+  /** Keys and endpoints that providers may use: `models.providers.<id>`. */
+  readonly providers: Readonly<Record<string, { readonly apiKey: string | undefined; readonly baseUrl: string | undefined }>>;
+  /** Every effective value with where it came from, secrets redacted. */
+  describe(): ConfigEntry[];
+}
+
+export interface AgentConfig {
+  readonly id: string;
+  /** Absolute; `~` and a path relative to the config file already resolved. Not checked for existence. */
+  readonly workspaceDir: string;
+  readonly memorySearch: MemorySearchSettings;
+  readonly compaction: CompactionSettings;
+}
+
+export interface CompactionSettings {
+  readonly reserveTokensFloor: number;
+  readonly memoryFlush: {
+    readonly enabled: boolean;
+    readonly softThresholdTokens: number;
+    readonly prompt: string | undefined;
+    readonly systemPrompt: string | undefined;
+  };
+}
+
+export interface PluginsConfig {
+  /** As written; undefined where absent. The slot resolver gives it its meaning. */
+  readonly slots: { readonly memory: string | undefined };
+  readonly entries: Readonly<Record<string, PluginEntry>>;
+  /** Absolute paths. */
+  readonly load: { readonly paths: readonly string[] };
+  readonly deny: readonly string[];
+  /** Where package names in the configuration are looked up: the folder of the config file. */
+  readonly resolveFrom: string | undefined;
+}
+
+export interface PluginEntry {
+  readonly enabled: boolean | undefined;
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
+export interface ConfigEntry {
+  key: string;
+  value: unknown;
+  /** `default`, `env NAME`, `option --NAME`, or `FILE`. */
+  origin: string;
+}

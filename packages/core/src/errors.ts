@@ -1,0 +1,52 @@
+/**
+ * Every failure that a caller can act on. The code is API and follows semantic versioning; the message is for people
+ * and names their next step.
+ *
+ * | code               | means                                                                                     |
+ * | ------------------ | ----------------------------------------------------------------------------------------- |
+ * | `INVALID_ARGUMENT` | a call with an argument of the wrong type or out of range, or a missing agent id          |
+ * | `CONFIG`           | a configuration file, key, slot id or environment variable that cannot be used            |
+ * | `PLUGIN`           | a plugin that cannot be loaded, or that broke its contract                                |
+ * | `WORKSPACE`        | a workspace folder that is missing or cannot be read                                      |
+ * | `PATH_NOT_ALLOWED` | a read outside the memory files                                                           |
+ * | `UNAVAILABLE`      | binary missing, native module will not load, store cannot open, deadline passed: the only code on which a spare is tried |
+ * | `CLOSED`           | a call after `close()`                                                                    |
+ */
+export type MemoryErrorCode =
+  | "INVALID_ARGUMENT"
+  | "CONFIG"
+  | "PLUGIN"
+  | "WORKSPACE"
+  | "PATH_NOT_ALLOWED"
+  | "UNAVAILABLE"
+  | "CLOSED";
+
+const marker: unique symbol = Symbol.for("memslot.MemoryError");
+
+/** The one error class. Recognise it with `MemoryError.is`, which also works across two copies of this package. */
+export class MemoryError extends Error {
+  readonly code: MemoryErrorCode;
+  readonly [marker] = true;
+
+  constructor(code: MemoryErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = "MemoryError";
+    this.code = code;
+  }
+
+  static is(value: unknown, code?: MemoryErrorCode): value is MemoryError {
+    if (typeof value !== "object" || value === null || !(marker in value)) return false;
+    return code === undefined || (value as MemoryError).code === code;
+  }
+}
+
+/** True for the error of an aborted call, which keeps its web name and is never turned into a `MemoryError`. */
+export function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === "AbortError";
+}
+
+/** The message of anything that was thrown, on one line. */
+export function messageOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replaceAll(/\s*\n\s*/g, " ").trim();
+}

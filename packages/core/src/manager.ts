@@ -1,0 +1,169 @@
+import type { MemoryProviderStatus } from "./status.ts";
+
+/** A kind of memory. `memory` is the Markdown files, `sessions` the transcripts; a plugin may add its own. */
+export type MemorySource = "memory" | "sessions" | (string & {});
+
+/** One ranked answer. Lines are 1-based and inclusive; `path` is relative to the workspace with `/`. */
+export interface MemorySearchResult {
+  path: string;
+  startLine: number;
+  endLine: number;
+  /** 0 to 1, higher is better. */
+  score: number;
+  /** Cosine similarity to the query, where the vector leg saw this result. */
+  vectorScore?: number | undefined;
+  /** Keyword score, 0 to 1, where the keyword leg found this result. */
+  textScore?: number | undefined;
+  /** At most 700 characters, cut around the match; `…` on its own line marks lines that were left out. */
+  snippet: string;
+  source: MemorySource;
+  /** `path#Lfrom-Lto`, where citations are on. */
+  citation?: string | undefined;
+}
+
+/** A search as a manager receives it: every option is present, checked and in range. */
+export interface ManagerSearchOptions {
+  /** 1 to 200. */
+  maxResults: number;
+  /** 0 to 1. Results that only the vector leg found need at least this score. */
+  minScore: number;
+  /**
+   * True when the caller named `minScore` in this call: then it also cuts results found by words, except those that
+   * match every word of the query or an identifier exactly as written.
+   */
+  strict: boolean;
+  /** The sources to search, never empty. They are filtered inside the search, not after it. */
+  sources: readonly MemorySource[];
+  sessionKey: string | undefined;
+  signal: AbortSignal;
+  /** Takes the search report: what each leg gave, and why results are missing. Called once per search. */
+  onDebug: (report: SearchReport) => void;
+}
+
+/** Whether an answer can be taken at face value. */
+export type SearchState = "ok" | "stale" | "degraded" | "unavailable";
+
+/** How many candidates a leg gave and how many of them are in the answer. */
+export interface SearchLeg {
+  candidates: number;
+  kept: number;
+}
+
+/** Why an answer is what it is. An empty list of results is only to be believed when `state` is `ok`. */
+export interface SearchReport {
+  backend: string;
+  mode: "hybrid" | "keyword" | "vector";
+  state: SearchState;
+  /** Why the state is not `ok`, or why nothing was found. */
+  reason?: string | undefined;
+  /** What a person can do about it. */
+  action?: string | undefined;
+  legs: { keyword?: SearchLeg | undefined; vector?: SearchLeg | undefined };
+  /** Results that were found and not returned, by what dropped them. */
+  dropped: { minScore: number; source: number; limit: number };
+  /**
+   * How much of what the query asks for the best result holds, 0 to 1: its keyword score over the score of a perfect
+   * match. Under about 0.2 the match is weak. Absent when the keyword leg did not run.
+   */
+  confidence?: number | undefined;
+  fallback?: MemoryFallback | undefined;
+  /** Milliseconds spent, by step. */
+  timingsMs?: Readonly<Record<string, number>> | undefined;
+}
+
+/** A spare that answers in place of what was asked for. */
+export interface MemoryFallback {
+  from: string;
+  to?: string | undefined;
+  reason: string;
+}
+
+/** A window of one file. `status` is `not_found` for an allowed path with no file behind it; then `text` is empty. */
+export interface MemoryReadResult {
+  status: "ok" | "not_found";
+  text: string;
+  path: string;
+  truncated?: boolean | undefined;
+  /** First line returned, 1-based. */
+  from?: number | undefined;
+  /** Number of lines returned. */
+  lines?: number | undefined;
+  /** First line that was not returned. Set only when more remains. */
+  nextFrom?: number | undefined;
+}
+
+/** A read as a manager receives it, with every option present. */
+export interface ManagerReadParams {
+  relPath: string;
+  /** 1-based. */
+  from: number;
+  lines: number;
+  signal: AbortSignal;
+}
+
+export interface SyncProgress {
+  completed: number;
+  total: number;
+  label?: string | undefined;
+}
+
+/** A sync as a manager receives it. */
+export interface ManagerSyncParams {
+  /** What asked for it: `cli`, `search`, `session-start`, `watch`, `interval`. For people to read. */
+  reason: string;
+  /** Rebuild even what has not changed. */
+  force: boolean;
+  progress: (update: SyncProgress) => void;
+  signal: AbortSignal;
+}
+
+export interface SyncFailure {
+  path: string;
+  /** What is wrong with the file and what to do about it. */
+  reason: string;
+}
+
+/** What a sync did, in files. */
+export interface SyncReport {
+  added: number;
+  changed: number;
+  removed: number;
+  unchanged: number;
+  failed: SyncFailure[];
+  /** Chunks whose vector is still to be made, with the reason, when the embedding provider failed. */
+  pendingVectors?: { chunks: number; reason: string } | undefined;
+}
+
+export interface AvailabilityProbe {
+  ok: boolean;
+  error?: string | undefined;
+}
+
+/** What a manager can do. The conformance kit holds it to these and skips nothing else. */
+export interface MemoryCapabilities {
+  /** Finds words, identifiers and CJK text as they are written. */
+  keyword: boolean;
+  /** Finds by meaning when an embedding provider is given. */
+  vector: boolean;
+  /** Keeps an index of its own that `sync` brings up to date. */
+  ownsIndex: boolean;
+}
+
+/**
+ * What a memory plugin opens. It is called through the guard, which checks arguments, fills in defaults, keeps
+ * deadlines, joins concurrent syncs, and refuses calls after `close`: none of that is the plugin's work.
+ */
+export interface MemorySearchManager {
+  readonly capabilities: MemoryCapabilities;
+  search(query: string, options: ManagerSearchOptions): Promise<MemorySearchResult[]>;
+  /** Throws `PATH_NOT_ALLOWED` for anything but a memory file inside its roots. */
+  readFile(params: ManagerReadParams): Promise<MemoryReadResult>;
+  /** A synchronous snapshot of recorded facts. Never throws, never does I/O. */
+  status(): MemoryProviderStatus;
+  /** Brings the index up to date. Absent where there is no index. Never called twice at the same time. */
+  sync?(params: ManagerSyncParams): Promise<SyncReport | undefined>;
+  probeEmbeddingAvailability(signal: AbortSignal): Promise<AvailabilityProbe>;
+  probeVectorAvailability(signal: AbortSignal): Promise<boolean>;
+  /** Frees everything. Called once, after every running call has ended or was aborted. */
+  close?(): Promise<void>;
+}

@@ -1,0 +1,61 @@
+/**
+ * The effective settings of one agent: `agents.defaults.memorySearch` with `agents.list[].memorySearch` laid over it
+ * field by field, every default filled in, frozen. Keys are the field's.
+ */
+export interface MemorySearchSettings {
+  readonly enabled: boolean;
+  readonly provider: string;
+  readonly model: string | undefined;
+  readonly fallback: string;
+  readonly inputType: string | undefined;
+  readonly queryInputType: string | undefined;
+  readonly documentInputType: string | undefined;
+  readonly outputDimensionality: number | undefined;
+  readonly sources: readonly string[];
+  readonly extraPaths: readonly (string | ExtraPath)[];
+  readonly experimental: { readonly sessionMemory: boolean };
+  readonly remote: {
+    readonly baseUrl: string | undefined;
+    readonly apiKey: string | undefined;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly batch: {
+      readonly enabled: boolean;
+      readonly wait: boolean;
+      readonly concurrency: number;
+      readonly pollIntervalMs: number;
+      readonly timeoutMinutes: number;
+    };
+  };
+  readonly local: { readonly modelPath: string | undefined; readonly modelCacheDir: string | undefined };
+  readonly store: {
+    /** An absolute path, `{agentId}` and `~` already replaced. */
+    readonly path: string;
+    readonly vector: { readonly enabled: boolean; readonly extensionPath: string | undefined };
+  };
+  readonly chunking: { readonly tokens: number; readonly overlap: number };
+  readonly sync: {
+    readonly onSessionStart: boolean;
+    readonly onSearch: boolean;
+    readonly watch: boolean;
+    readonly watchDebounceMs: number;
+    readonly intervalMinutes: number;
+    readonly sessions: { readonly deltaBytes: number; readonly deltaMessages: number; readonly postCompactionForce: boolean };
+  };
+  readonly query: {
+    readonly maxResults: number;
+    readonly minScore: number;
+    readonly hybrid: {
+      readonly enabled: boolean;
+      readonly vectorWeight: number;
+      readonly textWeight: number;
+      readonly candidateMultiplier: number;
+    };
+  };
+  readonly cache: { readonly enabled: boolean; readonly maxEntries: number };
+}
+
+/** A folder or file outside the usual places; `pattern` is a glob relative to it. */
+export interface ExtraPath {
+  readonly path: string;
+  readonly pattern?: string | undefined;
+}

@@ -1,0 +1,17 @@
+export type {
+  Chunk,
+  ChunkId,
+  ChunkRow,
+  ChunkStore,
+  FileChunks,
+  FileKey,
+  KeywordAnswer,
+  KeywordQuery,
+  QueryTerm,
+  StoredFile,
+  StoreHealth,
+  StoreStats,
+  VectorAnswer,
+  VectorQuery,
+  VectorSpace,
+} from "./chunk-store.ts";

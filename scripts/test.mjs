@@ -1,0 +1,28 @@
+// Runs every test and ends with one plain line, `N passed, N failed`, read from vitest's JSON report.
+import { spawnSync } from "node:child_process";
+import { readFileSync, rmSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
+const report = path.join(root, ".test-report.json");
+rmSync(report, { force: true });
+const vitest = path.join(root, "node_modules", "vitest", "vitest.mjs");
+const run = spawnSync(
+  process.execPath,
+  [vitest, "run", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`, ...process.argv.slice(2)],
+  { cwd: root, stdio: "inherit" },
+);
+let summary;
+try {
+  summary = JSON.parse(readFileSync(report, "utf8"));
+} catch (error) {
+  console.error(`no test report was written: ${error.message}`);
+  process.exit(run.status || 1);
+}
+// A file that fails to load holds no counted test; it is a failure all the same.
+const brokenFiles = summary.testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0).length;
+const skipped = summary.numPendingTests + summary.numTodoTests;
+const failed = summary.numFailedTests + brokenFiles;
+console.log(`${summary.numPassedTests} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
+process.exit(run.status || (failed > 0 ? 1 : 0));

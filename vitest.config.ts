@@ -1,0 +1,12 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  ssr: { resolve: { conditions: ["@memslot/source", "node", "import", "module", "default"] } },
+  test: {
+    include: ["packages/*/test/**/*.test.ts", "extensions/*/test/**/*.test.ts", "apps/*/test/**/*.test.ts", "test/**/*.test.ts"],
+    // Worker threads and child processes started by the code under test see the sources too.
+    execArgv: ["--conditions=@memslot/source"],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+});
