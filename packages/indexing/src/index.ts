@@ -15,3 +15,7 @@ export type {
   VectorQuery,
   VectorSpace,
 } from "./chunk-store.ts";
+export { chunkMarkdown, type ChunkingOptions, type TextChunk } from "./chunk-markdown.ts";
+export { createIndexedManager } from "./manager.ts";
+export { maxSnippetLength } from "./snippet.ts";
+export { indexTerms, queryTerms, scanTerms, type SearchTerm, type TermKind, type TermSink } from "./words.ts";

@@ -1,0 +1,151 @@
+import { createHash } from "node:crypto";
+import { headingOf, setextLevel, startsFence } from "./markdown-lines.ts";
+import { splitLongLine } from "./split-long-line.ts";
+import { estimateTokens } from "./token-weight.ts";
+
+/** Part of every recipe: raise it when the same file gives other chunks. */
+export const chunkerVersion = 1;
+
+export interface ChunkingOptions {
+  /** Estimated tokens that one chunk may have. */
+  tokens: number;
+  /** Estimated tokens of the end of one chunk that the next begins with. Less than `tokens`. */
+  overlap: number;
+}
+
+/** A run of lines, 1-based and inclusive, with the headings above it. */
+export interface TextChunk {
+  startLine: number;
+  endLine: number;
+  text: string;
+  /** The headings that the first line stands under, outermost first, joined by ` > `. */
+  context: string;
+  /** SHA-256 of context and text. */
+  hash: string;
+}
+
+interface Line {
+  number: number;
+  text: string;
+  tokens: number;
+}
+
+/**
+ * Cuts a Markdown file into chunks of whole lines. A heading begins a new chunk once the running one is half full;
+ * a code block that fits into one chunk is not torn; only a line that is longer than a chunk is cut inside. A generator,
+ * so that a large file can be done in slices.
+ */
+export function* chunkMarkdown(lines: readonly string[], options: ChunkingOptions): Generator<TextChunk> {
+  const headings: string[] = [];
+  let pending: Line[] = [];
+  let pendingTokens = 0;
+  /** How many of the pending lines stand in the chunk before too. */
+  let carried = 0;
+  let context = "";
+  let fence: string | undefined;
+  const frontMatterEnd = endOfFrontMatter(lines);
+
+  function* flush(carryOver: boolean): Generator<TextChunk> {
+    const chunk = pending.length > carried ? toChunk(pending, context) : undefined;
+    if (chunk) yield chunk;
+    pending = chunk && carryOver ? tailWithin(pending, options.overlap) : [];
+    carried = pending.length;
+    pendingTokens = pending.reduce((sum, line) => sum + line.tokens, 0);
+    context = headings.filter(Boolean).join(" > ");
+  }
+
+  for (let index = 0; index < lines.length; index++) {
+    const text = lines[index] ?? "";
+    const line: Line = { number: index + 1, text, tokens: estimateTokens(text) + 0.25 };
+    const inFrontMatter = index <= frontMatterEnd;
+    const opensFence = !inFrontMatter && fence === undefined ? startsFence(text) : undefined;
+    const heading = inFrontMatter || fence !== undefined || opensFence ? undefined : headingAt(lines, index);
+
+    if (heading) {
+      if (pendingTokens > options.tokens / 2) yield* flush(false);
+      headings.length = heading.level - 1;
+      headings[heading.level - 1] = heading.title;
+      if (pending.length === 0) context = headings.slice(0, -1).filter(Boolean).join(" > ");
+    }
+    if (line.tokens > options.tokens) {
+      yield* flush(false);
+      for (const piece of splitLongLine(text, options.tokens, options.overlap)) {
+        const chunk = toChunk([{ ...line, text: piece }], context);
+        if (chunk) yield chunk;
+      }
+      continue;
+    }
+    const needed = opensFence ? fencedTokens(lines, index, opensFence, options.tokens) : line.tokens;
+    if (pending.length > 0 && pendingTokens + needed > options.tokens) {
+      yield* flush(true);
+      // The carried lines must leave room for what comes.
+      while (pending.length > 0 && pendingTokens + line.tokens > options.tokens) {
+        pendingTokens -= pending.shift()?.tokens ?? 0;
+        carried--;
+      }
+    }
+    pending.push(line);
+    pendingTokens += line.tokens;
+
+    if (opensFence) fence = opensFence;
+    else if (fence !== undefined && isFenceEnd(text, fence)) fence = undefined;
+  }
+  yield* flush(false);
+}
+
+/** The title of a level-1 heading that was passed, so that front matter and setext headings count too. */
+function headingAt(lines: readonly string[], index: number): { level: number; title: string } | undefined {
+  const heading = headingOf(lines[index] ?? "");
+  if (heading) return heading;
+  const level = setextLevel(lines[index] ?? "", lines[index + 1] ?? "");
+  return level ? { level, title: (lines[index] ?? "").trim() } : undefined;
+}
+
+function endOfFrontMatter(lines: readonly string[]): number {
+  if (lines[0]?.trimEnd() !== "---") return -1;
+  for (let index = 1; index < Math.min(lines.length, 200); index++) {
+    const text = lines[index]?.trimEnd();
+    if (text === "---" || text === "...") return index;
+  }
+  return -1;
+}
+
+function isFenceEnd(text: string, fence: string): boolean {
+  const trimmed = text.trim();
+  return trimmed.startsWith(fence) && trimmed.replaceAll(fence[0] ?? "`", "") === "";
+}
+
+/** The tokens of a whole code block if it fits into one chunk, else of its first line: then it has to be torn anyway. */
+function fencedTokens(lines: readonly string[], start: number, fence: string, limit: number): number {
+  let sum = 0;
+  for (let index = start; index < lines.length; index++) {
+    const text = lines[index] ?? "";
+    sum += estimateTokens(text) + 0.25;
+    if (sum > limit) return estimateTokens(lines[start] ?? "") + 0.25;
+    if (index > start && isFenceEnd(text, fence)) return sum;
+  }
+  return sum;
+}
+
+function tailWithin(lines: readonly Line[], tokens: number): Line[] {
+  let sum = 0;
+  let start = lines.length;
+  while (start > 0 && sum + (lines[start - 1]?.tokens ?? 0) <= tokens) sum += lines[--start]?.tokens ?? 0;
+  return lines.slice(start);
+}
+
+function toChunk(lines: readonly Line[], context: string): TextChunk | undefined {
+  const first = lines.findIndex((line) => line.text.trim() !== "");
+  if (first < 0) return undefined;
+  const last = lines.findLastIndex((line) => line.text.trim() !== "");
+  const kept = lines.slice(first, last + 1);
+  const text = kept.map((line) => line.text).join("\n");
+  if (!/[\p{L}\p{N}\p{S}]/u.test(text)) return undefined;
+  return {
+    startLine: kept[0]?.number ?? 1,
+    endLine: kept.at(-1)?.number ?? 1,
+    text,
+    context,
+    hash: createHash("sha256").update(context).update("\0").update(text).digest("hex"),
+  };
+}

@@ -1,0 +1,183 @@
+import { type EmbeddingProvider, isAbort, MemoryError, messageOf, type SyncProgress } from "@memslot/core";
+import type { ChunkStore, VectorSpace } from "./chunk-store.ts";
+import { estimateTokens } from "./token-weight.ts";
+
+const defaultBatchItems = 64;
+const defaultBatchTokens = 8000;
+const attempts = 3;
+const firstPauseMs = 300;
+const batchDeadlineMs = 120_000;
+const queryDeadlineMs = 60_000;
+
+/** The vector half of an index: what is embedded with which provider. */
+export interface VectorSync {
+  /** Makes the vectors that are missing. Gives what is left, and why, when the provider fails. */
+  fill(options: {
+    signal: AbortSignal;
+    progress: (update: SyncProgress) => void;
+  }): Promise<{ chunks: number; reason: string } | undefined>;
+  /** The vector of a query, of unit length, in the space of the stored ones. */
+  embedQuery(query: string, signal: AbortSignal): Promise<Float32Array>;
+  space(): VectorSpace | undefined;
+}
+
+/** Makes vectors with a provider and keeps them in a store. */
+export function createVectorSync(store: ChunkStore, provider: EmbeddingProvider): VectorSync {
+  let space: VectorSpace | undefined;
+
+  async function useSpace(dimensions: number): Promise<VectorSpace> {
+    if (space && space.dimensions === dimensions) return space;
+    if (space)
+      throw new MemoryError(
+        "UNAVAILABLE",
+        `the embedding provider ${provider.id} gave vectors of ${dimensions} numbers after ${space.dimensions}: it has changed its model under the same name`,
+      );
+    const next: VectorSpace = {
+      provider: provider.id,
+      model: provider.model,
+      providerKey: provider.cacheKey ?? "",
+      dimensions,
+    };
+    await store.useSpace(next);
+    return (space = next);
+  }
+
+  async function embed(texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const vectors = await within(batchDeadlineMs, signal, (inner) => provider.embedBatch(texts, { signal: inner }));
+        if (vectors.length !== texts.length)
+          throw new Error(`${vectors.length} vectors came back for ${texts.length} texts`);
+        return vectors.map((vector) => unitVector(vector, provider.id));
+      } catch (error) {
+        if (signal.aborted || attempt === attempts) throw error;
+        await pause(firstPauseMs * 2 ** (attempt - 1), signal);
+      }
+    }
+  }
+
+  return {
+    space: () => space,
+    async embedQuery(query, signal) {
+      const vector = unitVector(
+        await within(queryDeadlineMs, signal, (inner) => provider.embedQuery(query, { signal: inner })),
+        provider.id,
+      );
+      await useSpace(vector.length);
+      return vector;
+    },
+    async fill({ signal, progress }) {
+      let done = 0;
+      let left = 0;
+      try {
+        if (!space) {
+          // Without a stated length the first vector tells it.
+          const dimensions = provider.dimensions ?? (await embed(["memory"], signal))[0]?.length ?? 0;
+          await useSpace(dimensions);
+        }
+        for (;;) {
+          signal.throwIfAborted();
+          const pending = await store.pendingVectors(512);
+          if (pending.length === 0) return undefined;
+          left = pending.length;
+          for (const batch of batchesOf(pending, provider)) {
+            const vectors = await embed(batch.map(embeddingText), signal);
+            await store.putVectors(
+              batch.map((entry, index) => ({
+                hash: entry.hash,
+                vector: vectors[index] as Float32Array,
+              })),
+            );
+            done += batch.length;
+            left -= batch.length;
+            progress({ completed: done, total: done + left, label: "embedding" });
+          }
+        }
+      } catch (error) {
+        if (signal.aborted || isAbort(error)) throw error;
+        return { chunks: left, reason: `${provider.id}: ${messageOf(error)}` };
+      }
+    },
+  };
+}
+
+interface PendingChunk {
+  hash: string;
+  context: string;
+  text: string;
+}
+
+/** What is embedded for a chunk: its headings, then its text. */
+function embeddingText(chunk: { context: string; text: string }): string {
+  return chunk.context === "" ? chunk.text : `${chunk.context}\n\n${chunk.text}`;
+}
+
+function* batchesOf(pending: readonly PendingChunk[], provider: EmbeddingProvider): Generator<PendingChunk[]> {
+  const maxItems = provider.maxBatchItems ?? defaultBatchItems;
+  const maxTokens = provider.maxBatchTokens ?? defaultBatchTokens;
+  let batch: PendingChunk[] = [];
+  let tokens = 0;
+  for (const chunk of pending) {
+    const weight = estimateTokens(embeddingText(chunk));
+    if (batch.length > 0 && (batch.length >= maxItems || tokens + weight > maxTokens)) {
+      yield batch;
+      [batch, tokens] = [[], 0];
+    }
+    batch.push(chunk);
+    tokens += weight;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+function unitVector(vector: ArrayLike<number>, providerId: string): Float32Array {
+  const unit = Float32Array.from(vector);
+  let sum = 0;
+  for (const value of unit) sum += value * value;
+  if (unit.length === 0 || !Number.isFinite(sum) || sum === 0) {
+    throw new MemoryError(
+      "UNAVAILABLE",
+      `the embedding provider ${providerId} gave a vector that is empty, all zero or not finite`,
+    );
+  }
+  const length = Math.sqrt(sum);
+  return unit.map((value) => value / length);
+}
+
+/** Runs one call with a deadline; its signal is aborted when the deadline passes or the caller gives up. */
+async function within<T>(
+  deadlineMs: number,
+  signal: AbortSignal,
+  call: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const timeout = AbortSignal.timeout(deadlineMs);
+  const either = AbortSignal.any([signal, timeout]);
+  return await new Promise<T>((resolve, reject) => {
+    const stop = (): void => {
+      reject(
+        signal.aborted
+          ? signal.reason
+          : new MemoryError("UNAVAILABLE", `the embedding provider did not answer within ${deadlineMs / 1000} s`),
+      );
+    };
+    either.addEventListener("abort", stop, { once: true });
+    call(either)
+      .then(resolve, reject)
+      .finally(() => either.removeEventListener("abort", stop));
+  });
+}
+
+async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(finish, milliseconds);
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    function finish(): void {
+      signal.removeEventListener("abort", stop);
+      resolve();
+    }
+    signal.addEventListener("abort", stop, { once: true });
+  });
+}

@@ -1,0 +1,34 @@
+/** What a file's bytes say, cut into lines as editors and `grep -n` count them. */
+export interface FileText {
+  lines: string[];
+  /** True when bytes had to be replaced because they are not valid UTF-8. */
+  repaired: boolean;
+}
+
+/** Decodes UTF-8, or UTF-16 where a byte order mark says so. Bytes that are neither become U+FFFD; NUL becomes a space. */
+export function decodeFileText(bytes: Uint8Array): FileText {
+  const encoding =
+    bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : "utf-8";
+  // The decoder takes the byte order mark away.
+  const text = new TextDecoder(encoding).decode(bytes);
+  return {
+    lines: splitLines(text.includes("\0") ? text.replaceAll("\0", " ") : text),
+    repaired: text.includes("\ufffd"),
+  };
+}
+
+/** Lines end at LF or CRLF. A final line end does not begin another line. */
+export function splitLines(text: string): string[] {
+  const lines: string[] = [];
+  let start = 0;
+  while (start < text.length) {
+    const end = text.indexOf("\n", start);
+    if (end < 0) {
+      lines.push(text.slice(start));
+      break;
+    }
+    lines.push(text.slice(start, end > start && text.charCodeAt(end - 1) === 13 ? end - 1 : end));
+    start = end + 1;
+  }
+  return lines;
+}

@@ -1,0 +1,86 @@
+import type { SearchTerm } from "./words.ts";
+import { scanTerms } from "./words.ts";
+
+/** A term of the query with its weight. */
+export interface WeightedTerm extends SearchTerm {
+  /** Inverse document frequency: log(1 + (N - n + 0.5) / (n + 0.5)) over chunks (Robertson and Spärck Jones, as in BM25). */
+  idf: number;
+}
+
+/** Which terms of the query stand where in a text. */
+export interface TextMatches {
+  lines: LineMatches[];
+  /** Indices of the query's terms that occur anywhere. */
+  found: Set<number>;
+}
+
+export interface LineMatches {
+  /** Distinct query terms in the line, by index, with how often they occur. */
+  counts: Map<number, number>;
+  /** Position in the text, in words, of every occurrence. */
+  positions: { term: number; word: number }[];
+}
+
+/** Looks up the query's terms in each line of a text. */
+export function matchLines(lines: readonly string[], terms: readonly WeightedTerm[]): TextMatches {
+  const exact = new Map<string, number>();
+  const prefixes: { prefix: string; index: number }[] = [];
+  for (const [index, term] of terms.entries()) {
+    if (term.prefix) prefixes.push({ prefix: term.term, index });
+    else exact.set(term.term, index);
+  }
+  const found = new Set<number>();
+  let word = 0;
+  const matched = lines.map((line): LineMatches => {
+    const counts = new Map<number, number>();
+    const positions: LineMatches["positions"] = [];
+    const note = (index: number): void => {
+      counts.set(index, (counts.get(index) ?? 0) + 1);
+      positions.push({ term: index, word });
+      found.add(index);
+    };
+    scanTerms(line, (term, _start, _end, kind) => {
+      if (kind === "word" || kind === "pair") word++;
+      const index = exact.get(term);
+      if (index !== undefined) note(index);
+      for (const entry of prefixes) if (term.startsWith(entry.prefix)) note(entry.index);
+    });
+    return { counts, positions };
+  });
+  return { lines: matched, found };
+}
+
+/** The weight of the query terms in a line; each further occurrence of the same term counts a quarter. */
+export function lineScore(line: LineMatches, terms: readonly WeightedTerm[]): number {
+  let score = 0;
+  for (const [index, count] of line.counts) score += (terms[index]?.idf ?? 0) * (1 + 0.25 * Math.min(count - 1, 3));
+  return score;
+}
+
+const nearWords = 8;
+
+/**
+ * Rewards words that stand next to each other in the query and close together in the text: for each such pair the
+ * smaller of the two weights, divided by how far apart they are, nothing beyond 8 words.
+ */
+export function proximityScore(matches: TextMatches, terms: readonly WeightedTerm[]): number {
+  const all = matches.lines.flatMap((line) => line.positions);
+  let score = 0;
+  for (let index = 0; index + 1 < terms.length; index++) {
+    const [left, right] = [terms[index], terms[index + 1]];
+    if (!left || !right || left.kind !== "word" || right.kind !== "word") continue;
+    let nearest = nearWords + 1;
+    for (const a of all) {
+      if (a.term !== index) continue;
+      for (const b of all) if (b.term === index + 1) nearest = Math.min(nearest, Math.abs(b.word - a.word));
+    }
+    if (nearest <= nearWords) score += Math.min(left.idf, right.idf) * (1 - (nearest - 1) / nearWords);
+  }
+  return score;
+}
+
+/** Inverse document frequency, never negative. */
+export function inverseDocumentFrequency(chunkCount: number, documentFrequency: number): number {
+  const count = Math.min(documentFrequency, chunkCount);
+  return Math.log(1 + (chunkCount - count + 0.5) / (count + 0.5));
+}

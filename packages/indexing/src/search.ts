@@ -1,0 +1,194 @@
+import {
+  isAbort,
+  type ManagerSearchOptions,
+  type MemorySearchResult,
+  type MemorySearchSettings,
+  messageOf,
+  type SearchReport,
+} from "@memslot/core";
+import type { ChunkStore, KeywordAnswer, QueryTerm, VectorAnswer } from "./chunk-store.ts";
+import type { VectorSync } from "./embed-pending.ts";
+import { mergeOverlaps } from "./merge-overlaps.ts";
+import { dateHints } from "./query-dates.ts";
+import { type Candidate, type FusionWeights, rank, type Ranking } from "./rank.ts";
+import { snippetOf } from "./snippet.ts";
+import { queryTerms, type SearchTerm } from "./words.ts";
+
+/** Candidates that each leg gives at least, so that there is something to rank, and at most. */
+const minCandidates = 100;
+const maxCandidates = 200;
+/** A word that the index does not know is tried as the beginning of one, from this length on. */
+const minPrefixLength = 3;
+
+/** The results of one search with what its report says. The caller adds freshness to the state. */
+export interface SearchOutcome {
+  results: MemorySearchResult[];
+  report: SearchReport;
+}
+
+/**
+ * Asks the keyword and the vector leg in parallel, makes one list of both, and cuts snippets. Either leg may be missing
+ * or fail: the other answers, and the report says so. If both fail the error of the keyword leg is thrown.
+ */
+export async function searchChunks(input: {
+  store: ChunkStore;
+  settings: MemorySearchSettings;
+  vectors: VectorSync | undefined;
+  backend: string;
+  query: string;
+  options: ManagerSearchOptions;
+  now: Date;
+}): Promise<SearchOutcome> {
+  const { store, settings, options, query } = input;
+  const started = performance.now();
+  const hybrid = settings.query.hybrid;
+  const limit = Math.min(maxCandidates, Math.max(minCandidates, options.maxResults * hybrid.candidateMultiplier));
+  const useVectors = input.vectors !== undefined && hybrid.enabled;
+  const useKeywords = store.health().fts.available;
+
+  const [keyword, vector] = await Promise.allSettled([
+    useKeywords ? keywordLeg(store, query, options, limit) : undefined,
+    useVectors && input.vectors ? vectorLeg(store, input.vectors, query, options, limit) : undefined,
+  ]);
+  options.signal.throwIfAborted();
+  for (const leg of [keyword, vector]) if (leg.status === "rejected" && isAbort(leg.reason)) throw leg.reason;
+  if (keyword.status === "rejected" && (vector.status === "rejected" || vector.value === undefined))
+    throw keyword.reason;
+  const legsMs = performance.now() - started;
+
+  const keywordAnswer = keyword.status === "fulfilled" ? keyword.value : undefined;
+  const vectorAnswer = vector.status === "fulfilled" ? vector.value : undefined;
+  const ranking = rank({
+    terms: keywordAnswer?.terms ?? [],
+    keyword: keywordAnswer?.answer,
+    vector: vectorAnswer,
+    weights: fusionWeights(settings, keywordAnswer !== undefined),
+    hints: dateHints(query, input.now),
+  });
+  const { kept, belowScore, overLimit } = choose(ranking, options);
+  const results = kept.map((candidate) => resultOf(candidate, ranking));
+  const degraded = degradation(keyword, vector, useKeywords, store);
+  const report: SearchReport = {
+    backend: input.backend,
+    mode: vectorAnswer && keywordAnswer ? "hybrid" : vectorAnswer ? "vector" : "keyword",
+    state: degraded ? "degraded" : "ok",
+    reason: degraded ?? (results.length === 0 ? emptyReason(keywordAnswer, belowScore) : undefined),
+    legs: {
+      keyword: keywordAnswer && {
+        candidates: keywordAnswer.answer.rows.length,
+        kept: kept.filter((candidate) => candidate.textScore !== undefined).length,
+      },
+      vector: vectorAnswer && {
+        candidates: vectorAnswer.rows.length,
+        kept: kept.filter((candidate) => candidate.vectorScore !== undefined).length,
+      },
+    },
+    dropped: { minScore: belowScore, source: 0, limit: overLimit },
+    confidence: ranking.confidence,
+    timingsMs: { legs: round(legsMs), rank: round(performance.now() - started - legsMs) },
+  };
+  return { results, report };
+}
+
+async function keywordLeg(
+  store: ChunkStore,
+  query: string,
+  options: ManagerSearchOptions,
+  limit: number,
+): Promise<{ answer: KeywordAnswer; terms: SearchTerm[] }> {
+  const terms = queryTerms(query);
+  const ask = (asked: readonly QueryTerm[]): Promise<KeywordAnswer> =>
+    store.searchKeyword({ terms: asked, sources: options.sources, limit });
+  if (terms.length === 0) return { answer: { rows: [], chunkCount: 0, documentFrequencies: [] }, terms };
+  const answer = await ask(terms);
+  const unknown = (index: number, term: SearchTerm): boolean =>
+    answer.documentFrequencies[index] === 0 &&
+    term.kind === "word" &&
+    !term.prefix &&
+    term.term.length >= minPrefixLength;
+  if (!terms.some((term, index) => unknown(index, term))) return { answer, terms };
+  // Words that stand nowhere may be the beginning of some that do.
+  const widened = terms.map((term, index) => (unknown(index, term) ? { ...term, prefix: true } : term));
+  const wider = await ask(widened);
+  return {
+    answer: wider,
+    terms: widened.map((term, index) => (wider.documentFrequencies[index] === 0 ? (terms[index] ?? term) : term)),
+  };
+}
+
+async function vectorLeg(
+  store: ChunkStore,
+  vectors: VectorSync,
+  query: string,
+  options: ManagerSearchOptions,
+  limit: number,
+): Promise<VectorAnswer> {
+  const vector = await vectors.embedQuery(query, options.signal);
+  return await store.searchVector({ vector, sources: options.sources, limit });
+}
+
+/** The configured weights, made to sum to 1. Alone, a leg has all the weight. */
+function fusionWeights(settings: MemorySearchSettings, keywordRan: boolean): FusionWeights {
+  const { vectorWeight, textWeight } = settings.query.hybrid;
+  const sum = vectorWeight + textWeight;
+  if (!keywordRan || sum === 0) return { vector: 1, text: 0 };
+  return { vector: vectorWeight / sum, text: textWeight / sum };
+}
+
+/**
+ * Applies `minScore` and the limit. The threshold is for the vector leg: a chunk that the keyword leg found stays,
+ * unless the caller named a threshold for this search and the chunk does not hold the query exactly.
+ */
+function choose(
+  ranking: Ranking,
+  options: ManagerSearchOptions,
+): { kept: Candidate[]; belowScore: number; overLimit: number } {
+  const passed = ranking.candidates.filter((candidate) => {
+    if (candidate.score >= options.minScore || candidate.exact) return true;
+    return candidate.textScore !== undefined && !options.strict;
+  });
+  const merged = mergeOverlaps(passed, options.maxResults);
+  const kept = merged.slice(0, options.maxResults);
+  return {
+    kept,
+    belowScore: ranking.candidates.length - passed.length,
+    overLimit: merged.length - kept.length,
+  };
+}
+
+function resultOf(candidate: Candidate, ranking: Ranking): MemorySearchResult {
+  return {
+    path: candidate.row.path,
+    startLine: candidate.row.startLine,
+    endLine: candidate.row.endLine,
+    score: candidate.score,
+    ...(candidate.vectorScore === undefined ? {} : { vectorScore: candidate.vectorScore }),
+    ...(candidate.textScore === undefined ? {} : { textScore: candidate.textScore }),
+    snippet: snippetOf(candidate.lines, candidate.matches.lines, ranking.terms),
+    source: candidate.row.source,
+  };
+}
+
+function degradation(
+  keyword: PromiseSettledResult<unknown>,
+  vector: PromiseSettledResult<unknown>,
+  useKeywords: boolean,
+  store: ChunkStore,
+): string | undefined {
+  if (vector.status === "rejected") return `search by meaning failed, keywords answered: ${messageOf(vector.reason)}`;
+  if (keyword.status === "rejected") return `keyword search failed, meaning answered: ${messageOf(keyword.reason)}`;
+  if (!useKeywords) return `keyword search is not available: ${store.health().fts.error ?? "FTS5 is missing"}`;
+  return undefined;
+}
+
+function emptyReason(keyword: { terms: SearchTerm[]; answer: KeywordAnswer } | undefined, belowScore: number): string {
+  if (belowScore > 0) return `${belowScore} results are below minScore`;
+  if (keyword && keyword.terms.length === 0) return "the query holds no word to search for";
+  if (keyword && keyword.answer.documentFrequencies.every((count) => count === 0))
+    return "no memory file holds any word of the query";
+  return "nothing in memory matches";
+}
+
+function round(milliseconds: number): number {
+  return Math.round(milliseconds * 10) / 10;
+}
