@@ -1,0 +1,28 @@
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { benchRetrieval } from "./retrieval.ts";
+import { benchSpeed } from "./speed.ts";
+
+const usage = `Usage: pnpm bench speed [--files 2000] [--openclaw]
+       pnpm bench retrieval [--data DIR]
+
+speed      whole commands on generated notes; --openclaw installs openclaw into a temporary folder and runs it in turn
+retrieval  recall on public data sets; --data is the folder that holds them (bench/README.md says which)`;
+
+const { values, positionals } = parseArgs({
+  args: process.argv.slice(2).filter((argument) => argument !== "--"),
+  allowPositionals: true,
+  options: {
+    files: { type: "string", default: "2000" },
+    openclaw: { type: "boolean", default: false },
+    data: { type: "string" },
+  },
+});
+
+if (positionals[0] === "speed") benchSpeed({ files: Number(values.files), openclaw: values.openclaw });
+else if (positionals[0] === "retrieval")
+  await benchRetrieval(path.resolve(values.data ?? path.join(import.meta.dirname, "data")));
+else {
+  console.error(usage);
+  process.exitCode = 2;
+}

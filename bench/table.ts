@@ -1,0 +1,15 @@
+/** Prints rows as a Markdown table, so that a figure can be pasted where it is quoted. */
+export function printTable(title: string, header: readonly string[], rows: readonly (readonly string[])[]): void {
+  const widths = header.map((name, column) => Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (cells: readonly string[]): string =>
+    `| ${widths.map((width, column) => (cells[column] ?? "").padEnd(width)).join(" | ")} |`;
+  console.log(`\n${title}\n`);
+  console.log(line(header));
+  console.log(`| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`);
+  for (const row of rows) console.log(line(row));
+}
+
+/** The middle value; of an even number of values the lower middle. */
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? Number.NaN;
+}
