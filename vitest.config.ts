@@ -1,6 +1,6 @@
-import { defineConfig } from "vitest/config";
+import { defineConfig, type ViteUserConfig } from "vitest/config";
 
-export default defineConfig({
+const config: ViteUserConfig = defineConfig({
   ssr: { resolve: { conditions: ["@memslot/source", "node", "import", "module", "default"] } },
   test: {
     include: ["packages/*/test/**/*.test.ts", "extensions/*/test/**/*.test.ts", "apps/*/test/**/*.test.ts", "test/**/*.test.ts"],
@@ -10,3 +10,5 @@ export default defineConfig({
     hookTimeout: 60_000,
   },
 });
+
+export default config;

@@ -21,22 +21,22 @@ export type MemoryErrorCode =
   | "UNAVAILABLE"
   | "CLOSED";
 
-const marker: unique symbol = Symbol.for("memslot.MemoryError");
+const marker = Symbol.for("memslot.MemoryError");
 
 /** The one error class. Recognise it with `MemoryError.is`, which also works across two copies of this package. */
 export class MemoryError extends Error {
   readonly code: MemoryErrorCode;
-  readonly [marker] = true;
 
   constructor(code: MemoryErrorCode, message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.name = "MemoryError";
     this.code = code;
+    Object.defineProperty(this, marker, { value: true });
   }
 
   static is(value: unknown, code?: MemoryErrorCode): value is MemoryError {
     if (typeof value !== "object" || value === null || !(marker in value)) return false;
-    return code === undefined || (value as MemoryError).code === code;
+    return code === undefined || ("code" in value && value.code === code);
   }
 }
 

@@ -31,4 +31,23 @@ export {
   defineEmbeddingPlugin,
   defineMemoryPlugin,
 } from "./plugin.ts";
-export type { AgentConfig, CompactionSettings, ConfigEntry, MemslotConfig, PluginEntry, PluginsConfig } from "./config/types.ts";
+export type {
+  AgentConfig,
+  CompactionSettings,
+  ConfigEntry,
+  MemslotConfig,
+  PluginEntry,
+  PluginsConfig,
+} from "./config/types.ts";
+export { initialConfigText } from "./config/initial-text.ts";
+export { type LoadConfigOptions, type ParseConfigOptions, loadConfig, parseConfig } from "./config/load-config.ts";
+export { resolveStateDir } from "./config/paths.ts";
+export { type ConfigReferenceRow, configReference } from "./config/reference.ts";
+export { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "./config/trust.ts";
+export { type CreateMemoryOptions, type MemoryDeadlines, createMemory } from "./guard.ts";
+export { type OpenMemoryOptions, openMemory } from "./open-memory.ts";
+export { type DisabledPlugin, type SlotCandidate, type SlotDecision, memoryState, resolveMemorySlot } from "./slot.ts";
+export { type DiscoverOptions, discoverPlugins } from "./plugins/discover.ts";
+export type { BrokenPlugin, FoundPlugin, FoundPlugins } from "./plugins/found-plugin.ts";
+export { type ChooseEmbeddingsOptions, chooseEmbeddings } from "./choose-embeddings.ts";
+export { type FallbackOptions, type FallbackPrimary, type FallbackSpare, withFallback } from "./with-fallback.ts";

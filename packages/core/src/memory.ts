@@ -1,4 +1,12 @@
-import type { AvailabilityProbe, MemoryReadResult, MemorySearchResult, MemorySource, SearchReport, SyncProgress, SyncReport } from "./manager.ts";
+import type {
+  AvailabilityProbe,
+  MemoryReadResult,
+  MemorySearchResult,
+  MemorySource,
+  SearchReport,
+  SyncProgress,
+  SyncReport,
+} from "./manager.ts";
 import type { MemoryProviderStatus } from "./status.ts";
 
 /** Options of a search; what is left out comes from the agent's settings. */

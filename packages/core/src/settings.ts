@@ -39,7 +39,11 @@ export interface MemorySearchSettings {
     readonly watch: boolean;
     readonly watchDebounceMs: number;
     readonly intervalMinutes: number;
-    readonly sessions: { readonly deltaBytes: number; readonly deltaMessages: number; readonly postCompactionForce: boolean };
+    readonly sessions: {
+      readonly deltaBytes: number;
+      readonly deltaMessages: number;
+      readonly postCompactionForce: boolean;
+    };
   };
   readonly query: {
     readonly maxResults: number;

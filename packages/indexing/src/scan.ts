@@ -5,7 +5,7 @@ import { type ExtraPath, MemoryError, type MemoryRootStatus, messageOf, type Syn
 import picomatch from "picomatch";
 
 /** Files over this many bytes are reported and not read. */
-export const maxFileBytes = 16 * 1024 * 1024;
+export const maxFileBytes: number = 16 * 1024 * 1024;
 
 const filesPerTurn = 500;
 

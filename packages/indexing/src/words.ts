@@ -1,6 +1,7 @@
 import { stemmer } from "stemmer";
 import { irregularForms } from "./irregular-forms.ts";
 import { stopWords } from "./stop-words.ts";
+import { surrogateSafe } from "./token-weight.ts";
 
 /** Part of every recipe: raise it when the same text gives other terms, so that indexes are brought up to date. */
 export const wordsVersion = 1;
@@ -19,9 +20,13 @@ const separator = 0;
 const wordCharacter = 1;
 const unspacedCharacter = 2;
 const joiner = 3;
+/** Says how the character before it is drawn, or where a line may break: it is in a word without being part of it. */
+const invisible = 4;
 
+// The marks that Japanese adds to kana (alone, half-width or the vowel sign) are shared by scripts, so they are named.
 const unspacedScripts =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー々〆〻]/u;
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー々〆〻\u3099\u309a\uff70\uff9e\uff9f]/u;
+const invisibles = /[\p{Variation_Selector}\u00ad]/u;
 const lettersDigitsMarks = /[\p{L}\p{N}\p{M}_]/u;
 const joiners = "-./:@#+&'’";
 
@@ -45,6 +50,7 @@ function classOf(text: string, index: number): number {
 }
 
 function classify(character: string): number {
+  if (invisibles.test(character)) return invisible;
   if (unspacedScripts.test(character)) return unspacedCharacter;
   if (lettersDigitsMarks.test(character)) return wordCharacter;
   return joiners.includes(character) ? joiner : separator;
@@ -65,7 +71,7 @@ export function scanTerms(text: string, sink: TermSink): void {
       index++;
       while (index < length) {
         const next = classOf(text, index);
-        if (next === wordCharacter) index++;
+        if (next === wordCharacter || next === invisible) index++;
         else if (next === joiner && index + 1 < length && classOf(text, index + 1) === wordCharacter) {
           joined = true;
           index += 2;
@@ -76,31 +82,38 @@ export function scanTerms(text: string, sink: TermSink): void {
       index = scanSuffix(text, start, index, sink);
     } else if (kind === unspacedCharacter) {
       const start = index;
-      while (index < length && classOf(text, index) === unspacedCharacter) index++;
+      while (index < length && isUnspaced(classOf(text, index))) index++;
       scanUnspaced(text, start, index, sink);
     } else index++;
   }
 }
 
+function isUnspaced(kind: number): boolean {
+  return kind === unspacedCharacter || kind === invisible;
+}
+
 /** `c++`, `c#`, `f#`: a short name whose punctuation is what tells it from a letter. */
 function scanSuffix(text: string, start: number, end: number, sink: TermSink): number {
-  if (end - start > 2) return end;
   let stop = end;
   while (stop < text.length && stop < end + 2 && (text[stop] === "+" || text[stop] === "#")) stop++;
   if (stop === end || (stop < text.length && classOf(text, stop) === wordCharacter)) return end;
   if (text[end] === "+" && stop - end !== 2) return end;
-  sink(text.slice(start, stop).toLowerCase(), start, stop, "whole");
+  const name = foldWord(text.slice(start, end));
+  if (name === "" || name.length > 2) return end;
+  sink(name + text.slice(end, stop), start, stop, "whole");
   return stop;
 }
+
+/** The tail of a contraction ("it's", "we'll") says nothing. */
+const contracted = /^(?:s|t|d|m|ll|re|ve)$/i;
 
 function scanJoined(text: string, start: number, end: number, sink: TermSink): void {
   let onlyApostrophes = true;
   let partStart = start;
   for (let index = start; index <= end; index++) {
     if (index < end && classOf(text, index) !== joiner) continue;
-    const apostropheBefore = partStart > start && isApostrophe(text, partStart - 1);
-    // The tail of a contraction ("it's", "we'll") says nothing.
-    if (!(apostropheBefore && index - partStart <= 2)) scanPart(text, partStart, index, sink);
+    const tail = partStart > start && isApostrophe(text, partStart - 1) && contracted.test(text.slice(partStart, index));
+    if (!tail) scanPart(text, partStart, index, sink);
     if (index < end && !isApostrophe(text, index)) onlyApostrophes = false;
     partStart = index + 1;
   }
@@ -114,32 +127,41 @@ function isApostrophe(text: string, index: number): boolean {
   return character === "'" || character === "’";
 }
 
-const capitalInside = /[\p{Ll}\p{N}]\p{Lu}|\p{Lu}{2}\p{Ll}/u;
-const capitalBoundary = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})|_+/u;
+const small = String.raw`[\p{Ll}\p{N}]\p{M}*`;
+const capital = String.raw`[\p{Lu}\p{Lt}]\p{M}*`;
+const capitalInside = new RegExp(String.raw`${small}${capital}|${capital}${capital}\p{Ll}`, "u");
+const capitalBoundary = new RegExp(
+  String.raw`(?<=${small})(?=${capital})|(?<=${capital})(?=${capital}\p{Ll})|_+`,
+  "u",
+);
 
 function scanPart(text: string, start: number, end: number, sink: TermSink): void {
-  const part = end - start > maxPartLength ? text.slice(start, start + maxPartLength) : text.slice(start, end);
-  if (part.includes("_") || capitalInside.test(part)) {
-    const pieces = part.split(capitalBoundary).filter((piece) => piece !== "");
-    if (pieces.length > 1) {
-      let from = start;
-      for (const piece of pieces) {
-        const at = text.indexOf(piece, from);
-        sink(stemOf(piece), at, at + piece.length, "word");
-        from = at + piece.length;
-      }
-      sink(foldWord(part), start, end, "whole");
-      return;
-    }
+  const part = text.slice(start, end - start > maxPartLength ? surrogateSafe(text, start + maxPartLength) : end);
+  if (!part.includes("_") && !capitalInside.test(part)) {
+    give(stemOf(part), start, end, "word", sink);
+    return;
   }
-  sink(stemOf(part), start, end, "word");
+  let from = start;
+  for (const piece of part.split(capitalBoundary)) {
+    if (piece === "") continue;
+    const at = text.indexOf(piece, from);
+    from = at + piece.length;
+    give(stemOf(piece), at, from, "word", sink);
+  }
+  // Stemmed, so that `iPhone` and `iphone` are the same; underscores alone are nothing.
+  if (from > start) give(stemOf(part), start, end, "whole", sink);
+}
+
+function give(term: string, start: number, end: number, kind: TermKind, sink: TermSink): void {
+  // Marks without a letter leave nothing.
+  if (term !== "") sink(term, start, end, kind);
 }
 
 function scanUnspaced(text: string, start: number, end: number, sink: TermSink): void {
   const run = text.slice(start, end);
   // Half-width kana and separate Hangul letters become the usual characters. Only then can offsets differ, and then
   // every term stands for the whole run.
-  const folded = run.normalize("NFKC");
+  const folded = run.normalize("NFKC").replaceAll(leftOut, "");
   const exact = folded.length === run.length;
   let previous = "";
   let previousStart = start;
@@ -156,13 +178,15 @@ function scanUnspaced(text: string, start: number, end: number, sink: TermSink):
 }
 
 const asciiOnly = /^[\x20-\x7e]*$/;
-// Latin, Greek and Cyrillic accents, Hebrew points, Arabic vowel signs: written or left out at will.
-const optionalMarks = /[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]/g;
+// Latin, Greek and Cyrillic accents, Hebrew points, Arabic vowel signs: written or left out at will. The frames of
+// keycaps, what is invisible, and the white space that some letters are made of when they are taken apart.
+const leftOut = /[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u20d0-\u20ff\p{Variation_Selector}\u00ad\s]/gu;
 
 function foldWord(word: string): string {
   const lower = word.toLowerCase();
   if (asciiOnly.test(lower)) return lower;
-  return lower.normalize("NFKD").replaceAll(optionalMarks, "").replaceAll("ß", "ss").normalize("NFC");
+  // Mathematical letters have no lower case of their own.
+  return lower.normalize("NFKD").toLowerCase().replaceAll(leftOut, "").replaceAll("ß", "ss").normalize("NFC");
 }
 
 const stems = new Map<string, string>();
@@ -205,23 +229,19 @@ const maxQueryTerms = 64;
 export function queryTerms(query: string): SearchTerm[] {
   const found = new Map<string, SearchTerm>();
   const stopped: SearchTerm[] = [];
-  let pairs = 0;
+  let before: TermKind | undefined;
   scanTerms(query, (term, start, end, kind) => {
-    if (kind === "pair") pairs++;
-    if (found.has(term)) return;
+    const endsPairs = kind === "single" && before === "pair";
+    before = kind;
+    if (endsPairs || found.has(term)) return;
     const identifier = (kind === "word" && /\p{N}/u.test(term)) || (kind === "whole" && holdsDigitOrJoiner.test(term));
-    const entry: SearchTerm = { term, prefix: false, kind, identifier };
+    // The last character of a run is indexed by itself and every other one begins a pair, so that one character on
+    // its own is found as the beginning of a term. At the end of pairs it adds nothing.
+    const entry: SearchTerm = { term, prefix: kind === "single", kind, identifier };
     if (kind === "word" && (stopWords.has(query.slice(start, end).toLowerCase()) || stopWords.has(term)))
       stopped.push(entry);
     else found.set(term, entry);
   });
-  // The last character of a run is indexed by itself and every other one begins a pair, so that one character on its
-  // own is found as the beginning of a term. Beside pairs it adds nothing.
-  for (const [term, entry] of found) {
-    if (entry.kind !== "single") continue;
-    if (pairs > 0) found.delete(term);
-    else entry.prefix = true;
-  }
   const terms = found.size > 0 ? [...found.values()] : stopped;
   return terms.slice(0, maxQueryTerms);
 }

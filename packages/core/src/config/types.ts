@@ -4,6 +4,8 @@ import type { MemorySearchSettings } from "../settings.ts";
 export interface MemslotConfig {
   /** The file it was read from; undefined where there is none. */
   readonly file: string | undefined;
+  /** False for a file that was found in the current folder and that nobody has said `memslot trust` for. */
+  readonly trusted: boolean;
   /** Absolute: `MEMSLOT_HOME`, else `~/.memslot`. */
   readonly stateDir: string;
   /** Warnings, one line each: unknown keys with the nearest known one, keys of an untrusted file that were set aside. */
@@ -15,7 +17,9 @@ export interface MemslotConfig {
   readonly citations: "auto" | "on" | "off";
   readonly plugins: PluginsConfig;
   /** Keys and endpoints that providers may use: `models.providers.<id>`. */
-  readonly providers: Readonly<Record<string, { readonly apiKey: string | undefined; readonly baseUrl: string | undefined }>>;
+  readonly providers: Readonly<
+    Record<string, { readonly apiKey: string | undefined; readonly baseUrl: string | undefined }>
+  >;
   /** Every effective value with where it came from, secrets redacted. */
   describe(): ConfigEntry[];
 }
@@ -39,24 +43,30 @@ export interface CompactionSettings {
 }
 
 export interface PluginsConfig {
-  /** As written; undefined where absent. The slot resolver gives it its meaning. */
+  /** False: no plugin is used at all. */
+  readonly enabled: boolean;
+  /** As written, or what `memory.backend` stands for; undefined where both are absent. The slot resolver gives it its meaning. */
   readonly slots: { readonly memory: string | undefined };
   readonly entries: Readonly<Record<string, PluginEntry>>;
   /** Absolute paths. */
   readonly load: { readonly paths: readonly string[] };
   readonly deny: readonly string[];
-  /** Where package names in the configuration are looked up: the folder of the config file. */
+  /**
+   * Where package names in the configuration are looked up: the folder of the config file, and of the user's own file
+   * while the one in use is not trusted. Undefined: nowhere, so that a stranger's folder cannot bring code in.
+   */
   readonly resolveFrom: string | undefined;
 }
 
 export interface PluginEntry {
   readonly enabled: boolean | undefined;
+  /** For `memory-qmd` laid over `memory.qmd`. */
   readonly config: Readonly<Record<string, unknown>>;
 }
 
 export interface ConfigEntry {
   key: string;
   value: unknown;
-  /** `default`, `env NAME`, `option --NAME`, or `FILE`. */
+  /** `default`, `env NAME`, `option --NAME`, a file, or words for what a program gave. */
   origin: string;
 }

@@ -1,0 +1,69 @@
+import readline from "node:readline";
+import { messageOf } from "@memslot/core";
+import type { Answerer } from "./answerer.ts";
+
+export interface ChatOptions {
+  input: NodeJS.ReadableStream;
+  /** Takes the answers. */
+  output: NodeJS.WritableStream;
+  /** Takes everything else. */
+  notices: NodeJS.WritableStream;
+  /** A person at a terminal; otherwise the input is a script with one question on each line. */
+  interactive: boolean;
+  answerer: Answerer;
+  help: string;
+  signal: AbortSignal;
+  /** A terminal in line mode keeps Ctrl-C to itself; it is handed on here. */
+  onInterrupt: () => void;
+}
+
+/** Answers line by line until the input ends or `/quit`. Gives the number of questions that failed. */
+export async function runChat(options: ChatOptions): Promise<{ failed: number }> {
+  const { interactive, notices, signal } = options;
+  const lines = readline.createInterface({
+    input: options.input,
+    ...(interactive && { output: options.output, prompt: "you> " }),
+    terminal: interactive,
+    crlfDelay: Infinity,
+  });
+  const close = (): void => lines.close();
+  signal.addEventListener("abort", close, { once: true });
+  lines.on("SIGINT", options.onInterrupt);
+  let failed = 0;
+  let answered = 0;
+  try {
+    if (interactive) lines.prompt();
+    for await (const line of lines) {
+      const question = line.trim();
+      if (question === "/quit" || question === "/exit") break;
+      if (question === "/help") notices.write(`${options.help}\n`);
+      else if (question !== "") {
+        if (answered > 0 && !interactive) options.output.write("\n");
+        if (await answerOne(options, question)) answered += 1;
+        else failed += 1;
+      }
+      if (interactive) lines.prompt();
+    }
+    signal.throwIfAborted();
+    return { failed };
+  } finally {
+    signal.removeEventListener("abort", close);
+    lines.close();
+  }
+}
+
+/** False when there was no answer; the reason is then among the notices. */
+export async function answerOne(
+  options: Pick<ChatOptions, "answerer" | "output" | "notices" | "signal">,
+  question: string,
+): Promise<boolean> {
+  try {
+    const answer = await options.answerer.answer(question, { signal: options.signal });
+    options.output.write(`${answer}\n`);
+    return true;
+  } catch (error) {
+    options.signal.throwIfAborted();
+    options.notices.write(`error: ${messageOf(error)}\n`);
+    return false;
+  }
+}

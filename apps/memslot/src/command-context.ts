@@ -1,0 +1,16 @@
+import type { Output } from "./output.ts";
+
+/** What every command is given: the world around the process, and the options that all commands share. */
+export interface CommandContext {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly output: Output;
+  /** Where answers to questions come from. */
+  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  /** Aborts on Ctrl-C. */
+  readonly signal: AbortSignal;
+  /** `--config FILE`, as written. */
+  readonly configPath: string | undefined;
+  /** `--workspace DIR`, as written. */
+  readonly workspace: string | undefined;
+}

@@ -1,0 +1,123 @@
+import { stat } from "node:fs/promises";
+import { type AgentConfig, type AvailabilityProbe, type Memory, type MemoryProviderStatus, isAbort, loadConfig, messageOf } from "@memslot/core";
+import { chooseAgent } from "../agents.ts";
+import type { CommandContext } from "../command-context.ts";
+import { disabledReason } from "../disabled-memory.ts";
+import { type DoctorCheck, failed, failedBy, formatCheck, passed, warned } from "../doctor-check.ts";
+import { ExitCode } from "../exit-code.ts";
+import { liveSearch } from "../live-search.ts";
+import { counted } from "../report-failed-files.ts";
+import { syncWithProgress } from "../sync-with-progress.ts";
+import { UsageError } from "../usage-error.ts";
+import { withMemory } from "../with-memory.ts";
+
+export interface DoctorCommandOptions {
+  agent?: string;
+  json?: boolean;
+}
+
+/** `memslot doctor`: checks the chain from Node to a live search, and names the next step for what does not work. */
+export async function doctor(context: CommandContext, options: DoctorCommandOptions): Promise<number> {
+  const checks: DoctorCheck[] = [];
+  try {
+    for await (const check of examine(context, options)) checks.push(check);
+  } catch (error) {
+    if (isAbort(error) || error instanceof UsageError) throw error;
+    checks.push(failedBy(error));
+  }
+  const ok = checks.every(({ status }) => status !== "fail");
+  if (options.json === true) context.output.printJson({ ok, checks });
+  else for (const check of checks) context.output.print(formatCheck(check, context.output.style));
+  return ok ? ExitCode.ok : ExitCode.error;
+}
+
+async function* examine(context: CommandContext, options: DoctorCommandOptions): AsyncGenerator<DoctorCheck> {
+  // An older one has been refused by the launcher.
+  yield passed("node", `${process.versions.node} on ${process.platform} ${process.arch}`);
+  const config = await loadConfig({
+    cwd: context.cwd,
+    env: context.env,
+    configPath: context.configPath,
+    workspace: context.workspace,
+  });
+  yield passed("config", config.file ?? "no file, defaults only (memslot init writes one)");
+  for (const notice of config.notices) yield warned("config", notice);
+  const agent = chooseAgent(config, options.agent);
+  const disabled = disabledReason(config, agent);
+  if (disabled !== undefined) {
+    yield warned("slot", `memory is off for agent "${agent.id}": ${disabled}`);
+    return;
+  }
+  yield await checkWorkspace(agent.workspaceDir);
+  yield* await withMemory(context, config, agent, (memory) => examineMemory(context, memory, agent));
+}
+
+async function checkWorkspace(workspaceDir: string): Promise<DoctorCheck> {
+  const next = "Create the folder (memslot init does), or name another one with --workspace DIR.";
+  try {
+    const stats = await stat(workspaceDir);
+    return stats.isDirectory() ? passed("workspace", workspaceDir) : failed("workspace", `${workspaceDir} is not a folder`, next);
+  } catch (error) {
+    return failed("workspace", messageOf(error), next);
+  }
+}
+
+async function examineMemory(context: CommandContext, memory: Memory, agent: AgentConfig): Promise<DoctorCheck[]> {
+  const { signal } = context;
+  const checks: DoctorCheck[] = [];
+  checks.push(checkSlot(memory.status()), await checkIndex(context, memory));
+  const embeddings = await memory.probeEmbeddingAvailability({ signal });
+  const vector = await memory.probeVectorAvailability({ signal });
+  const status = memory.status();
+  checks.push(checkStore(status), checkFts(status), checkVector(status, vector));
+  checks.push(checkProvider(status, agent, embeddings));
+  for (const notice of status.custom?.notices ?? []) checks.push(warned("store", notice));
+  checks.push(await liveSearch(memory, signal));
+  return checks;
+}
+
+function checkSlot({ backend, fallback }: MemoryProviderStatus): DoctorCheck {
+  if (fallback === undefined) return passed("slot", backend);
+  return warned("slot", `${fallback.from} is not in use, ${fallback.to ?? backend} answers in its place: ${fallback.reason}`);
+}
+
+async function checkIndex(context: CommandContext, memory: Memory): Promise<DoctorCheck> {
+  try {
+    const report = await syncWithProgress(context, memory, { what: "indexing" });
+    const { files = 0, chunks = 0 } = memory.status();
+    const indexed = `${counted(files, "file")}, ${counted(chunks, "chunk")}`;
+    if (report === undefined) return passed("index", "the backend keeps no index of its own");
+    if (report.failed.length > 0) return warned("index", `${indexed}; ${counted(report.failed.length, "file")} failed`, "Run memslot memory index: it names them.");
+    if (report.pendingVectors !== undefined) return warned("index", `${indexed}; ${counted(report.pendingVectors.chunks, "chunk")} without a vector: ${report.pendingVectors.reason}`);
+    return files === 0 ? warned("index", "no notes yet", `Write MEMORY.md or memory/YYYY-MM-DD.md in ${memory.workspaceDir}.`) : passed("index", indexed);
+  } catch (error) {
+    if (isAbort(error)) throw error;
+    return failed("index", messageOf(error));
+  }
+}
+
+function checkStore({ dbPath, storage }: MemoryProviderStatus): DoctorCheck {
+  const size = storage === undefined ? "" : ` (${((storage.databaseBytes + storage.walBytes) / 1e6).toFixed(1)} MB)`;
+  return passed("store", `${dbPath ?? "kept by the backend"}${size}`);
+}
+
+function checkFts({ fts }: MemoryProviderStatus): DoctorCheck {
+  if (fts === undefined) return passed("fts", "not told by this backend");
+  if (fts.available) return passed("fts", "ready");
+  return warned("fts", fts.enabled ? `unavailable: ${fts.error ?? "no reason given"}` : "off", "Words are not searched, only vectors are.");
+}
+
+function checkVector({ vector, provider }: MemoryProviderStatus, available: boolean): DoctorCheck {
+  if (vector?.enabled === false) return passed("vector", "off by memorySearch.store.vector.enabled");
+  if (available) return passed("vector", provider === "none" ? "ready, unused without an embedding provider" : "ready");
+  const reason = vector?.loadError ?? "no reason given";
+  return warned("vector", `sqlite-vec is not used, vectors are compared one by one: ${reason}`, "Answers are the same, only slower with very many notes.");
+}
+
+function checkProvider(status: MemoryProviderStatus, agent: AgentConfig, probe: AvailabilityProbe): DoctorCheck {
+  if (probe.ok) return passed("provider", `${status.provider} ${status.model ?? ""}`.trim());
+  const asked = agent.memorySearch.provider;
+  const reason = probe.error ?? status.custom?.providerUnavailableReason ?? "no reason given";
+  if (status.provider === "none" && ["auto", "none"].includes(asked)) return passed("provider", `none, keyword search: ${reason}`);
+  return failed("provider", `${asked} does not work: ${reason}`, 'Check its key and address, or set memorySearch.provider to "none".');
+}

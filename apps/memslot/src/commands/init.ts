@@ -1,0 +1,124 @@
+import { lstat, mkdir, readdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { createInterface } from "node:readline/promises";
+import { MemoryError, initialConfigText, messageOf, resolveStateDir, trustConfig } from "@memslot/core";
+import type { CommandContext } from "../command-context.ts";
+import { ExitCode } from "../exit-code.ts";
+import { resolvePath } from "../resolve-path.ts";
+
+export interface InitCommandOptions {
+  yes?: boolean;
+}
+
+/** Something that `init` makes where it is not there yet. */
+interface Step {
+  path: string;
+  what: string;
+  make(): Promise<unknown>;
+}
+
+const memoryNote = `# Memory
+
+What is worth remembering for long: people, decisions and their reasons, preferences, how things are set up.
+Notes of a day go to memory/YYYY-MM-DD.md. All of it is plain Markdown: edit it with any editor.
+`;
+
+/** `memslot init`: writes a commented memslot.json5 and the folders of the workspace. Never overwrites. */
+export async function init(context: CommandContext, options: InitCommandOptions): Promise<number> {
+  const { output, cwd, env } = context;
+  const workspaceDir = resolvePath(context.workspace ?? ".", cwd, env);
+  const configFile = resolvePath(context.configPath ?? "memslot.json5", cwd, env);
+  const missing: Step[] = [];
+  for (const step of planSteps(context, configFile, workspaceDir)) {
+    const there = await whatIsThere(step.path);
+    if (there === undefined) missing.push(step);
+    else output.print(`${there}: is there already, left as it is`);
+  }
+  if (missing.length === 0) {
+    output.print("Nothing to do.");
+    return ExitCode.ok;
+  }
+  if (options.yes !== true && context.stdin.isTTY === true && !(await agreed(context, missing))) {
+    output.print("Nothing was written.");
+    return ExitCode.ok;
+  }
+  for (const step of missing) {
+    await make(step);
+    output.print(`${step.path}: ${step.what}`);
+  }
+  output.print(`\nNext: write something into ${path.join(workspaceDir, "MEMORY.md")}, then ask:\n  memslot memory search "..."`);
+  return ExitCode.ok;
+}
+
+function planSteps(context: CommandContext, configFile: string, workspaceDir: string): Step[] {
+  const { cwd, env } = context;
+  return [
+    {
+      path: configFile,
+      what: "the configuration, with comments",
+      async make() {
+        await mkdir(path.dirname(configFile), { recursive: true });
+        const workspace = writtenWorkspace(path.dirname(configFile), workspaceDir);
+        await writeFile(configFile, initialConfigText({ workspace }), { flag: "wx" });
+        // It was written on the user's word just now: nobody else's choices are in it.
+        await trustConfig(configFile, { stateDir: resolveStateDir({ cwd, env }) });
+      },
+    },
+    {
+      path: path.join(workspaceDir, "memory"),
+      what: "the folder of daily notes",
+      make: () => mkdir(path.join(workspaceDir, "memory"), { recursive: true }),
+    },
+    {
+      path: path.join(workspaceDir, "MEMORY.md"),
+      what: "the curated memory",
+      make: () => writeFile(path.join(workspaceDir, "MEMORY.md"), memoryNote, { flag: "wx" }),
+    },
+  ];
+}
+
+/** Relative where the workspace lies in the folder of the configuration, so that both can be moved together. */
+function writtenWorkspace(configDir: string, workspaceDir: string): string {
+  const relative = path.relative(configDir, workspaceDir);
+  if (path.isAbsolute(relative) || relative === ".." || relative.startsWith(`..${path.sep}`)) return workspaceDir;
+  return relative === "" ? "." : `./${relative.replaceAll(path.sep, "/")}`;
+}
+
+async function make(step: Step): Promise<void> {
+  try {
+    await step.make();
+  } catch (error) {
+    if (MemoryError.is(error)) throw error;
+    throw new MemoryError("WORKSPACE", `${step.path} could not be written: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** What stands at a path, whatever its case: a `memory.md` is a curated memory too. A link counts, wherever it leads. */
+async function whatIsThere(wanted: string): Promise<string | undefined> {
+  const folder = path.dirname(wanted);
+  const name = path.basename(wanted);
+  try {
+    await lstat(wanted);
+    return wanted;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT" && code !== "ENOTDIR") throw new MemoryError("WORKSPACE", `${wanted} cannot be looked at: ${messageOf(error)}`, { cause: error });
+  }
+  if (name !== "MEMORY.md") return undefined;
+  const names = await readdir(folder).catch((): string[] => []);
+  const other = names.find((candidate) => candidate === "memory.md");
+  return other === undefined ? undefined : path.join(folder, other);
+}
+
+async function agreed({ output, signal, stdin }: CommandContext, missing: readonly Step[]): Promise<boolean> {
+  output.stderr.write(`This will be written:\n${missing.map((step) => `  ${step.path}: ${step.what}\n`).join("")}`);
+  // Without line editing, so that Ctrl-C reaches the process as a signal.
+  const prompt = createInterface({ input: stdin, output: output.stderr, terminal: false });
+  try {
+    const ended = new Promise<string>((resolve) => prompt.once("close", () => resolve("no")));
+    const answer = await Promise.race([prompt.question("Go on? [Y/n] ", { signal }), ended]);
+    return /^\s*(?:y(?:es)?)?\s*$/iu.test(answer);
+  } finally {
+    prompt.close();
+  }
+}

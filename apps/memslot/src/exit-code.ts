@@ -1,0 +1,18 @@
+/** What the command ends with. Part of its API. */
+export const ExitCode = {
+  /** Done. No results is an answer too. */
+  ok: 0,
+  error: 1,
+  /** The command line cannot be understood, or an argument is out of range. */
+  usage: 2,
+  /** Done, but some files could not be indexed. */
+  partial: 3,
+  interrupted: 130,
+  terminated: 143,
+} as const;
+
+/** The worse of two outcomes of one run. */
+export function worseExitCode(left: number, right: number): number {
+  const order: readonly number[] = [ExitCode.ok, ExitCode.partial, ExitCode.usage, ExitCode.error];
+  return order.indexOf(right) > order.indexOf(left) ? right : left;
+}

@@ -1,0 +1,24 @@
+import { ExitCode } from "./exit-code.ts";
+
+const PATIENCE_MS = 2000;
+
+/** What Ctrl-C and a polite kill mean: stop at the next whole file. The second one, or no end in time, ends at once. */
+export interface Interrupt {
+  readonly signal: AbortSignal;
+  /** The exit code of an interrupted run; undefined while nothing has happened. */
+  exitCode(): number | undefined;
+}
+
+export function listenForInterrupt(): Interrupt {
+  const controller = new AbortController();
+  let exitCode: number | undefined;
+  const stop = (code: number) => (): void => {
+    if (exitCode !== undefined) process.exit(exitCode);
+    exitCode = code;
+    controller.abort();
+    setTimeout(() => process.exit(code), PATIENCE_MS).unref();
+  };
+  process.on("SIGINT", stop(ExitCode.interrupted));
+  process.on("SIGTERM", stop(ExitCode.terminated));
+  return { signal: controller.signal, exitCode: () => exitCode };
+}

@@ -1,0 +1,66 @@
+import { styleText } from "node:util";
+
+type Style = Parameters<typeof styleText>[0];
+
+/** Where a command writes: answers to stdout, all else to stderr. */
+export interface Output {
+  /** True when people read stdout, not a pipe. */
+  readonly isTerminal: boolean;
+  readonly stderr: NodeJS.WriteStream;
+  /** True when stderr can redraw a line. */
+  readonly canRedraw: boolean;
+  /** Writes an answer and a line break. */
+  print(text: string): void;
+  /** Writes an answer as it is. */
+  write(text: string): void;
+  printJson(value: unknown): void;
+  /** Writes one line to stderr; the same line only once. */
+  notice(line: string): void;
+  /** Styled for stdout, where it is a terminal that shows styles; as it is elsewhere (`NO_COLOR`, a pipe). */
+  style(style: Style, text: string): string;
+  /** Resolves once both streams have been handed over to the system. */
+  flush(): Promise<void>;
+}
+
+export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Output {
+  const said = new Set<string>();
+  let stdoutFailed = false;
+  // A reader that has seen enough (`| head`) closes the pipe: no reason to complain.
+  stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (stdoutFailed) return;
+    stdoutFailed = true;
+    if (error.code === "EPIPE") return;
+    process.exitCode = 1;
+    stderr.write(`memslot: the answer could not be written: ${error.message}\n`);
+  });
+  stderr.on("error", () => {
+    // There is no place left to say so.
+  });
+  const write = (text: string): void => {
+    if (!stdoutFailed) stdout.write(text);
+  };
+  return {
+    isTerminal: stdout.isTTY === true,
+    stderr,
+    canRedraw: stderr.isTTY === true && env["TERM"] !== "dumb",
+    write,
+    print: (text) => write(`${text}\n`),
+    printJson: (value) => write(`${JSON.stringify(value, undefined, 2)}\n`),
+    notice(line) {
+      if (said.has(line)) return;
+      said.add(line);
+      stderr.write(`memslot: ${line}\n`);
+    },
+    style: (style, text) => styleText(style, text, { stream: stdout }),
+    async flush() {
+      await Promise.all([drained(stdout), drained(stderr)]);
+    },
+  };
+}
+
+function drained(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.destroyed || stream.writableEnded) resolve();
+    else stream.write("", () => resolve());
+  });
+}

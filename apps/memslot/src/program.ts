@@ -1,0 +1,185 @@
+import { readFileSync } from "node:fs";
+import { isAbort } from "@memslot/core";
+import { Command, CommanderError } from "commander";
+import type { CommandContext } from "./command-context.ts";
+import { ExitCode } from "./exit-code.ts";
+import { exitCodeOf, failureJson, reportFailure } from "./failure.ts";
+import { collect, fraction, wholeNumber } from "./option-values.ts";
+import { nearestCommand } from "./nearest-command.ts";
+
+/** The world around one run; `runProgram` adds the options that all commands share. */
+export type ProgramWorld = Omit<CommandContext, "configPath" | "workspace">;
+
+/** Runs one command line and gives its exit code. Never throws, never ends the process. */
+export async function runProgram(argv: readonly string[], world: ProgramWorld): Promise<number> {
+  let exitCode: number = ExitCode.ok;
+  const program = describeProgram(world, (code) => {
+    exitCode = code;
+  });
+  try {
+    if (argv.length === 0) program.outputHelp();
+    else await program.parseAsync(argv, { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) {
+      reportFailure(world.output, error);
+      return ExitCode.error;
+    }
+    return error.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
+  }
+  return exitCode;
+}
+
+/** A command's module, loaded only when it is asked for: `memory search` does not pay for `init`. */
+type Action<Options> = (context: CommandContext, options: Options, ...args: string[]) => Promise<number>;
+
+interface SharedOptions {
+  json?: boolean;
+  agent?: string;
+  config?: string;
+  workspace?: string;
+}
+
+function describeProgram(world: ProgramWorld, setExitCode: (code: number) => void): Command {
+  const program = new Command("memslot");
+  const run =
+    <Options>(load: () => Promise<Action<Options>>) =>
+    async (...given: unknown[]): Promise<void> => {
+      const command = given.at(-1) as Command;
+      const shared = command.optsWithGlobals<SharedOptions>();
+      const context: CommandContext = { ...world, configPath: shared.config, workspace: shared.workspace };
+      try {
+        const action = await load();
+        setExitCode(await action(context, command.opts() as Options, ...command.args));
+      } catch (error) {
+        if (isAbort(error)) world.output.notice("interrupted");
+        else if (shared.json === true) world.output.printJson(failureJson(error, shared.agent));
+        else reportFailure(world.output, error);
+        setExitCode(exitCodeOf(error));
+      }
+    };
+
+  describeRoot(program, world);
+  const option = {
+    agent: ["--agent <id>", "the agent whose memory it is (default: the first of agents.list, else main)"],
+    json: ["--json", "print JSON"],
+  } as const;
+
+  program
+    .command("init")
+    .description("write a commented memslot.json5, MEMORY.md and memory/; what is there already is left alone")
+    .option("--yes", "ask nothing")
+    .addHelpText("after", examples("memslot init", "memslot init --yes --workspace ~/notes"))
+    .action(run(async () => (await import("./commands/init.ts")).init));
+
+  const memory = program.command("memory").description("ask the memory, and look after its index");
+  memory
+    .command("search")
+    .description("find the lines that answer a question; brings the index up to date first")
+    .argument("[query...]", "what to look for")
+    .option("--query <text>", "the same as an option, for a query that begins with a dash")
+    .option(...option.agent)
+    .option("--max-results <n>", "at most so many results", wholeNumber(1, 200))
+    .option("--min-score <x>", "leave out results that score less, 0 to 1", fraction)
+    .option("--source <name>", "search only this source; may be repeated", collect)
+    .option(...option.json)
+    .option("--explain", "say what each leg found and what was left out")
+    .addHelpText("after", examples('memslot memory search "who runs the mail server"', 'memslot memory search QX-7919 --json --workspace ~/notes'))
+    .action(run(async () => (await import("./commands/memory-search.ts")).memorySearch));
+  memory
+    .command("get")
+    .description("print lines of a memory file")
+    .argument("<path>", "relative to the workspace, also as path#L3-L9")
+    .option(...option.agent)
+    .option("--from <n>", "first line, counted from 1", wholeNumber(1, Number.MAX_SAFE_INTEGER))
+    .option("--lines <n>", "how many lines", wholeNumber(1, Number.MAX_SAFE_INTEGER))
+    .option(...option.json)
+    .addHelpText("after", examples("memslot memory get memory/2026-03-14.md#L3-L9", "memslot memory get MEMORY.md --from 40 --lines 20"))
+    .action(run(async () => (await import("./commands/memory-get.ts")).memoryGet));
+  memory
+    .command("index")
+    .description("bring the index up to date")
+    .option("--agent <id>", "only this agent (default: all)")
+    .option("--force", "build it anew from the files")
+    .option("--verbose", "say which places were looked at, and name each file")
+    .addHelpText("after", examples("memslot memory index", "memslot memory index --force --agent main"))
+    .action(run(async () => (await import("./commands/memory-index.ts")).memoryIndex));
+  memory
+    .command("status")
+    .description("say what is indexed, from where, and what does not work")
+    .option("--agent <id>", "only this agent (default: all)")
+    .option("--deep", "try the embedding provider and the vector store for real")
+    .option("--index", "bring the index up to date first; implies --deep")
+    .option(...option.json)
+    .addHelpText("after", examples("memslot memory status", "memslot memory status --deep --json"))
+    .action(run(async () => (await import("./commands/memory-status.ts")).memoryStatus));
+
+  program
+    .command("config")
+    .description("print every setting with where it comes from; keys are not shown")
+    .option(...option.json)
+    .addHelpText("after", examples("memslot config", "memslot config --json --config ./memslot.json5"))
+    .action(run(async () => (await import("./commands/config.ts")).config));
+  program
+    .command("trust")
+    .description("let a memslot.json5 found in a folder name code, hosts, keys and outside paths, until it changes")
+    .argument("[file]", "the configuration file (default: ./memslot.json5)")
+    .option("--list", "print the files that are trusted")
+    .option("--revoke", "trust it no longer")
+    .option(...option.json)
+    .addHelpText("after", examples("memslot trust", "memslot trust --revoke ./memslot.json5"))
+    .action(run(async () => (await import("./commands/trust.ts")).trust));
+  program
+    .command("doctor")
+    .description("check everything from Node to a live search, with the next step for what fails")
+    .option(...option.agent)
+    .option(...option.json)
+    .addHelpText("after", examples("memslot doctor", "memslot doctor --workspace ~/notes --json"))
+    .action(run(async () => (await import("./commands/doctor.ts")).doctor));
+
+  for (const parent of [program, memory]) suggestOnUnknown(parent, program);
+  return program;
+}
+
+function describeRoot(program: Command, world: ProgramWorld): void {
+  program
+    .description("Long-term memory in Markdown files: point it at a folder of notes, ask, and get the lines back.")
+    .version(packageVersion(), "-v, --version", "print the version")
+    .helpOption("-h, --help", "print help")
+    .option("--workspace <dir>", "the folder with the notes (default: from the configuration)")
+    .option("--config <file>", "the configuration (default: MEMSLOT_CONFIG, ./memslot.json5, ~/.memslot/memslot.json5)")
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => world.output.write(text),
+      writeErr: (text) => void world.output.stderr.write(text),
+      outputError: (text, write) => write(text.replace(/^error: /u, "memslot: ")),
+    })
+    .exitOverride()
+    .addHelpText(
+      "after",
+      `${examples('memslot memory search "what did we decide about backups" --workspace ~/notes', "memslot init")}
+
+Exit codes: 0 done, also with no results; 1 error; 2 the command line is wrong; 3 done, but some files failed.`,
+    );
+}
+
+function examples(...commands: readonly string[]): string {
+  return `\nExamples:\n${commands.map((command) => `  $ ${command}`).join("\n")}`;
+}
+
+function suggestOnUnknown(parent: Command, program: Command): void {
+  const known = program.commands.flatMap((command) => [
+    command.name(),
+    ...command.commands.map((child) => `${command.name()} ${child.name()}`),
+  ]);
+  parent.on("command:*", ([typed = ""]: string[]) => {
+    const nearest = nearestCommand(typed, known);
+    const hint = nearest === undefined ? "see memslot --help" : `did you mean memslot ${nearest}?`;
+    parent.error(`error: unknown command '${typed}'; ${hint}`, { code: "commander.unknownCommand" });
+  });
+}
+
+function packageVersion(): string {
+  const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  const { version } = JSON.parse(text) as { version: string };
+  return version;
+}

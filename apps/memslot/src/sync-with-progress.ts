@@ -1,0 +1,37 @@
+import type { Memory, SyncReport } from "@memslot/core";
+import type { CommandContext } from "./command-context.ts";
+import { createProgress } from "./progress.ts";
+
+export interface SyncOptions {
+  /** What the bar or the line begins with: `indexing`, or `indexing agent-name`. */
+  what: string;
+  force?: boolean;
+  /** Names each file on stderr in place of the bar. */
+  verbose?: boolean;
+}
+
+/** Brings the index up to date and shows how far it has come. Undefined where the backend keeps no index of its own. */
+export async function syncWithProgress(
+  context: CommandContext,
+  memory: Memory,
+  options: SyncOptions,
+): Promise<SyncReport | undefined> {
+  const progress = createProgress(context.output, options.what);
+  let named: string | undefined;
+  try {
+    return await memory.sync({
+      reason: "cli",
+      force: options.force ?? false,
+      signal: context.signal,
+      progress: (update) => {
+        if (options.verbose !== true) progress.update(update);
+        else if (update.label !== undefined && update.label !== named) {
+          named = update.label;
+          context.output.stderr.write(`memslot: ${update.completed}/${update.total} ${update.label}\n`);
+        }
+      },
+    });
+  } finally {
+    progress.stop();
+  }
+}

@@ -1,0 +1,161 @@
+import { mkdir, symlink, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { createSandbox } from "./run-memslot.ts";
+
+const note = "# Infrastructure\n\n## Mail\n\nThe mail server moved to Hetzner on 2026-03-14.\nIts id is QX-7919.\n\n## Coffee\n\nAnna likes espresso.\n";
+
+describe("memslot memory search", () => {
+  test("needs no config file: it indexes the folder and gives score, citation and snippet", async () => {
+    const sandbox = await createSandbox();
+    await sandbox.write("memory/2026-03-14.md", note);
+    const { exitCode, stdout, stderr } = await sandbox.runHere(["memory", "search", "where is the mail server"]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^[01]\.\d{3} memory\/2026-03-14\.md#L\d+-L\d+\n/u);
+    expect(stdout).toContain("The mail server moved to Hetzner");
+    expect(stderr).toContain("indexed 1 file");
+  });
+
+  test("finds what was written after the last search, and says nothing more on stderr", async () => {
+    const sandbox = await createSandbox();
+    await sandbox.write("MEMORY.md", "# Memory\n\nThe harbour is Kiel.\n");
+    await sandbox.runHere(["memory", "search", "harbour"]);
+    await sandbox.write("memory/new.md", "The lighthouse keeper is called Ole.\n");
+    const { stdout, stderr } = await sandbox.runHere(["memory", "search", "lighthouse keeper"]);
+    expect(stdout).toContain("memory/new.md#L1-L1");
+    expect(stderr).toBe("");
+  });
+
+  test("takes a query of several words without quotes, and --query before words", async () => {
+    const sandbox = await createSandbox();
+    await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
+    expect((await sandbox.runHere(["memory", "search", "anna", "espresso"])).stdout).toContain("MEMORY.md#L1-L1");
+    expect((await sandbox.runHere(["memory", "search", "zebra", "--query", "espresso"])).stdout).toContain("MEMORY.md#L1-L1");
+  });
+
+  test("gives JSON with state and mode beside the results", async () => {
+    const sandbox = await createSandbox();
+    await sandbox.write("memory/2026-03-14.md", note);
+    const { exitCode, stdout } = await sandbox.runHere(["memory", "search", "QX-7919", "--json"]);
+    expect(exitCode).toBe(0);
+    const answer = JSON.parse(stdout);
+    expect(answer).toMatchObject({ agentId: "main", state: "ok", mode: "keyword", backend: "memory-core" });
+    expect(answer).not.toHaveProperty("stale");
+    expect(answer.results[0]).toMatchObject({ path: "memory/2026-03-14.md", source: "memory", startLine: expect.any(Number), endLine: expect.any(Number) });
+    expect(answer.results[0].score).toBeGreaterThan(0);
+  });
+
+  test("says why there are no results and ends with 0", async () => {
+    const sandbox = await createSandbox();
+    await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
+    const human = await sandbox.runHere(["memory", "search", "zeppelin"]);
+    expect(human.exitCode).toBe(0);
+    expect(human.stdout).toMatch(/^No matches\. \S/u);
+    const json = await sandbox.runHere(["memory", "search", "zeppelin", "--json"]);
+    expect(json.exitCode).toBe(0);
+    expect(JSON.parse(json.stdout)).toMatchObject({ results: [], state: "ok", reason: expect.stringMatching(/\S/u) });
+  });
+
+  test("says why there are no results in a folder without notes", async () => {
+    const sandbox = await createSandbox();
+    const { exitCode, stdout } = await sandbox.runHere(["memory", "search", "anything"]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^No matches\. \S/u);
+  });
+
+  test("obeys --max-results, --min-score and --source", async () => {
+    const sandbox = await createSandbox();
+    for (let day = 10; day < 20; day++) await sandbox.write(`memory/2026-03-${day}.md`, `# Day ${day}\n\nThe ferry left late.\n`);
+    const search = async (...args: string[]) => JSON.parse((await sandbox.runHere(["memory", "search", "ferry", "--json", ...args])).stdout).results;
+    expect(await search("--max-results", "3")).toHaveLength(3);
+    expect(await search("--max-results", "200")).toHaveLength(10);
+    expect(await search("--source", "memory", "--max-results", "2")).toHaveLength(2);
+  });
+
+  test("--explain prints what each leg found and what was left out", async () => {
+    const sandbox = await createSandbox();
+    for (let day = 10; day < 20; day++) await sandbox.write(`memory/2026-03-${day}.md`, `# Day ${day}\n\nThe ferry left late.\n`);
+    const human = await sandbox.runHere(["memory", "search", "ferry", "--explain", "--max-results", "4"]);
+    expect(human.stdout).toMatch(/Keyword leg: +10 candidates, 4 in the answer/u);
+    expect(human.stdout).toMatch(/Left out: +0 by min score, 0 by source, 6 by the limit/u);
+    const json = await sandbox.runHere(["memory", "search", "ferry", "--explain", "--json"]);
+    expect(JSON.parse(json.stdout).report).toMatchObject({ legs: { keyword: { candidates: 10 } }, dropped: { minScore: 0 } });
+  });
+
+  test("marks the matched words only where colours are wanted", async () => {
+    const sandbox = await createSandbox();
+    await sandbox.write("MEMORY.md", "We decided to take the ferry.\n");
+    const escape = "\u001B[";
+    const plain = await sandbox.runHere(["memory", "search", "decide"]);
+    expect(plain.stdout).not.toContain(escape);
+    const forced = await sandbox.runHere(["memory", "search", "decide"], { env: { FORCE_COLOR: "1" } });
+    expect(forced.stdout).toContain(`We ${escape}1mdecided${escape}22m to take the ferry.`);
+    const never = await sandbox.runHere(["memory", "search", "decide"], { env: { NO_COLOR: "1" } });
+    expect(never.stdout).toBe(plain.stdout);
+  });
+
+  test("takes any query, also one that looks like search syntax or an option", async () => {
+    const sandbox = await createSandbox();
+    await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
+    for (const query of ['"', "a AND (b", "NEAR(x y)", "*", "col:val", "🙂", " "]) {
+      const { exitCode, stderr } = await sandbox.runHere(["memory", "search", query]);
+      expect({ query, exitCode, stderr: stderr.includes("rror") }).toEqual({ query, exitCode: 0, stderr: false });
+    }
+    expect((await sandbox.runHere(["memory", "search", "--query", "--espresso"])).stdout).toContain("MEMORY.md");
+    expect((await sandbox.run(["memory", "search", "--workspace", sandbox.workspace, "--", "--espresso"])).stdout).toContain("MEMORY.md");
+  });
+
+  test("shares no index between two workspaces", async () => {
+    const sandbox = await createSandbox();
+    await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
+    const other = path.join(sandbox.cwd, "other");
+    await mkdir(other);
+    await writeFile(path.join(other, "MEMORY.md"), "Boris likes rooibos.\n");
+    await sandbox.runHere(["memory", "search", "espresso"]);
+    expect((await sandbox.run(["memory", "search", "rooibos", "--workspace", other])).stdout).toContain("Boris");
+    expect((await sandbox.run(["memory", "search", "espresso", "--workspace", other])).stdout).toMatch(/^No matches\./u);
+    expect((await sandbox.runHere(["memory", "search", "espresso"])).stdout).toContain("Anna");
+  });
+
+  test("without a query is a usage error", async () => {
+    const sandbox = await createSandbox();
+    const { exitCode, stdout, stderr } = await sandbox.runHere(["memory", "search"]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toContain("what should be searched");
+  });
+
+  test("names a missing workspace and ends with 1, in JSON too", async () => {
+    const sandbox = await createSandbox();
+    const missing = path.join(sandbox.cwd, "nowhere");
+    const human = await sandbox.run(["memory", "search", "x", "--workspace", missing]);
+    expect({ exitCode: human.exitCode, stdout: human.stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(human.stderr).toContain(missing);
+    const json = await sandbox.run(["memory", "search", "x", "--workspace", missing, "--json"]);
+    expect(json.exitCode).toBe(1);
+    expect(JSON.parse(json.stdout)).toEqual({
+      ok: false,
+      error: { type: "cli_error", code: "WORKSPACE", message: expect.stringContaining(missing) },
+      agentId: "main",
+    });
+  });
+
+  test("says in one line that files failed, and still answers with 0", async () => {
+    const sandbox = await createSandbox();
+    await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
+    await sandbox.write("memory/folder.md", null);
+    await sandbox.write("memory/big.md", "x".repeat(17 * 1024 * 1024));
+    const { exitCode, stdout, stderr } = await sandbox.runHere(["memory", "search", "espresso"]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain("MEMORY.md#L1-L1");
+    expect(stderr).toContain("could not be indexed");
+  });
+
+  test("does not follow a symlink out of the workspace", async () => {
+    const sandbox = await createSandbox();
+    const secret = path.join(sandbox.cwd, "secret.md");
+    await writeFile(secret, "The password is hunter2.\n");
+    await sandbox.write("memory/fine.md", "Nothing here.\n");
+    await symlink(secret, path.join(sandbox.workspace, "memory", "link.md"));
+    expect((await sandbox.runHere(["memory", "search", "hunter2"])).stdout).toMatch(/^No matches\./u);
+  });
+});

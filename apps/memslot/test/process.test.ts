@@ -1,0 +1,51 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { describe, expect, test } from "vitest";
+import { command, createSandbox } from "./run-memslot.ts";
+
+const shellWords = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(" ");
+
+describe("the process", () => {
+  test("says nothing when its reader has seen enough", async () => {
+    const sandbox = await createSandbox();
+    for (let index = 0; index < 60; index++) await sandbox.write(`memory/${index}.md`, `The ferry number ${index}.\n${"It left late. ".repeat(60)}\n`);
+    await sandbox.runHere(["memory", "index"]);
+    const line = `${shellWords([...command, "memory", "search", "ferry", "--max-results", "200", "--workspace", sandbox.workspace])} | head -1`;
+    const shell = spawn("sh", ["-c", line], { cwd: sandbox.cwd, env: sandbox.env, timeout: 30_000 });
+    let stdout = "";
+    let stderr = "";
+    shell.stdout.on("data", (data) => (stdout += data));
+    shell.stderr.on("data", (data) => (stderr += data));
+    await once(shell, "close");
+    expect(stdout).toMatch(/^[01]\.\d{3} memory\/\d+\.md#L\d+-L\d+\n$/u);
+    expect(stderr).toBe("");
+  });
+
+  test("writes a long answer to its end into a pipe", async () => {
+    const sandbox = await createSandbox();
+    for (let index = 0; index < 200; index++) await sandbox.write(`memory/${index}.md`, `The ferry number ${index}.\n${"It left late. ".repeat(60)}\n`);
+    const { stdout } = await sandbox.runHere(["memory", "search", "ferry", "--max-results", "200", "--json"]);
+    expect(JSON.parse(stdout).results).toHaveLength(200);
+  });
+
+  test("ends with 130 on Ctrl-C, and the next run goes on", async () => {
+    const sandbox = await createSandbox();
+    for (let index = 0; index < 3000; index++) await sandbox.write(`memory/${index}.md`, `# Note ${index}\n\n${"It left late. ".repeat(200)}\n`);
+    const [program = "", ...fixed] = command;
+    const child = spawn(program, [...fixed, "memory", "index", "--verbose", "--workspace", sandbox.workspace], { cwd: sandbox.cwd, env: sandbox.env, timeout: 30_000 });
+    let stderr = "";
+    // The first file that is named shows that the work has begun.
+    await new Promise<void>((resolve) => {
+      child.stderr.on("data", (data) => {
+        stderr += data;
+        if (stderr.includes("memory/")) resolve();
+      });
+      child.once("close", () => resolve());
+    });
+    child.kill("SIGINT");
+    if (child.exitCode === null) await once(child, "close");
+    expect({ exitCode: child.exitCode, signal: child.signalCode }).toEqual({ exitCode: 130, signal: null });
+    expect(stderr).not.toContain("unexpected error");
+    expect((await sandbox.runHere(["memory", "index"])).stdout).toMatch(/^Indexed 3000 files/u);
+  });
+});

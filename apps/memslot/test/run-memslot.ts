@@ -1,0 +1,84 @@
+import { type ExecFileException, execFile } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+
+const cli = fileURLToPath(new URL("../src/cli.ts", import.meta.url));
+
+export interface Finished {
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** A folder, home and state folder of one test, which are removed after it. */
+export interface Sandbox {
+  /** Where the command runs. */
+  cwd: string;
+  workspace: string;
+  stateDir: string;
+  env: NodeJS.ProcessEnv;
+  /** Writes a file of the workspace; `null` stands for an empty folder of that name. */
+  write(relPath: string, content: string | Uint8Array | null): Promise<void>;
+  writeConfig(content: string): Promise<string>;
+  /** Runs `memslot ARGS` from the sources. */
+  run(args: readonly string[], options?: { env?: NodeJS.ProcessEnv; cwd?: string }): Promise<Finished>;
+  /** The same with `--workspace` of this sandbox. */
+  runHere(args: readonly string[], options?: { env?: NodeJS.ProcessEnv; cwd?: string }): Promise<Finished>;
+}
+
+/** How the command is started in a test: the sources, as they are. */
+export const command: readonly string[] = [process.execPath, "--conditions=@memslot/source", cli];
+
+export async function createSandbox(): Promise<Sandbox> {
+  const folder = await mkdtemp(path.join(tmpdir(), "memslot-cli-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const cwd = path.join(folder, "here");
+  const workspace = path.join(folder, "notes");
+  const stateDir = path.join(folder, "state");
+  await mkdir(cwd);
+  await mkdir(workspace);
+  const env: NodeJS.ProcessEnv = {
+    PATH: process.env["PATH"],
+    HOME: path.join(folder, "home"),
+    USERPROFILE: path.join(folder, "home"),
+    MEMSLOT_HOME: stateDir,
+  };
+  const run: Sandbox["run"] = (args, options = {}) =>
+    runCommand(args, { cwd: options.cwd ?? cwd, env: { ...env, ...options.env } });
+  return {
+    cwd,
+    workspace,
+    stateDir,
+    env,
+    run,
+    runHere: (args, options) => run([...args, "--workspace", workspace], options),
+    async write(relPath, content) {
+      const file = path.join(workspace, relPath);
+      await mkdir(content === null ? file : path.dirname(file), { recursive: true });
+      if (content !== null) await writeFile(file, content);
+    },
+    async writeConfig(content) {
+      const file = path.join(folder, "memslot.json5");
+      await writeFile(file, content);
+      return file;
+    },
+  };
+}
+
+function runCommand(args: readonly string[], options: { cwd: string; env: NodeJS.ProcessEnv }): Promise<Finished> {
+  const [program = process.execPath, ...fixed] = command;
+  return new Promise((resolve) => {
+    execFile(
+      program,
+      [...fixed, ...args],
+      { ...options, timeout: 30_000, maxBuffer: 32 * 1024 * 1024 },
+      (error: ExecFileException | null, stdout, stderr) => {
+        const exitCode = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
+        resolve({ exitCode, stdout, stderr });
+      },
+    );
+  });
+}

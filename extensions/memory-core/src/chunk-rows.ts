@@ -1,0 +1,27 @@
+import type { ChunkRow } from "@memslot/indexing";
+import type Database from "better-sqlite3";
+
+export interface ScoredId {
+  id: number;
+  score: number;
+}
+
+/** Gives the chunks behind ids that a search has ranked, in the same order. */
+export type ReadRows = (ranked: readonly ScoredId[]) => (ChunkRow & { score: number })[];
+
+export function createRowReader(db: Database.Database): ReadRows {
+  const read = db.prepare<[number], ChunkRow>(`
+    SELECT c.id, f.path, f.source, c.start_line AS startLine, c.end_line AS endLine, c.text, c.context
+    FROM chunks c JOIN files f ON f.id = c.file_id WHERE c.id = ?
+  `);
+  return (ranked) =>
+    ranked.flatMap(({ id, score }) => {
+      const row = read.get(id);
+      return row === undefined ? [] : [{ ...row, score }];
+    });
+}
+
+/** Best first; equal scores in the order of ids, so that the same question has the same answer. */
+export function byScore(left: ScoredId, right: ScoredId): number {
+  return right.score - left.score || left.id - right.id;
+}

@@ -1,0 +1,37 @@
+const bytesPerNumber = 4;
+
+/** Cosine similarity of the query to vectors that are stored as bytes. A stored vector of another length gives undefined. */
+export type Similarity = (stored: Buffer) => number | undefined;
+
+export function similarityTo(query: Float32Array): Similarity {
+  const queryLength = lengthOf(query);
+  return (stored) => {
+    if (stored.byteLength !== query.length * bytesPerNumber) return undefined;
+    const vector = toVector(stored);
+    let dot = 0;
+    let squares = 0;
+    for (let index = 0; index < query.length; index++) {
+      const value = vector[index] as number;
+      dot += value * (query[index] as number);
+      squares += value * value;
+    }
+    return squares === 0 ? 0 : dot / (Math.sqrt(squares) * queryLength);
+  };
+}
+
+export function lengthOf(vector: Float32Array): number {
+  let squares = 0;
+  for (const value of vector) squares += value * value;
+  return Math.sqrt(squares);
+}
+
+/** The bytes of a vector as they are stored: float32, in the byte order of the machine, which is little-endian. */
+export function toBytes(vector: Float32Array): Buffer {
+  return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
+}
+
+function toVector(bytes: Buffer): Float32Array {
+  // A small buffer is cut out of a shared pool and may begin at any byte.
+  const aligned = bytes.byteOffset % bytesPerNumber === 0 ? bytes : new Uint8Array(bytes);
+  return new Float32Array(aligned.buffer, aligned.byteOffset, bytes.byteLength / bytesPerNumber);
+}

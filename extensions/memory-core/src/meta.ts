@@ -1,0 +1,36 @@
+import type Database from "better-sqlite3";
+
+/** Facts about the database as a whole, one line each. */
+export interface Meta {
+  get(key: string): string | undefined;
+  set(key: string, value: string): void;
+  delete(key: string): void;
+  /** Keys and values of all entries whose key begins so. */
+  startingWith(prefix: string): { key: string; value: string }[];
+}
+
+export const metaKeys = {
+  /** The space whose vectors `chunks_vec` holds, one for each chunk that has one. Absent: it cannot be relied on. */
+  vectorSpace: "vector_space",
+  /** Set when chunks were written by a process that could not index their words. */
+  wordsStale: "words_stale",
+  /** Set when SQLite found the file damaged. */
+  damaged: "damaged",
+  /** Followed by an id: a process that has written and has not closed yet. */
+  writer: "writer:",
+} as const;
+
+export function openMeta(db: Database.Database): Meta {
+  const get = db.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck();
+  const set = db.prepare<[string, string]>("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)");
+  const remove = db.prepare<[string]>("DELETE FROM meta WHERE key = ?");
+  const startingWith = db.prepare<[string, string], { key: string; value: string }>(
+    "SELECT key, value FROM meta WHERE key >= ? AND key < ?",
+  );
+  return {
+    get: (key) => get.get(key),
+    set: (key, value) => void set.run(key, value),
+    delete: (key) => void remove.run(key),
+    startingWith: (prefix) => startingWith.all(prefix, `${prefix}\u{10ffff}`),
+  };
+}

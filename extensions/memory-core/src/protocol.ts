@@ -1,0 +1,41 @@
+import type { ChunkStore, StoreHealth } from "@memslot/indexing";
+import type { MemoryErrorCode } from "@memslot/core";
+
+/** The calls of a store that are answered by its worker. */
+export type StoreMethod = Exclude<keyof ChunkStore, "health" | "close">;
+
+/** The store as it is inside the worker: the calls of `ChunkStore`, answered at once. */
+export type DatabaseStore = {
+  [Method in StoreMethod]: (...args: Parameters<ChunkStore[Method]>) => Awaited<ReturnType<ChunkStore[Method]>>;
+} & { health(): StoreHealth; close(): void };
+
+export interface OpenOptions {
+  path: string;
+  vector: { enabled: boolean; extensionPath?: string | undefined };
+  cacheMaxEntries: number;
+  /** `device:inode` of files that this process has open; see `open-files.ts`. */
+  openFiles: readonly string[];
+  /** How long one attempt to lock the file may take. */
+  busyTimeoutMs: number;
+  /** Behave as if this build of SQLite had no FTS5. */
+  disableFts: boolean;
+}
+
+/** What an open worker says of the file that it holds. */
+export interface Opened {
+  /** `device:inode`; undefined where the index is kept in memory. */
+  identity: string | undefined;
+}
+
+export type Request =
+  | { id: number; method: "open"; args: readonly [OpenOptions] }
+  | { id: number; method: StoreMethod; args: readonly unknown[] }
+  | { id: number; method: "close"; args: readonly [] };
+
+export interface Reply {
+  id: number;
+  result?: unknown;
+  error?: { code: MemoryErrorCode; message: string; cause?: string | undefined } | undefined;
+  /** Sent when it has changed. */
+  health?: StoreHealth | undefined;
+}

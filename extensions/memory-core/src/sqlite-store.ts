@@ -1,0 +1,115 @@
+import { MemoryError } from "@memslot/core";
+import type { ChunkStore, StoreHealth } from "@memslot/indexing";
+import { listOpenFiles, noteOpenFile, oneOpeningAtATime } from "./open-files.ts";
+import type { Opened, OpenOptions, StoreMethod } from "./protocol.ts";
+import { startWorker, type WorkerClient } from "./worker-client.ts";
+
+export interface SqliteStoreOptions {
+  /** Absolute path of the database file. It is made where it is missing, with its folder. */
+  path: string;
+  /** sqlite-vec; where it is off or does not load, all vectors are compared one by one. */
+  vector: { enabled: boolean; extensionPath?: string | undefined };
+  /** Vectors to keep beside those of the chunks that are there. */
+  cacheMaxEntries: number;
+  /** Gives up opening. */
+  signal?: AbortSignal | undefined;
+}
+
+/** For tests: faults that cannot be brought about from outside. */
+export interface SqliteStoreFaults {
+  disableFts?: boolean;
+  busyTimeoutMs?: number;
+}
+
+const openDeadlineMs = 120_000;
+const readDeadlineMs = 30_000;
+const writeDeadlineMs = 120_000;
+const busyTimeoutMs = 5000;
+
+/**
+ * Opens an index in a SQLite file, in a worker thread. A file that cannot be used (foreign, locked, read-only) is left
+ * alone and the index is kept in memory; a damaged one is set aside and made anew: `health().notices` says so.
+ * Throws `UNAVAILABLE` when SQLite itself does not load, and `AbortError` when `signal` is aborted.
+ */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<ChunkStore> {
+  return await openStore(options, {});
+}
+
+export async function openStore(options: SqliteStoreOptions, faults: SqliteStoreFaults): Promise<ChunkStore> {
+  const { path, signal } = options;
+  signal?.throwIfAborted();
+  return await oneOpeningAtATime(path, async () => {
+    signal?.throwIfAborted();
+    const client = startWorker(new URL(import.meta.resolve("#worker")), `the index ${path}`);
+    try {
+      const request: OpenOptions = {
+        path,
+        vector: { ...options.vector },
+        cacheMaxEntries: options.cacheMaxEntries,
+        openFiles: listOpenFiles(),
+        busyTimeoutMs: faults.busyTimeoutMs ?? busyTimeoutMs,
+        disableFts: faults.disableFts ?? false,
+      };
+      const opened = (await untilAborted(client.call("open", [request], { deadlineMs: openDeadlineMs }), signal)) as Opened;
+      const health = client.health();
+      if (!health) throw new MemoryError("UNAVAILABLE", `the index ${path} opened without saying where it is`);
+      return createClientStore(client, health, opened.identity === undefined ? undefined : noteOpenFile(opened.identity));
+    } catch (error) {
+      await client.close();
+      throw error;
+    }
+  });
+}
+
+function createClientStore(client: WorkerClient, firstHealth: StoreHealth, release: (() => void) | undefined): ChunkStore {
+  function read<Method extends StoreMethod>(method: Method, ...args: Parameters<ChunkStore[Method]>): ReturnType<ChunkStore[Method]> {
+    return client.call(method, args, { deadlineMs: readDeadlineMs }) as ReturnType<ChunkStore[Method]>;
+  }
+  function write<Method extends StoreMethod>(method: Method, ...args: Parameters<ChunkStore[Method]>): ReturnType<ChunkStore[Method]> {
+    return client.call(method, args, { deadlineMs: writeDeadlineMs }) as ReturnType<ChunkStore[Method]>;
+  }
+
+  return {
+    listFiles: () => read("listFiles"),
+    replaceFiles: (files) => write("replaceFiles", files),
+    touchFiles: (files) => write("touchFiles", files),
+    removeFiles: (files) => write("removeFiles", files),
+    searchKeyword: (query) => read("searchKeyword", query),
+    useSpace: (space) => write("useSpace", space),
+    async searchVector(query) {
+      const vector = query.vector.slice();
+      return (await client.call("searchVector", [{ ...query, vector }], {
+        deadlineMs: readDeadlineMs,
+        transfer: [vector.buffer],
+      })) as Awaited<ReturnType<ChunkStore["searchVector"]>>;
+    },
+    pendingVectors: (limit) => read("pendingVectors", limit),
+    async putVectors(entries) {
+      // Copies are handed over: the caller may go on with its own, and a part of a larger buffer would bring all of it.
+      const copies = entries.map(({ hash, vector }) => ({ hash, vector: vector.slice() }));
+      const transfer = copies.map(({ vector }) => vector.buffer);
+      await client.call("putVectors", [copies], { deadlineMs: writeDeadlineMs, transfer });
+    },
+    probeVector: () => read("probeVector"),
+    stats: () => read("stats"),
+    health: () => client.health() ?? firstHealth,
+    async close() {
+      await client.close();
+      release?.();
+    },
+  };
+}
+
+async function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  if (!signal) return await work;
+  let stop: (() => void) | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    if (stop) signal.removeEventListener("abort", stop);
+  }
+}

@@ -1,0 +1,57 @@
+import type Database from "better-sqlite3";
+import { isBusy } from "./store-errors.ts";
+
+/** How often a write asks for the lock, each time for as long as the busy timeout. */
+const lockAttempts = 4;
+
+/** Runs work inside a transaction. They do not nest. */
+export interface Transactions {
+  /** One view of the data, whatever other processes write meanwhile. */
+  read<Result>(work: () => Result): Result;
+  /** All or nothing. Takes the write lock first, so that it never has to be given up half-way. */
+  write<Result>(work: () => Result): Result;
+}
+
+/** `beforeFirstWrite` runs inside the first write transaction. */
+export function createTransactions(db: Database.Database, beforeFirstWrite: () => void): Transactions {
+  let hasWritten = false;
+
+  function run<Result>(work: () => Result): Result {
+    try {
+      const result = work();
+      db.exec("COMMIT");
+      return result;
+    } catch (error) {
+      if (db.inTransaction) db.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  return {
+    read(work) {
+      db.exec("BEGIN");
+      return run(work);
+    },
+    write(work) {
+      beginWrite(db, lockAttempts);
+      const result = run(() => {
+        if (!hasWritten) beforeFirstWrite();
+        return work();
+      });
+      hasWritten = true;
+      return result;
+    },
+  };
+}
+
+/** Asks several times: SQLite does not queue, and a process that writes one batch after the other leaves short gaps. */
+export function beginWrite(db: Database.Database, attempts: number): void {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      db.exec("BEGIN IMMEDIATE");
+      return;
+    } catch (error) {
+      if (!isBusy(error) || attempt >= attempts) throw error;
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import { Worker } from "node:worker_threads";
+import { MemoryError, messageOf } from "@memslot/core";
+import type { StoreHealth } from "@memslot/indexing";
+import type { Reply, Request } from "./protocol.ts";
+
+const closeWaitsMs = 2000;
+const terminateWaitsMs = 1000;
+
+/** The caller's side of `worker.ts`. */
+export interface WorkerClient {
+  /** Rejects with `UNAVAILABLE` when the worker has died or does not answer in time, and with `CLOSED` after `close`. */
+  call(method: Request["method"], args: readonly unknown[], options: { deadlineMs: number; transfer?: ArrayBuffer[] }): Promise<unknown>;
+  /** As last reported; undefined before the first answer. */
+  health(): StoreHealth | undefined;
+  /** Lets running calls end, has the worker close its database, and ends it; within about two seconds whatever happens. */
+  close(): Promise<void>;
+}
+
+interface Pending {
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+  timer: NodeJS.Timeout;
+}
+
+/** Starts a worker. It keeps the process alive only while an answer is due. `what` names it in messages. */
+export function startWorker(entry: URL, what: string): WorkerClient {
+  const worker = new Worker(entry, { name: "memslot-memory-core", execArgv: workerArguments() });
+  const pending = new Map<number, Pending>();
+  let lastId = 0;
+  let latestHealth: StoreHealth | undefined;
+  /** Why nothing can be asked any more. */
+  let ended: MemoryError | undefined;
+  let closing: Promise<void> | undefined;
+
+  worker.unref();
+  worker.on("message", (reply: Reply) => {
+    if (reply.health) latestHealth = reply.health;
+    settle(reply.id, ({ resolve, reject }) => (reply.error ? reject(errorOf(reply.error)) : resolve(reply.result)));
+  });
+  worker.on("messageerror", (error) => end(stopped(error)));
+  worker.on("error", (error) => end(stopped(error)));
+  worker.on("exit", (code) => end(stopped(new Error(`it exited with code ${code}`))));
+
+  function stopped(cause: unknown): MemoryError {
+    return new MemoryError("UNAVAILABLE", `the thread of ${what} has stopped (${messageOf(cause)}); open it again`, { cause });
+  }
+
+  function end(reason: MemoryError): void {
+    ended ??= reason;
+    for (const id of pending.keys()) settle(id, ({ reject }) => reject(ended));
+  }
+
+  function settle(id: number, how: (call: Pending) => void): void {
+    const call = pending.get(id);
+    if (!call) return;
+    pending.delete(id);
+    clearTimeout(call.timer);
+    if (pending.size === 0) worker.unref();
+    how(call);
+  }
+
+  function send(method: Request["method"], args: readonly unknown[], deadlineMs: number, transfer: ArrayBuffer[]): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (ended) return reject(ended);
+      const id = ++lastId;
+      const late = new MemoryError("UNAVAILABLE", `${what} did not answer ${method} within ${deadlineMs / 1000} s; try again`);
+      const timer = setTimeout(() => settle(id, (call) => call.reject(late)), deadlineMs);
+      pending.set(id, { resolve, reject, timer });
+      worker.ref();
+      try {
+        worker.postMessage({ id, method, args }, transfer);
+      } catch (error) {
+        settle(id, (call) => call.reject(error));
+      }
+    });
+  }
+
+  async function stop(): Promise<void> {
+    // A worker that is dead or does not answer has nothing left to tidy.
+    await send("close", [], closeWaitsMs, []).catch(() => undefined);
+    end(closedError(what));
+    let timer: NodeJS.Timeout | undefined;
+    // A thread inside a long database call ends only after it.
+    const enough = new Promise<void>((resolve) => (timer = setTimeout(resolve, terminateWaitsMs)));
+    await Promise.race([worker.terminate(), enough]);
+    clearTimeout(timer);
+  }
+
+  return {
+    async call(method, args, { deadlineMs, transfer = [] }) {
+      if (closing) throw closedError(what);
+      return await send(method, args, deadlineMs, transfer);
+    },
+    health: () => latestHealth,
+    close: () => (closing ??= stop()),
+  };
+}
+
+function closedError(what: string): MemoryError {
+  return new MemoryError("CLOSED", `${what} is closed`);
+}
+
+function errorOf({ code, message, cause }: NonNullable<Reply["error"]>): MemoryError {
+  return new MemoryError(code, message, cause === undefined ? undefined : { cause: new Error(cause) });
+}
+
+/** `node --input-type=module -e …` hands an option down that a worker with a file as its entry refuses. */
+function workerArguments(): string[] {
+  return process.execArgv.filter((argument) => !argument.startsWith("--input-type"));
+}

@@ -1,0 +1,68 @@
+import { parentPort } from "node:worker_threads";
+import { MemoryError, messageOf } from "@memslot/core";
+import type { DatabaseStore, Opened, OpenOptions, Reply, Request } from "./protocol.ts";
+
+/** The worker's side of `worker-client.ts`: answers one request after the other. */
+const port = parentPort;
+if (port === null) throw new Error("this module is the entry of a worker thread");
+
+let store: DatabaseStore | undefined;
+let sentHealth = "";
+let queue: Promise<void> = Promise.resolve();
+
+port.on("message", (request: Request) => {
+  queue = queue.then(async () => port.postMessage(await answer(request)));
+});
+
+async function answer(request: Request): Promise<Reply> {
+  const { id } = request;
+  try {
+    return { id, result: await run(request), ...changedHealth() };
+  } catch (error) {
+    return { id, error: describe(error), ...changedHealth() };
+  }
+}
+
+async function run(request: Request): Promise<unknown> {
+  if (request.method === "open") return await open(request.args[0]);
+  if (store === undefined) throw new MemoryError("CLOSED", "the index is not open");
+  if (request.method === "close") {
+    store.close();
+    store = undefined;
+    return undefined;
+  }
+  const call = store[request.method] as (...args: readonly unknown[]) => unknown;
+  return call(...request.args);
+}
+
+async function open(options: OpenOptions): Promise<Opened> {
+  try {
+    // Here and not above, so that a library that does not load is an answer and not the end of the thread.
+    const { openDatabaseStore } = await import("./database-store.ts");
+    const { store: opened, opened: facts } = openDatabaseStore(options);
+    store = opened;
+    return facts;
+  } catch (error) {
+    if (MemoryError.is(error)) throw error;
+    throw new MemoryError(
+      "UNAVAILABLE",
+      `the index ${options.path} cannot be opened: ${messageOf(error)}; reinstall the package better-sqlite3 if it does not load`,
+      { cause: error },
+    );
+  }
+}
+
+function describe(error: unknown): NonNullable<Reply["error"]> {
+  const code = MemoryError.is(error) ? error.code : "UNAVAILABLE";
+  const cause = error instanceof Error && error.cause !== undefined ? messageOf(error.cause) : undefined;
+  return { code, message: messageOf(error), cause };
+}
+
+function changedHealth(): Pick<Reply, "health"> {
+  if (store === undefined) return {};
+  const health = store.health();
+  const text = JSON.stringify(health);
+  if (text === sentHealth) return {};
+  sentHealth = text;
+  return { health };
+}

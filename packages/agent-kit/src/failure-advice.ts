@@ -1,0 +1,35 @@
+import { MemoryError, messageOf } from "@memslot/core";
+
+/** Why a tool could not answer, for the model (`warning`) and for the person behind it (`action`). */
+export interface FailureAdvice {
+  error: string;
+  warning: string;
+  action: string;
+}
+
+const notEmpty =
+  "Memory could not be searched. This says nothing about what the notes hold: do not answer that nothing is known.";
+
+export function adviceForError(error: unknown): FailureAdvice {
+  const text = messageOf(error) || "unknown error";
+  return { error: text, warning: notEmpty, action: actionFor(error, text) };
+}
+
+export function adviceForTimeout(timeoutMs: number): FailureAdvice {
+  return {
+    error: `memory gave no answer within ${timeoutMs / 1000} s`,
+    warning: notEmpty,
+    action: "Answer without memory and say so. If it happens again, run `memslot memory status --deep`.",
+  };
+}
+
+function actionFor(error: unknown, text: string): string {
+  if (/\b429\b|quota|rate.?limit/i.test(text)) {
+    return 'The embedding provider refuses more calls for now: check its quota, or set memorySearch.provider to "none" for keyword search.';
+  }
+  if (MemoryError.is(error, "CLOSED")) return "The host has closed memory: it has to be opened again.";
+  if (MemoryError.is(error, "WORKSPACE")) return "Check that the workspace folder is there and can be read.";
+  if (MemoryError.is(error, "CONFIG") || MemoryError.is(error, "PLUGIN"))
+    return "Run `memslot doctor` and mend what it names.";
+  return "Run `memslot memory status --deep` to see what is wrong.";
+}

@@ -1,0 +1,11 @@
+export { type ChatType, type CitationsMode, formatCitation, parseCitation } from "./citations.ts";
+export type { MemoryTool, ToolInputSchema } from "./memory-tool.ts";
+export { type MemoryToolsOptions, createMemoryTools } from "./memory-tools.ts";
+export { type OpenAiTool, runToolCall, toOpenAiTools } from "./openai-tools.ts";
+export { memoryPromptSection } from "./prompt-section.ts";
+export {
+  type SessionStartContext,
+  type SessionStartFile,
+  type SessionStartOptions,
+  sessionStartContext,
+} from "./session-start.ts";

@@ -1,0 +1,221 @@
+import type { Memory, MemorySearchResult, SearchReport } from "@memslot/core";
+import { citationsShown, withCitation, withoutCitation } from "./citations.ts";
+import type { Cooldown } from "./cooldown.ts";
+import { withDeadline } from "./deadline.ts";
+import { type FailureAdvice, adviceForError, adviceForTimeout } from "./failure-advice.ts";
+import { type MemoryTool, recalledTextNote } from "./memory-tool.ts";
+import type { ToolSetting } from "./tool-setting.ts";
+import { type CheckedInput, type InputFields, checkInput, inputSchemaOf } from "./tool-input.ts";
+
+const fields = {
+  query: {
+    type: "string",
+    required: true,
+    description: "What to look for: the words that a note about it would hold, in the notes' own language.",
+  },
+  maxResults: {
+    type: "integer",
+    minimum: 1,
+    maximum: 200,
+    description: "How many results at most. Ask for 10 to 12 when the answer is a list.",
+  },
+  minScore: {
+    type: "number",
+    minimum: 0,
+    maximum: 1,
+    description: "Leave out results below this score. Rarely needed.",
+  },
+  corpus: {
+    type: "string",
+    values: ["memory", "sessions", "all"],
+    description: "Which kind of memory: the notes, past conversations, or all that is set up (the default).",
+  },
+} as const satisfies InputFields;
+
+type SearchInput = CheckedInput<typeof fields>;
+
+/** Under this, the best result holds little of what was asked. */
+const weakConfidence = 0.2;
+
+export function memorySearchTool(setting: ToolSetting, cooldown: Cooldown): MemoryTool {
+  return {
+    name: "memory_search",
+    description:
+      "Search long-term memory (MEMORY.md, USER.md, memory/**/*.md and, where set up, past conversations) for prior work, decisions, dates, people, preferences and todos. " +
+      "Returns ranked snippets with path and line numbers; read more around them with memory_get. " +
+      `An empty list is to be believed only when state is "ok". ${recalledTextNote}`,
+    inputSchema: inputSchemaOf(fields),
+    execute: async (input, options = {}) => {
+      const startedMs = setting.now();
+      const checked = checkInput(fields, input);
+      if (!checked.ok) return badInput(checked.field, checked.error);
+      if (setting.unavailable !== undefined) return unavailable(adviceForError(setting.unavailable.error));
+      const { memory } = setting;
+      if (memory === undefined) return disabled();
+      const failed = cooldown.current();
+      if (failed !== undefined) return unavailable(failed.advice, { retryAfterMs: Math.ceil(failed.remainingMs) });
+
+      let report: SearchReport | undefined;
+      let searchMs = 0;
+      try {
+        const outcome = await withDeadline(
+          async (signal) => {
+            const searchStartedMs = setting.now();
+            const results = await search(memory, checked.values, signal, (given) => (report = given));
+            searchMs = setting.now() - searchStartedMs;
+            return results;
+          },
+          { timeoutMs: setting.deadlineMs, signal: options.signal },
+        );
+        if (outcome.timedOut) {
+          const advice = adviceForTimeout(setting.deadlineMs);
+          cooldown.start(advice);
+          return unavailable(advice, { timedOut: true, timeoutMs: setting.deadlineMs });
+        }
+        cooldown.clear();
+        return answer({
+          setting,
+          memory,
+          input: checked.values,
+          results: outcome.value,
+          report,
+          searchMs,
+          toolMs: setting.now() - startedMs,
+        });
+      } catch (error) {
+        // The caller's own abort stays one; an abort from inside is a failure like any other.
+        if (options.signal?.aborted) throw error;
+        const advice = adviceForError(error);
+        cooldown.start(advice);
+        return unavailable(advice);
+      }
+    },
+  };
+}
+
+function search(
+  memory: Memory,
+  input: SearchInput,
+  signal: AbortSignal,
+  onDebug: (report: SearchReport) => void,
+): Promise<MemorySearchResult[]> {
+  const { query, maxResults, minScore, corpus } = input;
+  const sources = corpus === undefined || corpus === "all" ? undefined : [corpus];
+  return memory.search(query, { maxResults, minScore, sources, signal, onDebug });
+}
+
+interface Found {
+  setting: ToolSetting;
+  memory: Memory;
+  input: SearchInput;
+  results: MemorySearchResult[];
+  report: SearchReport | undefined;
+  searchMs: number;
+  toolMs: number;
+}
+
+function answer(found: Found): object {
+  const { setting, memory, results, report } = found;
+  const status = memory.status();
+  const mode = report?.mode ?? status.custom?.searchMode ?? "keyword";
+  const state = report?.state ?? "ok";
+  if (results.length === 0 && state === "unavailable") {
+    const advice = adviceForError(report?.reason ?? "memory is unavailable");
+    return unavailable({ ...advice, action: report?.action ?? advice.action });
+  }
+  const fallback = report?.fallback ?? status.fallback;
+  const cite = citationsShown(setting.citations, setting.chatType) ? withCitation : withoutCitation;
+  return {
+    results: results.map((result) => ({ ...cite(result), corpus: result.source })),
+    provider: status.provider,
+    model: status.model,
+    fallback,
+    citations: setting.citations,
+    mode,
+    state,
+    ...(state === "stale" && { stale: true }),
+    confidence: report?.confidence,
+    ...explanation(found, state),
+    ...(results.length > 0 && { note: recalledTextNote }),
+    debug: {
+      backend: report?.backend ?? status.backend,
+      configuredMode: status.custom?.searchMode ?? mode,
+      effectiveMode: mode,
+      fallback,
+      searchMs: rounded(found.searchMs),
+      toolMs: rounded(found.toolMs),
+      outsideSearchMs: rounded(found.toolMs - found.searchMs),
+      hits: results.length,
+      candidateHits: candidates(report),
+      legs: report?.legs,
+      dropped: report?.dropped,
+    },
+  };
+}
+
+/** Why the list is empty, weak or not to be taken at face value, and what to do about it. */
+function explanation(found: Found, state: string): { reason?: string; warning?: string; action?: string } {
+  const { report, results, input, memory } = found;
+  const text: { reason?: string; warning?: string; action?: string } = {};
+  if (report?.reason !== undefined) text.reason = report.reason;
+  if (report?.action !== undefined) text.action = report.action;
+  if (state !== "ok") {
+    text.warning = `The answer may be incomplete, memory is ${state}${report?.reason === undefined ? "" : `: ${report.reason}`}.`;
+  } else if (results.length === 0) {
+    const missing = input.corpus === "sessions" && memory.status().sources?.includes("sessions") === false;
+    if (missing) {
+      text.reason = "past conversations are not part of this memory";
+      text.action = 'Search corpus "memory", or add "sessions" to memorySearch.sources.';
+    }
+    text.reason ??= "nothing in memory matched";
+    text.action ??= "Try other words, or say that memory holds nothing on it.";
+  } else if (report?.confidence !== undefined && report.confidence < weakConfidence) {
+    text.warning =
+      "Weak match: the best result holds little of what was asked. Use it only if its text really answers.";
+  }
+  return text;
+}
+
+function candidates(report: SearchReport | undefined): number | undefined {
+  if (report === undefined) return undefined;
+  return (report.legs.keyword?.candidates ?? 0) + (report.legs.vector?.candidates ?? 0);
+}
+
+function unavailable(
+  advice: FailureAdvice,
+  more: { timedOut?: true; timeoutMs?: number; retryAfterMs?: number } = {},
+): object {
+  return {
+    results: [],
+    disabled: true,
+    unavailable: true,
+    ...advice,
+    ...more,
+    debug: { ...advice, ...more },
+  };
+}
+
+function disabled(): object {
+  const advice: FailureAdvice = {
+    error: "memory search is off for this agent",
+    warning: "Memory was not searched: it is off for this agent. Do not answer that nothing is known.",
+    action:
+      "Answer without memory. To turn it on, see plugins.slots.memory and memorySearch.enabled in the configuration.",
+  };
+  return { results: [], disabled: true, ...advice, debug: { ...advice } };
+}
+
+function badInput(field: string, error: string): object {
+  return {
+    results: [],
+    status: "error",
+    code: "INVALID_ARGUMENT",
+    field,
+    error,
+    action: `Correct "${field}" and call memory_search again.`,
+  };
+}
+
+function rounded(durationMs: number): number {
+  return Math.round(durationMs * 10) / 10;
+}

@@ -1,0 +1,61 @@
+import { MemoryError, isAbort, messageOf } from "@memslot/core";
+import type { MemoryTool, ToolInputSchema } from "./memory-tool.ts";
+
+/** A tool as the chat-completions interface wants it. */
+export interface OpenAiTool {
+  type: "function";
+  function: { name: string; description: string; parameters: Record<string, unknown> };
+}
+
+export function toOpenAiTools(tools: readonly MemoryTool[]): OpenAiTool[] {
+  return tools.map(({ name, description, inputSchema }) => ({
+    type: "function",
+    function: { name, description, parameters: copyOf(inputSchema) },
+  }));
+}
+
+/**
+ * Runs what a model asked for: `arguments` is the JSON text that it wrote. An unknown name, JSON that cannot be read and
+ * a tool that throws all come back as an object with `error`, for the model to see. Only an abort is thrown.
+ */
+export async function runToolCall(
+  tools: readonly MemoryTool[],
+  call: { name: string; arguments: string },
+  options: { signal?: AbortSignal | undefined } = {},
+): Promise<object> {
+  const tool = tools.find(({ name }) => name === call.name);
+  if (tool === undefined) {
+    const known = tools.map(({ name }) => name).join(", ") || "none";
+    return {
+      status: "error",
+      code: "INVALID_ARGUMENT",
+      error: `there is no tool "${call.name}"; the tools are: ${known}`,
+    };
+  }
+  let input: unknown;
+  try {
+    input = call.arguments.trim() === "" ? {} : JSON.parse(call.arguments);
+  } catch (error) {
+    return {
+      status: "error",
+      code: "INVALID_ARGUMENT",
+      field: "arguments",
+      error: `the arguments of ${call.name} are not valid JSON: ${messageOf(error)}`,
+    };
+  }
+  try {
+    return await tool.execute(input, options);
+  } catch (error) {
+    if (options.signal?.aborted || isAbort(error)) throw error;
+    return {
+      status: "error",
+      code: MemoryError.is(error) ? error.code : "UNAVAILABLE",
+      error: messageOf(error),
+    };
+  }
+}
+
+/** A host may change its copy. */
+function copyOf(schema: ToolInputSchema): Record<string, unknown> {
+  return structuredClone({ ...schema });
+}

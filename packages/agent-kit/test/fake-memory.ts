@@ -1,0 +1,76 @@
+import type {
+  Memory,
+  MemoryReadParams,
+  MemoryReadResult,
+  MemorySearchOptions,
+  MemorySearchResult,
+  SearchReport,
+} from "@memslot/core";
+
+export interface FakeMemory extends Memory {
+  readonly searches: { query: string; options: MemorySearchOptions }[];
+  readonly reads: MemoryReadParams[];
+}
+
+export interface FakeBehaviour {
+  search?: (query: string, options: MemorySearchOptions) => Promise<MemorySearchResult[]>;
+  report?: Partial<SearchReport>;
+  readFile?: (params: MemoryReadParams) => Promise<MemoryReadResult>;
+}
+
+export const harbour: MemorySearchResult = {
+  path: "memory/boats.md",
+  startLine: 3,
+  endLine: 9,
+  score: 0.8,
+  textScore: 0.8,
+  snippet: "- The harbour code is HX-19.",
+  source: "memory",
+};
+
+/** Stands in for an opened memory: answers as it is told and keeps what it was asked. */
+export function fakeMemory(behaviour: FakeBehaviour = {}): FakeMemory {
+  const searches: FakeMemory["searches"] = [];
+  const reads: MemoryReadParams[] = [];
+  return {
+    agentId: "main",
+    workspaceDir: "/nowhere",
+    searches,
+    reads,
+    search: async (query, options = {}) => {
+      searches.push({ query, options });
+      const results = behaviour.search === undefined ? [harbour] : await behaviour.search(query, options);
+      options.onDebug?.({
+        backend: "fake",
+        mode: "keyword",
+        state: "ok",
+        legs: { keyword: { candidates: 4, kept: results.length } },
+        dropped: { minScore: 0, source: 0, limit: 3 },
+        confidence: results.length > 0 ? 0.7 : undefined,
+        ...behaviour.report,
+      });
+      return results;
+    },
+    readFile: async (params) => {
+      reads.push(params);
+      if (behaviour.readFile !== undefined) return behaviour.readFile(params);
+      return {
+        status: "ok",
+        path: params.relPath,
+        text: "- The harbour code is HX-19.",
+        from: params.from ?? 1,
+        lines: 1,
+      };
+    },
+    status: () => ({
+      backend: "fake",
+      provider: "none",
+      sources: ["memory"],
+      custom: { searchMode: "keyword" },
+    }),
+    sync: async () => undefined,
+    probeEmbeddingAvailability: async () => ({ ok: false }),
+    probeVectorAvailability: async () => false,
+    close: async () => undefined,
+  };
+}

@@ -1,0 +1,347 @@
+import { MemoryError } from "@memslot/core";
+import { describe, expect, test } from "vitest";
+import { type MemoryTool, type MemoryToolsOptions, createMemoryTools } from "../src/index.ts";
+import { fakeMemory, harbour } from "./fake-memory.ts";
+
+function searchTool(options: Partial<MemoryToolsOptions> = {}): MemoryTool {
+  const [tool] = createMemoryTools({ memory: fakeMemory(), citations: "auto", ...options });
+  if (tool === undefined) throw new Error("no tool");
+  return tool;
+}
+
+describe("a search that works", () => {
+  test("gives results with corpus and citation, and says how it searched", async () => {
+    const output = await searchTool().execute({ query: "harbour code" });
+    expect(output).toMatchObject({
+      results: [
+        {
+          ...harbour,
+          corpus: "memory",
+          citation: "memory/boats.md#L3-L9",
+          snippet: "- The harbour code is HX-19.\n\nSource: memory/boats.md#L3-L9",
+        },
+      ],
+      provider: "none",
+      citations: "auto",
+      mode: "keyword",
+      state: "ok",
+      confidence: 0.7,
+      debug: {
+        backend: "fake",
+        configuredMode: "keyword",
+        effectiveMode: "keyword",
+        hits: 1,
+        candidateHits: 4,
+        dropped: { limit: 3 },
+      },
+    });
+    expect(output).not.toHaveProperty("warning");
+    expect(output).not.toHaveProperty("unavailable");
+  });
+
+  test("passes query, limits and the sources of the corpus on", async () => {
+    const memory = fakeMemory();
+    const tool = searchTool({ memory });
+    await tool.execute({ query: "a", maxResults: 12, minScore: 0.2, corpus: "sessions" });
+    await tool.execute({ query: "b", corpus: "memory" });
+    await tool.execute({ query: "c", corpus: "all" });
+    await tool.execute({ query: "d" });
+    expect(memory.searches.map(({ query }) => query)).toEqual(["a", "b", "c", "d"]);
+    expect(memory.searches.map(({ options }) => options.sources)).toEqual([
+      ["sessions"],
+      ["memory"],
+      undefined,
+      undefined,
+    ]);
+    expect(memory.searches[0]?.options).toMatchObject({ maxResults: 12, minScore: 0.2 });
+  });
+
+  test("takes numbers written as strings and null for what was left out", async () => {
+    const memory = fakeMemory();
+    const output = await searchTool({ memory }).execute({
+      query: "a",
+      maxResults: "6",
+      minScore: " 0.35 ",
+      corpus: null,
+    });
+    expect(output).toMatchObject({ state: "ok" });
+    expect(memory.searches[0]?.options).toMatchObject({ maxResults: 6, minScore: 0.35 });
+  });
+
+  test.each([
+    ["auto", "direct", true],
+    ["auto", "group", false],
+    ["on", "group", true],
+    ["off", "direct", false],
+  ] as const)("with citations %s in a %s chat a result is cited: %s", async (citations, chatType, cited) => {
+    const memory = fakeMemory({
+      search: async () => [{ ...harbour, citation: "from the backend" }],
+    });
+    const output = await searchTool({ memory, citations, chatType }).execute({
+      query: "harbour",
+    });
+    const text = JSON.stringify(output);
+    expect(text.includes("Source: memory/boats.md#L3-L9")).toBe(cited);
+    expect(text.includes('"citation":"memory/boats.md#L3-L9"')).toBe(cited);
+    expect(text).not.toContain("from the backend");
+  });
+
+  test("carries a fallback", async () => {
+    const fallback = { from: "qmd", to: "memory-core", reason: "no binary" };
+    const output = await searchTool({ memory: fakeMemory({ report: { fallback } }) }).execute({
+      query: "x",
+    });
+    expect(output).toMatchObject({ fallback, debug: { fallback } });
+  });
+});
+
+describe("an answer that is not to be taken at face value", () => {
+  test("an empty list says why and what to do", async () => {
+    const memory = fakeMemory({
+      search: async () => [],
+      report: { reason: "no chunk holds these words", action: "try fewer words" },
+    });
+    expect(await searchTool({ memory }).execute({ query: "zebra" })).toMatchObject({
+      results: [],
+      state: "ok",
+      reason: "no chunk holds these words",
+      action: "try fewer words",
+    });
+  });
+
+  test("an empty list without a reason from the backend gets one", async () => {
+    const output = await searchTool({ memory: fakeMemory({ search: async () => [] }) }).execute({
+      query: "zebra",
+    });
+    expect(output).toMatchObject({
+      reason: expect.stringMatching(/nothing/),
+      action: expect.any(String),
+    });
+  });
+
+  test("asking for past conversations where there are none in the index says so", async () => {
+    const output = await searchTool({ memory: fakeMemory({ search: async () => [] }) }).execute({
+      query: "x",
+      corpus: "sessions",
+    });
+    expect(output).toMatchObject({
+      results: [],
+      reason: expect.stringMatching(/conversations are not part/),
+    });
+  });
+
+  test("a stale index is flagged with its reason and the way out", async () => {
+    const memory = fakeMemory({
+      report: { state: "stale", reason: "3 files changed", action: "run memslot memory index" },
+    });
+    expect(await searchTool({ memory }).execute({ query: "x" })).toMatchObject({
+      state: "stale",
+      stale: true,
+      warning: expect.stringContaining("3 files changed"),
+      action: "run memslot memory index",
+    });
+  });
+
+  test("a weak best result is flagged", async () => {
+    const output = await searchTool({
+      memory: fakeMemory({ report: { confidence: 0.1 } }),
+    }).execute({ query: "x" });
+    expect(output).toMatchObject({ confidence: 0.1, warning: expect.stringMatching(/weak/i) });
+  });
+
+  test("nothing found in an unavailable backend takes the unavailable shape", async () => {
+    const memory = fakeMemory({
+      search: async () => [],
+      report: { state: "unavailable", reason: "store is gone", action: "mend it" },
+    });
+    expect(await searchTool({ memory }).execute({ query: "x" })).toMatchObject({
+      results: [],
+      disabled: true,
+      unavailable: true,
+      error: "store is gone",
+      action: "mend it",
+    });
+  });
+});
+
+describe("no memory", () => {
+  test("memory that could not be opened gives the unavailable shape, with the reason in debug too", async () => {
+    const output = await searchTool({
+      memory: undefined,
+      unavailable: { error: new MemoryError("CONFIG", "unknown slot id") },
+    }).execute({ query: "x" });
+    expect(output).toEqual({
+      results: [],
+      disabled: true,
+      unavailable: true,
+      error: "unknown slot id",
+      warning: expect.stringContaining("could not be searched"),
+      action: expect.stringContaining("memslot doctor"),
+      debug: { error: "unknown slot id", warning: expect.any(String), action: expect.any(String) },
+    });
+  });
+
+  test("memory that is off gives the disabled shape", async () => {
+    const output = await searchTool({ memory: undefined }).execute({ query: "x" });
+    expect(output).toMatchObject({
+      results: [],
+      disabled: true,
+      error: expect.stringMatching(/off/),
+      action: expect.any(String),
+    });
+    expect(output).not.toHaveProperty("unavailable");
+  });
+});
+
+describe("failures", () => {
+  test("a failure is told with its reason and repeated for 60 seconds without asking again", async () => {
+    let nowMs = 1_000;
+    let works = false;
+    const memory = fakeMemory({
+      search: async () => {
+        if (!works) throw new MemoryError("UNAVAILABLE", "cannot open\nthe store");
+        return [harbour];
+      },
+    });
+    const tool = searchTool({ memory, now: () => nowMs });
+    expect(await tool.execute({ query: "x" })).toMatchObject({
+      unavailable: true,
+      error: "cannot open the store",
+    });
+    works = true;
+    nowMs += 59_999;
+    expect(await tool.execute({ query: "x" })).toMatchObject({
+      unavailable: true,
+      error: "cannot open the store",
+      retryAfterMs: 1,
+    });
+    expect(memory.searches).toHaveLength(1);
+    nowMs += 1;
+    expect(await tool.execute({ query: "x" })).toMatchObject({ state: "ok" });
+    expect(memory.searches).toHaveLength(2);
+  });
+
+  test("one tool set's failure does not stop another's", async () => {
+    const broken = searchTool({
+      memory: fakeMemory({ search: async () => Promise.reject(new Error("no")) }),
+    });
+    await broken.execute({ query: "x" });
+    expect(await searchTool().execute({ query: "x" })).toMatchObject({ state: "ok" });
+  });
+
+  test("a quota error points to the provider", async () => {
+    const memory = fakeMemory({
+      search: async () => Promise.reject(new Error("429 insufficient_quota")),
+    });
+    expect(await searchTool({ memory }).execute({ query: "x" })).toMatchObject({
+      action: expect.stringContaining("quota"),
+    });
+  });
+
+  test("a backend that never answers and does not listen is cut off at the deadline", async () => {
+    const memory = fakeMemory({ search: () => new Promise(() => undefined) });
+    const tool = searchTool({ memory, deadlineMs: 20 });
+    expect(await tool.execute({ query: "x" })).toMatchObject({
+      unavailable: true,
+      timedOut: true,
+      timeoutMs: 20,
+      error: expect.stringContaining("0.02 s"),
+    });
+    expect(await tool.execute({ query: "x" })).toMatchObject({
+      unavailable: true,
+      retryAfterMs: expect.any(Number),
+    });
+    expect(memory.searches).toHaveLength(1);
+  });
+
+  test("the deadline aborts the search that is running", async () => {
+    let seen: AbortSignal | undefined;
+    const memory = fakeMemory({
+      search: (_query, { signal }) => {
+        seen = signal;
+        return new Promise(() => undefined);
+      },
+    });
+    await searchTool({ memory, deadlineMs: 20 }).execute({ query: "x" });
+    expect(seen?.aborted).toBe(true);
+  });
+
+  test("an abort by the caller stays an abort and starts no cooldown", async () => {
+    let block = true;
+    const memory = fakeMemory({
+      search: () => (block ? new Promise(() => undefined) : Promise.resolve([harbour])),
+    });
+    const tool = searchTool({ memory });
+    const controller = new AbortController();
+    const running = tool.execute({ query: "x" }, { signal: controller.signal });
+    controller.abort(new Error("user pressed stop"));
+    await expect(running).rejects.toMatchObject({ name: "AbortError" });
+    await expect(tool.execute({ query: "x" }, { signal: controller.signal })).rejects.toMatchObject({
+      name: "AbortError",
+    });
+    block = false;
+    expect(await tool.execute({ query: "x" })).toMatchObject({ state: "ok" });
+  });
+
+  test("an abort that the caller did not ask for is a failure like any other", async () => {
+    const memory = fakeMemory({
+      search: async () => Promise.reject(new DOMException("gone", "AbortError")),
+    });
+    expect(
+      await searchTool({ memory }).execute({ query: "x" }, { signal: new AbortController().signal }),
+    ).toMatchObject({ unavailable: true });
+  });
+});
+
+describe("bad input", () => {
+  test.each([
+    [{}, "query", /missing/],
+    [{ query: "   " }, "query", /empty/],
+    [{ query: 7 }, "query", /string/],
+    [{ query: ["a"] }, "query", /a list/],
+    [{ query: "a", maxResults: "six" }, "maxResults", /whole number/],
+    [{ query: "a", maxResults: 0 }, "maxResults", /at least 1/],
+    [{ query: "a", maxResults: 1000 }, "maxResults", /at most 200/],
+    [{ query: "a", maxResults: 1.5 }, "maxResults", /whole number/],
+    [{ query: "a", maxResults: "1e2" }, "maxResults", /whole number/],
+    [{ query: "a", minScore: "high" }, "minScore", /number/],
+    [{ query: "a", minScore: 2 }, "minScore", /at most 1/],
+    [{ query: "a", corpus: "wiki" }, "corpus", /memory, sessions, all/],
+    [{ query: "a", limit: 3 }, "limit", /unknown field.*maxResults/],
+    [JSON.parse('{"query":"a","__proto__":{}}'), "__proto__", /unknown field/],
+    [null, "arguments", /object/],
+    ["harbour", "arguments", /object/],
+    [undefined, "arguments", /object/],
+  ])("%j gives an error that names %s", async (input, field, message) => {
+    const memory = fakeMemory();
+    const output = await searchTool({ memory }).execute(input);
+    expect(output).toMatchObject({
+      results: [],
+      status: "error",
+      code: "INVALID_ARGUMENT",
+      field,
+      error: expect.stringMatching(message),
+    });
+    expect(memory.searches).toHaveLength(0);
+  });
+
+  test("starts no cooldown", async () => {
+    const tool = searchTool();
+    await tool.execute({});
+    expect(await tool.execute({ query: "x" })).toMatchObject({ state: "ok" });
+  });
+});
+
+test("the schema is closed and lists the fields of the field", () => {
+  expect(searchTool().inputSchema).toMatchObject({
+    type: "object",
+    additionalProperties: false,
+    required: ["query"],
+    properties: {
+      query: { type: "string" },
+      maxResults: { type: "integer", minimum: 1 },
+      minScore: { type: "number" },
+      corpus: { type: "string", enum: ["memory", "sessions", "all"] },
+    },
+  });
+});

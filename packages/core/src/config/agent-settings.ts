@@ -1,0 +1,155 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { MemoryError } from "../errors.ts";
+import type { MemorySearchSettings } from "../settings.ts";
+import { isObject } from "./deep.ts";
+import { configKeys } from "./keys.ts";
+import { type FoundValues, lookupKey } from "./layer.ts";
+import { canonicalPath } from "./paths.ts";
+import { defaultOf } from "./settle.ts";
+import type { AgentConfig, CompactionSettings } from "./types.ts";
+
+/** What the settings of one agent are made from. */
+export interface AgentSources {
+  readonly stateDir: string;
+  readonly values: FoundValues;
+  /** The workspace of `--workspace` or `MEMSLOT_WORKSPACE`, and which agents it is for. */
+  readonly override: WorkspaceOverride | undefined;
+  /** The origins whose workspace is the state folder's own: its index has a plain name. */
+  readonly ownOrigin: string | undefined;
+  /** How a message about values that do not go together begins. */
+  readonly label: string;
+}
+
+export interface WorkspaceOverride {
+  readonly path: string;
+  readonly origin: string;
+  /** True: also in place of an agent's own `workspace`. */
+  readonly everyAgent: boolean;
+}
+
+const defaultsPrefix = "agents.defaults.";
+
+/** The settings of one agent: its own values laid over the defaults, and these over what is built in. */
+export function agentSettings(id: string, own: FoundValues, sources: AgentSources): AgentConfig {
+  const read = (name: string): unknown => (own.get(name) ?? sources.values.get(defaultsPrefix + name))?.value;
+  const tree: Record<string, unknown> = {};
+  for (const key of configKeys) {
+    if (key.same !== undefined || !key.key.startsWith(defaultsPrefix)) continue;
+    const name = lookupKey(key, undefined, true);
+    put(tree, name, read(name) ?? defaultOf(key, sources.stateDir));
+  }
+  // The table names every field of these two types; a test compares them whole.
+  const { memorySearch, compaction } = tree as unknown as {
+    memorySearch: MemorySearchSettings;
+    compaction: CompactionSettings;
+  };
+  const workspaceDir = workspaceOf(own, sources).path;
+  return {
+    id,
+    workspaceDir,
+    compaction,
+    memorySearch: {
+      ...memorySearch,
+      remote: { ...memorySearch.remote, headers: mergedHeaders(own, sources.values) },
+      store: { ...memorySearch.store, path: storePath(id, read("memorySearch.store.path"), own, sources) },
+      chunking: chunking(id, own, sources, memorySearch.chunking),
+      query: { ...memorySearch.query, hybrid: checkedWeights(id, own, sources, memorySearch.query.hybrid) },
+    },
+  };
+}
+
+/** The workspace of an agent and what decided it. */
+export function workspaceOf(own: FoundValues, sources: AgentSources): { path: string; origin: string } {
+  const { override } = sources;
+  if (override?.everyAgent === true) return override;
+  const ofAgent = own.get("workspace");
+  if (ofAgent !== undefined) return { path: String(ofAgent.value), origin: ofAgent.origin };
+  return override ?? configuredWorkspace(own, sources);
+}
+
+function configuredWorkspace(own: FoundValues, { values, stateDir }: AgentSources): { path: string; origin: string } {
+  const found = own.get("workspace") ?? values.get("agents.defaults.workspace");
+  if (found === undefined) return { path: join(stateDir, "workspace"), origin: "default" };
+  return { path: String(found.value), origin: found.origin };
+}
+
+/**
+ * The index file. The workspace that the state folder itself stands for has the plain name; any other workspace adds a
+ * mark of its own, so that two of them never share one index.
+ */
+function storePath(id: string, written: unknown, own: FoundValues, sources: AgentSources): string {
+  if (written !== undefined) return String(written).replaceAll("{agentId}", id);
+  const configured = configuredWorkspace(own, sources);
+  const isOwn = configured.origin === "default" || configured.origin === sources.ownOrigin;
+  const plain = isOwn ? configured.path : join(sources.stateDir, "workspace");
+  const { path } = workspaceOf(own, sources);
+  const mark = path === plain || canonical(path) === canonical(plain) ? "" : `-${shortHash(canonical(path))}`;
+  return join(sources.stateDir, "memory", `${id}${mark}.sqlite`);
+}
+
+function mergedHeaders(own: FoundValues, values: FoundValues): Readonly<Record<string, string>> {
+  const name = "memorySearch.remote.headers";
+  // Without a prototype, so that a header named `constructor` is not found where none was given.
+  const headers: Record<string, string> = Object.create(null);
+  for (const found of [values.get(defaultsPrefix + name), own.get(name)]) {
+    for (const [header, value] of Object.entries(isObject(found?.value) ? found.value : {})) {
+      for (const other of Object.keys(headers)) if (other.toLowerCase() === header.toLowerCase()) delete headers[other];
+      headers[header] = String(value);
+    }
+  }
+  return headers;
+}
+
+function chunking(
+  id: string,
+  own: FoundValues,
+  sources: AgentSources,
+  { tokens, overlap }: MemorySearchSettings["chunking"],
+): MemorySearchSettings["chunking"] {
+  const name = "memorySearch.chunking.overlap";
+  const written = own.get(name) ?? sources.values.get(defaultsPrefix + name);
+  if (written === undefined) return { tokens, overlap: Math.min(overlap, Math.floor(tokens / 2)) };
+  if (overlap < tokens) return { tokens, overlap };
+  throw new MemoryError(
+    "CONFIG",
+    `${sources.label}: ${written.written} must be less than chunking.tokens, which is ${tokens}${forAgent(id, own)}, but is ${overlap}`,
+  );
+}
+
+function checkedWeights(
+  id: string,
+  own: FoundValues,
+  sources: AgentSources,
+  hybrid: MemorySearchSettings["query"]["hybrid"],
+): MemorySearchSettings["query"]["hybrid"] {
+  if (hybrid.vectorWeight + hybrid.textWeight > 0) return hybrid;
+  const key = "agents.defaults.memorySearch.query.hybrid";
+  throw new MemoryError(
+    "CONFIG",
+    `${sources.label}: ${key}.vectorWeight and textWeight must not both be 0${forAgent(id, own)}`,
+  );
+}
+
+function forAgent(id: string, own: FoundValues): string {
+  return own.size === 0 ? "" : ` for agent ${id}`;
+}
+
+function put(tree: Record<string, unknown>, path: string, value: unknown): void {
+  const names = path.split(".");
+  const last = names.pop() ?? "";
+  let group = tree;
+  for (const name of names) {
+    const next = (group[name] ??= {});
+    if (isObject(next)) group = next;
+  }
+  group[last] = value;
+}
+
+function canonical(path: string): string {
+  return canonicalPath(path) ?? path;
+}
+
+function shortHash(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 8);
+}

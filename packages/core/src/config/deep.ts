@@ -1,0 +1,36 @@
+/** Nobody writes an option deeper than this; what goes deeper is refused instead of running out of stack. */
+const maxDepth = 64;
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A copy of plain data with every text in it replaced. Class instances and functions are kept as they are. */
+export function mapTexts(value: unknown, change: (text: string) => string, depth = 0): unknown {
+  if (typeof value === "string") return change(value);
+  if (depth > maxDepth) throw new RangeError("nested too deeply");
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change, depth + 1));
+  if (!isPlain(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, mapTexts(inner, change, depth + 1)]));
+}
+
+/** Whether any text in plain data passes the test; data nested too deeply to tell counts as passing. */
+export function someText(value: unknown, test: (text: string) => boolean, depth = 0): boolean {
+  if (typeof value === "string") return test(value);
+  if (depth > maxDepth) return true;
+  if (Array.isArray(value)) return value.some((item) => someText(item, test, depth + 1));
+  return isPlain(value) && Object.values(value).some((inner) => someText(inner, test, depth + 1));
+}
+
+/** Freezes lists and plain objects all the way down; class instances belong to whoever made them. */
+export function deepFreeze<T>(value: T): T {
+  if ((!Array.isArray(value) && !isPlain(value)) || Object.isFrozen(value)) return value;
+  for (const inner of Object.values(value)) deepFreeze(inner);
+  return Object.freeze(value);
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  if (!isObject(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}

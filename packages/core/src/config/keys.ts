@@ -1,0 +1,172 @@
+import type { ConfigKey } from "./config-key.ts";
+import { memorySearchKeys } from "./memory-search-keys.ts";
+
+const defaultsKeys: readonly ConfigKey[] = [
+  {
+    key: "agents.defaults.workspace",
+    type: "path",
+    default: "{stateDir}/workspace",
+    guarded: "path",
+    common: true,
+    doc: "The folder that holds MEMORY.md, USER.md and memory/.",
+  },
+  ...memorySearchKeys,
+  {
+    key: "agents.defaults.compaction.reserveTokensFloor",
+    type: "integer",
+    default: 20_000,
+    range: [0, 10_000_000],
+    doc: "Tokens of the context window that compaction keeps free.",
+  },
+  {
+    key: "agents.defaults.compaction.memoryFlush.enabled",
+    type: "boolean",
+    default: true,
+    doc: "Save what would be lost before a conversation is compacted.",
+  },
+  {
+    key: "agents.defaults.compaction.memoryFlush.softThresholdTokens",
+    type: "integer",
+    default: 4000,
+    range: [0, 10_000_000],
+    doc: "How many tokens before the compaction point the flush runs.",
+  },
+  {
+    key: "agents.defaults.compaction.memoryFlush.prompt",
+    type: "string",
+    default: undefined,
+    guarded: "command",
+    doc: "The request of the flush turn, in place of the built-in one.",
+  },
+  {
+    key: "agents.defaults.compaction.memoryFlush.systemPrompt",
+    type: "string",
+    default: undefined,
+    guarded: "command",
+    doc: "The system text of the flush turn, in place of the built-in one.",
+  },
+];
+
+const agentKeys: readonly ConfigKey[] = [
+  {
+    key: "agents.list[].id",
+    type: "string",
+    default: undefined,
+    doc: "The agent's id: letters, digits, `_`, `-` and `.`, at most 64.",
+  },
+  {
+    key: "agents.list[].default",
+    type: "boolean",
+    default: false,
+    doc: "The agent that is meant where none is named. At most one.",
+  },
+  { key: "agents.list[].name", type: "string", default: undefined, doc: "A name for people." },
+  same("agents.list[].workspace", "agents.defaults.workspace", "This agent's own workspace."),
+  same("agents.list[].memorySearch", "agents.defaults.memorySearch", "What this agent does otherwise, field by field."),
+  same("agents.list[].compaction", "agents.defaults.compaction", "What this agent does otherwise, field by field."),
+  same("agents.entries.*.default", "agents.list[].default", "Another spelling of the same key of `agents.list`."),
+  same("agents.entries.*.name", "agents.list[].name", "Another spelling of the same key of `agents.list`."),
+  same("agents.entries.*.workspace", "agents.defaults.workspace", "Another spelling of `agents.list[].workspace`."),
+  same(
+    "agents.entries.*.memory.search",
+    "agents.defaults.memorySearch",
+    "Another spelling of `agents.list[].memorySearch`.",
+  ),
+  same("agents.entries.*.compaction", "agents.defaults.compaction", "Another spelling of `agents.list[].compaction`."),
+];
+
+const memoryKeys: readonly ConfigKey[] = [
+  {
+    key: "memory.backend",
+    type: "choice",
+    choices: ["builtin", "qmd"],
+    default: "builtin",
+    doc: "Older way to choose the memory plugin: `builtin` is memory-core, `qmd` is memory-qmd. `plugins.slots.memory` wins.",
+  },
+  {
+    key: "memory.citations",
+    type: "choice",
+    choices: ["auto", "on", "off"],
+    default: "auto",
+    common: true,
+    doc: "Whether results carry `path#L3-L9`: `auto` means in direct chats and on the command line.",
+  },
+  {
+    key: "memory.qmd",
+    type: "object",
+    default: undefined,
+    guarded: "command",
+    doc: "Options of memory-qmd; `plugins.entries.memory-qmd.config` is laid over them.",
+  },
+  same("memory.search", "agents.defaults.memorySearch", "Another spelling of `agents.defaults.memorySearch`."),
+];
+
+const pluginKeys: readonly ConfigKey[] = [
+  {
+    key: "plugins.enabled",
+    type: "boolean",
+    default: true,
+    doc: "False switches every plugin off, and memory with it.",
+  },
+  {
+    key: "plugins.slots.memory",
+    type: "string",
+    default: "memory-core",
+    guarded: "code",
+    harmless: "plain id",
+    common: true,
+    doc: "The one memory plugin in use: an id, a package name, or `none` for no memory.",
+  },
+  {
+    key: "plugins.entries.*.enabled",
+    type: "boolean",
+    default: undefined,
+    doc: "False keeps this plugin from being used, whatever the slot says.",
+  },
+  {
+    key: "plugins.entries.*.config",
+    type: "object",
+    default: undefined,
+    guarded: "code",
+    doc: "Options of this plugin, checked against the schema that it brings.",
+  },
+  {
+    key: "plugins.load.paths",
+    type: "paths",
+    default: [],
+    guarded: "code",
+    doc: "Folders or files to load plugins from.",
+  },
+  { key: "plugins.deny", type: "strings", default: [], doc: "Ids of plugins that are never used." },
+];
+
+const providerKeys: readonly ConfigKey[] = [
+  {
+    key: "models.providers.*.apiKey",
+    type: "string",
+    default: undefined,
+    secret: true,
+    guarded: "credential",
+    doc: "The key of this embedding provider. Best written as `${NAME}`, so that it stays in the environment.",
+  },
+  {
+    key: "models.providers.*.baseUrl",
+    type: "url",
+    default: undefined,
+    guarded: "host",
+    doc: "The address of this embedding provider.",
+  },
+];
+
+/** The table of keys. It drives checks, defaults, origins, redaction, trust, the reference and `memslot init`. */
+export const configKeys: readonly ConfigKey[] = [
+  ...defaultsKeys,
+  ...agentKeys,
+  ...memoryKeys,
+  ...pluginKeys,
+  ...providerKeys,
+];
+
+function same(key: string, target: string, doc: string): ConfigKey {
+  return { key, type: "same", same: target, default: undefined, doc };
+}

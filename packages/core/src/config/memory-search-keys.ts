@@ -1,0 +1,128 @@
+import type { ConfigKey } from "./config-key.ts";
+
+type Extra = Pick<ConfigKey, "choices" | "guarded" | "harmless" | "secret" | "address" | "common">;
+type Range = readonly [minimum: number, maximum: number];
+
+/** The rows of `agents.defaults.memorySearch`; an agent's own `memorySearch` has the same ones. */
+export const memorySearchKeys: readonly ConfigKey[] = [
+  row("enabled", "boolean", true, "Whether the agent has memory at all.", { common: true }),
+  row(
+    "provider",
+    "string",
+    "auto",
+    "What makes vectors: `auto`, `none` (words only), or the id of an embedding provider.",
+    {
+      common: true,
+      guarded: "host",
+      harmless: "none",
+    },
+  ),
+  row("model", "string", undefined, "The embedding model; each provider has its own default."),
+  row("fallback", "string", "none", "The embedding provider to use when the first one cannot be used.", {
+    guarded: "host",
+    harmless: "none",
+  }),
+  row("inputType", "string", undefined, "The input type sent with every embedding request."),
+  row("queryInputType", "string", undefined, "The input type sent with the embedding of a query."),
+  row("documentInputType", "string", undefined, "The input type sent with the embedding of notes."),
+  integer(
+    "outputDimensionality",
+    undefined,
+    [1, 16_384],
+    "How long vectors are to be, where the model lets one choose.",
+  ),
+  row("sources", "strings", ["memory"], "What is searched: `memory` (the notes) and `sessions` (the transcripts).", {
+    common: true,
+  }),
+  row("extraPaths", "extraPaths", [], "More Markdown files or folders, each a path or { path, pattern }.", {
+    guarded: "path",
+    common: true,
+  }),
+  row(
+    "experimental.sessionMemory",
+    "boolean",
+    false,
+    "Index session transcripts; `sources` has to name `sessions` too.",
+  ),
+
+  row("remote.baseUrl", "url", undefined, "The address of the embedding provider.", { guarded: "host" }),
+  row("remote.apiKey", "string", undefined, "The key of the embedding provider. Best written as `${NAME}`.", {
+    secret: true,
+    guarded: "credential",
+  }),
+  row("remote.headers", "map", {}, "More headers for embedding requests.", { secret: true, guarded: "header" }),
+  row("remote.batch.enabled", "boolean", false, "Use the provider's batch interface for many notes at once."),
+  row("remote.batch.wait", "boolean", true, "Wait for a batch to finish before the sync ends."),
+  integer("remote.batch.concurrency", 2, [1, 64], "Batches in flight at one time."),
+  integer("remote.batch.pollIntervalMs", 2000, [1, 3_600_000], "Milliseconds between two looks at a batch."),
+  number("remote.batch.timeoutMinutes", 60, [0.001, 10_080], "Minutes after which a batch is given up."),
+
+  // Native code reads a model file, so one that comes with a stranger's folder counts as code.
+  row("local.modelPath", "path", undefined, "The GGUF file of a local embedding model, or its address.", {
+    guarded: "code",
+    address: true,
+  }),
+  row("local.modelCacheDir", "path", undefined, "Where downloaded models are kept.", { guarded: "path" }),
+
+  row("store.path", "path", "{stateDir}/memory/{agentId}.sqlite", "The index file; `{agentId}` is replaced.", {
+    guarded: "path",
+  }),
+  row("store.vector.enabled", "boolean", true, "Use the vector extension of the store where it loads."),
+  row("store.vector.extensionPath", "path", undefined, "Another build of the vector extension.", { guarded: "code" }),
+
+  integer("chunking.tokens", 400, [50, 8000], "Tokens of a chunk."),
+  integer(
+    "chunking.overlap",
+    80,
+    [0, 7999],
+    "Tokens that a chunk repeats of the one before it; less than `chunking.tokens`.",
+  ),
+
+  row("sync.onSessionStart", "boolean", true, "Bring the index up to date when a session starts."),
+  row("sync.onSearch", "boolean", true, "Bring the index up to date before a search when files have changed.", {
+    common: true,
+  }),
+  row("sync.watch", "boolean", true, "Watch the files and index what changes.", { common: true }),
+  integer("sync.watchDebounceMs", 1500, [0, 600_000], "Milliseconds of quiet after a change before it is indexed."),
+  number("sync.intervalMinutes", 0, [0, 10_080], "Minutes between two syncs; 0 means none by the clock."),
+  integer(
+    "sync.sessions.deltaBytes",
+    100_000,
+    [0, 1_000_000_000],
+    "Bytes that a transcript grows by before it is indexed again.",
+  ),
+  integer(
+    "sync.sessions.deltaMessages",
+    50,
+    [0, 1_000_000],
+    "Messages that a transcript grows by before it is indexed again.",
+  ),
+  row(
+    "sync.sessions.postCompactionForce",
+    "boolean",
+    true,
+    "Index a transcript again after its conversation was compacted.",
+  ),
+
+  integer("query.maxResults", 6, [1, 200], "Results of a search.", { common: true }),
+  number("query.minScore", 0.35, [0, 1], "The score that a result found by meaning alone needs.", { common: true }),
+  row("query.hybrid.enabled", "boolean", true, "Search by words and by meaning together."),
+  number("query.hybrid.vectorWeight", 0.7, [0, 100], "How much meaning counts, against `textWeight`."),
+  number("query.hybrid.textWeight", 0.3, [0, 100], "How much words count, against `vectorWeight`."),
+  number("query.hybrid.candidateMultiplier", 4, [1, 20], "Candidates for each result; there are never more than 200."),
+
+  row("cache.enabled", "boolean", true, "Keep vectors, so that an unchanged text is never sent twice."),
+  integer("cache.maxEntries", 50_000, [1, 100_000_000], "Vectors to keep; those in use are never dropped."),
+];
+
+function row(name: string, type: ConfigKey["type"], standard: unknown, doc: string, extra: Extra = {}): ConfigKey {
+  return { key: `agents.defaults.memorySearch.${name}`, type, default: standard, doc, ...extra };
+}
+
+function integer(name: string, standard: number | undefined, range: Range, doc: string, extra: Extra = {}): ConfigKey {
+  return { ...row(name, "integer", standard, doc, extra), range };
+}
+
+function number(name: string, standard: number, range: Range, doc: string, extra: Extra = {}): ConfigKey {
+  return { ...row(name, "number", standard, doc, extra), range };
+}

@@ -1,0 +1,73 @@
+import { lstatSync, readlinkSync, realpathSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+
+/** Environment variables by name, as `process.env` has them. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** An environment variable; blank counts as not set. */
+export function variable(env: Environment, name: string): string | undefined {
+  const value = env[name];
+  return value === undefined || value.trim() === "" ? undefined : value;
+}
+
+function homeDir(env: Environment): string {
+  return variable(env, "HOME") ?? variable(env, "USERPROFILE") ?? homedir();
+}
+
+/** Where state is kept: `MEMSLOT_HOME`, else `~/.memslot`. Absolute. */
+export function resolveStateDir(options: { cwd?: string | undefined; env?: Environment | undefined } = {}): string {
+  const env = options.env ?? process.env;
+  const named = variable(env, "MEMSLOT_HOME");
+  if (named === undefined) return join(homeDir(env), ".memslot");
+  return absolutePath(named, options.cwd ?? process.cwd(), env);
+}
+
+/** A path as a person writes it, made absolute: `~` is the home folder, relative paths start at `baseDir`. */
+export function absolutePath(path: string, baseDir: string, env: Environment): string {
+  if (path === "~") return resolve(homeDir(env));
+  if (/^~[/\\]/.test(path)) return resolve(homeDir(env), path.slice(2));
+  return resolve(baseDir, path);
+}
+
+/** An address such as `hf:user/model` or `https://…`. One letter before the colon is a drive of Windows. */
+export function isAddress(path: string): boolean {
+  return /^[a-z][a-z\d+.-]+:/i.test(path);
+}
+
+/**
+ * The path with every symbolic link followed, also where its last parts do not exist yet. A link to something that is
+ * missing is followed too. Undefined where links lead in a circle or a folder cannot be looked into.
+ */
+export function canonicalPath(path: string, links = 0): string | undefined {
+  const parent = dirname(path);
+  try {
+    return realpathSync.native(path);
+  } catch (error) {
+    if (!isMissing(error) || parent === path || links > 40) return undefined;
+  }
+  const target = linkTarget(path);
+  if (target !== undefined) return canonicalPath(resolve(parent, target), links + 1);
+  const above = canonicalPath(parent, links);
+  return above === undefined ? undefined : join(above, relative(parent, path));
+}
+
+/** Whether a path is a folder or lies in it, links followed. A path that cannot be followed is outside. */
+export function isInside(path: string, folder: string): boolean {
+  const [inner, outer] = [canonicalPath(path), canonicalPath(folder)];
+  if (inner === undefined || outer === undefined) return false;
+  const way = relative(outer, inner);
+  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+}
+
+function linkTarget(path: string): string | undefined {
+  try {
+    return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : undefined;
+  } catch {
+    return undefined; // Nothing is there, so nothing leads elsewhere.
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
+}

@@ -1,0 +1,81 @@
+import { join } from "node:path";
+import { MemoryError } from "../errors.ts";
+import { isWanted, shownValue, wantedValue } from "./check-value.ts";
+import type { ConfigKey } from "./config-key.ts";
+import { isObject, mapTexts } from "./deep.ts";
+import type { ConfigLayer, FoundValue } from "./layer.ts";
+import { type Environment, absolutePath, isAddress } from "./paths.ts";
+
+/** `${NAME}`, or `$${` for the two characters themselves. */
+const reference = /\$\$\{|\$\{([A-Za-z_]\w*)\}/g;
+
+/** Whether a text names an environment variable. */
+export function hasReference(text: string): boolean {
+  return [...text.matchAll(reference)].some(([, name]) => name !== undefined);
+}
+
+/**
+ * Makes every value of a layer final: variables replaced, type and range checked, paths absolute, blank texts taken
+ * out. Throws `CONFIG` naming the file and the key.
+ */
+export function settleLayer(layer: ConfigLayer, env: Environment): void {
+  for (const values of [layer.values, ...layer.agents.values()]) {
+    for (const [at, found] of values) {
+      const value = settled(found, layer, env);
+      if (value === undefined) values.delete(at);
+      else values.set(at, { ...found, value });
+    }
+  }
+}
+
+function settled(found: FoundValue, layer: ConfigLayer, env: Environment): unknown {
+  const { key, value: raw, written } = found;
+  const value = expand(found, layer.label, env);
+  const isBlank = typeof value === "string" && value.trim() === "";
+  if (isBlank && key.type !== "boolean" && key.type !== "integer" && key.type !== "number") return undefined;
+  if (!isWanted(key, value)) {
+    throw new MemoryError(
+      "CONFIG",
+      `${layer.label}: ${written} must be ${wantedValue(key)}, but is ${shownValue(key, raw)}`,
+    );
+  }
+  return withAbsolutePaths(key, value, layer.baseDir, env);
+}
+
+function expand({ value, written }: FoundValue, label: string, env: Environment): unknown {
+  try {
+    return mapTexts(value, (text) =>
+      text.replaceAll(reference, (whole: string, name: string | undefined) => {
+        if (name === undefined) return "${";
+        const replacement = env[name];
+        if (replacement !== undefined) return replacement;
+        throw new MemoryError(
+          "CONFIG",
+          `${label}: ${written} names the environment variable ${name}, which is not set; set it, or write $${whole} if you mean these characters`,
+        );
+      }),
+    );
+  } catch (error) {
+    if (error instanceof RangeError)
+      throw new MemoryError("CONFIG", `${label}: ${written} is nested too deeply`, { cause: error });
+    throw error;
+  }
+}
+
+function withAbsolutePaths(key: ConfigKey, value: unknown, baseDir: string, env: Environment): unknown {
+  const absolute = (path: string): string => absolutePath(path, baseDir, env);
+  if (key.type === "path" && typeof value === "string")
+    return key.address === true && isAddress(value) ? value : absolute(value);
+  if (key.type === "paths" && Array.isArray(value)) return value.map((path) => absolute(String(path)));
+  if (key.type !== "extraPaths" || !Array.isArray(value)) return value;
+  return value.map((item: unknown) =>
+    isObject(item) ? { ...item, path: absolute(String(item["path"])) } : absolute(String(item)),
+  );
+}
+
+/** A default with the state folder filled in. */
+export function defaultOf(key: ConfigKey, stateDir: string): unknown {
+  const prefix = "{stateDir}/";
+  if (typeof key.default !== "string" || !key.default.startsWith(prefix)) return key.default;
+  return join(stateDir, key.default.slice(prefix.length));
+}

@@ -1,0 +1,211 @@
+import { type CheckedSearch, checkProbe, checkRead, checkSearch, checkSync } from "./call-arguments.ts";
+import { abortErrorOf } from "./deadline.ts";
+import type { EmbeddingChoice } from "./embedding.ts";
+import { MemoryError, isAbort, messageOf } from "./errors.ts";
+import { createLifecycle } from "./lifecycle.ts";
+import type { MemorySearchManager, MemorySearchResult, MemorySource, SearchReport } from "./manager.ts";
+import type { Memory } from "./memory.ts";
+import { checkManager } from "./plugins/opened.ts";
+import { checkReadResult, checkResults, checkSyncReport, keepResults } from "./search-results.ts";
+import { type ReportFacts, failureReport, finishReport, reportOf } from "./search-report.ts";
+import type { MemorySearchSettings } from "./settings.ts";
+import { createSingleSync } from "./single-sync.ts";
+import type { MemoryProviderStatus } from "./status.ts";
+
+/** How long a call may take before it fails with `UNAVAILABLE`. */
+export interface MemoryDeadlines {
+  /** 60 s: importing a plugin, making an embedding provider, opening a manager. */
+  openMs: number;
+  /** 30 s. */
+  searchMs: number;
+  /** 10 s. */
+  readFileMs: number;
+  /** 60 s. */
+  probeMs: number;
+  /** 10 min without progress. */
+  syncIdleMs: number;
+  /** 10 s for running calls to end, and 10 s for the manager to close. */
+  closeMs: number;
+}
+
+export const defaultDeadlines: MemoryDeadlines = {
+  openMs: 60_000,
+  searchMs: 30_000,
+  readFileMs: 10_000,
+  probeMs: 60_000,
+  syncIdleMs: 600_000,
+  closeMs: 10_000,
+};
+
+export interface CreateMemoryOptions {
+  agentId: string;
+  workspaceDir: string;
+  /** The id of the memory plugin, for messages and reports. */
+  backend: string;
+  settings: MemorySearchSettings;
+  /** How the provider was chosen. When it is degraded, every answer says so. */
+  embeddings?: EmbeddingChoice | undefined;
+  deadlines?: Partial<MemoryDeadlines> | undefined;
+  /** Frees what was opened for the manager. Called once, after the manager was closed. */
+  onClose?: (() => Promise<void>) | undefined;
+}
+
+const hanging = "run `memslot memory status --deep` to see what does not answer";
+
+/**
+ * The guard: makes what an application calls of what a plugin wrote. Every promise that has to hold for all backends
+ * is kept here, once.
+ */
+export function createMemory(manager: MemorySearchManager, options: CreateMemoryOptions): Memory {
+  const { agentId, workspaceDir, backend, settings, embeddings } = options;
+  checkManager(backend, manager);
+  const deadlines = { ...defaultDeadlines, ...options.deadlines };
+  const lifecycle = createLifecycle(`the memory of agent "${agentId}"`, deadlines.closeMs);
+  const singleSync = createSingleSync({
+    lifecycle,
+    idleMs: deadlines.syncIdleMs,
+    sync: async (params) =>
+      checkSyncReport(backend, await asPlugin("sync", params.signal, async () => manager.sync?.(params))),
+  });
+  let lastStatus: MemoryProviderStatus | undefined;
+
+  /** Calls the manager: in time, abortable, and with errors that name the plugin. */
+  function ask<T>(
+    what: string,
+    deadlineMs: number,
+    signal: AbortSignal | undefined,
+    call: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const limits = { what, deadlineMs, signals: [signal], action: hanging };
+    return lifecycle.run(limits, (inner) => asPlugin(what, inner, () => call(inner)));
+  }
+
+  async function asPlugin<T>(what: string, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+    try {
+      return await call();
+    } catch (error) {
+      if (MemoryError.is(error) || signal.aborted) throw error;
+      throw new MemoryError("PLUGIN", `memory plugin "${backend}" failed in ${what}: ${messageOf(error)}`, {
+        cause: error,
+      });
+    }
+  }
+
+  function status(): MemoryProviderStatus {
+    if (lastStatus) return lastStatus;
+    try {
+      const given = manager.status();
+      if (typeof given !== "object" || given === null) throw new TypeError("the plugin gave no status");
+      return {
+        ...given,
+        backend: given.backend ?? backend,
+        provider: given.provider ?? "unknown",
+        workspaceDir: given.workspaceDir ?? workspaceDir,
+      };
+    } catch (error) {
+      const words = messageOf(error);
+      return {
+        backend,
+        provider: "unknown",
+        requestedProvider: settings.provider,
+        workspaceDir,
+        lastSyncError: `status failed: ${words}`,
+        custom: { error: words },
+      };
+    }
+  }
+
+  function facts(): ReportFacts {
+    return { backend, capabilities: manager.capabilities, status: status() };
+  }
+
+  function knownSources(): ReadonlySet<MemorySource> {
+    return new Set(["memory", "sessions", ...settings.sources, ...(status().sources ?? [])]);
+  }
+
+  /** The answer with its report, whatever the manager reported. */
+  async function searched(
+    { query, options: checked, notes }: CheckedSearch,
+    signal: AbortSignal | undefined,
+  ): Promise<{ results: MemorySearchResult[]; report: SearchReport }> {
+    let given: SearchReport | undefined;
+    const onDebug = (report: SearchReport): void => {
+      given = report;
+    };
+    const answer = await ask("search", deadlines.searchMs, signal, (inner) =>
+      manager.search(query, { ...checked, signal: inner, onDebug }),
+    );
+    const found = checkResults(backend, answer);
+    const kept = keepResults(found, checked, manager.capabilities);
+    return {
+      results: kept.results,
+      report: finishReport({ given, facts, found, kept, options: checked, embeddings, notes }),
+    };
+  }
+
+  return {
+    agentId,
+    workspaceDir,
+
+    async search(query, given = {}) {
+      lifecycle.assertOpen();
+      const checked = checkSearch(query, given, settings, knownSources);
+      if (given.signal?.aborted) throw abortErrorOf(given.signal);
+      if (checked.query.trim() === "") {
+        given.onDebug?.({ ...reportOf(facts()), state: "ok", reason: "the query is blank" });
+        return [];
+      }
+      const { results, report } = await searched(checked, given.signal).catch((error: unknown) => {
+        // An aborted or closed search was not finished: nobody waits for a report of it.
+        if (!isAbort(error) && !MemoryError.is(error, "CLOSED"))
+          given.onDebug?.(failureReport(facts(), messageOf(error)));
+        throw error;
+      });
+      given.onDebug?.(report);
+      return results;
+    },
+
+    async readFile(params) {
+      lifecycle.assertOpen();
+      const checked = checkRead(params);
+      return checkReadResult(
+        backend,
+        await ask("readFile", deadlines.readFileMs, params.signal, (signal) =>
+          manager.readFile({ ...checked, signal }),
+        ),
+      );
+    },
+
+    status,
+
+    async sync(params = {}) {
+      lifecycle.assertOpen();
+      return singleSync(checkSync(params), params.signal);
+    },
+
+    async probeEmbeddingAvailability(given = {}) {
+      lifecycle.assertOpen();
+      checkProbe(given);
+      return ask("probeEmbeddingAvailability", deadlines.probeMs, given.signal, (signal) =>
+        manager.probeEmbeddingAvailability(signal),
+      );
+    },
+
+    async probeVectorAvailability(given = {}) {
+      lifecycle.assertOpen();
+      checkProbe(given);
+      return ask("probeVectorAvailability", deadlines.probeMs, given.signal, (signal) =>
+        manager.probeVectorAvailability(signal),
+      );
+    },
+
+    async close() {
+      // Recorded before the manager is closed: afterwards it may have nothing to answer from.
+      lastStatus ??= status();
+      await lifecycle.close([
+        { what: `closing memory plugin "${backend}"`, free: async () => manager.close?.() },
+        { what: "closing the embedding provider", free: async () => options.onClose?.() },
+      ]);
+    },
+  };
+}

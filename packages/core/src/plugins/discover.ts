@@ -1,0 +1,148 @@
+import { readFileSync } from "node:fs";
+import { dirname, join, parse } from "node:path";
+import { fileURLToPath } from "node:url";
+import { isObject } from "../config/deep.ts";
+import type { PluginsConfig } from "../config/types.ts";
+import { MemoryError, messageOf } from "../errors.ts";
+import type { EmbeddingPlugin, MemoryPlugin } from "../plugin.ts";
+import { pluginProblem } from "./entry.ts";
+import type { BrokenPlugin, FoundPlugin, FoundPlugins } from "./found-plugin.ts";
+import { isPackageName, packageFolder } from "./package-folder.ts";
+import { type PluginFolder, hasManifest, readLoadPath, readPluginFolder } from "./plugin-folder.ts";
+
+export interface DiscoverOptions {
+  config: { readonly plugins: PluginsConfig };
+  /** Plugins that the application hands in. */
+  plugins?: readonly (MemoryPlugin | EmbeddingPlugin)[] | undefined;
+  /** `import.meta.url` of the application: the plugins among its dependencies are built in. */
+  host?: string | undefined;
+  /** Values of slot and provider keys, which may be names of packages. */
+  names?: readonly string[] | undefined;
+}
+
+/**
+ * Finds the plugins that the application hands in, those among its dependencies, those of `plugins.load.paths` and
+ * those named by package. Reads manifests only; a plugin that cannot be used is listed with the reason.
+ */
+export async function discoverPlugins({
+  config,
+  plugins = [],
+  host,
+  names = [],
+}: DiscoverOptions): Promise<FoundPlugins> {
+  const folders: PluginFolder[] = plugins.map(handedIn);
+  for (const folder of host === undefined ? [] : dependenciesOf(host)) folders.push(await readPluginFolder(folder));
+  for (const path of config.plugins.load.paths) folders.push(...(await readLoadPath(path)));
+  for (const name of new Set(names)) await addNamed(name, folders, { from: config.plugins.resolveFrom, host });
+  return withoutDoubles(folders);
+}
+
+function handedIn(plugin: MemoryPlugin | EmbeddingPlugin, index: number): PluginFolder {
+  const place = `the "plugins" option, number ${index + 1}`;
+  const problem = pluginProblem(plugin);
+  if (problem !== undefined) {
+    const id = isObject(plugin) && typeof plugin["id"] === "string" ? plugin["id"] : undefined;
+    const whose = id === undefined ? "a plugin" : `plugin "${id}"`;
+    return { broken: { id, place, error: new MemoryError("PLUGIN", `${whose} in ${place}: ${problem}`) } };
+  }
+  const { id, kind, configSchema } = plugin;
+  return { found: { id, kind, place, configSchema, load: () => Promise.resolve(plugin) } };
+}
+
+/** The plugins among the dependencies of the package that a file belongs to. */
+function dependenciesOf(host: string): string[] {
+  const file = host.startsWith("file:") ? fileURLToPath(host) : host;
+  const packageJson = packageOf(file);
+  const names = new Set(
+    [packageJson?.["dependencies"], packageJson?.["optionalDependencies"]].flatMap((list) =>
+      isObject(list) ? Object.keys(list) : [],
+    ),
+  );
+  return [...names].flatMap((name) => {
+    const folder = packageFolder(name, file);
+    return folder !== undefined && hasManifest(folder) ? [folder] : [];
+  });
+}
+
+/** The nearest package.json that describes a package; one that only sets the module type is passed over. */
+function packageOf(file: string): Record<string, unknown> | undefined {
+  let folder = dirname(file);
+  for (;;) {
+    const candidate = readPackage(join(folder, "package.json"));
+    if (candidate && ["name", "dependencies", "optionalDependencies"].some((key) => key in candidate)) return candidate;
+    if (folder === parse(folder).root) return undefined;
+    folder = dirname(folder);
+  }
+}
+
+function readPackage(file: string): Record<string, unknown> | undefined {
+  try {
+    const content: unknown = JSON.parse(readFileSync(file, "utf8"));
+    return isObject(content) ? content : undefined;
+  } catch (error) {
+    if (isObject(error) && (error["code"] === "ENOENT" || error["code"] === "ENOTDIR")) return undefined;
+    throw new MemoryError(
+      "PLUGIN",
+      `the plugins of this application cannot be found: ${file} cannot be read: ${messageOf(error)}`,
+      { cause: error },
+    );
+  }
+}
+
+/** Looks a name up as a package: from the folder of the configuration, then from the application. */
+async function addNamed(
+  name: string,
+  folders: PluginFolder[],
+  { from, host }: { from: string | undefined; host: string | undefined },
+): Promise<void> {
+  if (!isPackageName(name) || folders.some((plugin) => idOf(plugin) === name)) return;
+  const near = from === undefined ? undefined : packageFolder(name, join(from, "package.json"));
+  const folder = near ?? (host === undefined ? undefined : packageFolder(name, host));
+  if (folder === undefined) return;
+  const plugin = await readPluginFolder(folder);
+  if (!hasManifest(folder)) {
+    // Some package of this name; whether it was meant, only the user knows.
+    if ("broken" in plugin) folders.push({ broken: { place: plugin.broken.place, error: plugin.broken.error } });
+    return;
+  }
+  // The configuration means the copy that it can see, not the one that the application happens to bring.
+  const same = folders.findIndex((other) => packageNameOf(other) === name);
+  if (same < 0) folders.push(plugin);
+  else if (near !== undefined) folders[same] = plugin;
+}
+
+/** One plugin for each id. Where two places have the same, neither is chosen for the user. */
+function withoutDoubles(folders: readonly PluginFolder[]): FoundPlugins {
+  const byPlace = new Map(folders.map((plugin) => [placeOf(plugin), plugin]));
+  const broken: BrokenPlugin[] = [];
+  const byId = new Map<string, FoundPlugin[]>();
+  for (const plugin of byPlace.values()) {
+    if ("broken" in plugin) broken.push(plugin.broken);
+    else byId.set(plugin.found.id, [...(byId.get(plugin.found.id) ?? []), plugin.found]);
+  }
+  const known: FoundPlugin[] = [];
+  for (const [id, plugins] of byId) {
+    const [plugin, ...doubles] = plugins;
+    if (plugin && doubles.length === 0) known.push(plugin);
+    else broken.push(...plugins.map((one) => doubled(id, one, plugins)));
+  }
+  return { known, broken };
+}
+
+function doubled(id: string, plugin: FoundPlugin, all: readonly FoundPlugin[]): BrokenPlugin {
+  const places = all.map(({ place }) => place).join(" and ");
+  const error = new MemoryError("PLUGIN", `two plugins have the id "${id}": ${places}; remove one of them`);
+  return { id, packageName: plugin.packageName, place: plugin.place, error };
+}
+
+function idOf(plugin: PluginFolder): string | undefined {
+  return "found" in plugin ? plugin.found.id : plugin.broken.id;
+}
+
+function packageNameOf(plugin: PluginFolder): string | undefined {
+  return "found" in plugin ? plugin.found.packageName : plugin.broken.packageName;
+}
+
+function placeOf(plugin: PluginFolder): string {
+  return "found" in plugin ? plugin.found.place : plugin.broken.place;
+}

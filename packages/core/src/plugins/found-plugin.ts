@@ -1,0 +1,27 @@
+import type { MemoryError } from "../errors.ts";
+import type { EmbeddingPlugin, MemoryPlugin } from "../plugin.ts";
+import type { SlotCandidate } from "../slot.ts";
+
+/** A plugin that can be chosen. Its code has not run. */
+export interface FoundPlugin extends SlotCandidate {
+  /** Where it was found, for people: a folder, or the `plugins` option. */
+  readonly place: string;
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+  readonly configSchema: Readonly<Record<string, unknown>> | undefined;
+  /** Imports and checks its entry. Throws `PLUGIN`. */
+  load(): Promise<MemoryPlugin | EmbeddingPlugin>;
+}
+
+/** A plugin that was found and cannot be used. */
+export interface BrokenPlugin {
+  readonly id?: string | undefined;
+  readonly packageName?: string | undefined;
+  readonly place: string;
+  readonly error: MemoryError;
+}
+
+export interface FoundPlugins {
+  readonly known: readonly FoundPlugin[];
+  readonly broken: readonly BrokenPlugin[];
+}

@@ -1,0 +1,68 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { show } from "../call-arguments.ts";
+import { isObject } from "../config/deep.ts";
+import { MemoryError, messageOf } from "../errors.ts";
+import type { PluginManifest } from "../plugin.ts";
+
+export const manifestName = "memslot.plugin.json";
+
+// What a slot or a provider key means by itself.
+const reservedIds = ["none", "auto"];
+
+/** Why a manifest cannot be used, with the id it gives itself, where it gives one. */
+export interface ManifestProblem {
+  id: string | undefined;
+  error: MemoryError;
+}
+
+/** Reads and checks the manifest of a plugin folder. */
+export async function readManifest(folder: string): Promise<PluginManifest | ManifestProblem> {
+  const file = join(folder, manifestName);
+  let manifest: unknown;
+  try {
+    manifest = await readJson(file);
+  } catch (error) {
+    return {
+      id: undefined,
+      error: new MemoryError("PLUGIN", `plugin ${folder}: ${file} cannot be read: ${messageOf(error)}`, {
+        cause: error,
+      }),
+    };
+  }
+  const problem = problemOf(manifest);
+  if (problem === undefined) return manifest as PluginManifest;
+  const id = idOf(manifest);
+  const whose = id === undefined ? `plugin ${folder}` : `plugin "${id}"`;
+  return { id, error: new MemoryError("PLUGIN", `${whose}: ${file}: ${problem}`) };
+}
+
+export async function readJson(file: string): Promise<unknown> {
+  const text = await readFile(file, "utf8");
+  // Some editors begin a file with a byte order mark, which JSON does not know.
+  return JSON.parse(text.replace(/^\uFEFF/, ""));
+}
+
+function idOf(manifest: unknown): string | undefined {
+  if (!isObject(manifest)) return undefined;
+  const id = manifest["id"];
+  return typeof id === "string" && id.trim() !== "" ? id : undefined;
+}
+
+function problemOf(manifest: unknown): string | undefined {
+  if (!isObject(manifest)) return `it must hold an object, not ${show(manifest)}`;
+  const { id, kind, configSchema, name, description } = manifest;
+  if (typeof id !== "string" || id.trim() === "" || id !== id.trim())
+    return `"id" must be a non-empty string without spaces around it, not ${show(id)}`;
+  if (reservedIds.includes(id.toLowerCase()))
+    return `"id" may not be "${id}", which has a meaning of its own in a configuration`;
+  if (kind === undefined) return '"kind" is missing; write "kind": "memory" or "kind": "embedding"';
+  if (kind !== "memory" && kind !== "embedding") return `"kind" must be "memory" or "embedding", not ${show(kind)}`;
+  if (configSchema === undefined)
+    return '"configSchema" is missing; write "configSchema": { "type": "object" } for a plugin that takes no options';
+  if (!isObject(configSchema)) return `"configSchema" must be a JSON Schema object, not ${show(configSchema)}`;
+  if (name !== undefined && typeof name !== "string") return `"name" must be a string, not ${show(name)}`;
+  if (description !== undefined && typeof description !== "string")
+    return `"description" must be a string, not ${show(description)}`;
+  return undefined;
+}

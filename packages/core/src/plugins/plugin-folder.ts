@@ -1,0 +1,81 @@
+import { existsSync } from "node:fs";
+import { readdir, realpath, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { isObject } from "../config/deep.ts";
+import { MemoryError, messageOf } from "../errors.ts";
+import { importEntry } from "./entry.ts";
+import type { BrokenPlugin, FoundPlugin } from "./found-plugin.ts";
+import { manifestName, readJson, readManifest } from "./manifest.ts";
+
+export type PluginFolder = { found: FoundPlugin } | { broken: BrokenPlugin };
+
+export function hasManifest(folder: string): boolean {
+  return existsSync(join(folder, manifestName));
+}
+
+/** Reads a plugin folder: its manifest and its package.json. No code of it runs. */
+export async function readPluginFolder(folder: string): Promise<PluginFolder> {
+  const place = await realpath(folder);
+  const packageFile = join(place, "package.json");
+  let packageJson: unknown;
+  let unreadable: unknown;
+  try {
+    packageJson = await readJson(packageFile);
+  } catch (error) {
+    unreadable = error;
+  }
+  const packageName =
+    isObject(packageJson) && typeof packageJson["name"] === "string" ? packageJson["name"] : undefined;
+  if (!hasManifest(place)) return { broken: { packageName, place, error: noManifest(packageName ?? place, place) } };
+  const manifest = await readManifest(place);
+  if ("error" in manifest) return { broken: { id: manifest.id, packageName, place, error: manifest.error } };
+  const { id, kind, name, description, configSchema } = manifest;
+  if (!isObject(packageJson)) {
+    const why = unreadable === undefined ? "it must hold an object" : messageOf(unreadable);
+    const error = new MemoryError("PLUGIN", `plugin "${id}": ${packageFile} cannot be used: ${why}`, {
+      cause: unreadable,
+    });
+    return { broken: { id, place, error } };
+  }
+  const entryPackage = packageJson;
+  return {
+    found: {
+      id,
+      kind,
+      packageName,
+      place,
+      name,
+      description,
+      configSchema,
+      load: () => importEntry(place, entryPackage, manifest),
+    },
+  };
+}
+
+function noManifest(name: string, place: string): MemoryError {
+  return new MemoryError("PLUGIN", `"${name}" is no memslot plugin: ${join(place, manifestName)} is missing`);
+}
+
+/** What one of `plugins.load.paths` holds: a plugin, or folders of plugins. */
+export async function readLoadPath(path: string): Promise<PluginFolder[]> {
+  const unusable = (why: string, cause?: unknown): PluginFolder[] => {
+    const error = new MemoryError("PLUGIN", `plugins.load.paths: ${path} ${why}`, { cause });
+    return [{ broken: { place: path, error } }];
+  };
+  let names: string[];
+  try {
+    if (hasManifest(path) || existsSync(join(path, "package.json"))) return [await readPluginFolder(path)];
+    names = (await readdir(path)).toSorted();
+  } catch (error) {
+    return unusable(`cannot be read: ${messageOf(error)}`, error);
+  }
+  const plugins: PluginFolder[] = [];
+  for (const name of names) {
+    const folder = join(path, name);
+    const isPackage = hasManifest(folder) || existsSync(join(folder, "package.json"));
+    if (isPackage && (await stat(folder)).isDirectory()) plugins.push(await readPluginFolder(folder));
+  }
+  return plugins.length > 0
+    ? plugins
+    : unusable(`holds no plugin: neither it nor a folder in it has a ${manifestName}`);
+}

@@ -1,0 +1,260 @@
+import { describe, expect, test } from "vitest";
+import { type EmbeddingChoice, MemoryError, type MemorySearchManager, type MemorySearchOptions, type MemorySearchResult, type SearchReport } from "../src/index.ts";
+import { type CreateMemoryOptions } from "../src/index.ts";
+import { fakeManager, guarded, report, result } from "./support/fakes.ts";
+
+/** A search of a manager that gives these results, with what the caller sees of it. */
+async function searched(
+  results: MemorySearchResult[],
+  options: MemorySearchOptions = {},
+  own: Partial<MemorySearchManager> = {},
+  guardOptions: Partial<CreateMemoryOptions> = {},
+): Promise<{ results: MemorySearchResult[]; report: SearchReport }> {
+  const reports: SearchReport[] = [];
+  const memory = guarded({ search: async () => results, ...own }, guardOptions);
+  const answer = await memory.search("q", { ...options, onDebug: (given) => reports.push(given) });
+  expect(reports).toHaveLength(1);
+  return { results: answer, report: reports[0] as SearchReport };
+}
+
+describe("results", () => {
+  test("come by score, then by path, then by line", async () => {
+    const found = [
+      result({ path: "b.md", score: 0.5, startLine: 9, endLine: 9 }),
+      result({ path: "b.md", score: 0.5, startLine: 2, endLine: 3 }),
+      result({ path: "a.md", score: 0.5 }),
+      result({ path: "B.md", score: 0.5 }),
+      result({ path: "z.md", score: 0.9 }),
+      result({ path: "a.md", score: 0.1 }),
+    ];
+    const { results } = await searched(found);
+    expect(results.map(({ path, startLine }) => `${path}:${startLine}`)).toEqual(["z.md:1", "B.md:1", "a.md:1", "b.md:2", "b.md:9", "a.md:1"]);
+  });
+
+  test("are cut to maxResults, and the report counts what was cut", async () => {
+    const found = [0.3, 0.9, 0.5].map((score) => result({ score }));
+    const answer = await searched(found, { maxResults: 2 });
+    expect(answer.results.map(({ score }) => score)).toEqual([0.9, 0.5]);
+    expect(answer.report.dropped).toEqual({ minScore: 0, source: 0, limit: 1 });
+  });
+
+  test("of other sources than those asked for are dropped and counted", async () => {
+    const answer = await searched([result({ source: "sessions" }), result()], { sources: ["memory"] });
+    expect(answer.results.map(({ source }) => source)).toEqual(["memory"]);
+    expect(answer.report.dropped.source).toBe(1);
+  });
+
+  test("that only the vector leg found are dropped under minScore and counted", async () => {
+    const found = [
+      result({ path: "words.md", score: 0.1, textScore: 0.3, vectorScore: 0.1 }),
+      result({ path: "meaning.md", score: 0.2, textScore: undefined, vectorScore: 0.2 }),
+      result({ path: "zero.md", score: 0.2, textScore: 0, vectorScore: 0.2 }),
+      result({ path: "near.md", score: 0.35, textScore: undefined, vectorScore: 0.35 }),
+    ];
+    const answer = await searched(found);
+    expect(answer.results.map(({ path }) => path)).toEqual(["near.md", "words.md"]);
+    expect(answer.report.dropped.minScore).toBe(2);
+  });
+
+  test("of a manager without a vector leg are kept when it gives a score alone", async () => {
+    const capabilities = { keyword: true, vector: false, ownsIndex: true };
+    const answer = await searched([result({ score: 0.1, textScore: undefined })], {}, { capabilities });
+    expect(answer.results).toHaveLength(1);
+  });
+
+  test("keep a score that is a little over 1 as it is", async () => {
+    const { results } = await searched([result({ score: 1.000_000_1 })]);
+    expect(results[0]?.score).toBe(1.000_000_1);
+  });
+
+  const malformed: [string, unknown, string][] = [
+    ["a score that is NaN", result({ score: Number.NaN }), '"score" must be a number from 0 to 1, not NaN'],
+    ["an infinite score", result({ score: Number.POSITIVE_INFINITY }), '"score" must be'],
+    ["a score of 1.5", result({ score: 1.5 }), '"score" must be'],
+    ["a score below 0", result({ score: -0.5 }), '"score" must be'],
+    ["a score that is text", { ...result(), score: "1" }, '"score" must be'],
+    ["a startLine of 0", result({ startLine: 0 }), '"startLine" must be'],
+    ["a startLine that is no whole number", result({ startLine: 1.5 }), '"startLine" must be'],
+    ["an endLine before startLine", result({ startLine: 4, endLine: 3 }), '"endLine" must be'],
+    ["no path", result({ path: "" }), '"path" must be'],
+    ["no snippet", { ...result(), snippet: undefined }, '"snippet" must be'],
+    ["no source", result({ source: "" }), '"source" must be'],
+    ["a textScore of NaN", result({ textScore: Number.NaN }), '"textScore" must be'],
+    ["a vectorScore of 2", result({ vectorScore: 2 }), '"vectorScore" must be'],
+    ["a citation that is no text", { ...result(), citation: 1 }, '"citation" must be'],
+    ["null", null, '"result" must be an object'],
+  ];
+
+  test.each(malformed)("with %s are refused with the name of the plugin and the field", async (_name, broken, words) => {
+    const memory = guarded({ search: async () => [result(), broken as MemorySearchResult] });
+    const error = await memory.search("q").catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ code: "PLUGIN", message: expect.stringContaining(words) });
+    expect(String(error)).toContain('memory plugin "fake"');
+    expect(String(error)).toContain("result 2");
+  });
+
+  test("that are no list are refused", async () => {
+    const memory = guarded({ search: async () => undefined as unknown as MemorySearchResult[] });
+    await expect(memory.search("q")).rejects.toMatchObject({ code: "PLUGIN" });
+  });
+});
+
+describe("the search report", () => {
+  test("is what the manager said, once, with what the guard dropped added", async () => {
+    const given = report({ mode: "keyword", confidence: 0.4, legs: { keyword: { candidates: 7, kept: 2 } }, dropped: { minScore: 1, source: 2, limit: 3 } });
+    const answer = await searched([], { maxResults: 1 }, {
+      search: async (_query, { onDebug }) => {
+        onDebug(report({ state: "stale" }));
+        onDebug(given);
+        return [result(), result()];
+      },
+    });
+    expect(answer.report).toEqual({ ...given, reason: undefined, legs: { keyword: { candidates: 7, kept: 1 }, vector: undefined }, dropped: { minScore: 1, source: 2, limit: 4 } });
+  });
+
+  test("is made when the manager forgets it", async () => {
+    const answer = await searched([result({ vectorScore: 0.5 }), result({ textScore: undefined, vectorScore: 0.6 })]);
+    expect(answer.report).toMatchObject({ backend: "fake", state: "ok", legs: { keyword: { candidates: 1, kept: 1 }, vector: { candidates: 2, kept: 2 } } });
+  });
+
+  test("is made when the manager gives something that is none", async () => {
+    const answer = await searched([], {}, {
+      search: async (_query, { onDebug }) => {
+        onDebug({ hits: 3 } as unknown as SearchReport);
+        return [];
+      },
+    });
+    expect(answer.report).toMatchObject({ backend: "fake", state: "ok" });
+  });
+
+  test.each([
+    ["degraded when a spare answers", { fallback: { from: "a", to: "b", reason: "a is away" } }, "degraded", "a is away"],
+    ["stale when files have changed", { dirty: true }, "stale", "files have changed"],
+    ["stale when the last sync failed", { lastSyncError: "disk full" }, "stale", "disk full"],
+  ])("that the guard makes is %s", async (_name, status, state, words) => {
+    const answer = await searched([result()], {}, { status: () => ({ backend: "fake", provider: "none", ...status }) });
+    expect(answer.report.state).toBe(state);
+    expect(answer.report.reason).toContain(words);
+  });
+
+  test("is degraded whenever the configured embedding provider could not be used", async () => {
+    const embeddings: EmbeddingChoice = { provider: undefined, requested: "openai", reason: "no key for openai", degraded: true };
+    const search: MemorySearchManager["search"] = async (_query, { onDebug }) => {
+      onDebug(report());
+      return [result()];
+    };
+    const answer = await searched([], {}, { search }, { embeddings });
+    expect(answer.report).toMatchObject({ state: "degraded", reason: "no key for openai" });
+  });
+
+  test.each([
+    ["nothing matched", [], {}, "nothing in memory matches the query"],
+    ["all were under minScore", [result({ score: 0.1, textScore: undefined })], {}, "1 found, all with a score under 0.35"],
+    ["all were of another source", [result({ source: "sessions" })], { sources: ["memory"] }, "1 found, none in memory"],
+  ])("says why there is no result: %s", async (_name, found, options, words) => {
+    const answer = await searched(found, options);
+    expect(answer.results).toEqual([]);
+    expect(answer.report.reason).toContain(words);
+  });
+
+  test("of a search that fails says unavailable with the reason, and the error is thrown", async () => {
+    const reports: SearchReport[] = [];
+    const memory = guarded({ search: async () => Promise.reject(new MemoryError("UNAVAILABLE", "the store is locked")) });
+    await expect(memory.search("q", { onDebug: (given) => reports.push(given) })).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect(reports).toMatchObject([{ state: "unavailable", reason: "the store is locked" }]);
+  });
+
+  test("is given once also when the caller's function throws, and its error reaches the caller", async () => {
+    let calls = 0;
+    const memory = guarded();
+    const onDebug = (): void => {
+      calls += 1;
+      throw new Error("my own mistake");
+    };
+    await expect(memory.search("q", { onDebug })).rejects.toThrow("my own mistake");
+    expect(calls).toBe(1);
+  });
+});
+
+describe("errors of a manager", () => {
+  test("keep their code when they have one", async () => {
+    const memory = guarded({ readFile: async () => Promise.reject(new MemoryError("PATH_NOT_ALLOWED", "outside")) });
+    await expect(memory.readFile({ relPath: "../x" })).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED", message: "outside" });
+  });
+
+  test("become PLUGIN errors with the name of the plugin and the cause when they have none", async () => {
+    const cause = new TypeError("x is undefined");
+    const fail = async (): Promise<never> => Promise.reject(cause);
+    const memory = guarded({ search: fail, readFile: fail, sync: fail, probeEmbeddingAvailability: fail, probeVectorAvailability: fail });
+    const calls = [memory.search("q"), memory.readFile({ relPath: "a.md" }), memory.sync(), memory.probeEmbeddingAvailability(), memory.probeVectorAvailability()];
+    for (const call of calls) {
+      await expect(call).rejects.toMatchObject({ code: "PLUGIN", cause, message: expect.stringContaining('memory plugin "fake" failed in') });
+    }
+  });
+
+  test("become PLUGIN errors also when they are thrown at once", async () => {
+    const memory = guarded({
+      search: () => {
+        throw new TypeError("at once");
+      },
+      sync: () => {
+        throw new TypeError("at once");
+      },
+    });
+    await expect(memory.search("q")).rejects.toMatchObject({ code: "PLUGIN" });
+    await expect(memory.sync()).rejects.toMatchObject({ code: "PLUGIN" });
+    await expect(memory.sync()).rejects.toMatchObject({ code: "PLUGIN" });
+  });
+
+  test("that say AbortError of themselves are no abort of the caller", async () => {
+    const memory = guarded({ search: async () => Promise.reject(new DOMException("gave up", "AbortError")) });
+    await expect(memory.search("q")).rejects.toMatchObject({ code: "PLUGIN" });
+  });
+});
+
+describe("readFile, sync and status", () => {
+  test.each([
+    ["status", { status: "fine", text: "", path: "a.md" }],
+    ["text", { status: "ok", path: "a.md" }],
+    ["path", { status: "ok", text: "", path: "" }],
+    ["from", { status: "ok", text: "", path: "a.md", from: 0 }],
+    ["lines", { status: "ok", text: "", path: "a.md", lines: -1 }],
+    ["nextFrom", { status: "ok", text: "", path: "a.md", nextFrom: 0.5 }],
+  ])("a read with a malformed %s is refused by name", async (field, given) => {
+    const memory = guarded({ readFile: async () => given as never });
+    await expect(memory.readFile({ relPath: "a.md" })).rejects.toMatchObject({ code: "PLUGIN", message: expect.stringContaining(`"${field}"`) });
+  });
+
+  test("a sync report with a malformed field is refused by name", async () => {
+    const memory = guarded({ sync: async () => ({ added: -1, changed: 0, removed: 0, unchanged: 0, failed: [] }) });
+    await expect(memory.sync()).rejects.toMatchObject({ code: "PLUGIN", message: expect.stringContaining('"added"') });
+  });
+
+  test("a manager without an index syncs to nothing", async () => {
+    await expect(guarded({ sync: undefined as never }).sync()).resolves.toBeUndefined();
+  });
+
+  test.each([
+    ["throws", () => { throw new Error("no database"); }, "no database"],
+    ["gives nothing", () => undefined, "the plugin gave no status"],
+  ])("status never throws: a manager that %s gets a minimal one", (_name, status, words) => {
+    const given = guarded({ status: status as never }).status();
+    expect(given).toMatchObject({ backend: "fake", workspaceDir: "/notes", lastSyncError: expect.stringContaining(words), custom: { error: words } });
+  });
+
+  test("status is the manager's own", () => {
+    const status = { backend: "fake", provider: "none", files: 3, workspaceDir: "/notes" };
+    expect(guarded({ status: () => status }).status()).toEqual(status);
+  });
+});
+
+describe("a thing that is no manager", () => {
+  test.each(["search", "readFile", "status", "probeEmbeddingAvailability", "probeVectorAvailability", "capabilities"])("is refused without %s, by name", (field) => {
+    const broken = { ...fakeManager(), [field]: undefined };
+    expect(() => guarded(broken)).toThrow(expect.objectContaining({ code: "PLUGIN", message: expect.stringContaining(`"${field}"`) }));
+  });
+
+  test("is refused when a capability is no boolean", () => {
+    expect(() => guarded({ capabilities: { keyword: true, vector: true } as never })).toThrow('"capabilities.ownsIndex" must be true or false, not undefined');
+  });
+});

@@ -1,0 +1,319 @@
+import { describe, expect, test } from "vitest";
+import { type ManagerSyncParams, type Memory, type SyncProgress, type SyncReport, isAbort } from "../src/index.ts";
+import { gate, guarded, settle } from "./support/fakes.ts";
+
+const done: SyncReport = { added: 1, changed: 0, removed: 0, unchanged: 2, failed: [] };
+
+interface RunningSync {
+  params: ManagerSyncParams;
+  end: (report?: SyncReport) => void;
+  fail: (error: unknown) => void;
+}
+
+/** A memory whose syncs are ended by hand, and how many ran at the same time at most. */
+function byHand(deadlines = {}): { memory: Memory; runs: RunningSync[]; most: () => number } {
+  const runs: RunningSync[] = [];
+  let now = 0;
+  let most = 0;
+  const sync = async (params: ManagerSyncParams): Promise<SyncReport> => {
+    const { opened, open, fail } = gate<SyncReport>();
+    runs.push({ params, end: (report = done) => open(report), fail });
+    now += 1;
+    most = Math.max(most, now);
+    try {
+      return await opened;
+    } finally {
+      now -= 1;
+    }
+  };
+  return { memory: guarded({ sync }, { deadlines }), runs, most: () => most };
+}
+
+describe("sync", () => {
+  test("gives the manager every parameter and the caller its report", async () => {
+    const { memory, runs } = byHand();
+    const plain = memory.sync();
+    await settle();
+    expect(runs[0]?.params).toMatchObject({ reason: "application", force: false });
+    expect(runs[0]?.params.signal).toBeInstanceOf(AbortSignal);
+    runs[0]?.end();
+    await expect(plain).resolves.toEqual(done);
+    const forced = memory.sync({ reason: "cli", force: true });
+    await settle();
+    expect(runs[1]?.params).toMatchObject({ reason: "cli", force: true });
+    runs[1]?.end();
+    await forced;
+  });
+
+  test("runs one at a time: later callers join it and get its report", async () => {
+    const { memory, runs, most } = byHand();
+    const first = memory.sync();
+    const second = memory.sync();
+    await settle();
+    const third = memory.sync();
+    await settle();
+    expect(runs).toHaveLength(1);
+    runs[0]?.end();
+    expect(await Promise.all([first, second, third])).toEqual([done, done, done]);
+    expect(most()).toBe(1);
+  });
+
+  test("runs again for a caller that comes after the end", async () => {
+    const { memory, runs } = byHand();
+    const first = memory.sync();
+    await settle();
+    runs[0]?.end();
+    await first;
+    const second = memory.sync();
+    await settle();
+    expect(runs).toHaveLength(2);
+    runs[1]?.end();
+    await second;
+  });
+
+  test("tells a later caller the progress so far and what follows", async () => {
+    const { memory, runs } = byHand();
+    const seen: [string, SyncProgress][] = [];
+    const first = memory.sync({ progress: (update) => seen.push(["first", update]) });
+    await settle();
+    runs[0]?.params.progress({ completed: 1, total: 3 });
+    const second = memory.sync({ progress: (update) => seen.push(["second", update]) });
+    await settle();
+    runs[0]?.params.progress({ completed: 2, total: 3, label: "a.md" });
+    expect(seen).toEqual([
+      ["first", { completed: 1, total: 3 }],
+      ["second", { completed: 1, total: 3 }],
+      ["first", { completed: 2, total: 3, label: "a.md" }],
+      ["second", { completed: 2, total: 3, label: "a.md" }],
+    ]);
+    runs[0]?.end();
+    await Promise.all([first, second]);
+  });
+
+  test("tells the mistake of one caller's progress function to that caller alone", async () => {
+    const { memory, runs } = byHand();
+    const mistaken = memory.sync({
+      progress: () => {
+        throw new Error("my own mistake");
+      },
+    });
+    const other = memory.sync();
+    await settle();
+    runs[0]?.params.progress({ completed: 1, total: 1 });
+    await expect(mistaken).rejects.toThrow("my own mistake");
+    runs[0]?.end();
+    await expect(other).resolves.toEqual(done);
+  });
+
+  test("fails for all that joined it, and the next caller starts a new one", async () => {
+    const { memory, runs } = byHand();
+    const both = Promise.allSettled([memory.sync(), memory.sync()]);
+    await settle();
+    runs[0]?.fail(new Error("disk full"));
+    expect((await both).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    const next = memory.sync();
+    await settle();
+    runs[1]?.end();
+    await expect(next).resolves.toEqual(done);
+  });
+});
+
+describe("the abort of a sync", () => {
+  test("detaches its caller and leaves the sync to the others", async () => {
+    const { memory, runs } = byHand();
+    const controller = new AbortController();
+    const leaving = memory.sync({ signal: controller.signal }).catch((error: unknown) => error);
+    const staying = memory.sync();
+    await settle();
+    controller.abort();
+    expect(isAbort(await leaving)).toBe(true);
+    expect(runs[0]?.params.signal.aborted).toBe(false);
+    runs[0]?.end();
+    await expect(staying).resolves.toEqual(done);
+  });
+
+  test("stops the progress of its caller", async () => {
+    const { memory, runs } = byHand();
+    const seen: SyncProgress[] = [];
+    const controller = new AbortController();
+    const leaving = memory.sync({ signal: controller.signal, progress: (update) => seen.push(update) }).catch(() => undefined);
+    const staying = memory.sync();
+    await settle();
+    controller.abort();
+    await leaving;
+    runs[0]?.params.progress({ completed: 1, total: 1 });
+    expect(seen).toEqual([]);
+    runs[0]?.end();
+    await staying;
+  });
+
+  test("by the last caller aborts the sync", async () => {
+    const { memory, runs } = byHand();
+    const controllers = [new AbortController(), new AbortController()];
+    const leaving = controllers.map(({ signal }) => memory.sync({ signal }).catch((error: unknown) => error));
+    await settle();
+    controllers[0]?.abort();
+    await settle();
+    expect(runs[0]?.params.signal.aborted).toBe(false);
+    controllers[1]?.abort();
+    await settle();
+    expect(runs[0]?.params.signal.aborted).toBe(true);
+    expect((await Promise.all(leaving)).every(isAbort)).toBe(true);
+    runs[0]?.end();
+  });
+
+  test("does not let the next caller join what was aborted, nor run beside it", async () => {
+    const { memory, runs, most } = byHand();
+    const controller = new AbortController();
+    const leaving = memory.sync({ signal: controller.signal }).catch(() => undefined);
+    await settle();
+    controller.abort();
+    await leaving;
+    const next = memory.sync();
+    await settle();
+    expect(runs).toHaveLength(1);
+    runs[0]?.fail(new Error("aborted"));
+    await settle();
+    expect(runs).toHaveLength(2);
+    runs[1]?.end();
+    await expect(next).resolves.toEqual(done);
+    expect(most()).toBe(1);
+  });
+});
+
+describe("a forced sync", () => {
+  test("waits for one that is not forced and then starts its own, together with others that want the same", async () => {
+    const { memory, runs, most } = byHand();
+    const plain = memory.sync();
+    await settle();
+    const forced = [memory.sync({ force: true }), memory.sync({ force: true })];
+    await settle();
+    expect(runs).toHaveLength(1);
+    runs[0]?.end();
+    await plain;
+    await settle();
+    expect(runs).toHaveLength(2);
+    expect(runs[1]?.params.force).toBe(true);
+    runs[1]?.end({ ...done, changed: 9 });
+    expect(await Promise.all(forced)).toEqual([{ ...done, changed: 9 }, { ...done, changed: 9 }]);
+    expect(most()).toBe(1);
+  });
+
+  test("joins one that is forced, as does one that is not", async () => {
+    const { memory, runs } = byHand();
+    const first = memory.sync({ force: true });
+    await settle();
+    const others = [memory.sync({ force: true }), memory.sync()];
+    await settle();
+    expect(runs).toHaveLength(1);
+    runs[0]?.end();
+    await Promise.all([first, ...others]);
+  });
+
+  test("starts also when the one before it failed", async () => {
+    const { memory, runs } = byHand();
+    const plain = memory.sync().catch(() => undefined);
+    await settle();
+    const forced = memory.sync({ force: true });
+    runs[0]?.fail(new Error("disk full"));
+    await plain;
+    await settle();
+    runs[1]?.end();
+    await expect(forced).resolves.toEqual(done);
+  });
+
+  test("makes a sync that has not begun a forced one", async () => {
+    const { memory, runs } = byHand();
+    const both = [memory.sync(), memory.sync({ force: true })];
+    await settle();
+    expect(runs.map(({ params }) => params.force)).toEqual([true]);
+    runs[0]?.end();
+    await Promise.all(both);
+  });
+
+  test("that was aborted while it waited is never started", async () => {
+    const { memory, runs } = byHand();
+    const plain = memory.sync();
+    await settle();
+    const controller = new AbortController();
+    const forced = memory.sync({ force: true, signal: controller.signal }).catch((error: unknown) => error);
+    await settle();
+    controller.abort();
+    expect(isAbort(await forced)).toBe(true);
+    runs[0]?.end();
+    await plain;
+    await settle();
+    expect(runs).toHaveLength(1);
+  });
+});
+
+describe("the deadline of a sync", () => {
+  test("is counted from the last progress", async () => {
+    const { memory, runs } = byHand({ syncIdleMs: 400 });
+    const sync = memory.sync();
+    await settle();
+    for (let completed = 1; completed <= 6; completed += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      runs[0]?.params.progress({ completed, total: 6 });
+    }
+    runs[0]?.end();
+    await expect(sync).resolves.toEqual(done);
+  });
+
+  test("is put off by the progress of the sync that a forced one waits for", async () => {
+    const { memory, runs } = byHand({ syncIdleMs: 400 });
+    const plain = memory.sync();
+    await settle();
+    const forced = memory.sync({ force: true });
+    for (let completed = 1; completed <= 6; completed += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      runs[0]?.params.progress({ completed, total: 6 });
+    }
+    runs[0]?.end();
+    await plain;
+    await settle();
+    runs[1]?.end();
+    await expect(forced).resolves.toEqual(done);
+  });
+
+  test("ends a sync without progress, and the next one waits until it has really ended", async () => {
+    const { memory, runs, most } = byHand({ syncIdleMs: 50 });
+    await expect(memory.sync()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect(runs[0]?.params.signal.aborted).toBe(true);
+    const next = memory.sync();
+    await settle();
+    expect(runs).toHaveLength(1);
+    runs[0]?.fail(new Error("aborted"));
+    await settle();
+    runs[1]?.end();
+    await expect(next).resolves.toEqual(done);
+    expect(most()).toBe(1);
+  });
+
+  test("leaves no timer behind when progress comes after the end", async () => {
+    const { memory, runs } = byHand({ syncIdleMs: 20 });
+    const sync = memory.sync();
+    await settle();
+    runs[0]?.end();
+    await sync;
+    const before = process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    runs[0]?.params.progress({ completed: 1, total: 1 });
+    expect(process.getActiveResourcesInfo().filter((name) => name === "Timeout").length).toBe(before);
+  });
+});
+
+describe("closing while a sync runs", () => {
+  test("ends it and what waits for it with CLOSED, and starts nothing more", async () => {
+    const { memory, runs } = byHand({ closeMs: 200 });
+    const plain = memory.sync().catch((error: unknown) => error);
+    await settle();
+    const forced = memory.sync({ force: true }).catch((error: unknown) => error);
+    await settle();
+    const closing = memory.close();
+    expect(await plain).toMatchObject({ code: "CLOSED" });
+    expect(await forced).toMatchObject({ code: "CLOSED" });
+    runs[0]?.fail(new Error("aborted"));
+    await closing;
+    expect(runs).toHaveLength(1);
+  });
+});

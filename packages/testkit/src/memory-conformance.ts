@@ -1,0 +1,70 @@
+import type { MemoryCapabilities, MemoryPlugin, MemorySearchManager } from "@memslot/core";
+import { embeddingChecks } from "./memory/embeddings.ts";
+import { faultChecks } from "./memory/faults.ts";
+import { fileChecks } from "./memory/files.ts";
+import type { MemoryCheck } from "./memory/lab.ts";
+import { lifecycleChecks } from "./memory/lifecycle.ts";
+import { lineChecks } from "./memory/lines.ts";
+import { openLab, readCapabilities } from "./memory/open-lab.ts";
+import { qualityChecks } from "./memory/quality.ts";
+import { readChecks } from "./memory/read.ts";
+import { searchChecks } from "./memory/search.ts";
+import { statusChecks } from "./memory/status.ts";
+import { syncChecks } from "./memory/sync.ts";
+import { traitChecks } from "./memory/traits.ts";
+import { wordChecks } from "./memory/words.ts";
+import { type Deviation, type TestRunner, registerSuite } from "./runner.ts";
+
+export interface MemoryConformanceOptions {
+  plugin: MemoryPlugin;
+  /** What a user would write in `plugins.entries.<id>.config`. */
+  options?: Readonly<Record<string, unknown>> | undefined;
+  /** Called after each sync, for a backend that answers a little later: it ends when the manager sees what was synced. */
+  ready?: ((manager: MemorySearchManager) => Promise<void>) | undefined;
+  /** How long a call may take to end after it was aborted: no measure of speed, but what tells slow from hanging. 20 s if left out. */
+  patienceMs?: number | undefined;
+  /** Checks that are known to fail, each by its exact name and with the reason. */
+  deviations?: readonly Deviation[] | undefined;
+}
+
+const checks: readonly MemoryCheck[] = [
+  ...searchChecks,
+  ...lineChecks,
+  ...wordChecks,
+  ...fileChecks,
+  ...readChecks,
+  ...syncChecks,
+  ...lifecycleChecks,
+  ...traitChecks,
+  ...embeddingChecks,
+  ...statusChecks,
+  ...faultChecks,
+  ...qualityChecks,
+];
+
+/**
+ * Proves that a memory plugin keeps its contract. Each check opens the plugin as an application would, through the
+ * guard, in folders of its own. Which checks run is decided by `manager.capabilities` and nothing else.
+ */
+export function memoryConformance(runner: TestRunner, options: MemoryConformanceOptions): void {
+  const subject = { plugin: options.plugin, options: options.options ?? {}, ready: options.ready, patienceMs: options.patienceMs ?? 20_000 };
+  let known: Promise<MemoryCapabilities> | undefined;
+  registerSuite(runner, {
+    title: `memory plugin ${options.plugin.id}`,
+    checks,
+    deviations: options.deviations,
+    async run(check) {
+      known ??= readCapabilities(subject);
+      const capabilities = await known;
+      const missing = check.needs?.filter((need) => !capabilities[need]) ?? [];
+      if (missing.length > 0) return `the manager says that it has no ${missing.join(" and no ")}`;
+      const lab = await openLab(subject, capabilities);
+      try {
+        await check.run(lab);
+      } finally {
+        await lab.dispose();
+      }
+      return undefined;
+    },
+  });
+}

@@ -1,0 +1,61 @@
+import type {
+  EmbeddingProvider,
+  Memory,
+  MemoryCapabilities,
+  MemorySearchManager,
+  MemorySearchOptions,
+  MemorySearchResult,
+  SearchReport,
+  SyncReport,
+} from "@memslot/core";
+import type { Check } from "../runner.ts";
+
+/** One sentence of the contract of a memory plugin. */
+export interface MemoryCheck extends Check<MemoryLab> {
+  /** What the manager has to be capable of for the sentence to say anything. */
+  needs?: readonly (keyof MemoryCapabilities)[];
+}
+
+/** What a check of a memory plugin works with: a workspace and a state folder of its own, both empty at first. */
+export interface MemoryLab {
+  readonly capabilities: MemoryCapabilities;
+  readonly workspaceDir: string;
+  readonly stateDir: string;
+  /** How long a call may take to end after an abort. */
+  readonly patienceMs: number;
+  /** A folder beside the workspace, for what is not memory. */
+  readonly outsideDir: string;
+  /** Writes a file of the workspace with a modification time later than that of every file written before. */
+  write(path: string, content: string | Uint8Array): Promise<void>;
+  remove(path: string): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+  /** Opens the plugin through the guard. What is not closed by the check is closed after it. */
+  open(options?: LabOpenOptions): Promise<OpenedMemory>;
+}
+
+export interface LabOpenOptions {
+  /**
+   * The provider to give. `none` gives none. Left out, there is none where the manager finds words, and the kit's
+   * deterministic one where it does not, so that every manager finds something.
+   */
+  embeddings?: EmbeddingProvider | "none" | undefined;
+  agentId?: string | undefined;
+  workspaceDir?: string | undefined;
+  /** Laid over the kit's own `agents.defaults.memorySearch`. */
+  memorySearch?: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface OpenedMemory {
+  readonly memory: Memory;
+  /** What the plugin opened, below the guard. */
+  readonly manager: MemorySearchManager;
+  /** Syncs, and waits until the manager is ready to answer. */
+  settle(options?: { force?: boolean | undefined }): Promise<SyncReport | undefined>;
+  /** A search with its report. */
+  ask(query: string, options?: MemorySearchOptions): Promise<Answer>;
+}
+
+export interface Answer {
+  results: MemorySearchResult[];
+  report: SearchReport;
+}

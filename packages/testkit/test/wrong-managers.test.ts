@@ -1,0 +1,19 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { memoryConformance } from "@memslot/testkit";
+import { collectChecks, runByName } from "./collect-checks.ts";
+import { closeLeaked, pluginOf, wrongManagers } from "./wrong-managers.ts";
+
+afterAll(closeLeaked);
+
+describe("a manager with one fault fails the check that is meant for it", () => {
+  test.each(wrongManagers.map((wrong) => [wrong.fault, wrong] as const))("one that %s", async (_fault, wrong) => {
+    const checks = collectChecks((runner) => memoryConformance(runner, { plugin: pluginOf(wrong), patienceMs: 1500 }));
+    const outcome = await runByName(checks, wrong.caughtBy);
+    expect(outcome.result).toBe("failed");
+  });
+
+  test("there is a good dozen of them, each with a fault of its own", () => {
+    expect(new Set(wrongManagers.map(({ fault }) => fault)).size).toBe(wrongManagers.length);
+    expect(wrongManagers.length).toBeGreaterThanOrEqual(12);
+  });
+});
