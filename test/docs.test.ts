@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { withConfigTable } from "../scripts/config-table.ts";
+import { withConfigTable } from "./support/config-table.ts";
 
 describe("docs/configuration.md", () => {
   test("lists every key as the code knows it (pnpm docs:write makes it so)", () => {

@@ -15,7 +15,9 @@ if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) {
   );
   process.exitCode = 1;
 } else if (!existsSync(built)) {
-  process.stderr.write(`memslot: ${fileURLToPath(built)} is not there: this checkout has not been built. Run \`pnpm build\` in its top folder first.\n`);
+  process.stderr.write(
+    `memslot: ${fileURLToPath(built)} is not there: this checkout has not been built. Run \`pnpm build\` in its top folder first.\n`,
+  );
   process.exitCode = 1;
 } else {
   await import(built.href);

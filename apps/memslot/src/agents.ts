@@ -17,7 +17,9 @@ function namedAgent(config: MemslotConfig, agentId: string): AgentConfig {
   if (agentId.trim() === "") throw new UsageError("--agent needs the id of an agent");
   const known = config.agents.map(({ id }) => id);
   if (listsAgents(config) && !known.includes(agentId)) {
-    throw new UsageError(`there is no agent "${agentId}" in ${config.file ?? "the configuration"}; the agents are ${known.map((id) => `"${id}"`).join(", ")}`);
+    throw new UsageError(
+      `there is no agent "${agentId}" in ${config.file ?? "the configuration"}; the agents are ${known.map((id) => `"${id}"`).join(", ")}`,
+    );
   }
   return config.agent(agentId);
 }

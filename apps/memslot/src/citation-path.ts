@@ -21,5 +21,7 @@ export function parseCitationPath(text: string): CitationPath {
     return { path, from: startLine, lines: endLine - startLine + 1 };
   }
   if (!/#L\d+(?:-L?\d+)?$/u.test(text)) return { path: text };
-  throw new UsageError(`${text}: lines are counted from 1, and a range ends where it begins or later, as in notes.md#L3-L9`);
+  throw new UsageError(
+    `${text}: lines are counted from 1, and a range ends where it begins or later, as in notes.md#L3-L9`,
+  );
 }

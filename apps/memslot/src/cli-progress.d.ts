@@ -6,13 +6,12 @@ declare module "cli-progress" {
     barsize: number;
     hideCursor: boolean;
     clearOnComplete: boolean;
-    etaBuffer: number;
   }
   export class SingleBar {
     constructor(options: SingleBarOptions);
-    start(total: number, startValue: number): void;
+    start(total: number, startValue: number, payload: Readonly<Record<string, string>>): void;
     setTotal(total: number): void;
-    update(value: number): void;
+    update(value: number, payload: Readonly<Record<string, string>>): void;
     stop(): void;
   }
   const library: { SingleBar: typeof SingleBar };

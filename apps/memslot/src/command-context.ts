@@ -13,4 +13,6 @@ export interface CommandContext {
   readonly configPath: string | undefined;
   /** `--workspace DIR`, as written. */
   readonly workspace: string | undefined;
+  /** Told once it is known whose memory is asked, so that a failure can name the agent. */
+  readonly onAgent: (agentId: string) => void;
 }

@@ -8,7 +8,12 @@ export function disabledReason(config: MemslotConfig, agent: AgentConfig): strin
 }
 
 /** The answer of a command that was asked about a memory that is off. */
-export function printDisabled({ output }: CommandContext, agentId: string, reason: string, options: { json?: boolean }): void {
+export function printDisabled(
+  { output }: CommandContext,
+  agentId: string,
+  reason: string,
+  options: { json?: boolean },
+): void {
   if (options.json === true) output.printJson({ agentId, status: "disabled" });
   else output.print(`Memory is disabled for agent "${agentId}": ${reason}.`);
 }

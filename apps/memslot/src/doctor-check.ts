@@ -28,7 +28,8 @@ export function failed(name: string, message: string, next?: string): DoctorChec
 export function failedBy(error: unknown): DoctorCheck {
   if (MemoryError.is(error, "CONFIG")) return failed("config", messageOf(error));
   if (MemoryError.is(error, "PLUGIN")) return failed("plugin", messageOf(error));
-  if (MemoryError.is(error, "WORKSPACE")) return failed("workspace", messageOf(error), "Create the folder, or name another one with --workspace DIR.");
+  if (MemoryError.is(error, "WORKSPACE"))
+    return failed("workspace", messageOf(error), "Create the folder, or name another one with --workspace DIR.");
   return failed("store", messageOf(error));
 }
 

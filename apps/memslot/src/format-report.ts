@@ -16,7 +16,9 @@ export function formatReport(report: SearchReport): string {
     ["Fallback", report.fallback === undefined ? undefined : `from ${report.fallback.from}: ${report.fallback.reason}`],
     ["Timings", timings.length === 0 ? undefined : timings.join(", ")],
   ];
-  return rows.flatMap(([label, value]) => (value === undefined ? [] : [`${`${label}:`.padEnd(13)}${value}`])).join("\n");
+  return rows
+    .flatMap(([label, value]) => (value === undefined ? [] : [`${`${label}:`.padEnd(13)}${value}`]))
+    .join("\n");
 }
 
 function describeLeg(leg: SearchLeg | undefined): string {

@@ -20,7 +20,7 @@ export function formatStatus(entry: AgentStatus, settings: MemorySearchSettings,
     ["Extra paths", status.extraPaths?.map((extra) => (typeof extra === "string" ? extra : extra.path)).join(", ")],
     ["Indexed", describeIndexed(entry)],
     ["By source", describeSources(status)],
-    ["Dirty", status.dirty === undefined ? undefined : status.dirty ? "yes: run memslot memory index" : "no"],
+    ["Dirty", describeDirty(status)],
     ["Last sync", status.lastSync?.finishedAt],
     ["Last sync error", status.lastSyncError],
     ["Index error", entry.indexError],
@@ -32,7 +32,12 @@ export function formatStatus(entry: AgentStatus, settings: MemorySearchSettings,
     ["Vector dims", status.vector?.dims?.toString()],
     ["FTS", describeFts(status)],
     ["Embedding cache", describeCache(status)],
-    ["Fallback", status.fallback === undefined ? undefined : `${status.fallback.from} → ${status.fallback.to ?? status.backend}: ${status.fallback.reason}`],
+    [
+      "Fallback",
+      status.fallback === undefined
+        ? undefined
+        : `${status.fallback.from} → ${status.fallback.to ?? status.backend}: ${status.fallback.reason}`,
+    ],
   ];
   const lines = rows.flatMap(([label, value]) =>
     value === undefined || value === "" ? [] : [`${`${label}:`.padEnd(LABEL_WIDTH)} ${printable(value)}`],
@@ -41,7 +46,10 @@ export function formatStatus(entry: AgentStatus, settings: MemorySearchSettings,
     style("bold", `Memory of agent ${entry.agentId}`),
     ...lines,
     ...list("Not looked at", skippedRoots(status)),
-    ...list("Issues", scan.issues.filter((issue) => !skippedRoots(status).includes(issue))),
+    ...list(
+      "Issues",
+      scan.issues.filter((issue) => !skippedRoots(status).includes(issue)),
+    ),
     ...list("Notices", [...(status.custom?.notices ?? [])]),
   ].join("\n");
 }
@@ -49,25 +57,50 @@ export function formatStatus(entry: AgentStatus, settings: MemorySearchSettings,
 function list(title: string, items: readonly string[]): string[] {
   if (items.length === 0) return [];
   const rest = items.length - MOST_ISSUES;
-  return [`${title}:`, ...items.slice(0, MOST_ISSUES).map((item) => `  ${printable(item)}`), ...(rest > 0 ? [`  and ${rest} more`] : [])];
+  return [
+    `${title}:`,
+    ...items.slice(0, MOST_ISSUES).map((item) => `  ${printable(item)}`),
+    ...(rest > 0 ? [`  and ${rest} more`] : []),
+  ];
 }
 
 function skippedRoots({ roots = [] }: MemoryProviderStatus): string[] {
-  return roots.flatMap(({ path, state, reason }) => (state === "skipped" ? [reason === undefined ? path : `${path}: ${reason}`] : []));
+  return roots.flatMap(({ path, state, reason }) =>
+    state === "skipped" ? [reason === undefined ? path : `${path}: ${reason}`] : [],
+  );
 }
 
 function describeProvider({ provider, requestedProvider }: MemoryProviderStatus): string {
-  return requestedProvider === undefined || requestedProvider === provider ? provider : `${provider} (requested: ${requestedProvider})`;
+  return requestedProvider === undefined || requestedProvider === provider
+    ? provider
+    : `${provider} (requested: ${requestedProvider})`;
 }
 
 function describeIndexed({ status, scan }: AgentStatus): string {
   const chunks = status.chunks === undefined ? "" : ` · ${counted(status.chunks, "chunk")}`;
-  return `${status.files ?? 0}/${scan.totalFiles} files${chunks}`;
+  const files = wasLookedAt(status)
+    ? `${status.files ?? 0}/${scan.totalFiles} files`
+    : counted(status.files ?? 0, "file");
+  return `${files}${chunks}`;
+}
+
+function describeDirty(status: MemoryProviderStatus): string | undefined {
+  if (status.dirty === undefined) return undefined;
+  if (!status.dirty) return "no";
+  if (wasLookedAt(status) || (status.files ?? 0) === 0) return "yes: memslot memory index brings it up to date";
+  return "not checked (memslot memory status --index looks at the files)";
+}
+
+/** Whether this process has compared the index with the files. */
+function wasLookedAt({ roots = [] }: MemoryProviderStatus): boolean {
+  return roots.length > 0;
 }
 
 function describeSources({ sourceCounts = [] }: MemoryProviderStatus): string | undefined {
   if (sourceCounts.length < 2) return undefined;
-  return sourceCounts.map(({ source, files, chunks }) => `${source} ${counted(files, "file")} · ${counted(chunks, "chunk")}`).join(", ");
+  return sourceCounts
+    .map(({ source, files, chunks }) => `${source} ${counted(files, "file")} · ${counted(chunks, "chunk")}`)
+    .join(", ");
 }
 
 function describeStore({ dbPath, storage }: MemoryProviderStatus): string | undefined {
@@ -77,12 +110,15 @@ function describeStore({ dbPath, storage }: MemoryProviderStatus): string | unde
 
 function describeMode({ custom }: MemoryProviderStatus): string | undefined {
   if (custom?.searchMode === undefined) return undefined;
-  return custom.searchMode === "keyword" ? "keyword (finds words, identifiers and CJK text as written)" : custom.searchMode;
+  return custom.searchMode === "keyword"
+    ? "keyword (finds words, identifiers and CJK text as written)"
+    : custom.searchMode;
 }
 
 function describeProbe({ status, embeddingProbe }: AgentStatus): string | undefined {
   if (embeddingProbe?.ok === true) return "ready";
-  if (status.provider !== "none" && embeddingProbe !== undefined) return `unavailable: ${embeddingProbe.error ?? "no reason given"}`;
+  if (status.provider !== "none" && embeddingProbe !== undefined)
+    return `unavailable: ${embeddingProbe.error ?? "no reason given"}`;
   if (status.provider !== "none") return "not tried (memslot memory status --deep tries it)";
   const why = status.custom?.providerUnavailableReason ?? embeddingProbe?.error;
   return `none${why === undefined ? "" : `: ${why}`}`;
@@ -93,8 +129,11 @@ function describeVector({ vector }: MemoryProviderStatus): string | undefined {
   if (!vector.enabled) return "off";
   const embedded = vector.embedded === undefined ? "" : `, ${counted(vector.embedded, "chunk")} with a vector`;
   if (vector.available === true) return `ready${embedded}`;
-  if (vector.loadError !== undefined) return `sqlite-vec is not used, vectors are compared one by one: ${vector.loadError}${embedded}`;
-  return vector.available === undefined ? `not tried yet${embedded}` : `unavailable${embedded}`;
+  if (vector.loadError !== undefined)
+    return `sqlite-vec is not used, vectors are compared one by one: ${vector.loadError}${embedded}`;
+  return vector.available === undefined
+    ? `not tried (memslot memory status --deep tries it)${embedded}`
+    : `unavailable${embedded}`;
 }
 
 function describeFts({ fts }: MemoryProviderStatus): string | undefined {

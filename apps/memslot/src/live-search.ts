@@ -12,16 +12,27 @@ export async function liveSearch(memory: Memory, signal: AbortSignal): Promise<D
     const note = await someNote(memory.workspaceDir);
     const word = note === undefined ? undefined : longestWord((await memory.readFile({ relPath: note, signal })).text);
     if (note === undefined || word === undefined) {
-      return warned(NAME, "there is no note to search yet", `Write something into ${path.join(memory.workspaceDir, "MEMORY.md")}.`);
+      return warned(
+        NAME,
+        "there is no note to search yet",
+        `Write something into ${path.join(memory.workspaceDir, "MEMORY.md")}.`,
+      );
     }
     let report: SearchReport | undefined;
     const startedAt = performance.now();
     const results = await memory.search(word, { signal, minScore: 0, onDebug: (given) => (report = given) });
     const { mode = "", state = "ok", reason, action } = (report as SearchReport | undefined) ?? {};
     const ms = Math.round(performance.now() - startedAt);
-    if (results.length === 0) return failed(NAME, `"${word}" stands in ${note} and was not found: ${reason ?? "no reason given"}`, action ?? "Run memslot memory index --force.");
+    if (results.length === 0)
+      return failed(
+        NAME,
+        `"${word}" stands in ${note} and was not found: ${reason ?? "no reason given"}`,
+        action ?? "Run memslot memory index --force.",
+      );
     const found = `"${word}" of ${note}: ${results.length} found, ${mode}, ${ms} ms`;
-    return state === "ok" ? passed(NAME, found) : warned(NAME, `${found}, but the memory is ${state}: ${reason ?? "no reason given"}`, action);
+    return state === "ok"
+      ? passed(NAME, found)
+      : warned(NAME, `${found}, but the memory is ${state}: ${reason ?? "no reason given"}`, action);
   } catch (error) {
     if (isAbort(error)) throw error;
     return failed(NAME, messageOf(error));
@@ -33,7 +44,10 @@ async function someNote(workspaceDir: string): Promise<string | undefined> {
   const isNote = (name: string): boolean => name.toLowerCase().endsWith(".md");
   const files = async (folder: string): Promise<string[]> => {
     const entries = await readdir(path.join(workspaceDir, folder), { withFileTypes: true }).catch(() => []);
-    return entries.filter((entry) => entry.isFile() && isNote(entry.name)).map(({ name }) => name).toSorted();
+    return entries
+      .filter((entry) => entry.isFile() && isNote(entry.name))
+      .map(({ name }) => name)
+      .toSorted();
   };
   const own = (await files(".")).find((name) => ["MEMORY.md", "memory.md", "USER.md"].includes(name));
   const daily = (await files("memory")).at(-1);

@@ -8,7 +8,7 @@ import { collect, fraction, wholeNumber } from "./option-values.ts";
 import { nearestCommand } from "./nearest-command.ts";
 
 /** The world around one run; `runProgram` adds the options that all commands share. */
-export type ProgramWorld = Omit<CommandContext, "configPath" | "workspace">;
+export type ProgramWorld = Omit<CommandContext, "configPath" | "workspace" | "onAgent">;
 
 /** Runs one command line and gives its exit code. Never throws, never ends the process. */
 export async function runProgram(argv: readonly string[], world: ProgramWorld): Promise<number> {
@@ -46,13 +46,22 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     async (...given: unknown[]): Promise<void> => {
       const command = given.at(-1) as Command;
       const shared = command.optsWithGlobals<SharedOptions>();
-      const context: CommandContext = { ...world, configPath: shared.config, workspace: shared.workspace };
+      // A failure before the agent is known is that of the one that was named, else of the usual one.
+      let agentId = command.parent?.name() === "memory" ? (shared.agent ?? "main") : undefined;
+      const context: CommandContext = {
+        ...world,
+        configPath: shared.config,
+        workspace: shared.workspace,
+        onAgent: (id) => {
+          agentId = id;
+        },
+      };
       try {
         const action = await load();
         setExitCode(await action(context, command.opts() as Options, ...command.args));
       } catch (error) {
         if (isAbort(error)) world.output.notice("interrupted");
-        else if (shared.json === true) world.output.printJson(failureJson(error, shared.agent));
+        else if (shared.json === true) world.output.printJson(failureJson(error, agentId));
         else reportFailure(world.output, error);
         setExitCode(exitCodeOf(error));
       }
@@ -83,7 +92,13 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     .option("--source <name>", "search only this source; may be repeated", collect)
     .option(...option.json)
     .option("--explain", "say what each leg found and what was left out")
-    .addHelpText("after", examples('memslot memory search "who runs the mail server"', 'memslot memory search QX-7919 --json --workspace ~/notes'))
+    .addHelpText(
+      "after",
+      examples(
+        'memslot memory search "who runs the mail server"',
+        "memslot memory search QX-7919 --json --workspace ~/notes",
+      ),
+    )
     .action(run(async () => (await import("./commands/memory-search.ts")).memorySearch));
   memory
     .command("get")
@@ -93,7 +108,10 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     .option("--from <n>", "first line, counted from 1", wholeNumber(1, Number.MAX_SAFE_INTEGER))
     .option("--lines <n>", "how many lines", wholeNumber(1, Number.MAX_SAFE_INTEGER))
     .option(...option.json)
-    .addHelpText("after", examples("memslot memory get memory/2026-03-14.md#L3-L9", "memslot memory get MEMORY.md --from 40 --lines 20"))
+    .addHelpText(
+      "after",
+      examples("memslot memory get memory/2026-03-14.md#L3-L9", "memslot memory get MEMORY.md --from 40 --lines 20"),
+    )
     .action(run(async () => (await import("./commands/memory-get.ts")).memoryGet));
   memory
     .command("index")

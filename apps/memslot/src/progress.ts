@@ -12,8 +12,12 @@ export interface Progress {
   stop(): void;
 }
 
-/** A bar with count and ETA on a terminal, a plain line now and then in a pipe. */
-export function createProgress(output: Pick<Output, "stderr" | "canRedraw">, what: string, now: () => number = Date.now): Progress {
+/** A bar with count and time left on a terminal, a plain line now and then in a pipe. */
+export function createProgress(
+  output: Pick<Output, "stderr" | "canRedraw">,
+  what: string,
+  now: () => number = Date.now,
+): Progress {
   return output.canRedraw ? createBar(output.stderr, what, now) : createLines(output.stderr, what, now);
 }
 
@@ -22,11 +26,12 @@ function createLines(stderr: NodeJS.WriteStream, what: string, now: () => number
   let nextAt = startedAt + FIRST_LINE_MS;
   let stopped = false;
   return {
-    update({ completed, total }) {
+    update(progress) {
       if (stopped || now() < nextAt) return;
       nextAt = now() + LINE_INTERVAL_MS;
+      const { phase, unit } = phaseOf(progress, what);
       const seconds = Math.round((now() - startedAt) / 1000);
-      stderr.write(`memslot: ${what}: ${completed} of ${total} files (${seconds} s)\n`);
+      stderr.write(`memslot: ${phase}: ${progress.completed} of ${progress.total}${unit} (${seconds} s)\n`);
     },
     stop() {
       stopped = true;
@@ -35,30 +40,34 @@ function createLines(stderr: NodeJS.WriteStream, what: string, now: () => number
 }
 
 function createBar(stderr: NodeJS.WriteStream, what: string, now: () => number): Progress {
+  const timeLeft = createTimeLeft(now);
   const startedAt = now();
   let bar: import("cli-progress").SingleBar | undefined;
   let loading = false;
   let stopped = false;
   let latest: SyncProgress = { completed: 0, total: 0 };
+  const facts = (): Record<string, string> => {
+    const { phase, unit } = phaseOf(latest, what);
+    return { phase, unit, left: timeLeft(latest, phase) };
+  };
   const load = async (): Promise<void> => {
     const { default: library } = await import("cli-progress");
     if (stopped) return;
     bar = new library.SingleBar({
-      format: `${what} {bar} {value}/{total} files, {eta_formatted} left`,
+      format: "{phase} {bar} {value}/{total}{unit}{left}",
       stream: stderr,
       barsize: 30,
       hideCursor: true,
       clearOnComplete: true,
-      etaBuffer: 50,
     });
-    bar.start(latest.total, latest.completed);
+    bar.start(latest.total, latest.completed, facts());
   };
   return {
     update(progress) {
       latest = progress;
       if (bar !== undefined) {
         bar.setTotal(progress.total);
-        bar.update(progress.completed);
+        bar.update(progress.completed, facts());
       } else if (!loading && now() - startedAt >= BAR_DELAY_MS) {
         loading = true;
         // The bar is an extra: where it cannot be loaded the work goes on without it.
@@ -69,5 +78,23 @@ function createBar(stderr: NodeJS.WriteStream, what: string, now: () => number):
       stopped = true;
       bar?.stop();
     },
+  };
+}
+
+/** A sync counts files under their paths; whatever else it does it gives a name, and counts what it likes. */
+function phaseOf({ label }: SyncProgress, what: string): { phase: string; unit: string } {
+  return label === undefined || /[./]/u.test(label) ? { phase: what, unit: " files" } : { phase: label, unit: "" };
+}
+
+/** Tells from the pace since the beginning of a phase how long it will go on: `, 3 s left`. */
+function createTimeLeft(now: () => number): (progress: SyncProgress, phase: string) => string {
+  let current: { phase: string; startedAt: number; completed: number } | undefined;
+  return ({ completed, total }, phase) => {
+    if (current?.phase !== phase) current = { phase, startedAt: now(), completed };
+    const done = completed - current.completed;
+    const elapsedMs = now() - current.startedAt;
+    if (done <= 0 || elapsedMs <= 0) return "";
+    const seconds = Math.ceil((elapsedMs / done) * (total - completed) * 0.001);
+    return seconds < 100 ? `, ${seconds} s left` : `, ${Math.ceil(seconds / 60)} min left`;
   };
 }

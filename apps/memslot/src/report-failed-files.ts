@@ -8,7 +8,10 @@ const MOST_SHOWN = 20;
 export function reportFailedFiles(output: Output, failed: readonly SyncFailure[]): void {
   for (const { path, reason } of failed.slice(0, MOST_SHOWN)) output.notice(`${printable(path)}: ${printable(reason)}`);
   const rest = failed.length - MOST_SHOWN;
-  if (rest > 0) output.notice(`and ${counted(rest, "more file")} that could not be indexed; memslot memory status --json lists all`);
+  if (rest > 0)
+    output.notice(
+      `and ${counted(rest, "more file")} that could not be indexed; memslot memory status --index --json lists all`,
+    );
 }
 
 /** `1 file`, `2 files`. */

@@ -35,7 +35,10 @@ function syncedByCommand(config: MemslotConfig): MemslotConfig {
     agent(agentId) {
       const agent = config.agent(agentId);
       const { memorySearch } = agent;
-      return { ...agent, memorySearch: { ...memorySearch, sync: { ...memorySearch.sync, onSearch: false, watch: false } } };
+      return {
+        ...agent,
+        memorySearch: { ...memorySearch, sync: { ...memorySearch.sync, onSearch: false, watch: false } },
+      };
     },
   };
 }

@@ -12,12 +12,18 @@ describe("a configuration that cannot be used", () => {
     expect(human.stderr).toContain(`${config}:3:`);
     const json = await sandbox.run(["memory", "search", "x", "--config", config, "--json"]);
     expect(json.exitCode).toBe(1);
-    expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, agentId: "main", error: { type: "cli_error", code: "CONFIG" } });
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      ok: false,
+      agentId: "main",
+      error: { type: "cli_error", code: "CONFIG" },
+    });
   });
 
   test("with a wrong type is refused, and the key is named", async () => {
     const sandbox = await createSandbox();
-    const config = await sandbox.writeConfig("{ agents: { defaults: { memorySearch: { query: { maxResults: 'six' } } } } }");
+    const config = await sandbox.writeConfig(
+      "{ agents: { defaults: { memorySearch: { query: { maxResults: 'six' } } } } }",
+    );
     const { exitCode, stderr } = await sandbox.runHere(["memory", "status", "--config", config]);
     expect(exitCode).toBe(1);
     expect(stderr).toContain("agents.defaults.memorySearch.query.maxResults");
@@ -61,7 +67,11 @@ describe("a configuration that cannot be used", () => {
       expect(stdout).toContain("disabled");
     }
     const json = await sandbox.runHere(["memory", "search", "x", "--json", "--config", config]);
-    expect({ ...json, stdout: JSON.parse(json.stdout) }).toEqual({ exitCode: 0, stdout: { agentId: "main", status: "disabled" }, stderr: "" });
+    expect({ ...json, stdout: JSON.parse(json.stdout) }).toEqual({
+      exitCode: 0,
+      stdout: { agentId: "main", status: "disabled" },
+      stderr: "",
+    });
     expect((await sandbox.runHere(["memory", "status", "--json", "--config", config])).stdout).toBe("[]\n");
   });
 
@@ -69,21 +79,31 @@ describe("a configuration that cannot be used", () => {
     const sandbox = await createSandbox();
     const config = await sandbox.writeConfig("{ agents: { list: [{ id: 'anna' }, { id: 'boris' }] } }");
     for (const command of [["search", "x"], ["status"], ["index"], ["get", "MEMORY.md"]]) {
-      const { exitCode, stderr } = await sandbox.runHere(["memory", ...command, "--agent", "carla", "--config", config]);
+      const { exitCode, stderr } = await sandbox.runHere([
+        "memory",
+        ...command,
+        "--agent",
+        "carla",
+        "--config",
+        config,
+      ]);
       expect({ command, exitCode }).toEqual({ command, exitCode: 2 });
       expect(stderr).toContain('"anna", "boris"');
     }
   });
 
-  test("whose store.path is somebody else's file leaves that file alone", async () => {
+  test("whose store.path is somebody else's file leaves that file alone, says so and still answers", async () => {
     const sandbox = await createSandbox();
     await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
     const foreign = path.join(sandbox.cwd, "thesis.txt");
     const content = "Chapter one. It was a dark and stormy night, and nobody had a backup.\n".repeat(50);
     await writeFile(foreign, content);
-    const config = await sandbox.writeConfig(`{ agents: { defaults: { memorySearch: { store: { path: ${JSON.stringify(foreign)} } } } } }`);
-    const { exitCode, stderr } = await sandbox.runHere(["memory", "index", "--config", config]);
-    expect(exitCode).toBe(1);
+    const config = await sandbox.writeConfig(
+      `{ agents: { defaults: { memorySearch: { store: { path: ${JSON.stringify(foreign)} } } } } }`,
+    );
+    const { exitCode, stdout, stderr } = await sandbox.runHere(["memory", "search", "espresso", "--config", config]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain("MEMORY.md#L1-L1");
     expect(stderr).toContain(foreign);
     expect(await readFile(foreign, "utf8")).toBe(content);
   });

@@ -2,7 +2,16 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { createSandbox } from "./run-memslot.ts";
 
-const commands = [["init"], ["memory", "search"], ["memory", "get"], ["memory", "index"], ["memory", "status"], ["config"], ["trust"], ["doctor"]];
+const commands = [
+  ["init"],
+  ["memory", "search"],
+  ["memory", "get"],
+  ["memory", "index"],
+  ["memory", "status"],
+  ["config"],
+  ["trust"],
+  ["doctor"],
+];
 
 describe("the command line", () => {
   test("--version prints the version of the package", async () => {
@@ -37,7 +46,11 @@ describe("the command line", () => {
 
   test("an unknown command is answered with the nearest one", async () => {
     const sandbox = await createSandbox();
-    for (const [typed, meant] of [[["search", "x"], "memory search"], [["memory", "stauts"], "memory status"], [["docter"], "doctor"]] as const) {
+    for (const [typed, meant] of [
+      [["search", "x"], "memory search"],
+      [["memory", "stauts"], "memory status"],
+      [["docter"], "doctor"],
+    ] as const) {
       const { exitCode, stdout, stderr } = await sandbox.run([...typed]);
       expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
       expect(stderr).toContain(`did you mean memslot ${meant}?`);
@@ -77,5 +90,22 @@ describe("the command line", () => {
       expect(exitCode).toBe(0);
       expect(JSON.parse(stdout)).toMatchObject({ agentId: "anna", results: [{ path: "MEMORY.md" }] });
     }
+  });
+
+  test("any agent id will do where the configuration lists none, and each has its own index", async () => {
+    const sandbox = await createSandbox();
+    await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
+    const { exitCode, stdout, stderr } = await sandbox.runHere([
+      "memory",
+      "search",
+      "espresso",
+      "--agent",
+      "zoe",
+      "--json",
+    ]);
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("indexed 1 file") });
+    expect(JSON.parse(stdout)).toMatchObject({ agentId: "zoe", results: [{ path: "MEMORY.md" }] });
+    expect((await sandbox.runHere(["memory", "search", "espresso"])).stderr).toContain("indexed 1 file");
+    expect((await sandbox.runHere(["memory", "search", "espresso", "--agent", " "])).exitCode).toBe(2);
   });
 });

@@ -17,7 +17,11 @@ describe("memslot config", () => {
     expect(json.stdout).not.toContain("sk-very-secret");
     const parsed = JSON.parse(json.stdout);
     expect(parsed).toMatchObject({ file: config, stateDir: sandbox.stateDir, notices: [] });
-    expect(parsed.entries).toContainEqual({ key: "agents.defaults.memorySearch.query.maxResults", value: 9, origin: config });
+    expect(parsed.entries).toContainEqual({
+      key: "agents.defaults.memorySearch.query.maxResults",
+      value: 9,
+      origin: config,
+    });
   });
 
   test("names the file that MEMSLOT_CONFIG chose", async () => {

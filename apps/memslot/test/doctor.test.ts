@@ -13,7 +13,18 @@ describe("memslot doctor", () => {
     expect(human.stdout).toMatch(/^ok +search +"espresso" of MEMORY\.md: 1 found, keyword/mu);
     const json = await sandbox.runHere(["doctor", "--json"]);
     expect(JSON.parse(json.stdout).ok).toBe(true);
-    expect(names(json.stdout)).toEqual(["node", "config", "workspace", "slot", "index", "store", "fts", "vector", "provider", "search"]);
+    expect(names(json.stdout)).toEqual([
+      "node",
+      "config",
+      "workspace",
+      "slot",
+      "index",
+      "store",
+      "fts",
+      "vector",
+      "provider",
+      "search",
+    ]);
   });
 
   test("warns of a folder without notes and says what to write", async () => {

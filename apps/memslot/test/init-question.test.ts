@@ -7,7 +7,10 @@ import { createOutput } from "../src/output.ts";
 import { createSandbox } from "./run-memslot.ts";
 
 /** Runs `init` as on a terminal, with `answer` typed. */
-async function initOnTerminal(answer: string, options: { yes?: boolean } = {}): Promise<{ exitCode: number; written: string[]; stdout: string; stderr: string }> {
+async function initOnTerminal(
+  answer: string,
+  options: { yes?: boolean } = {},
+): Promise<{ exitCode: number; written: string[]; stdout: string; stderr: string }> {
   const sandbox = await createSandbox();
   const stdout = new PassThrough();
   const stderr = new PassThrough();
@@ -21,9 +24,15 @@ async function initOnTerminal(answer: string, options: { yes?: boolean } = {}): 
     signal: new AbortController().signal,
     configPath: undefined,
     workspace: undefined,
+    onAgent: () => {},
   };
   const exitCode = await init(context, options);
-  return { exitCode, written: await readdir(sandbox.cwd), stdout: String(stdout.read() ?? ""), stderr: String(stderr.read() ?? "") };
+  return {
+    exitCode,
+    written: await readdir(sandbox.cwd),
+    stdout: String(stdout.read() ?? ""),
+    stderr: String(stderr.read() ?? ""),
+  };
 }
 
 describe("memslot init on a terminal", () => {

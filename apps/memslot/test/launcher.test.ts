@@ -13,11 +13,19 @@ async function installedPackage(): Promise<string> {
   return folder;
 }
 
-function launch(folder: string, nodeOptions: readonly string[] = []): Promise<{ exitCode: number; stdout: string; stderr: string }> {
+function launch(
+  folder: string,
+  nodeOptions: readonly string[] = [],
+): Promise<{ exitCode: number; stdout: string; stderr: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [...nodeOptions, path.join(folder, "bin", "memslot.js"), "--version"], { timeout: 30_000 }, (error, stdout, stderr) => {
-      resolve({ exitCode: error === null ? 0 : Number(error.code), stdout, stderr });
-    });
+    execFile(
+      process.execPath,
+      [...nodeOptions, path.join(folder, "bin", "memslot.js"), "--version"],
+      { timeout: 30_000 },
+      (error, stdout, stderr) => {
+        resolve({ exitCode: error === null ? 0 : Number(error.code), stdout, stderr });
+      },
+    );
   });
 }
 
@@ -37,7 +45,10 @@ test("the launcher starts the built command", async () => {
 test("the launcher refuses a Node that is too old and names the one it needs", async () => {
   const folder = await installedPackage();
   const older = path.join(folder, "older.mjs");
-  await writeFile(older, 'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "22.21.1" } });');
+  await writeFile(
+    older,
+    'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "22.21.1" } });',
+  );
   const { exitCode, stderr } = await launch(folder, ["--import", older]);
   expect(exitCode).toBe(1);
   expect(stderr).toContain("Node 22.22 or newer is needed, and this is 22.21.1");

@@ -1,13 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { createSandbox } from "./run-memslot.ts";
 
-const lines = (from: number, to: number): string => Array.from({ length: to - from + 1 }, (_, index) => `line ${from + index}\n`).join("");
+const lines = (from: number, to: number): string =>
+  Array.from({ length: to - from + 1 }, (_, index) => `line ${from + index}\n`).join("");
 
 describe("memslot memory get", () => {
   test("prints a file, and a range of its lines", async () => {
     const sandbox = await createSandbox();
     await sandbox.write("memory/a.md", lines(1, 20));
-    expect(await sandbox.runHere(["memory", "get", "memory/a.md"])).toEqual({ exitCode: 0, stdout: lines(1, 20), stderr: "" });
+    expect(await sandbox.runHere(["memory", "get", "memory/a.md"])).toEqual({
+      exitCode: 0,
+      stdout: lines(1, 20),
+      stderr: "",
+    });
     expect((await sandbox.runHere(["memory", "get", "memory/a.md#L3-L5"])).stdout).toContain(lines(3, 5));
     expect((await sandbox.runHere(["memory", "get", "memory/a.md#L3-L5"])).stdout).not.toContain("line 6");
   });
@@ -15,8 +20,23 @@ describe("memslot memory get", () => {
   test("lets --from and --lines win over the range", async () => {
     const sandbox = await createSandbox();
     await sandbox.write("memory/a.md", lines(1, 20));
-    const { stdout } = await sandbox.runHere(["memory", "get", "memory/a.md#L3-L5", "--from", "19", "--lines", "2", "--json"]);
-    expect(JSON.parse(stdout)).toMatchObject({ status: "ok", path: "memory/a.md", from: 19, lines: 2, text: expect.stringContaining("line 19\nline 20") });
+    const { stdout } = await sandbox.runHere([
+      "memory",
+      "get",
+      "memory/a.md#L3-L5",
+      "--from",
+      "19",
+      "--lines",
+      "2",
+      "--json",
+    ]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      status: "ok",
+      path: "memory/a.md",
+      from: 19,
+      lines: 2,
+      text: expect.stringContaining("line 19\nline 20"),
+    });
   });
 
   test("says where the rest of a long file begins", async () => {
@@ -42,15 +62,28 @@ describe("memslot memory get", () => {
     const sandbox = await createSandbox();
     for (const target of ["../secret.md", "/etc/passwd", "~/x.md", "memory/../../x.md", "notes.txt"]) {
       const { exitCode, stdout } = await sandbox.runHere(["memory", "get", target, "--json"]);
-      expect({ target, exitCode, code: JSON.parse(stdout).error.code }).toEqual({ target, exitCode: 1, code: "PATH_NOT_ALLOWED" });
+      expect({ target, exitCode, code: JSON.parse(stdout).error.code }).toEqual({
+        target,
+        exitCode: 1,
+        code: "PATH_NOT_ALLOWED",
+      });
     }
   });
 
   test("counts a range that cannot be, and a missing path, as usage errors", async () => {
     const sandbox = await createSandbox();
     await sandbox.write("MEMORY.md", "x\n");
-    for (const args of [["MEMORY.md#L9-L3"], ["MEMORY.md#L0"], ["MEMORY.md", "--from", "0"], ["MEMORY.md", "--lines", "two"], []]) {
-      expect({ args, exitCode: (await sandbox.runHere(["memory", "get", ...args])).exitCode }).toEqual({ args, exitCode: 2 });
+    for (const args of [
+      ["MEMORY.md#L9-L3"],
+      ["MEMORY.md#L0"],
+      ["MEMORY.md", "--from", "0"],
+      ["MEMORY.md", "--lines", "two"],
+      [],
+    ]) {
+      expect({ args, exitCode: (await sandbox.runHere(["memory", "get", ...args])).exitCode }).toEqual({
+        args,
+        exitCode: 2,
+      });
     }
   });
 });

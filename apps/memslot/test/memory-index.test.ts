@@ -14,7 +14,9 @@ describe("memslot memory index", () => {
     expect((await sandbox.runHere(["memory", "index"])).stdout).toMatch(/^Indexed 2 files · 2 chunks: 2 unchanged in/u);
     await sandbox.write("memory/a.md", "one and two\n");
     await rm(path.join(sandbox.workspace, "MEMORY.md"));
-    expect((await sandbox.runHere(["memory", "index"])).stdout).toMatch(/^Indexed 1 file · 1 chunk: 1 changed, 1 removed in/u);
+    expect((await sandbox.runHere(["memory", "index"])).stdout).toMatch(
+      /^Indexed 1 file · 1 chunk: 1 changed, 1 removed in/u,
+    );
   });
 
   test("--force does every file again", async () => {
@@ -29,7 +31,9 @@ describe("memslot memory index", () => {
   test("--verbose says which places were looked at and why one was passed over", async () => {
     const sandbox = await createSandbox();
     await sandbox.write("memory/a.md", "one\n");
-    const config = await sandbox.writeConfig(`{ agents: { defaults: { memorySearch: { extraPaths: ["${sandbox.cwd}/nowhere"] } } } }`);
+    const config = await sandbox.writeConfig(
+      `{ agents: { defaults: { memorySearch: { extraPaths: ["${sandbox.cwd}/nowhere"] } } } }`,
+    );
     const { stdout } = await sandbox.runHere(["memory", "index", "--verbose", "--config", config]);
     expect(stdout).toMatch(/memory: 1 file/u);
     expect(stdout).toMatch(/nowhere: skipped: \S/u);
@@ -37,7 +41,8 @@ describe("memslot memory index", () => {
 
   test("indexes the good files beside a bad one, names the bad one and ends with 3", async () => {
     const sandbox = await createSandbox();
-    for (let index = 0; index < 200; index++) await sandbox.write(`memory/note-${index}.md`, `# Note ${index}\n\nword${index}\n`);
+    for (let index = 0; index < 200; index++)
+      await sandbox.write(`memory/note-${index}.md`, `# Note ${index}\n\nword${index}\n`);
     await sandbox.write("memory/note-200.md", "x".repeat(17 * 1024 * 1024));
     const { exitCode, stdout, stderr } = await sandbox.runHere(["memory", "index"]);
     expect(exitCode).toBe(3);

@@ -3,7 +3,8 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { createSandbox } from "./run-memslot.ts";
 
-const note = "# Infrastructure\n\n## Mail\n\nThe mail server moved to Hetzner on 2026-03-14.\nIts id is QX-7919.\n\n## Coffee\n\nAnna likes espresso.\n";
+const note =
+  "# Infrastructure\n\n## Mail\n\nThe mail server moved to Hetzner on 2026-03-14.\nIts id is QX-7919.\n\n## Coffee\n\nAnna likes espresso.\n";
 
 describe("memslot memory search", () => {
   test("needs no config file: it indexes the folder and gives score, citation and snippet", async () => {
@@ -30,7 +31,9 @@ describe("memslot memory search", () => {
     const sandbox = await createSandbox();
     await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
     expect((await sandbox.runHere(["memory", "search", "anna", "espresso"])).stdout).toContain("MEMORY.md#L1-L1");
-    expect((await sandbox.runHere(["memory", "search", "zebra", "--query", "espresso"])).stdout).toContain("MEMORY.md#L1-L1");
+    expect((await sandbox.runHere(["memory", "search", "zebra", "--query", "espresso"])).stdout).toContain(
+      "MEMORY.md#L1-L1",
+    );
   });
 
   test("gives JSON with state and mode beside the results", async () => {
@@ -41,7 +44,12 @@ describe("memslot memory search", () => {
     const answer = JSON.parse(stdout);
     expect(answer).toMatchObject({ agentId: "main", state: "ok", mode: "keyword", backend: "memory-core" });
     expect(answer).not.toHaveProperty("stale");
-    expect(answer.results[0]).toMatchObject({ path: "memory/2026-03-14.md", source: "memory", startLine: expect.any(Number), endLine: expect.any(Number) });
+    expect(answer.results[0]).toMatchObject({
+      path: "memory/2026-03-14.md",
+      source: "memory",
+      startLine: expect.any(Number),
+      endLine: expect.any(Number),
+    });
     expect(answer.results[0].score).toBeGreaterThan(0);
   });
 
@@ -65,21 +73,34 @@ describe("memslot memory search", () => {
 
   test("obeys --max-results, --min-score and --source", async () => {
     const sandbox = await createSandbox();
-    for (let day = 10; day < 20; day++) await sandbox.write(`memory/2026-03-${day}.md`, `# Day ${day}\n\nThe ferry left late.\n`);
-    const search = async (...args: string[]) => JSON.parse((await sandbox.runHere(["memory", "search", "ferry", "--json", ...args])).stdout).results;
+    for (let day = 10; day < 20; day++)
+      await sandbox.write(`memory/2026-03-${day}.md`, `# Day ${day}\n\nThe ferry left late.\n`);
+    const search = async (...args: string[]) =>
+      JSON.parse((await sandbox.runHere(["memory", "search", "ferry", "--json", ...args])).stdout).results;
     expect(await search("--max-results", "3")).toHaveLength(3);
     expect(await search("--max-results", "200")).toHaveLength(10);
     expect(await search("--source", "memory", "--max-results", "2")).toHaveLength(2);
   });
 
+  test("counts a source that there is not as a usage error, and names those there are", async () => {
+    const sandbox = await createSandbox();
+    const { exitCode, stderr } = await sandbox.runHere(["memory", "search", "ferry", "--source", "memroy"]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/memory.*"memroy"/u);
+  });
+
   test("--explain prints what each leg found and what was left out", async () => {
     const sandbox = await createSandbox();
-    for (let day = 10; day < 20; day++) await sandbox.write(`memory/2026-03-${day}.md`, `# Day ${day}\n\nThe ferry left late.\n`);
+    for (let day = 10; day < 20; day++)
+      await sandbox.write(`memory/2026-03-${day}.md`, `# Day ${day}\n\nThe ferry left late.\n`);
     const human = await sandbox.runHere(["memory", "search", "ferry", "--explain", "--max-results", "4"]);
     expect(human.stdout).toMatch(/Keyword leg: +10 candidates, 4 in the answer/u);
     expect(human.stdout).toMatch(/Left out: +0 by min score, 0 by source, 6 by the limit/u);
     const json = await sandbox.runHere(["memory", "search", "ferry", "--explain", "--json"]);
-    expect(JSON.parse(json.stdout).report).toMatchObject({ legs: { keyword: { candidates: 10 } }, dropped: { minScore: 0 } });
+    expect(JSON.parse(json.stdout).report).toMatchObject({
+      legs: { keyword: { candidates: 10 } },
+      dropped: { minScore: 0 },
+    });
   });
 
   test("marks the matched words only where colours are wanted", async () => {
@@ -102,7 +123,9 @@ describe("memslot memory search", () => {
       expect({ query, exitCode, stderr: stderr.includes("rror") }).toEqual({ query, exitCode: 0, stderr: false });
     }
     expect((await sandbox.runHere(["memory", "search", "--query", "--espresso"])).stdout).toContain("MEMORY.md");
-    expect((await sandbox.run(["memory", "search", "--workspace", sandbox.workspace, "--", "--espresso"])).stdout).toContain("MEMORY.md");
+    expect(
+      (await sandbox.run(["memory", "search", "--workspace", sandbox.workspace, "--", "--espresso"])).stdout,
+    ).toContain("MEMORY.md");
   });
 
   test("shares no index between two workspaces", async () => {
@@ -113,7 +136,9 @@ describe("memslot memory search", () => {
     await writeFile(path.join(other, "MEMORY.md"), "Boris likes rooibos.\n");
     await sandbox.runHere(["memory", "search", "espresso"]);
     expect((await sandbox.run(["memory", "search", "rooibos", "--workspace", other])).stdout).toContain("Boris");
-    expect((await sandbox.run(["memory", "search", "espresso", "--workspace", other])).stdout).toMatch(/^No matches\./u);
+    expect((await sandbox.run(["memory", "search", "espresso", "--workspace", other])).stdout).toMatch(
+      /^No matches\./u,
+    );
     expect((await sandbox.runHere(["memory", "search", "espresso"])).stdout).toContain("Anna");
   });
 

@@ -6,7 +6,7 @@ describe("memslot memory status", () => {
     const sandbox = await createSandbox();
     await sandbox.write("MEMORY.md", "# Memory\n\nAnna likes espresso.\n");
     await sandbox.runHere(["memory", "index"]);
-    const { exitCode, stdout, stderr } = await sandbox.runHere(["memory", "status"]);
+    const { exitCode, stdout, stderr } = await sandbox.runHere(["memory", "status", "--index"]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toMatch(/^Provider: +none/mu);
     expect(stdout).toMatch(/^Sources: +memory$/mu);
@@ -19,6 +19,17 @@ describe("memslot memory status", () => {
     expect(stdout).toMatch(/^FTS: +ready$/mu);
   });
 
+  test("alone does not look at the files, and says so", async () => {
+    const sandbox = await createSandbox();
+    await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
+    expect((await sandbox.runHere(["memory", "status"])).stdout).toMatch(/^Dirty: +yes: memslot memory index/mu);
+    await sandbox.runHere(["memory", "index"]);
+    await sandbox.write("memory/new.md", "Not indexed yet.\n");
+    const { stdout } = await sandbox.runHere(["memory", "status"]);
+    expect(stdout).toMatch(/^Indexed: +1 file · 1 chunk$/mu);
+    expect(stdout).toMatch(/^Dirty: +not checked/mu);
+  });
+
   test("gives JSON: an array with one entry for each agent", async () => {
     const sandbox = await createSandbox();
     await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
@@ -28,7 +39,14 @@ describe("memslot memory status", () => {
     expect(entries).toHaveLength(1);
     expect(entries[0]).toMatchObject({
       agentId: "main",
-      status: { backend: "memory-core", provider: "none", files: 1, chunks: 1, dirty: false, custom: { searchMode: "keyword" } },
+      status: {
+        backend: "memory-core",
+        provider: "none",
+        files: 1,
+        chunks: 1,
+        dirty: false,
+        custom: { searchMode: "keyword" },
+      },
       embeddingProbe: { ok: false, error: expect.any(String) },
       scan: { sources: [{ source: "memory", totalFiles: 1, issues: [] }], totalFiles: 1, issues: [] },
     });
@@ -49,7 +67,9 @@ describe("memslot memory status", () => {
     const json = await sandbox.runHere(["memory", "status", "--index", "--json"]);
     expect(json.exitCode).toBe(3);
     expect(JSON.parse(json.stdout)[0].scan.issues).toEqual([expect.stringContaining("memory/big.md: ")]);
-    expect((await sandbox.runHere(["memory", "status", "--index"])).stdout).toMatch(/^Issues:\n {2}memory\/big\.md: /mu);
+    expect((await sandbox.runHere(["memory", "status", "--index"])).stdout).toMatch(
+      /^Issues:\n {2}memory\/big\.md: /mu,
+    );
   });
 
   test("covers all agents, or the one that is named", async () => {
@@ -74,6 +94,9 @@ describe("memslot memory status", () => {
     );
     const { exitCode, stdout } = await sandbox.run(["memory", "status", "--json", "--config", config]);
     expect(exitCode).toBe(1);
-    expect(JSON.parse(stdout)).toMatchObject([{ ok: false, agentId: "first", error: { code: "WORKSPACE" } }, { agentId: "second", status: {} }]);
+    expect(JSON.parse(stdout)).toMatchObject([
+      { ok: false, agentId: "first", error: { code: "WORKSPACE" } },
+      { agentId: "second", status: {} },
+    ]);
   });
 });

@@ -1,7 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { nearestCommand } from "../src/nearest-command.ts";
 
-const known = ["init", "memory", "memory search", "memory status", "memory index", "memory get", "config", "trust", "doctor"];
+const known = [
+  "init",
+  "memory",
+  "memory search",
+  "memory status",
+  "memory index",
+  "memory get",
+  "config",
+  "trust",
+  "doctor",
+];
 
 describe("the nearest command", () => {
   test("is found through a slip of the finger", () => {

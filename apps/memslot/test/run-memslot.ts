@@ -1,9 +1,14 @@
 import { type ExecFileException, execFile } from "node:child_process";
+import { mkdtempSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { onTestFinished } from "vitest";
+import { afterAll, onTestFinished } from "vitest";
+
+// Each test runs many processes from the same sources: only the first one of a test file has to compile them.
+const compileCache = mkdtempSync(path.join(tmpdir(), "memslot-compile-cache-"));
+afterAll(() => rm(compileCache, { recursive: true, force: true }));
 
 const cli = fileURLToPath(new URL("../src/cli.ts", import.meta.url));
 
@@ -45,6 +50,7 @@ export async function createSandbox(): Promise<Sandbox> {
     HOME: path.join(folder, "home"),
     USERPROFILE: path.join(folder, "home"),
     MEMSLOT_HOME: stateDir,
+    NODE_COMPILE_CACHE: compileCache,
   };
   const run: Sandbox["run"] = (args, options = {}) =>
     runCommand(args, { cwd: options.cwd ?? cwd, env: { ...env, ...options.env } });

@@ -38,7 +38,9 @@ describe("memslot trust", () => {
     expect((await run(["trust", "--list"])).stdout).toContain("No configuration file is trusted yet");
     await run(["trust", file]);
     expect((await run(["trust", "--list"])).stdout).toContain(file);
-    expect(JSON.parse((await run(["trust", "--list", "--json"])).stdout)).toMatchObject([{ sha256: expect.stringMatching(/^[0-9a-f]{64}$/u) }]);
+    expect(JSON.parse((await run(["trust", "--list", "--json"])).stdout)).toMatchObject([
+      { sha256: expect.stringMatching(/^[0-9a-f]{64}$/u) },
+    ]);
     expect((await run(["trust", "--revoke", file])).stdout).toContain("trusted no longer");
     expect((await run(["trust", "--revoke", file])).stdout).toContain("was not trusted");
     expect((await run(["config"])).stderr).toContain("not trusted");

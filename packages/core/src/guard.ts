@@ -123,6 +123,14 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
     return new Set(["memory", "sessions", ...settings.sources, ...(status().sources ?? [])]);
   }
 
+  /** Nothing found in a source that is not looked at is no answer; the report has to say so. */
+  function aboutSources(asked: readonly MemorySource[]): string[] {
+    const looked = new Set([...settings.sources, ...(status().sources ?? [])]);
+    return asked
+      .filter((source) => !looked.has(source))
+      .map((source) => `"${source}" is not among memorySearch.sources, so nothing of it is indexed`);
+  }
+
   /** The answer with its report, whatever the manager reported. */
   async function searched(
     { query, options: checked, notes }: CheckedSearch,
@@ -155,6 +163,7 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
         given.onDebug?.({ ...reportOf(facts()), state: "ok", reason: "the query is blank" });
         return [];
       }
+      if (given.sources) checked.notes.push(...aboutSources(checked.options.sources));
       const { results, report } = await searched(checked, given.signal).catch((error: unknown) => {
         // An aborted or closed search was not finished: nobody waits for a report of it.
         if (!isAbort(error) && !MemoryError.is(error, "CLOSED"))

@@ -27,18 +27,21 @@ const wrongSearches: [string, unknown, unknown, string][] = [
 ];
 
 describe("search", () => {
-  test.each(wrongSearches)("refuses %s, naming the argument and what was given", async (_name, query, options, words) => {
-    let calls = 0;
-    const memory = guarded({
-      search: async () => {
-        calls += 1;
-        return [];
-      },
-    });
-    const search = memory.search(query as string, options as MemorySearchOptions);
-    await expect(search).rejects.toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining(words) });
-    expect(calls).toBe(0);
-  });
+  test.each(wrongSearches)(
+    "refuses %s, naming the argument and what was given",
+    async (_name, query, options, words) => {
+      let calls = 0;
+      const memory = guarded({
+        search: async () => {
+          calls += 1;
+          return [];
+        },
+      });
+      const search = memory.search(query as string, options as MemorySearchOptions);
+      await expect(search).rejects.toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining(words) });
+      expect(calls).toBe(0);
+    },
+  );
 
   test("accepts the ends of every range", async () => {
     const memory = guarded();
@@ -73,19 +76,22 @@ describe("search", () => {
     expect(seen[1]).toMatchObject({ maxResults: 3, minScore: 0.2, strict: true, sources: ["mail"], sessionKey: "s" });
   });
 
-  test.each(["", " ", "\n\t", "\u3000"])("answers the blank query %j with nothing and a report, without asking the manager", async (query) => {
-    let calls = 0;
-    const reports: SearchReport[] = [];
-    const memory = guarded({
-      search: async () => {
-        calls += 1;
-        return [];
-      },
-    });
-    await expect(memory.search(query, { onDebug: (report) => reports.push(report) })).resolves.toEqual([]);
-    expect(calls).toBe(0);
-    expect(reports).toMatchObject([{ backend: "fake", reason: "the query is blank" }]);
-  });
+  test.each(["", " ", "\n\t", "\u3000"])(
+    "answers the blank query %j with nothing and a report, without asking the manager",
+    async (query) => {
+      let calls = 0;
+      const reports: SearchReport[] = [];
+      const memory = guarded({
+        search: async () => {
+          calls += 1;
+          return [];
+        },
+      });
+      await expect(memory.search(query, { onDebug: (report) => reports.push(report) })).resolves.toEqual([]);
+      expect(calls).toBe(0);
+      expect(reports).toMatchObject([{ backend: "fake", reason: "the query is blank" }]);
+    },
+  );
 
   test("cuts a query of more than 10 000 characters by code point and says so in the report", async () => {
     const queries: string[] = [];

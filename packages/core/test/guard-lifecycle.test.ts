@@ -1,7 +1,6 @@
-import { describe, expect, test } from "vitest";
-import { type Memory, type MemorySearchManager, type MemorySearchResult, isAbort } from "../src/index.ts";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { type Memory, type MemorySearchManager, type MemorySearchResult, createMemory, isAbort } from "../src/index.ts";
 import { fakeManager, gate, guarded, hang, result, settle, settings } from "./support/fakes.ts";
-import { createMemory } from "../src/index.ts";
 
 const short = { searchMs: 20, readFileMs: 20, probeMs: 20, syncIdleMs: 20, closeMs: 20 };
 
@@ -31,15 +30,42 @@ function deaf(): { own: Partial<MemorySearchManager>; signals: AbortSignal[] } {
 }
 
 describe("a deadline", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
   test.each(calls)("makes a %s that hangs UNAVAILABLE and aborts its signal", async (name, call) => {
     const { own, signals } = deaf();
     const error = await call(guarded(own, { deadlines: short })).catch((caught: unknown) => caught);
-    expect(error).toMatchObject({ code: "UNAVAILABLE", message: expect.stringContaining(`${name} gave no answer within 0.02 s`) });
+    expect(error).toMatchObject({
+      code: "UNAVAILABLE",
+      message: expect.stringContaining(`${name} gave no answer within 0.02 s`),
+    });
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  });
+
+  test.each([
+    ["search", 30_000, calls[0]?.[1]],
+    ["readFile", 10_000, calls[1]?.[1]],
+    ["probeEmbeddingAvailability", 60_000, calls[3]?.[1]],
+    ["probeVectorAvailability", 60_000, calls[4]?.[1]],
+  ])("of %s is %i ms unless told otherwise", async (_name, deadlineMs, call) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const outcome = call?.(guarded(deaf().own)).catch((error: unknown) => error);
+    await settle();
+    await vi.advanceTimersByTimeAsync(deadlineMs - 1);
+    expect(await Promise.race([outcome, settle().then(() => "running")])).toBe("running");
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await outcome).toMatchObject({ code: "UNAVAILABLE" });
   });
 
   test("does not hold a call that ends in time", async () => {
     await expect(guarded({}, { deadlines: { searchMs: 20 } }).search("q")).resolves.toEqual([]);
+  });
+
+  test("that passed tells what a person can do", async () => {
+    const search = guarded(deaf().own, { deadlines: short }).search("q");
+    await expect(search).rejects.toThrow("; run `memslot memory status --deep`");
   });
 
   test("that passed leaves the memory open for the next call", async () => {
@@ -62,15 +88,18 @@ describe("an abort", () => {
     expect(signals).toEqual([]);
   });
 
-  test.each(calls)("during a %s is an AbortError at once, also when the manager does not listen", async (_name, call) => {
-    const { own, signals } = deaf();
-    const controller = new AbortController();
-    const running = call(guarded(own), controller.signal).catch((caught: unknown) => caught);
-    await settle();
-    controller.abort();
-    expect(isAbort(await running)).toBe(true);
-    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
-  });
+  test.each(calls)(
+    "during a %s is an AbortError at once, also when the manager does not listen",
+    async (_name, call) => {
+      const { own, signals } = deaf();
+      const controller = new AbortController();
+      const running = call(guarded(own), controller.signal).catch((caught: unknown) => caught);
+      await settle();
+      controller.abort();
+      expect(isAbort(await running)).toBe(true);
+      expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+    },
+  );
 
   test("with another reason is an AbortError too, with the reason as its cause", async () => {
     const controller = new AbortController();
@@ -81,7 +110,9 @@ describe("an abort", () => {
   });
 
   test("of a blank query is an AbortError too", async () => {
-    const error = await guarded().search(" ", { signal: AbortSignal.abort() }).catch((caught: unknown) => caught);
+    const error = await guarded()
+      .search(" ", { signal: AbortSignal.abort() })
+      .catch((caught: unknown) => caught);
     expect(isAbort(error)).toBe(true);
   });
 
@@ -96,7 +127,10 @@ describe("an abort", () => {
   test("gives no search report", async () => {
     const controller = new AbortController();
     const reports: unknown[] = [];
-    const running = guarded(deaf().own).search("q", { signal: controller.signal, onDebug: (given) => reports.push(given) });
+    const running = guarded(deaf().own).search("q", {
+      signal: controller.signal,
+      onDebug: (given) => reports.push(given),
+    });
     controller.abort();
     await expect(running).rejects.toThrow("aborted");
     expect(reports).toEqual([]);
@@ -119,8 +153,15 @@ describe("a closed memory", () => {
   });
 
   test("still gives the status that was known when it was closed", async () => {
-    const manager = fakeManager({ status: () => ({ backend: "fake", provider: "none", files: manager.closed === 0 ? 3 : 0 }) });
-    const memory = createMemory(manager, { agentId: "main", workspaceDir: "/notes", backend: "fake", settings: settings() });
+    const manager = fakeManager({
+      status: () => ({ backend: "fake", provider: "none", files: manager.closed === 0 ? 3 : 0 }),
+    });
+    const memory = createMemory(manager, {
+      agentId: "main",
+      workspaceDir: "/notes",
+      backend: "fake",
+      settings: settings(),
+    });
     await memory.close();
     expect(memory.status().files).toBe(3);
   });
@@ -131,7 +172,13 @@ describe("a closed memory", () => {
     const onClose = async (): Promise<void> => {
       freed += 1;
     };
-    const memory = createMemory(manager, { agentId: "main", workspaceDir: "/notes", backend: "fake", settings: settings(), onClose });
+    const memory = createMemory(manager, {
+      agentId: "main",
+      workspaceDir: "/notes",
+      backend: "fake",
+      settings: settings(),
+      onClose,
+    });
     await Promise.all([memory.close(), memory.close()]);
     await memory.close();
     expect([manager.closed, freed]).toEqual([1, 1]);
@@ -178,7 +225,13 @@ describe("a closed memory", () => {
 
   test("does not wait for ever for a call that does not end", async () => {
     const manager = fakeManager({ search: hang });
-    const memory = createMemory(manager, { agentId: "main", workspaceDir: "/notes", backend: "fake", settings: settings(), deadlines: { closeMs: 20 } });
+    const memory = createMemory(manager, {
+      agentId: "main",
+      workspaceDir: "/notes",
+      backend: "fake",
+      settings: settings(),
+      deadlines: { closeMs: 20 },
+    });
     const running = memory.search("q").catch(() => undefined);
     await memory.close();
     await running;

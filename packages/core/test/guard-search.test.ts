@@ -1,7 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { type EmbeddingChoice, MemoryError, type MemorySearchManager, type MemorySearchOptions, type MemorySearchResult, type SearchReport } from "../src/index.ts";
-import { type CreateMemoryOptions } from "../src/index.ts";
-import { fakeManager, guarded, report, result } from "./support/fakes.ts";
+import {
+  type CreateMemoryOptions,
+  type EmbeddingChoice,
+  MemoryError,
+  type MemorySearchManager,
+  type MemorySearchOptions,
+  type MemorySearchResult,
+  type SearchReport,
+  createMemory,
+} from "../src/index.ts";
+import { fakeManager, guarded, report, result, settings } from "./support/fakes.ts";
 
 /** A search of a manager that gives these results, with what the caller sees of it. */
 async function searched(
@@ -28,7 +36,14 @@ describe("results", () => {
       result({ path: "a.md", score: 0.1 }),
     ];
     const { results } = await searched(found);
-    expect(results.map(({ path, startLine }) => `${path}:${startLine}`)).toEqual(["z.md:1", "B.md:1", "a.md:1", "b.md:2", "b.md:9", "a.md:1"]);
+    expect(results.map(({ path, startLine }) => `${path}:${startLine}`)).toEqual([
+      "z.md:1",
+      "B.md:1",
+      "a.md:1",
+      "b.md:2",
+      "b.md:9",
+      "a.md:1",
+    ]);
   });
 
   test("are cut to maxResults, and the report counts what was cut", async () => {
@@ -85,13 +100,16 @@ describe("results", () => {
     ["null", null, '"result" must be an object'],
   ];
 
-  test.each(malformed)("with %s are refused with the name of the plugin and the field", async (_name, broken, words) => {
-    const memory = guarded({ search: async () => [result(), broken as MemorySearchResult] });
-    const error = await memory.search("q").catch((caught: unknown) => caught);
-    expect(error).toMatchObject({ code: "PLUGIN", message: expect.stringContaining(words) });
-    expect(String(error)).toContain('memory plugin "fake"');
-    expect(String(error)).toContain("result 2");
-  });
+  test.each(malformed)(
+    "with %s are refused with the name of the plugin and the field",
+    async (_name, broken, words) => {
+      const memory = guarded({ search: async () => [result(), broken as MemorySearchResult] });
+      const error = await memory.search("q").catch((caught: unknown) => caught);
+      expect(error).toMatchObject({ code: "PLUGIN", message: expect.stringContaining(words) });
+      expect(String(error)).toContain('memory plugin "fake"');
+      expect(String(error)).toContain("result 2");
+    },
+  );
 
   test("that are no list are refused", async () => {
     const memory = guarded({ search: async () => undefined as unknown as MemorySearchResult[] });
@@ -101,34 +119,81 @@ describe("results", () => {
 
 describe("the search report", () => {
   test("is what the manager said, once, with what the guard dropped added", async () => {
-    const given = report({ mode: "keyword", confidence: 0.4, legs: { keyword: { candidates: 7, kept: 2 } }, dropped: { minScore: 1, source: 2, limit: 3 } });
-    const answer = await searched([], { maxResults: 1 }, {
-      search: async (_query, { onDebug }) => {
-        onDebug(report({ state: "stale" }));
-        onDebug(given);
-        return [result(), result()];
-      },
+    const given = report({
+      mode: "keyword",
+      confidence: 0.4,
+      legs: { keyword: { candidates: 7, kept: 2 } },
+      dropped: { minScore: 1, source: 2, limit: 3 },
     });
-    expect(answer.report).toEqual({ ...given, reason: undefined, legs: { keyword: { candidates: 7, kept: 1 }, vector: undefined }, dropped: { minScore: 1, source: 2, limit: 4 } });
+    const answer = await searched(
+      [],
+      { maxResults: 1 },
+      {
+        search: async (_query, { onDebug }) => {
+          onDebug(report({ state: "stale" }));
+          onDebug(given);
+          return [result(), result()];
+        },
+      },
+    );
+    expect(answer.report).toEqual({
+      ...given,
+      reason: undefined,
+      legs: { keyword: { candidates: 7, kept: 1 }, vector: undefined },
+      dropped: { minScore: 1, source: 2, limit: 4 },
+    });
   });
 
   test("is made when the manager forgets it", async () => {
     const answer = await searched([result({ vectorScore: 0.5 }), result({ textScore: undefined, vectorScore: 0.6 })]);
-    expect(answer.report).toMatchObject({ backend: "fake", state: "ok", legs: { keyword: { candidates: 1, kept: 1 }, vector: { candidates: 2, kept: 2 } } });
+    expect(answer.report).toMatchObject({
+      backend: "fake",
+      state: "ok",
+      legs: { keyword: { candidates: 1, kept: 1 }, vector: { candidates: 2, kept: 2 } },
+    });
   });
 
   test("is made when the manager gives something that is none", async () => {
-    const answer = await searched([], {}, {
-      search: async (_query, { onDebug }) => {
-        onDebug({ hits: 3 } as unknown as SearchReport);
-        return [];
+    const answer = await searched(
+      [],
+      {},
+      {
+        search: async (_query, { onDebug }) => {
+          onDebug({ hits: 3 } as unknown as SearchReport);
+          return [];
+        },
       },
-    });
+    );
     expect(answer.report).toMatchObject({ backend: "fake", state: "ok" });
   });
 
   test.each([
-    ["degraded when a spare answers", { fallback: { from: "a", to: "b", reason: "a is away" } }, "degraded", "a is away"],
+    ["keyword without a provider", {}, { provider: "none" }, "keyword"],
+    ["hybrid with a provider", {}, { provider: "openai" }, "hybrid"],
+    ["keyword where the manager has no vector leg", { vector: false }, { provider: "openai" }, "keyword"],
+    ["vector where the manager has no keyword leg", { keyword: false }, { provider: "openai" }, "vector"],
+    ["what the status says", {}, { provider: "openai", custom: { searchMode: "keyword" as const } }, "keyword"],
+  ])("that the guard makes has the mode %s", async (_name, capabilities, status, mode) => {
+    const own = {
+      capabilities: { keyword: true, vector: true, ownsIndex: true, ...capabilities },
+      status: () => ({ backend: "fake", ...status }),
+    };
+    const answer = await searched([], {}, own);
+    expect(answer.report.mode).toBe(mode);
+  });
+
+  test("that the guard makes tells of no leg that gave nothing", async () => {
+    const answer = await searched([result({ vectorScore: undefined })]);
+    expect(answer.report.legs).toEqual({ keyword: { candidates: 1, kept: 1 }, vector: undefined });
+  });
+
+  test.each([
+    [
+      "degraded when a spare answers",
+      { fallback: { from: "a", to: "b", reason: "a is away" } },
+      "degraded",
+      "a is away",
+    ],
     ["stale when files have changed", { dirty: true }, "stale", "files have changed"],
     ["stale when the last sync failed", { lastSyncError: "disk full" }, "stale", "disk full"],
   ])("that the guard makes is %s", async (_name, status, state, words) => {
@@ -138,7 +203,12 @@ describe("the search report", () => {
   });
 
   test("is degraded whenever the configured embedding provider could not be used", async () => {
-    const embeddings: EmbeddingChoice = { provider: undefined, requested: "openai", reason: "no key for openai", degraded: true };
+    const embeddings: EmbeddingChoice = {
+      provider: undefined,
+      requested: "openai",
+      reason: "no key for openai",
+      degraded: true,
+    };
     const search: MemorySearchManager["search"] = async (_query, { onDebug }) => {
       onDebug(report());
       return [result()];
@@ -149,18 +219,44 @@ describe("the search report", () => {
 
   test.each([
     ["nothing matched", [], {}, "nothing in memory matches the query"],
-    ["all were under minScore", [result({ score: 0.1, textScore: undefined })], {}, "1 found, all with a score under 0.35"],
-    ["all were of another source", [result({ source: "sessions" })], { sources: ["memory"] }, "1 found, none in memory"],
+    [
+      "all were under minScore",
+      [result({ score: 0.1, textScore: undefined })],
+      {},
+      "1 found, all with a score under 0.35",
+    ],
+    [
+      "all were of another source",
+      [result({ source: "sessions" })],
+      { sources: ["memory"] },
+      "1 found, none in memory",
+    ],
   ])("says why there is no result: %s", async (_name, found, options, words) => {
     const answer = await searched(found, options);
     expect(answer.results).toEqual([]);
     expect(answer.report.reason).toContain(words);
   });
 
+  test("says when a source was asked for that is not indexed", async () => {
+    const answer = await searched([], { sources: ["memory", "sessions"] });
+    expect(answer.report.reason).toContain('"sessions" is not among memorySearch.sources');
+    expect(answer.report.reason).not.toContain('"memory"');
+    const own = await searched(
+      [],
+      { sources: ["sessions"] },
+      { status: () => ({ backend: "fake", provider: "none", sources: ["sessions"] }) },
+    );
+    expect(own.report.reason).not.toContain("not among");
+  });
+
   test("of a search that fails says unavailable with the reason, and the error is thrown", async () => {
     const reports: SearchReport[] = [];
-    const memory = guarded({ search: async () => Promise.reject(new MemoryError("UNAVAILABLE", "the store is locked")) });
-    await expect(memory.search("q", { onDebug: (given) => reports.push(given) })).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    const memory = guarded({
+      search: async () => Promise.reject(new MemoryError("UNAVAILABLE", "the store is locked")),
+    });
+    await expect(memory.search("q", { onDebug: (given) => reports.push(given) })).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+    });
     expect(reports).toMatchObject([{ state: "unavailable", reason: "the store is locked" }]);
   });
 
@@ -179,16 +275,35 @@ describe("the search report", () => {
 describe("errors of a manager", () => {
   test("keep their code when they have one", async () => {
     const memory = guarded({ readFile: async () => Promise.reject(new MemoryError("PATH_NOT_ALLOWED", "outside")) });
-    await expect(memory.readFile({ relPath: "../x" })).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED", message: "outside" });
+    await expect(memory.readFile({ relPath: "../x" })).rejects.toMatchObject({
+      code: "PATH_NOT_ALLOWED",
+      message: "outside",
+    });
   });
 
   test("become PLUGIN errors with the name of the plugin and the cause when they have none", async () => {
     const cause = new TypeError("x is undefined");
     const fail = async (): Promise<never> => Promise.reject(cause);
-    const memory = guarded({ search: fail, readFile: fail, sync: fail, probeEmbeddingAvailability: fail, probeVectorAvailability: fail });
-    const calls = [memory.search("q"), memory.readFile({ relPath: "a.md" }), memory.sync(), memory.probeEmbeddingAvailability(), memory.probeVectorAvailability()];
+    const memory = guarded({
+      search: fail,
+      readFile: fail,
+      sync: fail,
+      probeEmbeddingAvailability: fail,
+      probeVectorAvailability: fail,
+    });
+    const calls = [
+      memory.search("q"),
+      memory.readFile({ relPath: "a.md" }),
+      memory.sync(),
+      memory.probeEmbeddingAvailability(),
+      memory.probeVectorAvailability(),
+    ];
     for (const call of calls) {
-      await expect(call).rejects.toMatchObject({ code: "PLUGIN", cause, message: expect.stringContaining('memory plugin "fake" failed in') });
+      await expect(call).rejects.toMatchObject({
+        code: "PLUGIN",
+        cause,
+        message: expect.stringContaining('memory plugin "fake" failed in'),
+      });
     }
   });
 
@@ -222,7 +337,15 @@ describe("readFile, sync and status", () => {
     ["nextFrom", { status: "ok", text: "", path: "a.md", nextFrom: 0.5 }],
   ])("a read with a malformed %s is refused by name", async (field, given) => {
     const memory = guarded({ readFile: async () => given as never });
-    await expect(memory.readFile({ relPath: "a.md" })).rejects.toMatchObject({ code: "PLUGIN", message: expect.stringContaining(`"${field}"`) });
+    await expect(memory.readFile({ relPath: "a.md" })).rejects.toMatchObject({
+      code: "PLUGIN",
+      message: expect.stringContaining(`"${field}"`),
+    });
+  });
+
+  test("a read that is well formed is passed on as it is", async () => {
+    const given = { status: "ok", text: "a", path: "a.md", truncated: true, from: 3, lines: 0, nextFrom: 3 } as const;
+    await expect(guarded({ readFile: async () => given }).readFile({ relPath: "a.md" })).resolves.toEqual(given);
   });
 
   test("a sync report with a malformed field is refused by name", async () => {
@@ -235,11 +358,27 @@ describe("readFile, sync and status", () => {
   });
 
   test.each([
-    ["throws", () => { throw new Error("no database"); }, "no database"],
+    [
+      "throws",
+      () => {
+        throw new Error("no database");
+      },
+      "no database",
+    ],
     ["gives nothing", () => undefined, "the plugin gave no status"],
   ])("status never throws: a manager that %s gets a minimal one", (_name, status, words) => {
     const given = guarded({ status: status as never }).status();
-    expect(given).toMatchObject({ backend: "fake", workspaceDir: "/notes", lastSyncError: expect.stringContaining(words), custom: { error: words } });
+    expect(given).toMatchObject({
+      backend: "fake",
+      workspaceDir: "/notes",
+      lastSyncError: expect.stringContaining(words),
+      custom: { error: words },
+    });
+  });
+
+  test("status names the plugin and the workspace where the manager leaves them out", () => {
+    const given = guarded({ status: () => ({ files: 1 }) as never }).status();
+    expect(given).toEqual({ files: 1, backend: "fake", provider: "unknown", workspaceDir: "/notes" });
   });
 
   test("status is the manager's own", () => {
@@ -249,12 +388,28 @@ describe("readFile, sync and status", () => {
 });
 
 describe("a thing that is no manager", () => {
-  test.each(["search", "readFile", "status", "probeEmbeddingAvailability", "probeVectorAvailability", "capabilities"])("is refused without %s, by name", (field) => {
-    const broken = { ...fakeManager(), [field]: undefined };
-    expect(() => guarded(broken)).toThrow(expect.objectContaining({ code: "PLUGIN", message: expect.stringContaining(`"${field}"`) }));
+  test.each(["search", "readFile", "status", "probeEmbeddingAvailability", "probeVectorAvailability", "capabilities"])(
+    "is refused without %s, by name",
+    (field) => {
+      const broken = { ...fakeManager(), [field]: undefined };
+      expect(() => guarded(broken)).toThrow(
+        expect.objectContaining({ code: "PLUGIN", message: expect.stringContaining(`"${field}"`) }),
+      );
+    },
+  );
+
+  test.each([null, undefined, "manager", () => {}])("is refused when it is %s", (manager) => {
+    const options = { agentId: "main", workspaceDir: "/notes", backend: "fake", settings: settings() };
+    expect(() => createMemory(manager as never, options)).toThrow('"it" must be an object');
+  });
+
+  test.each(["sync", "close"])("is refused when its %s is no function", (field) => {
+    expect(() => guarded({ [field]: 5 })).toThrow(`"${field}" must be a function, not 5`);
   });
 
   test("is refused when a capability is no boolean", () => {
-    expect(() => guarded({ capabilities: { keyword: true, vector: true } as never })).toThrow('"capabilities.ownsIndex" must be true or false, not undefined');
+    expect(() => guarded({ capabilities: { keyword: true, vector: true } as never })).toThrow(
+      '"capabilities.ownsIndex" must be true or false, not undefined',
+    );
   });
 });

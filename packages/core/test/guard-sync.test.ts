@@ -1,7 +1,8 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { type ManagerSyncParams, type Memory, type SyncProgress, type SyncReport, isAbort } from "../src/index.ts";
 import { gate, guarded, settle } from "./support/fakes.ts";
 
+const minuteMs = 60_000;
 const done: SyncReport = { added: 1, changed: 0, removed: 0, unchanged: 2, failed: [] };
 
 interface RunningSync {
@@ -136,7 +137,9 @@ describe("the abort of a sync", () => {
     const { memory, runs } = byHand();
     const seen: SyncProgress[] = [];
     const controller = new AbortController();
-    const leaving = memory.sync({ signal: controller.signal, progress: (update) => seen.push(update) }).catch(() => undefined);
+    const leaving = memory
+      .sync({ signal: controller.signal, progress: (update) => seen.push(update) })
+      .catch(() => undefined);
     const staying = memory.sync();
     await settle();
     controller.abort();
@@ -195,7 +198,10 @@ describe("a forced sync", () => {
     expect(runs).toHaveLength(2);
     expect(runs[1]?.params.force).toBe(true);
     runs[1]?.end({ ...done, changed: 9 });
-    expect(await Promise.all(forced)).toEqual([{ ...done, changed: 9 }, { ...done, changed: 9 }]);
+    expect(await Promise.all(forced)).toEqual([
+      { ...done, changed: 9 },
+      { ...done, changed: 9 },
+    ]);
     expect(most()).toBe(1);
   });
 
@@ -248,12 +254,17 @@ describe("a forced sync", () => {
 });
 
 describe("the deadline of a sync", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
   test("is counted from the last progress", async () => {
-    const { memory, runs } = byHand({ syncIdleMs: 400 });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { memory, runs } = byHand();
     const sync = memory.sync();
     await settle();
     for (let completed = 1; completed <= 6; completed += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await vi.advanceTimersByTimeAsync(9 * minuteMs);
       runs[0]?.params.progress({ completed, total: 6 });
     }
     runs[0]?.end();
@@ -261,12 +272,13 @@ describe("the deadline of a sync", () => {
   });
 
   test("is put off by the progress of the sync that a forced one waits for", async () => {
-    const { memory, runs } = byHand({ syncIdleMs: 400 });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { memory, runs } = byHand();
     const plain = memory.sync();
     await settle();
     const forced = memory.sync({ force: true });
     for (let completed = 1; completed <= 6; completed += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await vi.advanceTimersByTimeAsync(9 * minuteMs);
       runs[0]?.params.progress({ completed, total: 6 });
     }
     runs[0]?.end();
@@ -274,6 +286,17 @@ describe("the deadline of a sync", () => {
     await settle();
     runs[1]?.end();
     await expect(forced).resolves.toEqual(done);
+  });
+
+  test("is 10 minutes", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { memory } = byHand();
+    const outcome = memory.sync().catch((error: unknown) => error);
+    await settle();
+    await vi.advanceTimersByTimeAsync(10 * minuteMs - 1);
+    expect(await Promise.race([outcome, settle().then(() => "running")])).toBe("running");
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await outcome).toMatchObject({ code: "UNAVAILABLE" });
   });
 
   test("ends a sync without progress, and the next one waits until it has really ended", async () => {
@@ -288,6 +311,19 @@ describe("the deadline of a sync", () => {
     runs[1]?.end();
     await expect(next).resolves.toEqual(done);
     expect(most()).toBe(1);
+  });
+
+  test("of one that waited is not what the next caller gets", async () => {
+    const { memory, runs } = byHand({ syncIdleMs: 50 });
+    const both = [memory.sync(), memory.sync({ force: true })];
+    await settle();
+    const late = await Promise.allSettled([...both, memory.sync({ force: true })]);
+    expect(late.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+    const forced = memory.sync({ force: true });
+    for (const run of runs) run.fail(new Error("aborted"));
+    await settle();
+    runs.at(-1)?.end();
+    await expect(forced).resolves.toEqual(done);
   });
 
   test("leaves no timer behind when progress comes after the end", async () => {

@@ -31,16 +31,19 @@ describe("resolveMemorySlot", () => {
     expect(decide(plugins)).toMatchObject({ state: "selected", plugin: { id: "memory-core" } });
   });
 
-  test.each(["none", "None", "NONE", " none "])("turns memory off for %j and lists every memory plugin as disabled", (slot) => {
-    expect(decide({ slots: { memory: slot } })).toEqual({
-      state: "off",
-      reason: "memory slot disabled",
-      disabled: [
-        { id: "memory-core", reason: "memory slot disabled" },
-        { id: "memory-other", reason: "memory slot disabled" },
-      ],
-    });
-  });
+  test.each(["none", "None", "NONE", " none "])(
+    "turns memory off for %j and lists every memory plugin as disabled",
+    (slot) => {
+      expect(decide({ slots: { memory: slot } })).toEqual({
+        state: "off",
+        reason: "memory slot disabled",
+        disabled: [
+          { id: "memory-core", reason: "memory slot disabled" },
+          { id: "memory-other", reason: "memory slot disabled" },
+        ],
+      });
+    },
+  );
 
   test("chooses the named memory plugin alone and disables the others with the reason", () => {
     expect(decide({ slots: { memory: " memory-other " } })).toEqual({
@@ -84,6 +87,7 @@ describe("resolveMemorySlot", () => {
     const { message } = refused({ slots: { memory: "memory-other" }, deny: ["memory-other"] });
     expect(message).toContain('plugins.slots.memory is "memory-other"');
     expect(message).toContain('plugins.deny lists "memory-other"');
+    expect(message).toContain('Known memory plugins: "memory-core";');
   });
 
   test("refuses a denied default too instead of taking another backend", () => {
@@ -93,7 +97,9 @@ describe("resolveMemorySlot", () => {
   });
 
   test("refuses a package name in the slot that is denied by the plugin's id", () => {
-    expect(refused({ slots: { memory: "@memslot/memory-core" }, deny: ["memory-core"] }).message).toContain("plugins.deny");
+    expect(refused({ slots: { memory: "@memslot/memory-core" }, deny: ["memory-core"] }).message).toContain(
+      "plugins.deny",
+    );
   });
 
   test("says of a plugin that is forbidden anyway which key forbids it", () => {

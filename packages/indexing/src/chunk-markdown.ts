@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { headingOf, setextLevel, startsFence } from "./markdown-lines.ts";
 import { splitLongLine } from "./split-long-line.ts";
-import { estimateTokens } from "./token-weight.ts";
+import { estimateTokens, surrogateSafe } from "./token-weight.ts";
 
 /** Part of every recipe: raise it when the same file gives other chunks. */
 export const chunkerVersion = 1;
@@ -18,11 +18,14 @@ export interface TextChunk {
   startLine: number;
   endLine: number;
   text: string;
-  /** The headings that the first line stands under, outermost first, joined by ` > `. */
+  /** What was given as `above`, then the headings that the first line stands under, outermost first, joined by ` > `. */
   context: string;
   /** SHA-256 of context and text. */
   hash: string;
 }
+
+/** A heading is repeated in the context of every chunk below it. */
+const maxTitleLength = 200;
 
 interface Line {
   number: number;
@@ -33,17 +36,22 @@ interface Line {
 /**
  * Cuts a Markdown file into chunks of whole lines. A heading begins a new chunk once the running one is half full;
  * a code block that fits into one chunk is not torn; only a line that is longer than a chunk is cut inside. A generator,
- * so that a large file can be done in slices.
+ * so that a large file can be done in slices. `above` is what all of the file stands under, such as its date.
  */
-export function* chunkMarkdown(lines: readonly string[], options: ChunkingOptions): Generator<TextChunk> {
+export function* chunkMarkdown(lines: readonly string[], options: ChunkingOptions, above = ""): Generator<TextChunk> {
   const headings: string[] = [];
   let pending: Line[] = [];
   let pendingTokens = 0;
   /** How many of the pending lines stand in the chunk before too. */
   let carried = 0;
-  let context = "";
+  let context = above;
   let fence: string | undefined;
   const frontMatterEnd = endOfFrontMatter(lines);
+
+  function contextOf(titles: readonly string[]): string {
+    // A daily note is often titled with its date.
+    return [above, ...titles.filter((title) => title !== above)].filter(Boolean).join(" > ");
+  }
 
   function* flush(carryOver: boolean): Generator<TextChunk> {
     const chunk = pending.length > carried ? toChunk(pending, context) : undefined;
@@ -51,7 +59,7 @@ export function* chunkMarkdown(lines: readonly string[], options: ChunkingOption
     pending = chunk && carryOver ? tailWithin(pending, options.overlap) : [];
     carried = pending.length;
     pendingTokens = pending.reduce((sum, line) => sum + line.tokens, 0);
-    context = headings.filter(Boolean).join(" > ");
+    context = contextOf(headings);
   }
 
   for (let index = 0; index < lines.length; index++) {
@@ -65,8 +73,11 @@ export function* chunkMarkdown(lines: readonly string[], options: ChunkingOption
       if (pendingTokens > options.tokens / 2) yield* flush(false);
       headings.length = heading.level - 1;
       headings[heading.level - 1] = heading.title;
-      if (pending.length === 0) context = headings.slice(0, -1).filter(Boolean).join(" > ");
+      if (pending.length === 0) context = contextOf(headings.slice(0, -1));
     }
+    if (opensFence) fence = opensFence;
+    else if (fence !== undefined && isFenceEnd(text, fence)) fence = undefined;
+
     if (line.tokens > options.tokens) {
       yield* flush(false);
       for (const piece of splitLongLine(text, options.tokens, options.overlap)) {
@@ -79,16 +90,13 @@ export function* chunkMarkdown(lines: readonly string[], options: ChunkingOption
     if (pending.length > 0 && pendingTokens + needed > options.tokens) {
       yield* flush(true);
       // The carried lines must leave room for what comes.
-      while (pending.length > 0 && pendingTokens + line.tokens > options.tokens) {
+      while (pending.length > 0 && pendingTokens + needed > options.tokens) {
         pendingTokens -= pending.shift()?.tokens ?? 0;
         carried--;
       }
     }
     pending.push(line);
     pendingTokens += line.tokens;
-
-    if (opensFence) fence = opensFence;
-    else if (fence !== undefined && isFenceEnd(text, fence)) fence = undefined;
   }
   yield* flush(false);
 }
@@ -96,7 +104,7 @@ export function* chunkMarkdown(lines: readonly string[], options: ChunkingOption
 /** The title of a level-1 heading that was passed, so that front matter and setext headings count too. */
 function headingAt(lines: readonly string[], index: number): { level: number; title: string } | undefined {
   const heading = headingOf(lines[index] ?? "");
-  if (heading) return heading;
+  if (heading) return { ...heading, title: heading.title.slice(0, surrogateSafe(heading.title, maxTitleLength)) };
   const level = setextLevel(lines[index] ?? "", lines[index + 1] ?? "");
   return level ? { level, title: (lines[index] ?? "").trim() } : undefined;
 }

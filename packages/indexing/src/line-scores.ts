@@ -7,11 +7,13 @@ export interface WeightedTerm extends SearchTerm {
   idf: number;
 }
 
-/** Which terms of the query stand where in a text. */
+/** Which terms of the query stand where in a chunk. */
 export interface TextMatches {
   lines: LineMatches[];
-  /** Indices of the query's terms that occur anywhere. */
-  found: Set<number>;
+  /** How often each of the query's terms occurs, by index, in the lines and in the headings above them. */
+  counts: Map<number, number>;
+  /** Words in the lines. */
+  words: number;
 }
 
 export interface LineMatches {
@@ -21,33 +23,62 @@ export interface LineMatches {
   positions: { term: number; word: number }[];
 }
 
-/** Looks up the query's terms in each line of a text. */
-export function matchLines(lines: readonly string[], terms: readonly WeightedTerm[]): TextMatches {
+/** Looks up the query's terms in each line of a chunk and in its context. */
+export function matchLines(lines: readonly string[], context: string, terms: readonly WeightedTerm[]): TextMatches {
   const exact = new Map<string, number>();
   const prefixes: { prefix: string; index: number }[] = [];
   for (const [index, term] of terms.entries()) {
     if (term.prefix) prefixes.push({ prefix: term.term, index });
     else exact.set(term.term, index);
   }
-  const found = new Set<number>();
-  let word = 0;
-  const matched = lines.map((line): LineMatches => {
+  const total = new Map<number, number>();
+  let words = 0;
+  const matchLine = (line: string): LineMatches => {
     const counts = new Map<number, number>();
     const positions: LineMatches["positions"] = [];
     const note = (index: number): void => {
-      counts.set(index, (counts.get(index) ?? 0) + 1);
-      positions.push({ term: index, word });
-      found.add(index);
+      add(counts, index);
+      add(total, index);
+      positions.push({ term: index, word: words });
     };
     scanTerms(line, (term, _start, _end, kind) => {
-      if (kind === "word" || kind === "pair") word++;
+      if (kind === "word" || kind === "pair") words++;
       const index = exact.get(term);
       if (index !== undefined) note(index);
       for (const entry of prefixes) if (term.startsWith(entry.prefix)) note(entry.index);
     });
     return { counts, positions };
-  });
-  return { lines: matched, found };
+  };
+  const matched = lines.map(matchLine);
+  const wordsInLines = words;
+  matchLine(context);
+  return { lines: matched, counts: total, words: wordsInLines };
+}
+
+function add(counts: Map<number, number>, index: number): void {
+  counts.set(index, (counts.get(index) ?? 0) + 1);
+}
+
+/** Saturation and length normalisation of BM25 (Robertson and Zaragoza 2009), as in SQLite's FTS5. */
+const k1 = 1.2;
+const b = 0.75;
+
+/**
+ * BM25 of a chunk. Computed here and not taken from the store, so that a score means the same with every store, and in
+ * an index of three chunks, where SQLite's own weights are next to nothing.
+ */
+export function bm25(matches: TextMatches, averageWords: number, terms: readonly WeightedTerm[]): number {
+  const length = averageWords > 0 ? matches.words / averageWords : 1;
+  let score = 0;
+  for (const [index, count] of matches.counts) {
+    score += ((terms[index]?.idf ?? 0) * count * (k1 + 1)) / (count + k1 * (1 - b + b * length));
+  }
+  return score;
+}
+
+/** What BM25 gives a text that is the query and nothing else. */
+export function idealBm25(terms: readonly WeightedTerm[]): number {
+  return (terms.reduce((sum, term) => sum + term.idf, 0) * (k1 + 1)) / (1 + k1 * (1 - b));
 }
 
 /** The weight of the query terms in a line; each further occurrence of the same term counts a quarter. */

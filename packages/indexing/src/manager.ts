@@ -124,7 +124,6 @@ export async function createIndexedManager(input: {
       closing.abort();
       await running?.catch(() => undefined);
       await store.close();
-      await provider?.close?.();
     },
   };
 

@@ -49,7 +49,8 @@ function unite(better: Candidate, other: Candidate): Candidate {
     lines: [...first.lines, ...second.lines.slice(shared)],
     matches: {
       lines: [...first.matches.lines, ...second.matches.lines.slice(shared)],
-      found: better.matches.found.union(other.matches.found),
+      counts: new Map([...other.matches.counts, ...better.matches.counts]),
+      words: better.matches.words + other.matches.words,
     },
     exact: better.exact || other.exact,
   };

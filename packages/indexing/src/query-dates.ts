@@ -5,6 +5,7 @@ export interface DateHint {
   unit: "day" | "month" | "year";
 }
 
+const dayMs = 86_400_000;
 const monthNames = "january february march april may june july august september october november december".split(" ");
 const monthPattern =
   "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?";
@@ -65,6 +66,11 @@ export function dateOfPath(path: string): number | undefined {
   return match ? dayHint(match[1], match[2], match[3])?.from : undefined;
 }
 
+/** A day number as `2026-03-05`. */
+export function isoDate(day: number): string {
+  return new Date(day * dayMs).toISOString().slice(0, 10);
+}
+
 /**
  * How well a day fits the hints, 0 to 1: 1 inside a span; up to 0.6 in the days after it, since things are written
  * down after they happen, falling to nothing within 7 days of a named day and 14 of a month or year; 0.2 in as many
@@ -119,8 +125,10 @@ function yearBefore(now: Date, month = "", day?: string): string {
 
 function dayHint(year = "", month = "", day = ""): DateHint | undefined {
   const [monthValue, dayValue] = [Number(month), Number(day)];
-  if (monthValue < 1 || monthValue > 12 || dayValue < 1 || dayValue > 31) return undefined;
   const from = dayNumber(Number(year), monthValue, dayValue);
+  // A day that does not exist, such as the 31st of February, would be counted on into the next month.
+  const real = new Date(from * dayMs);
+  if (real.getUTCMonth() + 1 !== monthValue || real.getUTCDate() !== dayValue) return undefined;
   return { from, to: from, unit: "day" };
 }
 
@@ -135,5 +143,5 @@ function monthHint(year = "", month = ""): DateHint | undefined {
 }
 
 function dayNumber(year: number, month: number, day: number): number {
-  return Math.floor(Date.UTC(year, month - 1, day) / 86_400_000);
+  return Math.floor(Date.UTC(year, month - 1, day) / dayMs);
 }

@@ -1,5 +1,7 @@
 import type { ChunkRow, KeywordAnswer, VectorAnswer } from "./chunk-store.ts";
 import {
+  bm25,
+  idealBm25,
   inverseDocumentFrequency,
   lineScore,
   matchLines,
@@ -15,8 +17,6 @@ const lineWeight = 0.5;
 const otherLinesShare = 0.3;
 const proximityWeight = 0.2;
 const dateWeight = 0.4;
-/** BM25 of a chunk that holds nothing but the query: k1 + 1 = 2.2 over 1 + k1 × 0.25. */
-const perfectTermFactor = 2.2 / 1.3;
 
 export interface Candidate {
   row: ChunkRow;
@@ -66,16 +66,15 @@ export function rank(input: {
     };
   });
   const candidates = new Map<ChunkRow["id"], Candidate>();
-  for (const row of keyword?.rows ?? []) candidates.set(row.id, candidateOf(row, terms, row.score));
+  for (const row of keyword?.rows ?? []) candidates.set(row.id, candidateOf(row, terms));
+  const confidence = weighKeywords([...candidates.values()], terms, input.hints);
   for (const row of vector?.rows ?? []) {
-    const candidate = candidates.get(row.id) ?? candidateOf(row, terms, 0);
+    const candidate = candidates.get(row.id) ?? candidateOf(row, terms);
     candidate.vectorScore = Math.max(0, Math.min(1, row.score));
     candidates.set(row.id, candidate);
   }
   const all = [...candidates.values()];
-  addDateMatches(all, input.hints);
-
-  const ideal = terms.reduce((sum, term) => sum + term.idf, 0) * perfectTermFactor;
+  const ideal = idealBm25(terms);
   const known = new Set(terms.keys().filter((index) => (keyword?.documentFrequencies[index] ?? 0) > 0));
   for (const candidate of all) {
     if (candidate.keywordWeight > 0 && ideal > 0) {
@@ -85,30 +84,16 @@ export function rank(input: {
     candidate.score = fuse(candidate, input.weights, vector !== undefined);
   }
   all.sort(byScore);
-  const best = keyword?.rows[0]?.score ?? 0;
-  return {
-    candidates: all,
-    terms,
-    confidence: keyword && ideal > 0 ? Math.min(1, best / ideal) : undefined,
-  };
+  return { candidates: all, terms, confidence: keyword && terms.length > 0 ? confidence : undefined };
 }
 
-function candidateOf(row: ChunkRow, terms: readonly WeightedTerm[], bm25: number): Candidate {
+function candidateOf(row: ChunkRow, terms: readonly WeightedTerm[]): Candidate {
   const lines = row.text.split("\n");
-  const matches = matchLines(lines, terms);
-  let keywordWeight = 0;
-  if (bm25 > 0) {
-    const scores = matches.lines.map((line) => lineScore(line, terms));
-    const best = scores.reduce((most, score) => Math.max(most, score), 0);
-    const others = scores.reduce((sum, score) => sum + score, 0) - best;
-    keywordWeight =
-      bm25 + lineWeight * (best + otherLinesShare * others) + proximityWeight * proximityScore(matches, terms);
-  }
   return {
     row,
     lines,
-    matches,
-    keywordWeight,
+    matches: matchLines(lines, row.context, terms),
+    keywordWeight: 0,
     textScore: undefined,
     vectorScore: undefined,
     exact: false,
@@ -116,18 +101,39 @@ function candidateOf(row: ChunkRow, terms: readonly WeightedTerm[], bm25: number
   };
 }
 
-function addDateMatches(candidates: readonly Candidate[], hints: readonly DateHint[]): void {
-  if (hints.length === 0) return;
-  const top = candidates.reduce((most, candidate) => Math.max(most, candidate.keywordWeight), 0);
+/** Gives each candidate of the keyword leg its weight. The answer is the confidence: the best BM25 over the ideal one. */
+function weighKeywords(
+  candidates: readonly Candidate[],
+  terms: readonly WeightedTerm[],
+  hints: readonly DateHint[],
+): number {
+  const words = candidates.reduce((sum, candidate) => sum + candidate.matches.words, 0);
+  let bestBm25 = 0;
+  let top = 0;
   for (const candidate of candidates) {
-    if (candidate.keywordWeight > 0)
-      candidate.keywordWeight += dateWeight * top * dateMatch(dateOfPath(candidate.row.path), hints);
+    const { matches } = candidate;
+    const scores = matches.lines.map((line) => lineScore(line, terms));
+    const best = scores.reduce((most, score) => Math.max(most, score), 0);
+    const others = scores.reduce((sum, score) => sum + score, 0) - best;
+    const base = bm25(matches, words / candidates.length, terms);
+    candidate.keywordWeight =
+      base + lineWeight * (best + otherLinesShare * others) + proximityWeight * proximityScore(matches, terms);
+    bestBm25 = Math.max(bestBm25, base);
+    top = Math.max(top, candidate.keywordWeight);
   }
+  if (hints.length > 0) {
+    for (const candidate of candidates) {
+      if (candidate.keywordWeight > 0)
+        candidate.keywordWeight += dateWeight * top * dateMatch(dateOfPath(candidate.row.path), hints);
+    }
+  }
+  const ideal = idealBm25(terms);
+  return ideal > 0 ? Math.min(1, bestBm25 / ideal) : 0;
 }
 
 function isExact(matches: TextMatches, terms: readonly WeightedTerm[], known: ReadonlySet<number>): boolean {
-  if (known.size > 0 && known.isSubsetOf(matches.found)) return true;
-  return [...matches.found].some((index) => terms[index]?.identifier && terms[index]?.kind === "whole");
+  if (known.size > 0 && [...known].every((index) => matches.counts.has(index))) return true;
+  return [...matches.counts.keys()].some((index) => terms[index]?.identifier && terms[index]?.kind === "whole");
 }
 
 function fuse(candidate: Candidate, weights: FusionWeights, vectorRan: boolean): number {

@@ -5,6 +5,7 @@ import type { MemorySource } from "@memslot/core";
 import { type ChunkingOptions, chunkerVersion, chunkMarkdown } from "./chunk-markdown.ts";
 import type { Chunk, FileChunks, StoredFile } from "./chunk-store.ts";
 import { decodeFileText } from "./file-text.ts";
+import { dateOfPath, isoDate } from "./query-dates.ts";
 import { openForReading, type ScannedFile } from "./scan.ts";
 import { indexTerms, wordsVersion } from "./words.ts";
 
@@ -46,7 +47,9 @@ export async function readChunks(
 
   const chunks: Chunk[] = [];
   let sliceStart = performance.now();
-  for (const chunk of chunkMarkdown(decodeFileText(read.bytes).lines, chunking)) {
+  const day = dateOfPath(file.path);
+  const above = day === undefined ? "" : isoDate(day);
+  for (const chunk of chunkMarkdown(decodeFileText(read.bytes).lines, chunking, above)) {
     chunks.push({ ...chunk, terms: indexTerms(`${chunk.text}\n${chunk.context}`) });
     if (performance.now() - sliceStart > sliceMs) {
       await nextTurn(undefined, { signal });

@@ -91,7 +91,7 @@ function allowedPath(relPath: string, workspaceDir: string, extraPaths: readonly
   const root = memoryRoots(workspaceDir, extraPaths).find(({ absolutePath: base, kind, extra, matches }) => {
     if (absolutePath === base) return kind === "file" || extra;
     const inside = path.relative(base, absolutePath);
-    if (kind === "file" || inside.startsWith("..") || path.isAbsolute(inside)) return false;
+    if (kind === "file" || inside.split(path.sep)[0] === ".." || path.isAbsolute(inside)) return false;
     return matches(inside.replaceAll(path.sep, "/"));
   });
   if (!root) return refuse("it is outside the memory files");
@@ -144,7 +144,7 @@ async function readBytes(absolutePath: string, shown: string, signal: AbortSigna
   } catch (error) {
     if (MemoryError.is(error) || signal.aborted) throw error;
     const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    if (code === "ENOENT" || code === "ENOTDIR" || code === "ENAMETOOLONG") return undefined;
     if (code === "ELOOP")
       throw new MemoryError(
         "PATH_NOT_ALLOWED",

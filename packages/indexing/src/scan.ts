@@ -1,4 +1,4 @@
-import { constants, type Dirent, lstatSync, readdirSync, realpathSync, type Stats } from "node:fs";
+import { constants, type Dirent, lstatSync, readdirSync, realpathSync, type Stats, statSync } from "node:fs";
 import path from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type ExtraPath, MemoryError, type MemoryRootStatus, messageOf, type SyncFailure } from "@memslot/core";
@@ -8,6 +8,7 @@ import picomatch from "picomatch";
 export const maxFileBytes: number = 16 * 1024 * 1024;
 
 const filesPerTurn = 500;
+const linkReason = "is a symbolic link, which is not followed";
 
 const ignoredFolders = new Set(
   ".git .hg .svn node_modules .pnpm-store .venv venv .tox __pycache__ .obsidian .trash .cache .idea .vscode".split(" "),
@@ -51,6 +52,13 @@ export interface MemoryRoot {
 
 const everyFile = (): boolean => true;
 
+function inIgnoredFolder(file: string): boolean {
+  return file
+    .split("/")
+    .slice(0, -1)
+    .some((folder) => ignoredFolders.has(folder));
+}
+
 /** The roots of a workspace, in the order in which they claim files. */
 export function memoryRoots(workspaceDir: string, extraPaths: readonly (string | ExtraPath)[]): MemoryRoot[] {
   const own = (name: string, kind: MemoryRoot["kind"]): MemoryRoot => {
@@ -58,17 +66,18 @@ export function memoryRoots(workspaceDir: string, extraPaths: readonly (string |
       absolutePath: path.join(workspaceDir, name),
       kind,
       label: name,
-      matches: everyFile,
+      matches: (file) => !inIgnoredFolder(file),
       extra: false,
     };
   };
   const extra = extraPaths.map((entry): MemoryRoot => {
     const { path: written, pattern } = typeof entry === "string" ? { path: entry, pattern: undefined } : entry;
+    const fits = pattern ? picomatch(pattern) : everyFile;
     return {
       absolutePath: canonicalParent(path.resolve(workspaceDir, written)),
       kind: "folder",
       label: written,
-      matches: pattern ? picomatch(pattern) : everyFile,
+      matches: (file) => !inIgnoredFolder(file) && fits(file),
       extra: true,
     };
   });
@@ -88,6 +97,14 @@ export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
   const names = new Set(listWorkspace(workspaceDir));
   const seen = new Map<string, string>();
   const relative = (absolute: string): string => relativePath(workspaceDir, absolute);
+  /** What several roots lead to is reported once. */
+  const reported = new Set<string>();
+  const once = (file: string, report: () => void): void => {
+    if (!reported.has(file)) report();
+    reported.add(file);
+  };
+  const fail = (file: string, reason: string): void =>
+    once(file, () => void result.failed.push({ path: file, reason }));
 
   const take = (absolutePath: string, stats: Stats): boolean => {
     const file = relative(absolutePath);
@@ -95,21 +112,12 @@ export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
     const identity = stats.ino === 0 ? absolutePath : `${stats.dev}:${stats.ino}`;
     const earlier = seen.get(identity);
     if (earlier !== undefined) {
-      if (earlier !== file)
-        result.failed.push({
-          path: file,
-          reason: `is the same file as ${earlier}, which is indexed`,
-        });
+      if (earlier !== file) fail(file, `is the same file as ${earlier}, which is indexed`);
       return false;
     }
     if (stats.size > maxFileBytes) {
       const megabytes = (stats.size / 1024 / 1024).toFixed(0);
-      result.failed.push({
-        path: file,
-        reason: `is ${megabytes} MiB, more than ${maxFileBytes / 1024 / 1024} MiB: split it into smaller files`,
-      });
-      // Remembered, so that a second root does not report it again.
-      seen.set(identity, file);
+      fail(file, `is ${megabytes} MiB, more than ${maxFileBytes / 1024 / 1024} MiB: split it into smaller files`);
       return false;
     }
     seen.set(identity, file);
@@ -124,10 +132,7 @@ export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
       entries = readdirSync(folder, { withFileTypes: true });
     } catch (error) {
       if (folder !== root.absolutePath && codeOf(error) === "ENOENT") return 0;
-      result.failed.push({
-        path: relative(folder),
-        reason: `cannot be listed: ${messageOf(error)}`,
-      });
+      fail(relative(folder), `cannot be listed: ${messageOf(error)}`);
       result.unknown.push(`${relative(folder)}/`);
       return 0;
     }
@@ -142,15 +147,19 @@ export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
       const stats = statOf(absolutePath);
       if (stats instanceof Error) {
         if (codeOf(stats) === "ENOENT") continue;
-        result.failed.push({ path: relative(absolutePath), reason: messageOf(stats) });
+        fail(relative(absolutePath), messageOf(stats));
         result.unknown.push(relative(absolutePath));
       } else if (!stats.isFile()) {
-        result.failed.push({ path: relative(absolutePath), reason: kindOf(stats) });
+        fail(relative(absolutePath), kindOf(stats));
       } else if (take(absolutePath, stats)) count++;
     }
     for (const entry of entries) {
-      if (!entry.isDirectory() || ignoredFolders.has(entry.name)) continue;
-      count += await walk(path.join(folder, entry.name), root);
+      const absolutePath = path.join(folder, entry.name);
+      if (entry.isSymbolicLink() && !isMarkdown(entry.name) && leadsToFolder(absolutePath)) {
+        const skipped: MemoryRootStatus = { path: relative(absolutePath), state: "skipped", reason: linkReason };
+        once(skipped.path, () => void result.roots.push(skipped));
+      }
+      if (entry.isDirectory() && !ignoredFolders.has(entry.name)) count += await walk(absolutePath, root);
     }
     return count;
   }
@@ -181,7 +190,7 @@ export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
       continue;
     }
     if (stats.isSymbolicLink())
-      skip(root.extra ? "is a symbolic link, which is not followed: name the real path instead" : kindOf(stats));
+      skip(root.extra ? `${linkReason}: name the real path instead` : linkReason);
     else if (stats.isDirectory()) {
       if (root.kind === "file") skip("is a folder, not a file");
       else
@@ -253,8 +262,17 @@ function canonicalParent(absolutePath: string): string {
   }
 }
 
+function leadsToFolder(link: string): boolean {
+  try {
+    return statSync(link).isDirectory();
+  } catch {
+    // A link that leads nowhere is no folder.
+    return false;
+  }
+}
+
 function kindOf(stats: Stats): string {
-  if (stats.isSymbolicLink()) return "is a symbolic link, which is not followed";
+  if (stats.isSymbolicLink()) return linkReason;
   if (stats.isFIFO()) return "is a named pipe, not a file";
   if (stats.isSocket()) return "is a socket, not a file";
   if (stats.isBlockDevice() || stats.isCharacterDevice()) return "is a device, not a file";

@@ -36,15 +36,12 @@ export function snippetOf(
   order.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b);
   const chosen = new Set<number>();
   for (const index of order) {
-    const line = lines[index] ?? "";
-    if (line.length > limit) {
-      // The best line alone is too long: a part of it is the snippet.
-      if (chosen.size === 0) return cutLine(line, terms, limit);
-      continue;
-    }
     if (chosen.size > 0 && (scores[index] ?? 0) === 0 && !chosen.has(index - 1) && !chosen.has(index + 1)) continue;
     chosen.add(index);
-    if (lengthOf(lines, chosen) > limit) chosen.delete(index);
+    if (lengthOf(lines, chosen) <= limit) continue;
+    // The best line alone is too long: a part of it is the snippet.
+    if (chosen.size === 1) return cutLine(lines[index] ?? "", terms, limit);
+    chosen.delete(index);
   }
   return render(lines, chosen);
 }
@@ -103,7 +100,8 @@ const boundary = /[\s.,;:!?，。；：！？、]/;
 
 function nextBoundary(line: string, from: number, to: number): number {
   for (let index = from; index < to; index++) if (boundary.test(line[index] ?? "")) return index + 1;
-  return surrogateSafe(line, from);
+  // Forwards, so that the snippet does not become longer.
+  return surrogateSafe(line, from) === from ? from : from + 1;
 }
 
 function previousBoundary(line: string, from: number, to: number): number {

@@ -21,17 +21,24 @@ export function splitLongLine(line: string, tokens: number, overlap: number): st
     pieces.push(line.slice(start, end));
     const share = overlap / tokens;
     const earliest = end - Math.floor((end - start) * share);
-    start = share > 0 ? (lastBreak(line, earliest, end - 1) ?? end) : end;
+    start = share > 0 ? (firstBreak(line, earliest, end - 1) ?? end) : end;
   }
   return pieces.map((piece) => piece.trim()).filter((piece) => piece !== "");
 }
 
+function firstBreak(line: string, from: number, to: number): number | undefined {
+  return breaks(line, from, to)[0];
+}
+
 function lastBreak(line: string, from: number, to: number): number | undefined {
+  return breaks(line, from, to).at(-1);
+}
+
+/** The ends of sentences in a part of the line, or where none ends, of words. */
+function breaks(line: string, from: number, to: number): number[] {
   const window = line.slice(from, to);
-  for (const pattern of [sentenceEnd, softBreak]) {
-    let last: number | undefined;
-    for (const match of window.matchAll(pattern)) last = from + match.index + match[0].length;
-    if (last !== undefined && last > from) return last;
-  }
-  return undefined;
+  const endsOf = (pattern: RegExp): number[] =>
+    Array.from(window.matchAll(pattern), (match) => from + match.index + match[0].length);
+  const sentences = endsOf(sentenceEnd);
+  return sentences.length > 0 ? sentences : endsOf(softBreak);
 }

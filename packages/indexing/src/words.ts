@@ -112,7 +112,8 @@ function scanJoined(text: string, start: number, end: number, sink: TermSink): v
   let partStart = start;
   for (let index = start; index <= end; index++) {
     if (index < end && classOf(text, index) !== joiner) continue;
-    const tail = partStart > start && isApostrophe(text, partStart - 1) && contracted.test(text.slice(partStart, index));
+    const tail =
+      partStart > start && isApostrophe(text, partStart - 1) && contracted.test(text.slice(partStart, index));
     if (!tail) scanPart(text, partStart, index, sink);
     if (index < end && !isApostrophe(text, index)) onlyApostrophes = false;
     partStart = index + 1;
@@ -130,10 +131,7 @@ function isApostrophe(text: string, index: number): boolean {
 const small = String.raw`[\p{Ll}\p{N}]\p{M}*`;
 const capital = String.raw`[\p{Lu}\p{Lt}]\p{M}*`;
 const capitalInside = new RegExp(String.raw`${small}${capital}|${capital}${capital}\p{Ll}`, "u");
-const capitalBoundary = new RegExp(
-  String.raw`(?<=${small})(?=${capital})|(?<=${capital})(?=${capital}\p{Ll})|_+`,
-  "u",
-);
+const capitalBoundary = new RegExp(String.raw`(?<=${small})(?=${capital})|(?<=${capital})(?=${capital}\p{Ll})|_+`, "u");
 
 function scanPart(text: string, start: number, end: number, sink: TermSink): void {
   const part = text.slice(start, end - start > maxPartLength ? surrogateSafe(text, start + maxPartLength) : end);

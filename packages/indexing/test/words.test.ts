@@ -39,7 +39,7 @@ describe("identifiers", () => {
     ["foo_bar", ["foo", "bar", "foo_bar"]],
     ["v2Beta", ["v2", "beta", "v2beta"]],
     ["src/words.ts:42", ["src", "word", "ts", "42", "src/words.ts:42"]],
-    ["getHTTPResponse-v2", ["get", "http", "respons", "gethttpresponse", "v2", "gethttpresponse-v2"]],
+    ["getHTTPResponse-v2", ["get", "http", "respons", "gethttprespons", "v2", "gethttpresponse-v2"]],
     ["anna.k@example.org", ["anna", "k", "exampl", "org", "anna.k@example.org"]],
     ["https://example.org/a-b", ["http", "exampl", "org", "a", "b", "example.org/a-b"]],
     ["10.0.0.12:8080", ["10", "0", "0", "12", "8080", "10.0.0.12:8080"]],

@@ -40,8 +40,11 @@ const conceptWeight = 8;
  */
 export function deterministicEmbeddings(options: DeterministicEmbeddingsOptions = {}): DeterministicEmbeddings {
   const { dimensions = defaultDimensions, failEvery = 0, delayMs = 0, model = "bag-of-words" } = options;
-  if (!Number.isInteger(dimensions) || dimensions < 1) throw new RangeError(`dimensions has to be a positive integer, not ${dimensions}`);
-  const concepts = [...builtInSynonyms, ...(options.synonyms ?? [])].map((group) => group.map((phrase) => phrase.toLowerCase()));
+  if (!Number.isInteger(dimensions) || dimensions < 1)
+    throw new RangeError(`dimensions has to be a positive integer, not ${dimensions}`);
+  const concepts = [...builtInSynonyms, ...(options.synonyms ?? [])].map((group) =>
+    group.map((phrase) => phrase.toLowerCase()),
+  );
   const counts: EmbeddingCalls = { queries: 0, batches: 0, texts: 0, failures: 0 };
 
   async function enter(signal: AbortSignal | undefined): Promise<void> {
@@ -67,7 +70,8 @@ export function deterministicEmbeddings(options: DeterministicEmbeddingsOptions 
     async embedBatch(texts, { signal } = {}) {
       counts.batches++;
       counts.texts += texts.length;
-      if (texts.length > maxBatchItems) throw new RangeError(`${texts.length} texts in one batch, where the limit is ${maxBatchItems}`);
+      if (texts.length > maxBatchItems)
+        throw new RangeError(`${texts.length} texts in one batch, where the limit is ${maxBatchItems}`);
       await enter(signal);
       return texts.map((text) => embed(text, dimensions, model, concepts));
     },
@@ -80,15 +84,28 @@ export const deterministicEmbeddingPlugin: EmbeddingPlugin = defineEmbeddingPlug
   id: "deterministic",
   configSchema: {
     type: "object",
-    properties: { dimensions: { type: "integer", minimum: 1 }, failEvery: { type: "integer", minimum: 0 }, delayMs: { type: "number", minimum: 0 } },
+    properties: {
+      dimensions: { type: "integer", minimum: 1 },
+      failEvery: { type: "integer", minimum: 0 },
+      delayMs: { type: "number", minimum: 0 },
+    },
     additionalProperties: false,
   },
   open: async ({ options }) => deterministicEmbeddings(options),
 });
 
-function embed(text: string, dimensions: number, model: string, concepts: readonly (readonly string[])[]): Float32Array {
+function embed(
+  text: string,
+  dimensions: number,
+  model: string,
+  concepts: readonly (readonly string[])[],
+): Float32Array {
   const vector = new Float32Array(dimensions);
-  const plain = ` ${text.normalize("NFKC").toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, " ").trim()} `;
+  const plain = ` ${text
+    .normalize("NFKC")
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, " ")
+    .trim()} `;
   for (const [index, group] of concepts.entries()) {
     if (group.some((phrase) => holds(plain, phrase))) add(vector, `concept ${index}`, model, conceptWeight);
   }
@@ -108,7 +125,11 @@ function holds(plain: string, phrase: string): boolean {
 }
 
 const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
-const grammar = new Set("a an and are as at be but by can do did does for from had has have how i in is it my not of on or our she that the their they this to was we what when where which who will with you".split(" "));
+const grammar = new Set(
+  "a an and are as at be but by can do did does for from had has have how i in is it my not of on or our she that the their they this to was we what when where which who will with you".split(
+    " ",
+  ),
+);
 
 function wordsOf(plain: string): Set<string> {
   const words = new Set<string>();

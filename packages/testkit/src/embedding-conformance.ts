@@ -31,7 +31,7 @@ const sentences: readonly string[] = [
   "The backup runs every night at three.",
   "My sister's cat is called Juniper.",
   "明天上午去医院看病。",
-  "const answer = compute({ id: \"QX-7919\" }); // 🙂",
+  'const answer = compute({ id: "QX-7919" }); // 🙂',
 ];
 
 const checks: readonly Check<EmbeddingProvider>[] = [
@@ -48,7 +48,10 @@ const checks: readonly Check<EmbeddingProvider>[] = [
       for (const [name, value] of Object.entries({ dimensions, maxInputTokens, maxBatchItems, maxBatchTokens })) {
         assert.ok(value === undefined || (Number.isInteger(value) && value > 0), `${name} is ${value}`);
       }
-      assert.ok((maxBatchTokens ?? Infinity) >= (maxInputTokens ?? 0), "a request could not hold one text of the longest kind");
+      assert.ok(
+        (maxBatchTokens ?? Infinity) >= (maxInputTokens ?? 0),
+        "a request could not hold one text of the longest kind",
+      );
     },
   },
   {
@@ -67,7 +70,10 @@ const checks: readonly Check<EmbeddingProvider>[] = [
       const turned = (await provider.embedBatch(sentences.toReversed())).toReversed();
       assert.equal(straight.length, sentences.length);
       for (const [index, text] of sentences.entries()) {
-        assert.ok(cosine(straight[index], turned[index]) > 0.999, `the vector of "${text}" depends on its place in the batch`);
+        assert.ok(
+          cosine(straight[index], turned[index]) > 0.999,
+          `the vector of "${text}" depends on its place in the batch`,
+        );
       }
     },
   },
@@ -93,8 +99,14 @@ const checks: readonly Check<EmbeddingProvider>[] = [
       for (const vector of vectors) {
         assert.equal(vector.length, length);
         const numbers = Array.from(vector);
-        assert.ok(numbers.every((value) => Number.isFinite(value)), "a number is not finite");
-        assert.ok(numbers.some((value) => value !== 0), "a vector is all zeros");
+        assert.ok(
+          numbers.every((value) => Number.isFinite(value)),
+          "a number is not finite",
+        );
+        assert.ok(
+          numbers.some((value) => value !== 0),
+          "a vector is all zeros",
+        );
       }
     },
   },
@@ -113,7 +125,8 @@ const checks: readonly Check<EmbeddingProvider>[] = [
     async run(provider) {
       const vectors = await provider.embedBatch(sentences);
       for (const [index, vector] of vectors.entries()) {
-        for (const other of vectors.slice(index + 1)) assert.ok(cosine(vector, other) < 0.999, "two texts of different meaning have one vector");
+        for (const other of vectors.slice(index + 1))
+          assert.ok(cosine(vector, other) < 0.999, "two texts of different meaning have one vector");
       }
     },
   },
@@ -123,7 +136,9 @@ const checks: readonly Check<EmbeddingProvider>[] = [
       const vectors = await provider.embedBatch(sentences);
       for (const [index, text] of sentences.entries()) {
         const query = await provider.embedQuery(text);
-        const nearest = vectors.map((vector) => cosine(query, vector)).reduce((best, score, at, all) => (score > (all[best] ?? -2) ? at : best), 0);
+        const nearest = vectors
+          .map((vector) => cosine(query, vector))
+          .reduce((best, score, at, all) => (score > (all[best] ?? -2) ? at : best), 0);
         assert.equal(nearest, index, `"${text}" is nearer to "${sentences[nearest]}" than to itself`);
       }
     },
@@ -140,11 +155,15 @@ const checks: readonly Check<EmbeddingProvider>[] = [
     name: "abort: a call that is aborted on its way ends, and the provider goes on working",
     async run(provider) {
       const controller = new AbortController();
-      const calls = [provider.embedQuery("text", { signal: controller.signal }), provider.embedBatch(sentences, { signal: controller.signal })];
+      const calls = [
+        provider.embedQuery("text", { signal: controller.signal }),
+        provider.embedBatch(sentences, { signal: controller.signal }),
+      ];
       controller.abort();
       for (const outcome of await Promise.allSettled<unknown>(calls)) {
         // It may have been faster than the abort.
-        if (outcome.status === "rejected") assert.ok(isAbort(outcome.reason), `aborting gave ${String(outcome.reason)}`);
+        if (outcome.status === "rejected")
+          assert.ok(isAbort(outcome.reason), `aborting gave ${String(outcome.reason)}`);
       }
       assert.equal((await provider.embedBatch(["after"])).length, 1);
     },

@@ -33,7 +33,17 @@ export function createInMemoryStore(): ChunkStore {
   function keep(key: FileKey, chunk: Chunk): KeptChunk {
     const { startLine, endLine, text, context, terms, hash } = chunk;
     lastId++;
-    return { id: lastId, path: key.path, source: key.source, startLine, endLine, text, context, hash, words: countWords(terms) };
+    return {
+      id: lastId,
+      path: key.path,
+      source: key.source,
+      startLine,
+      endLine,
+      text,
+      context,
+      hash,
+      words: countWords(terms),
+    };
   }
 
   return {
@@ -54,7 +64,10 @@ export function createInMemoryStore(): ChunkStore {
     },
     async searchKeyword({ terms, sources, limit }) {
       const all = allChunks();
-      const { documentFrequencies, scores } = bm25(terms, all.map((chunk) => chunk.words));
+      const { documentFrequencies, scores } = bm25(
+        terms,
+        all.map((chunk) => chunk.words),
+      );
       const rows = all.map((chunk, index) => ({ ...rowOf(chunk), score: scores[index] ?? 0 }));
       const found = rows.filter((row) => row.score > 0 && sources.includes(row.source));
       return { rows: best(found, limit), chunkCount: all.length, documentFrequencies };
@@ -83,7 +96,8 @@ export function createInMemoryStore(): ChunkStore {
     },
     async putVectors(entries) {
       for (const { hash, vector } of entries) {
-        if (vector.length !== dimensions) throw new RangeError(`a vector of ${vector.length} numbers in a space of ${dimensions}`);
+        if (vector.length !== dimensions)
+          throw new RangeError(`a vector of ${vector.length} numbers in a space of ${dimensions}`);
         vectors?.set(hash, Float32Array.from(vector));
       }
     },

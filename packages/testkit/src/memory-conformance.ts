@@ -1,4 +1,5 @@
 import type { MemoryCapabilities, MemoryPlugin, MemorySearchManager } from "@memslot/core";
+import { emptyAnswerChecks } from "./memory/empty-answers.ts";
 import { embeddingChecks } from "./memory/embeddings.ts";
 import { faultChecks } from "./memory/faults.ts";
 import { fileChecks } from "./memory/files.ts";
@@ -7,11 +8,13 @@ import { lifecycleChecks } from "./memory/lifecycle.ts";
 import { lineChecks } from "./memory/lines.ts";
 import { openLab, readCapabilities } from "./memory/open-lab.ts";
 import { qualityChecks } from "./memory/quality.ts";
+import { readPathChecks } from "./memory/read-paths.ts";
 import { readChecks } from "./memory/read.ts";
 import { searchChecks } from "./memory/search.ts";
 import { statusChecks } from "./memory/status.ts";
 import { syncChecks } from "./memory/sync.ts";
 import { traitChecks } from "./memory/traits.ts";
+import { vectorChecks } from "./memory/vectors.ts";
 import { wordChecks } from "./memory/words.ts";
 import { type Deviation, type TestRunner, registerSuite } from "./runner.ts";
 
@@ -29,14 +32,17 @@ export interface MemoryConformanceOptions {
 
 const checks: readonly MemoryCheck[] = [
   ...searchChecks,
+  ...emptyAnswerChecks,
   ...lineChecks,
   ...wordChecks,
   ...fileChecks,
   ...readChecks,
+  ...readPathChecks,
   ...syncChecks,
   ...lifecycleChecks,
   ...traitChecks,
   ...embeddingChecks,
+  ...vectorChecks,
   ...statusChecks,
   ...faultChecks,
   ...qualityChecks,
@@ -47,7 +53,12 @@ const checks: readonly MemoryCheck[] = [
  * guard, in folders of its own. Which checks run is decided by `manager.capabilities` and nothing else.
  */
 export function memoryConformance(runner: TestRunner, options: MemoryConformanceOptions): void {
-  const subject = { plugin: options.plugin, options: options.options ?? {}, ready: options.ready, patienceMs: options.patienceMs ?? 20_000 };
+  const subject = {
+    plugin: options.plugin,
+    options: options.options ?? {},
+    ready: options.ready,
+    patienceMs: options.patienceMs ?? 20_000,
+  };
   let known: Promise<MemoryCapabilities> | undefined;
   registerSuite(runner, {
     title: `memory plugin ${options.plugin.id}`,

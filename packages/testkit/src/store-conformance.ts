@@ -4,6 +4,8 @@ import { fileChecks } from "./store/files.ts";
 import { keywordChecks } from "./store/keyword.ts";
 import type { StoreCheck, StoreNeed } from "./store/lab.ts";
 import { lifecycleChecks } from "./store/lifecycle.ts";
+import { spaceChecks } from "./store/spaces.ts";
+import { termChecks } from "./store/terms.ts";
 import { vectorChecks } from "./store/vectors.ts";
 import { makeTempFolder, removeTempFolder } from "./temp-folder.ts";
 
@@ -23,13 +25,16 @@ export interface ChunkStoreConformanceOptions {
 export function chunkStoreConformance(runner: TestRunner, options: ChunkStoreConformanceOptions): void {
   registerSuite(runner, {
     title: "chunk store",
-    checks: [...fileChecks, ...keywordChecks, ...vectorChecks, ...lifecycleChecks],
+    checks: [...fileChecks, ...keywordChecks, ...termChecks, ...vectorChecks, ...spaceChecks, ...lifecycleChecks],
     deviations: options.deviations,
     run: (check) => runStoreCheck(check, options),
   });
 }
 
-async function runStoreCheck(check: StoreCheck, { open, reopens }: ChunkStoreConformanceOptions): Promise<string | undefined> {
+async function runStoreCheck(
+  check: StoreCheck,
+  { open, reopens }: ChunkStoreConformanceOptions,
+): Promise<string | undefined> {
   const stateDir = await makeTempFolder("store");
   let store = await open(stateDir);
   try {

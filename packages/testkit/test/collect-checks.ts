@@ -6,7 +6,10 @@ export interface CollectedCheck {
   run(): Promise<CheckOutcome>;
 }
 
-export type CheckOutcome = { result: "passed" } | { result: "skipped"; reason: string } | { result: "failed"; error: unknown };
+export type CheckOutcome =
+  | { result: "passed" }
+  | { result: "skipped"; reason: string }
+  | { result: "failed"; error: unknown };
 
 /** A runner that runs nothing by itself: what a suite registers is given back, to be run one by one. */
 export function collectChecks(register: (runner: TestRunner) => void): CollectedCheck[] {

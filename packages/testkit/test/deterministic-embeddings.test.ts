@@ -18,18 +18,27 @@ describe("deterministic embeddings", () => {
     const text = await provider.embedQuery("The car is parked behind the house, beside the old chestnut tree.");
     expect(cosine(await provider.embedQuery("automobile"), text)).toBeGreaterThan(0.8);
     expect(cosine(await provider.embedQuery("physician"), text)).toBeLessThan(0.2);
-    expect(cosine(await provider.embedQuery("what my guests can't eat"), await provider.embedQuery("Noor has a peanut allergy"))).toBeGreaterThan(0.8);
+    expect(
+      cosine(
+        await provider.embedQuery("what my guests can't eat"),
+        await provider.embedQuery("Noor has a peanut allergy"),
+      ),
+    ).toBeGreaterThan(0.8);
     expect(cosine(await provider.embedQuery("doctor"), await provider.embedQuery("周三去看病"))).toBeGreaterThan(0.8);
   });
 
   test("groups of one's own are added", async () => {
     const provider = deterministicEmbeddings({ synonyms: [["ledger", "account book"]] });
-    expect(cosine(await provider.embedQuery("ledger"), await provider.embedQuery("the account book"))).toBeGreaterThan(0.8);
+    expect(cosine(await provider.embedQuery("ledger"), await provider.embedQuery("the account book"))).toBeGreaterThan(
+      0.8,
+    );
     expect(cosine(await provider.embedQuery("car"), await provider.embedQuery("vehicle"))).toBeGreaterThan(0.8);
   });
 
   test("another model gives other vectors", async () => {
-    const [one, two] = await Promise.all(["one", "two"].map((model) => deterministicEmbeddings({ model }).embedQuery("some words of a text")));
+    const [one, two] = await Promise.all(
+      ["one", "two"].map((model) => deterministicEmbeddings({ model }).embedQuery("some words of a text")),
+    );
     expect(cosine(one ?? [], two ?? [])).toBeLessThan(0.6);
   });
 
@@ -38,7 +47,12 @@ describe("deterministic embeddings", () => {
     const outcomes: string[] = [];
     for (let call = 1; call <= 6; call++) {
       const running = call % 2 === 0 ? provider.embedQuery("x") : provider.embedBatch(["x", "y"]);
-      outcomes.push(await Promise.resolve<unknown>(running).then(() => "ok", () => "failed"));
+      outcomes.push(
+        await Promise.resolve<unknown>(running).then(
+          () => "ok",
+          () => "failed",
+        ),
+      );
     }
     expect(outcomes).toEqual(["ok", "ok", "failed", "ok", "ok", "failed"]);
     expect(provider.calls()).toEqual({ queries: 3, batches: 3, texts: 6, failures: 2 });
@@ -64,7 +78,12 @@ describe("deterministic embeddings", () => {
   test("the plugin opens it with the options of the configuration", async () => {
     expect(deterministicEmbeddingPlugin).toMatchObject({ kind: "embedding", id: "deterministic" });
     const settings = parseConfig({}, { stateDir: "/nowhere" }).agent("main").memorySearch;
-    const provider = await deterministicEmbeddingPlugin.open({ settings, stateDir: "/nowhere", options: { dimensions: 12 }, signal: new AbortController().signal });
+    const provider = await deterministicEmbeddingPlugin.open({
+      settings,
+      stateDir: "/nowhere",
+      options: { dimensions: 12 },
+      signal: new AbortController().signal,
+    });
     expect(provider.dimensions).toBe(12);
   });
 });

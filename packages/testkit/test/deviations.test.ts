@@ -6,14 +6,19 @@ const listCheck = "deviations: each names a check and gives a reason";
 const known = "files: a file without chunks is remembered";
 
 async function run(name: string, deviations: readonly Deviation[]): Promise<CheckOutcome> {
-  const checks = collectChecks((runner) => chunkStoreConformance(runner, { open: async () => createInMemoryStore(), reopens: false, deviations }));
+  const checks = collectChecks((runner) =>
+    chunkStoreConformance(runner, { open: async () => createInMemoryStore(), reopens: false, deviations }),
+  );
   return runByName(checks, name);
 }
 
 describe("deviations", () => {
   test("a listed check is skipped with its reason", async () => {
     const deviations = [{ test: known, reason: "empty files are not kept, see issue 12" }];
-    expect(await run(known, deviations)).toEqual({ result: "skipped", reason: "empty files are not kept, see issue 12" });
+    expect(await run(known, deviations)).toEqual({
+      result: "skipped",
+      reason: "empty files are not kept, see issue 12",
+    });
     expect(await run(listCheck, deviations)).toEqual({ result: "passed" });
   });
 
@@ -23,7 +28,9 @@ describe("deviations", () => {
       opened++;
       throw new Error("it ran");
     };
-    const checks = collectChecks((runner) => chunkStoreConformance(runner, { open, reopens: false, deviations: [{ test: known, reason: "known" }] }));
+    const checks = collectChecks((runner) =>
+      chunkStoreConformance(runner, { open, reopens: false, deviations: [{ test: known, reason: "known" }] }),
+    );
     await runByName(checks, known);
     expect(opened).toBe(0);
   });
@@ -40,10 +47,19 @@ describe("deviations", () => {
   });
 
   test("a deviation that is listed twice fails the run", async () => {
-    expect((await run(listCheck, [{ test: known, reason: "one" }, { test: known, reason: "two" }])).result).toBe("failed");
+    expect(
+      (
+        await run(listCheck, [
+          { test: known, reason: "one" },
+          { test: known, reason: "two" },
+        ])
+      ).result,
+    ).toBe("failed");
   });
 
   test("other checks run as ever", async () => {
-    expect(await run("files: a replaced file leaves nothing of its old chunks", [{ test: known, reason: "known" }])).toEqual({ result: "passed" });
+    expect(
+      await run("files: a replaced file leaves nothing of its old chunks", [{ test: known, reason: "known" }]),
+    ).toEqual({ result: "passed" });
   });
 });

@@ -5,7 +5,14 @@ import { createInMemoryStore } from "@memslot/testkit";
 import { randomFrom } from "../src/random.ts";
 
 function fileOf(path: string, texts: readonly string[]): FileChunks {
-  const chunks = texts.map((terms, index) => ({ startLine: index + 1, endLine: index + 1, text: terms, context: "", terms, hash: `${path} ${index}` }));
+  const chunks = texts.map((terms, index) => ({
+    startLine: index + 1,
+    endLine: index + 1,
+    text: terms,
+    context: "",
+    terms,
+    hash: `${path} ${index}`,
+  }));
   return { path, source: "memory", hash: path, mtimeMs: 1, size: 1, recipe: "1", chunks };
 }
 
@@ -19,7 +26,12 @@ describe("in-memory store", () => {
   test("BM25 is that of SQLite's FTS5, for words and for prefixes", async () => {
     const random = randomFrom(42);
     const vocabulary = ["ant", "antler", "bee", "beetle", "cow", "crow", "dog", "eel", "elk", "fox"];
-    const texts = Array.from({ length: 60 }, () => Array.from({ length: 1 + Math.floor(random() * 30) }, () => vocabulary[Math.floor(random() ** 2 * vocabulary.length)]).join(" "));
+    const texts = Array.from({ length: 60 }, () =>
+      Array.from(
+        { length: 1 + Math.floor(random() * 30) },
+        () => vocabulary[Math.floor(random() ** 2 * vocabulary.length)],
+      ).join(" "),
+    );
     const store = createInMemoryStore();
     await store.replaceFiles([fileOf("a.md", texts)]);
 
@@ -27,7 +39,13 @@ describe("in-memory store", () => {
     database.exec("create virtual table chunks using fts5(terms)");
     for (const text of texts) database.prepare("insert into chunks values (?)").run(text);
     const ask = database.prepare("select rowid as line, -bm25(chunks) as score from chunks where chunks match ?");
-    for (const [words, mark] of [[["ant"], ""], [["fox", "elk"], ""], [["ant", "bee", "eel", "fox"], ""], [["ant"], "*"], [["be", "c", "fox"], "*"]] as const) {
+    for (const [words, mark] of [
+      [["ant"], ""],
+      [["fox", "elk"], ""],
+      [["ant", "bee", "eel", "fox"], ""],
+      [["ant"], "*"],
+      [["be", "c", "fox"], "*"],
+    ] as const) {
       const expected = ask.all(words.map((word) => `"${word}"${mark}`).join(" OR "));
       const scores = await scoresOf(store, words, mark === "*");
       expect(scores.size).toBe(expected.length);
@@ -39,7 +57,9 @@ describe("in-memory store", () => {
   test("a vector of another width is refused", async () => {
     const store = createInMemoryStore();
     await store.useSpace({ provider: "fake", model: "m", providerKey: "", dimensions: 3 });
-    await expect(store.putVectors([{ hash: "x", vector: new Float32Array(4) }])).rejects.toThrow("4 numbers in a space of 3");
+    await expect(store.putVectors([{ hash: "x", vector: new Float32Array(4) }])).rejects.toThrow(
+      "4 numbers in a space of 3",
+    );
   });
 
   test("what comes out is not what went in, so that changing one leaves the other", async () => {

@@ -12,7 +12,11 @@ function countOf(report: string, what: string): number {
 
 describe("under node --test", () => {
   test("the same suites run and pass, and a deviation is shown with its reason", async () => {
-    const { stdout } = await run(process.execPath, ["--conditions=@memslot/source", "--test", "--test-reporter=tap", file], { timeout: 240_000, env: { ...process.env, NODE_OPTIONS: "", NODE_TEST_CONTEXT: undefined } });
+    const { stdout } = await run(
+      process.execPath,
+      ["--conditions=@memslot/source", "--test", "--test-reporter=tap", file],
+      { timeout: 240_000, env: { ...process.env, NODE_OPTIONS: "", NODE_TEST_CONTEXT: undefined } },
+    );
     expect(countOf(stdout, "fail")).toBe(0);
     expect(countOf(stdout, "pass")).toBeGreaterThan(130);
     expect(stdout).toMatch(/read: gives the file as it is now.* # SKIP shows that node:test gets the reason/);

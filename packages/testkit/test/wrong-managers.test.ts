@@ -1,7 +1,13 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { memoryConformance } from "@memslot/testkit";
 import { collectChecks, runByName } from "./collect-checks.ts";
-import { closeLeaked, pluginOf, wrongManagers } from "./wrong-managers.ts";
+import { closeLeaked, living } from "./wrong-managers/living.ts";
+import { reading } from "./wrong-managers/reading.ts";
+import { searching } from "./wrong-managers/searching.ts";
+import { syncing } from "./wrong-managers/syncing.ts";
+import { pluginOf } from "./wrong-managers/wrong-manager.ts";
+
+const wrongManagers = [...searching, ...reading, ...syncing, ...living];
 
 afterAll(closeLeaked);
 

@@ -17,7 +17,10 @@ export async function config(context: CommandContext, options: ConfigCommandOpti
   }
   output.print(`Configuration: ${settings.file ?? "no file, defaults only (memslot init writes one)"}`);
   output.print(`State folder:  ${settings.stateDir}\n`);
-  const rows = entries.map(({ key, value, origin }) => ({ left: `${key}: ${JSON.stringify(value) ?? "not set"}`, origin }));
+  const rows = entries.map(({ key, value, origin }) => ({
+    left: `${key}: ${JSON.stringify(value) ?? "not set"}`,
+    origin,
+  }));
   const width = Math.min(72, Math.max(0, ...rows.map(({ left }) => left.length)));
   for (const { left, origin } of rows) output.print(`${left.padEnd(width)}  ${output.style("dim", origin)}`);
   return ExitCode.ok;

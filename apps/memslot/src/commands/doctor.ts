@@ -1,5 +1,13 @@
 import { stat } from "node:fs/promises";
-import { type AgentConfig, type AvailabilityProbe, type Memory, type MemoryProviderStatus, isAbort, loadConfig, messageOf } from "@memslot/core";
+import {
+  type AgentConfig,
+  type AvailabilityProbe,
+  type Memory,
+  type MemoryProviderStatus,
+  isAbort,
+  loadConfig,
+  messageOf,
+} from "@memslot/core";
 import { chooseAgent } from "../agents.ts";
 import type { CommandContext } from "../command-context.ts";
 import { disabledReason } from "../disabled-memory.ts";
@@ -56,7 +64,9 @@ async function checkWorkspace(workspaceDir: string): Promise<DoctorCheck> {
   const next = "Create the folder (memslot init does), or name another one with --workspace DIR.";
   try {
     const stats = await stat(workspaceDir);
-    return stats.isDirectory() ? passed("workspace", workspaceDir) : failed("workspace", `${workspaceDir} is not a folder`, next);
+    return stats.isDirectory()
+      ? passed("workspace", workspaceDir)
+      : failed("workspace", `${workspaceDir} is not a folder`, next);
   } catch (error) {
     return failed("workspace", messageOf(error), next);
   }
@@ -78,7 +88,10 @@ async function examineMemory(context: CommandContext, memory: Memory, agent: Age
 
 function checkSlot({ backend, fallback }: MemoryProviderStatus): DoctorCheck {
   if (fallback === undefined) return passed("slot", backend);
-  return warned("slot", `${fallback.from} is not in use, ${fallback.to ?? backend} answers in its place: ${fallback.reason}`);
+  return warned(
+    "slot",
+    `${fallback.from} is not in use, ${fallback.to ?? backend} answers in its place: ${fallback.reason}`,
+  );
 }
 
 async function checkIndex(context: CommandContext, memory: Memory): Promise<DoctorCheck> {
@@ -87,9 +100,20 @@ async function checkIndex(context: CommandContext, memory: Memory): Promise<Doct
     const { files = 0, chunks = 0 } = memory.status();
     const indexed = `${counted(files, "file")}, ${counted(chunks, "chunk")}`;
     if (report === undefined) return passed("index", "the backend keeps no index of its own");
-    if (report.failed.length > 0) return warned("index", `${indexed}; ${counted(report.failed.length, "file")} failed`, "Run memslot memory index: it names them.");
-    if (report.pendingVectors !== undefined) return warned("index", `${indexed}; ${counted(report.pendingVectors.chunks, "chunk")} without a vector: ${report.pendingVectors.reason}`);
-    return files === 0 ? warned("index", "no notes yet", `Write MEMORY.md or memory/YYYY-MM-DD.md in ${memory.workspaceDir}.`) : passed("index", indexed);
+    if (report.failed.length > 0)
+      return warned(
+        "index",
+        `${indexed}; ${counted(report.failed.length, "file")} failed`,
+        "Run memslot memory index: it names them.",
+      );
+    if (report.pendingVectors !== undefined)
+      return warned(
+        "index",
+        `${indexed}; ${counted(report.pendingVectors.chunks, "chunk")} without a vector: ${report.pendingVectors.reason}`,
+      );
+    return files === 0
+      ? warned("index", "no notes yet", `Write MEMORY.md or memory/YYYY-MM-DD.md in ${memory.workspaceDir}.`)
+      : passed("index", indexed);
   } catch (error) {
     if (isAbort(error)) throw error;
     return failed("index", messageOf(error));
@@ -104,20 +128,33 @@ function checkStore({ dbPath, storage }: MemoryProviderStatus): DoctorCheck {
 function checkFts({ fts }: MemoryProviderStatus): DoctorCheck {
   if (fts === undefined) return passed("fts", "not told by this backend");
   if (fts.available) return passed("fts", "ready");
-  return warned("fts", fts.enabled ? `unavailable: ${fts.error ?? "no reason given"}` : "off", "Words are not searched, only vectors are.");
+  return warned(
+    "fts",
+    fts.enabled ? `unavailable: ${fts.error ?? "no reason given"}` : "off",
+    "Words are not searched, only vectors are.",
+  );
 }
 
 function checkVector({ vector, provider }: MemoryProviderStatus, available: boolean): DoctorCheck {
   if (vector?.enabled === false) return passed("vector", "off by memorySearch.store.vector.enabled");
   if (available) return passed("vector", provider === "none" ? "ready, unused without an embedding provider" : "ready");
   const reason = vector?.loadError ?? "no reason given";
-  return warned("vector", `sqlite-vec is not used, vectors are compared one by one: ${reason}`, "Answers are the same, only slower with very many notes.");
+  return warned(
+    "vector",
+    `sqlite-vec is not used, vectors are compared one by one: ${reason}`,
+    "Answers are the same, only slower with very many notes.",
+  );
 }
 
 function checkProvider(status: MemoryProviderStatus, agent: AgentConfig, probe: AvailabilityProbe): DoctorCheck {
   if (probe.ok) return passed("provider", `${status.provider} ${status.model ?? ""}`.trim());
   const asked = agent.memorySearch.provider;
   const reason = probe.error ?? status.custom?.providerUnavailableReason ?? "no reason given";
-  if (status.provider === "none" && ["auto", "none"].includes(asked)) return passed("provider", `none, keyword search: ${reason}`);
-  return failed("provider", `${asked} does not work: ${reason}`, 'Check its key and address, or set memorySearch.provider to "none".');
+  if (status.provider === "none" && ["auto", "none"].includes(asked))
+    return passed("provider", `none, keyword search: ${reason}`);
+  return failed(
+    "provider",
+    `${asked} does not work: ${reason}`,
+    'Check its key and address, or set memorySearch.provider to "none".',
+  );
 }

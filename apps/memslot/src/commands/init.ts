@@ -46,7 +46,9 @@ export async function init(context: CommandContext, options: InitCommandOptions)
     await make(step);
     output.print(`${step.path}: ${step.what}`);
   }
-  output.print(`\nNext: write something into ${path.join(workspaceDir, "MEMORY.md")}, then ask:\n  memslot memory search "..."`);
+  const config = context.configPath === undefined ? "" : ` --config ${context.configPath}`;
+  output.print(`\nNext: write something into ${path.join(workspaceDir, "MEMORY.md")}, then ask:`);
+  output.print(`  memslot memory search "..."${config}`);
   return ExitCode.ok;
 }
 
@@ -102,7 +104,8 @@ async function whatIsThere(wanted: string): Promise<string | undefined> {
     return wanted;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code !== "ENOENT" && code !== "ENOTDIR") throw new MemoryError("WORKSPACE", `${wanted} cannot be looked at: ${messageOf(error)}`, { cause: error });
+    if (code !== "ENOENT" && code !== "ENOTDIR")
+      throw new MemoryError("WORKSPACE", `${wanted} cannot be looked at: ${messageOf(error)}`, { cause: error });
   }
   if (name !== "MEMORY.md") return undefined;
   const names = await readdir(folder).catch((): string[] => []);

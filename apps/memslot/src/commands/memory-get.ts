@@ -16,10 +16,15 @@ export interface MemoryGetCommandOptions {
 }
 
 /** `memslot memory get`: prints lines of a memory file. */
-export async function memoryGet(context: CommandContext, options: MemoryGetCommandOptions, target = ""): Promise<number> {
+export async function memoryGet(
+  context: CommandContext,
+  options: MemoryGetCommandOptions,
+  target = "",
+): Promise<number> {
   const citation = parseCitationPath(target);
   const config = await readConfig(context);
   const agent = chooseAgent(config, options.agent);
+  context.onAgent(agent.id);
   const disabled = disabledReason(config, agent);
   if (disabled !== undefined) {
     printDisabled(context, agent.id, disabled, options);
@@ -40,7 +45,9 @@ export async function memoryGet(context: CommandContext, options: MemoryGetComma
 
 function printForPeople({ output }: CommandContext, result: MemoryReadResult, workspaceDir: string): void {
   if (result.status === "not_found") {
-    output.notice(`${printable(result.path)}: no such memory file in ${workspaceDir}; memslot memory search finds the right path`);
+    output.notice(
+      `${printable(result.path)}: no such memory file in ${workspaceDir}; memslot memory search finds the right path`,
+    );
     return;
   }
   // A pipe gets the lines as they are; a terminal must not be steered by what stands in a note.

@@ -1,4 +1,10 @@
-import { type AgentConfig, type MemoryProviderStatus, type MemslotConfig, type SyncReport, isAbort } from "@memslot/core";
+import {
+  type AgentConfig,
+  type MemoryProviderStatus,
+  type MemslotConfig,
+  type SyncReport,
+  isAbort,
+} from "@memslot/core";
 import { chooseAgents } from "../agents.ts";
 import type { CommandContext } from "../command-context.ts";
 import { disabledReason } from "../disabled-memory.ts";
@@ -65,7 +71,9 @@ async function indexAgent(
   }
   output.print(`${prefix}${describe(report, status)} in ${seconds.toFixed(1)} s`);
   if (report.pendingVectors !== undefined) {
-    output.notice(`${counted(report.pendingVectors.chunks, "chunk")} still without a vector: ${report.pendingVectors.reason}`);
+    output.notice(
+      `${counted(report.pendingVectors.chunks, "chunk")} still without a vector: ${report.pendingVectors.reason}`,
+    );
   }
   reportFailedFiles(output, report.failed);
   return report.failed.length > 0 ? ExitCode.partial : ExitCode.ok;
@@ -89,7 +97,10 @@ function describe(report: SyncReport, status: MemoryProviderStatus): string {
 
 function printRoots(print: (text: string) => void, { roots = [] }: MemoryProviderStatus): void {
   for (const root of roots) {
-    const outcome = root.state === "indexed" ? counted(root.files ?? 0, "file") : `skipped: ${printable(root.reason ?? "no reason given")}`;
+    const outcome =
+      root.state === "indexed"
+        ? counted(root.files ?? 0, "file")
+        : `skipped: ${printable(root.reason ?? "no reason given")}`;
     print(`${printable(root.path)}: ${outcome}`);
   }
 }

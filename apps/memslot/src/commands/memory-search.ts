@@ -1,4 +1,11 @@
-import { type AgentConfig, type MemorySearchResult, type SearchReport, type SyncReport, isAbort, messageOf } from "@memslot/core";
+import {
+  type AgentConfig,
+  type MemorySearchResult,
+  type SearchReport,
+  type SyncReport,
+  isAbort,
+  messageOf,
+} from "@memslot/core";
 import type { Memory } from "@memslot/core";
 import { chooseAgent } from "../agents.ts";
 import type { CommandContext } from "../command-context.ts";
@@ -38,9 +45,11 @@ export async function memorySearch(
   ...words: string[]
 ): Promise<number> {
   const query = options.query ?? (words.length === 0 ? undefined : words.join(" "));
-  if (query === undefined) throw new UsageError('what should be searched? For example: memslot memory search "the mail server"');
+  if (query === undefined)
+    throw new UsageError('what should be searched? For example: memslot memory search "the mail server"');
   const config = await readConfig(context);
   const agent = chooseAgent(config, options.agent);
+  context.onAgent(agent.id);
   const disabled = disabledReason(config, agent);
   if (disabled !== undefined) {
     printDisabled(context, agent.id, disabled, options);
@@ -72,7 +81,13 @@ async function ask(
   });
   const { state = "ok", reason, action } = (report as SearchReport | undefined) ?? {};
   if (syncProblem === undefined || state !== "ok") return { results, report, state, reason, action };
-  return { results, report, state: "stale", reason: syncProblem, action: "Run memslot memory index, then search again." };
+  return {
+    results,
+    report,
+    state: "stale",
+    reason: syncProblem,
+    action: "Run memslot memory index, then search again.",
+  };
 }
 
 /** The search waits for the sync, so that what was just written is found. A failed sync leaves what was indexed before. */
@@ -87,14 +102,20 @@ async function bringUpToDate(context: CommandContext, memory: Memory, agent: Age
     return `the index could not be brought up to date: ${messageOf(error)}`;
   }
   if (done === undefined) return undefined;
-  if (filesBefore === 0 && done.added > 0) context.output.notice(`indexed ${counted(done.added, "file")} of ${memory.workspaceDir}`);
+  if (filesBefore === 0 && done.added > 0)
+    context.output.notice(`indexed ${counted(done.added, "file")} of ${memory.workspaceDir}`);
   if (done.failed.length > 0) {
     context.output.notice(`${counted(done.failed.length, "file")} could not be indexed; memslot memory index says why`);
   }
   return undefined;
 }
 
-function printJson(context: CommandContext, answer: Answer, agent: AgentConfig, options: MemorySearchCommandOptions): void {
+function printJson(
+  context: CommandContext,
+  answer: Answer,
+  agent: AgentConfig,
+  options: MemorySearchCommandOptions,
+): void {
   const { results, report, state, reason, action } = answer;
   context.output.printJson({
     results,
@@ -111,20 +132,31 @@ function printJson(context: CommandContext, answer: Answer, agent: AgentConfig, 
   });
 }
 
-function printForPeople(context: CommandContext, answer: Answer, query: string, options: MemorySearchCommandOptions): void {
+function printForPeople(
+  context: CommandContext,
+  answer: Answer,
+  query: string,
+  options: MemorySearchCommandOptions,
+): void {
   const { output } = context;
   const { results, report, state, reason, action } = answer;
-  if (results.length === 0) output.print(["No matches.", reason && sentence(reason), action && sentence(action)].filter(Boolean).join(" "));
+  if (state === "unavailable" && results.length === 0)
+    output.notice([warningFor(answer), action].filter(Boolean).join(" "));
+  else if (results.length === 0)
+    output.print(["No matches.", reason && sentence(reason), action && sentence(action)].filter(Boolean).join(" "));
   else output.print(results.map((result) => formatResult(result, query, output.style)).join("\n\n"));
   if (state !== "ok" && results.length > 0) output.notice([warningFor(answer), action].filter(Boolean).join(" "));
   if (options.explain === true && report !== undefined) output.print(`\n${formatReport(report)}`);
 }
 
-function warningFor({ state, reason }: Answer): string {
+function warningFor({ results, state, reason }: Answer): string {
+  if (state === "unavailable" && results.length === 0)
+    return `The memory could not be searched${reason === undefined ? "" : `: ${reason.replace(/\.$/u, "")}`}.`;
   return `The answer may be incomplete: the memory is ${state}${reason === undefined ? "" : `, ${reason.replace(/\.$/u, "")}`}.`;
 }
 
 function sentence(text: string): string {
   const ended = /[.!?。]$/u.test(text) ? text : `${text}.`;
-  return ended.charAt(0).toUpperCase() + ended.slice(1);
+  // A key or a path keeps its case.
+  return /^\p{Ll}+ /u.test(ended) ? ended.charAt(0).toUpperCase() + ended.slice(1) : ended;
 }

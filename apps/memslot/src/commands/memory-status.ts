@@ -1,4 +1,12 @@
-import { type AgentConfig, type AvailabilityProbe, type MemoryProviderStatus, type MemslotConfig, type SyncReport, isAbort, messageOf } from "@memslot/core";
+import {
+  type AgentConfig,
+  type AvailabilityProbe,
+  type MemoryProviderStatus,
+  type MemslotConfig,
+  type SyncReport,
+  isAbort,
+  messageOf,
+} from "@memslot/core";
 import { chooseAgents } from "../agents.ts";
 import type { CommandContext } from "../command-context.ts";
 import { disabledReason } from "../disabled-memory.ts";
@@ -6,7 +14,6 @@ import { ExitCode, worseExitCode } from "../exit-code.ts";
 import { exitCodeOf, failureJson, reportFailure } from "../failure.ts";
 import { formatStatus } from "../format-status.ts";
 import { readConfig } from "../read-config.ts";
-import { reportFailedFiles } from "../report-failed-files.ts";
 import { type ScanSummary, scanSummary } from "../scan-summary.ts";
 import { syncWithProgress } from "../sync-with-progress.ts";
 import { withMemory } from "../with-memory.ts";
@@ -45,7 +52,6 @@ export async function memoryStatus(context: CommandContext, options: MemoryStatu
       blocks.push(formatStatus(entry, agent.memorySearch, context.output.style));
       if (entry.indexError !== undefined) exitCode = worseExitCode(exitCode, ExitCode.error);
       if ((report?.failed.length ?? 0) > 0) exitCode = worseExitCode(exitCode, ExitCode.partial);
-      if (options.json !== true) reportFailedFiles(context.output, report?.failed ?? []);
     } catch (error) {
       if (isAbort(error)) throw error;
       entries.push(failureJson(error, agent.id));

@@ -16,7 +16,8 @@ export async function trust(context: CommandContext, options: TrustCommandOption
   const { output, cwd, env } = context;
   const stateDir = resolveStateDir({ cwd, env });
   if (options.list === true) {
-    if (options.revoke === true || named !== undefined) throw new UsageError("--list stands alone: it prints every file that is trusted");
+    if (options.revoke === true || named !== undefined)
+      throw new UsageError("--list stands alone: it prints every file that is trusted");
     const records = await listTrusted({ stateDir });
     if (options.json === true) output.printJson(records);
     else if (records.length === 0) output.print("No configuration file is trusted yet.");
@@ -32,6 +33,9 @@ export async function trust(context: CommandContext, options: TrustCommandOption
   }
   const record = await trustConfig(file, { stateDir });
   if (options.json === true) output.printJson(record);
-  else output.print(`${record.file} is trusted with the content that it has now. After a change it has to be trusted again.`);
+  else
+    output.print(
+      `${record.file} is trusted with the content that it has now. After a change it has to be trusted again.`,
+    );
   return ExitCode.ok;
 }

@@ -31,7 +31,8 @@ export async function discoverPlugins({
   names = [],
 }: DiscoverOptions): Promise<FoundPlugins> {
   const folders: PluginFolder[] = plugins.map(handedIn);
-  for (const folder of host === undefined ? [] : dependenciesOf(host)) folders.push(await readPluginFolder(folder));
+  for (const { folder, name } of host === undefined ? [] : dependenciesOf(host))
+    folders.push(await readPluginFolder(folder, name));
   for (const path of config.plugins.load.paths) folders.push(...(await readLoadPath(path)));
   for (const name of new Set(names)) await addNamed(name, folders, { from: config.plugins.resolveFrom, host });
   return withoutDoubles(folders);
@@ -50,7 +51,7 @@ function handedIn(plugin: MemoryPlugin | EmbeddingPlugin, index: number): Plugin
 }
 
 /** The plugins among the dependencies of the package that a file belongs to. */
-function dependenciesOf(host: string): string[] {
+function dependenciesOf(host: string): { folder: string; name: string }[] {
   const file = host.startsWith("file:") ? fileURLToPath(host) : host;
   const packageJson = packageOf(file);
   const names = new Set(
@@ -60,7 +61,7 @@ function dependenciesOf(host: string): string[] {
   );
   return [...names].flatMap((name) => {
     const folder = packageFolder(name, file);
-    return folder !== undefined && hasManifest(folder) ? [folder] : [];
+    return folder !== undefined && hasManifest(folder) ? [{ folder, name }] : [];
   });
 }
 
@@ -99,7 +100,7 @@ async function addNamed(
   const near = from === undefined ? undefined : packageFolder(name, join(from, "package.json"));
   const folder = near ?? (host === undefined ? undefined : packageFolder(name, host));
   if (folder === undefined) return;
-  const plugin = await readPluginFolder(folder);
+  const plugin = await readPluginFolder(folder, name);
   if (!hasManifest(folder)) {
     // Some package of this name; whether it was meant, only the user knows.
     if ("broken" in plugin) folders.push({ broken: { place: plugin.broken.place, error: plugin.broken.error } });

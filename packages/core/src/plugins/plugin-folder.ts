@@ -13,8 +13,11 @@ export function hasManifest(folder: string): boolean {
   return existsSync(join(folder, manifestName));
 }
 
-/** Reads a plugin folder: its manifest and its package.json. No code of it runs. */
-export async function readPluginFolder(folder: string): Promise<PluginFolder> {
+/**
+ * Reads a plugin folder: its manifest and its package.json. No code of it runs. `installedAs` is the name that it was
+ * found by, which an alias makes another than its own.
+ */
+export async function readPluginFolder(folder: string, installedAs?: string): Promise<PluginFolder> {
   const place = await realpath(folder);
   const packageFile = join(place, "package.json");
   let packageJson: unknown;
@@ -24,8 +27,8 @@ export async function readPluginFolder(folder: string): Promise<PluginFolder> {
   } catch (error) {
     unreadable = error;
   }
-  const packageName =
-    isObject(packageJson) && typeof packageJson["name"] === "string" ? packageJson["name"] : undefined;
+  const ownName = isObject(packageJson) ? packageJson["name"] : undefined;
+  const packageName = installedAs ?? (typeof ownName === "string" ? ownName : undefined);
   if (!hasManifest(place)) return { broken: { packageName, place, error: noManifest(packageName ?? place, place) } };
   const manifest = await readManifest(place);
   if ("error" in manifest) return { broken: { id: manifest.id, packageName, place, error: manifest.error } };

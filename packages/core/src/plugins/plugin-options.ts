@@ -13,10 +13,11 @@ export async function pluginOptions(
   plugin: Pick<FoundPlugin, "id" | "place" | "configSchema">,
   plugins: Pick<PluginsConfig, "entries">,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const { id, configSchema = {} } = plugin;
+  const { id, configSchema } = plugin;
   const entry = Object.hasOwn(plugins.entries, id) ? plugins.entries[id] : undefined;
   // A copy: the defaults of the schema are written into it.
   const options = mapTexts(entry?.config ?? {}, (text) => text) as Record<string, unknown>;
+  if (configSchema === undefined) return deepFreeze(options);
   if (Object.keys(options).length === 0 && isTrivial(configSchema)) return Object.freeze(options);
   const errors = await check(plugin, configSchema, options);
   const [first] = errors;

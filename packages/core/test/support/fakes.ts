@@ -14,7 +14,12 @@ export function config(
   content: Record<string, unknown> = {},
   options: { baseDir?: string; stateDir?: string } = {},
 ): MemslotConfig {
-  return parseConfig(content, { baseDir: "/nowhere", stateDir: "/nowhere/state", env: { HOME: "/nowhere" }, ...options });
+  return parseConfig(content, {
+    baseDir: "/nowhere",
+    stateDir: "/nowhere/state",
+    env: { HOME: "/nowhere" },
+    ...options,
+  });
 }
 
 /** The settings of an agent with these keys under `memorySearch`. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { ManagerSearchOptions, MemorySearchResult } from "@memslot/core";
+import type { ManagerSearchOptions, MemoryReadResult, MemorySearchResult, SearchReport } from "@memslot/core";
 import type { OpenedMemory } from "./lab.ts";
 
 /** The paths of results, best first. */
@@ -7,11 +7,19 @@ export function pathsOf(results: readonly MemorySearchResult[]): string[] {
   return results.map((result) => result.path);
 }
 
+/** The lines of what was read, without a notice that may stand after them. */
+export function linesOf({ text, lines }: MemoryReadResult): string[] {
+  return lines === 0 ? [] : text.split("\n").slice(0, lines);
+}
+
 /** Asks, and expects the file among the results. */
 export async function assertFinds(opened: OpenedMemory, query: string, path: string): Promise<MemorySearchResult> {
   const { results, report } = await opened.ask(query);
   const found = results.find((result) => result.path === path);
-  assert.ok(found !== undefined, `"${query}" did not find ${path} but ${JSON.stringify(pathsOf(results))}; the report says ${JSON.stringify(report)}`);
+  assert.ok(
+    found !== undefined,
+    `"${query}" did not find ${path} but ${JSON.stringify(pathsOf(results))}; the report says ${JSON.stringify(report)}`,
+  );
   return found;
 }
 
@@ -21,13 +29,32 @@ export async function assertDoesNotFind(opened: OpenedMemory, query: string, pat
   assert.ok(!pathsOf(results).includes(path), `"${query}" found ${path}`);
 }
 
+/** Expects an answer that can be believed: the state is `ok`, or a spare answers and the report names it. */
+export function assertSound(report: SearchReport): void {
+  const wanted = report.fallback === undefined ? "ok" : "degraded";
+  assert.equal(report.state, wanted, `the report says ${JSON.stringify(report)}`);
+}
+
 /** The options of a search below the guard. */
 export function managerSearch(options: Partial<ManagerSearchOptions> = {}): ManagerSearchOptions {
-  return { maxResults: 6, minScore: 0.35, strict: false, sources: ["memory"], sessionKey: undefined, signal: new AbortController().signal, onDebug: () => undefined, ...options };
+  return {
+    maxResults: 6,
+    minScore: 0.35,
+    strict: false,
+    sources: ["memory"],
+    sessionKey: undefined,
+    signal: new AbortController().signal,
+    onDebug: () => undefined,
+    ...options,
+  };
 }
 
 /** Waits for a promise to settle, and fails when it hangs. */
-export async function settles<T>(what: string, promise: Promise<T>, patienceMs: number): Promise<PromiseSettledResult<T>> {
+export async function settles<T>(
+  what: string,
+  promise: Promise<T>,
+  patienceMs: number,
+): Promise<PromiseSettledResult<T>> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new assert.AssertionError({ message: `${what} does not end` })), patienceMs);
@@ -38,15 +65,4 @@ export async function settles<T>(what: string, promise: Promise<T>, patienceMs: 
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** Expects a value that JSON can carry: no functions, no cycles, no numbers that are none. Absent fields may be undefined. */
-export function assertPlainData(value: unknown, where: string, seen: readonly unknown[] = []): void {
-  if (value === null || value === undefined || typeof value === "string" || typeof value === "boolean") return;
-  if (typeof value === "number") return assert.ok(Number.isFinite(value), `${where} is ${value}`);
-  assert.equal(typeof value, "object", `${where} is a ${typeof value}`);
-  assert.ok(!seen.includes(value), `${where} holds itself`);
-  const prototype: unknown = Object.getPrototypeOf(value);
-  assert.ok(Array.isArray(value) || prototype === Object.prototype || prototype === null, `${where} is not a plain object`);
-  for (const [key, field] of Object.entries(value as object)) assertPlainData(field, `${where}.${key}`, [...seen, value]);
 }

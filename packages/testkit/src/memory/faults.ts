@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { rename } from "node:fs/promises";
 import { MemoryError } from "@memslot/core";
-import { assertFinds, assertPlainData } from "./expect.ts";
+import { assertPlainData } from "../plain-data.ts";
+import { assertFinds } from "./expect.ts";
 import type { MemoryCheck } from "./lab.ts";
 
 /** What is promised when the ground moves. */
@@ -15,11 +16,18 @@ export const faultChecks: readonly MemoryCheck[] = [
       const away = `${lab.outsideDir}/away`;
       await rename(lab.workspaceDir, away);
       const { memory } = opened;
-      const calls = [memory.search("badger"), memory.readFile({ relPath: "memory/a.md" }), memory.sync(), memory.probeVectorAvailability()];
+      const calls = [
+        memory.search("badger"),
+        memory.readFile({ relPath: "memory/a.md" }),
+        memory.sync(),
+        memory.probeVectorAvailability(),
+      ];
       for (const outcome of await Promise.allSettled<unknown>(calls)) {
-        if (outcome.status === "rejected") assert.ok(MemoryError.is(outcome.reason), `it gave ${String(outcome.reason)}`);
+        if (outcome.status === "rejected")
+          assert.ok(MemoryError.is(outcome.reason), `it gave ${String(outcome.reason)}`);
       }
-      if (lab.capabilities.ownsIndex) await assert.rejects(memory.sync(), (error) => MemoryError.is(error, "WORKSPACE"));
+      if (lab.capabilities.ownsIndex)
+        await assert.rejects(memory.sync(), (error) => MemoryError.is(error, "WORKSPACE"));
       assertPlainData(memory.status(), "status");
       await rename(away, lab.workspaceDir);
       const report = await opened.settle();
@@ -45,7 +53,8 @@ export const faultChecks: readonly MemoryCheck[] = [
       await lab.write("memory/a.md", "The badger lives under the shed.\n");
       const opened = await lab.open();
       await opened.settle();
-      for (let index = 0; index < 60; index++) await lab.write(`memory/more/${index}.md`, `Groceries of the day, list ${index}.\n`);
+      for (let index = 0; index < 60; index++)
+        await lab.write(`memory/more/${index}.md`, `Groceries of the day, list ${index}.\n`);
       const asking = async (): Promise<void> => {
         for (let round = 0; round < 10; round++) await assertFinds(opened, "badger", "memory/a.md");
       };

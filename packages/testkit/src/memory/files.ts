@@ -9,12 +9,24 @@ export const fileChecks: readonly MemoryCheck[] = [
   {
     name: "files: MEMORY.md, USER.md and every Markdown file below memory/ are searched",
     async run(lab) {
-      const paths = ["MEMORY.md", "USER.md", "memory/2026-01-05.md", "memory/deep/er/note.md", "memory/a name with spaces.md", "memory/笔记.md"];
+      const paths = [
+        "MEMORY.md",
+        "USER.md",
+        "memory/2026-01-05.md",
+        "memory/deep/er/note.md",
+        "memory/a name with spaces.md",
+        "memory/笔记.md",
+      ];
       for (const path of paths) await lab.write(path, `The walrus stands in ${path}.\n`);
       const opened = await lab.open();
       await opened.settle();
       const { results } = await opened.ask("walrus", { maxResults: 50, minScore: 0 });
-      assert.deepEqual(pathsOf(results).map((path) => path.normalize("NFC")).toSorted(), paths.toSorted());
+      assert.deepEqual(
+        pathsOf(results)
+          .map((path) => path.normalize("NFC"))
+          .toSorted(),
+        paths.toSorted(),
+      );
       for (const path of pathsOf(results)) {
         const read = await opened.memory.readFile({ relPath: path });
         assert.ok(read.text.includes("walrus"), `the path ${path} of a result cannot be read`);
@@ -25,7 +37,15 @@ export const fileChecks: readonly MemoryCheck[] = [
     name: "files: other files of the workspace are not",
     async run(lab) {
       await lab.write("memory/a.md", "The walrus is here.\n");
-      for (const path of ["notes.md", "src/readme.md", "memory/data.txt", "memory/page.html", "memory/.git/x.md", "memory/node_modules/y/z.md"]) await lab.write(path, "The walrus is elsewhere.\n");
+      for (const path of [
+        "notes.md",
+        "src/readme.md",
+        "memory/data.txt",
+        "memory/page.html",
+        "memory/.git/x.md",
+        "memory/node_modules/y/z.md",
+      ])
+        await lab.write(path, "The walrus is elsewhere.\n");
       const opened = await lab.open();
       await opened.settle();
       const { results } = await opened.ask("walrus", { maxResults: 50, minScore: 0 });
@@ -54,7 +74,10 @@ export const fileChecks: readonly MemoryCheck[] = [
       const opened = await lab.open({ memorySearch: { extraPaths: [{ path: lab.outsideDir, pattern: "sub/**" }] } });
       await opened.settle();
       const { results } = await opened.ask("walrus", { minScore: 0 });
-      assert.deepEqual(results.map(({ snippet }) => snippet.trim()), ["The walrus has a second home."]);
+      assert.deepEqual(
+        results.map(({ snippet }) => snippet.trim()),
+        ["The walrus has a second home."],
+      );
       const read = await opened.memory.readFile({ relPath: results[0]?.path ?? "" });
       assert.ok(read.text.includes("second home"), read.text);
     },
@@ -65,7 +88,10 @@ export const fileChecks: readonly MemoryCheck[] = [
       await lab.write("memory/empty.md", "");
       await lab.write("memory/blank.md", "\n\n   \n");
       await lab.write("memory/nul.md", "before\0after ocelot\n");
-      await lab.write("memory/invalid.md", Buffer.concat([Buffer.from("tapir "), Buffer.from([0xff, 0xfe, 0xc3, 0x28]), Buffer.from(" end\n")]));
+      await lab.write(
+        "memory/invalid.md",
+        Buffer.concat([Buffer.from("tapir "), Buffer.from([0xff, 0xfe, 0xc3, 0x28]), Buffer.from(" end\n")]),
+      );
       await lab.write("memory/binary.md", Buffer.from(Array.from({ length: 4000 }, (_, index) => (index * 37) % 256)));
       await lab.write("memory/open-front-matter.md", "---\ntitle: never closed\n\nThe serval is here.\n");
       await lab.write("memory/open-fence.md", "```\nThe margay is here.\n");
@@ -73,7 +99,14 @@ export const fileChecks: readonly MemoryCheck[] = [
       await lab.write("memory/good.md", "The walrus is here.\n");
       const opened = await lab.open();
       await opened.settle();
-      for (const [word, path] of [["walrus", "good"], ["ocelot", "nul"], ["tapir", "invalid"], ["serval", "open-front-matter"], ["margay", "open-fence"]] as const) await assertFinds(opened, word, `memory/${path}.md`);
+      for (const [word, path] of [
+        ["walrus", "good"],
+        ["ocelot", "nul"],
+        ["tapir", "invalid"],
+        ["serval", "open-front-matter"],
+        ["margay", "open-fence"],
+      ] as const)
+        await assertFinds(opened, word, `memory/${path}.md`);
     },
   },
   {
@@ -99,7 +132,9 @@ async function snapshotOf(folder: string): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {
     const path = join(entry.parentPath, entry.name);
-    found[path] = entry.isFile() ? `${(await stat(path)).mtimeMs} ${(await readFile(path)).toString("base64")}` : "folder";
+    found[path] = entry.isFile()
+      ? `${(await stat(path)).mtimeMs} ${(await readFile(path)).toString("base64")}`
+      : "folder";
   }
   return found;
 }

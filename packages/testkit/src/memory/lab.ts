@@ -55,7 +55,7 @@ export interface OpenedMemory {
   ask(query: string, options?: MemorySearchOptions): Promise<Answer>;
 }
 
-export interface Answer {
+interface Answer {
   results: MemorySearchResult[];
   report: SearchReport;
 }

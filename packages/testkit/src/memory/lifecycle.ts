@@ -15,7 +15,9 @@ async function writeSome(lab: MemoryLab): Promise<void> {
 /** Files below a folder that this process holds open, where the platform can tell; else nothing. */
 async function openFilesBelow(folder: string): Promise<string[]> {
   const descriptors = await readdir("/proc/self/fd").catch(() => []);
-  const targets = await Promise.all(descriptors.map((descriptor) => readlink(`/proc/self/fd/${descriptor}`).catch(() => "")));
+  const targets = await Promise.all(
+    descriptors.map((descriptor) => readlink(`/proc/self/fd/${descriptor}`).catch(() => "")),
+  );
   return targets.filter((target) => target.startsWith(folder + sep));
 }
 
@@ -34,7 +36,11 @@ export const lifecycleChecks: readonly MemoryCheck[] = [
       await first.memory.close();
       const { texts } = embeddings.calls();
       const second = await lab.open({ embeddings });
-      assert.deepEqual((await second.ask("boiler serviced by Brandt")).results, before, "the answer before the first sync");
+      assert.deepEqual(
+        (await second.ask("boiler serviced by Brandt")).results,
+        before,
+        "the answer before the first sync",
+      );
       const report = await second.settle();
       assert.deepEqual([report?.added, report?.changed, report?.removed, report?.unchanged], [0, 0, 0, 3]);
       assert.equal(embeddings.calls().texts, texts, "unchanged texts were embedded again");
@@ -53,7 +59,9 @@ export const lifecycleChecks: readonly MemoryCheck[] = [
       const second = await lab.open();
       await second.settle();
       await assertFinds(second, "toaster", "memory/2026-02-12.md");
-      assert.ok(!pathsOf((await second.ask("boiler Brandt", { minScore: 0 })).results).includes("memory/2026-02-11.md"));
+      assert.ok(
+        !pathsOf((await second.ask("boiler Brandt", { minScore: 0 })).results).includes("memory/2026-02-11.md"),
+      );
     },
   },
   {
@@ -99,7 +107,13 @@ export const lifecycleChecks: readonly MemoryCheck[] = [
       await settle();
       const { backend } = memory.status();
       await memory.close();
-      const calls = [memory.search("boiler"), memory.readFile({ relPath: "MEMORY.md" }), memory.sync(), memory.probeEmbeddingAvailability(), memory.probeVectorAvailability()];
+      const calls = [
+        memory.search("boiler"),
+        memory.readFile({ relPath: "MEMORY.md" }),
+        memory.sync(),
+        memory.probeEmbeddingAvailability(),
+        memory.probeVectorAvailability(),
+      ];
       for (const outcome of await Promise.allSettled<unknown>(calls)) {
         assert.ok(outcome.status === "rejected" && MemoryError.is(outcome.reason, "CLOSED"), JSON.stringify(outcome));
       }
@@ -109,11 +123,12 @@ export const lifecycleChecks: readonly MemoryCheck[] = [
   {
     name: "lifecycle: closing ends what is running, and the next open finds whole files",
     async run(lab) {
-      for (let index = 0; index < 80; index++) await lab.write(`memory/${index}.md`, `The ferry number${index} leaves at eight.\n`);
+      for (let index = 0; index < 80; index++)
+        await lab.write(`memory/${index}.md`, `The ferry number${index} leaves at eight.\n`);
       const first = await lab.open();
-      const running = [first.memory.sync(), first.memory.search("ferry")];
+      const running = Promise.allSettled<unknown>([first.memory.sync(), first.memory.search("ferry")]);
       await first.memory.close();
-      for (const outcome of await Promise.allSettled<unknown>(running)) {
+      for (const outcome of await running) {
         if (outcome.status === "rejected") assert.ok(MemoryError.is(outcome.reason, "CLOSED"), String(outcome.reason));
       }
       const second = await lab.open();

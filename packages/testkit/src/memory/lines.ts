@@ -10,19 +10,38 @@ function longNote(): string[] {
   const lines = ["# Animals of the year"];
   for (const [index, marker] of markers.entries()) {
     lines.push("", `## Part ${index + 1}`, "");
-    for (let line = 0; line < 30; line++) lines.push(`Line ${line} of part ${index + 1} tells what was seen along the path that day, and what the weather did.`);
+    for (let line = 0; line < 30; line++)
+      lines.push(
+        `Line ${line} of part ${index + 1} tells what was seen along the path that day, and what the weather did.`,
+      );
     lines.push(`Here the ${marker} was seen by the fence.`);
-    for (let line = 0; line < 10; line++) lines.push(`After that, line ${line} of part ${index + 1} goes on about supper and the way home.`);
+    for (let line = 0; line < 10; line++)
+      lines.push(`After that, line ${line} of part ${index + 1} goes on about supper and the way home.`);
   }
   return lines;
 }
 
-async function assertCovers(opened: OpenedMemory, path: string, lines: readonly string[], marker: string): Promise<MemorySearchResult> {
+async function assertCovers(
+  opened: OpenedMemory,
+  path: string,
+  lines: readonly string[],
+  marker: string,
+): Promise<MemorySearchResult> {
   const result = await assertFinds(opened, marker, path);
   const line = lines.findIndex((text) => text.includes(marker)) + 1;
-  assert.ok(result.startLine >= 1 && result.endLine <= lines.length, `lines ${result.startLine} to ${result.endLine} of a file with ${lines.length}`);
-  assert.ok(result.startLine <= line && line <= result.endLine, `"${marker}" is on line ${line}, the result covers ${result.startLine} to ${result.endLine}`);
-  const read = await opened.memory.readFile({ relPath: result.path, from: result.startLine, lines: result.endLine - result.startLine + 1 });
+  assert.ok(
+    result.startLine >= 1 && result.endLine <= lines.length,
+    `lines ${result.startLine} to ${result.endLine} of a file with ${lines.length}`,
+  );
+  assert.ok(
+    result.startLine <= line && line <= result.endLine,
+    `"${marker}" is on line ${line}, the result covers ${result.startLine} to ${result.endLine}`,
+  );
+  const read = await opened.memory.readFile({
+    relPath: result.path,
+    from: result.startLine,
+    lines: result.endLine - result.startLine + 1,
+  });
   assert.ok(read.text.includes(marker), `reading the lines of the result does not give "${marker}"`);
   return result;
 }
@@ -47,11 +66,31 @@ export const lineChecks: readonly MemoryCheck[] = [
   {
     name: "search: line numbers hold with CRLF, a byte order mark, front matter, code and blank lines",
     async run(lab) {
-      const lines = ["---", "title: odd", "---", "", "", "# Heading", "", "```sh", "# not a heading", "echo zebrafish", "```", "", "", "- item quokka", "- item", "", "段落 pangolin 文字 🙂", "last axolotl"];
+      const lines = [
+        "---",
+        "title: odd",
+        "---",
+        "",
+        "",
+        "# Heading",
+        "",
+        "```sh",
+        "# not a heading",
+        "echo zebrafish",
+        "```",
+        "",
+        "",
+        "- item quokka",
+        "- item",
+        "",
+        "段落 pangolin 文字 🙂",
+        "last axolotl",
+      ];
       await lab.write("memory/crlf.md", `\u{feff}${lines.join("\r\n")}\r\n`);
       const opened = await lab.open();
       await opened.settle();
-      for (const marker of ["zebrafish", "quokka", "pangolin", "axolotl"]) await assertCovers(opened, "memory/crlf.md", lines, marker);
+      for (const marker of ["zebrafish", "quokka", "pangolin", "axolotl"])
+        await assertCovers(opened, "memory/crlf.md", lines, marker);
     },
   },
   {
@@ -64,7 +103,11 @@ export const lineChecks: readonly MemoryCheck[] = [
       await lab.write("memory/emoji.md", `${"🙂🙃".repeat(900)} dugong ${"🙂🙃".repeat(900)}\n`);
       const opened = await lab.open();
       await opened.settle();
-      const wanted: [string, string][] = [...markers.map((marker): [string, string] => [marker, "memory/long.md"]), ["narwhal", "memory/one-line.md"], ["dugong", "memory/emoji.md"]];
+      const wanted: [string, string][] = [
+        ...markers.map((marker): [string, string] => [marker, "memory/long.md"]),
+        ["narwhal", "memory/one-line.md"],
+        ["dugong", "memory/emoji.md"],
+      ];
       for (const [marker, path] of wanted) {
         const { snippet } = await assertFinds(opened, marker, path);
         assert.ok(snippet.length <= 700, `the snippet for "${marker}" has ${snippet.length} characters`);
@@ -90,7 +133,10 @@ export const lineChecks: readonly MemoryCheck[] = [
         for (const { path, startLine, endLine, snippet } of results) {
           const lines = (files[path] ?? assert.fail(`there is no file ${path}`)).slice(startLine - 1, endLine);
           for (const shown of snippet.split("\n").map((line) => line.replaceAll(/^…|…$/g, "").trim())) {
-            assert.ok(lines.some((line) => line.includes(shown)), `"${shown}" does not stand in ${path} between lines ${startLine} and ${endLine}`);
+            assert.ok(
+              lines.some((line) => line.includes(shown)),
+              `"${shown}" does not stand in ${path} between lines ${startLine} and ${endLine}`,
+            );
           }
         }
       }

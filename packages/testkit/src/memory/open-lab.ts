@@ -54,7 +54,12 @@ export async function openLab(subject: LabOptions, capabilities: MemoryCapabilit
     },
     async open(options = {}) {
       const embeddings = options.embeddings ?? (capabilities.keyword ? "none" : deterministicEmbeddings());
-      const result = await openThroughGuard(subject, { ...options, embeddings, workspaceDir: options.workspaceDir ?? workspaceDir, stateDir });
+      const result = await openThroughGuard(subject, {
+        ...options,
+        embeddings,
+        workspaceDir: options.workspaceDir ?? workspaceDir,
+        stateDir,
+      });
       opened.push(result.memory);
       return result;
     },
@@ -83,7 +88,10 @@ interface GuardOptions extends LabOpenOptions {
   stateDir: string;
 }
 
-async function openThroughGuard({ plugin, options, ready, patienceMs }: LabOptions, given: GuardOptions): Promise<OpenedMemory> {
+async function openThroughGuard(
+  { plugin, options, ready, patienceMs }: LabOptions,
+  given: GuardOptions,
+): Promise<OpenedMemory> {
   const { embeddings, workspaceDir, stateDir, agentId = "main" } = given;
   let manager: MemorySearchManager | undefined;
   const watched: MemoryPlugin = {
@@ -96,7 +104,12 @@ async function openThroughGuard({ plugin, options, ready, patienceMs }: LabOptio
   const memory = await openMemory({
     config: parseConfig(
       {
-        agents: { defaults: { workspace: workspaceDir, memorySearch: { provider: "none", sync: quietSync, ...given.memorySearch } } },
+        agents: {
+          defaults: {
+            workspace: workspaceDir,
+            memorySearch: { provider: "none", sync: quietSync, ...given.memorySearch },
+          },
+        },
         plugins: { slots: { memory: plugin.id }, entries: { [plugin.id]: { config: options } } },
       },
       { stateDir },
@@ -121,7 +134,8 @@ async function openThroughGuard({ plugin, options, ready, patienceMs }: LabOptio
       const reports: SearchReport[] = [];
       const results = await memory.search(query, { ...searchOptions, onDebug: (report) => reports.push(report) });
       const [report] = reports;
-      if (report === undefined || reports.length > 1) throw new Error(`a search gave ${reports.length} reports where one is due`);
+      if (report === undefined || reports.length > 1)
+        throw new Error(`a search gave ${reports.length} reports where one is due`);
       return { results, report };
     },
   };

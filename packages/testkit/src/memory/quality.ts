@@ -30,12 +30,22 @@ export const qualityChecks: readonly MemoryCheck[] = [
   {
     name: `quality: at least ${data.floor.words} of the queries that share words with their file find it first`,
     needs: ["keyword"],
-    run: (lab) => assertFloor(lab, queries.filter(({ paraphrase }) => paraphrase !== true), data.floor.words),
+    run: (lab) =>
+      assertFloor(
+        lab,
+        queries.filter(({ paraphrase }) => paraphrase !== true),
+        data.floor.words,
+      ),
   },
   {
     name: `quality: at least ${data.floor.paraphrases} of the paraphrases find their file first`,
     needs: ["vector"],
-    run: (lab) => assertFloor(lab, queries.filter(({ paraphrase }) => paraphrase === true), data.floor.paraphrases),
+    run: (lab) =>
+      assertFloor(
+        lab,
+        queries.filter(({ paraphrase }) => paraphrase === true),
+        data.floor.paraphrases,
+      ),
   },
   {
     name: "quality: every query is answered without an error",

@@ -1,34 +1,40 @@
 import assert from "node:assert/strict";
-import { symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { type MemoryReadResult, MemoryError } from "@memslot/core";
-import type { MemoryCheck, MemoryLab, OpenedMemory } from "./lab.ts";
+import type { MemoryReadResult } from "@memslot/core";
+import { linesOf } from "./expect.ts";
+import type { MemoryCheck } from "./lab.ts";
+import { openWith } from "./notes.ts";
 
 const twelve = Array.from({ length: 12 }, (_, index) => `line ${index + 1}`);
-
-async function openWith(lab: MemoryLab, path: string, content: string): Promise<OpenedMemory> {
-  await lab.write(path, content);
-  const opened = await lab.open();
-  await opened.settle();
-  return opened;
-}
-
-/** The lines of an answer, without a notice that may stand after them. */
-function linesOf({ text, lines }: MemoryReadResult): string[] {
-  return lines === 0 ? [] : text.split("\n").slice(0, lines);
-}
 
 /** What reading a file promises. */
 export const readChecks: readonly MemoryCheck[] = [
   {
     name: "read: a window gives its lines and where to go on",
     async run(lab) {
-      const { memory } = await openWith(lab, "memory/a.md", `${twelve.join("\n")}\n`);
-      const windows: [from: number, lines: number, next: number | undefined][] = [[1, 1, 2], [1, 5, 6], [4, 3, 7], [11, 1, 12], [10, 3, undefined], [12, 1, undefined], [8, 100, undefined], [1, 12, undefined]];
+      const { memory } = await openWith(lab, { "memory/a.md": `${twelve.join("\n")}\n` });
+      const windows: [from: number, lines: number, next: number | undefined][] = [
+        [1, 1, 2],
+        [1, 5, 6],
+        [4, 3, 7],
+        [11, 1, 12],
+        [10, 3, undefined],
+        [12, 1, undefined],
+        [8, 100, undefined],
+        [1, 12, undefined],
+      ];
       for (const [from, lines, next] of windows) {
         const result = await memory.readFile({ relPath: "memory/a.md", from, lines });
         const wanted = twelve.slice(from - 1, from - 1 + lines);
-        assert.deepEqual({ status: result.status, path: result.path, from: result.from, lines: result.lines, nextFrom: result.nextFrom }, { status: "ok", path: "memory/a.md", from, lines: wanted.length, nextFrom: next });
+        assert.deepEqual(
+          {
+            status: result.status,
+            path: result.path,
+            from: result.from,
+            lines: result.lines,
+            nextFrom: result.nextFrom,
+          },
+          { status: "ok", path: "memory/a.md", from, lines: wanted.length, nextFrom: next },
+        );
         assert.deepEqual(linesOf(result), wanted);
       }
     },
@@ -36,7 +42,7 @@ export const readChecks: readonly MemoryCheck[] = [
   {
     name: "read: a short file comes whole, as it is",
     async run(lab) {
-      const { memory } = await openWith(lab, "MEMORY.md", "# 标题\n\n- one 🙂\n\n- two");
+      const { memory } = await openWith(lab, { "MEMORY.md": "# 标题\n\n- one 🙂\n\n- two" });
       const result = await memory.readFile({ relPath: "MEMORY.md" });
       assert.equal(result.text.replace(/\n$/, ""), "# 标题\n\n- one 🙂\n\n- two");
       assert.equal(result.nextFrom, undefined);
@@ -46,22 +52,28 @@ export const readChecks: readonly MemoryCheck[] = [
   {
     name: "read: a window behind the end is empty and not an error",
     async run(lab) {
-      const { memory } = await openWith(lab, "memory/a.md", "one\ntwo\n");
+      const { memory } = await openWith(lab, { "memory/a.md": "one\ntwo\n" });
       const result = await memory.readFile({ relPath: "memory/a.md", from: 500 });
-      assert.deepEqual({ status: result.status, text: result.text, nextFrom: result.nextFrom }, { status: "ok", text: "", nextFrom: undefined });
+      assert.deepEqual(
+        { status: result.status, text: result.text, nextFrom: result.nextFrom },
+        { status: "ok", text: "", nextFrom: undefined },
+      );
     },
   },
   {
     name: "read: following nextFrom gives every line once",
     async run(lab) {
       const lines = Array.from({ length: 900 }, (_, index) => `${index} ${"word ".repeat(index % 60)}`.trimEnd());
-      const { memory } = await openWith(lab, "memory/long.md", `${lines.join("\n")}\n`);
+      const { memory } = await openWith(lab, { "memory/long.md": `${lines.join("\n")}\n` });
       const seen: string[] = [];
       let from: number | undefined = 1;
       while (from !== undefined) {
         const result: MemoryReadResult = await memory.readFile({ relPath: "memory/long.md", from });
         seen.push(...linesOf(result));
-        assert.ok(result.nextFrom === undefined || result.nextFrom > from, `nextFrom goes from ${from} to ${result.nextFrom}`);
+        assert.ok(
+          result.nextFrom === undefined || result.nextFrom > from,
+          `nextFrom goes from ${from} to ${result.nextFrom}`,
+        );
         from = result.nextFrom;
       }
       assert.equal(seen.length, lines.length);
@@ -72,7 +84,7 @@ export const readChecks: readonly MemoryCheck[] = [
     name: "read: what does not fit is cut, says so, and can be followed",
     async run(lab) {
       const lines = Array.from({ length: 100 }, (_, index) => `${index} ${"x".repeat(500)}`);
-      const { memory } = await openWith(lab, "memory/wide.md", `${lines.join("\n")}\n`);
+      const { memory } = await openWith(lab, { "memory/wide.md": `${lines.join("\n")}\n` });
       const result = await memory.readFile({ relPath: "memory/wide.md", lines: 100 });
       assert.ok(result.text.length <= 12_500, `${result.text.length} characters`);
       assert.equal(result.truncated, true);
@@ -83,52 +95,16 @@ export const readChecks: readonly MemoryCheck[] = [
   {
     name: "read: one line that is too long is cut between characters, and the rest of the file can be reached",
     async run(lab) {
-      const { memory } = await openWith(lab, "memory/one.md", `first\n${"🙂".repeat(40_000)}\nlast\n`);
+      const { memory } = await openWith(lab, { "memory/one.md": `first\n${"🙂".repeat(40_000)}\nlast\n` });
       const { nextFrom } = await memory.readFile({ relPath: "memory/one.md" });
       assert.equal(nextFrom, 2);
       const long = await memory.readFile({ relPath: "memory/one.md", from: 2 });
-      assert.ok(long.text.startsWith("🙂") && long.text.isWellFormed() && long.text.length <= 12_500, `${long.text.length} characters`);
+      assert.ok(
+        long.text.startsWith("🙂") && long.text.isWellFormed() && long.text.length <= 12_500,
+        `${long.text.length} characters`,
+      );
       assert.deepEqual([long.truncated, long.nextFrom], [true, 3]);
       assert.deepEqual(linesOf(await memory.readFile({ relPath: "memory/one.md", from: 3 })), ["last"]);
-    },
-  },
-  {
-    name: "read: gives the file as it is now, not as it was indexed",
-    async run(lab) {
-      const { memory } = await openWith(lab, "memory/a.md", "old\n");
-      await lab.write("memory/a.md", "new\n");
-      assert.deepEqual(linesOf(await memory.readFile({ relPath: "memory/a.md" })), ["new"]);
-    },
-  },
-  {
-    name: "read: a missing file is not_found",
-    async run(lab) {
-      const { memory } = await openWith(lab, "memory/a.md", "here\n");
-      for (const relPath of ["memory/none.md", "memory/no/such/folder.md", "USER.md"]) {
-        const { status, text, path } = await memory.readFile({ relPath });
-        assert.deepEqual({ status, text, path }, { status: "not_found", text: "", path: relPath });
-      }
-    },
-  },
-  {
-    name: "read: refuses paths outside the memory files",
-    async run(lab) {
-      const { memory } = await openWith(lab, "memory/a.md", "here\n");
-      await lab.write("package.json", "{}");
-      await lab.write("src/readme.md", "not memory\n");
-      await lab.write("memory/data.txt", "not Markdown\n");
-      const secret = join(lab.outsideDir, "secret.md");
-      await writeFile(secret, "secret\n");
-      await symlink(secret, join(lab.workspaceDir, "memory/link.md"));
-      await symlink(lab.outsideDir, join(lab.workspaceDir, "memory/folder"), "dir");
-      const refused = [
-        "../outside/secret.md", "memory/../../outside/secret.md", "memory/../package.json", secret, "/etc/passwd", "~/notes.md", "~root/x.md", "memory/link.md", "memory/folder/secret.md",
-        "src/readme.md", "package.json", "memory/data.txt", "memory", "memory/", ".", "..", "..\\outside\\secret.md", "C:\\notes.md", "file:///etc/passwd", "memory/a.md/../../../outside/secret.md", "%2e%2e/outside/secret.md",
-      ];
-      for (const relPath of refused) {
-        const outcome = await memory.readFile({ relPath }).then((result) => JSON.stringify(result), (error: unknown) => error);
-        assert.ok(MemoryError.is(outcome, "PATH_NOT_ALLOWED"), `${relPath} gave ${String(outcome)}`);
-      }
     },
   },
 ];

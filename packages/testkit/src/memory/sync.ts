@@ -16,7 +16,10 @@ async function makeUnreadable(lab: MemoryLab, path: string): Promise<void> {
   const file = join(lab.workspaceDir, path);
   await writeFile(file, "The lynx cannot be read.\n");
   await chmod(file, 0o000);
-  const readable = await readFile(file).then(() => true, () => false);
+  const readable = await readFile(file).then(
+    () => true,
+    () => false,
+  );
   // To an administrator, and on Windows, permissions say nothing. A file of 3 GiB without content is too much for all.
   if (readable) await truncate(file, 3 * 2 ** 30);
 }
@@ -58,7 +61,11 @@ export const syncChecks: readonly MemoryCheck[] = [
       const updates: SyncProgress[] = [];
       await memory.sync({ progress: (update) => updates.push({ ...update }) });
       assert.ok(updates.length > 0, "there was no progress");
-      for (const { completed, total } of updates) assert.ok(Number.isInteger(completed) && Number.isInteger(total) && completed >= 0 && completed <= total, `${completed} of ${total}`);
+      for (const { completed, total } of updates)
+        assert.ok(
+          Number.isInteger(completed) && Number.isInteger(total) && completed >= 0 && completed <= total,
+          `${completed} of ${total}`,
+        );
       const last = updates.at(-1);
       assert.equal(last?.completed, last?.total);
     },
@@ -75,7 +82,10 @@ export const syncChecks: readonly MemoryCheck[] = [
       await opened.settle();
       await assertFinds(opened, "cobblestn", "memory/a.md");
       const { results } = await opened.ask("flowerpot", { minScore: 0 });
-      assert.ok(results.every(({ snippet }) => !snippet.includes("flowerpot")), "the old text is still shown");
+      assert.ok(
+        results.every(({ snippet }) => !snippet.includes("flowerpot")),
+        "the old text is still shown",
+      );
     },
   },
   {
@@ -114,7 +124,10 @@ export const syncChecks: readonly MemoryCheck[] = [
       await makeUnreadable(lab, "memory/m.md");
       const opened = await lab.open();
       const report = await opened.settle();
-      assert.deepEqual(report?.failed.map(({ path }) => path), ["memory/m.md"]);
+      assert.deepEqual(
+        report?.failed.map(({ path }) => path),
+        ["memory/m.md"],
+      );
       assert.ok((report?.failed[0]?.reason ?? "").trim() !== "", "no reason is given");
       assert.equal(report?.added, 2);
       await assertFinds(opened, "badger", "memory/a.md");
@@ -124,7 +137,8 @@ export const syncChecks: readonly MemoryCheck[] = [
   {
     name: "sync: force does every file again and answers the same",
     async run(lab) {
-      for (let index = 0; index < 6; index++) await lab.write(`memory/${index}.md`, `The ferry leaves at ${index} past eight.\n`);
+      for (let index = 0; index < 6; index++)
+        await lab.write(`memory/${index}.md`, `The ferry leaves at ${index} past eight.\n`);
       const opened = await lab.open();
       await opened.settle();
       const before = (await opened.ask("ferry leaves")).results;
@@ -136,10 +150,14 @@ export const syncChecks: readonly MemoryCheck[] = [
   {
     name: "sync: one that was aborted is finished by the next",
     async run(lab) {
-      for (let index = 0; index < 150; index++) await lab.write(`memory/${index}.md`, `The ferry number${index} leaves at eight.\n`);
+      for (let index = 0; index < 150; index++)
+        await lab.write(`memory/${index}.md`, `The ferry number${index} leaves at eight.\n`);
       const opened = await lab.open();
       const controller = new AbortController();
-      const aborted = opened.memory.sync({ signal: controller.signal, progress: ({ completed }) => completed > 0 && controller.abort() });
+      const aborted = opened.memory.sync({
+        signal: controller.signal,
+        progress: ({ completed }) => completed > 0 && controller.abort(),
+      });
       await settles("an aborted sync", aborted, lab.patienceMs);
       await opened.settle();
       for (const index of [0, 75, 149]) await assertFinds(opened, `number${index}`, `memory/${index}.md`);

@@ -27,7 +27,8 @@ const verbs: readonly Verb[] = [
   {
     name: "sync",
     call: ({ memory }, signal) => memory.sync({ force: true, signal }),
-    callManager: async ({ manager }, signal) => manager.sync?.({ reason: "conformance", force: true, progress: () => undefined, signal }),
+    callManager: async ({ manager }, signal) =>
+      manager.sync?.({ reason: "conformance", force: true, progress: () => undefined, signal }),
   },
   {
     name: "probeEmbeddingAvailability",
@@ -42,7 +43,8 @@ const verbs: readonly Verb[] = [
 ];
 
 async function openWithNotes(lab: MemoryLab): Promise<OpenedMemory> {
-  for (let index = 0; index < 20; index++) await lab.write(`memory/${index}.md`, `The boiler was serviced in October, entry ${index}.\n`);
+  for (let index = 0; index < 20; index++)
+    await lab.write(`memory/${index}.md`, `The boiler was serviced in October, entry ${index}.\n`);
   const opened = await lab.open();
   await opened.settle();
   return opened;
@@ -67,7 +69,10 @@ export const traitChecks: readonly MemoryCheck[] = verbs.flatMap(({ name, call, 
         const running = start(opened, controller.signal);
         setImmediate(() => controller.abort());
         const outcome = await settles(`an aborted ${name}`, running, lab.patienceMs);
-        assert.ok(outcome.status === "fulfilled" || isAbort(outcome.reason), `aborting gave ${JSON.stringify(outcome)}`);
+        assert.ok(
+          outcome.status === "fulfilled" || isAbort(outcome.reason),
+          `aborting gave ${JSON.stringify(outcome)}`,
+        );
       }
       await call(opened);
     },
@@ -84,7 +89,8 @@ export const traitChecks: readonly MemoryCheck[] = verbs.flatMap(({ name, call, 
     async run(lab) {
       const opened = await openWithNotes(lab);
       const alone = await call(opened);
-      for (const answer of await Promise.all(Array.from({ length: 12 }, () => call(opened)))) assert.deepEqual(answer, alone);
+      for (const answer of await Promise.all(Array.from({ length: 12 }, () => call(opened))))
+        assert.deepEqual(answer, alone);
     },
   },
 ]);

@@ -1,13 +1,7 @@
 import assert from "node:assert/strict";
 import { assertFinds, pathsOf } from "./expect.ts";
-import type { MemoryCheck, MemoryLab, OpenedMemory } from "./lab.ts";
-
-async function openWith(lab: MemoryLab, files: Readonly<Record<string, string>>): Promise<OpenedMemory> {
-  for (const [path, content] of Object.entries(files)) await lab.write(path, content);
-  const opened = await lab.open();
-  await opened.settle();
-  return opened;
-}
+import type { MemoryCheck } from "./lab.ts";
+import { openWith } from "./notes.ts";
 
 const prose = "It was a long day with a good many errands, two calls with the bank and a walk in the rain. ";
 
@@ -17,7 +11,10 @@ export const wordChecks: readonly MemoryCheck[] = [
     name: "search: words alone are enough under the default minScore",
     needs: ["keyword"],
     async run(lab) {
-      const opened = await openWith(lab, { "memory/a.md": `${prose.repeat(3)}The plumber comes on Thursday. ${prose.repeat(3)}\n`, "memory/b.md": `${prose}\n` });
+      const opened = await openWith(lab, {
+        "memory/a.md": `${prose.repeat(3)}The plumber comes on Thursday. ${prose.repeat(3)}\n`,
+        "memory/b.md": `${prose}\n`,
+      });
       await assertFinds(opened, "plumber", "memory/a.md");
       await assertFinds(opened, "when does the plumber come", "memory/a.md");
     },
@@ -34,7 +31,8 @@ export const wordChecks: readonly MemoryCheck[] = [
       for (const minScore of [undefined, 0, 0.5, 0.99, 1]) {
         for (const query of ["QX-7919", "what became of ticket QX-7919?"]) {
           const { results } = await opened.ask(query, { minScore });
-          for (const path of ["memory/short.md", "memory/long.md"]) assert.ok(pathsOf(results).includes(path), `"${query}" with minScore ${minScore} did not find ${path}`);
+          for (const path of ["memory/short.md", "memory/long.md"])
+            assert.ok(pathsOf(results).includes(path), `"${query}" with minScore ${minScore} did not find ${path}`);
         }
       }
     },
@@ -43,7 +41,10 @@ export const wordChecks: readonly MemoryCheck[] = [
     name: "search: a text that holds every word of the query is found whatever minScore is",
     needs: ["keyword"],
     async run(lab) {
-      const opened = await openWith(lab, { "memory/a.md": `${prose.repeat(6)}\nThe saffron harvest was bad. ${prose.repeat(6)}\n`, "memory/b.md": `Saffron harvest. Saffron harvest.\n` });
+      const opened = await openWith(lab, {
+        "memory/a.md": `${prose.repeat(6)}\nThe saffron harvest was bad. ${prose.repeat(6)}\n`,
+        "memory/b.md": `Saffron harvest. Saffron harvest.\n`,
+      });
       const { results } = await opened.ask("saffron harvest", { minScore: 1 });
       assert.deepEqual(pathsOf(results).toSorted(), ["memory/a.md", "memory/b.md"]);
     },
@@ -52,12 +53,36 @@ export const wordChecks: readonly MemoryCheck[] = [
     name: "search: identifiers of many shapes are found as they are written",
     needs: ["keyword"],
     async run(lab) {
-      const identifiers = ["INV-2291", "v2.14.3", "node_exporter", "src/agents/router.ts", "ops@example.org", "fetchUserProfile", "192.168.7.41", "#4821", "2026-08-14", "E0499", "DB_POOL_SIZE", "c0ffee1", "AS/400", "C++"];
-      const files = Object.fromEntries(identifiers.map((identifier, index) => [`memory/${index}.md`, `${prose}\nNoted: ${identifier} matters here.\n${prose}\n`]));
+      const identifiers = [
+        "INV-2291",
+        "v2.14.3",
+        "node_exporter",
+        "src/agents/router.ts",
+        "ops@example.org",
+        "fetchUserProfile",
+        "192.168.7.41",
+        "#4821",
+        "2026-08-14",
+        "E0499",
+        "DB_POOL_SIZE",
+        "c0ffee1",
+        "AS/400",
+        "C++",
+      ];
+      const files = Object.fromEntries(
+        identifiers.map((identifier, index) => [
+          `memory/${index}.md`,
+          `${prose}\nNoted: ${identifier} matters here.\n${prose}\n`,
+        ]),
+      );
       const opened = await openWith(lab, files);
       for (const [index, identifier] of identifiers.entries()) {
         const { results } = await opened.ask(identifier);
-        assert.equal(results[0]?.path, `memory/${index}.md`, `"${identifier}" found ${JSON.stringify(pathsOf(results))}`);
+        assert.equal(
+          results[0]?.path,
+          `memory/${index}.md`,
+          `"${identifier}" found ${JSON.stringify(pathsOf(results))}`,
+        );
       }
     },
   },
@@ -70,7 +95,13 @@ export const wordChecks: readonly MemoryCheck[] = [
         "memory/家庭.md": "# 家庭\n\n女儿的钢琴课改到周六上午，老师姓赵。\n",
         "memory/english.md": `${prose}\n`,
       });
-      for (const [query, path] of [["膝盖", "memory/健康.md"], ["林晓", "memory/健康.md"], ["钢琴", "memory/家庭.md"], ["老师", "memory/家庭.md"], ["钢琴课改到哪天了？", "memory/家庭.md"]] as const) {
+      for (const [query, path] of [
+        ["膝盖", "memory/健康.md"],
+        ["林晓", "memory/健康.md"],
+        ["钢琴", "memory/家庭.md"],
+        ["老师", "memory/家庭.md"],
+        ["钢琴课改到哪天了？", "memory/家庭.md"],
+      ] as const) {
         const { results } = await opened.ask(query);
         assert.equal(results[0]?.path, path, `"${query}" found ${JSON.stringify(pathsOf(results))}`);
         assert.ok(results[0].snippet.includes(query.slice(0, 2)), results[0].snippet);
@@ -81,7 +112,11 @@ export const wordChecks: readonly MemoryCheck[] = [
     name: "search: Japanese and Korean are found inside a sentence",
     needs: ["keyword"],
     async run(lab) {
-      const opened = await openWith(lab, { "memory/ja.md": "来週の会議は大阪で行います。\n", "memory/ko.md": "서울에서 열린 회의에 참석했다.\n", "memory/en.md": `${prose}\n` });
+      const opened = await openWith(lab, {
+        "memory/ja.md": "来週の会議は大阪で行います。\n",
+        "memory/ko.md": "서울에서 열린 회의에 참석했다.\n",
+        "memory/en.md": `${prose}\n`,
+      });
       await assertFinds(opened, "大阪", "memory/ja.md");
       await assertFinds(opened, "会議", "memory/ja.md");
       await assertFinds(opened, "서울", "memory/ko.md");
@@ -91,8 +126,12 @@ export const wordChecks: readonly MemoryCheck[] = [
     name: "search: capitals and Unicode form make no difference",
     needs: ["keyword"],
     async run(lab) {
-      const opened = await openWith(lab, { "memory/a.md": `Dinner at Café Solène, with KATHARINA.\n`, "memory/b.md": `${prose}\n` });
-      for (const query of ["katharina", "KATHARINA", "Solène".normalize("NFD"), "solène"]) await assertFinds(opened, query, "memory/a.md");
+      const opened = await openWith(lab, {
+        "memory/a.md": `Dinner at Café Solène, with KATHARINA.\n`,
+        "memory/b.md": `${prose}\n`,
+      });
+      for (const query of ["katharina", "KATHARINA", "Solène".normalize("NFD"), "solène"])
+        await assertFinds(opened, query, "memory/a.md");
     },
   },
 ];

@@ -19,7 +19,7 @@ export const fileChecks: readonly StoreCheck[] = [
   {
     name: "files: the facts of a file come back as they were given",
     async run({ store }) {
-      const { chunks: _chunks, ...facts } = fileOf("memory/Ünïcode 笔记's \"notes\".md", ["one"]);
+      const { chunks: _chunks, ...facts } = fileOf('memory/Ünïcode 笔记\'s "notes".md', ["one"]);
       await store.replaceFiles([{ ...facts, chunks: [] }]);
       assert.deepEqual(await store.listFiles(), [facts]);
     },
@@ -28,7 +28,10 @@ export const fileChecks: readonly StoreCheck[] = [
     name: "files: a file without chunks is remembered",
     async run({ store }) {
       await store.replaceFiles([fileOf("memory/empty.md", [])]);
-      assert.deepEqual((await store.listFiles()).map((file) => file.path), ["memory/empty.md"]);
+      assert.deepEqual(
+        (await store.listFiles()).map((file) => file.path),
+        ["memory/empty.md"],
+      );
       const stats = await store.stats();
       assert.deepEqual([stats.files, stats.chunks], [1, 0]);
     },
@@ -37,7 +40,10 @@ export const fileChecks: readonly StoreCheck[] = [
     name: "files: a replaced file leaves nothing of its old chunks",
     needs: ["keyword"],
     async run({ store }) {
-      await store.replaceFiles([fileOf("a.md", ["alpha old", "beta old", "gamma old"]), fileOf("b.md", ["alpha other"])]);
+      await store.replaceFiles([
+        fileOf("a.md", ["alpha old", "beta old", "gamma old"]),
+        fileOf("b.md", ["alpha other"]),
+      ]);
       await store.replaceFiles([fileOf("a.md", ["delta new"])]);
       assert.deepEqual(await textsWith(store, "old"), []);
       assert.deepEqual(await textsWith(store, "delta"), ["delta new"]);
@@ -71,21 +77,33 @@ export const fileChecks: readonly StoreCheck[] = [
     needs: ["keyword"],
     async run({ store }) {
       await store.replaceFiles([fileOf("a.md", ["word a"]), fileOf("b.md", ["word b"])]);
-      await store.removeFiles([{ path: "a.md", source: "memory" }, { path: "never-there.md", source: "memory" }]);
+      await store.removeFiles([
+        { path: "a.md", source: "memory" },
+        { path: "never-there.md", source: "memory" },
+      ]);
       assert.deepEqual(await textsWith(store, "word"), ["word b"]);
-      assert.deepEqual((await store.listFiles()).map((file) => file.path), ["b.md"]);
+      assert.deepEqual(
+        (await store.listFiles()).map((file) => file.path),
+        ["b.md"],
+      );
     },
   },
   {
     name: "files: the same path in two sources is two files",
     needs: ["keyword"],
     async run({ store }) {
-      await store.replaceFiles([fileOf("a.md", ["word memory"]), fileOf("a.md", ["word sessions"], { source: "sessions" })]);
+      await store.replaceFiles([
+        fileOf("a.md", ["word memory"]),
+        fileOf("a.md", ["word sessions"], { source: "sessions" }),
+      ]);
       assert.deepEqual((await textsWith(store, "word")).toSorted(), ["word memory", "word sessions"]);
       await store.replaceFiles([fileOf("a.md", ["word again"], { source: "sessions" })]);
       assert.deepEqual((await textsWith(store, "word")).toSorted(), ["word again", "word memory"]);
       await store.removeFiles([{ path: "a.md", source: "memory" }]);
-      assert.deepEqual((await store.listFiles()).map((file) => file.source), ["sessions"]);
+      assert.deepEqual(
+        (await store.listFiles()).map((file) => file.source),
+        ["sessions"],
+      );
       assert.deepEqual(await textsWith(store, "word"), ["word again"]);
     },
   },
@@ -117,7 +135,10 @@ export const fileChecks: readonly StoreCheck[] = [
       assert.equal((await store.listFiles()).length, 1000);
       await store.removeFiles(many.slice(1));
       const { rows } = await store.searchKeyword({ terms: exactly("word"), sources: bothSources, limit: 2000 });
-      assert.deepEqual(rows.map((row) => row.path), ["memory/0.md"]);
+      assert.deepEqual(
+        rows.map((row) => row.path),
+        ["memory/0.md"],
+      );
     },
   },
 ];

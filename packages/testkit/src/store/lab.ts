@@ -4,7 +4,7 @@ import type { Check } from "../runner.ts";
 import type { Chunk, ChunkStore, FileChunks, QueryTerm, VectorSpace } from "@memslot/indexing";
 
 /** What a check of a store works with. */
-export interface StoreLab {
+interface StoreLab {
   /** Open on an empty folder. */
   store: ChunkStore;
   /** Closes the store and opens it again on the same folder. */
@@ -25,7 +25,11 @@ export function chunkOf(text: string, startLine = 1): Chunk {
   return { startLine, endLine, text, context: "", terms: text.toLowerCase(), hash: sha256(text) };
 }
 
-export function fileOf(path: string, texts: readonly string[], options: { source?: string; hash?: string } = {}): FileChunks {
+export function fileOf(
+  path: string,
+  texts: readonly string[],
+  options: { source?: string; hash?: string } = {},
+): FileChunks {
   const { source = "memory", hash = sha256(texts.join("\n")) } = options;
   const chunks = texts.map((text, index) => chunkOf(text, index * 10 + 1));
   return { path, source, hash, mtimeMs: 1_760_000_000_123.5, size: texts.join("\n").length, recipe: "1", chunks };

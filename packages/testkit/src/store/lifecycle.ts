@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { assertPlainData } from "../plain-data.ts";
 import { type StoreCheck, bothSources, exactly, fileOf, spaceOf, textsWith, vectorOf } from "./lab.ts";
 
 /** What a store does over its life, and when calls overlap. */
@@ -7,11 +8,23 @@ export const lifecycleChecks: readonly StoreCheck[] = [
     name: "lifecycle: files and words are there again after a reopen",
     needs: ["reopens", "keyword"],
     async run({ store, reopen }) {
-      await store.replaceFiles([fileOf("a.md", ["word one", "word two"]), fileOf("b.md", ["word three"], { source: "sessions" })]);
+      await store.replaceFiles([
+        fileOf("a.md", ["word one", "word two"]),
+        fileOf("b.md", ["word three"], { source: "sessions" }),
+      ]);
       await store.removeFiles([{ path: "b.md", source: "memory" }]);
-      const before = [await store.listFiles(), await store.searchKeyword({ terms: exactly("word"), sources: bothSources, limit: 9 })];
+      const before = [
+        await store.listFiles(),
+        await store.searchKeyword({ terms: exactly("word"), sources: bothSources, limit: 9 }),
+      ];
       const again = await reopen();
-      assert.deepEqual([await again.listFiles(), await again.searchKeyword({ terms: exactly("word"), sources: bothSources, limit: 9 })], before);
+      assert.deepEqual(
+        [
+          await again.listFiles(),
+          await again.searchKeyword({ terms: exactly("word"), sources: bothSources, limit: 9 }),
+        ],
+        before,
+      );
       await again.replaceFiles([fileOf("a.md", ["word four"])]);
       assert.deepEqual((await textsWith(again, "word")).toSorted(), ["word four", "word three"]);
     },
@@ -39,7 +52,9 @@ export const lifecycleChecks: readonly StoreCheck[] = [
     name: "lifecycle: calls that overlap each get their own answer",
     needs: ["keyword"],
     async run({ store }) {
-      await store.replaceFiles(Array.from({ length: 20 }, (_, index) => fileOf(`${index}.md`, [`word unique${index}`])));
+      await store.replaceFiles(
+        Array.from({ length: 20 }, (_, index) => fileOf(`${index}.md`, [`word unique${index}`])),
+      );
       const answers = await Promise.all(
         Array.from({ length: 60 }, async (_, index) => {
           if (index % 3 === 2) await store.replaceFiles([fileOf(`extra/${index}.md`, [`extra chunk${index}`])]);
@@ -54,34 +69,51 @@ export const lifecycleChecks: readonly StoreCheck[] = [
     name: "lifecycle: a file that is replaced by several calls at once holds one of the versions whole",
     needs: ["keyword"],
     async run({ store }) {
-      const versions = Array.from({ length: 12 }, (_, version) => fileOf("a.md", [1, 2, 3].map((part) => `part version${version} piece${part}`)));
+      const versions = Array.from({ length: 12 }, (_, version) =>
+        fileOf(
+          "a.md",
+          [1, 2, 3].map((part) => `part version${version} piece${part}`),
+        ),
+      );
       await Promise.all(versions.map((version) => store.replaceFiles([version])));
       const found = await textsWith(store, "part");
       assert.equal(found.length, 3);
       assert.equal(new Set(found.map((text) => text.split(" ")[1])).size, 1, found.join(", "));
       const [file] = await store.listFiles();
       const written = versions.find((version) => version.hash === file?.hash);
-      assert.deepEqual(found.toSorted(), written?.chunks.map((chunk) => chunk.text), "the facts belong to the chunks");
+      assert.deepEqual(
+        found.toSorted(),
+        written?.chunks.map((chunk) => chunk.text),
+        "the facts belong to the chunks",
+      );
     },
   },
   {
     name: "lifecycle: stats count files and chunks, in all and by source",
     async run({ store }) {
-      await store.replaceFiles([fileOf("a.md", ["one", "two"]), fileOf("b.md", ["three"]), fileOf("a.md", ["four"], { source: "sessions" })]);
+      await store.replaceFiles([
+        fileOf("a.md", ["one", "two"]),
+        fileOf("b.md", ["three"]),
+        fileOf("a.md", ["four"], { source: "sessions" }),
+      ]);
       const stats = await store.stats();
       assert.deepEqual([stats.files, stats.chunks], [3, 4]);
       assert.deepEqual(
         stats.sources.toSorted((left, right) => left.source.localeCompare(right.source)),
-        [{ source: "memory", files: 2, chunks: 3 }, { source: "sessions", files: 1, chunks: 1 }],
+        [
+          { source: "memory", files: 2, chunks: 3 },
+          { source: "sessions", files: 1, chunks: 1 },
+        ],
       );
-      for (const value of [stats.embedded, stats.cachedVectors, stats.databaseBytes, stats.walBytes]) assert.ok(Number.isFinite(value) && value >= 0);
+      for (const value of [stats.embedded, stats.cachedVectors, stats.databaseBytes, stats.walBytes])
+        assert.ok(Number.isFinite(value) && value >= 0);
     },
   },
   {
     name: "lifecycle: health is plain data that says where the store is",
     async run({ store }) {
       const health = store.health();
-      assert.deepEqual(JSON.parse(JSON.stringify(health)), health);
+      assertPlainData(health, "health");
       assert.notEqual(health.location, "");
       assert.ok(Array.isArray(health.notices));
     },

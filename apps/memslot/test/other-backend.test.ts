@@ -1,0 +1,128 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { type Finished, createSandbox } from "./run-memslot.ts";
+
+const result = { path: "MEMORY.md", startLine: 1, endLine: 1, score: 0.9, snippet: "From before.", source: "memory" };
+const report =
+  '{ backend: "stub", mode: "keyword", state: "ok", legs: {}, dropped: { minScore: 0, source: 0, limit: 0 } }';
+
+/** Runs a command with a memory plugin from outside in the slot, whose manager is made of `members`. */
+async function runWithBackend(members: string, ...commands: string[][]): Promise<Finished[]> {
+  const sandbox = await createSandbox();
+  await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
+  const folder = path.join(sandbox.cwd, "stub");
+  await mkdir(folder);
+  await writeFile(
+    path.join(folder, "memslot.plugin.json"),
+    '{ "id": "stub", "kind": "memory", "configSchema": { "type": "object" } }',
+  );
+  await writeFile(
+    path.join(folder, "package.json"),
+    '{ "name": "stub", "version": "1.0.0", "type": "module", "exports": "./index.js" }',
+  );
+  const manager = `{
+    capabilities: { keyword: true, vector: false, ownsIndex: true },
+    async search(query, options) { options.onDebug(${report}); return [${JSON.stringify(result)}]; },
+    async readFile() { return { status: "not_found", text: "", path: "x.md" }; },
+    status() { return { backend: "stub", provider: "none", files: 1 }; },
+    async probeEmbeddingAvailability() { return { ok: false, error: "none" }; },
+    async probeVectorAvailability() { return false; },
+    ${members}
+  }`;
+  await writeFile(
+    path.join(folder, "index.js"),
+    `export default { kind: "memory", contract: 1, id: "stub", async open() { return ${manager}; } };`,
+  );
+  const config = await sandbox.writeConfig(
+    JSON.stringify({ plugins: { slots: { memory: "stub" }, load: { paths: [folder] } } }),
+  );
+  const finished: Finished[] = [];
+  for (const command of commands) finished.push(await sandbox.runHere([...command, "--config", config]));
+  return finished;
+}
+
+describe("a backend from outside", () => {
+  test("whose sync fails still answers, and the answer is called stale", async () => {
+    const [json, human] = await runWithBackend(
+      'async sync() { throw new Error("the disk is on strike"); }',
+      ["memory", "search", "x", "--json"],
+      ["memory", "search", "x"],
+    );
+    expect(json?.exitCode).toBe(0);
+    expect(JSON.parse(json?.stdout ?? "")).toMatchObject({
+      results: [result],
+      state: "stale",
+      stale: true,
+      reason: expect.stringContaining("the disk is on strike"),
+      warning: expect.stringContaining("may be incomplete"),
+      action: expect.stringContaining("memslot memory index"),
+    });
+    expect(human).toMatchObject({ exitCode: 0, stdout: "0.900 MEMORY.md#L1-L1\nFrom before.\n" });
+    expect(human?.stderr).toContain("the disk is on strike");
+  });
+
+  test("that cannot answer ends with 1 and its reason", async () => {
+    const unavailable = report.replace('state: "ok"', 'state: "unavailable", reason: "the daemon sleeps"');
+    const [json, human] = await runWithBackend(
+      `async search(query, options) { options.onDebug(${unavailable}); return []; }`,
+      ["memory", "search", "x", "--json"],
+      ["memory", "search", "x"],
+    );
+    expect(json?.exitCode).toBe(1);
+    expect(JSON.parse(json?.stdout ?? "")).toMatchObject({ results: [], state: "unavailable", stale: true });
+    expect(human).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(human?.stderr).toContain("the daemon sleeps");
+  });
+
+  test("that throws ends with 1, in JSON with the code", async () => {
+    const [json] = await runWithBackend('async search() { throw Object.assign(new Error("no"), {}); }', [
+      "memory",
+      "search",
+      "x",
+      "--json",
+    ]);
+    expect(json?.exitCode).toBe(1);
+    expect(JSON.parse(json?.stdout ?? "")).toMatchObject({
+      ok: false,
+      error: { type: "cli_error", code: "PLUGIN", message: expect.stringContaining("stub") },
+      agentId: "main",
+    });
+  });
+
+  test("without an index of its own has nothing to bring up to date", async () => {
+    const [index] = await runWithBackend("", ["memory", "index"]);
+    expect(index).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(index?.stdout).toContain("keeps no index of its own");
+  });
+
+  test("that leaves a handle open does not keep the process from ending", async () => {
+    const [search] = await runWithBackend("async sync() { setInterval(() => {}, 1000); return undefined; }", [
+      "memory",
+      "search",
+      "x",
+    ]);
+    expect(search).toMatchObject({ exitCode: 0, stdout: "0.900 MEMORY.md#L1-L1\nFrom before.\n", stderr: "" });
+  });
+
+  test("with more than 20 failed files has 20 of them named, and the rest counted", async () => {
+    const failed = 'Array.from({ length: 23 }, (_, index) => ({ path: `memory/${index}.md`, reason: "is torn" }))';
+    const [index] = await runWithBackend(
+      `async sync() { return { added: 2, changed: 0, removed: 0, unchanged: 0, failed: ${failed} }; }`,
+      ["memory", "index"],
+    );
+    expect(index?.exitCode).toBe(3);
+    expect(index?.stderr.match(/: is torn$/gmu)).toHaveLength(20);
+    expect(index?.stderr).toContain("and 3 more files");
+  });
+
+  test("that does not find what stands in a note fails memslot doctor", async () => {
+    const [doctor] = await runWithBackend(
+      `async search(query, options) { options.onDebug(${report}); return []; },
+       async readFile() { return { status: "ok", text: "Anna likes espresso.", path: "MEMORY.md" }; }`,
+      ["doctor"],
+    );
+    expect(doctor?.exitCode).toBe(1);
+    expect(doctor?.stdout).toMatch(/^fail +search +"espresso" stands in MEMORY\.md and was not found/mu);
+  });
+});

@@ -1,0 +1,209 @@
+import { describe, expect, test } from "vitest";
+import type { ChunkRow, KeywordAnswer, VectorAnswer } from "../src/chunk-store.ts";
+import { dateHints } from "../src/query-dates.ts";
+import { type FusionWeights, rank, type Ranking } from "../src/rank.ts";
+import { queryTerms } from "../src/words.ts";
+import { keywordAnswer, row, vectorAnswer } from "./support/ranked.ts";
+import { randomFrom, randomSentence } from "./support/random.ts";
+
+const usual: FusionWeights = { vector: 0.7, text: 0.3 };
+const now = new Date(2026, 2, 15);
+
+function ranked(
+  query: string,
+  legs: { keyword?: KeywordAnswer; vector?: VectorAnswer; weights?: FusionWeights; dated?: boolean },
+): Ranking {
+  return rank({
+    terms: queryTerms(query),
+    keyword: legs.keyword,
+    vector: legs.vector,
+    weights: legs.weights ?? usual,
+    hints: legs.dated === false ? [] : dateHints(query, now),
+  });
+}
+
+function order(ranking: Ranking): string[] {
+  return ranking.candidates.map((candidate) => candidate.row.text);
+}
+
+function scoreOf(ranking: Ranking, own: ChunkRow): number {
+  return ranking.candidates.find((candidate) => candidate.row.id === own.id)?.score ?? Number.NaN;
+}
+
+describe("keyword scores", () => {
+  test("rise strictly with the weight, and are over 0 and under 1", () => {
+    const weights = [0.01, 0.5, 1, 2, 4, 8, 16, 32, 64];
+    const rows = weights.map((weight) => [row("budget"), weight] as const);
+    const { candidates } = ranked("budget", { keyword: keywordAnswer(rows, [10]) });
+    const scores = candidates.map((candidate) => candidate.score);
+    expect(candidates.map((candidate) => candidate.row.id)).toEqual(rows.map(([own]) => own.id).toReversed());
+    for (const [index, score] of scores.entries()) {
+      expect(score).toBeGreaterThan(0);
+      expect(score).toBeLessThan(1);
+      if (index > 0) expect(score).toBeLessThan(scores[index - 1] ?? 0);
+    }
+  });
+
+  test("are spread: a full match is high, a weak one is low", () => {
+    const [full, weak] = [row("budget review approved"), row("something of the budget")];
+    // BM25 of a text that is the query itself, and of one that holds a common word of three.
+    const ranking = ranked("budget review approved", { keyword: keywordAnswer([[full, 24], [weak, 2]], [10, 10, 500]) });
+    expect(scoreOf(ranking, full)).toBeGreaterThan(0.7);
+    expect(scoreOf(ranking, weak)).toBeLessThan(0.5);
+    expect(scoreOf(ranking, weak)).toBeGreaterThan(0);
+  });
+
+  test("two different finds never share the score 1", () => {
+    const random = randomFrom(3);
+    for (let round = 0; round < 200; round++) {
+      const rows = Array.from({ length: 30 }, () => [row(randomSentence(random, 80)), random.below(1000) / 20 + 0.001] as const);
+      const { candidates } = ranked("deploy server budget", { keyword: keywordAnswer(rows, [10, 200, 1]) });
+      for (const candidate of candidates) {
+        expect(candidate.score).toBeGreaterThan(0);
+        expect(candidate.score).toBeLessThan(1);
+      }
+    }
+  });
+
+  test("mean the same in a small and in a large index", () => {
+    const text = row("budget");
+    const score = (chunkCount: number, idf: number): number =>
+      scoreOf(ranked("budget", { keyword: { ...keywordAnswer([[text, idf * 1.7]], [1]), chunkCount } }), text);
+    const idf = (count: number): number => Math.log(1 + (count - 0.5) / 1.5);
+    expect(score(100, idf(100))).toBeCloseTo(score(100_000, idf(100_000)), 5);
+  });
+
+  test("stay sound where every chunk holds the word", () => {
+    const rows = [row("budget one"), row("budget two")].map((own, index) => [own, 1e-6 * (index + 1)] as const);
+    for (const { score } of ranked("budget", { keyword: keywordAnswer(rows, [1000]) }).candidates) {
+      expect(score).toBeGreaterThan(0);
+      expect(score).toBeLessThan(1);
+    }
+  });
+
+  test("words together in one line are worth more than the same words scattered", () => {
+    const together = row("first\nthe budget review was long\nlast");
+    const scattered = row("the budget\nother words\nand more of them here so that nothing is near\na review");
+    expect(order(ranked("budget review", { keyword: keywordAnswer([[scattered, 10], [together, 10]], [10, 10]) }))[0]).toBe(
+      together.text,
+    );
+  });
+
+  test("equal finds come in a fixed order", () => {
+    const rows = [row("budget", { path: "memory/b.md" }), row("budget", { path: "memory/a.md", startLine: 9 }), row("budget", { path: "memory/a.md" })];
+    const found = ranked("budget", { keyword: keywordAnswer(rows.map((own) => [own, 5] as const), [3]) }).candidates;
+    expect(found.map((candidate) => `${candidate.row.path}:${candidate.row.startLine}`)).toEqual([
+      "memory/a.md:1",
+      "memory/a.md:9",
+      "memory/b.md:1",
+    ]);
+  });
+});
+
+describe("exact finds", () => {
+  const exact = (query: string, text: string, counts: number[]): boolean | undefined =>
+    ranked(query, { keyword: keywordAnswer([[row(text), 1]], counts) }).candidates[0]?.exact;
+
+  test("hold every word of the query that the index knows", () => {
+    expect(exact("budget review", "the review of the budget", [5, 5])).toBe(true);
+    expect(exact("budget review", "the budget", [5, 5])).toBe(false);
+    expect(exact("budget xyzzy", "the budget", [5, 0])).toBe(true);
+  });
+
+  test("hold an identifier of the query as it is written", () => {
+    expect(exact("what about QX-7919 and the budget", "ticket qx-7919", [1, 1, 1, 5])).toBe(true);
+    expect(exact("what about QX-7919 and the budget", "ticket QX 7919", [1, 1, 1, 5])).toBe(false);
+    expect(exact("where is node.js used", "we use node.js", [9, 9, 9, 9])).toBe(true);
+  });
+
+  test.each([
+    { vector: 0.7, text: 0.3 },
+    { vector: 1, text: 0 },
+    { vector: 0.99, text: 0.01 },
+    { vector: 0, text: 1 },
+  ])("keep at least their keyword score with the weights %o", (weights) => {
+    const own = row("ticket QX-7919");
+    const keyword = keywordAnswer([[own, 20]], [1, 1, 1]);
+    const alone = scoreOf(ranked("QX-7919", { keyword }), own);
+    for (const vector of [vectorAnswer([]), vectorAnswer([[own, -0.5]]), vectorAnswer([[row("other"), 0.99]])])
+      expect(scoreOf(ranked("QX-7919", { keyword, vector, weights }), own)).toBeGreaterThanOrEqual(alone);
+    expect(alone).toBeGreaterThan(0.5);
+  });
+});
+
+describe("the two legs", () => {
+  test("are fused by their weights", () => {
+    const [both, text, meaning] = [row("budget and more"), row("budget again"), row("money")];
+    const ranking = ranked("budget xyz review", {
+      keyword: keywordAnswer([[both, 4], [text, 4]], [10, 5, 10]),
+      vector: vectorAnswer([[both, 0.8], [meaning, 0.9]]),
+    });
+    const found = new Map(ranking.candidates.map((candidate) => [candidate.row.id, candidate]));
+    const textScore = found.get(both.id)?.textScore ?? 0;
+    expect(found.get(both.id)?.score).toBeCloseTo(0.7 * 0.8 + 0.3 * textScore, 10);
+    expect(found.get(meaning.id)).toMatchObject({ vectorScore: 0.9, textScore: undefined });
+    expect(found.get(meaning.id)?.score).toBeCloseTo(0.63, 10);
+    expect(found.get(text.id)?.vectorScore).toBeUndefined();
+    expect(order(ranking)[0]).toBe(both.text);
+  });
+
+  test("a chunk that both found comes once", () => {
+    const own = row("budget");
+    expect(ranked("budget", { keyword: keywordAnswer([[own, 3]], [1]), vector: vectorAnswer([[own, 0.5]]) }).candidates).toHaveLength(1);
+  });
+
+  test("a similarity under 0 or over 1 is brought into the range", () => {
+    const [low, high] = [row("low"), row("high")];
+    const { candidates } = ranked("x", { vector: vectorAnswer([[high, 1.000001], [low, -0.4]]), weights: { vector: 1, text: 0 } });
+    expect(candidates.map((candidate) => candidate.vectorScore)).toEqual([1, 0]);
+  });
+
+  test("alone, the vector leg gives its similarity and no confidence", () => {
+    const own = row("money");
+    const ranking = ranked("budget", { vector: vectorAnswer([[own, 0.6]]), weights: { vector: 1, text: 0 } });
+    expect(scoreOf(ranking, own)).toBe(0.6);
+    expect(ranking.confidence).toBeUndefined();
+  });
+
+  test("without any find the list is empty", () => {
+    expect(ranked("budget", { keyword: keywordAnswer([], [0]) })).toMatchObject({ candidates: [], confidence: 0 });
+    expect(ranked("", {}).candidates).toEqual([]);
+  });
+});
+
+describe("confidence", () => {
+  test("is high for a full match, low for one common word of many, and between 0 and 1", () => {
+    const confidence = (score: number): number => ranked("budget review Anna", { keyword: keywordAnswer([[row("x"), score]], [5, 5, 500]) }).confidence ?? -1;
+    expect(confidence(19)).toBeGreaterThan(0.8);
+    expect(confidence(1)).toBeLessThan(0.2);
+    expect(confidence(1000)).toBe(1);
+  });
+});
+
+describe("dates", () => {
+  const old = row("budget decision", { path: "memory/2020-01-01.md" });
+  const fitting = row("budget decision", { path: "memory/2026-03-05.md" });
+  const undated = row("budget decision", { path: "MEMORY.md" });
+  const all = keywordAnswer([old, fitting, undated].map((own) => [own, 5] as const), [3, 3, 0, 0, 0]);
+  const query = "budget decision 2026-03-05";
+
+  test("a note of the day that is asked for comes first", () => {
+    expect(ranked(query, { keyword: all }).candidates[0]?.row.path).toBe(fitting.path);
+  });
+
+  test("no note loses anything by a date, however old it is", () => {
+    const [with_, without] = [ranked(query, { keyword: all }), ranked(query, { keyword: all, dated: false })];
+    for (const own of [old, fitting, undated]) expect(scoreOf(with_, own)).toBeGreaterThanOrEqual(scoreOf(without, own));
+    expect(scoreOf(with_, old)).toBe(scoreOf(without, old));
+  });
+
+  test("a much better match beats the date", () => {
+    const better = keywordAnswer([[old, 12], [fitting, 3]], [3, 3, 0, 0, 0]);
+    expect(ranked(query, { keyword: better }).candidates[0]?.row.path).toBe(old.path);
+  });
+
+  test("without a date in the query the age of a note means nothing", () => {
+    const ranking = ranked("budget decision", { keyword: { ...all, documentFrequencies: [3, 3] } });
+    expect(new Set(ranking.candidates.map((candidate) => candidate.score)).size).toBe(1);
+  });
+});

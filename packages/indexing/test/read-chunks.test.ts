@@ -1,0 +1,152 @@
+import { createHash } from "node:crypto";
+import { execFileSync } from "node:child_process";
+import { appendFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import type { StoredFile } from "../src/chunk-store.ts";
+import { readChunks, recipeOf } from "../src/read-chunks.ts";
+import type { ScannedFile } from "../src/scan.ts";
+import { never } from "./support/context.ts";
+import { useTempFolders } from "./support/temp-folder.ts";
+
+const folderWith = useTempFolders();
+const chunking = { tokens: 400, overlap: 80 };
+const longAgo = new Date(2020, 0, 1);
+
+function scanned(folder: string, file: string): ScannedFile {
+  const absolutePath = path.join(folder, file);
+  const stats = statSync(absolutePath);
+  return { path: file, absolutePath, mtimeMs: stats.mtimeMs, size: stats.size };
+}
+
+function prepared(content: string | Uint8Array, name = "memory/a.md"): ScannedFile {
+  const folder = folderWith({ [name]: content });
+  utimesSync(path.join(folder, name), longAgo, longAgo);
+  return scanned(folder, name);
+}
+
+async function read(file: ScannedFile, stored?: StoredFile, own = chunking): ReturnType<typeof readChunks> {
+  return await readChunks(file, "memory", stored, own, never);
+}
+
+describe("a file", () => {
+  test("becomes chunks with their terms, and a record of what it was", async () => {
+    const file = prepared("# Plans\n\nWe deployed QX-7919.\n", "memory/plans.md");
+    expect(await read(file)).toEqual({
+      record: {
+        path: "memory/plans.md",
+        source: "memory",
+        hash: createHash("sha256").update("# Plans\n\nWe deployed QX-7919.\n").digest("hex"),
+        mtimeMs: longAgo.getTime(),
+        size: 30,
+        recipe: recipeOf(chunking),
+      },
+      changed: expect.objectContaining({
+        path: "memory/plans.md",
+        chunks: [
+          {
+            startLine: 1,
+            endLine: 3,
+            text: "# Plans\n\nWe deployed QX-7919.",
+            context: "",
+            terms: "plan we deploi qx 7919 qx-7919",
+            hash: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+          },
+        ],
+      }) as unknown,
+    });
+  });
+
+  test("of a day is found by its date and headings, which are not shown", async () => {
+    const text = ["# Trip", "", ...Array.from({ length: 60 }, () => "we walked along the river and ate at the old mill"), "last words"];
+    const result = await read(prepared(text.join("\n"), "memory/2026-03-05.md"));
+    const chunks = result?.changed?.chunks ?? [];
+    expect(chunks.length).toBeGreaterThan(1);
+    for (const chunk of chunks) {
+      expect(chunk.terms.split(" ")).toEqual(expect.arrayContaining(["2026-03-05", "2026", "03", "05", "trip"]));
+      expect(chunk.context).toContain("2026-03-05");
+      expect(chunk.text).not.toContain("2026");
+    }
+    expect(chunks.at(-1)?.text).not.toContain("Trip");
+    expect(chunks.at(-1)?.context).toBe("2026-03-05 > Trip");
+  });
+
+  test("that is empty becomes a record without chunks", async () => {
+    for (const content of ["", "\n\n", "\ufeff"]) expect(await read(prepared(content))).toMatchObject({ changed: { chunks: [] } });
+  });
+
+  test("of bytes that are no text is read as well as it can be", async () => {
+    const bytes = Buffer.concat([Buffer.from("budget \0 caf"), Buffer.from([0xe9, 0xff, 0x00]), Buffer.from("\nreview")]);
+    const result = await read(prepared(bytes));
+    expect(result?.changed?.chunks).toMatchObject([{ startLine: 1, endLine: 2 }]);
+    expect(result?.changed?.chunks[0]?.terms.split(" ")).toEqual(expect.arrayContaining(["budget", "review"]));
+  });
+});
+
+describe("a file that is known", () => {
+  test("with the same content is not cut again", async () => {
+    const file = prepared("text");
+    const first = await read(file);
+    expect(await read(file, first?.record)).toEqual({ record: first?.record, changed: undefined });
+  });
+
+  test("with another content, or cut by another recipe, is done again", async () => {
+    const file = prepared("text");
+    const record = (await read(file))?.record;
+    expect((await read(file, record, { tokens: 200, overlap: 0 }))?.changed).toBeDefined();
+    writeFileSync(file.absolutePath, "more text");
+    expect((await read(file, record))?.changed).toMatchObject({ size: 9, chunks: [{ text: "more text" }] });
+  });
+
+  test("a recipe names all that decides how a file is cut", () => {
+    expect(recipeOf({ tokens: 400, overlap: 80 })).not.toBe(recipeOf({ tokens: 400, overlap: 81 }));
+    expect(recipeOf({ tokens: 400, overlap: 80 })).not.toBe(recipeOf({ tokens: 401, overlap: 80 }));
+  });
+
+  test("saved a moment ago is compared by content the next time too", async () => {
+    const folder = folderWith({ "memory/a.md": "text" });
+    expect((await read(scanned(folder, "memory/a.md")))?.record.mtimeMs).toBe(-1);
+    const future = new Date(Date.now() + 86_400_000);
+    utimesSync(path.join(folder, "memory/a.md"), future, future);
+    expect((await read(scanned(folder, "memory/a.md")))?.record.mtimeMs).toBe(-1);
+  });
+});
+
+describe("a file that is not what it was", () => {
+  test("gone: nothing comes of it", async () => {
+    const file = prepared("text");
+    rmSync(file.absolutePath);
+    expect(await read(file)).toBeUndefined();
+  });
+
+  test.skipIf(process.platform === "win32")("now a link, a pipe or a folder: it is not read", async () => {
+    const outside = folderWith({ "secret.md": "secret" });
+    const file = prepared("text");
+    rmSync(file.absolutePath);
+    symlinkSync(path.join(outside, "secret.md"), file.absolutePath);
+    await expect(read(file)).rejects.toMatchObject({ code: "ELOOP" });
+    rmSync(file.absolutePath);
+    execFileSync("mkfifo", [file.absolutePath]);
+    await expect(read(file)).rejects.toThrow("is not a regular file");
+    await expect(read({ ...file, absolutePath: path.dirname(file.absolutePath) })).rejects.toThrow("is not a regular file");
+  });
+
+  test("grown while it was read: what is kept is one state of it", async () => {
+    const file = prepared("a\n".repeat(200_000));
+    const reading = read(file);
+    const timer = setInterval(() => appendFileSync(file.absolutePath, "b\n"), 0);
+    const result = await reading;
+    clearInterval(timer);
+    const chunks = result?.changed?.chunks ?? [];
+    expect(result?.record.size).toBeGreaterThanOrEqual(400_000);
+    expect(chunks.at(-1)?.endLine).toBe((result?.record.size ?? 0) / 2);
+  });
+
+  test("an abort ends the work on a large file", async () => {
+    const file = prepared("some words of a large file\n".repeat(100_000));
+    const controller = new AbortController();
+    const reading = readChunks(file, "memory", undefined, chunking, controller.signal);
+    setTimeout(() => controller.abort(), 30);
+    await expect(reading).rejects.toMatchObject({ name: "AbortError" });
+  });
+});

@@ -1,0 +1,99 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { examplesOf, root } from "./support/markdown-examples.ts";
+
+const pages = [
+  "README.md",
+  "README.zh-CN.md",
+  "packages/core/README.md",
+  "packages/indexing/README.md",
+  "packages/agent-kit/README.md",
+  "packages/testkit/README.md",
+  "extensions/memory-core/README.md",
+  "apps/memslot/README.md",
+];
+/** Inside the repository, so that package names resolve as they do for its own code. */
+const compiled = path.join(root, "test/.examples");
+
+describe("the examples in the documentation", () => {
+  let folder = "";
+  let notes = "";
+
+  beforeAll(() => {
+    folder = mkdtempSync(path.join(os.tmpdir(), "memslot-examples-"));
+    notes = path.join(folder, "notes");
+    mkdirSync(path.join(notes, "memory"), { recursive: true });
+    writeFileSync(path.join(notes, "MEMORY.md"), "# Memory\n\n- The staging database listens on port 5544.\n");
+    rmSync(compiled, { recursive: true, force: true });
+    mkdirSync(compiled);
+  });
+
+  afterAll(() => {
+    rmSync(folder, { recursive: true, force: true });
+    rmSync(compiled, { recursive: true, force: true });
+  });
+
+  test("in TypeScript compile under the strict settings of the project", () => {
+    let count = 0;
+    for (const page of pages) {
+      for (const code of examplesOf(page, "ts")) writeFileSync(path.join(compiled, `example-${count++}.ts`), `${code}\nexport {};\n`);
+    }
+    expect(count).toBeGreaterThanOrEqual(4);
+    writeFileSync(
+      path.join(compiled, "tsconfig.json"),
+      JSON.stringify({
+        extends: "../../tsconfig.base.json",
+        compilerOptions: { noEmit: true, declaration: false, isolatedDeclarations: false, noUnusedLocals: false },
+        include: ["*.ts"],
+      }),
+    );
+    const tsc = path.join(root, "node_modules/typescript/bin/tsc");
+    const run = spawnSync(process.execPath, [tsc, "-p", compiled], { encoding: "utf8", timeout: 60_000 });
+    expect(run.stdout).toBe("");
+    expect(run.status).toBe(0);
+  });
+
+  test.each(["README.md", "README.zh-CN.md"])("the library example of %s finds and reads the line", (page) => {
+    const [example] = examplesOf(page, "ts");
+    const file = path.join(compiled, `run-${page}.ts`);
+    writeFileSync(file, example ?? "");
+    const output = execFileSync(process.execPath, ["--conditions=@memslot/source", file], {
+      cwd: folder,
+      encoding: "utf8",
+      timeout: 60_000,
+      env: { ...process.env, MEMSLOT_HOME: path.join(folder, "state") },
+    });
+    expect(output).toContain("MEMORY.md#L");
+    expect(output).toContain("port 5544");
+    expect(output).toContain("memory_search");
+  });
+
+  test.each(["README.md", "README.zh-CN.md"])("the commands of %s work as they are written", (page) => {
+    const home = path.join(folder, `home-${page}`);
+    const place = path.join(folder, `place-${page}`);
+    mkdirSync(home);
+    mkdirSync(place);
+    execFileSync("cp", ["-r", notes, path.join(home, "notes")]);
+    const lines = examplesOf(page, "sh").flatMap((block) => block.split("\n").filter((line) => line.startsWith("memslot ")));
+    expect(lines.length).toBeGreaterThan(0);
+    for (const line of lines) {
+      const command = line.replace("memslot ", `"$NODE" --conditions=@memslot/source "$CLI" `);
+      const output = execFileSync("sh", ["-c", command], {
+        cwd: place,
+        encoding: "utf8",
+        timeout: 60_000,
+        env: {
+          ...process.env,
+          NODE: process.execPath,
+          CLI: path.join(root, "apps/memslot/src/cli.ts"),
+          HOME: home,
+          MEMSLOT_HOME: path.join(home, ".memslot"),
+        },
+      });
+      expect(output).not.toBe("");
+    }
+  });
+});
