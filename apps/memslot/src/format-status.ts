@@ -84,11 +84,9 @@ function describeIndexed({ status, scan }: AgentStatus): string {
   return `${files}${chunks}`;
 }
 
-function describeDirty(status: MemoryProviderStatus): string | undefined {
-  if (status.dirty === undefined) return undefined;
-  if (!status.dirty) return "no";
-  if (wasLookedAt(status) || (status.files ?? 0) === 0) return "yes: memslot memory index brings it up to date";
-  return "not checked (memslot memory status --index looks at the files)";
+function describeDirty(status: MemoryProviderStatus): string {
+  if (status.dirty === undefined) return "not checked (memslot memory status --index looks at the files)";
+  return status.dirty ? "yes: memslot memory index brings it up to date" : "no";
 }
 
 /** Whether this process has compared the index with the files. */

@@ -43,7 +43,10 @@ describe("memslot memory get", () => {
     const sandbox = await createSandbox();
     await sandbox.write("memory/a.md", lines(1, 500));
     const human = await sandbox.runHere(["memory", "get", "memory/a.md"]);
-    expect(human.stdout).toContain("from=121");
+    expect(human.stdout).toBe(lines(1, 120));
+    expect(human.stderr).toContain("--from 121");
+    const named = await sandbox.runHere(["memory", "get", "memory/a.md#L3-L4"]);
+    expect(named).toMatchObject({ stdout: lines(3, 4), stderr: "" });
     const json = await sandbox.runHere(["memory", "get", "memory/a.md", "--json"]);
     expect(JSON.parse(json.stdout)).toMatchObject({ status: "ok", from: 1, lines: 120, nextFrom: 121 });
   });

@@ -11,7 +11,7 @@ export interface MemoryProviderStatus {
   requestedProvider?: string | undefined;
   files?: number | undefined;
   chunks?: number | undefined;
-  /** True when a file is known to have changed since the last sync, or when there has been none. */
+  /** Whether files have changed since the last sync, as far as is known: absent until a sync has looked at them. */
   dirty?: boolean | undefined;
   workspaceDir?: string | undefined;
   dbPath?: string | undefined;

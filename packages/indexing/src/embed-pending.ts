@@ -1,4 +1,4 @@
-import { type EmbeddingProvider, isAbort, MemoryError, messageOf, type SyncProgress } from "@memslot/core";
+import { type EmbeddingProvider, MemoryError, messageOf, type SyncProgress } from "@memslot/core";
 import type { ChunkStore, VectorSpace } from "./chunk-store.ts";
 import { estimateTokens } from "./token-weight.ts";
 
@@ -25,13 +25,16 @@ export interface VectorSync {
 export function createVectorSync(store: ChunkStore, provider: EmbeddingProvider): VectorSync {
   let space: VectorSpace | undefined;
 
+  function changedModel(dimensions: number, before: number): MemoryError {
+    return new MemoryError(
+      "UNAVAILABLE",
+      `the embedding provider ${provider.id} gave vectors of ${dimensions} numbers where ${before} were expected: it has changed its model under the same name`,
+    );
+  }
+
   async function useSpace(dimensions: number): Promise<VectorSpace> {
     if (space && space.dimensions === dimensions) return space;
-    if (space)
-      throw new MemoryError(
-        "UNAVAILABLE",
-        `the embedding provider ${provider.id} gave vectors of ${dimensions} numbers after ${space.dimensions}: it has changed its model under the same name`,
-      );
+    if (space) throw changedModel(dimensions, space.dimensions);
     const next: VectorSpace = {
       provider: provider.id,
       model: provider.model,
@@ -50,10 +53,23 @@ export function createVectorSync(store: ChunkStore, provider: EmbeddingProvider)
           throw new Error(`${vectors.length} vectors came back for ${texts.length} texts`);
         return vectors.map((vector) => unitVector(vector, provider.id));
       } catch (error) {
-        if (signal.aborted || attempt === attempts) throw error;
+        signal.throwIfAborted();
+        if (attempt === attempts) throw new ProviderFailure(error);
         await pause(firstPauseMs * 2 ** (attempt - 1), signal);
       }
     }
+  }
+
+  async function embedInSpace(texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]> {
+    const vectors = await embed(texts, signal);
+    const other = vectors.find((vector) => vector.length !== space?.dimensions);
+    if (other && space) throw new ProviderFailure(changedModel(other.length, space.dimensions));
+    return vectors;
+  }
+
+  async function missingVectors(): Promise<number> {
+    const { chunks, embedded } = await store.stats();
+    return chunks - embedded;
   }
 
   return {
@@ -68,7 +84,7 @@ export function createVectorSync(store: ChunkStore, provider: EmbeddingProvider)
     },
     async fill({ signal, progress }) {
       let done = 0;
-      let left = 0;
+      let total = 0;
       try {
         if (!space) {
           // Without a stated length the first vector tells it.
@@ -78,10 +94,12 @@ export function createVectorSync(store: ChunkStore, provider: EmbeddingProvider)
         for (;;) {
           signal.throwIfAborted();
           const pending = await store.pendingVectors(512);
+          // Chunks with the same text share a vector, so that the last ones are done at once.
+          if (done < total && pending.length === 0) progress({ completed: total, total, label: "embedding" });
           if (pending.length === 0) return undefined;
-          left = pending.length;
+          if (total === 0) total = await missingVectors();
           for (const batch of batchesOf(pending, provider)) {
-            const vectors = await embed(batch.map(embeddingText), signal);
+            const vectors = await embedInSpace(batch.map(embeddingText), signal);
             await store.putVectors(
               batch.map((entry, index) => ({
                 hash: entry.hash,
@@ -89,16 +107,22 @@ export function createVectorSync(store: ChunkStore, provider: EmbeddingProvider)
               })),
             );
             done += batch.length;
-            left -= batch.length;
-            progress({ completed: done, total: done + left, label: "embedding" });
+            progress({ completed: done, total: Math.max(done, total), label: "embedding" });
           }
         }
       } catch (error) {
-        if (signal.aborted || isAbort(error)) throw error;
-        return { chunks: left, reason: `${provider.id}: ${messageOf(error)}` };
+        if (!(error instanceof ProviderFailure)) throw error;
+        return { chunks: await missingVectors(), reason: `${provider.id}: ${error.message}` };
       }
     },
   };
+}
+
+/** Tells a provider that failed, without which keywords go on, from a store that failed, which ends the sync. */
+class ProviderFailure extends Error {
+  constructor(cause: unknown) {
+    super(messageOf(cause), { cause });
+  }
 }
 
 interface PendingChunk {

@@ -149,9 +149,14 @@ export async function createIndexedManager(input: {
     return report;
   }
 
+  /** Known only once a sync has looked at the files, or while there is nothing at all in the index. */
+  function isDirty(): boolean | undefined {
+    if (lastSync) return lastSyncError !== undefined || lastSync.report.failed.length > 0;
+    return stats.files === 0 || lastSyncError !== undefined ? true : undefined;
+  }
+
   function statusOf(): MemoryProviderStatus {
     const health = store.health();
-    const failed = lastSync?.report.failed.length ?? 0;
     return {
       backend,
       provider: provider?.id ?? "none",
@@ -159,7 +164,7 @@ export async function createIndexedManager(input: {
       requestedProvider: embeddings.requested,
       files: stats.files,
       chunks: stats.chunks,
-      dirty: lastSync === undefined || lastSyncError !== undefined || failed > 0,
+      dirty: isDirty(),
       workspaceDir,
       dbPath: health.location,
       extraPaths: settings.extraPaths,

@@ -189,8 +189,7 @@ export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
         result.unknown.push(relative(root.absolutePath), `${relative(root.absolutePath)}/`);
       continue;
     }
-    if (stats.isSymbolicLink())
-      skip(root.extra ? `${linkReason}: name the real path instead` : linkReason);
+    if (stats.isSymbolicLink()) skip(root.extra ? `${linkReason}: name the real path instead` : linkReason);
     else if (stats.isDirectory()) {
       if (root.kind === "file") skip("is a folder, not a file");
       else

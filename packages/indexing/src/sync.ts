@@ -174,8 +174,18 @@ function isStoreFailure(error: unknown): boolean {
 
 async function forEachAtOnce<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
   const queue = items.values();
+  let failed = false;
   const workers = Array.from({ length: Math.min(atOnce, items.length) }, async () => {
-    for (const item of queue) await work(item);
+    for (const item of queue) {
+      // One failed: the others end with the item they have.
+      if (failed) return;
+      try {
+        await work(item);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
   });
   try {
     await Promise.all(workers);

@@ -4,13 +4,13 @@ import { weightedTerms } from "./support/ranked.ts";
 
 function scoreOf(line: string, query: string, counts?: Record<string, number>): number {
   const terms = weightedTerms(query, counts);
-  const [matched] = matchLines([line], terms).lines;
+  const [matched] = matchLines([line], "", terms).lines;
   return matched ? lineScore(matched, terms) : Number.NaN;
 }
 
 function nearness(lines: string[], query: string): number {
   const terms = weightedTerms(query);
-  return proximityScore(matchLines(lines, terms), terms);
+  return proximityScore(matchLines(lines, "", terms), terms);
 }
 
 describe("the weight of a word", () => {
@@ -24,20 +24,20 @@ describe("the weight of a word", () => {
 
 describe("matches", () => {
   test("name the line, the term and how often it stands there", () => {
-    const { lines, found } = matchLines(["deploy and deployed", "nothing", "Server"], weightedTerms("deploy server unknown"));
+    const { lines, found } = matchLines(["deploy and deployed", "nothing", "Server"], "", weightedTerms("deploy server unknown"));
     expect(lines.map((line) => [...line.counts])).toEqual([[[0, 2]], [], [[1, 1]]]);
     expect([...found].toSorted()).toEqual([0, 1]);
   });
 
   test("a prefix matches every word that begins with it", () => {
     const terms = weightedTerms("猫");
-    expect(matchLines(["黑猫咪"], terms).found.size).toBe(1);
-    expect(matchLines(["黑狗"], terms).found.size).toBe(0);
+    expect(matchLines(["黑猫咪"], "", terms).found.size).toBe(1);
+    expect(matchLines(["黑狗"], "", terms).found.size).toBe(0);
   });
 
   test("an identifier is matched whole and in parts", () => {
-    expect(matchLines(["see QX-7919"], weightedTerms("qx-7919")).found.size).toBe(3);
-    expect(matchLines(["see QX-8000"], weightedTerms("qx-7919")).found.size).toBe(1);
+    expect(matchLines(["see QX-7919"], "", weightedTerms("qx-7919")).found.size).toBe(3);
+    expect(matchLines(["see QX-8000"], "", weightedTerms("qx-7919")).found.size).toBe(1);
   });
 });
 

@@ -12,7 +12,7 @@ function candidate(text: string, change: Partial<ChunkRow> = {}, score = 0.5): C
   return {
     row: row(text, change),
     lines,
-    matches: matchLines(lines, terms),
+    matches: matchLines(lines, "", terms),
     keywordWeight: 1,
     textScore: score,
     vectorScore: undefined,

@@ -7,7 +7,7 @@ import { randomFrom, randomSentence, randomText } from "./support/random.ts";
 
 function snippet(lines: readonly string[], query: string, limit?: number): string {
   const terms = weightedTerms(query);
-  return snippetOf(lines, matchLines(lines, terms).lines, terms, limit);
+  return snippetOf(lines, matchLines(lines, "", terms).lines, terms, limit);
 }
 
 function filler(count: number): string[] {
@@ -49,7 +49,7 @@ describe("a chunk that is too long", () => {
   test("the rarest word decides where it is cut", () => {
     const lines = [...Array.from({ length: 20 }, () => `common ${"x ".repeat(40)}`), "rare word", ...filler(20)];
     const terms = weightedTerms("common rare", { common: 900, rare: 1 });
-    expect(snippetOf(lines, matchLines(lines, terms).lines, terms)).toContain("rare word");
+    expect(snippetOf(lines, matchLines(lines, "", terms).lines, terms)).toContain("rare word");
   });
 
   test("the line behind a question is shown with it", () => {

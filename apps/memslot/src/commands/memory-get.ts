@@ -39,11 +39,19 @@ export async function memoryGet(
     }),
   );
   if (options.json === true) context.output.printJson(result);
-  else printForPeople(context, result, agent.workspaceDir);
+  else printForPeople(context, result, agent.workspaceDir, (options.lines ?? citation.lines) !== undefined);
   return result.status === "ok" ? ExitCode.ok : ExitCode.error;
 }
 
-function printForPeople({ output }: CommandContext, result: MemoryReadResult, workspaceDir: string): void {
+/** What a read says inside its text about the lines that follow. Agents need it there; a file on stdout does not. */
+const continuation = /\n\[More content available\. Use from=\d+ to continue\.\]$/;
+
+function printForPeople(
+  { output }: CommandContext,
+  result: MemoryReadResult,
+  workspaceDir: string,
+  windowWasNamed: boolean,
+): void {
   if (result.status === "not_found") {
     output.notice(
       `${printable(result.path)}: no such memory file in ${workspaceDir}; memslot memory search finds the right path`,
@@ -51,6 +59,10 @@ function printForPeople({ output }: CommandContext, result: MemoryReadResult, wo
     return;
   }
   // A pipe gets the lines as they are; a terminal must not be steered by what stands in a note.
-  const text = output.isTerminal ? printable(result.text) : result.text;
+  const lines = result.text.replace(continuation, "");
+  const text = output.isTerminal ? printable(lines) : lines;
   output.write(text === "" || text.endsWith("\n") ? text : `${text}\n`);
+  if (result.nextFrom !== undefined && (result.truncated === true || !windowWasNamed)) {
+    output.notice(`${printable(result.path)} goes on: --from ${result.nextFrom} shows what follows`);
+  }
 }
