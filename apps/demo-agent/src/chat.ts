@@ -29,6 +29,9 @@ export async function runChat(options: ChatOptions): Promise<{ failed: number }>
   const close = (): void => lines.close();
   signal.addEventListener("abort", close, { once: true });
   lines.on("SIGINT", options.onInterrupt);
+  // Lines that came before the end are still handed out after it.
+  let ended = false;
+  lines.on("close", () => (ended = true));
   let failed = 0;
   let answered = 0;
   try {
@@ -38,11 +41,12 @@ export async function runChat(options: ChatOptions): Promise<{ failed: number }>
       if (question === "/quit" || question === "/exit") break;
       if (question === "/help") notices.write(`${options.help}\n`);
       else if (question !== "") {
-        if (answered > 0 && !interactive) options.output.write("\n");
-        if (await answerOne(options, question)) answered += 1;
+        // A blank line keeps the answers of a script apart.
+        const before = answered > 0 && !interactive ? "\n" : "";
+        if (await answerOne(options, question, before)) answered += 1;
         else failed += 1;
       }
-      if (interactive) lines.prompt();
+      if (interactive && !ended) lines.prompt();
     }
     signal.throwIfAborted();
     return { failed };
@@ -56,10 +60,11 @@ export async function runChat(options: ChatOptions): Promise<{ failed: number }>
 export async function answerOne(
   options: Pick<ChatOptions, "answerer" | "output" | "notices" | "signal">,
   question: string,
+  before = "",
 ): Promise<boolean> {
   try {
     const answer = await options.answerer.answer(question, { signal: options.signal });
-    options.output.write(`${answer}\n`);
+    options.output.write(`${before}${answer}\n`);
     return true;
   } catch (error) {
     options.signal.throwIfAborted();

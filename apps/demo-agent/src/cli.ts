@@ -1,5 +1,5 @@
 import type { SyncReport } from "@memslot/core";
-import { createMemoryTools } from "memslot";
+import { createMemoryTools } from "@memslot/agent-kit";
 import { messageOf } from "@memslot/core";
 import type { Answerer } from "./answerer.ts";
 import { bannerText, helpText } from "./banner.ts";

@@ -1,4 +1,4 @@
-import { type MemoryTool, runToolCall, toOpenAiTools } from "memslot";
+import { type MemoryTool, runToolCall, toOpenAiTools } from "@memslot/agent-kit";
 import type OpenAI from "openai";
 import type { Answerer } from "./answerer.ts";
 import { endpointFailure } from "./endpoint-failure.ts";

@@ -14,6 +14,7 @@ export interface NoteUnit {
 const fence = /^\s*(`{3,}|~{3,})/;
 const heading = /^(#{1,6})\s+(.*?)\s*#*$/;
 const item = /^(\s*)(?:[-*+]|\d{1,9}[.)])\s+(.*)$/;
+const thematicBreak = /^\s*([-*_])(\s*\1){2,}\s*$/;
 const tableRow = /^\s*\|.*\|\s*$/;
 const tableRule = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
 
@@ -60,7 +61,7 @@ export function noteUnits(text: string, firstLine = 1): NoteUnit[] {
       [parents, columns, open, lastText] = [[], undefined, undefined, ""];
       continue;
     }
-    if (line.trim() === "") {
+    if (line.trim() === "" || thematicBreak.test(line)) {
       columns = undefined;
       open = undefined;
       continue;

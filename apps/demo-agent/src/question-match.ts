@@ -49,10 +49,15 @@ export function matchUnits(question: string, candidates: readonly CandidateUnit[
       return {
         ...candidate,
         coverage: inside + outside,
-        score: inside + aroundShare * outside + searchShare * candidate.searchScore,
+        score: inside + aroundShare * outside + searchShare * candidate.searchScore - lengthPenalty(candidate.unit.text),
       };
     })
     .sort((a, b) => b.score - a.score || a.unit.text.length - b.unit.text.length);
+}
+
+/** A long paragraph holds many words by accident. */
+function lengthPenalty(text: string): number {
+  return 0.04 * Math.max(0, Math.log2(text.length / 100));
 }
 
 function holds(terms: ReadonlySet<string>, part: QuestionPart): boolean {
@@ -61,7 +66,7 @@ function holds(terms: ReadonlySet<string>, part: QuestionPart): boolean {
 
 /** What a question is asked with and is not asked about. */
 const englishFillers = new Set(
-  "mean give tell know many much long take kind there pleas say anyon someon ever happen".split(" "),
+  "mean give tell know many much long take kind there pleas say anyon someon ever happen run us get".split(" "),
 );
 const chineseFillers =
   /是多少|多少|为什么|什么|怎么样?|怎样|哪一[天个年次些]|哪[天个里儿些种年位]?|谁|几[号点个天次岁年月]?|多[久大长高远]|有没有|是不是|能不能|可不可以|我们|你们|他们|她们|一个|这个|那个|那[次天]|这[次天]|请问|告诉|[的了是在有我你他她它吗呢吧啊和跟与把被给对要用能会就都还也很]/g;

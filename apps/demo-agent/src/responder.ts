@@ -1,5 +1,5 @@
 import type { Memory, MemorySearchResult, SearchReport } from "@memslot/core";
-import { formatCitation } from "memslot";
+import { formatCitation } from "@memslot/agent-kit";
 import type { Answerer } from "./answerer.ts";
 import { excerpt } from "./excerpt.ts";
 import { type NoteUnit, noteUnits } from "./note-units.ts";
@@ -52,14 +52,16 @@ function composed(
 ): string[] {
   const [best] = matches;
   if (best !== undefined && best.coverage >= answerCoverage) {
-    const quoted = matches.slice(0, maxQuotes).filter((match) => match.score >= furtherShare * best.score);
+    const alsoGood = ({ score, coverage }: UnitMatch): boolean =>
+      score >= furtherShare * best.score && coverage >= answerCoverage;
+    const quoted = matches.slice(0, maxQuotes).filter(alsoGood);
     return [phrases.found, ...quoted.flatMap((match) => quote(question, match))];
   }
   if (best !== undefined && best.coverage >= weakCoverage) return [phrases.weak, ...quote(question, best)];
   // Search by meaning may have found what no word of the question leads to.
   const near = report?.mode === "keyword" ? undefined : nearestByMeaning(matches, results);
   if (near !== undefined) return [phrases.weak, ...quote(question, near)];
-  return [report?.mode === "keyword" ? `${phrases.nothing} ${phrases.wordsOnly}` : phrases.nothing];
+  return report?.mode === "keyword" ? [phrases.nothing, phrases.wordsOnly] : [phrases.nothing];
 }
 
 function nearestByMeaning(

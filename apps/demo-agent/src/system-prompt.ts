@@ -1,4 +1,4 @@
-import { type CitationsMode, memoryPromptSection, sessionStartContext } from "memslot";
+import { type CitationsMode, memoryPromptSection, sessionStartContext } from "@memslot/agent-kit";
 
 /** What the model is told: who it is, how it uses its memory, and what a session starts with. */
 export async function buildSystemPrompt(options: {

@@ -1,4 +1,4 @@
-import { createMemoryTools } from "memslot";
+import { createMemoryTools } from "@memslot/agent-kit";
 import { afterEach, expect, test } from "vitest";
 import type { Answerer } from "../src/answerer.ts";
 import { type ModelLoopOptions, createModelLoop } from "../src/model-loop.ts";

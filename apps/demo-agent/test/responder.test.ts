@@ -13,7 +13,7 @@ const boats = [
   "",
   "## Engine",
   "",
-  "The engine is a small diesel. It was built in 1998. It starts badly below five degrees, then the glow plug has to be held for twenty seconds. Oil is changed each October by the yard. The spare impeller lies in the red box under the left bench, next to the flares and the old lifejackets. Spare belts lie there as well.",
+  "The engine is a small diesel. It was built in 1998. It starts badly below five degrees, then the glow plug has to be held for twenty seconds. Oil is changed each October by the yard. The spare impeller lies in the red box under the left bench, next to the flares and the old lifejackets. Spare belts lie there as well, and the tool for the filter.",
 ].join("\n");
 
 const everything = (files: Record<string, string>): FakeNotes => ({

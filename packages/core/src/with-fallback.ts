@@ -239,6 +239,8 @@ function labelled(params: ManagerSyncParams, name: string): ManagerSyncParams {
 function isAnswer(error: unknown): boolean {
   return (
     isAbort(error) ||
-    ["INVALID_ARGUMENT", "PATH_NOT_ALLOWED", "CLOSED"].some((code) => MemoryError.is(error) && error.code === code)
+    ["INVALID_ARGUMENT", "PATH_NOT_ALLOWED", "WORKSPACE", "CLOSED"].some(
+      (code) => MemoryError.is(error) && error.code === code,
+    )
   );
 }

@@ -399,9 +399,11 @@ describe("the workspace", () => {
   });
 
   test("that is a file is a WORKSPACE error", async () => {
-    await expect(open({ plugins: [core().plugin], workspaceDir: join(root, "notes/MEMORY.md") })).rejects.toMatchObject(
-      { code: "WORKSPACE", message: expect.stringContaining("is no folder") },
-    );
+    const file = join(root, "notes/MEMORY.md");
+    await expect(open({ plugins: [core().plugin], workspaceDir: file })).rejects.toMatchObject({
+      code: "WORKSPACE",
+      message: expect.stringMatching(/^the workspace .*MEMORY\.md is no folder/),
+    });
   });
 
   test.skipIf(process.getuid?.() === 0)("that cannot be read is a WORKSPACE error", async () => {
@@ -431,6 +433,15 @@ describe("the workspace", () => {
     ]);
     expect(memories.map(({ workspaceDir }) => workspaceDir)).toEqual([join(root, "notes"), join(root, "notes")]);
     expect(contexts).toHaveLength(1);
+  });
+
+  test("of an agent may be a link, and keeps its index", async () => {
+    await symlink(join(root, "notes"), join(root, "link"));
+    const { plugin, contexts } = core();
+    const config = configWith({ agents: { defaults: { workspace: join(root, "link") } } });
+    await open({ config, plugins: [plugin] });
+    expect(contexts[0]?.workspaceDir).toBe(join(root, "notes"));
+    expect(contexts[0]?.settings.store.path).toBe(config.agent("main").memorySearch.store.path);
   });
 
   test("in place of the agent's own has an index of its own", async () => {

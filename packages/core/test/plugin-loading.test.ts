@@ -122,6 +122,7 @@ describe("a manifest", () => {
     expect(known).toEqual([]);
     expect(broken[0]).toMatchObject({ id: "one", error: { code: "PLUGIN" } });
     expect(broken[0]?.error.message).toContain(join(folder, "package.json"));
+    expect(broken[0]?.error.message).toMatch(/ENOENT|JSON|must hold an object/);
   });
 });
 

@@ -60,6 +60,10 @@ describe("resolveMemorySlot", () => {
     });
   });
 
+  test.each([{ config: { size: 1 } }, { enabled: true }])("is not hindered by the entry %j of the plugin", (entry) => {
+    expect(decide({ entries: { "memory-core": entry } })).toMatchObject({ plugin: { id: "memory-core" } });
+  });
+
   test("refuses an unknown id with the known ones and the nearest", () => {
     const { message } = refused({ slots: { memory: "memroy-other" } });
     expect(message).toContain('plugins.slots.memory is "memroy-other"');

@@ -407,8 +407,9 @@ describe("sync", () => {
     expect(memory.status().custom?.notices).toBeUndefined();
   });
 
-  test("of a primary without an index goes to the open spare", async () => {
-    const { memory } = pair({ search: fail, sync: undefined as never }, { sync: async () => done });
+  test("of a primary without an index goes to the open spare, and says nothing about the primary", async () => {
+    const own = { search: fail, sync: undefined as never };
+    const { memory } = pair(own, { sync: async () => done }, { holdOffMs: 0 });
     await expect(memory.sync()).resolves.toBeUndefined();
     await memory.search("q");
     await expect(memory.sync()).resolves.toEqual(done);

@@ -78,7 +78,8 @@ export function rank(input: {
   const known = new Set(terms.keys().filter((index) => (keyword?.documentFrequencies[index] ?? 0) > 0));
   for (const candidate of all) {
     if (candidate.keywordWeight > 0 && ideal > 0) {
-      candidate.textScore = 1 - Math.exp((-1.5 * candidate.keywordWeight) / ideal);
+      // From about 24 on a number has no room left below 1.
+      candidate.textScore = 1 - Math.exp(-1.5 * Math.min(candidate.keywordWeight / ideal, 20));
       candidate.exact = isExact(candidate.matches, terms, known);
     }
     candidate.score = fuse(candidate, input.weights, vector !== undefined);
@@ -133,7 +134,12 @@ function weighKeywords(
 
 function isExact(matches: TextMatches, terms: readonly WeightedTerm[], known: ReadonlySet<number>): boolean {
   if (known.size > 0 && [...known].every((index) => matches.counts.has(index))) return true;
-  return [...matches.counts.keys()].some((index) => terms[index]?.identifier && terms[index]?.kind === "whole");
+  return [...matches.counts.keys()].some((index) => isWrittenCode(terms[index]));
+}
+
+/** `QX-7919`, `node.js`, `INC4711`; a number alone is not meant as a name. */
+function isWrittenCode(term: WeightedTerm | undefined): boolean {
+  return term !== undefined && term.identifier && (term.kind === "whole" || /\p{L}/u.test(term.term));
 }
 
 function fuse(candidate: Candidate, weights: FusionWeights, vectorRan: boolean): number {

@@ -1,5 +1,4 @@
 import {
-  isAbort,
   type ManagerSearchOptions,
   type MemorySearchResult,
   type MemorySearchSettings,
@@ -28,7 +27,7 @@ export interface SearchOutcome {
 
 /**
  * Asks the keyword and the vector leg in parallel, makes one list of both, and cuts snippets. Either leg may be missing
- * or fail: the other answers, and the report says so. If both fail the error of the keyword leg is thrown.
+ * or fail: the other answers, and the report says so. If none is left to answer the error of the first is thrown.
  */
 export async function searchChunks(input: {
   store: ChunkStore;
@@ -51,9 +50,9 @@ export async function searchChunks(input: {
     useVectors && input.vectors ? vectorLeg(store, input.vectors, query, options, limit) : undefined,
   ]);
   options.signal.throwIfAborted();
-  for (const leg of [keyword, vector]) if (leg.status === "rejected" && isAbort(leg.reason)) throw leg.reason;
-  if (keyword.status === "rejected" && (vector.status === "rejected" || vector.value === undefined))
-    throw keyword.reason;
+  const answered = [keyword, vector].some((leg) => leg.status === "fulfilled" && leg.value !== undefined);
+  const failed = [keyword, vector].find((leg) => leg.status === "rejected");
+  if (!answered && failed) throw failed.reason;
   const legsMs = performance.now() - started;
 
   const keywordAnswer = keyword.status === "fulfilled" ? keyword.value : undefined;

@@ -1,5 +1,5 @@
 import type { SyncProgress } from "@memslot/core";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import type { FileChunks } from "../src/chunk-store.ts";
 import { createVectorSync, type VectorSync } from "../src/embed-pending.ts";
 import { never } from "./support/context.ts";
@@ -28,6 +28,18 @@ function texts(count: number, length = 10): string[] {
 async function fill(vectors: VectorSync, signal = never): ReturnType<VectorSync["fill"]> {
   return await vectors.fill({ signal, progress: () => undefined });
 }
+
+/** Like `fill`, without the pauses between attempts. */
+async function fillAtOnce(vectors: VectorSync): ReturnType<VectorSync["fill"]> {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  let ended = false;
+  const filled = fill(vectors).finally(() => (ended = true));
+  filled.catch(() => undefined);
+  while (!ended) await vi.advanceTimersByTimeAsync(1000);
+  return await filled;
+}
+
+afterEach(() => void vi.useRealTimers());
 
 describe("missing vectors", () => {
   test("are made for every chunk, once, of unit length", async () => {
@@ -100,7 +112,7 @@ describe("a provider that fails", () => {
   test("for a moment is asked again", async () => {
     const provider = fakeEmbeddings({ limits: { dimensions: 5 }, fail: (_, call) => (call === 1 ? new Error("busy") : undefined) });
     const store = await storeWith(["budget"]);
-    expect(await fill(createVectorSync(store, provider))).toBeUndefined();
+    expect(await fillAtOnce(createVectorSync(store, provider))).toBeUndefined();
     expect(provider.batches).toHaveLength(2);
     expect(await store.stats()).toMatchObject({ embedded: 1 });
   });
@@ -111,14 +123,14 @@ describe("a provider that fails", () => {
       fail: (_, call) => (call > 2 ? new Error("429:\n quota is spent") : undefined),
     });
     const store = await storeWith(texts(1000));
-    expect(await fill(createVectorSync(store, provider))).toEqual({ chunks: 1000 - 128, reason: "fake: 429: quota is spent" });
+    expect(await fillAtOnce(createVectorSync(store, provider))).toEqual({ chunks: 1000 - 128, reason: "fake: 429: quota is spent" });
     expect(provider.batches).toHaveLength(5);
     expect(await store.stats()).toMatchObject({ embedded: 128 });
   });
 
   test("from the first call on leaves every chunk", async () => {
     const provider = fakeEmbeddings({ fail: () => new Error("no key") });
-    expect(await fill(createVectorSync(await storeWith(texts(3)), provider))).toEqual({ chunks: 3, reason: "fake: no key" });
+    expect(await fillAtOnce(createVectorSync(await storeWith(texts(3)), provider))).toEqual({ chunks: 3, reason: "fake: no key" });
   });
 
   test.each([
@@ -130,13 +142,13 @@ describe("a provider that fails", () => {
   ])("by giving %s stores nothing", async (_, answer, reason) => {
     const store = await storeWith(["a", "b", "c"]);
     const provider = fakeEmbeddings({ limits: { dimensions: 5 }, answer });
-    expect(await fill(createVectorSync(store, provider))).toMatchObject({ chunks: 3, reason: expect.stringMatching(reason) as string });
+    expect(await fillAtOnce(createVectorSync(store, provider))).toMatchObject({ chunks: 3, reason: expect.stringMatching(reason) as string });
     expect(await store.stats()).toMatchObject({ embedded: 0 });
   });
 
   test("with an abort of its own is one that failed", async () => {
     const provider = fakeEmbeddings({ limits: { dimensions: 5 }, fail: () => new DOMException("gone", "AbortError") });
-    expect(await fill(createVectorSync(await storeWith(["a"]), provider))).toMatchObject({ chunks: 1 });
+    expect(await fillAtOnce(createVectorSync(await storeWith(["a"]), provider))).toMatchObject({ chunks: 1 });
   });
 });
 

@@ -46,12 +46,6 @@ memoryConformance(
   { describe, test },
   {
     plugin: behindDeadPrimary(createReferencePlugin()),
-    deviations: [
-      {
-        test: "faults: a workspace that vanishes gives errors with a code, and nothing is forgotten when it comes back",
-        reason: "where both fail, the error is UNAVAILABLE and names both reasons, whatever the spare's own code is",
-      },
-    ],
   },
 );
 memoryConformance({ describe, test }, { plugin: withUnusedSpare(createReferencePlugin()) });

@@ -135,7 +135,7 @@ const pluginKeys: readonly ConfigKey[] = [
     type: "paths",
     default: [],
     guarded: "code",
-    doc: "Folders or files to load plugins from.",
+    doc: "Plugin folders, or folders of plugin folders.",
   },
   { key: "plugins.deny", type: "strings", default: [], doc: "Ids of plugins that are never used." },
 ];
