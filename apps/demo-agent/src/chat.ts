@@ -20,6 +20,7 @@ export interface ChatOptions {
 /** Answers line by line until the input ends or `/quit`. Gives the number of questions that failed. */
 export async function runChat(options: ChatOptions): Promise<{ failed: number }> {
   const { interactive, notices, signal } = options;
+  signal.throwIfAborted();
   const lines = readline.createInterface({
     input: options.input,
     ...(interactive && { output: options.output, prompt: "you> " }),
@@ -34,11 +35,13 @@ export async function runChat(options: ChatOptions): Promise<{ failed: number }>
   lines.on("close", () => (ended = true));
   let failed = 0;
   let answered = 0;
+  let quit = false;
   try {
     if (interactive) lines.prompt();
     for await (const line of lines) {
       const question = line.trim();
-      if (question === "/quit" || question === "/exit") break;
+      quit = question === "/quit" || question === "/exit";
+      if (quit) break;
       if (question === "/help") notices.write(`${options.help}\n`);
       else if (question !== "") {
         // A blank line keeps the answers of a script apart.
@@ -53,6 +56,8 @@ export async function runChat(options: ChatOptions): Promise<{ failed: number }>
   } finally {
     signal.removeEventListener("abort", close);
     lines.close();
+    // Ctrl-C and Ctrl-D leave the prompt standing.
+    if (interactive && !quit) notices.write("\n");
   }
 }
 

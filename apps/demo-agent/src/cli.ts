@@ -62,8 +62,14 @@ async function sync(notes: OpenedNotes, signal: AbortSignal): Promise<SyncReport
 /** One line that is written over on a terminal; in a pipe there is nothing to watch. */
 function progressLine(): { show: (update: { completed: number; total: number }) => void; clear: () => void } {
   if (!stderr.isTTY) return { show: () => undefined, clear: () => undefined };
+  let shownMs = -Infinity;
   return {
-    show: ({ completed, total }) => void stderr.write(`\r\u001B[KReading notes ${completed}/${total} …`),
+    show: ({ completed, total }) => {
+      const nowMs = performance.now();
+      if (nowMs - shownMs < 50) return;
+      shownMs = nowMs;
+      stderr.write(`\r\u001B[KReading notes ${completed}/${total} …`);
+    },
     clear: () => void stderr.write("\r\u001B[K"),
   };
 }

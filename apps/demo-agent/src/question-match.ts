@@ -49,7 +49,8 @@ export function matchUnits(question: string, candidates: readonly CandidateUnit[
       return {
         ...candidate,
         coverage: inside + outside,
-        score: inside + aroundShare * outside + searchShare * candidate.searchScore - lengthPenalty(candidate.unit.text),
+        score:
+          inside + aroundShare * outside + searchShare * candidate.searchScore - lengthPenalty(candidate.unit.text),
       };
     })
     .sort((a, b) => b.score - a.score || a.unit.text.length - b.unit.text.length);

@@ -78,6 +78,10 @@ test("an abort ends the chat, also in the middle of an answer", async () => {
   await expect(chat("one\ntwo\n", { signal: controller.signal, answerer })).rejects.toMatchObject({
     name: "AbortError",
   });
+  // Aborted before it began: it must not wait for input.
+  await expect(chat("", { signal: controller.signal, input: new PassThrough() })).rejects.toMatchObject({
+    name: "AbortError",
+  });
   const waiting = new AbortController();
   const input = new PassThrough();
   setTimeout(() => waiting.abort(), 10);

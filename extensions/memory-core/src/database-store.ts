@@ -1,4 +1,4 @@
-import { messageOf } from "@memslot/core";
+import { reasonOf } from "./store-failure.ts";
 import type { KeywordAnswer, KeywordQuery } from "@memslot/indexing";
 import { createRowReader } from "./chunk-rows.ts";
 import { createFileTables } from "./file-tables.ts";
@@ -61,7 +61,7 @@ export function openDatabaseStore(options: OpenOptions): { store: DatabaseStore;
         const failure = toStoreError(error, location);
         if (isCorrupt(error)) {
           broken = failure;
-          markDamaged(messageOf(error));
+          markDamaged(reasonOf(error));
         }
         throw failure;
       }

@@ -7,7 +7,9 @@ const plugin: MemoryPlugin = defineMemoryPlugin({
   id: "memory-core",
   configSchema: { type: "object", properties: {}, additionalProperties: false },
   async open(context) {
-    const { createIndexedManager } = await import("@memslot/indexing");
+    // Loads while the store opens in its own thread. A failure to load is met where it is awaited.
+    const indexing = import("@memslot/indexing");
+    indexing.catch(() => undefined);
     const { store: storage, cache } = context.settings;
     const store = await openSqliteStore({
       path: storage.path,
@@ -16,6 +18,7 @@ const plugin: MemoryPlugin = defineMemoryPlugin({
       signal: context.signal,
     });
     try {
+      const { createIndexedManager } = await indexing;
       return await createIndexedManager({ store, context, backend: "memory-core" });
     } catch (error) {
       await store.close();

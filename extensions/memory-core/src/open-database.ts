@@ -1,6 +1,6 @@
 import { accessSync, closeSync, constants, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
-import { messageOf } from "@memslot/core";
+import { reasonOf } from "./store-failure.ts";
 import Database from "better-sqlite3";
 import { inspectFile, laterVersion } from "./inspect-file.ts";
 import { type Meta, metaKeys, openMeta } from "./meta.ts";
@@ -49,7 +49,7 @@ export function openDatabase(options: OpenOptions): OpenDatabase {
       return { ...openFile(options), identity: fileIdentity(options.path), notices };
     } catch (error) {
       if (attempt < attempts && (error instanceof Damage || isCorrupt(error))) {
-        const repaired = repair(options.path, identity, messageOf(error));
+        const repaired = repair(options.path, identity, reasonOf(error));
         if (repaired.notice) notices.push(repaired.notice);
         if (repaired.ok) continue;
       } else if (error instanceof Foreign) {
@@ -57,7 +57,7 @@ export function openDatabase(options: OpenOptions): OpenDatabase {
       } else if (isBusy(error)) {
         notices.push(memoryNotice(options.path, "is locked by another process", "end that process"));
       } else if (isSqliteError(error) || isFileSystemError(error)) {
-        notices.push(memoryNotice(options.path, `cannot be used (${messageOf(error)})`, "make it writable"));
+        notices.push(memoryNotice(options.path, `cannot be used (${reasonOf(error)})`, "make it writable"));
       } else {
         // No database at all: the library itself does not load.
         throw error;
@@ -152,7 +152,7 @@ function dropTables(db: Database.Database): void {
     for (const name of names) db.exec(`DROP TABLE IF EXISTS "${name.replaceAll('"', '""')}"`);
   } catch (error) {
     if (isCorrupt(error)) throw error;
-    throw new Damage(`its tables are of an earlier release and cannot be dropped: ${messageOf(error)}`);
+    throw new Damage(`its tables are of an earlier release and cannot be dropped: ${reasonOf(error)}`);
   }
 }
 
@@ -213,7 +213,7 @@ function repair(path: string, identity: string | undefined, reason: string): { o
       notice: `the index ${path} was damaged (${reason}) and is made anew from the notes; the damaged file is kept as ${aside} and can be deleted`,
     };
   } catch (error) {
-    return { ok: false, notice: memoryNotice(path, `is damaged (${reason}) and cannot be renamed (${messageOf(error)})`, "delete it") };
+    return { ok: false, notice: memoryNotice(path, `is damaged (${reason}) and cannot be renamed (${reasonOf(error)})`, "delete it") };
   }
 }
 

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { messageOf } from "@memslot/core";
+import { reasonOf } from "./store-failure.ts";
 import type Database from "better-sqlite3";
 
 export type VecOutcome = { ok: true; path: string } | { ok: false; path: string | undefined; error: string };
@@ -20,7 +20,7 @@ export function loadSqliteVec(db: Database.Database, extensionPath: string | und
     prove(db);
     return { ok: true, path };
   } catch (error) {
-    return { ok: false, path, error: messageOf(error) };
+    return { ok: false, path, error: reasonOf(error) };
   }
 }
 

@@ -1,4 +1,4 @@
-import { MemoryError, messageOf } from "@memslot/core";
+import { reasonOf, StoreFailure } from "./store-failure.ts";
 
 /** True for an error of SQLite whose code is one of these or an extended form of it. */
 export function isSqliteError(error: unknown, ...codes: readonly string[]): boolean {
@@ -25,10 +25,10 @@ export function isFileFailure(error: unknown): boolean {
 }
 
 /** What a caller is told when a call on the database at `location` failed. */
-export function toStoreError(error: unknown, location: string): MemoryError {
-  if (MemoryError.is(error)) return error;
-  const reason = messageOf(error);
-  return new MemoryError("UNAVAILABLE", adviceFor(error, location, reason), { cause: error });
+export function toStoreError(error: unknown, location: string): StoreFailure {
+  if (error instanceof StoreFailure) return error;
+  const reason = reasonOf(error);
+  return new StoreFailure("UNAVAILABLE", adviceFor(error, location, reason), { cause: error });
 }
 
 function adviceFor(error: unknown, location: string, reason: string): string {

@@ -1,4 +1,4 @@
-import { MemoryError, messageOf } from "@memslot/core";
+import { reasonOf, StoreFailure } from "./store-failure.ts";
 import type { StoreHealth, VectorAnswer, VectorQuery, VectorSpace } from "@memslot/indexing";
 import type Database from "better-sqlite3";
 import { byScore, type ReadRows, type ScoredId } from "./chunk-rows.ts";
@@ -78,7 +78,7 @@ export function createVectors(input: {
       return true;
     } catch (error) {
       if (isFileFailure(error)) throw error;
-      giveUpIndex(messageOf(error));
+      giveUpIndex(reasonOf(error));
       return false;
     }
   }
@@ -115,20 +115,20 @@ export function createVectors(input: {
   }
 
   function needSpace(): ActiveSpace {
-    if (!active) throw new MemoryError("INVALID_ARGUMENT", "useSpace has to be called before vectors are used");
+    if (!active) throw new StoreFailure("INVALID_ARGUMENT", "useSpace has to be called before vectors are used");
     return active;
   }
 
   function checkVector(vector: Float32Array, space: VectorSpace): void {
     if (vector.length !== space.dimensions) {
-      throw new MemoryError(
+      throw new StoreFailure(
         "INVALID_ARGUMENT",
         `a vector has ${vector.length} numbers, the space ${space.provider}/${space.model} has ${space.dimensions}`,
       );
     }
     const length = lengthOf(vector);
     if (length === 0 || !Number.isFinite(length)) {
-      throw new MemoryError("INVALID_ARGUMENT", `a vector of ${space.provider}/${space.model} is all zero or not finite`);
+      throw new StoreFailure("INVALID_ARGUMENT", `a vector of ${space.provider}/${space.model} is all zero or not finite`);
     }
   }
 

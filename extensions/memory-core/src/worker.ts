@@ -1,5 +1,5 @@
 import { parentPort } from "node:worker_threads";
-import { MemoryError, messageOf } from "@memslot/core";
+import { reasonOf, StoreFailure } from "./store-failure.ts";
 import type { DatabaseStore, Opened, OpenOptions, Reply, Request } from "./protocol.ts";
 
 /** The worker's side of `worker-client.ts`: answers one request after the other. */
@@ -25,7 +25,7 @@ async function answer(request: Request): Promise<Reply> {
 
 async function run(request: Request): Promise<unknown> {
   if (request.method === "open") return await open(request.args[0]);
-  if (store === undefined) throw new MemoryError("CLOSED", "the index is not open");
+  if (store === undefined) throw new StoreFailure("CLOSED", "the index is not open");
   if (request.method === "close") {
     store.close();
     store = undefined;
@@ -43,19 +43,19 @@ async function open(options: OpenOptions): Promise<Opened> {
     store = opened;
     return facts;
   } catch (error) {
-    if (MemoryError.is(error)) throw error;
-    throw new MemoryError(
+    if (error instanceof StoreFailure) throw error;
+    throw new StoreFailure(
       "UNAVAILABLE",
-      `the index ${options.path} cannot be opened: ${messageOf(error)}; reinstall the package better-sqlite3 if it does not load`,
+      `the index ${options.path} cannot be opened: ${reasonOf(error)}; reinstall the package better-sqlite3 if it does not load`,
       { cause: error },
     );
   }
 }
 
 function describe(error: unknown): NonNullable<Reply["error"]> {
-  const code = MemoryError.is(error) ? error.code : "UNAVAILABLE";
-  const cause = error instanceof Error && error.cause !== undefined ? messageOf(error.cause) : undefined;
-  return { code, message: messageOf(error), cause };
+  const code = error instanceof StoreFailure ? error.code : "UNAVAILABLE";
+  const cause = error instanceof Error && error.cause !== undefined ? reasonOf(error.cause) : undefined;
+  return { code, message: reasonOf(error), cause };
 }
 
 function changedHealth(): Pick<Reply, "health"> {

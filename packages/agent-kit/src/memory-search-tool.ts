@@ -1,4 +1,4 @@
-import type { Memory, MemorySearchResult, SearchReport } from "@memslot/core";
+import { type Memory, MemoryError, type MemorySearchResult, type SearchReport } from "@memslot/core";
 import { citationsShown, withCitation, withoutCitation } from "./citations.ts";
 import type { Cooldown } from "./cooldown.ts";
 import { withDeadline } from "./deadline.ts";
@@ -85,6 +85,8 @@ export function memorySearchTool(setting: ToolSetting, cooldown: Cooldown): Memo
       } catch (error) {
         // The caller's own abort stays one; an abort from inside is a failure like any other.
         if (options.signal?.aborted) throw error;
+        // What the check above lets through and memory does not take says nothing about memory's health.
+        if (MemoryError.is(error, "INVALID_ARGUMENT")) return badInput("arguments", error.message);
         const advice = adviceForError(error);
         cooldown.start(advice);
         return unavailable(advice);

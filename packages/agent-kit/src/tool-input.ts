@@ -1,7 +1,7 @@
 import type { ToolInputSchema } from "./memory-tool.ts";
 
 /** One field that a tool takes. The same table gives the schema that the model sees and the check at run time. */
-export interface InputField {
+interface InputField {
   readonly type: "string" | "integer" | "number";
   readonly description: string;
   readonly required?: true;

@@ -325,9 +325,19 @@ describe("bad input", () => {
     expect(memory.searches).toHaveLength(0);
   });
 
-  test("starts no cooldown", async () => {
-    const tool = searchTool();
+  test("starts no cooldown, also where memory itself refuses it", async () => {
+    const memory = fakeMemory({
+      search: async (query) => {
+        if (query === "refused") throw new MemoryError("INVALID_ARGUMENT", "not this query");
+        return [harbour];
+      },
+    });
+    const tool = searchTool({ memory });
     await tool.execute({});
+    expect(await tool.execute({ query: "refused" })).toMatchObject({
+      code: "INVALID_ARGUMENT",
+      error: "not this query",
+    });
     expect(await tool.execute({ query: "x" })).toMatchObject({ state: "ok" });
   });
 });

@@ -46,7 +46,7 @@ export async function createIndexedManager(input: {
       const outcome = await syncMemory({ store, workspaceDir, settings, vectors, params });
       roots = outcome.roots;
       lastSync = { finishedAt: new Date().toISOString(), report: outcome.report };
-      lastSyncError = outcome.report.pendingVectors?.reason;
+      lastSyncError = undefined;
       return outcome.report;
     } catch (error) {
       if (!params.signal.aborted) lastSyncError = messageOf(error);
@@ -74,7 +74,11 @@ export async function createIndexedManager(input: {
 
   /** Starts a sync for a search and waits a little for it, all of it while the index is empty. Says why it is not fresh. */
   async function freshen(signal: AbortSignal): Promise<string | undefined> {
-    if (!settings.sync.onSearch) return lastSyncError && `the last sync failed: ${lastSyncError}`;
+    if (!settings.sync.onSearch) {
+      if (lastSyncError !== undefined) return `the last sync failed: ${lastSyncError}`;
+      const built = lastSync !== undefined || stats.files > 0;
+      return built ? undefined : "the index has not been built yet: run `memslot memory index`";
+    }
     const sync = running ?? queueSync({ reason: "search", force: false, progress: () => {}, signal: closing.signal });
     const outcome = sync.then(
       () => undefined,

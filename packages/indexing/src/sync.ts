@@ -84,8 +84,13 @@ export async function syncMemory(input: {
     params.progress({ completed, total: work.length, label: file.path });
   };
   if (work.length > 0) params.progress({ completed: 0, total: work.length });
-  await forEachAtOnce(work, readsAtOnce, read);
-  await writer.flush();
+  try {
+    await forEachAtOnce(work, readsAtOnce, read);
+    await writer.flush();
+  } catch (error) {
+    await writer.settled();
+    throw error;
+  }
 
   const present = new Set(scan.files.map((file) => file.path));
   const gone: FileKey[] = [];
@@ -116,6 +121,8 @@ function batchWriter(store: ChunkStore): {
   replace(file: FileChunks): Promise<void>;
   touch(file: StoredFile): Promise<void>;
   flush(): Promise<void>;
+  /** Waits for the batch that is on its way, whatever comes of it: nobody may close the store under it. */
+  settled(): Promise<void>;
 } {
   let files: FileChunks[] = [];
   let touched: StoredFile[] = [];
@@ -158,6 +165,7 @@ function batchWriter(store: ChunkStore): {
         throw error instanceof StoreFailure ? error.cause : error;
       }
     },
+    settled: async () => await running.catch(() => {}),
   };
 }
 

@@ -25,7 +25,7 @@ const invisible = 4;
 
 // The marks that Japanese adds to kana (alone, half-width or the vowel sign) are shared by scripts, so they are named.
 const unspacedScripts =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー々〆〻\u3099\u309a\uff70\uff9e\uff9f]/u;
+  /[\u3099-\u309a\uff70\uff9e-\uff9f\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー々〆〻]/u;
 const invisibles = /[\p{Variation_Selector}\u00ad]/u;
 const lettersDigitsMarks = /[\p{L}\p{N}\p{M}_]/u;
 const joiners = "-./:@#+&'’";

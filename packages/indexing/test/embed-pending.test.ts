@@ -25,17 +25,21 @@ function texts(count: number, length = 10): string[] {
   return Array.from({ length: count }, (_, index) => `${index} `.padEnd(length, "x"));
 }
 
-async function fill(vectors: VectorSync, signal = never): ReturnType<VectorSync["fill"]> {
-  return await vectors.fill({ signal, progress: () => undefined });
+async function fill(
+  { fill: fillStore }: VectorSync,
+  signal = never,
+  progress: (update: SyncProgress) => void = () => undefined,
+): ReturnType<VectorSync["fill"]> {
+  return await fillStore({ signal, progress });
 }
 
 /** Like `fill`, without the pauses between attempts. */
 async function fillAtOnce(vectors: VectorSync): ReturnType<VectorSync["fill"]> {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  let ended = false;
-  const filled = fill(vectors).finally(() => (ended = true));
+  const state = { ended: false };
+  const filled = fill(vectors).finally(() => (state.ended = true));
   filled.catch(() => undefined);
-  while (!ended) await vi.advanceTimersByTimeAsync(1000);
+  while (!state.ended) await vi.advanceTimersByTimeAsync(1000);
   return await filled;
 }
 
@@ -51,7 +55,9 @@ describe("missing vectors", () => {
     const asked = provider.batches.length;
     expect(await fill(vectors)).toBeUndefined();
     expect(provider.batches.length).toBe(asked);
-    const put = store.calls.filter(({ method }) => method === "putVectors").flatMap(({ argument }) => argument as { vector: Float32Array }[]);
+    const put = store.calls
+      .filter(({ method }) => method === "putVectors")
+      .flatMap(({ argument }) => argument as { vector: Float32Array }[]);
     for (const { vector } of put) expect(Math.hypot(...vector)).toBeCloseTo(1, 5);
   });
 
@@ -102,7 +108,7 @@ describe("missing vectors", () => {
   test("progress counts to the number of chunks, also where some share a vector", async () => {
     const updates: SyncProgress[] = [];
     const store = await storeWith([...texts(100), ...texts(100)]);
-    await createVectorSync(store, fakeEmbeddings()).fill({ signal: never, progress: (update) => void updates.push(update) });
+    await fill(createVectorSync(store, fakeEmbeddings()), never, (update) => void updates.push(update));
     expect(updates.at(-1)).toEqual({ completed: 200, total: 200, label: "embedding" });
     expect(new Set(updates.map(({ total }) => total))).toEqual(new Set([200]));
   });
@@ -110,7 +116,10 @@ describe("missing vectors", () => {
 
 describe("a provider that fails", () => {
   test("for a moment is asked again", async () => {
-    const provider = fakeEmbeddings({ limits: { dimensions: 5 }, fail: (_, call) => (call === 1 ? new Error("busy") : undefined) });
+    const provider = fakeEmbeddings({
+      limits: { dimensions: 5 },
+      fail: (_, call) => (call === 1 ? new Error("busy") : undefined),
+    });
     const store = await storeWith(["budget"]);
     expect(await fillAtOnce(createVectorSync(store, provider))).toBeUndefined();
     expect(provider.batches).toHaveLength(2);
@@ -123,26 +132,43 @@ describe("a provider that fails", () => {
       fail: (_, call) => (call > 2 ? new Error("429:\n quota is spent") : undefined),
     });
     const store = await storeWith(texts(1000));
-    expect(await fillAtOnce(createVectorSync(store, provider))).toEqual({ chunks: 1000 - 128, reason: "fake: 429: quota is spent" });
+    expect(await fillAtOnce(createVectorSync(store, provider))).toEqual({
+      chunks: 1000 - 128,
+      reason: "fake: 429: quota is spent",
+    });
     expect(provider.batches).toHaveLength(5);
     expect(await store.stats()).toMatchObject({ embedded: 128 });
   });
 
   test("from the first call on leaves every chunk", async () => {
     const provider = fakeEmbeddings({ fail: () => new Error("no key") });
-    expect(await fillAtOnce(createVectorSync(await storeWith(texts(3)), provider))).toEqual({ chunks: 3, reason: "fake: no key" });
+    expect(await fillAtOnce(createVectorSync(await storeWith(texts(3)), provider))).toEqual({
+      chunks: 3,
+      reason: "fake: no key",
+    });
   });
 
   test.each([
     ["too few vectors", (vectors: number[][]) => vectors.slice(1), /2 vectors came back for 3 texts/],
     ["an empty vector", (vectors: number[][]) => vectors.map(() => []), /empty, all zero or not finite/],
     ["a vector of zeros", (vectors: number[][]) => vectors.map(() => [0, 0, 0, 0, 0]), /empty, all zero or not finite/],
-    ["a vector with NaN", (vectors: number[][]) => vectors.map(() => [1, Number.NaN, 0, 0, 0]), /empty, all zero or not finite/],
-    ["another length", (vectors: number[][]) => vectors.map(() => [1, 2, 3]), /3 numbers where 5 were expected: it has changed its model/],
+    [
+      "a vector with NaN",
+      (vectors: number[][]) => vectors.map(() => [1, Number.NaN, 0, 0, 0]),
+      /empty, all zero or not finite/,
+    ],
+    [
+      "another length",
+      (vectors: number[][]) => vectors.map(() => [1, 2, 3]),
+      /3 numbers where 5 were expected: it has changed its model/,
+    ],
   ])("by giving %s stores nothing", async (_, answer, reason) => {
     const store = await storeWith(["a", "b", "c"]);
     const provider = fakeEmbeddings({ limits: { dimensions: 5 }, answer });
-    expect(await fillAtOnce(createVectorSync(store, provider))).toMatchObject({ chunks: 3, reason: expect.stringMatching(reason) as string });
+    expect(await fillAtOnce(createVectorSync(store, provider))).toMatchObject({
+      chunks: 3,
+      reason: expect.stringMatching(reason) as string,
+    });
     expect(await store.stats()).toMatchObject({ embedded: 0 });
   });
 
@@ -170,7 +196,9 @@ test("an abort ends the work, also between two attempts", async () => {
       return new Error("busy");
     },
   });
-  await expect(fill(createVectorSync(await storeWith(["a"]), provider), controller.signal)).rejects.toMatchObject({ name: "AbortError" });
+  await expect(fill(createVectorSync(await storeWith(["a"]), provider), controller.signal)).rejects.toMatchObject({
+    name: "AbortError",
+  });
   expect(provider.batches).toHaveLength(1);
 });
 
@@ -184,7 +212,7 @@ describe("the vector of a query", () => {
 
   test("of another length than the stored ones is refused", async () => {
     const vectors = createVectorSync(await storeWith([]), fakeEmbeddings({ limits: { dimensions: 8 } }));
-    await vectors.fill({ signal: never, progress: () => undefined });
+    await fill(vectors);
     await expect(vectors.embedQuery("budget", never)).rejects.toMatchObject({ code: "UNAVAILABLE" });
   });
 
@@ -192,6 +220,8 @@ describe("the vector of a query", () => {
     const deaf = { ...fakeEmbeddings(), embedQuery: async () => await new Promise<number[]>(() => undefined) };
     const controller = new AbortController();
     setTimeout(() => controller.abort(), 10);
-    await expect(createVectorSync(await storeWith([]), deaf).embedQuery("budget", controller.signal)).rejects.toMatchObject({ name: "AbortError" });
+    await expect(
+      createVectorSync(await storeWith([]), deaf).embedQuery("budget", controller.signal),
+    ).rejects.toMatchObject({ name: "AbortError" });
   });
 });

@@ -2,8 +2,9 @@ import { describe, expect, test } from "vitest";
 import { decodeFileText, splitLines } from "../src/file-text.ts";
 
 function lines(...bytes: (string | number[])[]): string[] {
-  return decodeFileText(Buffer.concat(bytes.map((part) => (typeof part === "string" ? Buffer.from(part) : Buffer.from(part)))))
-    .lines;
+  return decodeFileText(
+    Buffer.concat(bytes.map((part) => (typeof part === "string" ? Buffer.from(part) : Buffer.from(part)))),
+  ).lines;
 }
 
 describe("lines", () => {

@@ -31,7 +31,11 @@ describe("the weight of a word", () => {
 
 describe("matches", () => {
   test("name the line, the term and how often it stands there", () => {
-    const { lines, counts, words } = matchLines(["deploy and deployed", "nothing", "Server"], "", weightedTerms("deploy server unknown"));
+    const { lines, counts, words } = matchLines(
+      ["deploy and deployed", "nothing", "Server"],
+      "",
+      weightedTerms("deploy server unknown"),
+    );
     expect(lines.map((line) => [...line.counts])).toEqual([[[0, 2]], [], [[1, 1]]]);
     expect([...counts]).toEqual([
       [0, 2],
@@ -67,13 +71,20 @@ describe("BM25 of a chunk", () => {
 
   test("is 0 without a match, and never negative with one, however common the word is", () => {
     expect(weigh("nothing here", "budget")).toBe(0);
-    for (const count of [1, 500, 999, 1000]) expect(weigh("the budget", "budget", 10, { budget: count })).toBeGreaterThan(0);
+    for (const count of [1, 500, 999, 1000])
+      expect(weigh("the budget", "budget", 10, { budget: count })).toBeGreaterThan(0);
   });
 
   test("grows with the words it holds, with their rarity and, ever less, with their number", () => {
     expect(weigh("budget review", "budget review")).toBeGreaterThan(weigh("budget report", "budget review"));
-    expect(weigh("budget", "budget", 10, { budget: 1 })).toBeGreaterThan(weigh("budget", "budget", 10, { budget: 100 }));
-    const [one, two, three] = [1, 2, 3].map((times) => weigh("budget ".repeat(times).padEnd(100, "x "), "budget")) as [number, number, number];
+    expect(weigh("budget", "budget", 10, { budget: 1 })).toBeGreaterThan(
+      weigh("budget", "budget", 10, { budget: 100 }),
+    );
+    const [one, two, three] = [1, 2, 3].map((times) => weigh("budget ".repeat(times).padEnd(100, "x "), "budget")) as [
+      number,
+      number,
+      number,
+    ];
     expect(two).toBeGreaterThan(one);
     expect(three - two).toBeLessThan(two - one);
   });
@@ -98,7 +109,9 @@ describe("the score of a line", () => {
     expect(scoreOf("no match", "budget review")).toBe(0);
     expect(scoreOf("the budget", "budget review")).toBeGreaterThan(0);
     expect(scoreOf("the budget review", "budget review")).toBeGreaterThan(scoreOf("the budget", "budget review"));
-    expect(scoreOf("the budget", "budget", { budget: 1 })).toBeGreaterThan(scoreOf("the budget", "budget", { budget: 900 }));
+    expect(scoreOf("the budget", "budget", { budget: 1 })).toBeGreaterThan(
+      scoreOf("the budget", "budget", { budget: 900 }),
+    );
   });
 
   test("repeating one word is worth less than another word", () => {

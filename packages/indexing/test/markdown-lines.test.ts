@@ -14,15 +14,19 @@ describe("headings", () => {
     expect(headingOf(line)).toEqual({ level, title });
   });
 
-  test.each(["#tag", "####### seven", "    # code", "text # no", "", "\\# escaped", "\t# code"])("%j is none", (line) => {
-    expect(headingOf(line)).toBeUndefined();
-  });
+  test.each(["#tag", "####### seven", "    # code", "text # no", "", "\\# escaped", "\t# code"])(
+    "%j is none",
+    (line) => {
+      expect(headingOf(line)).toBeUndefined();
+    },
+  );
 
   test("a line is made one by what stands under it", () => {
     expect(setextLevel("Title", "===")).toBe(1);
     expect(setextLevel("Title", "---")).toBe(2);
     expect(setextLevel("Title", "-----  ")).toBe(2);
-    for (const under of ["=", "--", "- - -", "--- text", "", "- item"]) expect(setextLevel("Title", under)).toBeUndefined();
+    for (const under of ["=", "--", "- - -", "--- text", "", "- item"])
+      expect(setextLevel("Title", under)).toBeUndefined();
     for (const line of ["", "- item", "> quote", "| cell |", "12. item", "x".repeat(201)])
       expect(setextLevel(line, "---")).toBeUndefined();
   });

@@ -39,7 +39,9 @@ describe("overlapping chunks", () => {
 
   test("keep the place and score of the better one, whichever comes first in the file", () => {
     const better = { ...second, score: 0.9 };
-    expect(mergeOverlaps([better, first], 6)).toMatchObject([{ score: 0.9, row: { id: second.row.id, startLine: 1, endLine: 5, context: "A" } }]);
+    expect(mergeOverlaps([better, first], 6)).toMatchObject([
+      { score: 0.9, row: { id: second.row.id, startLine: 1, endLine: 5, context: "A" } },
+    ]);
   });
 
   test("one inside the other changes no line", () => {
@@ -81,7 +83,9 @@ describe("overlapping chunks", () => {
 
 test("pieces of one long line follow each other", () => {
   const pieces = [candidate("budget one", { startLine: 7 }), candidate("budget two", { startLine: 7 })];
-  expect(mergeOverlaps(pieces, 6)).toMatchObject([{ lines: ["budget one", "budget two"], row: { startLine: 7, endLine: 7 } }]);
+  expect(mergeOverlaps(pieces, 6)).toMatchObject([
+    { lines: ["budget one", "budget two"], row: { startLine: 7, endLine: 7 } },
+  ]);
 });
 
 test("no candidate is lost or made", () => {

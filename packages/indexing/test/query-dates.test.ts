@@ -5,7 +5,9 @@ const now = new Date(2026, 2, 15, 12);
 
 /** The spans that a query names, as dates. */
 function spans(query: string, at = now): string[] {
-  return dateHints(query, at).map(({ from, to, unit }) => `${unit} ${isoDate(from)}${to === from ? "" : ` to ${isoDate(to)}`}`);
+  return dateHints(query, at).map(
+    ({ from, to, unit }) => `${unit} ${isoDate(from)}${to === from ? "" : ` to ${isoDate(to)}`}`,
+  );
 }
 
 describe("dates in a query", () => {
@@ -82,7 +84,15 @@ describe("dates in a query", () => {
   });
 
   test("any text is read", () => {
-    for (const query of ["9999-99-99", "0000-01-01", "年月日", "2026年", "31/12", "-".repeat(10_000), "1 ".repeat(10_000)])
+    for (const query of [
+      "9999-99-99",
+      "0000-01-01",
+      "年月日",
+      "2026年",
+      "31/12",
+      "-".repeat(10_000),
+      "1 ".repeat(10_000),
+    ])
       for (const { from, to } of dateHints(query, now)) expect(to).toBeGreaterThanOrEqual(from);
   });
 });
@@ -97,12 +107,15 @@ describe("the date of a file", () => {
     expect(isoDate(dateOfPath(file) ?? 0)).toBe(expected);
   });
 
-  test.each(["MEMORY.md", "memory/2026-02-30.md", "memory/2026-03-05/notes.md", "memory/trip-2026-03-05.md", "memory/12026-03-05.md"])(
-    "%s has none",
-    (file) => {
-      expect(dateOfPath(file)).toBeUndefined();
-    },
-  );
+  test.each([
+    "MEMORY.md",
+    "memory/2026-02-30.md",
+    "memory/2026-03-05/notes.md",
+    "memory/trip-2026-03-05.md",
+    "memory/12026-03-05.md",
+  ])("%s has none", (file) => {
+    expect(dateOfPath(file)).toBeUndefined();
+  });
 });
 
 describe("how well a day fits", () => {

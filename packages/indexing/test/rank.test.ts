@@ -34,22 +34,37 @@ describe("keyword scores", () => {
   test("rise strictly with the weight, and are over 0 and under 1", () => {
     const random = randomFrom(3);
     for (let round = 0; round < 100; round++) {
-      const rows = Array.from({ length: 30 }, () => [row(`${random.pick(["deploy", "server", "budget"])} ${randomSentence(random, 80)}`), 1] as const);
+      const rows = Array.from(
+        { length: 30 },
+        () => [row(`${random.pick(["deploy", "server", "budget"])} ${randomSentence(random, 80)}`), 1] as const,
+      );
       const { candidates } = ranked("deploy server budget", { keyword: keywordAnswer(rows, [10, 200, 1]) });
       expect(candidates).toHaveLength(30);
       for (const [index, { score, keywordWeight }] of candidates.entries()) {
         const better = candidates[index - 1];
         expect(score).toBeGreaterThan(0);
         expect(score).toBeLessThan(1);
-        if (better && better.keywordWeight > keywordWeight) expect(better.score).toBeGreaterThan(score);
-        if (better) expect(better.keywordWeight).toBeGreaterThanOrEqual(keywordWeight);
+        const [weightAbove, scoreAbove] = better ? [better.keywordWeight, better.score] : [Infinity, 1];
+        expect(weightAbove).toBeGreaterThanOrEqual(keywordWeight);
+        expect(scoreAbove > score).toBe(weightAbove > keywordWeight);
       }
     }
   });
 
   test("are spread: a full match is high, a weak one is low", () => {
-    const [full, weak] = [row("budget review approved"), row(`something of the budget ${"and other words ".repeat(20)}`)];
-    const ranking = ranked("budget review approved", { keyword: keywordAnswer([[weak, 24], [full, 2]], [500, 10, 10]) });
+    const [full, weak] = [
+      row("budget review approved"),
+      row(`something of the budget ${"and other words ".repeat(20)}`),
+    ];
+    const ranking = ranked("budget review approved", {
+      keyword: keywordAnswer(
+        [
+          [weak, 24],
+          [full, 2],
+        ],
+        [500, 10, 10],
+      ),
+    });
     expect(ranking.candidates[0]?.row.id).toBe(full.id);
     expect(scoreOf(ranking, full)).toBeGreaterThan(0.7);
     expect(scoreOf(ranking, weak)).toBeLessThan(0.3);
@@ -58,7 +73,15 @@ describe("keyword scores", () => {
 
   test("of two lists of nothing but the word asked for are under 1, the longer one first", () => {
     const [long, longer] = [row("TODO\n".repeat(300)), row("TODO\n".repeat(320))];
-    const { candidates } = ranked("todo", { keyword: keywordAnswer([[long, 1], [longer, 1]], [2]) });
+    const { candidates } = ranked("todo", {
+      keyword: keywordAnswer(
+        [
+          [long, 1],
+          [longer, 1],
+        ],
+        [2],
+      ),
+    });
     expect(candidates.map((candidate) => candidate.row.id)).toEqual([longer.id, long.id]);
     for (const candidate of candidates) expect(candidate.score).toBeLessThan(1);
   });
@@ -66,13 +89,20 @@ describe("keyword scores", () => {
   test("mean the same in an index of ten chunks and in one of a million", () => {
     const text = row("the budget was approved in March");
     const score = (chunkCount: number, documentFrequency: number): number =>
-      scoreOf(ranked("budget approved", { keyword: { ...keywordAnswer([[text, 1]], [documentFrequency, documentFrequency]), chunkCount } }), text);
+      scoreOf(
+        ranked("budget approved", {
+          keyword: { ...keywordAnswer([[text, 1]], [documentFrequency, documentFrequency]), chunkCount },
+        }),
+        text,
+      );
     expect(score(10, 1)).toBeCloseTo(score(1_000_000, 100_000), 5);
   });
 
   test("stay sound where every chunk holds the word, and in an index of one chunk", () => {
     for (const chunkCount of [1, 2, 1000]) {
-      const rows = [row("budget one"), row("the budget of two")].map((own) => [own, 1e-6] as const).slice(0, chunkCount);
+      const rows = [row("budget one"), row("the budget of two")]
+        .map((own) => [own, 1e-6] as const)
+        .slice(0, chunkCount);
       const { candidates } = ranked("budget", { keyword: { ...keywordAnswer(rows, [chunkCount]), chunkCount } });
       for (const { score } of candidates) expect(score).toBeGreaterThan(0.4);
       for (const { score } of candidates) expect(score).toBeLessThan(1);
@@ -81,21 +111,42 @@ describe("keyword scores", () => {
 
   test("do not depend on the score that a store gives", () => {
     const own = row("the budget");
-    const scores = [1e-9, 1, 1000].map((given) => scoreOf(ranked("budget", { keyword: keywordAnswer([[own, given]], [3]) }), own));
+    const scores = [1e-9, 1, 1000].map((given) =>
+      scoreOf(ranked("budget", { keyword: keywordAnswer([[own, given]], [3]) }), own),
+    );
     expect(new Set(scores).size).toBe(1);
   });
 
   test("words together in one line are worth more than the same words scattered", () => {
     const together = row("first\nthe budget review was long\nlast");
     const scattered = row("the budget\nother words\nand more of them here so that nothing is near\na review");
-    expect(order(ranked("budget review", { keyword: keywordAnswer([[scattered, 10], [together, 10]], [10, 10]) }))[0]).toBe(
-      together.text,
-    );
+    expect(
+      order(
+        ranked("budget review", {
+          keyword: keywordAnswer(
+            [
+              [scattered, 10],
+              [together, 10],
+            ],
+            [10, 10],
+          ),
+        }),
+      )[0],
+    ).toBe(together.text);
   });
 
   test("equal finds come in a fixed order", () => {
-    const rows = [row("budget", { path: "memory/b.md" }), row("budget", { path: "memory/a.md", startLine: 9 }), row("budget", { path: "memory/a.md" })];
-    const found = ranked("budget", { keyword: keywordAnswer(rows.map((own) => [own, 5] as const), [3]) }).candidates;
+    const rows = [
+      row("budget", { path: "memory/b.md" }),
+      row("budget", { path: "memory/a.md", startLine: 9 }),
+      row("budget", { path: "memory/a.md" }),
+    ];
+    const found = ranked("budget", {
+      keyword: keywordAnswer(
+        rows.map((own) => [own, 5] as const),
+        [3],
+      ),
+    }).candidates;
     expect(found.map((candidate) => `${candidate.row.path}:${candidate.row.startLine}`)).toEqual([
       "memory/a.md:1",
       "memory/a.md:9",
@@ -141,8 +192,17 @@ describe("the two legs", () => {
   test("are fused by their weights", () => {
     const [both, text, meaning] = [row("budget and more"), row("budget again"), row("money")];
     const ranking = ranked("budget xyz review", {
-      keyword: keywordAnswer([[both, 4], [text, 4]], [10, 5, 10]),
-      vector: vectorAnswer([[both, 0.8], [meaning, 0.9]]),
+      keyword: keywordAnswer(
+        [
+          [both, 4],
+          [text, 4],
+        ],
+        [10, 5, 10],
+      ),
+      vector: vectorAnswer([
+        [both, 0.8],
+        [meaning, 0.9],
+      ]),
     });
     const found = new Map(ranking.candidates.map((candidate) => [candidate.row.id, candidate]));
     const textScore = found.get(both.id)?.textScore ?? 0;
@@ -155,12 +215,20 @@ describe("the two legs", () => {
 
   test("a chunk that both found comes once", () => {
     const own = row("budget");
-    expect(ranked("budget", { keyword: keywordAnswer([[own, 3]], [1]), vector: vectorAnswer([[own, 0.5]]) }).candidates).toHaveLength(1);
+    expect(
+      ranked("budget", { keyword: keywordAnswer([[own, 3]], [1]), vector: vectorAnswer([[own, 0.5]]) }).candidates,
+    ).toHaveLength(1);
   });
 
   test("a similarity under 0 or over 1 is brought into the range", () => {
     const [low, high] = [row("low"), row("high")];
-    const { candidates } = ranked("x", { vector: vectorAnswer([[high, 1.000001], [low, -0.4]]), weights: { vector: 1, text: 0 } });
+    const { candidates } = ranked("x", {
+      vector: vectorAnswer([
+        [high, 1.000001],
+        [low, -0.4],
+      ]),
+      weights: { vector: 1, text: 0 },
+    });
     expect(candidates.map((candidate) => candidate.vectorScore)).toEqual([1, 0]);
   });
 
@@ -179,7 +247,8 @@ describe("the two legs", () => {
 
 describe("confidence", () => {
   test("is high for a full match, low for one common word of many, and between 0 and 1", () => {
-    const confidence = (text: string): number => ranked("budget review Anna", { keyword: keywordAnswer([[row(text), 1]], [5, 5, 500]) }).confidence ?? -1;
+    const confidence = (text: string): number =>
+      ranked("budget review Anna", { keyword: keywordAnswer([[row(text), 1]], [5, 5, 500]) }).confidence ?? -1;
     expect(confidence("budget review of Anna")).toBeGreaterThan(0.5);
     expect(confidence("Anna went home")).toBeLessThan(0.2);
     expect(confidence("budget review Anna ".repeat(30))).toBe(1);
@@ -190,7 +259,10 @@ describe("dates", () => {
   const old = row("budget decision", { path: "memory/2020-01-01.md" });
   const fitting = row("budget decision", { path: "memory/2026-03-05.md" });
   const undated = row("budget decision", { path: "MEMORY.md" });
-  const all = keywordAnswer([old, fitting, undated].map((own) => [own, 5] as const), [3, 3, 0, 0, 0]);
+  const all = keywordAnswer(
+    [old, fitting, undated].map((own) => [own, 5] as const),
+    [3, 3, 0, 0, 0],
+  );
   const query = "budget decision 2026-03-05";
 
   test("a note of the day that is asked for comes first", () => {
@@ -199,13 +271,20 @@ describe("dates", () => {
 
   test("no note loses anything by a date, however old it is", () => {
     const [with_, without] = [ranked(query, { keyword: all }), ranked(query, { keyword: all, dated: false })];
-    for (const own of [old, fitting, undated]) expect(scoreOf(with_, own)).toBeGreaterThanOrEqual(scoreOf(without, own));
+    for (const own of [old, fitting, undated])
+      expect(scoreOf(with_, own)).toBeGreaterThanOrEqual(scoreOf(without, own));
     expect(scoreOf(with_, old)).toBe(scoreOf(without, old));
   });
 
   test("a much better match beats the date", () => {
     const weak = row(`some decision ${"and other words ".repeat(10)}`, { path: fitting.path });
-    const better = keywordAnswer([[old, 1], [weak, 1]], [3, 300, 0, 0, 0]);
+    const better = keywordAnswer(
+      [
+        [old, 1],
+        [weak, 1],
+      ],
+      [3, 300, 0, 0, 0],
+    );
     expect(ranked(query, { keyword: better }).candidates[0]?.row.path).toBe(old.path);
   });
 

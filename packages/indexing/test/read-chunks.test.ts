@@ -58,7 +58,12 @@ describe("a file", () => {
   });
 
   test("of a day is found by its date and headings, which are not shown", async () => {
-    const text = ["# Trip", "", ...Array.from({ length: 60 }, () => "we walked along the river and ate at the old mill"), "last words"];
+    const text = [
+      "# Trip",
+      "",
+      ...Array.from({ length: 60 }, () => "we walked along the river and ate at the old mill"),
+      "last words",
+    ];
     const result = await read(prepared(text.join("\n"), "memory/2026-03-05.md"));
     const chunks = result?.changed?.chunks ?? [];
     expect(chunks.length).toBeGreaterThan(1);
@@ -72,11 +77,16 @@ describe("a file", () => {
   });
 
   test("that is empty becomes a record without chunks", async () => {
-    for (const content of ["", "\n\n", "\ufeff"]) expect(await read(prepared(content))).toMatchObject({ changed: { chunks: [] } });
+    for (const content of ["", "\n\n", "\ufeff"])
+      expect(await read(prepared(content))).toMatchObject({ changed: { chunks: [] } });
   });
 
   test("of bytes that are no text is read as well as it can be", async () => {
-    const bytes = Buffer.concat([Buffer.from("budget \0 caf"), Buffer.from([0xe9, 0xff, 0x00]), Buffer.from("\nreview")]);
+    const bytes = Buffer.concat([
+      Buffer.from("budget \0 caf"),
+      Buffer.from([0xe9, 0xff, 0x00]),
+      Buffer.from("\nreview"),
+    ]);
     const result = await read(prepared(bytes));
     expect(result?.changed?.chunks).toMatchObject([{ startLine: 1, endLine: 2 }]);
     expect(result?.changed?.chunks[0]?.terms.split(" ")).toEqual(expect.arrayContaining(["budget", "review"]));
@@ -128,7 +138,9 @@ describe("a file that is not what it was", () => {
     rmSync(file.absolutePath);
     execFileSync("mkfifo", [file.absolutePath]);
     await expect(read(file)).rejects.toThrow("is not a regular file");
-    await expect(read({ ...file, absolutePath: path.dirname(file.absolutePath) })).rejects.toThrow("is not a regular file");
+    await expect(read({ ...file, absolutePath: path.dirname(file.absolutePath) })).rejects.toThrow(
+      "is not a regular file",
+    );
   });
 
   test("grown while it was read: what is kept is one state of it", async () => {
@@ -143,7 +155,7 @@ describe("a file that is not what it was", () => {
   });
 
   test("an abort ends the work on a large file", async () => {
-    const file = prepared("some words of a large file\n".repeat(100_000));
+    const file = prepared("some words of a large file\n".repeat(400_000));
     const controller = new AbortController();
     const reading = readChunks(file, "memory", undefined, chunking, controller.signal);
     setTimeout(() => controller.abort(), 30);

@@ -12,7 +12,8 @@ import { randomFrom, randomText } from "./support/random.ts";
 
 const notes: Record<string, string> = {
   "MEMORY.md": "# Facts\n\n- The budget for 2026 is 40,000 euro.\n- Anna leads the platform team.\n",
-  "memory/2026-03-05.md": "# 2026-03-05\n\n- Ticket QX-7919: the importer drops rows.\n- Bought a new server for the lab.\n",
+  "memory/2026-03-05.md":
+    "# 2026-03-05\n\n- Ticket QX-7919: the importer drops rows.\n- Bought a new server for the lab.\n",
   "memory/2026-03-06.md": "# 2026-03-06\n\n- The kitten slept all day.\n- Deployed the importer with node.js 24.\n",
   "memory/2025-01-10.md": "# 2025-01-10\n\n- 决定把数据库迁移到新服务器。\n- 预算已经批准。\n",
   "memory/travel.md": "# Travel\n\nThe journey to Kraków took nine hours. Żółć is a word with only Polish letters.\n",
@@ -40,7 +41,10 @@ async function storeWith(files: Record<string, string>, source = "memory"): Prom
 async function search(
   store: FakeStore,
   query: string,
-  change: Parameters<typeof searchOptions>[0] & { provider?: FakeEmbeddings; hybrid?: NonNullable<Parameters<typeof settingsWith>[0]>["hybrid"] } = {},
+  change: Parameters<typeof searchOptions>[0] & {
+    provider?: FakeEmbeddings;
+    hybrid?: NonNullable<Parameters<typeof settingsWith>[0]>["hybrid"];
+  } = {},
 ): Promise<{ results: MemorySearchResult[]; report: SearchReport }> {
   const { provider, hybrid = {}, ...options } = change;
   const vectors = provider && createVectorSync(store, provider);
@@ -66,7 +70,7 @@ describe("by keywords", () => {
     ["who leads the platform team", "MEMORY.md"],
     ["QX-7919", "memory/2026-03-05.md"],
     ["qx 7919", "memory/2026-03-05.md"],
-    ["importing", "memory/2026-03-05.md"],
+    ["dropping rows", "memory/2026-03-05.md"],
     ["buy server", "memory/2026-03-05.md"],
     ["node.js", "memory/2026-03-06.md"],
     ["数据库", "memory/2025-01-10.md"],
@@ -83,7 +87,12 @@ describe("by keywords", () => {
     expect(results[0]).not.toHaveProperty("vectorScore");
     const lines = notes[path]?.split("\n").slice(0, results[0]?.endLine) ?? [];
     expect(results[0]?.snippet).toBe(lines.join("\n"));
-    expect(report).toMatchObject({ backend: "test", mode: "keyword", state: "ok", legs: { keyword: { candidates: expect.any(Number) as number } } });
+    expect(report).toMatchObject({
+      backend: "test",
+      mode: "keyword",
+      state: "ok",
+      legs: { keyword: { candidates: expect.any(Number) as number } },
+    });
     expect(report.reason).toBeUndefined();
   });
 
@@ -96,7 +105,9 @@ describe("by keywords", () => {
   test("a word that stands nowhere is tried as the beginning of one, from three letters on", async () => {
     const store = await storeWith(notes);
     expect(paths(await search(store, "impor"))).toContain("memory/2026-03-05.md");
-    expect(paths(await search(store, "kitt budget"))).toEqual(expect.arrayContaining(["memory/2026-03-06.md", "MEMORY.md"]));
+    expect(paths(await search(store, "kitt budget"))).toEqual(
+      expect.arrayContaining(["memory/2026-03-06.md", "MEMORY.md"]),
+    );
     expect(paths(await search(store, "im"))).toEqual([]);
     expect(paths(await search(store, "budge2"))).toEqual([]);
   });
@@ -113,7 +124,10 @@ describe("by keywords", () => {
   });
 
   test("an old note is found like a new one", async () => {
-    const old = { "memory/2001-01-01.md": "the secret recipe", ...Object.fromEntries(Array.from({ length: 50 }, (_, day) => [`memory/2026-02-${day}.md`, "other things"])) };
+    const old = {
+      "memory/2001-01-01.md": "the secret recipe",
+      ...Object.fromEntries(Array.from({ length: 50 }, (_, day) => [`memory/2026-02-${day}.md`, "other things"])),
+    };
     expect(paths(await search(await storeWith(old), "secret recipe yesterday"))[0]).toBe("memory/2001-01-01.md");
   });
 
@@ -125,7 +139,10 @@ describe("by keywords", () => {
   });
 
   test("overlapping chunks that found the same line are one result", async () => {
-    const text = Array.from({ length: 60 }, (_, index) => `line ${index} ${index === 18 ? "needle" : "hay"} ${"x".repeat(70)}`).join("\n");
+    const text = Array.from(
+      { length: 60 },
+      (_, index) => `line ${index} ${index === 18 ? "needle" : "hay"} ${"x".repeat(70)}`,
+    ).join("\n");
     const store = await storeWith({ "memory/a.md": text });
     const holders = store.chunksOf("memory/a.md").filter((chunk) => chunk.text.includes("needle"));
     expect(holders).toHaveLength(2);
@@ -142,12 +159,20 @@ describe("by both legs", () => {
     expect(paths({ results }).toSorted()).toEqual(["MEMORY.md", "memory/2025-01-10.md"]);
     expect(results[0]?.vectorScore).toBeGreaterThan(0.9);
     expect(results[0]).not.toHaveProperty("textScore");
-    expect(report).toMatchObject({ mode: "hybrid", state: "ok", legs: { keyword: { candidates: 0, kept: 0 }, vector: { candidates: 5, kept: 2 } } });
+    expect(report).toMatchObject({
+      mode: "hybrid",
+      state: "ok",
+      legs: { keyword: { candidates: 0, kept: 0 }, vector: { candidates: 5, kept: 2 } },
+    });
   });
 
   test("says in which leg a result was found", async () => {
     const { results } = await search(await storeWith(notes), "budget", { provider: fakeEmbeddings() });
-    expect(results[0]).toMatchObject({ path: "MEMORY.md", textScore: expect.any(Number) as number, vectorScore: expect.any(Number) as number });
+    expect(results[0]).toMatchObject({
+      path: "MEMORY.md",
+      textScore: expect.any(Number) as number,
+      vectorScore: expect.any(Number) as number,
+    });
   });
 
   test("hybrid search turned off asks the provider nothing", async () => {
@@ -167,7 +192,12 @@ describe("by both legs", () => {
     const store = await storeWith(notes);
     for (const minScore of [0, 0.35, 0.9, 1]) {
       for (const strict of [false, true]) {
-        const found = await search(store, "the kitten and QX-7919", { provider: fakeEmbeddings(), hybrid, minScore, strict });
+        const found = await search(store, "the kitten and QX-7919", {
+          provider: fakeEmbeddings(),
+          hybrid,
+          minScore,
+          strict,
+        });
         const own = found.results.find(({ path }) => path === "memory/2026-03-05.md");
         expect(own?.score, `${minScore} ${strict}`).toBeGreaterThan(0);
         for (const { score } of found.results) expect(score).toBeLessThanOrEqual(1);
@@ -201,12 +231,16 @@ describe("minScore", () => {
     expect(results).toEqual([]);
     expect(report).toMatchObject({ state: "ok", reason: "4 results are below minScore", dropped: { minScore: 4 } });
     expect(paths(await search(store, "budget", { minScore: 0.99, strict: true }))).toEqual(["MEMORY.md"]);
-    expect(paths(await search(store, "what is QX-7919 about zebras", { minScore: 0.99, strict: true }))).toEqual(["memory/2026-03-05.md"]);
+    expect(paths(await search(store, "what is QX-7919 about zebras", { minScore: 0.99, strict: true }))).toEqual([
+      "memory/2026-03-05.md",
+    ]);
   });
 });
 
 describe("limits", () => {
-  const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`memory/${index}.md`, `budget number ${index}`]));
+  const many = Object.fromEntries(
+    Array.from({ length: 300 }, (_, index) => [`memory/${index}.md`, `budget number ${index}`]),
+  );
 
   test("as many results as were asked for, and the report counts the rest", async () => {
     const { results, report } = await search(await storeWith(many), "budget", { maxResults: 7 });
@@ -224,8 +258,9 @@ describe("limits", () => {
   ])("%i results times %i ask each leg for %i candidates", async (maxResults, candidateMultiplier, expected) => {
     const store = await storeWith(notes);
     await search(store, "budget", { maxResults, hybrid: { candidateMultiplier }, provider: fakeEmbeddings() });
-    for (const { method, argument } of store.calls)
-      if (method === "searchKeyword" || method === "searchVector") expect((argument as KeywordQuery | VectorQuery).limit).toBe(expected);
+    const asked = store.calls.filter(({ method }) => method === "searchKeyword" || method === "searchVector");
+    const limits = asked.map(({ argument }) => (argument as KeywordQuery | VectorQuery).limit);
+    expect(limits).toEqual([expected, expected]);
   });
 
   test("sources are filtered inside the store", async () => {
@@ -256,7 +291,9 @@ describe("an empty answer says why", () => {
 describe("a leg that fails", () => {
   test("the vector leg: keywords answer, and it is said", async () => {
     const store = await storeWith(notes);
-    const provider = fakeEmbeddings({ fail: (what) => (what === "query" ? new Error("connection refused") : undefined) });
+    const provider = fakeEmbeddings({
+      fail: (what) => (what === "query" ? new Error("connection refused") : undefined),
+    });
     const { results, report } = await search(store, "budget", { provider });
     expect(paths({ results })).toContain("MEMORY.md");
     expect(results[0]?.score).toBe(results[0]?.textScore);
@@ -269,7 +306,9 @@ describe("a leg that fails", () => {
   });
 
   test("the vector leg with an abort of its own is a failure like any other", async () => {
-    const provider = fakeEmbeddings({ fail: (what) => (what === "query" ? new DOMException("gone", "AbortError") : undefined) });
+    const provider = fakeEmbeddings({
+      fail: (what) => (what === "query" ? new DOMException("gone", "AbortError") : undefined),
+    });
     const { report } = await search(await storeWith(notes), "budget", { provider });
     expect(report).toMatchObject({ mode: "keyword", state: "degraded" });
   });
@@ -277,7 +316,10 @@ describe("a leg that fails", () => {
   test("the vector search of the store: keywords answer", async () => {
     const store = await storeWith(notes);
     store.fail("searchVector", () => new Error("no such table"));
-    expect((await search(store, "budget", { provider: fakeEmbeddings() })).report).toMatchObject({ mode: "keyword", state: "degraded" });
+    expect((await search(store, "budget", { provider: fakeEmbeddings() })).report).toMatchObject({
+      mode: "keyword",
+      state: "degraded",
+    });
   });
 
   test("the keyword leg: meaning answers, and it is said", async () => {
@@ -285,7 +327,11 @@ describe("a leg that fails", () => {
     store.fail("searchKeyword", () => new Error("fts5: broken"));
     const { results, report } = await search(store, "money", { provider: fakeEmbeddings() });
     expect(paths({ results })).toContain("MEMORY.md");
-    expect(report).toMatchObject({ mode: "vector", state: "degraded", reason: "keyword search failed, meaning answered: fts5: broken" });
+    expect(report).toMatchObject({
+      mode: "vector",
+      state: "degraded",
+      reason: "keyword search failed, meaning answered: fts5: broken",
+    });
     expect(report.confidence).toBeUndefined();
   });
 
@@ -294,7 +340,11 @@ describe("a leg that fails", () => {
     store.setHealth({ fts: { enabled: true, available: false, error: "no such module: fts5" } });
     const { results, report } = await search(store, "money", { provider: fakeEmbeddings() });
     expect(results[0]?.score).toBe(results[0]?.vectorScore);
-    expect(report).toMatchObject({ mode: "vector", state: "degraded", reason: "keyword search is not available: no such module: fts5" });
+    expect(report).toMatchObject({
+      mode: "vector",
+      state: "degraded",
+      reason: "keyword search is not available: no such module: fts5",
+    });
     expect(store.calls.some(({ method }) => method === "searchKeyword")).toBe(false);
   });
 
@@ -310,7 +360,9 @@ describe("a leg that fails", () => {
   test("the only one there is: its error is thrown, and no empty answer given", async () => {
     const store = await storeWith(notes);
     store.setHealth({ fts: { enabled: true, available: false } });
-    const provider = fakeEmbeddings({ fail: (what) => (what === "query" ? new Error("connection refused") : undefined) });
+    const provider = fakeEmbeddings({
+      fail: (what) => (what === "query" ? new Error("connection refused") : undefined),
+    });
     await expect(search(store, "budget", { provider })).rejects.toThrow("connection refused");
   });
 
@@ -325,9 +377,27 @@ describe("a leg that fails", () => {
 test("any query is answered, with scores in range and no result twice", async () => {
   const store = await storeWith(notes);
   const random = randomFrom(77);
-  const operators = ['"', "*", "NEAR(", "AND", "OR NOT", "-", "^", "col:", "(", ")", "'; --", "\0", "%", "budget", "数据库"];
+  const operators = [
+    '"',
+    "*",
+    "NEAR(",
+    "AND",
+    "OR NOT",
+    "-",
+    "^",
+    "col:",
+    "(",
+    ")",
+    "'; --",
+    "\0",
+    "%",
+    "budget",
+    "数据库",
+  ];
   for (let round = 0; round < 1500; round++) {
-    const query = Array.from({ length: random.below(8) }, () => (random.chance(0.5) ? random.pick(operators) : randomText(random, 6))).join(" ");
+    const query = Array.from({ length: random.below(8) }, () =>
+      random.chance(0.5) ? random.pick(operators) : randomText(random, 6),
+    ).join(" ");
     store.calls.length = 0;
     const { results } = await search(store, query);
     expect(new Set(results.map(({ path, startLine }) => `${path}:${startLine}`)).size).toBe(results.length);

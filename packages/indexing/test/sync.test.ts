@@ -1,4 +1,13 @@
-import { appendFileSync, chmodSync, renameSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import type { SyncProgress, SyncReport } from "@memslot/core";
 import { describe, expect, test } from "vitest";
@@ -13,7 +22,9 @@ const folderWith = useTempFolders();
 const isRoot = process.getuid?.() === 0;
 
 function notes(count: number): Record<string, string> {
-  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`memory/note-${index}.md`, `note number ${index}\n`]));
+  return Object.fromEntries(
+    Array.from({ length: count }, (_, index) => [`memory/note-${index}.md`, `note number ${index}\n`]),
+  );
 }
 
 /** Sets the files' times back: a file that was saved a moment ago is always compared by its content. */
@@ -24,10 +35,19 @@ function settle(workspace: string, ...files: string[]): void {
 async function sync(
   workspaceDir: string,
   store: FakeStore,
-  change: Parameters<typeof syncParams>[0] & { settings?: Parameters<typeof settingsWith>[0]; vectors?: Parameters<typeof syncMemory>[0]["vectors"] } = {},
+  change: Parameters<typeof syncParams>[0] & {
+    settings?: Parameters<typeof settingsWith>[0];
+    vectors?: Parameters<typeof syncMemory>[0]["vectors"];
+  } = {},
 ): Promise<SyncOutcome> {
   const { settings, vectors, ...params } = change;
-  return await syncMemory({ store, workspaceDir, settings: settingsWith(settings), vectors, params: syncParams(params) });
+  return await syncMemory({
+    store,
+    workspaceDir,
+    settings: settingsWith(settings),
+    vectors,
+    params: syncParams(params),
+  });
 }
 
 async function reportOf(...call: Parameters<typeof sync>): Promise<SyncReport> {
@@ -63,7 +83,13 @@ describe("what a sync does and reports", () => {
     rmSync(path.join(workspace, "memory/note-1.md"));
     writeFiles(workspace, { "memory/new.md": "new", "USER.md": "user" });
     expect(await reportOf(workspace, store)).toEqual({ added: 2, changed: 1, removed: 1, unchanged: 2, failed: [] });
-    expect(store.paths()).toEqual(["USER.md", "memory/new.md", "memory/note-0.md", "memory/note-2.md", "memory/note-3.md"]);
+    expect(store.paths()).toEqual([
+      "USER.md",
+      "memory/new.md",
+      "memory/note-0.md",
+      "memory/note-2.md",
+      "memory/note-3.md",
+    ]);
     expect(store.chunksOf("memory/note-0.md")).toMatchObject([{ text: "something else" }]);
   });
 
@@ -97,7 +123,15 @@ describe("what a sync does and reports", () => {
   test("files of other sources are left alone", async () => {
     const workspace = folderWith(notes(1));
     const store = createFakeStore();
-    const session = { path: "sessions/1.jsonl", source: "sessions", hash: "h", mtimeMs: 1, size: 1, recipe: "r", chunks: [] };
+    const session = {
+      path: "sessions/1.jsonl",
+      source: "sessions",
+      hash: "h",
+      mtimeMs: 1,
+      size: 1,
+      recipe: "r",
+      chunks: [],
+    };
     await store.replaceFiles([session]);
     expect(await reportOf(workspace, store)).toMatchObject({ added: 1, removed: 0 });
     expect(store.paths()).toContain("sessions/1.jsonl");
@@ -153,14 +187,21 @@ describe("what has changed", () => {
     const chunking = { tokens: 100, overlap: 10 };
     expect(await reportOf(workspace, store, { settings: { chunking } })).toMatchObject({ changed: 3, unchanged: 0 });
     expect(await reportOf(workspace, store, { settings: { chunking } })).toMatchObject({ changed: 0, unchanged: 3 });
-    expect(await reportOf(workspace, store, { settings: { chunking }, force: true })).toMatchObject({ added: 0, changed: 3 });
+    expect(await reportOf(workspace, store, { settings: { chunking }, force: true })).toMatchObject({
+      added: 0,
+      changed: 3,
+    });
   });
 });
 
 describe("one bad file", () => {
   test.skipIf(process.platform === "win32")("is reported, and the others are indexed", async () => {
     const outside = folderWith({ "secret.md": "secret" });
-    const workspace = folderWith({ ...notes(10), "memory/big.md": "", "memory/bytes.md": Buffer.from([0xff, 0xfe, 0xfd, 0x00, 0x80]) });
+    const workspace = folderWith({
+      ...notes(10),
+      "memory/big.md": "",
+      "memory/bytes.md": Buffer.from([0xff, 0xfe, 0xfd, 0x00, 0x80]),
+    });
     truncateSync(path.join(workspace, "memory/big.md"), 200 * 1000 * 1000);
     symlinkSync(path.join(outside, "secret.md"), path.join(workspace, "memory/link.md"));
     const store = createFakeStore();
@@ -190,7 +231,10 @@ describe("one bad file", () => {
     const workspace = folderWith(notes(2));
     chmodSync(path.join(workspace, "memory/note-0.md"), 0);
     const report = await reportOf(workspace, createFakeStore());
-    expect(report).toMatchObject({ added: 1, failed: [{ path: "memory/note-0.md", reason: "permission denied: make the file readable for this user" }] });
+    expect(report).toMatchObject({
+      added: 1,
+      failed: [{ path: "memory/note-0.md", reason: "permission denied: make the file readable for this user" }],
+    });
   });
 
   test("that goes away between scan and read is gone, not failed", async () => {
@@ -263,7 +307,10 @@ describe("progress", () => {
     const store = createFakeStore();
     const vectors = createVectorSync(store, fakeEmbeddings());
     const updates: SyncProgress[] = [];
-    await sync(workspace, store, { vectors, progress: (update) => void (update.label === "embedding" && updates.push(update)) });
+    await sync(workspace, store, {
+      vectors,
+      progress: (update) => void (update.label === "embedding" && updates.push(update)),
+    });
     expect(updates.at(-1)).toMatchObject({ completed: 700, total: 700 });
     for (const [index, update] of updates.entries()) {
       expect(update.total).toBe(700);
@@ -278,21 +325,27 @@ describe("an abort", () => {
     const store = createFakeStore();
     await expect(sync(workspace, store, { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: "AbortError" });
     const empty = createFakeStore();
-    await expect(sync(folderWith({ "MEMORY.md": "m" }), empty, { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: "AbortError" });
+    await expect(sync(folderWith({ "MEMORY.md": "m" }), empty, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+      name: "AbortError",
+    });
     expect([...written(store), ...written(empty)]).toEqual([]);
   });
 
   test("during the sync: it stops soon, and nothing is removed", async () => {
     const workspace = folderWith(notes(300));
     const store = createFakeStore();
-    await store.replaceFiles([{ path: "memory/old.md", source: "memory", hash: "h", mtimeMs: 1, size: 1, recipe: "r", chunks: [] }]);
+    await store.replaceFiles([
+      { path: "memory/old.md", source: "memory", hash: "h", mtimeMs: 1, size: 1, recipe: "r", chunks: [] },
+    ]);
     const controller = new AbortController();
     let seen = 0;
     const progress = (update: SyncProgress): void => {
       seen = update.completed;
       if (update.completed === 20) controller.abort();
     };
-    await expect(sync(workspace, store, { signal: controller.signal, progress })).rejects.toMatchObject({ name: "AbortError" });
+    await expect(sync(workspace, store, { signal: controller.signal, progress })).rejects.toMatchObject({
+      name: "AbortError",
+    });
     expect(seen).toBeLessThan(60);
     expect(store.paths()).toContain("memory/old.md");
     // The next one goes on from whatever was written, and every file is there once.
@@ -302,26 +355,31 @@ describe("an abort", () => {
 
   test("with a reason of its own ends with that reason", async () => {
     const reason = new Error("the user pressed a key");
-    await expect(sync(folderWith(notes(1)), createFakeStore(), { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    await expect(sync(folderWith(notes(1)), createFakeStore(), { signal: AbortSignal.abort(reason) })).rejects.toBe(
+      reason,
+    );
   });
 });
 
 describe("a store that fails", () => {
-  test.each(["listFiles", "replaceFiles", "touchFiles", "removeFiles"] as const)("in %s ends the sync with its own error", async (method) => {
-    const workspace = folderWith(notes(3));
-    settle(workspace, ...Object.keys(notes(3)));
-    const store = createFakeStore();
-    await sync(workspace, store);
-    appendFileSync(path.join(workspace, "memory/note-0.md"), " more");
-    utimesSync(path.join(workspace, "memory/note-1.md"), new Date(2021, 0, 1), new Date(2021, 0, 1));
-    rmSync(path.join(workspace, "memory/note-2.md"));
-    const error = new Error("disk full");
-    store.fail(method, () => error);
-    await expect(sync(workspace, store)).rejects.toBe(error);
-    store.fail(method, undefined);
-    expect(await reportOf(workspace, store)).toMatchObject({ failed: [] });
-    expect(store.paths()).toEqual(["memory/note-0.md", "memory/note-1.md"]);
-  });
+  test.each(["listFiles", "replaceFiles", "touchFiles", "removeFiles"] as const)(
+    "in %s ends the sync with its own error",
+    async (method) => {
+      const workspace = folderWith(notes(3));
+      settle(workspace, ...Object.keys(notes(3)));
+      const store = createFakeStore();
+      await sync(workspace, store);
+      appendFileSync(path.join(workspace, "memory/note-0.md"), " more");
+      utimesSync(path.join(workspace, "memory/note-1.md"), new Date(2021, 0, 1), new Date(2021, 0, 1));
+      rmSync(path.join(workspace, "memory/note-2.md"));
+      const error = new Error("disk full");
+      store.fail(method, () => error);
+      await expect(sync(workspace, store)).rejects.toBe(error);
+      store.fail(method, undefined);
+      expect(await reportOf(workspace, store)).toMatchObject({ failed: [] });
+      expect(store.paths()).toEqual(["memory/note-0.md", "memory/note-1.md"]);
+    },
+  );
 
   test("in the middle of many files ends it soon, without an unhandled rejection", async () => {
     const workspace = folderWith(notes(500));
@@ -346,9 +404,15 @@ describe("a store that fails", () => {
   });
 
   test("large files are not gathered without end", async () => {
-    const workspace = folderWith(Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`memory/${index}.md`, `${index} some words\n`.repeat(15_000)])));
+    const workspace = folderWith(
+      Object.fromEntries(
+        Array.from({ length: 12 }, (_, index) => [`memory/${index}.md`, `${index} some words\n`.repeat(15_000)]),
+      ),
+    );
     const store = createFakeStore();
     await sync(workspace, store);
-    for (const { method, argument } of store.calls) if (method === "replaceFiles") expect((argument as unknown[]).length).toBeLessThanOrEqual(4);
+    const writes = store.calls.filter(({ method }) => method === "replaceFiles");
+    const sizes = writes.map(({ argument }) => (argument as unknown[]).length);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(4);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { indexTerms, queryTerms, scanTerms, type TermKind } from "../src/words.ts";
+import { collectChecks } from "./support/collect-checks.ts";
 import { randomFrom, randomText } from "./support/random.ts";
 
 interface Found {
@@ -219,7 +220,7 @@ describe("what is no word", () => {
 
   test("marks, punctuation and blanks alone give nothing", () => {
     for (const text of ["", " \t\n", "\u0301", "--- … !?", "\ud800", "\udc00\ud800", "\u037a", "🙂"]) {
-      expect(terms(text), JSON.stringify(text)).toEqual([]);
+      expect({ text, terms: terms(text) }).toEqual({ text, terms: [] });
       expect(queryTerms(text)).toEqual([]);
     }
   });
@@ -286,30 +287,29 @@ describe("any text", () => {
 
   test("10,000 random strings: terms are sound, and a text's own words find it", () => {
     const random = randomFrom(20_260_305);
+    const { wrong, check } = collectChecks();
     for (let round = 0; round < 10_000; round++) {
       const text = randomText(random, 24);
       const shown = JSON.stringify(text);
       const indexed = new Set<string>();
       const places: [number, number][] = [];
       scanTerms(text, (term, start, end) => {
-        if (term === "" || /\s/.test(term)) expect.unreachable(`${shown} gives the term ${JSON.stringify(term)}`);
-        if (!(start >= 0 && end > start && end <= text.length)) expect.unreachable(`${shown}: ${start} to ${end}`);
+        check(term !== "" && !/\s/.test(term), `${shown} gives the term ${JSON.stringify(term)}`);
+        check(start >= 0 && end > start && end <= text.length, `${shown}: ${start} to ${end}`);
         indexed.add(term);
         places.push([start, end]);
       });
-      expect(indexTerms(text).split(" ").filter(Boolean).length, shown).toBe(places.length);
-      for (const [start, end] of places) {
-        for (const { term, prefix } of queryTerms(text.slice(start, end))) {
+      check(indexTerms(text).split(" ").filter(Boolean).length === places.length, `${shown}: joined otherwise`);
+      for (const query of [text, ...places.map(([start, end]) => text.slice(start, end))]) {
+        const found = queryTerms(query);
+        check(found.length <= 64, `${shown}: too many terms`);
+        for (const { term, prefix } of found) {
           const known = indexed.has(term) || (prefix && [...indexed].some((other) => other.startsWith(term)));
-          if (!known) expect.unreachable(`${shown}: ${JSON.stringify(text.slice(start, end))} asks for ${term}`);
+          check(known, `${shown}: ${JSON.stringify(query)} asks for ${term}`);
         }
       }
-      const whole = queryTerms(text);
-      expect(whole.length, shown).toBeLessThanOrEqual(64);
-      for (const { term, prefix } of whole)
-        if (!indexed.has(term) && !(prefix && [...indexed].some((other) => other.startsWith(term))))
-          expect.unreachable(`${shown}: the whole text asks for ${term}`);
     }
+    expect(wrong).toEqual([]);
   });
 
   test("random strings give the same terms composed and decomposed", () => {
@@ -318,7 +318,7 @@ describe("any text", () => {
       // Marks that follow no letter of their script change places when they are put in order.
       const text = randomText(random, 12).replaceAll(/[^\p{L}\p{N}\p{P}\s]/gu, "");
       const [composed, decomposed] = [terms(text.normalize("NFC")), terms(text.normalize("NFD"))];
-      expect(decomposed, JSON.stringify(text)).toEqual(composed);
+      expect({ text, terms: decomposed }).toEqual({ text, terms: composed });
     }
   });
 });

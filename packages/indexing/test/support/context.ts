@@ -1,4 +1,11 @@
-import type { EmbeddingProvider, ManagerSearchOptions, ManagerSyncParams, MemoryPluginContext, MemorySearchSettings, SearchReport } from "@memslot/core";
+import type {
+  EmbeddingProvider,
+  ManagerSearchOptions,
+  ManagerSyncParams,
+  MemoryPluginContext,
+  MemorySearchSettings,
+  SearchReport,
+} from "@memslot/core";
 
 export const never: AbortSignal = new AbortController().signal;
 
@@ -54,7 +61,9 @@ export function syncParams(change: Partial<ManagerSyncParams> = {}): ManagerSync
 }
 
 /** The options of a search, with a place where its reports are put. */
-export function searchOptions(change: Partial<ManagerSearchOptions> = {}): ManagerSearchOptions & { reports: SearchReport[] } {
+export function searchOptions(
+  change: Partial<ManagerSearchOptions> = {},
+): ManagerSearchOptions & { reports: SearchReport[] } {
   const reports: SearchReport[] = [];
   return {
     maxResults: 6,
@@ -71,7 +80,12 @@ export function searchOptions(change: Partial<ManagerSearchOptions> = {}): Manag
 
 export function contextFor(
   workspaceDir: string,
-  change: { settings?: MemorySearchSettings; provider?: EmbeddingProvider; degraded?: boolean; notify?: (line: string) => void } = {},
+  change: {
+    settings?: MemorySearchSettings;
+    provider?: EmbeddingProvider;
+    degraded?: boolean;
+    notify?: (line: string) => void;
+  } = {},
 ): MemoryPluginContext {
   return {
     agentId: "main",

@@ -18,7 +18,9 @@ export function fakeEmbeddings(
     limits?: Pick<EmbeddingProvider, "dimensions" | "maxBatchItems" | "maxBatchTokens" | "maxInputTokens">;
   } = {},
 ): FakeEmbeddings {
-  const groups = ["money budget 预算", "server machine", "cat kitten 猫", "travel trip journey"].map((group) => group.split(" "));
+  const groups = ["money budget 预算", "server machine", "cat kitten 猫", "travel trip journey"].map((group) =>
+    group.split(" "),
+  );
   const batches: string[][] = [];
   const queries: string[] = [];
   let closed = false;

@@ -1,4 +1,12 @@
-import type { Chunk, ChunkRow, ChunkStore, FileKey, StoredFile, StoreHealth, VectorSpace } from "../../src/chunk-store.ts";
+import type {
+  Chunk,
+  ChunkRow,
+  ChunkStore,
+  FileKey,
+  StoredFile,
+  StoreHealth,
+  VectorSpace,
+} from "../../src/chunk-store.ts";
 
 interface KeptChunk extends Chunk, ChunkRow {
   id: number;

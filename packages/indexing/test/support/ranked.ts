@@ -23,7 +23,10 @@ export function row(text: string, change: Partial<ChunkRow> = {}): ChunkRow {
   };
 }
 
-export function keywordAnswer(rows: readonly (readonly [ChunkRow, number])[], documentFrequencies: number[]): KeywordAnswer {
+export function keywordAnswer(
+  rows: readonly (readonly [ChunkRow, number])[],
+  documentFrequencies: number[],
+): KeywordAnswer {
   return { rows: rows.map(([own, score]) => ({ ...own, score })), chunkCount: 1000, documentFrequencies };
 }
 

@@ -1,0 +1,26 @@
+import { join } from "node:path";
+import { chunkStoreConformance, memoryConformance } from "@memslot/testkit";
+import { describe, test } from "vitest";
+import plugin, { openSqliteStore } from "../src/index.ts";
+
+const whole = { enabled: true };
+/** As on a host where sqlite-vec does not load. */
+const withoutVec = { enabled: true, extensionPath: "/nowhere/vec0" };
+
+describe("with sqlite-vec", () => {
+  memoryConformance({ describe, test }, { plugin, options: {} });
+  chunkStoreConformance({ describe, test }, {
+    open: (stateDir) => openSqliteStore({ path: join(stateDir, "main.sqlite"), vector: whole, cacheMaxEntries: 1000 }),
+    reopens: true,
+  });
+});
+
+describe("without sqlite-vec", () => {
+  chunkStoreConformance({ describe, test }, {
+    open: (stateDir) => openSqliteStore({ path: join(stateDir, "main.sqlite"), vector: withoutVec, cacheMaxEntries: 1000 }),
+    reopens: true,
+    deviations: [
+      { test: "vector: the probe says that the leg works", reason: "it says whether sqlite-vec works; all vectors are compared instead" },
+    ],
+  });
+});
