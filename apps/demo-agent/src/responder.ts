@@ -90,7 +90,10 @@ function leadOf(path: string, unit: NoteUnit): string {
   const day = /(?:^|\/)(\d{4}-\d{2}-\d{2})[^/]*\.md$/.exec(path)?.[1];
   const above =
     [...unit.surroundings].length > 80 ? `${[...unit.surroundings].slice(0, 80).join("")}…` : unit.surroundings;
-  return [day, unit.headings.at(-1), above].filter((part) => part !== undefined && part !== "").join(" › ");
+  const heading = unit.headings.at(-1);
+  // Many daily logs have their day as the heading.
+  const parts = [heading?.startsWith(day ?? "\n") ? undefined : day, heading, above];
+  return parts.filter((part) => part !== undefined && part !== "").join(" › ");
 }
 
 /** The units that the results touch, each once, with the best score that leads to it. */

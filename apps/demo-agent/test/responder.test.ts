@@ -61,6 +61,12 @@ test("names the day of a daily log and the item above a nested one", async () =>
   expect(answer).toContain("memory/2026-04-20.md#L4-L4");
 });
 
+test("names the day once where it is the heading", async () => {
+  const log = "# 2026-04-20, Monday\n\n- The crane is booked for 4 May.";
+  const answer = await ask("When is the crane booked?", everything({ "memory/2026-04-20.md": log }));
+  expect(answer).toContain("\n2026-04-20, Monday\n> The crane");
+});
+
 test("quotes at most three lines, the best first, and only what is nearly as good", async () => {
   const list =
     "- berth fee 2023: 290\n- berth fee 2024: 300\n- berth fee 2025: 306\n- berth fee 2026: 312\n- the fee of the club is small";
