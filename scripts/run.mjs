@@ -20,7 +20,7 @@ environment.PNPM_CONFIG_UPDATE_NOTIFIER = "false";
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 const nodeFits = major > 24 || (major === 24 && minor >= 16);
 const pnpmVersion = spawnSync("pnpm", ["--version"], { cwd: root, env: environment, encoding: "utf8", shell: windows });
-const pnpmFits = pnpmVersion.status === 0 && /^12\./.test(pnpmVersion.stdout);
+const pnpmFits = pnpmVersion.status === 0 && pnpmVersion.stdout.startsWith("12.");
 
 if (!nodeFits || !pnpmFits) {
   fetchTools();

@@ -5,7 +5,7 @@ import { createFileTables } from "./file-tables.ts";
 import { createChunkCounter, createKeywordSearch } from "./keyword-search.ts";
 import { metaKeys } from "./meta.ts";
 import { openDatabase } from "./open-database.ts";
-import type { DatabaseStore, Opened, OpenOptions, StoreMethod } from "./protocol.ts";
+import type { DatabaseStore, OpenOptions, StoreMethod } from "./protocol.ts";
 import { isCorrupt, toStoreError } from "./store-errors.ts";
 import { createStats } from "./store-stats.ts";
 import { createTransactions } from "./transactions.ts";
@@ -16,14 +16,13 @@ import { createWriterMark } from "./writers.ts";
 const closingBusyTimeoutMs = 200;
 
 /** The store on its own thread: one database connection, one call at a time. */
-export function openDatabaseStore(options: OpenOptions): { store: DatabaseStore; opened: Opened } {
-  const { db, meta, location, identity, ftsError, notices } = openDatabase(options);
-  const onDisk = identity !== undefined;
+export function openDatabaseStore(options: OpenOptions): DatabaseStore {
+  const { db, meta, location, isOnDisk, ftsError, notices } = openDatabase(options);
   const mark = createWriterMark(meta);
   let hasWritten = false;
   const transactions = createTransactions(db, () => {
     hasWritten = true;
-    if (onDisk) mark.set();
+    if (isOnDisk) mark.set();
   });
   const readRows = createRowReader(db);
   const vectors = createVectors({
@@ -43,7 +42,7 @@ export function openDatabaseStore(options: OpenOptions): { store: DatabaseStore;
     listener: vectors.listener,
   });
   const searchKeyword = ftsError === undefined ? createKeywordSearch(db, transactions, readRows) : withoutWords();
-  const stats = createStats(db, onDisk ? location : undefined, vectors.countEmbedded);
+  const stats = createStats(db, isOnDisk ? location : undefined, vectors.countEmbedded);
   let broken: Error | undefined;
 
   function withoutWords(): (query: KeywordQuery) => KeywordAnswer {
@@ -81,7 +80,7 @@ export function openDatabaseStore(options: OpenOptions): { store: DatabaseStore;
       if (broken || !hasWritten) return;
       db.pragma(`busy_timeout = ${closingBusyTimeoutMs}`);
       vectors.trim();
-      if (!onDisk) return;
+      if (!isOnDisk) return;
       transactions.write(() => mark.clear());
       db.pragma("wal_checkpoint(TRUNCATE)");
     } catch {
@@ -105,16 +104,13 @@ export function openDatabaseStore(options: OpenOptions): { store: DatabaseStore;
     stats: guarded(() => transactions.read(stats)),
   };
   return {
-    store: {
-      ...calls,
-      health: () => ({
-        location,
-        fts: ftsError === undefined ? { enabled: true, available: true } : { enabled: true, available: false, error: ftsError },
-        vector: vectors.health(),
-        notices: [...notices],
-      }),
-      close,
-    },
-    opened: { identity },
+    ...calls,
+    health: () => ({
+      location,
+      fts: ftsError === undefined ? { enabled: true, available: true } : { enabled: true, available: false, error: ftsError },
+      vector: vectors.health(),
+      notices: [...notices],
+    }),
+    close,
   };
 }

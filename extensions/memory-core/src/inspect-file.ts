@@ -43,6 +43,10 @@ export function laterVersion(version: number): string {
   return `it was written by a later release (schema ${version}, this one knows ${schemaVersion})`;
 }
 
+/**
+ * Closing the descriptor drops the POSIX locks that this process has on the file, should it be open in another store
+ * here. SQLite knows of that since 3.51 and does not take the log away from under the other one.
+ */
 function readHeader(path: string): Buffer {
   const header = Buffer.alloc(headerBytes);
   const descriptor = openSync(path, "r");

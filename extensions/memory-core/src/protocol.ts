@@ -13,18 +13,10 @@ export interface OpenOptions {
   path: string;
   vector: { enabled: boolean; extensionPath?: string | undefined };
   cacheMaxEntries: number;
-  /** `device:inode` of files that this process has open; see `open-files.ts`. */
-  openFiles: readonly string[];
   /** How long one attempt to lock the file may take. */
   busyTimeoutMs: number;
   /** Behave as if this build of SQLite had no FTS5. */
   disableFts: boolean;
-}
-
-/** What an open worker says of the file that it holds. */
-export interface Opened {
-  /** `device:inode`; undefined where the index is kept in memory. */
-  identity: string | undefined;
 }
 
 export type Request =

@@ -1,7 +1,6 @@
 import { MemoryError } from "@memslot/core";
 import type { ChunkStore, StoreHealth } from "@memslot/indexing";
-import { listOpenFiles, noteOpenFile, oneOpeningAtATime } from "./open-files.ts";
-import type { Opened, OpenOptions, StoreMethod } from "./protocol.ts";
+import type { OpenOptions, StoreMethod } from "./protocol.ts";
 import { startWorker, type WorkerClient } from "./worker-client.ts";
 
 export interface SqliteStoreOptions {
@@ -38,30 +37,26 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Chun
 export async function openStore(options: SqliteStoreOptions, faults: SqliteStoreFaults): Promise<ChunkStore> {
   const { path, signal } = options;
   signal?.throwIfAborted();
-  return await oneOpeningAtATime(path, async () => {
-    signal?.throwIfAborted();
-    const client = startWorker(new URL(import.meta.resolve("#worker")), `the index ${path}`);
-    try {
-      const request: OpenOptions = {
-        path,
-        vector: { ...options.vector },
-        cacheMaxEntries: options.cacheMaxEntries,
-        openFiles: listOpenFiles(),
-        busyTimeoutMs: faults.busyTimeoutMs ?? busyTimeoutMs,
-        disableFts: faults.disableFts ?? false,
-      };
-      const opened = (await untilAborted(client.call("open", [request], { deadlineMs: openDeadlineMs }), signal)) as Opened;
-      const health = client.health();
-      if (!health) throw new MemoryError("UNAVAILABLE", `the index ${path} opened without saying where it is`);
-      return createClientStore(client, health, opened.identity === undefined ? undefined : noteOpenFile(opened.identity));
-    } catch (error) {
-      await client.close();
-      throw error;
-    }
-  });
+  const client = startWorker(new URL(import.meta.resolve("#worker")), `the index ${path}`);
+  try {
+    const request: OpenOptions = {
+      path,
+      vector: { ...options.vector },
+      cacheMaxEntries: options.cacheMaxEntries,
+      busyTimeoutMs: faults.busyTimeoutMs ?? busyTimeoutMs,
+      disableFts: faults.disableFts ?? false,
+    };
+    await untilAborted(client.call("open", [request], { deadlineMs: openDeadlineMs }), signal);
+    const health = client.health();
+    if (!health) throw new MemoryError("UNAVAILABLE", `the index ${path} opened without saying where it is`);
+    return createClientStore(client, health);
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
 }
 
-function createClientStore(client: WorkerClient, firstHealth: StoreHealth, release: (() => void) | undefined): ChunkStore {
+function createClientStore(client: WorkerClient, firstHealth: StoreHealth): ChunkStore {
   function read<Method extends StoreMethod>(method: Method, ...args: Parameters<ChunkStore[Method]>): ReturnType<ChunkStore[Method]> {
     return client.call(method, args, { deadlineMs: readDeadlineMs }) as ReturnType<ChunkStore[Method]>;
   }
@@ -93,10 +88,7 @@ function createClientStore(client: WorkerClient, firstHealth: StoreHealth, relea
     probeVector: () => read("probeVector"),
     stats: () => read("stats"),
     health: () => client.health() ?? firstHealth,
-    async close() {
-      await client.close();
-      release?.();
-    },
+    close: () => client.close(),
   };
 }
 

@@ -88,7 +88,6 @@ export function startWorker(entry: URL, what: string): WorkerClient {
 
   return {
     async call(method, args, { deadlineMs, transfer = [] }) {
-      if (closing) throw closedError(what);
       return await send(method, args, deadlineMs, transfer);
     },
     health: () => latestHealth,

@@ -1,6 +1,6 @@
 import { parentPort } from "node:worker_threads";
 import { reasonOf, StoreFailure } from "./store-failure.ts";
-import type { DatabaseStore, Opened, OpenOptions, Reply, Request } from "./protocol.ts";
+import type { DatabaseStore, OpenOptions, Reply, Request } from "./protocol.ts";
 
 /** The worker's side of `worker-client.ts`: answers one request after the other. */
 const port = parentPort;
@@ -24,7 +24,7 @@ async function answer(request: Request): Promise<Reply> {
 }
 
 async function run(request: Request): Promise<unknown> {
-  if (request.method === "open") return await open(request.args[0]);
+  if (request.method === "open") return void (await open(request.args[0]));
   if (store === undefined) throw new StoreFailure("CLOSED", "the index is not open");
   if (request.method === "close") {
     store.close();
@@ -35,13 +35,11 @@ async function run(request: Request): Promise<unknown> {
   return call(...request.args);
 }
 
-async function open(options: OpenOptions): Promise<Opened> {
+async function open(options: OpenOptions): Promise<void> {
   try {
     // Here and not above, so that a library that does not load is an answer and not the end of the thread.
     const { openDatabaseStore } = await import("./database-store.ts");
-    const { store: opened, opened: facts } = openDatabaseStore(options);
-    store = opened;
-    return facts;
+    store = openDatabaseStore(options);
   } catch (error) {
     if (error instanceof StoreFailure) throw error;
     throw new StoreFailure(

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { chmod, mkdir, open as openFile, readdir, stat, truncate, writeFile } from "node:fs/promises";
+import { chmod, mkdir, open as openFile, readdir, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MemoryError } from "@memslot/core";
@@ -172,7 +172,19 @@ test("a database without one of its tables is set aside and made anew", async ()
   const path = await tempPath();
   await filled(path);
   edit(path, (db) => db.exec("DROP TABLE chunks"));
-  await expectRepaired(path, /chunks is missing/u);
+  await expectRepaired(path, /no such table: chunks/u);
+});
+
+test("a database whose tables lack a column or whose word index does not open is set aside and made anew", async () => {
+  for (const change of ["ALTER TABLE chunks DROP COLUMN context", "DROP TABLE chunks_fts_config"]) {
+    const path = await tempPath();
+    await filled(path);
+    edit(path, (db) => {
+      db.unsafeMode(true);
+      db.exec(change);
+    });
+    await expectRepaired(path, /damaged/u);
+  }
 });
 
 test("damage that shows in use ends the store with the name of the file, and the next open repairs it", async () => {
@@ -202,9 +214,7 @@ test("after a process died while it wrote, the whole file is checked; after a cl
   expect(unchecked.health().notices).toEqual([]);
   await unchecked.close();
 
-  const dead = startChild("open-and-print.ts", [await tempPath()]);
-  await dead.ended();
-  edit(path, (db) => db.prepare("INSERT INTO meta VALUES ('writer:x', ?)").run(String(dead.process.pid)));
+  markDeadWriter(path, await deadProcess());
   const checked = await open(path);
   expect(checked.health().notices[0]).toMatch(/was damaged/u);
 });
@@ -225,6 +235,21 @@ test("a sound file whose writer died is used on, and is not checked again", asyn
   expect(marks()).toBe(1);
   await store.close();
   expect(marks()).toBe(0);
+});
+
+test("the check after a crash does not take the tables of sqlite-vec, which is not loaded then, for damage", async () => {
+  const path = await tempPath();
+  const store = await open(path);
+  await store.replaceFiles([fileOf("a.md", ["one", "two"])]);
+  await store.useSpace(spaceOf("m"));
+  await embedAll(store);
+  await store.close();
+  markDeadWriter(path, await deadProcess());
+  const again = await open(path);
+  expect(again.health().notices).toEqual([]);
+  await again.useSpace(spaceOf("m"));
+  expect(await again.pendingVectors(5)).toEqual([]);
+  expect(await near(again, "two", 1)).toEqual(["two"]);
 });
 
 test.each([["all"], ["write"]])("a database that another process keeps locked (%s) is left alone: the index is kept in memory", async (kind) => {
@@ -249,6 +274,42 @@ test("a write that finds the file locked for long fails with the name of the fil
   await child.ended();
   await store.replaceFiles([fileOf("b.md", ["later"])]);
   expect(await find(store, "later")).toEqual(["later"]);
+});
+
+test("a write waits longer than one attempt for a process that writes for long", async () => {
+  const path = await tempPath();
+  const store = await open(path, { busyTimeoutMs: 400 });
+  const other = new Database(path);
+  try {
+    other.exec("BEGIN IMMEDIATE");
+    const written = store.replaceFiles([fileOf("a.md", ["word"])]);
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    other.exec("ROLLBACK");
+    await written;
+    expect(await find(store, "word")).toEqual(["word"]);
+  } finally {
+    other.close();
+  }
+});
+
+test("an index that is deleted under a running process is made anew by the next one, and both go on", async () => {
+  const path = await tempPath();
+  const running = await open(path);
+  await running.replaceFiles(manyFiles);
+  await rm(path);
+  expect(existsSync(`${path}-shm`)).toBe(true);
+  const child = startChild("write-files.ts", [path, "new", "2"]);
+  expect(await child.ended(), child.output()).toBe(0);
+  expect(child.output()).toContain(`open ${path}\n`);
+  const next = await open(path);
+  expect(next.health()).toMatchObject({ location: path, notices: [] });
+  expect(await next.listFiles()).toHaveLength(20);
+  await running.replaceFiles([fileOf("b.md", ["word"])]);
+  expect(await running.listFiles()).toHaveLength(manyFiles.length + 1);
+  expect(await find(running, "word")).toEqual(["word"]);
+  await next.replaceFiles([fileOf("c.md", ["third"])]);
+  await running.close();
+  expect(await find(next, "third")).toEqual(["third"]);
 });
 
 test("a folder that cannot be made leaves the index in memory", async () => {
@@ -344,6 +405,17 @@ test("a vector of the wrong kind is refused with INVALID_ARGUMENT and harms noth
   await embedAll(store);
   expect(await near(store, "one")).toEqual(["one"]);
 });
+
+/** The id of a process that has ended. */
+async function deadProcess(): Promise<number> {
+  const child = startChild("open-and-print.ts", [await tempPath()]);
+  await child.ended();
+  return child.process.pid ?? -1;
+}
+
+function markDeadWriter(path: string, pid: number): void {
+  edit(path, (db) => db.prepare("INSERT INTO meta VALUES ('writer:x', ?)").run(String(pid)));
+}
 
 function readableBy(uid: number, file: string): boolean {
   try {

@@ -76,8 +76,7 @@ test("two stores that find the same damage repair it once", async () => {
   await (await open(path)).close();
   edit(path, (db) => db.exec("DROP TABLE files"));
   const [first, second] = await Promise.all([open(path), open(path)]);
-  expect(first.health().notices).toHaveLength(1);
-  expect(second.health().notices).toEqual([]);
+  expect([...first.health().notices, ...second.health().notices]).toHaveLength(1);
   await first.replaceFiles([fileOf("a.md", ["word"])]);
   expect(await find(second, "word")).toEqual(["word"]);
 });

@@ -91,28 +91,32 @@ test("what a process without sqlite-vec changes is right for one that has it", a
   await embedAll(withVec);
   const without = await open(path, { vector: off });
   await without.removeFiles([{ path: "b.md", source: "memory" }]);
-  await without.replaceFiles([fileOf("c.md", ["four"])]);
+  await without.replaceFiles([fileOf("c.md", ["four", "five"])]);
   await without.useSpace(spaceOf("m"));
   await embedAll(without);
-  expect((await near(withVec, "four")).toSorted()).toEqual(["four", "one", "two"]);
-  expect(await near(withVec, "four", 1)).toEqual(["four"]);
-  expect(vectorCount(path)).toBe(3);
+  expect((await near(withVec, "four")).toSorted()).toEqual(["five", "four", "one", "two"]);
+  expect(await near(withVec, "five", 1)).toEqual(["five"]);
+  expect(vectorCount(path)).toBe(4);
 });
 
 test("two processes that use different spaces never meet each other's vectors", async () => {
   const path = await tempPath();
+  const texts = Array.from({ length: 400 }, (_, index) => `text ${index}`);
   const first = await open(path);
-  await first.replaceFiles([fileOf("a.md", ["one", "two"])]);
-  await first.useSpace(spaceOf("first"));
-  await embedAll(first);
+  await first.replaceFiles([fileOf("a.md", texts)]);
+  await first.useSpace(spaceOf("first", 16));
+  await embedAll(first, 16);
   const second = await open(path);
-  await second.useSpace(spaceOf("second"));
-  expect(await near(second, "one")).toEqual([]);
-  const swapped = await second.pendingVectors(9);
-  await second.putVectors(swapped.map(({ hash, text }) => ({ hash, vector: vectorOf(text === "one" ? "two" : "one") })));
+  await second.useSpace(spaceOf("second", 16));
+  expect(await near(second, "text 1", 5, 16)).toEqual([]);
+  const pending = await second.pendingVectors(1000);
+  // There, each text has the vector that the one after it has here.
+  await second.putVectors(pending.map(({ hash, text }) => ({ hash, vector: vectorOf(`text ${(Number(text.slice(5)) + 1) % 400}`, 16) })));
   for (let round = 0; round < 3; round++) {
-    expect(await near(first, "one", 1)).toEqual(["one"]);
-    expect(await near(second, "one", 1)).toEqual(["two"]);
+    for (const wanted of [7, 77, 277]) {
+      expect(await near(first, `text ${wanted}`, 1, 16)).toEqual([`text ${wanted}`]);
+      expect(await near(second, `text ${wanted}`, 1, 16)).toEqual([`text ${wanted - 1}`]);
+    }
     await (round === 0 ? first : second).replaceFiles([fileOf(`${round}.md`, [`extra ${round}`])]);
   }
 });

@@ -105,6 +105,9 @@ export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
   };
   const fail = (file: string, reason: string): void =>
     once(file, () => void result.failed.push({ path: file, reason }));
+  /** What is left out on purpose is no failure: a sync without failures has everything that it should have. */
+  const passOver = (file: string, reason: string): void =>
+    once(file, () => void result.roots.push({ path: file, state: "skipped", reason }));
 
   const take = (absolutePath: string, stats: Stats): boolean => {
     const file = relative(absolutePath);
@@ -112,7 +115,7 @@ export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
     const identity = stats.ino === 0 ? absolutePath : `${stats.dev}:${stats.ino}`;
     const earlier = seen.get(identity);
     if (earlier !== undefined) {
-      if (earlier !== file) fail(file, `is the same file as ${earlier}, which is indexed`);
+      if (earlier !== file) passOver(file, `is the same file as ${earlier}, which is indexed`);
       return false;
     }
     if (stats.size > maxFileBytes) {
@@ -150,14 +153,13 @@ export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
         fail(relative(absolutePath), messageOf(stats));
         result.unknown.push(relative(absolutePath));
       } else if (!stats.isFile()) {
-        fail(relative(absolutePath), kindOf(stats));
+        passOver(relative(absolutePath), kindOf(stats));
       } else if (take(absolutePath, stats)) count++;
     }
     for (const entry of entries) {
       const absolutePath = path.join(folder, entry.name);
       if (entry.isSymbolicLink() && !isMarkdown(entry.name) && leadsToFolder(absolutePath)) {
-        const skipped: MemoryRootStatus = { path: relative(absolutePath), state: "skipped", reason: linkReason };
-        once(skipped.path, () => void result.roots.push(skipped));
+        passOver(relative(absolutePath), linkReason);
       }
       if (entry.isDirectory() && !ignoredFolders.has(entry.name)) count += await walk(absolutePath, root);
     }
