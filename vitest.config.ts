@@ -3,7 +3,12 @@ import { defineConfig, type ViteUserConfig } from "vitest/config";
 const config: ViteUserConfig = defineConfig({
   ssr: { resolve: { conditions: ["@memslot/source", "node", "import", "module", "default"] } },
   test: {
-    include: ["packages/*/test/**/*.test.ts", "extensions/*/test/**/*.test.ts", "apps/*/test/**/*.test.ts", "test/**/*.test.ts"],
+    include: [
+      "packages/*/test/**/*.test.ts",
+      "extensions/*/test/**/*.test.ts",
+      "apps/*/test/**/*.test.ts",
+      "test/**/*.test.ts",
+    ],
     // Worker threads and child processes started by the code under test see the sources too.
     execArgv: ["--conditions=@memslot/source"],
     testTimeout: 60_000,

@@ -12,7 +12,9 @@ const windows = process.platform === "win32";
 
 // What npm adds for the script that it runs would reach the inner package manager as if a person had set it.
 const environment = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) => !/^npm_(config|package|lifecycle|command|execpath|node_execpath)/i.test(name)),
+  Object.entries(process.env).filter(
+    ([name]) => !/^npm_(config|package|lifecycle|command|execpath|node_execpath)/i.test(name),
+  ),
 );
 environment.TURBO_TELEMETRY_DISABLED = "1";
 environment.PNPM_CONFIG_UPDATE_NOTIFIER = "false";
@@ -47,14 +49,20 @@ function fetchTools() {
   writeFileSync(path.join(toolsDir, "package.json"), '{ "private": true }\n');
   // The working directory names the place and not --prefix, which would hide npm's own registry, proxy and
   // certificate settings.
-  const install = spawnSync("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error", "node@24.21.0", "pnpm@12.21.0"], {
-    cwd: toolsDir,
-    env: environment,
-    stdio: ["ignore", 2, 2],
-    shell: windows,
-  });
+  const install = spawnSync(
+    "npm",
+    ["install", "--no-audit", "--no-fund", "--loglevel=error", "node@24.21.0", "pnpm@12.21.0"],
+    {
+      cwd: toolsDir,
+      env: environment,
+      stdio: ["ignore", 2, 2],
+      shell: windows,
+    },
+  );
   if (install.status !== 0) {
-    console.error("Could not fetch Node 24 and pnpm 12 from npm: see npm's message above, then run the same command again.");
+    console.error(
+      "Could not fetch Node 24 and pnpm 12 from npm: see npm's message above, then run the same command again.",
+    );
     process.exit(install.status ?? 1);
   }
   writeFileSync(marker, "");

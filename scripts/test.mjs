@@ -21,7 +21,9 @@ try {
   process.exit(run.status || 1);
 }
 // A file that fails to load holds no counted test; it is a failure all the same.
-const brokenFiles = summary.testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0).length;
+const brokenFiles = summary.testResults.filter(
+  (file) => file.status === "failed" && file.assertionResults.length === 0,
+).length;
 const skipped = summary.numPendingTests + summary.numTodoTests;
 const failed = summary.numFailedTests + brokenFiles;
 console.log(`${summary.numPassedTests} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);

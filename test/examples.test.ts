@@ -39,7 +39,8 @@ describe("the examples in the documentation", () => {
   test("in TypeScript compile under the strict settings of the project", () => {
     let count = 0;
     for (const page of pages) {
-      for (const code of examplesOf(page, "ts")) writeFileSync(path.join(compiled, `example-${count++}.ts`), `${code}\nexport {};\n`);
+      for (const code of examplesOf(page, "ts"))
+        writeFileSync(path.join(compiled, `example-${count++}.ts`), `${code}\nexport {};\n`);
     }
     expect(count).toBeGreaterThanOrEqual(4);
     writeFileSync(
@@ -77,7 +78,9 @@ describe("the examples in the documentation", () => {
     mkdirSync(home);
     mkdirSync(place);
     execFileSync("cp", ["-r", notes, path.join(home, "notes")]);
-    const lines = examplesOf(page, "sh").flatMap((block) => block.split("\n").filter((line) => line.startsWith("memslot ")));
+    const lines = examplesOf(page, "sh").flatMap((block) =>
+      block.split("\n").filter((line) => line.startsWith("memslot ")),
+    );
     expect(lines.length).toBeGreaterThan(0);
     for (const line of lines) {
       const command = line.replace("memslot ", `"$NODE" --conditions=@memslot/source "$CLI" `);

@@ -8,7 +8,9 @@ export function withConfigTable(page: string): string {
   const from = page.indexOf(start);
   const to = page.indexOf(end);
   if (from < 0 || to < from) throw new Error(`docs/configuration.md needs the marks ${start} and ${end}`);
-  const rows = configReference().map((row) => `| ${[`\`${row.key}\``, row.type, code(row.default), row.doc].map(cell).join(" | ")} |`);
+  const rows = configReference().map(
+    (row) => `| ${[`\`${row.key}\``, row.type, code(row.default), row.doc].map(cell).join(" | ")} |`,
+  );
   const table = ["| key | value | default | |", "| --- | --- | --- | --- |", ...rows].join("\n");
   return `${page.slice(0, from + start.length)}\n\n${table}\n\n${page.slice(to)}`;
 }

@@ -51,7 +51,9 @@ export function openDatabaseStore(options: OpenOptions): DatabaseStore {
   }
 
   /** Turns failures into what a caller can act on. A damaged database answers nothing more and is made anew at the next open. */
-  function guarded<Args extends readonly unknown[], Result>(call: (...args: Args) => Result): (...args: Args) => Result {
+  function guarded<Args extends readonly unknown[], Result>(
+    call: (...args: Args) => Result,
+  ): (...args: Args) => Result {
     return (...args) => {
       if (broken) throw broken;
       try {
@@ -107,7 +109,10 @@ export function openDatabaseStore(options: OpenOptions): DatabaseStore {
     ...calls,
     health: () => ({
       location,
-      fts: ftsError === undefined ? { enabled: true, available: true } : { enabled: true, available: false, error: ftsError },
+      fts:
+        ftsError === undefined
+          ? { enabled: true, available: true }
+          : { enabled: true, available: false, error: ftsError },
       vector: vectors.health(),
       notices: [...notices],
     }),

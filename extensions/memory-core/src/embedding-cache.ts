@@ -32,15 +32,20 @@ export interface EmbeddingCache {
   evict(maxEntries: number): { deleted: number; otherSpaces: boolean };
 }
 
-const sameSpace = "e.provider = :provider AND e.model = :model AND e.provider_key = :providerKey AND e.dims = :dimensions";
+const sameSpace =
+  "e.provider = :provider AND e.model = :model AND e.provider_key = :providerKey AND e.dims = :dimensions";
 
 /** What the statements below need; made when the first space is used, because words alone do without. */
 export const createHashIndex = "CREATE INDEX IF NOT EXISTS chunks_by_hash ON chunks (hash, file_id)";
 
 export function openEmbeddingCache(db: Database.Database, space: VectorSpace): EmbeddingCache {
   type Parameters = Record<string, unknown>;
-  const has = db.prepare<[Parameters], number>(`SELECT 1 FROM embedding_cache e WHERE ${sameSpace} AND e.hash = :hash`).pluck();
-  const get = db.prepare<[Parameters], Buffer>(`SELECT embedding FROM embedding_cache e WHERE ${sameSpace} AND e.hash = :hash`).pluck();
+  const has = db
+    .prepare<[Parameters], number>(`SELECT 1 FROM embedding_cache e WHERE ${sameSpace} AND e.hash = :hash`)
+    .pluck();
+  const get = db
+    .prepare<[Parameters], Buffer>(`SELECT embedding FROM embedding_cache e WHERE ${sameSpace} AND e.hash = :hash`)
+    .pluck();
   const put = db.prepare<[Parameters]>(`
     INSERT INTO embedding_cache (provider, model, provider_key, dims, hash, embedding, updated_at)
     VALUES (:provider, :model, :providerKey, :dimensions, :hash, :embedding, :now)

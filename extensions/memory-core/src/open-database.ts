@@ -57,7 +57,10 @@ function repairFile(path: string, identity: string | undefined, reason: string):
     const aside = setAside(path, identity);
     if (aside === undefined) return { again: true };
     const kept = `the damaged file is kept as ${aside} and can be deleted`;
-    return { again: true, notice: `the index ${path} was damaged (${reason}) and is made anew from the notes; ${kept}` };
+    return {
+      again: true,
+      notice: `the index ${path} was damaged (${reason}) and is made anew from the notes; ${kept}`,
+    };
   } catch (error) {
     const state = `is damaged (${reason}) and cannot be renamed (${reasonOf(error)})`;
     return { again: false, notice: memoryNotice(path, state, "delete it") };

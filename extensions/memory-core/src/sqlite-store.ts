@@ -57,10 +57,16 @@ export async function openStore(options: SqliteStoreOptions, faults: SqliteStore
 }
 
 function createClientStore(client: WorkerClient, firstHealth: StoreHealth): ChunkStore {
-  function read<Method extends StoreMethod>(method: Method, ...args: Parameters<ChunkStore[Method]>): ReturnType<ChunkStore[Method]> {
+  function read<Method extends StoreMethod>(
+    method: Method,
+    ...args: Parameters<ChunkStore[Method]>
+  ): ReturnType<ChunkStore[Method]> {
     return client.call(method, args, { deadlineMs: readDeadlineMs }) as ReturnType<ChunkStore[Method]>;
   }
-  function write<Method extends StoreMethod>(method: Method, ...args: Parameters<ChunkStore[Method]>): ReturnType<ChunkStore[Method]> {
+  function write<Method extends StoreMethod>(
+    method: Method,
+    ...args: Parameters<ChunkStore[Method]>
+  ): ReturnType<ChunkStore[Method]> {
     return client.call(method, args, { deadlineMs: writeDeadlineMs }) as ReturnType<ChunkStore[Method]>;
   }
 

@@ -43,7 +43,8 @@ function prove(db: Database.Database): void {
     .all(bytesOf([0, 1, 0, 0]));
   db.exec("DROP TABLE temp.vec_probe");
   const right = probeDistances.every((distance, index) => Math.abs((found[index] ?? Number.NaN) - distance) < 1e-6);
-  if (!right) throw new Error(`sqlite-vec answers wrongly: distances ${found.join(", ")} for ${probeDistances.join(", ")}`);
+  if (!right)
+    throw new Error(`sqlite-vec answers wrongly: distances ${found.join(", ")} for ${probeDistances.join(", ")}`);
 }
 
 function bytesOf(numbers: readonly number[]): Buffer {

@@ -128,12 +128,19 @@ export function createVectors(input: {
     }
     const length = lengthOf(vector);
     if (length === 0 || !Number.isFinite(length)) {
-      throw new StoreFailure("INVALID_ARGUMENT", `a vector of ${space.provider}/${space.model} is all zero or not finite`);
+      throw new StoreFailure(
+        "INVALID_ARGUMENT",
+        `a vector of ${space.provider}/${space.model} is all zero or not finite`,
+      );
     }
   }
 
   /** The best by way of the index; undefined where it cannot tell who is among the best. */
-  function rankByIndex(query: VectorQuery, similarity: Similarity, { cache, index }: ActiveSpace): ScoredId[] | undefined {
+  function rankByIndex(
+    query: VectorQuery,
+    similarity: Similarity,
+    { cache, index }: ActiveSpace,
+  ): ScoredId[] | undefined {
     if (!index?.isCurrent()) return undefined;
     const asked = Math.min(maxNeighbours, query.limit * 2 + spareCandidates);
     const ranked: ScoredId[] = [];
@@ -199,8 +206,7 @@ export function createVectors(input: {
       // Dropped by a process without sqlite-vec. One that uses another space keeps it: the two would take turns for ever.
       if (current.index && !current.index.isCurrent() && !current.index.isTaken()) settleIndex(current);
       return transactions.read(() => {
-        const ranked =
-          rankByIndex(query, similarity, current) ?? current.cache.compareAll(similarity, query.sources);
+        const ranked = rankByIndex(query, similarity, current) ?? current.cache.compareAll(similarity, query.sources);
         return { rows: input.readRows(ranked.toSorted(byScore).slice(0, query.limit)) };
       });
     },

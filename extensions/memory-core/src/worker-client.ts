@@ -9,7 +9,11 @@ const terminateWaitsMs = 1000;
 /** The caller's side of `worker.ts`. */
 export interface WorkerClient {
   /** Rejects with `UNAVAILABLE` when the worker has died or does not answer in time, and with `CLOSED` after `close`. */
-  call(method: Request["method"], args: readonly unknown[], options: { deadlineMs: number; transfer?: ArrayBuffer[] }): Promise<unknown>;
+  call(
+    method: Request["method"],
+    args: readonly unknown[],
+    options: { deadlineMs: number; transfer?: ArrayBuffer[] },
+  ): Promise<unknown>;
   /** As last reported; undefined before the first answer. */
   health(): StoreHealth | undefined;
   /** Lets running calls end, has the worker close its database, and ends it; within about two seconds whatever happens. */
@@ -42,7 +46,9 @@ export function startWorker(entry: URL, what: string): WorkerClient {
   worker.on("exit", (code) => end(stopped(new Error(`it exited with code ${code}`))));
 
   function stopped(cause: unknown): MemoryError {
-    return new MemoryError("UNAVAILABLE", `the thread of ${what} has stopped (${messageOf(cause)}); open it again`, { cause });
+    return new MemoryError("UNAVAILABLE", `the thread of ${what} has stopped (${messageOf(cause)}); open it again`, {
+      cause,
+    });
   }
 
   function end(reason: MemoryError): void {
@@ -59,11 +65,19 @@ export function startWorker(entry: URL, what: string): WorkerClient {
     how(call);
   }
 
-  function send(method: Request["method"], args: readonly unknown[], deadlineMs: number, transfer: ArrayBuffer[]): Promise<unknown> {
+  function send(
+    method: Request["method"],
+    args: readonly unknown[],
+    deadlineMs: number,
+    transfer: ArrayBuffer[],
+  ): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (ended) return reject(ended);
       const id = ++lastId;
-      const late = new MemoryError("UNAVAILABLE", `${what} did not answer ${method} within ${deadlineMs / 1000} s; try again`);
+      const late = new MemoryError(
+        "UNAVAILABLE",
+        `${what} did not answer ${method} within ${deadlineMs / 1000} s; try again`,
+      );
       const timer = setTimeout(() => settle(id, (call) => call.reject(late)), deadlineMs);
       pending.set(id, { resolve, reject, timer });
       worker.ref();

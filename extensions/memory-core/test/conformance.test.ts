@@ -9,18 +9,29 @@ const withoutVec = { enabled: true, extensionPath: "/nowhere/vec0" };
 
 describe("with sqlite-vec", () => {
   memoryConformance({ describe, test }, { plugin, options: {} });
-  chunkStoreConformance({ describe, test }, {
-    open: (stateDir) => openSqliteStore({ path: join(stateDir, "main.sqlite"), vector: whole, cacheMaxEntries: 1000 }),
-    reopens: true,
-  });
+  chunkStoreConformance(
+    { describe, test },
+    {
+      open: (stateDir) =>
+        openSqliteStore({ path: join(stateDir, "main.sqlite"), vector: whole, cacheMaxEntries: 1000 }),
+      reopens: true,
+    },
+  );
 });
 
 describe("without sqlite-vec", () => {
-  chunkStoreConformance({ describe, test }, {
-    open: (stateDir) => openSqliteStore({ path: join(stateDir, "main.sqlite"), vector: withoutVec, cacheMaxEntries: 1000 }),
-    reopens: true,
-    deviations: [
-      { test: "vector: the probe says that the leg works", reason: "it says whether sqlite-vec works; all vectors are compared instead" },
-    ],
-  });
+  chunkStoreConformance(
+    { describe, test },
+    {
+      open: (stateDir) =>
+        openSqliteStore({ path: join(stateDir, "main.sqlite"), vector: withoutVec, cacheMaxEntries: 1000 }),
+      reopens: true,
+      deviations: [
+        {
+          test: "vector: the probe says that the leg works",
+          reason: "it says whether sqlite-vec works; all vectors are compared instead",
+        },
+      ],
+    },
+  );
 });

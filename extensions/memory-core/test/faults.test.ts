@@ -7,12 +7,14 @@ import { MemoryError } from "@memslot/core";
 import type { ChunkStore } from "@memslot/indexing";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { applicationId, schemaVersion } from "../src/schema.ts";
+import { applicationId, createTables, schemaVersion, setPragmas } from "../src/schema.ts";
 import { startChild } from "./support/children.ts";
 import { edit, spoilTable } from "./support/damage.ts";
 import { embedAll, fileOf, find, near, open, spaceOf, tempFolder, tempPath, vectorOf } from "./support/stores.ts";
 
-const manyFiles = Array.from({ length: 200 }, (_, index) => fileOf(`${index}.md`, [`note number${index} ${"filler ".repeat(200)}`]));
+const manyFiles = Array.from({ length: 200 }, (_, index) =>
+  fileOf(`${index}.md`, [`note number${index} ${"filler ".repeat(200)}`]),
+);
 
 async function filled(path: string): Promise<void> {
   const store = await open(path);
@@ -122,7 +124,7 @@ test("a database of an earlier schema is made anew in place", async () => {
   const path = join(await tempFolder(), "old.sqlite");
   edit(path, (db) => {
     db.pragma(`application_id = ${applicationId}`);
-    db.exec("CREATE TABLE chunks (old); CREATE TABLE \"a \"\"b\" (x); CREATE VIRTUAL TABLE chunks_fts USING fts5(x)");
+    db.exec('CREATE TABLE chunks (old); CREATE TABLE "a ""b" (x); CREATE VIRTUAL TABLE chunks_fts USING fts5(x)');
   });
   const store = await open(path);
   expect(store.health()).toMatchObject({ location: path, notices: [] });
@@ -142,6 +144,33 @@ test.each([[99], [10]])("a database of which %i bytes are left is set aside and 
   await filled(path);
   await truncate(path, bytes);
   await expectRepaired(path, new RegExp(`ends after ${bytes} bytes`, "u"));
+});
+
+test("a file that is cut short while it is open does not end the process", async () => {
+  const path = await tempPath();
+  await filled(path);
+  const child = startChild("truncate-while-open.ts", [path]);
+  expect(await child.ended(), child.output()).toBe(0);
+  expect(child.output()).toMatch(/^failed: the index .* is damaged/u);
+  expect(child.output()).toContain("was damaged");
+  expect(child.output()).toContain("alive");
+});
+
+test("tables that another process makes while this one waits for the lock are kept", async () => {
+  const path = await tempPath();
+  await mkdir(dirname(path));
+  const other = new Database(path);
+  setPragmas(other);
+  other.exec("BEGIN IMMEDIATE");
+  const opening = open(path);
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  createTables(other, true);
+  other.exec(
+    "INSERT INTO files (path, source, hash, mtime, size, recipe) VALUES ('a.md', 'memory', 'h', 1, 1, '1'); COMMIT",
+  );
+  other.close();
+  const store = await opening;
+  expect((await store.listFiles()).map((file) => file.path)).toEqual(["a.md"]);
 });
 
 test("a database of which nothing is left is filled again, and the log of the old one does not come back", async () => {
@@ -193,7 +222,10 @@ test("damage that shows in use ends the store with the name of the file, and the
   expect(spoilTable(path, "chunks")).toBeGreaterThan(5);
   const store = await open(path);
   expect(store.health().notices).toEqual([]);
-  const failure = await find(store, "note").then(() => undefined, (error: unknown) => error);
+  const failure = await find(store, "note").then(
+    () => undefined,
+    (error: unknown) => error,
+  );
   expect(MemoryError.is(failure, "UNAVAILABLE")).toBe(true);
   expect(String(failure)).toContain(path);
   expect(String(failure)).toMatch(/damaged.*rebuilt from the notes/u);
@@ -225,7 +257,11 @@ test("a sound file whose writer died is used on, and is not checked again", asyn
   await child.line("wrote");
   child.process.kill("SIGKILL");
   await child.ended();
-  const marks = (): number => edit(path, (db) => db.prepare<[], number>("SELECT count(*) FROM meta WHERE key LIKE 'writer:%'").pluck().get() ?? -1);
+  const marks = (): number =>
+    edit(
+      path,
+      (db) => db.prepare<[], number>("SELECT count(*) FROM meta WHERE key LIKE 'writer:%'").pluck().get() ?? -1,
+    );
   expect(marks()).toBe(1);
   const store = await open(path);
   expect(store.health().notices).toEqual([]);
@@ -252,13 +288,16 @@ test("the check after a crash does not take the tables of sqlite-vec, which is n
   expect(await near(again, "two", 1)).toEqual(["two"]);
 });
 
-test.each([["all"], ["write"]])("a database that another process keeps locked (%s) is left alone: the index is kept in memory", async (kind) => {
-  const path = await tempPath();
-  await filled(path);
-  const child = startChild("hold-lock.ts", [path, kind]);
-  await child.line("locked");
-  await expectInMemory(await open(path, { busyTimeoutMs: 100 }), path, /locked by another process/u);
-});
+test.each([["all"], ["write"]])(
+  "a database that another process keeps locked (%s) is left alone: the index is kept in memory",
+  async (kind) => {
+    const path = await tempPath();
+    await filled(path);
+    const child = startChild("hold-lock.ts", [path, kind]);
+    await child.line("locked");
+    await expectInMemory(await open(path, { busyTimeoutMs: 100 }), path, /locked by another process/u);
+  },
+);
 
 test("a write that finds the file locked for long fails with the name of the file, and the store goes on after", async () => {
   const path = await tempPath();
@@ -266,7 +305,10 @@ test("a write that finds the file locked for long fails with the name of the fil
   const store = await open(path, { busyTimeoutMs: 50 });
   const child = startChild("hold-lock.ts", [path, "write"]);
   await child.line("locked");
-  const failure = await store.replaceFiles([fileOf("b.md", ["later"])]).then(() => undefined, (error: unknown) => error);
+  const failure = await store.replaceFiles([fileOf("b.md", ["later"])]).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
   expect(MemoryError.is(failure, "UNAVAILABLE")).toBe(true);
   expect(String(failure)).toContain(`${path} is locked by another process`);
   expect(await find(store, "number7")).toHaveLength(1);
@@ -326,14 +368,17 @@ test("a file or folder that may not be written leaves the index in memory", asyn
   await filled(path);
   const uid = process.getuid?.() === 0 ? 65_534 : undefined;
   await chmod(folder, 0o755);
-  await chmod(path, 0o444);
   const script = fileURLToPath(new URL("support/open-and-print.ts", import.meta.url));
   if (uid !== undefined && !readableBy(uid, script)) return context.skip("root has the sources for itself");
   const before = readFileSync(path);
-  for (const mode of [0o444, 0o666]) {
-    // First the file is read-only, then the folder alone.
-    await chmod(path, mode);
-    await chmod(folder, 0o555);
+  const modes = [
+    [0o444, 0o777],
+    [0o666, 0o555],
+    [0o444, 0o555],
+  ] as const;
+  for (const [fileMode, folderMode] of modes) {
+    await chmod(path, fileMode);
+    await chmod(folder, folderMode);
     const child = startChild("open-and-print.ts", [path], uid === undefined ? {} : { uid });
     expect(await child.ended(), child.output()).toBe(0);
     const printed = JSON.parse(child.output()) as { location: string; notices: string[]; files: string[] };
@@ -352,7 +397,9 @@ test("without FTS5 the vector leg works alone, and words come back with the file
   const store = await open(path, { disableFts: true });
   expect(store.health().fts).toMatchObject({ available: false, error: expect.stringContaining("FTS5") });
   await store.replaceFiles([fileOf("a.md", ["word one"])]);
-  expect(await store.searchKeyword({ terms: [{ term: "word", prefix: false }], sources: ["memory"], limit: 5 })).toEqual({
+  expect(
+    await store.searchKeyword({ terms: [{ term: "word", prefix: false }], sources: ["memory"], limit: 5 }),
+  ).toEqual({
     rows: [],
     chunkCount: 1,
     documentFrequencies: [0],
@@ -400,7 +447,9 @@ test("a vector of the wrong kind is refused with INVALID_ARGUMENT and harms noth
   const wrong = [vectorOf("one", 7), new Float32Array(8), new Float32Array(8).fill(Number.NaN)];
   for (const vector of wrong) {
     await expect(store.putVectors([{ hash, vector }])).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
-    await expect(store.searchVector({ vector, sources: ["memory"], limit: 1 })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    await expect(store.searchVector({ vector, sources: ["memory"], limit: 1 })).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+    });
   }
   await embedAll(store);
   expect(await near(store, "one")).toEqual(["one"]);
@@ -419,7 +468,11 @@ function markDeadWriter(path: string, pid: number): void {
 
 function readableBy(uid: number, file: string): boolean {
   try {
-    execFileSync(process.execPath, ["-e", `require("node:fs").readFileSync(${JSON.stringify(file)})`], { uid, gid: uid, stdio: "ignore" });
+    execFileSync(process.execPath, ["-e", `require("node:fs").readFileSync(${JSON.stringify(file)})`], {
+      uid,
+      gid: uid,
+      stdio: "ignore",
+    });
     return true;
   } catch {
     return false;

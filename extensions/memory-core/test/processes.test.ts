@@ -36,7 +36,11 @@ test("a process that is killed while it writes leaves whole files", async () => 
     expect(files).toHaveLength(20);
     expect(new Set(files.map((file) => file.hash)).size, "one call is one transaction").toBe(1);
     const batch = files[0]?.hash.replace("hash", "batch") ?? "";
-    const { rows } = await store.searchKeyword({ terms: [{ term: batch, prefix: false }], sources: ["memory"], limit: 500 });
+    const { rows } = await store.searchKeyword({
+      terms: [{ term: batch, prefix: false }],
+      sources: ["memory"],
+      limit: 500,
+    });
     expect(rows).toHaveLength(200);
     expect((await store.stats()).chunks).toBe(200);
     await store.close();
@@ -85,7 +89,9 @@ test("the log does not stay large after a large write", async () => {
   const path = await tempPath();
   const store = await open(path);
   for (let round = 0; round < 6; round++) {
-    await store.replaceFiles(Array.from({ length: 100 }, (_, index) => fileOf(`${round}-${index}.md`, ["x".repeat(60_000)])));
+    await store.replaceFiles(
+      Array.from({ length: 100 }, (_, index) => fileOf(`${round}-${index}.md`, ["x".repeat(60_000)])),
+    );
   }
   await store.replaceFiles([fileOf("last.md", ["word"])]);
   expect(statSync(path).size).toBeGreaterThan(30_000_000);

@@ -7,7 +7,9 @@ const off = { enabled: false };
 const broken = { enabled: true, extensionPath: "/nowhere/vec0" };
 
 function manyFiles(count: number): ReturnType<typeof fileOf>[] {
-  return Array.from({ length: count }, (_, index) => fileOf(`${index}.md`, [`text ${index}`, `text ${index % 50}`], index % 4 === 0 ? "sessions" : "memory"));
+  return Array.from({ length: count }, (_, index) =>
+    fileOf(`${index}.md`, [`text ${index}`, `text ${index % 50}`], index % 4 === 0 ? "sessions" : "memory"),
+  );
 }
 
 function vectorCount(path: string): number {
@@ -39,7 +41,12 @@ test("many equal vectors come in the order of their ids, with and without sqlite
   const path = await tempPath();
   for (const vector of [{ enabled: true }, broken]) {
     const store = await open(path, { vector });
-    await store.replaceFiles([fileOf("a.md", Array.from({ length: 700 }, () => "the same"))]);
+    await store.replaceFiles([
+      fileOf(
+        "a.md",
+        Array.from({ length: 700 }, () => "the same"),
+      ),
+    ]);
     await store.useSpace(spaceOf("m"));
     await embedAll(store);
     const { rows } = await store.searchVector({ vector: vectorOf("other"), sources: ["memory"], limit: 5 });
@@ -53,7 +60,11 @@ test("sqlite-vec is loaded when a space is used or when it is probed, not before
   await store.replaceFiles([fileOf("a.md", ["word"])]);
   expect(store.health().vector).toEqual({ enabled: true });
   expect(await store.probeVector()).toBe(true);
-  expect(store.health().vector).toMatchObject({ enabled: true, available: true, extensionPath: expect.stringContaining("vec0") });
+  expect(store.health().vector).toMatchObject({
+    enabled: true,
+    available: true,
+    extensionPath: expect.stringContaining("vec0"),
+  });
   const other = await open(await tempPath());
   await other.useSpace(spaceOf("m"));
   expect(other.health().vector.available).toBe(true);
@@ -111,7 +122,9 @@ test("two processes that use different spaces never meet each other's vectors", 
   expect(await near(second, "text 1", 5, 16)).toEqual([]);
   const pending = await second.pendingVectors(1000);
   // There, each text has the vector that the one after it has here.
-  await second.putVectors(pending.map(({ hash, text }) => ({ hash, vector: vectorOf(`text ${(Number(text.slice(5)) + 1) % 400}`, 16) })));
+  await second.putVectors(
+    pending.map(({ hash, text }) => ({ hash, vector: vectorOf(`text ${(Number(text.slice(5)) + 1) % 400}`, 16) })),
+  );
   for (let round = 0; round < 3; round++) {
     for (const wanted of [7, 77, 277]) {
       expect(await near(first, `text ${wanted}`, 1, 16)).toEqual([`text ${wanted}`]);
@@ -197,7 +210,12 @@ test("the cache is brought down to its size, and chunks that are there keep thei
   const path = await tempPath();
   const store = await open(path, { cacheMaxEntries: 12 });
   const fill = async (name: string, count: number): Promise<void> => {
-    await store.replaceFiles([fileOf("a.md", Array.from({ length: count }, (_, index) => `${name} ${index}`))]);
+    await store.replaceFiles([
+      fileOf(
+        "a.md",
+        Array.from({ length: count }, (_, index) => `${name} ${index}`),
+      ),
+    ]);
     await embedAll(store);
   };
   await store.useSpace(spaceOf("m"));
@@ -246,6 +264,17 @@ test("a store that holds no vectors beyond those in use still keeps those", asyn
   await store.replaceFiles([fileOf("b.md", ["three"])]);
   await embedAll(store);
   expect((await store.stats()).cachedVectors).toBe(1);
+});
+
+test("closing brings the cache down too", async () => {
+  const path = await tempPath();
+  const store = await open(path, { cacheMaxEntries: 1 });
+  await store.replaceFiles([fileOf("a.md", ["one", "two", "three"])]);
+  await store.useSpace(spaceOf("m"));
+  await embedAll(store);
+  await store.removeFiles([{ path: "a.md", source: "memory" }]);
+  await store.close();
+  expect((await (await open(path)).stats()).cachedVectors).toBe(1);
 });
 
 test("vectors are handed over as copies: the caller's stay as they are, parts of a larger buffer too", async () => {

@@ -4,14 +4,79 @@ import { edit } from "./support/damage.ts";
 import { fileOf, find, open, sha256, tempPath, words } from "./support/stores.ts";
 
 const oddWords = [
-  "c++", "c#", "qx-7919", "a/b.md", "node.js", "memory_search", "user@example.com", "it's", "r&d", "#tag", "a:b", "10.0.0.1:8443", "v1.2.3-rc.1",
-  "看病", "病了", "記憶", "メモ", "の会", "기억", "สวัสดี", "ไทย", "ключ", "straße", "naïve", "e\u0301a", "ღამე", "हिन्दी", "עברית", "سلام", "𠮷野", "x\"y", "\"", "'", "*", "(", ")", "^", "-", "--x", "and", "or", "not", "near", "a*", "100%", "~/.ssh", "$home", "\\path", "[x]", "{y}", "a|b", "<b>", "f(x)", "!", "?", ";", ",", "`", "=", "½", "ﬁ", "🙂",
+  "c++",
+  "c#",
+  "qx-7919",
+  "a/b.md",
+  "node.js",
+  "memory_search",
+  "user@example.com",
+  "it's",
+  "r&d",
+  "#tag",
+  "a:b",
+  "10.0.0.1:8443",
+  "v1.2.3-rc.1",
+  "看病",
+  "病了",
+  "記憶",
+  "メモ",
+  "の会",
+  "기억",
+  "สวัสดี",
+  "ไทย",
+  "ключ",
+  "straße",
+  "naïve",
+  "e\u0301a",
+  "ღამე",
+  "हिन्दी",
+  "עברית",
+  "سلام",
+  "𠮷野",
+  'x"y',
+  '"',
+  "'",
+  "*",
+  "(",
+  ")",
+  "^",
+  "-",
+  "--x",
+  "and",
+  "or",
+  "not",
+  "near",
+  "a*",
+  "100%",
+  "~/.ssh",
+  "$home",
+  "\\path",
+  "[x]",
+  "{y}",
+  "a|b",
+  "<b>",
+  "f(x)",
+  "!",
+  "?",
+  ";",
+  ",",
+  "`",
+  "=",
+  "½",
+  "ﬁ",
+  "🙂",
 ];
 
 test("every word survives whole: the index knows it, and nothing but it, and finds its chunk by it", async () => {
   const path = await tempPath();
   const store = await open(path);
-  await store.replaceFiles([fileOf("a.md", oddWords.map((word) => `before ${word} after`))]);
+  await store.replaceFiles([
+    fileOf(
+      "a.md",
+      oddWords.map((word) => `before ${word} after`),
+    ),
+  ]);
   for (const word of oddWords) expect(await find(store, word), word).toEqual([`before ${word} after`]);
   const known = edit(path, (db) => {
     db.exec("CREATE VIRTUAL TABLE temp.known USING fts5vocab(main, chunks_fts, 'row')");
@@ -23,19 +88,31 @@ test("every word survives whole: the index knows it, and nothing but it, and fin
 test("a part of a word is another word", async () => {
   const store = await open(await tempPath());
   await store.replaceFiles([fileOf("a.md", ["c++ qx-7919 a/b.md 看病"])]);
-  for (const part of ["c", "qx", "7919", "a", "b.md", "b", "看", "病", "c+"]) expect(await find(store, part), part).toEqual([]);
+  for (const part of ["c", "qx", "7919", "a", "b.md", "b", "看", "病", "c+"])
+    expect(await find(store, part), part).toEqual([]);
 });
 
 test("a prefix finds words by their beginning, also with punctuation and in other scripts", async () => {
   const store = await open(await tempPath());
-  await store.replaceFiles([fileOf("a.md", ["qx-7919 one", "qx-80 two", "qy three", "看病 four", "看见 five", "a\"b six", "c++ seven", "cat eight"])]);
+  await store.replaceFiles([
+    fileOf("a.md", [
+      "qx-7919 one",
+      "qx-80 two",
+      "qy three",
+      "看病 four",
+      "看见 five",
+      'a"b six',
+      "c++ seven",
+      "cat eight",
+    ]),
+  ]);
   const begins = async (term: string): Promise<(string | undefined)[]> => {
     const { rows } = await store.searchKeyword({ terms: [{ term, prefix: true }], sources: ["memory"], limit: 10 });
     return rows.map((row) => row.text.split(" ")[1]).toSorted();
   };
   expect(await begins("qx-")).toEqual(["one", "two"]);
   expect(await begins("看")).toEqual(["five", "four"]);
-  expect(await begins("a\"")).toEqual(["six"]);
+  expect(await begins('a"')).toEqual(["six"]);
   expect(await begins("c+")).toEqual(["seven"]);
   expect(await begins("c")).toEqual(["eight", "seven"]);
 });
@@ -50,7 +127,10 @@ test("ten thousand random strings, full of operators and broken characters, rais
       for (let index = lane; index < strings.length; index += 100) {
         const term = strings[index] ?? "";
         const { rows, documentFrequencies } = await store.searchKeyword({
-          terms: [{ term, prefix: index % 2 === 0 }, { term: `zz${term}`, prefix: index % 3 === 0 }],
+          terms: [
+            { term, prefix: index % 2 === 0 },
+            { term: `zz${term}`, prefix: index % 3 === 0 },
+          ],
           sources: index % 5 === 0 ? [term] : ["memory"],
           limit: 5,
         });
@@ -65,7 +145,9 @@ test("ten thousand random strings, full of operators and broken characters, rais
 
 test("random strings as words of a chunk are kept, and found wherever they hold no space", async () => {
   const store = await open(await tempPath());
-  const strings = [...new Set(randomStrings(2000))].filter((text) => text !== "" && !/[\u0000-\u0020\u007f]|\p{Surrogate}|[A-Z]/u.test(text));
+  const strings = [...new Set(randomStrings(2000))].filter(
+    (text) => text !== "" && !/[\s\p{Control}]|\p{Surrogate}|[A-Z]/u.test(text),
+  );
   expect(strings.length).toBeGreaterThan(150);
   await store.replaceFiles([fileOf("a.md", strings)]);
   for (const text of strings) expect(await find(store, text), JSON.stringify(text)).toEqual([text]);
@@ -86,7 +168,11 @@ test("how often a word stands in the index is counted exactly, also after files 
     const terms = [...words("shared", "rare", "gone"), { term: "sha", prefix: true }];
     return (await store.searchKeyword({ terms, sources: ["memory"], limit: 1 })).documentFrequencies;
   };
-  await store.replaceFiles(Array.from({ length: 50 }, (_, index) => fileOf(`${index}.md`, [`shared ${index % 10 === 0 ? "rare" : "gone"} x${index}`])));
+  await store.replaceFiles(
+    Array.from({ length: 50 }, (_, index) =>
+      fileOf(`${index}.md`, [`shared ${index % 10 === 0 ? "rare" : "gone"} x${index}`]),
+    ),
+  );
   expect(await counts()).toEqual([50, 5, 45, 50]);
   await store.replaceFiles(Array.from({ length: 20 }, (_, index) => fileOf(`${index}.md`, [`shared new${index}`])));
   await store.removeFiles(Array.from({ length: 10 }, (_, index) => ({ path: `${index + 20}.md`, source: "memory" })));
@@ -94,9 +180,13 @@ test("how often a word stands in the index is counted exactly, also after files 
 });
 
 test("scores after many changes are those of an index made at once", async () => {
-  const final = Array.from({ length: 40 }, (_, index) => fileOf(`${index}.md`, [`apple ${"pear ".repeat(index % 7)}plum${index % 3} ${index}`]));
+  const final = Array.from({ length: 40 }, (_, index) =>
+    fileOf(`${index}.md`, [`apple ${"pear ".repeat(index % 7)}plum${index % 3} ${index}`]),
+  );
   const changed = await open(await tempPath());
-  await changed.replaceFiles(Array.from({ length: 60 }, (_, index) => fileOf(`${index}.md`, [`pear pear old ${"filler ".repeat(index)}`])));
+  await changed.replaceFiles(
+    Array.from({ length: 60 }, (_, index) => fileOf(`${index}.md`, [`pear pear old ${"filler ".repeat(index)}`])),
+  );
   for (const file of final) await changed.replaceFiles([file]);
   await changed.removeFiles(Array.from({ length: 20 }, (_, index) => ({ path: `${index + 40}.md`, source: "memory" })));
   const fresh = await open(await tempPath());
@@ -124,11 +214,18 @@ test("in a large index very common words are counted but not looked for while a 
   const large = await open(await tempPath());
   const small = await open(await tempPath());
   const texts = (count: number): string[] =>
-    Array.from({ length: count }, (_, index) => `common ${index % 2 === 0 ? "half" : "odd"} ${index % 100 === 0 ? "rare" : ""} n${index}`);
+    Array.from(
+      { length: count },
+      (_, index) => `common ${index % 2 === 0 ? "half" : "odd"} ${index % 100 === 0 ? "rare" : ""} n${index}`,
+    );
   await large.replaceFiles([fileOf("a.md", texts(5200))]);
   await small.replaceFiles([fileOf("a.md", texts(500))]);
   const ask = async (store: ChunkStore, ...terms: string[]): Promise<{ found: number; counts: number[] }> => {
-    const { rows, documentFrequencies } = await store.searchKeyword({ terms: words(...terms), sources: ["memory"], limit: 10_000 });
+    const { rows, documentFrequencies } = await store.searchKeyword({
+      terms: words(...terms),
+      sources: ["memory"],
+      limit: 10_000,
+    });
     return { found: rows.length, counts: documentFrequencies };
   };
   expect(await ask(large, "common", "half", "rare")).toEqual({ found: 52, counts: [5200, 2600, 52] });
@@ -139,7 +236,9 @@ test("in a large index very common words are counted but not looked for while a 
 
 test("sources are told apart inside the search, also when one has nearly all the chunks", async () => {
   const store = await open(await tempPath());
-  await store.replaceFiles(Array.from({ length: 300 }, (_, index) => fileOf(`${index}.jsonl`, ["needle needle"], "sessions")));
+  await store.replaceFiles(
+    Array.from({ length: 300 }, (_, index) => fileOf(`${index}.jsonl`, ["needle needle"], "sessions")),
+  );
   await store.replaceFiles([fileOf("a.md", ["needle among other words of a long line"]), fileOf("b.md", ["nothing"])]);
   const from = async (...sources: string[]): Promise<string[]> => {
     const { rows } = await store.searchKeyword({ terms: words("needle"), sources, limit: 2 });
@@ -158,7 +257,10 @@ test("a file that is removed or replaced is gone from every table", async () => 
   const secret = "hunter2-the-secret";
   await store.replaceFiles([fileOf("a.md", [`keep ${secret}`]), fileOf("b.md", [`other ${secret}`])]);
   await store.useSpace({ provider: "fake", model: "m", providerKey: "", dimensions: 4 });
-  await store.putVectors([{ hash: sha256(`keep ${secret}`), vector: new Float32Array([1, 0, 0, 0]) }, { hash: sha256(`other ${secret}`), vector: new Float32Array([0, 1, 0, 0]) }]);
+  await store.putVectors([
+    { hash: sha256(`keep ${secret}`), vector: new Float32Array([1, 0, 0, 0]) },
+    { hash: sha256(`other ${secret}`), vector: new Float32Array([0, 1, 0, 0]) },
+  ]);
   await store.removeFiles([{ path: "a.md", source: "memory" }]);
   await store.replaceFiles([fileOf("b.md", ["harmless"])]);
   await store.close();
@@ -176,11 +278,56 @@ test("a file that is removed or replaced is gone from every table", async () => 
 
 /** The same strings each time: operators, quotes, control characters, broken surrogates, many scripts. */
 function randomStrings(count: number): string[] {
-  const pieces = ['"', "'", "*", "^", "(", ")", "{", "}", ":", "-", "+", " ", " AND ", " OR ", " NOT ", " NEAR(", ",", ";", "\\", "\0", "\u0007", "\n", "\t", "\ud83d", "\ude42", "🙂", "é", "中", "文", "한", "ا", "A", "z", "9", "_", ".", "/", "\u200d", "\u{10ffff}", "\u007f", "terms", "rowid"];
+  const pieces = [
+    '"',
+    "'",
+    "*",
+    "^",
+    "(",
+    ")",
+    "{",
+    "}",
+    ":",
+    "-",
+    "+",
+    " ",
+    " AND ",
+    " OR ",
+    " NOT ",
+    " NEAR(",
+    ",",
+    ";",
+    "\\",
+    "\0",
+    "\u0007",
+    "\n",
+    "\t",
+    "\ud83d",
+    "\ude42",
+    "🙂",
+    "é",
+    "中",
+    "文",
+    "한",
+    "ا",
+    "A",
+    "z",
+    "9",
+    "_",
+    ".",
+    "/",
+    "\u200d",
+    "\u{10ffff}",
+    "\u007f",
+    "terms",
+    "rowid",
+  ];
   let state = 42;
   const next = (below: number): number => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return Math.floor((state / 2 ** 32) * below);
   };
-  return Array.from({ length: count }, () => Array.from({ length: next(12) }, () => pieces[next(pieces.length)] ?? "").join(""));
+  return Array.from({ length: count }, () =>
+    Array.from({ length: next(12) }, () => pieces[next(pieces.length)] ?? "").join(""),
+  );
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import type { Worker } from "node:worker_threads";
 import { MemoryError } from "@memslot/core";
@@ -13,7 +14,10 @@ function oddWorker(): WorkerClient {
 }
 
 async function failureOf(work: Promise<unknown>): Promise<MemoryError> {
-  const error = await work.then(() => undefined, (reason: unknown) => reason);
+  const error = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
   if (!MemoryError.is(error)) throw new Error(`not a MemoryError: ${String(error)}`);
   return error;
 }
@@ -46,7 +50,10 @@ test.each([
 test("a call that is not answered in time fails with UNAVAILABLE, and its late answer goes nowhere", async () => {
   const client = oddWorker();
   const failure = await failureOf(client.call("listFiles", ["late"], { deadlineMs: 20 }));
-  expect([failure.code, failure.message]).toEqual(["UNAVAILABLE", expect.stringMatching(/did not answer listFiles within 0.02 s/u)]);
+  expect([failure.code, failure.message]).toEqual([
+    "UNAVAILABLE",
+    expect.stringMatching(/did not answer listFiles within 0.02 s/u),
+  ]);
   expect(await client.call("listFiles", ["echo"], options)).toBe("echo");
   await client.close();
 });
@@ -54,7 +61,11 @@ test("a call that is not answered in time fails with UNAVAILABLE, and its late a
 test("an error keeps its code, its message and the message of its cause on the way", async () => {
   const client = oddWorker();
   const failure = await failureOf(client.call("listFiles", ["fail"], options));
-  expect(failure).toMatchObject({ code: "INVALID_ARGUMENT", message: "no such thing", cause: { message: "deep down" } });
+  expect(failure).toMatchObject({
+    code: "INVALID_ARGUMENT",
+    message: "no such thing",
+    cause: { message: "deep down" },
+  });
   await client.close();
 });
 
@@ -77,7 +88,9 @@ test("a store whose thread is killed says so, and the file opens again with all 
   const path = await tempPath();
   const { store, thread } = await openWithThread(path);
   await store.replaceFiles([fileOf("a.md", ["word"])]);
-  const waiting = failureOf(store.replaceFiles(Array.from({ length: 3000 }, (_, index) => fileOf(`${index}.md`, ["more words ".repeat(20)]))));
+  const waiting = failureOf(
+    store.replaceFiles(Array.from({ length: 3000 }, (_, index) => fileOf(`${index}.md`, ["more words ".repeat(20)]))),
+  );
   await thread.terminate();
   expect((await waiting).code).toBe("UNAVAILABLE");
   const later = await failureOf(store.listFiles());
@@ -99,7 +112,11 @@ test("closing twice is closing once; calls that were on their way are answered, 
   await Promise.all([written, ...closing]);
   expect(await found).toEqual(["word"]);
   await store.close();
-  for (const call of [store.listFiles(), store.stats(), store.searchVector({ vector: new Float32Array(2), sources: [], limit: 1 })]) {
+  for (const call of [
+    store.listFiles(),
+    store.stats(),
+    store.searchVector({ vector: new Float32Array(2), sources: [], limit: 1 }),
+  ]) {
     expect((await failureOf(call)).code).toBe("CLOSED");
   }
   expect(store.health().location).toBe(path);
@@ -126,6 +143,17 @@ test("a process ends by itself after close, and also when it forgets to close", 
     expect(await child.ended(), child.output()).toBe(0);
     expect(child.output()).toContain("word\n");
   }
+});
+
+test("it works in code that is handed to node on the command line", async () => {
+  const entry = new URL("../src/index.ts", import.meta.url).href;
+  const code = `
+    const { openSqliteStore } = await import(${JSON.stringify(entry)});
+    const store = await openSqliteStore({ path: ${JSON.stringify(await tempPath())}, vector: { enabled: false }, cacheMaxEntries: 1 });
+    console.log((await store.stats()).files);
+    await store.close();`;
+  const printed = execFileSync(process.execPath, ["--conditions=@memslot/source", "--input-type=module", "-e", code]);
+  expect(printed.toString()).toBe("0\n");
 });
 
 test("importing the entry loads no native library and starts no thread", async () => {

@@ -5,7 +5,7 @@ import { createHandle } from "./handle.ts";
 import type { Memory } from "./memory.ts";
 
 /** What two opens must have in common to share an instance. */
-export interface InstanceKey {
+interface InstanceKey {
   /** Plain data: agent, canonical workspace, settings, plugin. Kept as a hash, as it holds secrets. */
   facts: unknown;
   /** Compared by identity: the plugin and the provider as objects. */

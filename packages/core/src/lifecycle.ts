@@ -14,7 +14,7 @@ export interface Lifecycle {
   close(steps: readonly CloseStep[]): Promise<void>;
 }
 
-export interface CloseStep {
+interface CloseStep {
   what: string;
   free: () => Promise<void>;
 }

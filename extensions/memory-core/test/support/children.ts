@@ -39,7 +39,10 @@ export function startChild(module: string, args: readonly string[], options: { u
     line: (beginning) =>
       new Promise((resolve, reject) => {
         const look = (): void => {
-          const found = text.split("\n").slice(0, -1).find((line) => line.startsWith(beginning));
+          const found = text
+            .split("\n")
+            .slice(0, -1)
+            .find((line) => line.startsWith(beginning));
           if (found === undefined) return;
           listeners.delete(look);
           resolve(found);

@@ -14,7 +14,11 @@ export function edit<Result>(path: string, work: (db: Database.Database) => Resu
 /** Overwrites the pages of one table, all but its first, with rubbish. Gives how many there were. */
 export function spoilTable(path: string, table: string): number {
   const { pages, bytes } = edit(path, (db) => ({
-    pages: db.prepare<[string], number>("SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY pageno").pluck().all(table).slice(1),
+    pages: db
+      .prepare<[string], number>("SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY pageno")
+      .pluck()
+      .all(table)
+      .slice(1),
     bytes: Number(db.pragma("page_size", { simple: true })),
   }));
   const file = openSync(path, "r+");

@@ -23,7 +23,10 @@ export async function open(
   given: Partial<SqliteStoreOptions> & SqliteStoreFaults = {},
 ): Promise<ChunkStore> {
   const { busyTimeoutMs, disableFts, ...options } = given;
-  const faults = { ...(busyTimeoutMs === undefined ? {} : { busyTimeoutMs }), ...(disableFts === undefined ? {} : { disableFts }) };
+  const faults = {
+    ...(busyTimeoutMs === undefined ? {} : { busyTimeoutMs }),
+    ...(disableFts === undefined ? {} : { disableFts }),
+  };
   const store = await openStore({ path, vector: { enabled: true }, cacheMaxEntries: 50_000, ...options }, faults);
   onTestFinished(() => store.close());
   return store;

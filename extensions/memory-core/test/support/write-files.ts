@@ -2,9 +2,10 @@
 import { openSqliteStore } from "../../src/index.ts";
 
 const [path = "", prefix = "", batches = "0"] = process.argv.slice(2);
+const last = batches === "0" ? Number.POSITIVE_INFINITY : Number(batches);
 const store = await openSqliteStore({ path, vector: { enabled: true }, cacheMaxEntries: 1000 });
 process.stdout.write(`open ${store.health().location}\n`);
-for (let batch = 0; batches === "0" || batch < Number(batches); batch++) {
+for (let batch = 0; batch < last; batch++) {
   await store.replaceFiles(
     Array.from({ length: 20 }, (_, index) => ({
       path: `${prefix}${index}.md`,
