@@ -54,7 +54,8 @@ export function* chunkMarkdown(lines: readonly string[], options: ChunkingOption
   }
 
   function* flush(carryOver: boolean): Generator<TextChunk> {
-    const chunk = pending.length > carried ? toChunk(pending, context) : undefined;
+    const isNew = pending.slice(carried).some((line) => line.text.trim() !== "");
+    const chunk = isNew ? toChunk(pending, context) : undefined;
     if (chunk) yield chunk;
     pending = chunk && carryOver ? tailWithin(pending, options.overlap) : [];
     carried = pending.length;

@@ -75,6 +75,16 @@ describe("size", () => {
     }
   });
 
+  test("no chunk is nothing but the end of the one before", () => {
+    for (const blanks of [0, 1, 5, 300]) {
+      for (let count = 1; count < 45; count++) {
+        const lines = [...linesOf(count, 20), ...Array.from({ length: blanks }, () => "")];
+        const ends = cut(lines).map(({ endLine }) => endLine);
+        expect(new Set(ends).size).toBe(ends.length);
+      }
+    }
+  });
+
   test("without overlap no line stands twice", () => {
     const numbers = cut(linesOf(100, 20), { tokens: 400, overlap: 0 }).flatMap(({ startLine, endLine }) => [
       startLine,

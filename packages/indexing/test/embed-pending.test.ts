@@ -34,10 +34,10 @@ async function fill(
 }
 
 /** Like `fill`, without the pauses between attempts. */
-async function fillAtOnce(vectors: VectorSync): ReturnType<VectorSync["fill"]> {
+async function fillAtOnce(vectors: VectorSync, signal = never): ReturnType<VectorSync["fill"]> {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const state = { ended: false };
-  const filled = fill(vectors).finally(() => (state.ended = true));
+  const filled = fill(vectors, signal).finally(() => (state.ended = true));
   filled.catch(() => undefined);
   while (!state.ended) await vi.advanceTimersByTimeAsync(1000);
   return await filled;
@@ -200,6 +200,19 @@ test("an abort ends the work, also between two attempts", async () => {
     name: "AbortError",
   });
   expect(provider.batches).toHaveLength(1);
+});
+
+test("an abort during the last attempt is an abort, not a failure of the provider", async () => {
+  const controller = new AbortController();
+  const provider = fakeEmbeddings({
+    limits: { dimensions: 5 },
+    fail: (_, call) => {
+      if (call === 3) controller.abort();
+      return new Error("busy");
+    },
+  });
+  const vectors = createVectorSync(await storeWith(["a"]), provider);
+  await expect(fillAtOnce(vectors, controller.signal)).rejects.toMatchObject({ name: "AbortError" });
 });
 
 describe("the vector of a query", () => {

@@ -348,6 +348,10 @@ describe("syncs", () => {
       name: "AbortError",
     });
     expect(manager.status().lastSyncError).toBeUndefined();
+    const controller = new AbortController();
+    const aborted = syncParams({ signal: controller.signal, progress: () => controller.abort() });
+    await expect(manager.sync?.(aborted)).rejects.toMatchObject({ name: "AbortError" });
+    expect(manager.status().lastSyncError).toBeUndefined();
     expect(await sync()).toMatchObject({ added: 1 });
   });
 });

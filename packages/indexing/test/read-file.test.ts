@@ -260,6 +260,16 @@ describe("what cannot be read", () => {
     expect(error.message).toContain("memory/**/*.md");
   });
 
+  test.each([
+    ["memory/a\0.md", "it holds a NUL byte"],
+    ["/etc/notes.md", "it is an absolute path"],
+    ["~/notes.md", "~ is not expanded"],
+    ["memory/notes.txt", "it is not a Markdown file (.md)"],
+    ["notes.md", "it is outside the memory files"],
+  ])("%j is refused because %s", async (relPath, reason) => {
+    expect((await refusal(folderWith(), relPath)).message).toContain(reason);
+  });
+
   test("an absolute path is refused also where it leads to a memory file", async () => {
     const workspace = folderWith({ "memory/note.md": "n" });
     expect(await refusal(workspace, path.join(workspace, "memory/note.md"))).toMatchObject({
@@ -268,9 +278,10 @@ describe("what cannot be read", () => {
   });
 
   test("folders of tools are refused, as the scan leaves them out", async () => {
-    const workspace = folderWith({ "memory/node_modules/pkg/README.md": "r", "memory/.git/note.md": "g" });
-    for (const file of ["memory/node_modules/pkg/README.md", "memory/.git/note.md"])
-      expect(await refusal(workspace, file)).toMatchObject({ code: "PATH_NOT_ALLOWED" });
+    const files = ["memory/node_modules/pkg/README.md", "memory/.git/note.md", "docs/node_modules/note.md"];
+    const workspace = folderWith(Object.fromEntries(files.map((file) => [file, "x"])));
+    for (const file of files)
+      expect(await refusal(workspace, file, ["docs"])).toMatchObject({ code: "PATH_NOT_ALLOWED" });
   });
 
   test("a folder named x.md is refused", async () => {

@@ -56,16 +56,21 @@ describe("a chunk that is too long", () => {
     expect(snippetOf(lines, matchLines(lines, "", terms).lines, terms)).toContain("rare word");
   });
 
+  /** Lines so long that only two of them fit. */
+  const long = (text: string): string => `${text} ${"x".repeat(300 - text.length)}`;
+
   test("the line behind a question is shown with it", () => {
-    const answer = `by the old bridge ${"y".repeat(280)}`;
-    const lines = [
-      ...filler(8),
-      `Where do we meet for dinner? ${"x".repeat(280)}?`,
-      answer,
-      `dinner ${"z".repeat(280)}`,
-      ...filler(8),
-    ];
-    expect(snippet(lines, "meet dinner")).toContain(answer);
+    const answer = long("by the old bridge");
+    const question = `${long("Where do we meet for dinner")}?`;
+    const lines = [...filler(8), long("the line before"), question, answer, ...filler(8)];
+    expect(snippet(lines, "meet dinner")).toContain(`${question}\n${answer}`);
+  });
+
+  test("what stands around the match goes before a much weaker match elsewhere", () => {
+    const around = long("on the third of May");
+    const lines = [long("a common word"), ...filler(8), "", long("the rare budget was approved"), around, ...filler(8)];
+    const terms = weightedTerms("rare budget approved common", { common: 900 });
+    expect(snippetOf(lines, matchLines(lines, "", terms).lines, terms)).toContain(around);
   });
 
   test("without any match its beginning is shown", () => {
