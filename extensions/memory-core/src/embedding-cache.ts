@@ -4,7 +4,7 @@ import type Database from "better-sqlite3";
 import type { ScoredId } from "./chunk-rows.ts";
 import { type Similarity, toBytes } from "./cosine.ts";
 
-/** A vector counts as used again only after this long: it saves rewriting it each time. */
+/** A use is written down only when the last one is older than this: it saves rewriting vectors again and again. */
 const usedAgainAfterMs = 24 * 60 * 60 * 1000;
 
 /**
@@ -15,7 +15,7 @@ export interface EmbeddingCache {
   has(hash: string): boolean;
   get(hash: string): Buffer | undefined;
   put(hash: string, vector: Float32Array): void;
-  /** Moves a vector to the end of the queue for eviction. */
+  /** Moves a vector to the end of the queue for eviction; done when a chunk that had it goes. */
   use(hash: string): void;
   /** Chunks without a vector, each hash once. */
   pending(limit: number): { hash: string; context: string; text: string }[];

@@ -41,7 +41,7 @@ export async function openStore(options: SqliteStoreOptions, faults: SqliteStore
   try {
     const request: OpenOptions = {
       path,
-      vector: { ...options.vector },
+      vector: options.vector.extensionPath === undefined ? { enabled: options.vector.enabled } : { ...options.vector },
       cacheMaxEntries: options.cacheMaxEntries,
       busyTimeoutMs: faults.busyTimeoutMs ?? busyTimeoutMs,
       disableFts: faults.disableFts ?? false,

@@ -50,14 +50,18 @@ export function createVectors(input: {
 }): Vectors {
   const { db, meta, transactions, settings } = input;
   let active: ActiveSpace | undefined;
-  let health: StoreHealth["vector"] = { enabled: settings.enabled, extensionPath: settings.extensionPath };
+  let health: StoreHealth["vector"] = { ...settings };
 
   /** Loads sqlite-vec at the first need of it. */
   function isLoaded(): boolean {
     if (!settings.enabled) return false;
     if (health.available === undefined) {
       const outcome = loadSqliteVec(db, settings.extensionPath);
-      health = { enabled: true, available: outcome.ok, extensionPath: outcome.path };
+      health = {
+        ...health,
+        available: outcome.ok,
+        ...(outcome.path === undefined ? {} : { extensionPath: outcome.path }),
+      };
       if (!outcome.ok) giveUpIndex(outcome.error);
     }
     return health.available === true;
@@ -162,9 +166,7 @@ export function createVectors(input: {
   return {
     listener: {
       added({ id, hash, source }) {
-        const cache = active?.cache;
-        const embedding = cache?.get(hash);
-        if (embedding !== undefined) cache?.use(hash);
+        const embedding = active?.cache.get(hash);
         follow((index) => {
           if (embedding !== undefined) index.put(id, source, embedding);
         });

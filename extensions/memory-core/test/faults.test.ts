@@ -148,7 +148,6 @@ test.each([[99], [10]])("a database of which %i bytes are left is set aside and 
 
 test("a file that is cut short while it is open does not end the process", async () => {
   const path = await tempPath();
-  await filled(path);
   const child = startChild("truncate-while-open.ts", [path]);
   expect(await child.ended(), child.output()).toBe(0);
   expect(child.output()).toMatch(/^failed: the index .* is damaged/u);

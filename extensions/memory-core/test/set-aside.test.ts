@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { readdir, writeFile } from "node:fs/promises";
+import { readdir, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
 import { fileIdentity, findSidecars, removeSidecars, setAside } from "../src/set-aside.ts";
@@ -38,7 +38,9 @@ test("a file that is no longer the one that was found damaged stays where it is"
 
 test("only those files beside a database are deleted that were seen there before", async () => {
   const path = await threeFiles();
-  const seen = findSidecars(path).filter(({ suffix }) => suffix === "-shm");
+  const seen = findSidecars(path);
+  await rename(`${path}-wal`, `${path}-kept`);
+  await writeFile(`${path}-wal`, "of a new database");
   removeSidecars(path, seen);
   expect([existsSync(`${path}-wal`), existsSync(`${path}-shm`)]).toEqual([true, false]);
 });

@@ -58,7 +58,7 @@ test("many equal vectors come in the order of their ids, with and without sqlite
 test("sqlite-vec is loaded when a space is used or when it is probed, not before", async () => {
   const store = await open(await tempPath());
   await store.replaceFiles([fileOf("a.md", ["word"])]);
-  expect(store.health().vector).toEqual({ enabled: true });
+  expect(store.health().vector).toStrictEqual({ enabled: true });
   expect(await store.probeVector()).toBe(true);
   expect(store.health().vector).toMatchObject({
     enabled: true,
@@ -132,6 +132,27 @@ test("two processes that use different spaces never meet each other's vectors", 
     }
     await (round === 0 ? first : second).replaceFiles([fileOf(`${round}.md`, [`extra ${round}`])]);
   }
+});
+
+test("a space that loses vectors to another one still gives all that it has left", async () => {
+  const path = await tempPath();
+  const second = await open(path, { cacheMaxEntries: 420 });
+  await second.replaceFiles([
+    fileOf(
+      "a.md",
+      Array.from({ length: 400 }, (_, index) => `text ${index}`),
+    ),
+  ]);
+  await second.useSpace(spaceOf("second"));
+  await embedAll(second);
+  const first = await open(path);
+  await first.useSpace(spaceOf("first"));
+  await embedAll(first);
+  expect(await near(first, "text 5", 1)).toEqual(["text 5"]);
+  await second.close();
+  expect(await first.stats()).toMatchObject({ embedded: 20, cachedVectors: 420 });
+  expect(await near(first, "anything", 20)).toHaveLength(20);
+  expect(vectorCount(path)).toBe(20);
 });
 
 test("vectors of another length under the same name are another space", async () => {

@@ -85,6 +85,13 @@ test("every word survives whole: the index knows it, and nothing but it, and fin
   expect(known.toSorted()).toEqual([...oddWords, "before", "after"].toSorted());
 });
 
+test("capital letters from A to Z are the same as small ones, in the index and in the query", async () => {
+  const store = await open(await tempPath());
+  await store.replaceFiles([fileOf("a.md", ["QX-7919", "Äpfel"])]);
+  for (const word of ["QX-7919", "qx-7919", "Qx-7919"]) expect(await find(store, word)).toEqual(["QX-7919"]);
+  expect([await find(store, "ÄPFEL"), await find(store, "äpfel")]).toEqual([["Äpfel"], []]);
+});
+
 test("a part of a word is another word", async () => {
   const store = await open(await tempPath());
   await store.replaceFiles([fileOf("a.md", ["c++ qx-7919 a/b.md 看病"])]);

@@ -1,17 +1,40 @@
-// Cuts the file of an open index short and asks on. Arguments: path.
+// Fills an index, cuts its file short while it is open, and asks on. Argument: path.
 import { truncateSync } from "node:fs";
 import { openSqliteStore } from "../../src/index.ts";
 
 const path = process.argv[2] ?? "";
 const options = { path, vector: { enabled: true }, cacheMaxEntries: 10 };
 const store = await openSqliteStore(options);
+for (let batch = 0; batch < 20; batch++) {
+  const files = Array.from({ length: 100 }, (_, index) => {
+    const text = `note ${batch} ${index} ${"filler ".repeat(2000)}`;
+    const chunk = {
+      startLine: 1,
+      endLine: 1,
+      text,
+      context: "",
+      terms: `note ${batch} ${index}`,
+      hash: `${batch}.${index}`,
+    };
+    return {
+      path: `${batch}-${index}.md`,
+      source: "memory",
+      hash: "h",
+      mtimeMs: 1,
+      size: 1,
+      recipe: "1",
+      chunks: [chunk],
+    };
+  });
+  await store.replaceFiles(files);
+}
 truncateSync(path, 20_000);
-const query = { terms: [{ term: "note", prefix: false }], sources: ["memory"], limit: 200 };
+const query = { terms: [{ term: "note", prefix: false }], sources: ["memory"], limit: 10_000 };
 const outcome = await store.searchKeyword(query).then(
   ({ rows }) => `${rows.length} rows`,
   (error: Error) => `failed: ${error.message}`,
 );
 await store.close();
 const again = await openSqliteStore(options);
-process.stdout.write(`${outcome}\n${JSON.stringify(again.health().notices)}\nalive\n`);
+process.stdout.write(`${outcome}\n${again.health().notices.join("\n")}\nalive\n`);
 await again.close();
