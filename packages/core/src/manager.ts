@@ -29,7 +29,7 @@ export interface ManagerSearchOptions {
   minScore: number;
   /**
    * True when the caller named `minScore` in this call: then it also cuts results found by words, except those that
-   * match every word of the query or an identifier exactly as written.
+   * hold every word of the query that the index knows, or an identifier exactly as written.
    */
   strict: boolean;
   /** The sources to search, never empty. They are filtered inside the search, not after it. */

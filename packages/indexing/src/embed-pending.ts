@@ -7,12 +7,13 @@ const defaultBatchTokens = 8000;
 const attempts = 3;
 const firstPauseMs = 300;
 const batchDeadlineMs = 120_000;
-const queryDeadlineMs = 60_000;
+/** Less than a search may take in all, so that the keyword answer is still given. */
+const queryDeadlineMs = 15_000;
 
 /** The vector half of an index: what is embedded with which provider. */
 export interface VectorSync {
   /** Makes the vectors that are missing. Gives what is left, and why, when the provider fails. */
-  fill(options: {
+  embedMissing(options: {
     signal: AbortSignal;
     progress: (update: SyncProgress) => void;
   }): Promise<{ chunks: number; reason: string } | undefined>;
@@ -82,7 +83,7 @@ export function createVectorSync(store: ChunkStore, provider: EmbeddingProvider)
       await useSpace(vector.length);
       return vector;
     },
-    async fill({ signal, progress }) {
+    async embedMissing({ signal, progress }) {
       let done = 0;
       let total = 0;
       try {

@@ -1,20 +1,13 @@
-/** What a file's bytes say, cut into lines as editors and `grep -n` count them. */
-export interface FileText {
-  lines: string[];
-  /** True when bytes had to be replaced because they are not valid UTF-8. */
-  repaired: boolean;
-}
-
-/** Decodes UTF-8, or UTF-16 where a byte order mark says so. Bytes that are neither become U+FFFD; NUL becomes a space. */
-export function decodeFileText(bytes: Uint8Array): FileText {
+/**
+ * What a file's bytes say, cut into lines as editors and `grep -n` count them: UTF-8, or UTF-16 where a byte order mark
+ * says so. Bytes that are neither become U+FFFD; NUL becomes a space.
+ */
+export function decodeLines(bytes: Uint8Array): string[] {
   const encoding =
     bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : "utf-8";
   // The decoder takes the byte order mark away.
   const text = new TextDecoder(encoding).decode(bytes);
-  return {
-    lines: splitLines(text.includes("\0") ? text.replaceAll("\0", " ") : text),
-    repaired: text.includes("\ufffd"),
-  };
+  return splitLines(text.includes("\0") ? text.replaceAll("\0", " ") : text);
 }
 
 /** Lines end at LF or CRLF. A final line end does not begin another line. */

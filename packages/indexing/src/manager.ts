@@ -1,23 +1,17 @@
 import {
   type ManagerSearchOptions,
-  type ManagerSyncParams,
   type MemoryPluginContext,
   type MemoryProviderStatus,
-  type MemoryRootStatus,
   type MemorySearchManager,
   type MemorySearchResult,
   messageOf,
   type SearchReport,
-  type SyncReport,
 } from "@memslot/core";
-import type { ChunkStore, StoreStats } from "./chunk-store.ts";
+import type { ChunkStore } from "./chunk-store.ts";
 import { createVectorSync } from "./embed-pending.ts";
+import { createIndexSync } from "./index-sync.ts";
 import { readMemoryFile } from "./read-file.ts";
 import { searchChunks } from "./search.ts";
-import { syncMemory } from "./sync.ts";
-
-/** How long a search waits for a sync that it started, before it answers from what is there. */
-const searchWaitsMs = 300;
 
 /**
  * A manager whose index is kept in a store: everything between the files and the store, the same for every store.
@@ -31,67 +25,15 @@ export async function createIndexedManager(input: {
   const { store, context, backend } = input;
   const { settings, workspaceDir, embeddings } = context;
   const provider = embeddings.provider;
-  const vectors = provider ? createVectorSync(store, provider) : undefined;
-  const closing = new AbortController();
-
-  let stats: StoreStats = await store.stats();
-  let roots: MemoryRootStatus[] = [];
-  let lastSync: { finishedAt: string; report: SyncReport } | undefined;
-  let lastSyncError: string | undefined;
-  let running: Promise<SyncReport> | undefined;
+  const vectors = provider && settings.query.hybrid.enabled ? createVectorSync(store, provider) : undefined;
+  const index = await createIndexSync({ store, workspaceDir, settings, vectors });
   for (const notice of store.health().notices) context.notify(notice);
-
-  async function runSync(params: ManagerSyncParams): Promise<SyncReport> {
-    try {
-      const outcome = await syncMemory({ store, workspaceDir, settings, vectors, params });
-      roots = outcome.roots;
-      lastSync = { finishedAt: new Date().toISOString(), report: outcome.report };
-      lastSyncError = undefined;
-      return outcome.report;
-    } catch (error) {
-      if (!params.signal.aborted) lastSyncError = messageOf(error);
-      throw error;
-    } finally {
-      stats = await store.stats().catch(() => stats);
-    }
-  }
-
-  /** One after the other: a sync that a search began and one that a caller asked for must not write side by side. */
-  async function queueSync(params: ManagerSyncParams): Promise<SyncReport> {
-    const before = running;
-    const own = (async () => {
-      await before?.catch(() => undefined);
-      params.signal.throwIfAborted();
-      return await runSync(params);
-    })();
-    running = own;
-    try {
-      return await own;
-    } finally {
-      if (running === own) running = undefined;
-    }
-  }
-
-  /** Starts a sync for a search and waits a little for it, all of it while the index is empty. Says why it is not fresh. */
-  async function freshen(signal: AbortSignal): Promise<string | undefined> {
-    if (!settings.sync.onSearch) {
-      if (lastSyncError !== undefined) return `the last sync failed: ${lastSyncError}`;
-      const built = lastSync !== undefined || stats.files > 0;
-      return built ? undefined : "the index has not been built yet: run `memslot memory index`";
-    }
-    const sync = running ?? queueSync({ reason: "search", force: false, progress: () => {}, signal: closing.signal });
-    const outcome = sync.then(
-      () => undefined,
-      (error: unknown) => `the index could not be brought up to date: ${messageOf(error)}`,
-    );
-    return await waitFor(outcome, stats.chunks === 0 ? undefined : searchWaitsMs, signal);
-  }
 
   return {
     capabilities: { keyword: store.health().fts.available, vector: true, ownsIndex: true },
 
     async search(query: string, options: ManagerSearchOptions): Promise<MemorySearchResult[]> {
-      const unfresh = await freshen(options.signal);
+      const unfresh = await index.freshen(options.signal);
       const { results, report } = await searchChunks({
         store,
         settings,
@@ -107,7 +49,7 @@ export async function createIndexedManager(input: {
 
     readFile: async (params) => await readMemoryFile(params, workspaceDir, settings.extraPaths),
 
-    sync: async (params) => await queueSync({ ...params, signal: AbortSignal.any([params.signal, closing.signal]) }),
+    sync: async (params) => await index.sync(params),
 
     status: () => statusOf(),
 
@@ -125,21 +67,16 @@ export async function createIndexedManager(input: {
     probeVectorAvailability: async () => await store.probeVector(),
 
     async close() {
-      closing.abort();
-      await running?.catch(() => undefined);
+      await index.close();
       await store.close();
     },
   };
 
   function withFreshness(report: SearchReport, unfresh: string | undefined): SearchReport {
     if (unfresh && report.state === "ok") return { ...report, state: "stale", reason: unfresh };
-    const pending = lastSync?.report.pendingVectors;
-    if (report.state === "ok" && pending) {
-      return {
-        ...report,
-        state: "degraded",
-        reason: `${pending.chunks} chunks have no vector yet, keywords answered for them: ${pending.reason}`,
-      };
+    const { stats, missingVectors: missing } = index.facts();
+    if (report.state === "ok" && missing !== undefined) {
+      return { ...report, state: "degraded", reason: `keywords answered for chunks without a vector: ${missing}` };
     }
     if (report.state === "ok" && embeddings.degraded)
       return { ...report, state: "degraded", reason: embeddings.reason };
@@ -153,14 +90,9 @@ export async function createIndexedManager(input: {
     return report;
   }
 
-  /** Known only once a sync has looked at the files, or while there is nothing at all in the index. */
-  function isDirty(): boolean | undefined {
-    if (lastSync) return lastSyncError !== undefined || lastSync.report.failed.length > 0;
-    return stats.files === 0 || lastSyncError !== undefined ? true : undefined;
-  }
-
   function statusOf(): MemoryProviderStatus {
     const health = store.health();
+    const { stats, roots, dirty, lastSync, lastSyncError } = index.facts();
     return {
       backend,
       provider: provider?.id ?? "none",
@@ -168,7 +100,7 @@ export async function createIndexedManager(input: {
       requestedProvider: embeddings.requested,
       files: stats.files,
       chunks: stats.chunks,
-      dirty: isDirty(),
+      dirty,
       workspaceDir,
       dbPath: health.location,
       extraPaths: settings.extraPaths,
@@ -186,31 +118,10 @@ export async function createIndexedManager(input: {
       lastSync,
       lastSyncError,
       custom: {
-        searchMode:
-          !provider || !settings.query.hybrid.enabled ? "keyword" : health.fts.available ? "hybrid" : "vector",
+        searchMode: !vectors ? "keyword" : health.fts.available ? "hybrid" : "vector",
         providerUnavailableReason: provider ? undefined : embeddings.reason,
         notices: health.notices,
       },
     };
   }
-}
-
-async function waitFor(
-  outcome: Promise<string | undefined>,
-  limitMs: number | undefined,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  signal.throwIfAborted();
-  return await new Promise((resolve, reject) => {
-    const timer =
-      limitMs === undefined
-        ? undefined
-        : setTimeout(() => resolve("files have changed and are still being indexed"), limitMs);
-    const stop = (): void => reject(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
-    outcome.then(resolve, reject).finally(() => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", stop);
-    });
-  });
 }

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MemorySource } from "@memslot/core";
 import { type ChunkingOptions, chunkerVersion, chunkMarkdown } from "./chunk-markdown.ts";
 import type { Chunk, FileChunks, StoredFile } from "./chunk-store.ts";
-import { decodeFileText } from "./file-text.ts";
+import { decodeLines } from "./file-text.ts";
 import { dateOfPath, isoDate } from "./query-dates.ts";
 import { openForReading, type ScannedFile } from "./scan.ts";
 import { indexTerms, wordsVersion } from "./words.ts";
@@ -49,7 +49,7 @@ export async function readChunks(
   let sliceStart = performance.now();
   const day = dateOfPath(file.path);
   const above = day === undefined ? "" : isoDate(day);
-  for (const chunk of chunkMarkdown(decodeFileText(read.bytes).lines, chunking, above)) {
+  for (const chunk of chunkMarkdown(decodeLines(read.bytes), chunking, above)) {
     chunks.push({ ...chunk, terms: indexTerms(`${chunk.text}\n${chunk.context}`) });
     if (performance.now() - sliceStart > sliceMs) {
       await nextTurn(undefined, { signal });

@@ -2,7 +2,7 @@ import { lstatSync } from "node:fs";
 import { open, realpath } from "node:fs/promises";
 import path from "node:path";
 import { type ExtraPath, type ManagerReadParams, MemoryError, type MemoryReadResult, messageOf } from "@memslot/core";
-import { decodeFileText } from "./file-text.ts";
+import { decodeLines } from "./file-text.ts";
 import { isMarkdown, maxFileBytes, memoryRoots, openForReading, relativePath } from "./scan.ts";
 import { surrogateSafe } from "./token-weight.ts";
 
@@ -24,7 +24,7 @@ export async function readMemoryFile(
   const bytes = await readBytes(absolutePath, shown, signal);
   if (!bytes) return { status: "not_found", text: "", path: shown };
 
-  const { lines } = decodeFileText(bytes);
+  const lines = decodeLines(bytes);
   const window = lines.slice(from - 1, from - 1 + params.lines);
   if (window.length === 0) return { status: "ok", text: "", path: shown, from, lines: 0 };
   return fitWindow(window, shown, from, lines.length);

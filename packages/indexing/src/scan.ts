@@ -186,7 +186,7 @@ export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
     const skip = (reason: string): void => void result.roots.push({ path: root.label, state: "skipped", reason });
     if (stats instanceof Error) {
       skip(codeOf(stats) === "ENOENT" ? "does not exist" : `cannot be read: ${messageOf(stats)}`);
-      // A disk that is not mounted is no reason to forget what it held; a file that is gone is.
+      // What cannot be looked at now is no reason to forget what it held; what is gone is.
       if (codeOf(stats) !== "ENOENT")
         result.unknown.push(relative(root.absolutePath), `${relative(root.absolutePath)}/`);
       continue;

@@ -7,7 +7,6 @@ import {
   type SyncReport,
 } from "@memslot/core";
 import type { ChunkStore, FileChunks, FileKey, StoredFile } from "./chunk-store.ts";
-import type { VectorSync } from "./embed-pending.ts";
 import { readChunks, recipeOf } from "./read-chunks.ts";
 import { scanMemory, type ScannedFile } from "./scan.ts";
 
@@ -22,14 +21,13 @@ export interface SyncOutcome {
 }
 
 /**
- * Brings the store up to date with the files: scan, compare, cut, write, and make the vectors that are missing. Words
- * come first, so that keyword search sees each file as soon as it is in. One bad file is reported and passed over.
+ * Brings the words of the store up to date with the files: scan, compare, cut, write. Keyword search sees each file as
+ * soon as it is in; vectors are made afterwards from what the store holds. One bad file is reported and passed over.
  */
-export async function syncMemory(input: {
+export async function syncFiles(input: {
   store: ChunkStore;
   workspaceDir: string;
   settings: MemorySearchSettings;
-  vectors: VectorSync | undefined;
   params: ManagerSyncParams;
 }): Promise<SyncOutcome> {
   const { store, settings, params } = input;
@@ -105,8 +103,6 @@ export async function syncMemory(input: {
   if (gone.length > 0) await store.removeFiles(gone);
   report.removed = gone.length;
 
-  const pending = await input.vectors?.fill({ signal, progress: params.progress });
-  if (pending) report.pendingVectors = pending;
   return { report, roots: scan.roots };
 }
 

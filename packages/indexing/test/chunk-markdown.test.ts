@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { chunkMarkdown, type TextChunk } from "../src/chunk-markdown.ts";
-import { decodeFileText } from "../src/file-text.ts";
+import { decodeLines } from "../src/file-text.ts";
 import { estimateTokens } from "../src/token-weight.ts";
 import { collectChecks } from "./support/collect-checks.ts";
 import { type Random, randomFrom, randomSentence, randomText } from "./support/random.ts";
@@ -294,7 +294,7 @@ describe("any Markdown", () => {
       if (random.chance(0.3)) lines.unshift("---", "date: 2026-03-05", random.pick(["---", "...", "no end"]));
       const lineEnd = random.pick(["\n", "\r\n"]);
       const bytes = Buffer.from(`${random.pick(["", "\ufeff"])}${lines.join(lineEnd)}${random.pick(["", lineEnd])}`);
-      const read = decodeFileText(bytes).lines;
+      const read = decodeLines(bytes);
       const options = random.pick([usual, { tokens: 60, overlap: 20 }, { tokens: 200, overlap: 0 }]);
       const covered = new Set<number>();
       let previous = 0;

@@ -26,15 +26,15 @@ function texts(count: number, length = 10): string[] {
 }
 
 async function fill(
-  { fill: fillStore }: VectorSync,
+  vectors: VectorSync,
   signal = never,
   progress: (update: SyncProgress) => void = () => undefined,
-): ReturnType<VectorSync["fill"]> {
-  return await fillStore({ signal, progress });
+): ReturnType<VectorSync["embedMissing"]> {
+  return await vectors.embedMissing({ signal, progress });
 }
 
 /** Like `fill`, without the pauses between attempts. */
-async function fillAtOnce(vectors: VectorSync, signal = never): ReturnType<VectorSync["fill"]> {
+async function fillAtOnce(vectors: VectorSync, signal = never): ReturnType<VectorSync["embedMissing"]> {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const state = { ended: false };
   const filled = fill(vectors, signal).finally(() => (state.ended = true));

@@ -98,6 +98,24 @@ describe("a search", () => {
     });
   });
 
+  test("finds a note that was saved while an earlier sync had already looked", async () => {
+    const workspace = folderWith({ "memory/a.md": "zebra one" });
+    const { manager, store, sync } = await open(workspace);
+    await sync();
+    const held = gate();
+    // The scan is over when the store is asked for what it holds.
+    store.before("listFiles", () => held.opened);
+    const running = sync();
+    await sleep(20);
+    writeFiles(workspace, { "memory/b.md": "zebra two" });
+    store.before("listFiles", () => {});
+    setTimeout(held.open, 20);
+    const { paths, report } = await search(manager, "zebra");
+    expect(paths.toSorted()).toEqual(["memory/a.md", "memory/b.md"]);
+    expect(report.state).toBe("ok");
+    await running;
+  });
+
   test("on an empty index waits for all of the first sync", async () => {
     const { manager, store } = await open(folderWith({ "memory/a.md": "zebra" }));
     store.before("replaceFiles", async () => await sleep(500));
@@ -207,7 +225,7 @@ describe("where searches do not sync", () => {
     await sync();
     expect((await search(manager, "zebra")).report).toMatchObject({
       state: "degraded",
-      reason: expect.stringContaining("no vector yet") as string,
+      reason: expect.stringContaining("without a vector: 1 are left: fake: no key") as string,
     });
   });
 });
@@ -253,6 +271,48 @@ describe("meaning", () => {
     down = false;
     expect(await sync()).toMatchObject({ unchanged: 2, failed: [] });
     expect(await search(manager, "money")).toMatchObject({ paths: ["memory/a.md"], report: { state: "ok" } });
+  });
+
+  test("a provider that hangs does not hold the words back, and is left alone until it answers", async () => {
+    const hang = gate();
+    const provider = fakeEmbeddings({ limits: { dimensions: 5 } });
+    let batches = 0;
+    const slow = {
+      ...provider,
+      embedBatch: async (texts: readonly string[]) => {
+        batches++;
+        await hang.opened;
+        return await provider.embedBatch(texts);
+      },
+    };
+    const { manager } = await open(folderWith({ "memory/a.md": "our budget" }), { provider: slow });
+    for (let round = 0; round < 3; round++) {
+      expect(await search(manager, "budget")).toMatchObject({ paths: ["memory/a.md"], report: { state: "degraded" } });
+    }
+    expect(batches).toBe(1);
+    hang.open();
+    await sleep(50);
+    expect(await search(manager, "money")).toMatchObject({ paths: ["memory/a.md"], report: { state: "ok" } });
+  });
+
+  test("vectors of a note that is saved while others are made are made as well", async () => {
+    const hang = gate();
+    const provider = fakeEmbeddings({ limits: { dimensions: 5 } });
+    const slow = {
+      ...provider,
+      embedBatch: async (texts: readonly string[]) => {
+        await hang.opened;
+        return await provider.embedBatch(texts);
+      },
+    };
+    const workspace = folderWith({ "memory/a.md": "our budget" });
+    const { manager, store } = await open(workspace, { provider: slow });
+    await search(manager, "budget");
+    writeFiles(workspace, { "memory/b.md": "a kitten" });
+    await search(manager, "kitten");
+    hang.open();
+    await sleep(50);
+    expect(await store.stats()).toMatchObject({ chunks: 2, embedded: 2 });
   });
 
   test("a provider that fails for the query only degrades that answer", async () => {

@@ -48,7 +48,7 @@ async function search(
 ): Promise<{ results: MemorySearchResult[]; report: SearchReport }> {
   const { provider, hybrid = {}, ...options } = change;
   const vectors = provider && createVectorSync(store, provider);
-  await vectors?.fill({ signal: never, progress: () => undefined });
+  await vectors?.embedMissing({ signal: never, progress: () => undefined });
   return await searchChunks({
     store,
     settings: settingsWith({ hybrid }),

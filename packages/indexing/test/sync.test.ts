@@ -11,10 +11,8 @@ import {
 import path from "node:path";
 import type { SyncProgress, SyncReport } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { createVectorSync } from "../src/embed-pending.ts";
-import { syncMemory, type SyncOutcome } from "../src/sync.ts";
+import { syncFiles, type SyncOutcome } from "../src/sync.ts";
 import { settingsWith, syncParams } from "./support/context.ts";
-import { fakeEmbeddings } from "./support/fake-embeddings.ts";
 import { createFakeStore, type FakeStore } from "./support/fake-store.ts";
 import { useTempFolders, writeFiles } from "./support/temp-folder.ts";
 
@@ -37,15 +35,13 @@ async function sync(
   store: FakeStore,
   change: Parameters<typeof syncParams>[0] & {
     settings?: Parameters<typeof settingsWith>[0];
-    vectors?: Parameters<typeof syncMemory>[0]["vectors"];
   } = {},
 ): Promise<SyncOutcome> {
-  const { settings, vectors, ...params } = change;
-  return await syncMemory({
+  const { settings, ...params } = change;
+  return await syncFiles({
     store,
     workspaceDir,
     settings: settingsWith(settings),
-    vectors,
     params: syncParams(params),
   });
 }
@@ -300,22 +296,6 @@ describe("progress", () => {
     const updates: SyncProgress[] = [];
     await sync(workspace, store, { progress: (update) => void updates.push(update) });
     expect(updates).toEqual([]);
-  });
-
-  test("of the vectors rises to their number and never falls back", async () => {
-    const workspace = folderWith(notes(700));
-    const store = createFakeStore();
-    const vectors = createVectorSync(store, fakeEmbeddings());
-    const updates: SyncProgress[] = [];
-    await sync(workspace, store, {
-      vectors,
-      progress: (update) => void (update.label === "embedding" && updates.push(update)),
-    });
-    expect(updates.at(-1)).toMatchObject({ completed: 700, total: 700 });
-    for (const [index, update] of updates.entries()) {
-      expect(update.total).toBe(700);
-      expect(update.completed).toBeGreaterThan(updates[index - 1]?.completed ?? 0);
-    }
   });
 });
 
