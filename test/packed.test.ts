@@ -125,12 +125,14 @@ function nameOf(place: string): string {
 
 /** Kept beside the launcher's own tools, so that a second run needs no network. */
 function fetchNode(version: string): string {
+  const name = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
   const folder = path.join(root, ".tools", `node-${version}`);
-  const binary = path.join(folder, "node_modules/node/bin", process.platform === "win32" ? "node.exe" : "node");
+  const binary = path.join(folder, "node_modules", name, "bin", process.platform === "win32" ? "node.exe" : "node");
   if (!existsSync(binary)) {
     mkdirSync(folder, { recursive: true });
     writeFileSync(path.join(folder, "package.json"), '{ "private": true }\n');
-    execFileSync("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error", `node@${version}`], {
+    writeFileSync(path.join(folder, "pnpm-workspace.yaml"), "packages: []\n");
+    execFileSync("pnpm", ["add", "--silent", `${name}@${version}`], {
       cwd: folder,
       stdio: ["ignore", "inherit", "inherit"],
       timeout: fiveMinutes,
