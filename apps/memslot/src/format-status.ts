@@ -1,8 +1,8 @@
 import type { MemoryProviderStatus, MemorySearchSettings } from "@memslot/core";
-import type { AgentStatus } from "./commands/memory-status.ts";
 import type { Output } from "./output.ts";
 import { printable } from "./printable.ts";
 import { counted } from "./report-failed-files.ts";
+import type { AgentStatus } from "./scan-summary.ts";
 
 const MOST_ISSUES = 20;
 const LABEL_WIDTH = 16;

@@ -1,4 +1,4 @@
-import type { MemoryProviderStatus, MemoryRootStatus, MemorySource } from "@memslot/core";
+import type { AvailabilityProbe, MemoryProviderStatus, MemoryRootStatus, MemorySource } from "@memslot/core";
 
 const usualPlaces: ReadonlySet<string> = new Set(["MEMORY.md", "memory.md", "USER.md", "memory"]);
 
@@ -7,6 +7,15 @@ export interface ScanSummary {
   sources: { source: MemorySource; totalFiles: number; issues: string[] }[];
   totalFiles: number;
   issues: string[];
+}
+
+/** One entry of `memory status --json`. */
+export interface AgentStatus {
+  agentId: string;
+  status: MemoryProviderStatus;
+  embeddingProbe?: AvailabilityProbe;
+  indexError?: string;
+  scan: ScanSummary;
 }
 
 /** The field's `scan` object, made from what the backend has recorded. */

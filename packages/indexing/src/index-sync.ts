@@ -15,7 +15,7 @@ const searchWaitsMs = 300;
 const providerRestMs = 60_000;
 
 /** What is known of the index without looking. */
-export interface IndexFacts {
+interface IndexFacts {
   stats: StoreStats;
   roots: MemoryRootStatus[];
   lastSync: { finishedAt: string; report: SyncReport } | undefined;

@@ -1,12 +1,4 @@
-import {
-  type AgentConfig,
-  type AvailabilityProbe,
-  type MemoryProviderStatus,
-  type MemslotConfig,
-  type SyncReport,
-  isAbort,
-  messageOf,
-} from "@memslot/core";
+import { type AgentConfig, type MemslotConfig, type SyncReport, isAbort, messageOf } from "@memslot/core";
 import { chooseAgents } from "../agents.ts";
 import type { CommandContext } from "../command-context.ts";
 import { disabledReason } from "../disabled-memory.ts";
@@ -14,7 +6,7 @@ import { ExitCode, worseExitCode } from "../exit-code.ts";
 import { exitCodeOf, failureJson, reportFailure } from "../failure.ts";
 import { formatStatus } from "../format-status.ts";
 import { readConfig } from "../read-config.ts";
-import { type ScanSummary, scanSummary } from "../scan-summary.ts";
+import { type AgentStatus, scanSummary } from "../scan-summary.ts";
 import { syncWithProgress } from "../sync-with-progress.ts";
 import { withMemory } from "../with-memory.ts";
 
@@ -23,15 +15,6 @@ export interface MemoryStatusCommandOptions {
   deep?: boolean;
   index?: boolean;
   json?: boolean;
-}
-
-/** One entry of `memory status --json`. */
-export interface AgentStatus {
-  agentId: string;
-  status: MemoryProviderStatus;
-  embeddingProbe?: AvailabilityProbe;
-  indexError?: string;
-  scan: ScanSummary;
 }
 
 /** `memslot memory status`: what is indexed, from where, and what does not work. */
