@@ -1,4 +1,11 @@
-import { type AgentConfig, type MemslotConfig, type SyncReport, isAbort, messageOf } from "@memslot/core";
+import {
+  type AgentConfig,
+  type AvailabilityProbe,
+  type MemslotConfig,
+  type SyncReport,
+  isAbort,
+  messageOf,
+} from "@memslot/core";
 import { chooseAgents } from "../agents.ts";
 import type { CommandContext } from "../command-context.ts";
 import { disabledReason } from "../disabled-memory.ts";
