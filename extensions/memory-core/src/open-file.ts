@@ -59,11 +59,15 @@ export function openInMemory({ disableFts }: OpenOptions): OpenFile {
 
 /** The header that was looked at may be older than the log beside it, or another process may have put a file there. */
 function checkOwner(db: Database.Database): void {
-  if (numberOf(db, "application_id") !== applicationId) {
-    const anything = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get();
-    if (anything !== undefined) throw new Foreign("it is a SQLite database of another program");
-  }
-  const version = numberOf(db, "user_version");
+  // In one snapshot: another process may be making the tables between one question and the next.
+  const read = db.transaction(() => ({
+    anything: db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get(),
+    owner: numberOf(db, "application_id"),
+    version: numberOf(db, "user_version"),
+  }));
+  const { anything, owner, version } = read.deferred();
+  if (owner !== applicationId && anything !== undefined)
+    throw new Foreign("it is a SQLite database of another program");
   if (version > schemaVersion) throw new Foreign(laterVersion(version));
 }
 

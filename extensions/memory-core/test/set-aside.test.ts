@@ -1,6 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, linkSync, readFileSync } from "node:fs";
 import { readdir, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
 import { fileIdentity, findSidecars, removeSidecars, setAside } from "../src/set-aside.ts";
 import { tempFolder } from "./support/stores.ts";
@@ -14,7 +16,7 @@ async function threeFiles(): Promise<string> {
 test("a damaged file is renamed with the two beside it, each time to a name that is free", async () => {
   const path = await threeFiles();
   const first = setAside(path, fileIdentity(path)) ?? "";
-  expect(first).toMatch(/main\.sqlite\.corrupt-\d{8}T\d{6}Z$/u);
+  expect(first).toMatch(/main\.sqlite\.corrupt-\d+$/u);
   expect(["", "-wal", "-shm"].map((suffix) => readFileSync(first + suffix, "utf8"))).toEqual([
     "content",
     "content-wal",
@@ -24,6 +26,29 @@ test("a damaged file is renamed with the two beside it, each time to a name that
   const second = setAside(path, fileIdentity(path)) ?? "";
   expect([readFileSync(first, "utf8"), readFileSync(second, "utf8")]).toEqual(["content", "again"]);
   expect(await readdir(dirname(path))).toHaveLength(4);
+});
+
+test("of several processes that find the same damage one renames it, and a new file stays where it is", async () => {
+  const path = await threeFiles();
+  const identity = fileIdentity(path);
+  // Another process has made the second name and is about to take the first away.
+  linkSync(path, `${path}.corrupt-${identity?.split(":")[1]}`);
+  const other = new Worker(
+    `const fs = require("node:fs"); setTimeout(() => { fs.rmSync(${JSON.stringify(path)}); fs.writeFileSync(${JSON.stringify(path)}, "new"); }, 100);`,
+    { eval: true },
+  );
+  await once(other, "online");
+  expect(setAside(path, identity)).toBeUndefined();
+  expect(readFileSync(path, "utf8")).toBe("new");
+  await other.terminate();
+});
+
+test("a renaming that was cut short by a crash is finished", async () => {
+  const path = await threeFiles();
+  const identity = fileIdentity(path);
+  linkSync(path, `${path}.corrupt-${identity?.split(":")[1]}`);
+  expect(setAside(path, identity)).toBe(`${path}.corrupt-${identity?.split(":")[1]}`);
+  expect(existsSync(path)).toBe(false);
 });
 
 test("a file that is no longer the one that was found damaged stays where it is", async () => {
