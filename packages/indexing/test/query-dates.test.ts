@@ -102,7 +102,7 @@ describe("the date of a file", () => {
     ["memory/2026-03-05.md", "2026-03-05"],
     ["memory/2026-03-05-trip.md", "2026-03-05"],
     ["2026-03-05.md", "2026-03-05"],
-    ["memory/work/2026-03-05.md", "2026-03-05"],
+    ["memory/office/2026-03-05.md", "2026-03-05"],
   ])("%s", (file, expected) => {
     expect(isoDate(dateOfPath(file) ?? 0)).toBe(expected);
   });

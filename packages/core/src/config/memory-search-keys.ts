@@ -82,7 +82,7 @@ export const memorySearchKeys: readonly ConfigKey[] = [
   row("sync.onSearch", "boolean", true, "Bring the index up to date before a search when files have changed.", {
     common: true,
   }),
-  row("sync.watch", "boolean", true, "Watch the files and index what changes.", { common: true }),
+  row("sync.watch", "boolean", true, "Watch the files and index what changes."),
   integer("sync.watchDebounceMs", 1500, [0, 600_000], "Milliseconds of quiet after a change before it is indexed."),
   number("sync.intervalMinutes", 0, [0, 10_080], "Minutes between two syncs; 0 means none by the clock."),
   integer(
