@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -84,6 +84,27 @@ describe("the examples in the documentation", () => {
     expect(output).toContain("memory_search");
   });
 
+  test.each([
+    ["README.md", "From the notes:"],
+    ["README.zh-CN.md", "笔记里写着："],
+  ])("the question that %s asks the demo agent is answered with a citation", (page, lead) => {
+    const question = /`echo "([^"]+)" \| npm start`/.exec(readFileSync(path.join(root, page), "utf8"))?.[1];
+    expect(question).toBeDefined();
+    const answer = execFileSync(
+      process.execPath,
+      ["--conditions=@memslot/source", path.join(root, "apps/demo-agent/src/cli.ts")],
+      {
+        input: `${question}\n`,
+        encoding: "utf8",
+        timeout: 60_000,
+        env: withoutEndpoint(),
+        stdio: ["pipe", "pipe", "ignore"],
+      },
+    );
+    expect(answer).toContain(lead);
+    expect(answer).toMatch(/memory\/\S+\.md#L\d+-L\d+/);
+  });
+
   test.each(["README.md", "README.zh-CN.md"])("the commands of %s work as they are written", (page) => {
     const home = path.join(folder, `home-${page}`);
     const place = path.join(folder, `place-${page}`);
@@ -112,3 +133,8 @@ describe("the examples in the documentation", () => {
     }
   });
 });
+
+function withoutEndpoint(): NodeJS.ProcessEnv {
+  const { OPENAI_API_KEY: _key, OPENAI_BASE_URL: _url, ...rest } = process.env;
+  return rest;
+}
