@@ -1,6 +1,6 @@
 import { MemoryError, messageOf } from "@memslot/core";
 import { parseCitation } from "./citations.ts";
-import { withDeadline } from "./deadline.ts";
+import { inTime } from "./deadline.ts";
 import { adviceForTimeout } from "./failure-advice.ts";
 import { type MemoryTool, recalledTextNote } from "./memory-tool.ts";
 import type { ToolSetting } from "./tool-setting.ts";
@@ -35,7 +35,7 @@ export function memoryGetTool(setting: ToolSetting): MemoryTool {
       if (memory === undefined)
         return failure(relPath, "UNAVAILABLE", "memory is off for this agent", { disabled: true });
       try {
-        const outcome = await withDeadline((signal) => memory.readFile({ relPath, from, lines, signal }), {
+        const outcome = await inTime((signal) => memory.readFile({ relPath, from, lines, signal }), {
           timeoutMs: setting.deadlineMs,
           signal: options.signal,
         });

@@ -1,7 +1,7 @@
 import { type Memory, MemoryError, type MemorySearchResult, type SearchReport } from "@memslot/core";
 import { citationsShown, withCitation, withoutCitation } from "./citations.ts";
 import type { Cooldown } from "./cooldown.ts";
-import { withDeadline } from "./deadline.ts";
+import { inTime } from "./deadline.ts";
 import { type FailureAdvice, adviceForError, adviceForTimeout } from "./failure-advice.ts";
 import { type MemoryTool, recalledTextNote } from "./memory-tool.ts";
 import type { ToolSetting } from "./tool-setting.ts";
@@ -58,7 +58,7 @@ export function memorySearchTool(setting: ToolSetting, cooldown: Cooldown): Memo
       let report: SearchReport | undefined;
       let searchMs = 0;
       try {
-        const outcome = await withDeadline(
+        const outcome = await inTime(
           async (signal) => {
             const searchStartedMs = setting.now();
             const results = await search(memory, checked.values, signal, (given) => (report = given));

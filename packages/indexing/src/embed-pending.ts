@@ -1,4 +1,4 @@
-import { type EmbeddingProvider, MemoryError, messageOf, type SyncProgress } from "@memslot/core";
+import { type EmbeddingProvider, MemoryError, messageOf, type SyncProgress, withDeadline } from "@memslot/core";
 import type { ChunkStore, VectorSpace } from "./chunk-store.ts";
 import { estimateTokens } from "./token-weight.ts";
 
@@ -24,6 +24,7 @@ export interface VectorSync {
 
 /** Makes vectors with a provider and keeps them in a store. */
 export function createVectorSync(store: ChunkStore, provider: EmbeddingProvider): VectorSync {
+  const what = `the embedding provider ${provider.id}`;
   let space: VectorSpace | undefined;
 
   function changedModel(dimensions: number, before: number): MemoryError {
@@ -49,7 +50,9 @@ export function createVectorSync(store: ChunkStore, provider: EmbeddingProvider)
   async function embed(texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]> {
     for (let attempt = 1; ; attempt++) {
       try {
-        const vectors = await within(batchDeadlineMs, signal, (inner) => provider.embedBatch(texts, { signal: inner }));
+        const vectors = await withDeadline({ what, deadlineMs: batchDeadlineMs, signals: [signal] }, (inner) =>
+          provider.embedBatch(texts, { signal: inner }),
+        );
         if (vectors.length !== texts.length)
           throw new Error(`${vectors.length} vectors came back for ${texts.length} texts`);
         return vectors.map((vector) => unitVector(vector, provider.id));
@@ -77,7 +80,9 @@ export function createVectorSync(store: ChunkStore, provider: EmbeddingProvider)
     space: () => space,
     async embedQuery(query, signal) {
       const vector = unitVector(
-        await within(queryDeadlineMs, signal, (inner) => provider.embedQuery(query, { signal: inner })),
+        await withDeadline({ what, deadlineMs: queryDeadlineMs, signals: [signal] }, (inner) =>
+          provider.embedQuery(query, { signal: inner }),
+        ),
         provider.id,
       );
       await useSpace(vector.length);
@@ -166,30 +171,6 @@ function unitVector(vector: ArrayLike<number>, providerId: string): Float32Array
   }
   const length = Math.sqrt(sum);
   return unit.map((value) => value / length);
-}
-
-/** Runs one call with a deadline; its signal is aborted when the deadline passes or the caller gives up. */
-async function within<T>(
-  deadlineMs: number,
-  signal: AbortSignal,
-  call: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  signal.throwIfAborted();
-  const timeout = AbortSignal.timeout(deadlineMs);
-  const either = AbortSignal.any([signal, timeout]);
-  return await new Promise<T>((resolve, reject) => {
-    const stop = (): void => {
-      reject(
-        signal.aborted
-          ? signal.reason
-          : new MemoryError("UNAVAILABLE", `the embedding provider did not answer within ${deadlineMs / 1000} s`),
-      );
-    };
-    either.addEventListener("abort", stop, { once: true });
-    call(either)
-      .then(resolve, reject)
-      .finally(() => either.removeEventListener("abort", stop));
-  });
 }
 
 async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {

@@ -42,12 +42,12 @@ export async function searchChunks(input: {
   const started = performance.now();
   const hybrid = settings.query.hybrid;
   const limit = Math.min(maxCandidates, Math.max(minCandidates, options.maxResults * hybrid.candidateMultiplier));
-  const useVectors = input.vectors !== undefined && hybrid.enabled;
+  const vectors = hybrid.enabled ? input.vectors : undefined;
   const useKeywords = store.health().fts.available;
 
   const [keyword, vector] = await Promise.allSettled([
     useKeywords ? keywordLeg(store, query, options, limit) : undefined,
-    useVectors && input.vectors ? vectorLeg(store, input.vectors, query, options, limit) : undefined,
+    vectors ? vectorLeg(store, vectors, query, options, limit) : undefined,
   ]);
   options.signal.throwIfAborted();
   const answered = [keyword, vector].some((leg) => leg.status === "fulfilled" && leg.value !== undefined);

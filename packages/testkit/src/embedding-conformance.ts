@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type EmbeddingProvider, isAbort } from "@memslot/core";
+import { cosine } from "./cosine.ts";
 import { type Check, type Deviation, type TestRunner, registerSuite } from "./runner.ts";
 
 export interface EmbeddingConformanceOptions {
@@ -71,7 +72,7 @@ const checks: readonly Check<EmbeddingProvider>[] = [
       assert.equal(straight.length, sentences.length);
       for (const [index, text] of sentences.entries()) {
         assert.ok(
-          cosine(straight[index], turned[index]) > 0.999,
+          similarity(straight[index], turned[index]) > 0.999,
           `the vector of "${text}" depends on its place in the batch`,
         );
       }
@@ -88,7 +89,7 @@ const checks: readonly Check<EmbeddingProvider>[] = [
     async run(provider) {
       const vectors = await provider.embedBatch(["twice", "once", "twice"]);
       assert.equal(vectors.length, 3);
-      assert.ok(cosine(vectors[0], vectors[2]) > 0.999);
+      assert.ok(similarity(vectors[0], vectors[2]) > 0.999);
     },
   },
   {
@@ -116,8 +117,8 @@ const checks: readonly Check<EmbeddingProvider>[] = [
       const [text = ""] = sentences;
       const [first] = await provider.embedBatch([text]);
       const [second] = await provider.embedBatch([text]);
-      assert.ok(cosine(first, second) > 0.999);
-      assert.ok(cosine(await provider.embedQuery(text), await provider.embedQuery(text)) > 0.999);
+      assert.ok(similarity(first, second) > 0.999);
+      assert.ok(similarity(await provider.embedQuery(text), await provider.embedQuery(text)) > 0.999);
     },
   },
   {
@@ -126,7 +127,7 @@ const checks: readonly Check<EmbeddingProvider>[] = [
       const vectors = await provider.embedBatch(sentences);
       for (const [index, vector] of vectors.entries()) {
         for (const other of vectors.slice(index + 1))
-          assert.ok(cosine(vector, other) < 0.999, "two texts of different meaning have one vector");
+          assert.ok(similarity(vector, other) < 0.999, "two texts of different meaning have one vector");
       }
     },
   },
@@ -137,7 +138,7 @@ const checks: readonly Check<EmbeddingProvider>[] = [
       for (const [index, text] of sentences.entries()) {
         const query = await provider.embedQuery(text);
         const nearest = vectors
-          .map((vector) => cosine(query, vector))
+          .map((vector) => similarity(query, vector))
           .reduce((best, score, at, all) => (score > (all[best] ?? -2) ? at : best), 0);
         assert.equal(nearest, index, `"${text}" is nearer to "${sentences[nearest]}" than to itself`);
       }
@@ -174,23 +175,13 @@ const checks: readonly Check<EmbeddingProvider>[] = [
       const alone: ArrayLike<number>[] = [];
       for (const text of sentences) alone.push(...(await provider.embedBatch([text])));
       const together = await Promise.all(sentences.map((text) => provider.embedBatch([text])));
-      for (const [index, vectors] of together.entries()) assert.ok(cosine(vectors[0], alone[index]) > 0.999);
+      for (const [index, vectors] of together.entries()) assert.ok(similarity(vectors[0], alone[index]) > 0.999);
     },
   },
 ];
 
-function cosine(left: ArrayLike<number> | undefined, right: ArrayLike<number> | undefined): number {
+function similarity(left: ArrayLike<number> | undefined, right: ArrayLike<number> | undefined): number {
   assert.ok(left !== undefined && right !== undefined, "a vector is missing");
   assert.equal(left.length, right.length, "two vectors have different lengths");
-  let dot = 0;
-  let leftSquares = 0;
-  let rightSquares = 0;
-  for (let index = 0; index < left.length; index++) {
-    const a = left[index] ?? 0;
-    const b = right[index] ?? 0;
-    dot += a * b;
-    leftSquares += a * a;
-    rightSquares += b * b;
-  }
-  return dot / Math.sqrt(leftSquares * rightSquares);
+  return cosine(left, right);
 }

@@ -1,6 +1,7 @@
 import type { Chunk, ChunkRow, ChunkStore, FileKey, StoredFile, VectorSpace } from "@memslot/indexing";
 import type { MemorySource } from "@memslot/core";
 import { type WordCounts, bm25, countWords } from "./bm25.ts";
+import { cosine } from "./cosine.ts";
 
 interface KeptChunk extends ChunkRow {
   hash: string;
@@ -142,18 +143,4 @@ function rowOf({ id, path, source, startLine, endLine, text, context }: KeptChun
 
 function best<Row extends { score: number }>(rows: Row[], limit: number): Row[] {
   return rows.toSorted((left, right) => right.score - left.score).slice(0, limit);
-}
-
-function cosine(left: Float32Array, right: Float32Array): number {
-  let dot = 0;
-  let leftSquares = 0;
-  let rightSquares = 0;
-  for (let index = 0; index < left.length; index++) {
-    const a = left[index] ?? 0;
-    const b = right[index] ?? 0;
-    dot += a * b;
-    leftSquares += a * a;
-    rightSquares += b * b;
-  }
-  return leftSquares === 0 || rightSquares === 0 ? 0 : dot / Math.sqrt(leftSquares * rightSquares);
 }
