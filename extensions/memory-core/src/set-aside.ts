@@ -42,7 +42,8 @@ export function setAside(path: string, identity: string | undefined): string | u
     return undefined;
   }
   if (claim === "no links") renameSync(path, aside);
-  else rmSync(path);
+  // Whoever waited long for this process has finished its work, and the name is a new file's.
+  else if (fileIdentity(path) === identity) rmSync(path);
   for (const { suffix, identity: found } of sidecars) {
     if (fileIdentity(path + suffix) === found) renameSync(path + suffix, aside + suffix);
   }

@@ -33,8 +33,10 @@ test("of several processes that find the same damage one renames it, and a new f
   const identity = fileIdentity(path);
   // Another process has made the second name and is about to take the first away.
   linkSync(path, `${path}.corrupt-${identity?.split(":")[1]}`);
+  const made = `${path}.made`;
+  await writeFile(made, "new");
   const other = new Worker(
-    `const fs = require("node:fs"); setTimeout(() => { fs.rmSync(${JSON.stringify(path)}); fs.writeFileSync(${JSON.stringify(path)}, "new"); }, 100);`,
+    `const fs = require("node:fs"); setTimeout(() => fs.renameSync(${JSON.stringify(made)}, ${JSON.stringify(path)}), 100);`,
     { eval: true },
   );
   await once(other, "online");
