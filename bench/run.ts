@@ -1,13 +1,16 @@
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { benchEmbeddings } from "./embeddings.ts";
 import { benchRetrieval } from "./retrieval.ts";
 import { benchSpeed } from "./speed.ts";
 
 const usage = `Usage: pnpm bench speed [--files 2000] [--openclaw]
+       pnpm bench embeddings [--files 2000] [--openclaw]
        pnpm bench retrieval [--data DIR]
 
-speed      whole commands on generated notes; --openclaw installs openclaw into a temporary folder and runs it in turn
-retrieval  recall on public data sets; --data is the folder that holds them (bench/README.md says which)`;
+speed       whole commands on generated notes; --openclaw installs openclaw into a temporary folder and runs it in turn
+embeddings  the same with an embedding server on this machine, and what is asked of it
+retrieval   recall on public data sets; --data is the folder that holds them (bench/README.md says which)`;
 
 const { values, positionals } = parseArgs({
   args: process.argv.slice(2).filter((argument) => argument !== "--"),
@@ -19,7 +22,9 @@ const { values, positionals } = parseArgs({
   },
 });
 
-if (positionals[0] === "speed") benchSpeed({ files: Number(values.files), openclaw: values.openclaw });
+const options = { files: Number(values.files), openclaw: values.openclaw };
+if (positionals[0] === "speed") await benchSpeed(options);
+else if (positionals[0] === "embeddings") await benchEmbeddings(options);
 else if (positionals[0] === "retrieval")
   await benchRetrieval(path.resolve(values.data ?? path.join(import.meta.dirname, "data")));
 else {

@@ -50,6 +50,7 @@ export function fakeNotes(notes: FakeNotes): Memory {
     },
     status: () => ({ backend: "fake", provider: "none" }),
     sync: async () => undefined,
+    estimate: async () => undefined,
     probeEmbeddingAvailability: async () => ({ ok: false }),
     probeVectorAvailability: async () => false,
     close: async () => undefined,

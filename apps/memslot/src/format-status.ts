@@ -1,5 +1,14 @@
 import type { MemoryProviderStatus, MemorySearchSettings } from "@memslot/core";
 import type { Output } from "./output.ts";
+import {
+  describeAnsweredBy,
+  describeBudget,
+  describeCircuit,
+  describeEndpoint,
+  describeJobs,
+  describePending,
+  describeQuarantined,
+} from "./format-embedding.ts";
 import { printable } from "./printable.ts";
 import { counted } from "./report-failed-files.ts";
 import type { AgentStatus } from "./scan-summary.ts";
@@ -16,6 +25,8 @@ export function formatStatus(entry: AgentStatus, settings: MemorySearchSettings,
     ["Backend", status.backend],
     ["Provider", describeProvider(status)],
     ["Model", status.model],
+    ["Endpoint", describeEndpoint(status)],
+    ["Passed over", status.embedding?.passedOver?.map(({ id, reason }) => `${id}: ${reason}`).join("; ")],
     ["Sources", (status.sources ?? settings.sources).join(", ")],
     ["Extra paths", status.extraPaths?.map((extra) => (typeof extra === "string" ? extra : extra.path)).join(", ")],
     ["Indexed", describeIndexed(entry)],
@@ -28,6 +39,12 @@ export function formatStatus(entry: AgentStatus, settings: MemorySearchSettings,
     ["Workspace", status.workspaceDir],
     ["Search mode", describeMode(status)],
     ["Embeddings", describeProbe(entry)],
+    ["Answered by", describeAnsweredBy(status)],
+    ["Doing", status.embedding?.activity],
+    ["Without vector", describePending(status)],
+    ["Circuit", describeCircuit(status)],
+    ["Budget", describeBudget(status)],
+    ["Batch jobs", describeJobs(status)],
     ["Vector store", describeVector(status)],
     ["Vector dims", status.vector?.dims?.toString()],
     ["FTS", describeFts(status)],
@@ -50,6 +67,7 @@ export function formatStatus(entry: AgentStatus, settings: MemorySearchSettings,
       "Issues",
       scan.issues.filter((issue) => !skippedRoots(status).includes(issue)),
     ),
+    ...list("Refused by the embedding provider, found by words only", describeQuarantined(status)),
     ...list("Notices", [...(status.custom?.notices ?? [])]),
   ].join("\n");
 }
@@ -114,7 +132,11 @@ function describeMode({ custom }: MemoryProviderStatus): string | undefined {
 }
 
 function describeProbe({ status, embeddingProbe }: AgentStatus): string | undefined {
-  if (embeddingProbe?.ok === true) return "ready";
+  if (embeddingProbe?.ok === true) {
+    const { latencyMs, dimensions } = embeddingProbe;
+    const size = dimensions === undefined ? "" : `, ${dimensions} numbers`;
+    return `ready${latencyMs === undefined ? "" : ` (${latencyMs} ms${size})`}`;
+  }
   if (status.provider !== "none" && embeddingProbe !== undefined)
     return `unavailable: ${embeddingProbe.error ?? "no reason given"}`;
   if (status.provider !== "none") return "not tried (memslot memory status --deep tries it)";

@@ -6,6 +6,8 @@ import { ExitCode } from "./exit-code.ts";
 import { exitCodeOf, failureJson, reportFailure } from "./failure.ts";
 import { collect, fraction, wholeNumber } from "./option-values.ts";
 import { nearestCommand } from "./nearest-command.ts";
+import type { MemoryIndexCommandOptions } from "./commands/memory-index.ts";
+import { UsageError } from "./usage-error.ts";
 
 /** The world around one run; `runProgram` adds the options that all commands share. */
 export type ProgramWorld = Omit<CommandContext, "configPath" | "workspace" | "onAgent">;
@@ -31,6 +33,8 @@ export async function runProgram(argv: readonly string[], world: ProgramWorld): 
 
 /** A command's module, loaded only when it is asked for: `memory search` does not pay for `init`. */
 type Action<Options> = (context: CommandContext, options: Options, ...args: string[]) => Promise<number>;
+
+type IndexOptions = MemoryIndexCommandOptions & { estimate?: boolean; json?: boolean };
 
 interface SharedOptions {
   json?: boolean;
@@ -119,8 +123,28 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     .option("--agent <id>", "only this agent (default: all)")
     .option("--force", "build it anew from the files")
     .option("--verbose", "say which places were looked at, and name each file")
-    .addHelpText("after", examples("memslot memory index", "memslot memory index --force --agent main"))
-    .action(run(async () => (await import("./commands/memory-index.ts")).memoryIndex));
+    .option("--estimate", "print what it would cost in texts, tokens and money, and change nothing")
+    .option("--json", "with --estimate: print JSON")
+    .addHelpText(
+      "after",
+      examples("memslot memory index", "memslot memory index --estimate", "memslot memory index --force --agent main"),
+    )
+    .action(
+      run(async () => async (context: CommandContext, options: IndexOptions) => {
+        if (options.estimate === true)
+          return (await import("./commands/memory-estimate.ts")).memoryEstimate(context, options);
+        if (options.json === true) throw new UsageError("--json belongs to --estimate here");
+        return (await import("./commands/memory-index.ts")).memoryIndex(context, options);
+      }),
+    );
+  memory
+    .command("usage")
+    .description("say what embedding has cost, in tokens and requests, by day and reason")
+    .option("--agent <id>", "only this agent (default: all)")
+    .option("--days <n>", "how many days back (default: 30)", wholeNumber(1, 92))
+    .option(...option.json)
+    .addHelpText("after", examples("memslot memory usage", "memslot memory usage --days 7 --json"))
+    .action(run(async () => (await import("./commands/memory-usage.ts")).memoryUsage));
   memory
     .command("status")
     .description("say what is indexed, from where, and what does not work")

@@ -5,6 +5,8 @@ import { createProgress } from "./progress.ts";
 export interface SyncOptions {
   /** What the bar or the line begins with: `indexing`, or `indexing agent-name`. */
   what: string;
+  /** Who wants it; `cli` if left out. */
+  reason?: string;
   force?: boolean;
   /** Names each file on stderr in place of the bar. */
   verbose?: boolean;
@@ -20,7 +22,7 @@ export async function syncWithProgress(
   let named: string | undefined;
   try {
     return await memory.sync({
-      reason: "cli",
+      reason: options.reason ?? "cli",
       force: options.force ?? false,
       signal: context.signal,
       progress: (update) => {

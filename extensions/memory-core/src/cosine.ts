@@ -30,7 +30,8 @@ export function toBytes(vector: Float32Array): Buffer {
   return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
 }
 
-function toVector(bytes: Buffer): Float32Array {
+/** The numbers of a stored vector. */
+export function toVector(bytes: Buffer): Float32Array {
   // A small buffer is cut out of a shared pool and may begin at any byte.
   const aligned = bytes.byteOffset % bytesPerNumber === 0 ? bytes : new Uint8Array(bytes);
   return new Float32Array(aligned.buffer, aligned.byteOffset, bytes.byteLength / bytesPerNumber);

@@ -14,6 +14,8 @@ import { createWriterMark } from "./writers.ts";
 
 /** At the end nobody waits long for readers of other processes. */
 const closingBusyTimeoutMs = 200;
+/** What is not done by then is done by the next one that writes. */
+const closingTrimMs = 500;
 
 /** The store on its own thread: one database connection, one call at a time. */
 export function openDatabaseStore(options: OpenOptions): DatabaseStore {
@@ -42,7 +44,7 @@ export function openDatabaseStore(options: OpenOptions): DatabaseStore {
     listener: vectors.listener,
   });
   const searchKeyword = ftsError === undefined ? createKeywordSearch(db, transactions, readRows) : withoutWords();
-  const stats = createStats(db, isOnDisk ? location : undefined, vectors.countEmbedded);
+  const stats = createStats(db, isOnDisk ? location : undefined);
   let broken: Error | undefined;
 
   function withoutWords(): (query: KeywordQuery) => KeywordAnswer {
@@ -81,8 +83,9 @@ export function openDatabaseStore(options: OpenOptions): DatabaseStore {
     try {
       if (broken || !hasWritten) return;
       db.pragma(`busy_timeout = ${closingBusyTimeoutMs}`);
-      vectors.trim();
       if (!isOnDisk) return;
+      const until = Date.now() + closingTrimMs;
+      while (vectors.trim() && Date.now() < until);
       transactions.write(() => mark.clear());
       db.pragma("wal_checkpoint(TRUNCATE)");
     } catch {
@@ -98,11 +101,17 @@ export function openDatabaseStore(options: OpenOptions): DatabaseStore {
     touchFiles: guarded(files.touchFiles),
     removeFiles: guarded(files.removeFiles),
     searchKeyword: guarded(searchKeyword),
-    useSpace: guarded(vectors.useSpace),
-    searchVector: guarded(vectors.searchVector),
-    pendingVectors: guarded(vectors.pendingVectors),
-    putVectors: guarded(vectors.putVectors),
-    probeVector: guarded(vectors.probeVector),
+    useSpace: guarded(vectors.calls.useSpace),
+    searchVector: guarded(vectors.calls.searchVector),
+    pendingVectors: guarded(vectors.calls.pendingVectors),
+    putVectors: guarded(vectors.calls.putVectors),
+    knownVectors: guarded(vectors.calls.knownVectors),
+    quarantine: guarded(vectors.calls.quarantine),
+    quarantined: guarded(vectors.calls.quarantined),
+    releaseQuarantine: guarded(vectors.calls.releaseQuarantine),
+    spaces: guarded(vectors.calls.spaces),
+    spaceStats: guarded(vectors.calls.spaceStats),
+    probeVector: guarded(vectors.calls.probeVector),
     stats: guarded(() => transactions.read(stats)),
   };
   return {
@@ -116,6 +125,14 @@ export function openDatabaseStore(options: OpenOptions): DatabaseStore {
       vector: vectors.health(),
       notices: [...notices],
     }),
+    tidy() {
+      try {
+        return broken === undefined && guarded(vectors.trim)();
+      } catch {
+        // Nobody waits for it. What fails here fails in the next call too, and is told there.
+        return false;
+      }
+    },
     close,
   };
 }

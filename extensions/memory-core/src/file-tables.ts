@@ -1,12 +1,16 @@
+import type { MemorySource } from "@memslot/core";
 import type { FileChunks, FileKey, StoredFile } from "@memslot/indexing";
 import type Database from "better-sqlite3";
+import { type HashKey, toKey } from "./hash-key.ts";
 import { type Meta, metaKeys } from "./meta.ts";
 import type { Transactions } from "./transactions.ts";
 
 /** What has to be kept in step when chunks come and go. Called inside the transaction. */
 export interface ChunkListener {
-  added(chunk: { id: number; hash: string; source: string }): void;
-  removed(chunk: { id: number; hash: string }): void;
+  added(chunk: { id: number; hash: HashKey; source: MemorySource }): void;
+  removed(chunk: { id: number; hash: HashKey }): void;
+  /** Called last. */
+  changed(): void;
 }
 
 export interface FileTables {
@@ -34,7 +38,7 @@ export function createFileTables(input: {
     "UPDATE files SET hash = :hash, mtime = :mtimeMs, size = :size, recipe = :recipe WHERE source = :source AND path = :path",
   );
   const deleteFile = db.prepare<[number]>("DELETE FROM files WHERE id = ?");
-  const chunksOf = db.prepare<[number], { id: number; hash: string }>("SELECT id, hash FROM chunks WHERE file_id = ?");
+  const chunksOf = db.prepare<[number], { id: number; hash: HashKey }>("SELECT id, hash FROM chunks WHERE file_id = ?");
   const insertChunk = db.prepare(
     "INSERT INTO chunks (file_id, start_line, end_line, context, text, hash) VALUES (?, ?, ?, ?, ?, ?)",
   );
@@ -59,9 +63,10 @@ export function createFileTables(input: {
       updateFile.run(file);
     }
     for (const { startLine, endLine, context, text, hash, terms } of chunks) {
-      const id = Number(insertChunk.run(fileId, startLine, endLine, context, text, hash).lastInsertRowid);
+      const key = toKey(hash);
+      const id = Number(insertChunk.run(fileId, startLine, endLine, context, text, key).lastInsertRowid);
       insertWords?.run(id, terms);
-      listener.added({ id, hash, source: file.source });
+      listener.added({ id, hash: key, source: file.source });
     }
   }
 
@@ -75,6 +80,7 @@ export function createFileTables(input: {
   function write(work: () => void): void {
     transactions.write(() => {
       work();
+      listener.changed();
       if (!indexWords) meta.set(metaKeys.wordsStale, "1");
     });
   }

@@ -10,8 +10,10 @@ export interface Meta {
 }
 
 export const metaKeys = {
-  /** The space whose vectors `chunks_vec` holds, one for each chunk that has one. Absent: it cannot be relied on. */
+  /** The id of the space whose vectors `chunks_vec` holds, one for each chunk that has one. Absent: it cannot be relied on. */
   vectorSpace: "vector_space",
+  /** How far rounding has turned the vectors in `chunks_vec` at most, in radians. */
+  vectorAngle: "vector_angle",
   /** Set when chunks were written by a process that could not index their words. */
   wordsStale: "words_stale",
   /** Set when SQLite found the file damaged. */

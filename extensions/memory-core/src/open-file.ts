@@ -7,6 +7,7 @@ import { applicationId, createTables, createWordIndex, hasFts, hasTable, schemaV
 import { isBusy, isCorrupt, isSqliteError } from "./store-errors.ts";
 import { reasonOf } from "./store-failure.ts";
 import { beginWrite } from "./transactions.ts";
+import { upgradeFromFirst } from "./upgrade.ts";
 import { deadWriters } from "./writers.ts";
 
 /** A connection to a database with all tables in it. */
@@ -21,7 +22,10 @@ export interface OpenFile {
 const probes = [
   "SELECT id, path, source, hash, mtime, size, recipe FROM files",
   "SELECT id, file_id, start_line, end_line, context, text, hash FROM chunks",
-  "SELECT provider, model, provider_key, dims, hash, embedding, updated_at FROM embedding_cache",
+  "SELECT id, provider, model, provider_key, dims, written_at FROM spaces",
+  "SELECT hash, space_id, used_at, vector_id FROM embedding_cache",
+  "SELECT id, embedding FROM vectors",
+  "SELECT hash, space_id, reason FROM quarantine",
 ];
 const walPauseMs = 25;
 
@@ -74,13 +78,19 @@ function checkOwner(db: Database.Database): void {
 function makeTables(db: Database.Database, withWords: boolean): void {
   write(db, () => {
     // Another process may have made them while this one waited for the lock.
-    if (numberOf(db, "user_version") >= schemaVersion) return;
-    dropTables(db);
-    createTables(db, withWords);
+    const version = numberOf(db, "user_version");
+    if (version >= schemaVersion) return;
+    if (version === 1) {
+      upgradeFromFirst(db);
+      db.pragma(`user_version = ${schemaVersion}`);
+    } else {
+      dropTables(db);
+      createTables(db, withWords);
+    }
   });
 }
 
-/** Of an earlier schema, virtual tables first, because they drop their own. */
+/** Of a schema before the first, virtual tables first, because they drop their own. */
 function dropTables(db: Database.Database): void {
   const names = db
     .prepare<[], string>(

@@ -7,7 +7,12 @@ export type StoreMethod = Exclude<keyof ChunkStore, "health" | "close">;
 /** The store as it is inside the worker: the calls of `ChunkStore`, answered at once. */
 export type DatabaseStore = {
   [Method in StoreMethod]: (...args: Parameters<ChunkStore[Method]>) => Awaited<ReturnType<ChunkStore[Method]>>;
-} & { health(): StoreHealth; close(): void };
+} & {
+  health(): StoreHealth;
+  /** A small piece of work that can wait, done between calls. True: there may be more. Never throws. */
+  tidy(): boolean;
+  close(): void;
+};
 
 export interface OpenOptions {
   path: string;

@@ -2,12 +2,14 @@ import type Database from "better-sqlite3";
 
 /** Marks a file as an index of memslot: the letters `mslt`. */
 export const applicationId = 0x6d736c74;
-/** Goes up when tables change. A file with a higher number is left alone, one with a lower number is made anew. */
-export const schemaVersion = 1;
+/** Goes up when tables change. A file with a higher number is left alone, one with a lower number is brought up to this. */
+export const schemaVersion = 2;
 
-const pageBytes = 16_384;
+/** A vector of 1,536 float32 numbers fits five times into such a page, into one of half the size only twice. */
+const pageBytes = 32_768;
 const cacheKibibytes = 8192;
 const walKeptBytes = 8 * 1024 * 1024;
+const walPages = 500;
 
 /**
  * Splits on nothing but spaces and control characters: the words come finished from the tokenizer, and `c++` or
@@ -34,19 +36,39 @@ const tables = `
     end_line INTEGER NOT NULL,
     context TEXT NOT NULL,
     text TEXT NOT NULL,
-    hash TEXT NOT NULL
+    hash BLOB NOT NULL
   );
   CREATE INDEX chunks_by_file ON chunks (file_id);
-  CREATE TABLE embedding_cache (
+`;
+
+/**
+ * A vector has two rows: who it belongs to and when it was used last, which is small and often changed or counted, and
+ * the numbers, which are large and hardly ever touched.
+ */
+export const createVectorTables: string = `
+  CREATE TABLE spaces (
+    id INTEGER PRIMARY KEY,
     provider TEXT NOT NULL,
     model TEXT NOT NULL,
     provider_key TEXT NOT NULL,
     dims INTEGER NOT NULL,
-    hash TEXT NOT NULL,
-    embedding BLOB NOT NULL,
-    updated_at INTEGER NOT NULL,
-    PRIMARY KEY (provider, model, provider_key, dims, hash)
+    written_at INTEGER NOT NULL,
+    UNIQUE (provider, model, provider_key, dims)
   );
+  CREATE TABLE embedding_cache (
+    hash BLOB NOT NULL,
+    space_id INTEGER NOT NULL,
+    used_at INTEGER NOT NULL,
+    vector_id INTEGER NOT NULL,
+    PRIMARY KEY (hash, space_id)
+  ) WITHOUT ROWID;
+  CREATE TABLE vectors (id INTEGER PRIMARY KEY, embedding BLOB NOT NULL);
+  CREATE TABLE quarantine (
+    hash BLOB NOT NULL,
+    space_id INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    PRIMARY KEY (hash, space_id)
+  ) WITHOUT ROWID;
 `;
 
 /** Words only, no text: the text stands once, in `chunks`. */
@@ -62,6 +84,7 @@ export function setPragmas(db: Database.Database): void {
   db.pragma("mmap_size = 0");
   db.pragma(`cache_size = -${cacheKibibytes}`);
   db.pragma("temp_store = MEMORY");
+  db.pragma(`wal_autocheckpoint = ${walPages}`);
   db.pragma(`journal_size_limit = ${walKeptBytes}`);
 }
 
@@ -71,6 +94,7 @@ export function setPragmas(db: Database.Database): void {
  */
 export function createTables(db: Database.Database, withWords: boolean): void {
   db.exec(tables);
+  db.exec(createVectorTables);
   if (withWords) db.exec(createWordIndex);
   db.pragma(`application_id = ${applicationId}`);
   db.pragma(`user_version = ${schemaVersion}`);

@@ -84,13 +84,19 @@ function createClientStore(client: WorkerClient, firstHealth: StoreHealth): Chun
         transfer: [vector.buffer],
       })) as Awaited<ReturnType<ChunkStore["searchVector"]>>;
     },
-    pendingVectors: (limit) => read("pendingVectors", limit),
-    async putVectors(entries) {
+    pendingVectors: (space, limit) => read("pendingVectors", space, limit),
+    async putVectors(space, entries) {
       // Copies are handed over: the caller may go on with its own, and a part of a larger buffer would bring all of it.
       const copies = entries.map(({ hash, vector }) => ({ hash, vector: vector.slice() }));
       const transfer = copies.map(({ vector }) => vector.buffer);
-      await client.call("putVectors", [copies], { deadlineMs: writeDeadlineMs, transfer });
+      await client.call("putVectors", [space, copies], { deadlineMs: writeDeadlineMs, transfer });
     },
+    knownVectors: (space, hashes) => read("knownVectors", space, hashes),
+    quarantine: (space, entries) => write("quarantine", space, entries),
+    quarantined: (space, limit) => read("quarantined", space, limit),
+    releaseQuarantine: (space) => write("releaseQuarantine", space),
+    spaces: () => read("spaces"),
+    spaceStats: (space) => read("spaceStats", space),
     probeVector: () => read("probeVector"),
     stats: () => read("stats"),
     health: () => client.health() ?? firstHealth,

@@ -2,12 +2,8 @@ import { statSync } from "node:fs";
 import type { StoreStats } from "@memslot/indexing";
 import type Database from "better-sqlite3";
 
-/** Counts files, chunks, vectors and bytes. `countEmbedded` knows the space in use. */
-export function createStats(
-  db: Database.Database,
-  path: string | undefined,
-  countEmbedded: () => number,
-): () => StoreStats {
+/** Counts files, chunks, vectors and bytes. */
+export function createStats(db: Database.Database, path: string | undefined): () => StoreStats {
   const sources = db.prepare<[], { source: string; files: number; chunks: number }>(`
     SELECT f.source, count(*) AS files, sum((SELECT count(*) FROM chunks c WHERE c.file_id = f.id)) AS chunks
     FROM files f GROUP BY f.source ORDER BY f.source
@@ -20,7 +16,6 @@ export function createStats(
       files: counted.reduce((sum, { files }) => sum + files, 0),
       chunks: counted.reduce((sum, { chunks }) => sum + chunks, 0),
       sources: counted,
-      embedded: countEmbedded(),
       cachedVectors: cached.get() ?? 0,
       databaseBytes: path === undefined ? memoryBytes(db) : bytesOf(path),
       walBytes: path === undefined ? 0 : bytesOf(`${path}-wal`),

@@ -1,42 +1,50 @@
-import { reasonOf, StoreFailure } from "./store-failure.ts";
-import type { StoreHealth, VectorAnswer, VectorQuery, VectorSpace } from "@memslot/indexing";
+import type { ChunkStore, StoreHealth, VectorAnswer, VectorQuery, VectorSpace } from "@memslot/indexing";
 import type Database from "better-sqlite3";
-import { byScore, type ReadRows, type ScoredId } from "./chunk-rows.ts";
-import { lengthOf, type Similarity, similarityTo } from "./cosine.ts";
-import { createHashIndex, type EmbeddingCache, openEmbeddingCache } from "./embedding-cache.ts";
+import { byScore, type ReadRows } from "./chunk-rows.ts";
+import { createClock } from "./clock.ts";
+import { lengthOf, similarityTo, toVector } from "./cosine.ts";
+import { createHashIndex, type EmbeddedChunks, openEmbeddedChunks } from "./embedded-chunks.ts";
+import { openEmbeddingCache } from "./embedding-cache.ts";
+import { createEviction } from "./eviction.ts";
+import { createFastLayout } from "./fast-layout.ts";
 import type { ChunkListener } from "./file-tables.ts";
-import { type Meta, metaKeys } from "./meta.ts";
+import { toKey } from "./hash-key.ts";
+import { createChunkCounter } from "./keyword-search.ts";
+import type { Meta } from "./meta.ts";
+import type { DatabaseStore } from "./protocol.ts";
+import { openQuarantine } from "./quarantine.ts";
 import { hasTable } from "./schema.ts";
-import { isBusy, isFileFailure } from "./store-errors.ts";
-import { loadSqliteVec } from "./sqlite-vec.ts";
+import { openSpaces } from "./spaces.ts";
+import { isBusy } from "./store-errors.ts";
+import { StoreFailure } from "./store-failure.ts";
 import type { Transactions } from "./transactions.ts";
-import { createVectorIndex, maxNeighbours, type VectorIndex } from "./vector-index.ts";
 
-/** sqlite-vec counts in single precision: candidates beyond the limit are asked for, and the exact score decides. */
-const spareCandidates = 32;
-const scoreDoubt = 1e-5;
+/** Stands for a space that the database does not know: no vector belongs to it. */
+const unknownSpace = 0;
+
+/** The calls of a store that are about vectors. */
+export type VectorMethod = Extract<
+  keyof ChunkStore,
+  | "useSpace"
+  | "searchVector"
+  | "pendingVectors"
+  | "putVectors"
+  | "knownVectors"
+  | "quarantine"
+  | "quarantined"
+  | "releaseQuarantine"
+  | "spaces"
+  | "spaceStats"
+  | "probeVector"
+>;
 
 /** The vector half of the store. */
 export interface Vectors {
+  calls: Pick<DatabaseStore, VectorMethod>;
   listener: ChunkListener;
-  useSpace(space: VectorSpace): void;
-  pendingVectors(limit: number): { hash: string; context: string; text: string }[];
-  putVectors(entries: readonly { hash: string; vector: Float32Array }[]): void;
-  searchVector(query: VectorQuery): VectorAnswer;
-  /** False: vectors are compared one by one. */
-  probeVector(): boolean;
-  /** Chunks that have a vector in the space in use; 0 without a space. */
-  countEmbedded(): number;
-  /** Brings the cache down to its size. */
-  trim(): void;
+  /** Deletes a batch of what the cache holds too much. True: there may be more. */
+  trim(): boolean;
   health(): StoreHealth["vector"];
-}
-
-interface ActiveSpace {
-  space: VectorSpace;
-  cache: EmbeddingCache;
-  /** Undefined where sqlite-vec does not work: then every vector is compared. */
-  index: VectorIndex | undefined;
 }
 
 export function createVectors(input: {
@@ -48,173 +56,169 @@ export function createVectors(input: {
   cacheMaxEntries: number;
   notice: (line: string) => void;
 }): Vectors {
-  const { db, meta, transactions, settings } = input;
-  let active: ActiveSpace | undefined;
-  let health: StoreHealth["vector"] = { ...settings };
+  const { db, transactions } = input;
+  const now = createClock();
+  const spaces = openSpaces(db);
+  const cache = openEmbeddingCache(db);
+  const quarantine = openQuarantine(db);
+  const fast = createFastLayout(input);
+  /** Spaces that this process searches or fills: their chunks keep their vectors. */
+  const spacesInUse = new Set<number>();
+  const eviction = createEviction({ db, transactions, cache, fast, maxEntries: input.cacheMaxEntries, spacesInUse });
+  const countChunks = createChunkCounter(db);
+  let chunksWithVectors: EmbeddedChunks | undefined;
+  /** The space to lay out for fast search. */
+  let wanted: number | undefined;
+  /** When what is being written now happens. */
+  let turn: number | undefined;
 
-  /** Loads sqlite-vec at the first need of it. */
-  function isLoaded(): boolean {
-    if (!settings.enabled) return false;
-    if (health.available === undefined) {
-      const outcome = loadSqliteVec(db, settings.extensionPath);
-      health = {
-        ...health,
-        available: outcome.ok,
-        ...(outcome.path === undefined ? {} : { extensionPath: outcome.path }),
-      };
-      if (!outcome.ok) giveUpIndex(outcome.error);
-    }
-    return health.available === true;
+  /** Called outside of transactions, as the index it needs may have to be made first. */
+  function embeddedChunks(): EmbeddedChunks {
+    if (!chunksWithVectors && !hasTable(db, "chunks_by_hash")) transactions.write(() => db.exec(createHashIndex));
+    return (chunksWithVectors ??= openEmbeddedChunks(db));
   }
 
-  function giveUpIndex(error: string): void {
-    health = { ...health, available: false, loadError: error };
-    if (active) active.index = undefined;
-    input.notice(
-      `sqlite-vec cannot be used (${error}): search by meaning compares all vectors instead, with the same results but slower; reinstall sqlite-vec or correct store.vector.extensionPath`,
-    );
+  function addSpace(space: VectorSpace): number {
+    return spaces.find(space) ?? transactions.write(() => spaces.add(space));
   }
 
-  /** Work on the index that must not fail the call: what it holds can be made anew. Gives whether it went well. */
-  function attempt(work: () => void): boolean {
+  function search(query: VectorQuery, spaceId: number): VectorAnswer {
+    const chunks = embeddedChunks();
+    const similarity = similarityTo(query.vector);
+    // Dropped by a process without sqlite-vec. One that wants another space keeps it: the two would take turns for ever.
+    if (spaceId === wanted && fast.held() === undefined)
+      fast.settle({ id: spaceId, dimensions: query.space.dimensions }, chunks);
+    return transactions.read(() => {
+      const ranked =
+        fast.rank(query, spaceId, similarity, chunks) ?? chunks.compareAll(spaceId, similarity, query.sources);
+      return { rows: input.readRows(ranked.toSorted(byScore).slice(0, query.limit)) };
+    });
+  }
+
+  function trim(): boolean {
     try {
-      work();
-      return true;
+      return eviction.step();
     } catch (error) {
-      if (isFileFailure(error)) throw error;
-      giveUpIndex(reasonOf(error));
+      // Another process writes for long. There will be another time.
+      if (!isBusy(error)) throw error;
       return false;
     }
   }
 
-  /** Keeps the index in step inside a transaction that changes chunks or vectors, or says that it is not. */
-  function follow(work: (index: VectorIndex) => void): void {
-    const index = active?.index;
-    if (index?.isCurrent() && attempt(() => work(index))) return;
-    meta.delete(metaKeys.vectorSpace);
-  }
-
-  /** Makes the index anew unless it holds what it should. */
-  function settleIndex({ cache, index }: ActiveSpace): void {
-    if (!index) return;
-    const settled = transactions.read(() => index.isCurrent() && index.fits(cache.countEmbedded()));
-    if (settled) return;
-    try {
-      attempt(() => transactions.write(() => index.rebuild()));
-    } catch (error) {
-      // Another process writes for long. All vectors are compared until the next time.
-      if (!isBusy(error)) throw error;
-    }
-  }
-
-  function trim(): void {
-    if (!active) return;
-    const { cache, index } = active;
-    if (cache.count() <= input.cacheMaxEntries) return;
-    transactions.write(() => {
-      const { otherSpaces } = cache.evict(input.cacheMaxEntries);
-      // The table may be the copy of a space that has just lost vectors.
-      if (otherSpaces && !index?.isCurrent()) meta.delete(metaKeys.vectorSpace);
-    });
-  }
-
-  function needSpace(): ActiveSpace {
-    if (!active) throw new StoreFailure("INVALID_ARGUMENT", "useSpace has to be called before vectors are used");
-    return active;
-  }
-
-  function checkVector(vector: Float32Array, space: VectorSpace): void {
-    if (vector.length !== space.dimensions) {
-      throw new StoreFailure(
-        "INVALID_ARGUMENT",
-        `a vector has ${vector.length} numbers, the space ${space.provider}/${space.model} has ${space.dimensions}`,
-      );
-    }
-    const length = lengthOf(vector);
-    if (length === 0 || !Number.isFinite(length)) {
-      throw new StoreFailure(
-        "INVALID_ARGUMENT",
-        `a vector of ${space.provider}/${space.model} is all zero or not finite`,
-      );
-    }
-  }
-
-  /** The best by way of the index; undefined where it cannot tell who is among the best. */
-  function rankByIndex(
-    query: VectorQuery,
-    similarity: Similarity,
-    { cache, index }: ActiveSpace,
-  ): ScoredId[] | undefined {
-    if (!index?.isCurrent()) return undefined;
-    const asked = Math.min(maxNeighbours, query.limit * 2 + spareCandidates);
-    const ranked: ScoredId[] = [];
-    let clear = true;
-    const answered = attempt(() => {
-      for (const source of query.sources) {
-        const ids = index.nearest(query.vector, source, asked);
-        const scored = cache.compare(similarity, ids).toSorted(byScore);
-        const last = scored.at(-1);
-        const lastWanted = scored[query.limit - 1];
-        // As many ties as candidates: there may be more of them that were not looked at.
-        if (ids.length === asked && (!last || !lastWanted || lastWanted.score - last.score < scoreDoubt)) clear = false;
-        ranked.push(...scored);
-      }
-    });
-    return answered && clear ? ranked : undefined;
-  }
+  const calls: Vectors["calls"] = {
+    useSpace(space) {
+      const chunks = embeddedChunks();
+      const spaceId = addSpace(space);
+      spacesInUse.add(spaceId);
+      if (wanted === spaceId && fast.held() === spaceId) return;
+      wanted = spaceId;
+      fast.settle({ id: spaceId, dimensions: space.dimensions }, chunks);
+    },
+    searchVector(query) {
+      checkVector(query.vector, query.space);
+      const spaceId = spaces.find(query.space);
+      if (spaceId === undefined) return { rows: [] };
+      spacesInUse.add(spaceId);
+      return search(query, spaceId);
+    },
+    pendingVectors: (space, limit) => embeddedChunks().pending(spaces.find(space) ?? unknownSpace, limit),
+    putVectors(space, entries) {
+      for (const { vector } of entries) checkVector(vector, space);
+      if (entries.length === 0) return;
+      const chunks = embeddedChunks();
+      const spaceId = transactions.write(() => {
+        const id = spaces.add(space);
+        const at = now();
+        spaces.written(id, at);
+        for (const { hash, vector } of entries) {
+          const key = toKey(hash);
+          cache.put(id, key, vector, at);
+          quarantine.release(id, key);
+          const owners = chunks.chunksWith(key);
+          if (owners.length === 0) eviction.wake();
+          if (fast.held() !== id) continue;
+          fast.follow((index) => {
+            for (const owner of owners) index.put(owner.id, owner.source, vector);
+          });
+        }
+        return id;
+      });
+      spacesInUse.add(spaceId);
+      // What these drive out goes at once; where it is much, the rest goes between later calls.
+      if (trim()) trim();
+    },
+    knownVectors(space, hashes) {
+      const spaceId = spaces.find(space) ?? unknownSpace;
+      return transactions.read(() => hashes.filter((hash) => cache.has(spaceId, toKey(hash))));
+    },
+    quarantine(space, entries) {
+      if (entries.length === 0) return;
+      embeddedChunks();
+      transactions.write(() => {
+        const id = spaces.add(space);
+        for (const { hash, reason } of entries) {
+          const key = toKey(hash);
+          if (!cache.has(id, key)) quarantine.add(id, key, reason);
+        }
+      });
+    },
+    quarantined: (space, limit) => quarantine.list(spaces.find(space) ?? unknownSpace, limit),
+    releaseQuarantine(space) {
+      const id = spaces.find(space);
+      if (id !== undefined) transactions.write(() => quarantine.releaseAll(id));
+    },
+    spaces: () => spaces.list(),
+    spaceStats(space) {
+      const spaceId = spaces.find(space);
+      const chunks = spaceId === undefined ? undefined : embeddedChunks();
+      return transactions.read(() => {
+        const all = countChunks();
+        if (spaceId === undefined) return { embedded: 0, pending: all, quarantined: 0 };
+        const embedded = chunks?.countEmbedded(spaceId) ?? 0;
+        const quarantined = quarantine.count(spaceId);
+        return { embedded, pending: all - embedded - quarantined, quarantined };
+      });
+    },
+    probeVector: () => fast.isLoaded(),
+  };
 
   return {
+    calls,
     listener: {
       added({ id, hash, source }) {
-        const embedding = active?.cache.get(hash);
-        follow((index) => {
-          if (embedding !== undefined) index.put(id, source, embedding);
+        cache.use(hash, (turn ??= now()));
+        fast.follow((index, held) => {
+          const embedding = cache.get(held, hash);
+          if (embedding) index.put(id, source, toVector(embedding));
         });
       },
       removed({ id, hash }) {
-        active?.cache.use(hash);
-        follow((index) => index.remove(id));
+        cache.use(hash, (turn ??= now()));
+        eviction.wake();
+        fast.follow((index) => index.remove(id));
+      },
+      changed() {
+        turn = undefined;
+        quarantine.forgetGone();
       },
     },
-    useSpace(space) {
-      if (!hasTable(db, "chunks_by_hash")) transactions.write(() => db.exec(createHashIndex));
-      active = {
-        space,
-        cache: openEmbeddingCache(db, space),
-        index: isLoaded() ? createVectorIndex(db, meta, space) : undefined,
-      };
-      settleIndex(active);
-    },
-    pendingVectors: (limit) => needSpace().cache.pending(limit),
-    putVectors(entries) {
-      const { space, cache } = needSpace();
-      for (const { vector } of entries) checkVector(vector, space);
-      if (entries.length === 0) return;
-      transactions.write(() => {
-        for (const { hash, vector } of entries) {
-          cache.put(hash, vector);
-          follow((index) => {
-            const embedding = cache.get(hash);
-            for (const { id, source } of cache.chunksWith(hash)) if (embedding) index.put(id, source, embedding);
-          });
-        }
-      });
-      trim();
-    },
-    searchVector(query) {
-      const current = needSpace();
-      checkVector(query.vector, current.space);
-      const similarity = similarityTo(query.vector);
-      // Dropped by a process without sqlite-vec. One that uses another space keeps it: the two would take turns for ever.
-      if (current.index && !current.index.isCurrent() && !current.index.isTaken()) settleIndex(current);
-      return transactions.read(() => {
-        const ranked = rankByIndex(query, similarity, current) ?? current.cache.compareAll(similarity, query.sources);
-        return { rows: input.readRows(ranked.toSorted(byScore).slice(0, query.limit)) };
-      });
-    },
-    probeVector: isLoaded,
-    countEmbedded: () => active?.cache.countEmbedded() ?? 0,
     trim,
-    health: () => health,
+    health: () => fast.health(),
   };
+}
+
+function checkVector(vector: Float32Array, space: VectorSpace): void {
+  if (vector.length !== space.dimensions) {
+    throw new StoreFailure(
+      "INVALID_ARGUMENT",
+      `a vector has ${vector.length} numbers, the space ${space.provider}/${space.model} has ${space.dimensions}`,
+    );
+  }
+  const length = lengthOf(vector);
+  if (length === 0 || !Number.isFinite(length)) {
+    throw new StoreFailure(
+      "INVALID_ARGUMENT",
+      `a vector of ${space.provider}/${space.model} is all zero or not finite`,
+    );
+  }
 }

@@ -9,10 +9,26 @@ if (port === null) throw new Error("this module is the entry of a worker thread"
 let store: DatabaseStore | undefined;
 let sentHealth = "";
 let queue: Promise<void> = Promise.resolve();
+let isTidying = false;
 
 port.on("message", (request: Request) => {
-  queue = queue.then(async () => port.postMessage(await answer(request)));
+  queue = queue.then(async () => {
+    port.postMessage(await answer(request));
+    tidyLater();
+  });
 });
+
+/** Piece by piece, each behind the requests that have come in meanwhile. */
+function tidyLater(): void {
+  if (isTidying) return;
+  isTidying = true;
+  setImmediate(() => {
+    queue = queue.then(() => {
+      isTidying = false;
+      if (store?.tidy() === true) tidyLater();
+    });
+  });
+}
 
 async function answer(request: Request): Promise<Reply> {
   const { id } = request;

@@ -69,6 +69,7 @@ export function fakeMemory(behaviour: FakeBehaviour = {}): FakeMemory {
       custom: { searchMode: "keyword" },
     }),
     sync: async () => undefined,
+    estimate: async () => undefined,
     probeEmbeddingAvailability: async () => ({ ok: false }),
     probeVectorAvailability: async () => false,
     close: async () => undefined,

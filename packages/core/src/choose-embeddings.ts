@@ -1,22 +1,24 @@
 import { nearestWord } from "./config/nearest.ts";
 import type { MemslotConfig } from "./config/types.ts";
-import { openWithDeadline, withDeadline } from "./deadline.ts";
 import type { EmbeddingChoice, EmbeddingProvider } from "./embedding.ts";
+import { type EmbeddingOpeners, type EmbeddingRole, createEmbeddingOpeners } from "./embedding-openers.ts";
 import { MemoryError, isAbort, messageOf } from "./errors.ts";
-import type { EmbeddingPlugin } from "./plugin.ts";
 import type { FoundPlugin, FoundPlugins } from "./plugins/found-plugin.ts";
 import { checkProvider } from "./plugins/opened.ts";
-import { pluginOptions } from "./plugins/plugin-options.ts";
 import type { MemorySearchSettings } from "./settings.ts";
 import { forbiddenBy } from "./slot.ts";
 
 const providerKey = "agents.defaults.memorySearch.provider";
+const fallbackKey = "agents.defaults.memorySearch.fallback";
 
-// Providers that the configuration knows by name. Without their plugin there is no error, only no vectors.
-export const wellKnownProviders: readonly string[] = ["openai", "gemini", "local"];
+/**
+ * Providers that the configuration knows by name, in the order in which `auto` looks at them. Without their plugin there
+ * is no error, only no vectors.
+ */
+export const wellKnownProviders: readonly string[] = ["local", "openai", "gemini"];
 
 export interface ChooseEmbeddingsOptions {
-  config: Pick<MemslotConfig, "plugins" | "stateDir">;
+  config: Pick<MemslotConfig, "plugins" | "stateDir" | "providers" | "environment">;
   settings: MemorySearchSettings;
   plugins: FoundPlugins;
   /** A provider that the application made. It is used whatever the settings say, and closed by the application. */
@@ -26,71 +28,184 @@ export interface ChooseEmbeddingsOptions {
   signal?: AbortSignal | undefined;
 }
 
+export interface ChosenEmbeddings {
+  choice: EmbeddingChoice;
+  /** Closes every provider that was opened for the choice, also later by way of it. */
+  close(): Promise<void>;
+}
+
+/** What every step of the choice works with. */
+interface Choosing extends Pick<ChooseEmbeddingsOptions, "plugins" | "signal"> {
+  pluginsConfig: MemslotConfig["plugins"];
+  openers: EmbeddingOpeners;
+}
+
+/** One that was opened, with its plugin; or none. */
+interface Outcome {
+  opened?: { provider: EmbeddingProvider; found: FoundPlugin; role: EmbeddingRole } | undefined;
+  reason: string;
+  degraded: boolean;
+  passedOver?: { id: string; reason: string }[] | undefined;
+}
+
 /**
  * Chooses and opens the embedding provider. No provider is no error: the search then works by words, and the choice
  * says why and what to do about it. Throws `CONFIG` for an id that nobody knows, and `PLUGIN` for a plugin that cannot
  * be loaded.
  */
-export async function chooseEmbeddings(options: ChooseEmbeddingsOptions): Promise<EmbeddingChoice> {
-  const { settings, embeddings } = options;
+export async function chooseEmbeddings(options: ChooseEmbeddingsOptions): Promise<ChosenEmbeddings> {
+  const { settings, embeddings, config } = options;
   const requested = settings.provider.trim() === "" ? "auto" : settings.provider.trim();
+  const openers = createEmbeddingOpeners(options);
+  const choosing: Choosing = { ...options, pluginsConfig: config.plugins, openers };
+  const chosen = (choice: EmbeddingChoice): ChosenEmbeddings => ({ choice, close: openers.close });
   if (embeddings !== undefined) {
     checkProvider('the "embeddings" option', embeddings);
+    const reason = `"${embeddings.id}" was given by the application`;
+    return chosen({ provider: embeddings, requested, reason, degraded: false });
+  }
+  if (requested.toLowerCase() === "none") {
+    const reason = `${providerKey} is "none": keyword search only`;
+    return chosen({ provider: undefined, requested, reason, degraded: false });
+  }
+  try {
+    const outcome =
+      requested.toLowerCase() === "auto" ? await chooseAuto(choosing) : await chooseNamed(choosing, requested);
+    return chosen(await withSpare(choosing, outcome, requested, settings.fallback.trim()));
+  } catch (error) {
+    await openers.close().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** A plugin that the configuration has switched on, then the well-known ones as far as they say that they can be used. */
+async function chooseAuto(choosing: Choosing): Promise<Outcome> {
+  const { plugins, pluginsConfig, openers, signal } = choosing;
+  const passedOver: { id: string; reason: string }[] = [];
+  const failures: string[] = [];
+  const take = async (found: FoundPlugin, role: EmbeddingRole, reason: string): Promise<Outcome | undefined> => {
+    const opened = await openers.open(found, { role, signal });
+    if ("provider" in opened)
+      return { opened: { provider: opened.provider, found, role }, reason, degraded: false, passedOver };
+    failures.push(opened.failure);
+    passedOver.push({ id: found.id, reason: opened.failure });
+    return undefined;
+  };
+  const { entries } = pluginsConfig;
+  for (const id of Object.keys(entries).filter((name) => entries[name]?.enabled === true)) {
+    const found = plugins.known.find((known) => known.id === id);
+    // A well-known one says itself whether it can be used.
+    if (found?.kind !== "embedding" || wellKnownProviders.includes(id)) continue;
+    if (forbiddenBy(found, pluginsConfig) !== undefined) continue;
+    const outcome = await take(found, "named", `plugins.entries.${id}.enabled is true`);
+    if (outcome) return outcome;
+  }
+  for (const id of wellKnownProviders) {
+    const answer = await whetherAvailable(choosing, id);
+    if ("found" in answer) {
+      const outcome = await take(answer.found, "auto", `${providerKey} is "auto": ${answer.reason}`);
+      if (outcome) return outcome;
+    } else passedOver.push({ id, reason: answer.reason });
+  }
+  if (failures.length > 0) return { reason: `${failures.join("; ")}; keyword search only`, degraded: true, passedOver };
+  const others = plugins.known
+    .filter(({ id, kind }) => kind === "embedding" && !wellKnownProviders.includes(id))
+    .filter((found) => forbiddenBy(found, pluginsConfig) === undefined)
+    .map(({ id }) => `"${id}"`);
+  const here = others.length === 0 ? "" : `; found: ${others.join(", ")}`;
+  const reason = `no embedding provider is set up: keyword search only. To search by meaning too, set OPENAI_API_KEY or GEMINI_API_KEY, or set ${providerKey} to "local" for a model on this machine, or to the id of an embedding plugin${here}`;
+  return { reason, degraded: false, passedOver };
+}
+
+async function whetherAvailable(
+  { plugins, pluginsConfig, openers, signal }: Choosing,
+  id: string,
+): Promise<{ found: FoundPlugin; reason: string } | { reason: string }> {
+  const found = plugins.known.find((known) => known.id === id && known.kind === "embedding");
+  if (!found) return { reason: plugins.broken.find((broken) => broken.id === id)?.error.message ?? "not installed" };
+  const forbidden = forbiddenBy(found, pluginsConfig);
+  if (forbidden !== undefined) return { reason: forbidden };
+  try {
+    const { ok, reason } = await openers.available(found, signal);
+    return ok ? { found, reason } : { reason };
+  } catch (error) {
+    if (isAbort(error) && signal?.aborted === true) throw error;
+    return { reason: messageOf(error) };
+  }
+}
+
+async function chooseNamed(choosing: Choosing, requested: string): Promise<Outcome> {
+  const found = findPlugin(choosing, requested, providerKey);
+  if (!found) {
+    const reason = `the embedding provider "${requested}" is not installed: keyword search only. Install a plugin with this id and name its folder in plugins.load.paths, or set ${providerKey} to "none"`;
+    return { reason, degraded: true };
+  }
+  const opened = await choosing.openers.open(found, { role: "named", signal: choosing.signal });
+  if (!("provider" in opened)) return { reason: `${opened.failure}; keyword search only`, degraded: true };
+  const reason = `${providerKey} is "${requested}"`;
+  return { opened: { provider: opened.provider, found, role: "named" }, reason, degraded: false };
+}
+
+/** Adds what can take the place of the provider: at once where it could not be opened, later where it fails for good. */
+async function withSpare(
+  choosing: Choosing,
+  outcome: Outcome,
+  requested: string,
+  fallback: string,
+): Promise<EmbeddingChoice> {
+  const { openers } = choosing;
+  const { opened, reason, degraded, passedOver } = outcome;
+  const wanted = fallback !== "" && fallback.toLowerCase() !== "none";
+  const spare = wanted ? findPlugin(choosing, fallback, fallbackKey) : undefined;
+  const openSpare = async (signal: AbortSignal | undefined): Promise<EmbeddingProvider> => {
+    if (!spare)
+      throw new MemoryError("UNAVAILABLE", `the embedding provider "${fallback}" (${fallbackKey}) is not installed`);
+    const answer = await openers.open(spare, { role: "spare", signal });
+    if ("provider" in answer) return answer.provider;
+    throw new MemoryError("UNAVAILABLE", `${answer.failure} (${fallbackKey})`);
+  };
+  if (opened) {
+    const { found, provider, role } = opened;
     return {
-      provider: embeddings,
+      provider,
       requested,
-      reason: `"${embeddings.id}" was given by the application`,
-      degraded: false,
+      reason,
+      degraded,
+      passedOver,
+      spare: wanted && spare !== found ? { id: fallback, open: openSpare } : undefined,
+      async openModel(model, signal) {
+        const answer = await openers.open(found, { role, model, signal });
+        if ("provider" in answer) return answer.provider;
+        throw new MemoryError("UNAVAILABLE", answer.failure);
+      },
     };
   }
-  if (requested.toLowerCase() === "none")
-    return { provider: undefined, requested, reason: `${providerKey} is "none": keyword search only`, degraded: false };
-  if (requested.toLowerCase() === "auto") return chooseEnabled(options, requested);
-  return chooseNamed(options, requested);
-}
-
-/** `auto` uses a plugin that the configuration has switched on, and nothing that happens to be installed. */
-async function chooseEnabled(options: ChooseEmbeddingsOptions, requested: string): Promise<EmbeddingChoice> {
-  const { plugins, config } = options;
-  const { entries } = config.plugins;
-  const enabled = Object.keys(entries).filter((id) => entries[id]?.enabled === true);
-  const failures: string[] = [];
-  for (const id of enabled) {
-    const plugin = plugins.known.find((known) => known.id === id);
-    if (plugin?.kind !== "embedding" || forbiddenBy(plugin, config.plugins) !== undefined) continue;
-    const opened = await openProvider(options, plugin);
-    if ("provider" in opened)
-      return { provider: opened.provider, requested, reason: `plugins.entries.${id}.enabled is true`, degraded: false };
-    failures.push(opened.failure);
+  const none: EmbeddingChoice = { provider: undefined, requested, reason, degraded, passedOver };
+  if (!wanted || fallback === requested) return none;
+  try {
+    const provider = await openSpare(choosing.signal);
+    const why = reason.replace(/[;:] keyword search only\b.*$/su, "");
+    return { ...none, provider, reason: why, fallback: { from: requested, to: fallback, reason: why } };
+  } catch (error) {
+    if (!MemoryError.is(error, "UNAVAILABLE")) throw error;
+    return { ...none, reason: `${reason}; ${error.message}`, degraded: true };
   }
-  if (failures.length > 0)
-    return { provider: undefined, requested, reason: `${failures.join("; ")}; keyword search only`, degraded: true };
-  const installed = plugins.known
-    .filter((plugin) => plugin.kind === "embedding" && forbiddenBy(plugin, config.plugins) === undefined)
-    .map(({ id }) => `"${id}"`);
-  const here = installed.length === 0 ? "" : `; found: ${installed.join(", ")}`;
-  const reason = `no embedding provider is set up: keyword search only. To search by meaning too, set ${providerKey} to the id of an embedding plugin${here}`;
-  return { provider: undefined, requested, reason, degraded: false };
 }
 
-async function chooseNamed(options: ChooseEmbeddingsOptions, requested: string): Promise<EmbeddingChoice> {
-  const { plugins, config } = options;
-  const plugin = findNamed(plugins.known, requested);
-  if (!plugin) {
-    const broken = findNamed(plugins.broken, requested);
+/** The plugin of an id, or of a package name; undefined for a well-known one that is not installed. */
+function findPlugin({ plugins, pluginsConfig }: Choosing, wanted: string, key: string): FoundPlugin | undefined {
+  const found = findNamed(plugins.known, wanted);
+  if (!found) {
+    const broken = findNamed(plugins.broken, wanted);
     if (broken) throw broken.error;
-    if (!wellKnownProviders.includes(requested)) throw new MemoryError("CONFIG", unknownMessage(requested, plugins));
-    const reason = `the embedding provider "${requested}" is not installed: keyword search only. Install a plugin with this id and name its folder in plugins.load.paths, or set ${providerKey} to "none"`;
-    return { provider: undefined, requested, reason, degraded: true };
+    if (!wellKnownProviders.includes(wanted)) throw new MemoryError("CONFIG", unknownMessage(key, wanted, plugins));
+    return undefined;
   }
-  if (plugin.kind !== "embedding") throw new MemoryError("CONFIG", unknownMessage(requested, plugins));
-  const forbidden = forbiddenBy(plugin, config.plugins);
+  if (found.kind !== "embedding") throw new MemoryError("CONFIG", unknownMessage(key, wanted, plugins));
+  const forbidden = forbiddenBy(found, pluginsConfig);
   if (forbidden !== undefined)
-    throw new MemoryError("CONFIG", `${providerKey} is "${requested}", but ${forbidden}; change one of the two`);
-  const opened = await openProvider(options, plugin);
-  if ("provider" in opened)
-    return { provider: opened.provider, requested, reason: `${providerKey} is "${requested}"`, degraded: false };
-  return { provider: undefined, requested, reason: `${opened.failure}; keyword search only`, degraded: true };
+    throw new MemoryError("CONFIG", `${key} is "${wanted}", but ${forbidden}; change one of the two`);
+  return found;
 }
 
 function findNamed<Named extends { id?: string | undefined; packageName?: string | undefined }>(
@@ -100,36 +215,12 @@ function findNamed<Named extends { id?: string | undefined; packageName?: string
   return plugins.find(({ id }) => id === name) ?? plugins.find(({ packageName }) => packageName === name);
 }
 
-/** What the plugin itself cannot help (no key, no network, no model) is a failure in its own words, not an error. */
-async function openProvider(
-  { config, settings, deadlineMs, signal }: ChooseEmbeddingsOptions,
-  found: FoundPlugin,
-): Promise<{ provider: EmbeddingProvider } | { failure: string }> {
-  const whose = `embedding plugin "${found.id}"`;
-  const signals = [signal];
-  const plugin = (await withDeadline({ what: `loading ${whose}`, deadlineMs, signals }, () =>
-    found.load(),
-  )) as EmbeddingPlugin;
-  const options = await pluginOptions(found, config.plugins);
-  let provider: EmbeddingProvider;
-  try {
-    const limits = { what: `opening ${whose}`, deadlineMs, signals };
-    provider = await openWithDeadline(limits, (inner) =>
-      plugin.open({ settings, stateDir: config.stateDir, options, signal: inner }),
-    );
-  } catch (error) {
-    if (isAbort(error) && signal?.aborted === true) throw error;
-    return { failure: `the embedding provider "${found.id}" cannot be used: ${messageOf(error)}` };
-  }
-  checkProvider(`what ${whose} opened`, provider);
-  return { provider };
-}
-
-function unknownMessage(requested: string, { known, broken }: FoundPlugins): string {
+function unknownMessage(key: string, wanted: string, { known, broken }: FoundPlugins): string {
   const ids = [...known.filter(({ kind }) => kind === "embedding").map(({ id }) => id), ...wellKnownProviders];
-  const nearest = nearestWord(requested, [...ids, "auto", "none"]);
+  const special = key === providerKey ? ["auto", "none"] : ["none"];
+  const nearest = nearestWord(wanted, [...ids, ...special]);
   const question = nearest === undefined ? "" : ` Did you mean "${nearest}"?`;
-  const list = [...new Set(ids), "auto", "none"].map((id) => `"${id}"`).join(", ");
+  const list = [...new Set(ids), ...special].map((id) => `"${id}"`).join(", ");
   const unusable = broken.map(({ error }) => ` Not usable: ${error.message}.`).join("");
-  return `${providerKey} is "${requested}", which is no embedding provider.${question} Known: ${list}.${unusable}`;
+  return `${key} is "${wanted}", which is no embedding provider.${question} Known: ${list}.${unusable}`;
 }

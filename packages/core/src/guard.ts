@@ -101,6 +101,7 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
         backend: given.backend ?? backend,
         provider: given.provider ?? "unknown",
         workspaceDir: given.workspaceDir ?? workspaceDir,
+        fallback: given.fallback ?? embeddings?.fallback,
       };
     } catch (error) {
       const words = messageOf(error);
@@ -190,6 +191,13 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
     async sync(params = {}) {
       lifecycle.assertOpen();
       return singleSync(checkSync(params), params.signal);
+    },
+
+    async estimate(given = {}) {
+      lifecycle.assertOpen();
+      checkProbe(given);
+      if (!manager.estimate) return undefined;
+      return ask("estimate", deadlines.syncIdleMs, given.signal, async (signal) => manager.estimate?.({ signal }));
     },
 
     async probeEmbeddingAvailability(given = {}) {

@@ -28,6 +28,7 @@ export function createHandle(memory: Memory, closeMs: number, release: () => Pro
     readFile: (params) => call("readFile", params, (own) => memory.readFile({ ...params, ...own })),
     status: () => memory.status(),
     sync: (params) => call("sync", params, (own) => memory.sync(own)),
+    estimate: (options) => call("estimate", options, (own) => memory.estimate(own)),
     probeEmbeddingAvailability: (options) =>
       call("probeEmbeddingAvailability", options, (own) => memory.probeEmbeddingAvailability(own)),
     probeVectorAvailability: (options) =>

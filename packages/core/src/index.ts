@@ -13,12 +13,29 @@ export type {
   SearchLeg,
   SearchReport,
   SearchState,
+  SyncEstimate,
   SyncFailure,
   SyncProgress,
   SyncReport,
 } from "./manager.ts";
-export type { MemoryProviderStatus, MemoryRootStatus } from "./status.ts";
-export type { EmbeddingChoice, EmbeddingProvider } from "./embedding.ts";
+export type { EmbeddingStatus, MemoryProviderStatus, MemoryRootStatus } from "./status.ts";
+export type {
+  EmbeddingBatches,
+  EmbeddingCallOptions,
+  EmbeddingChoice,
+  EmbeddingEndpoint,
+  EmbeddingJobState,
+  EmbeddingPrice,
+  EmbeddingProvider,
+} from "./embedding.ts";
+export {
+  EmbeddingError,
+  type EmbeddingFailure,
+  type HttpFailure,
+  embeddingErrorOf,
+  httpEmbeddingError,
+} from "./embedding-error.ts";
+export { type ModelPrefixes, modelPrefixes } from "./model-prefixes.ts";
 export type { ExtraPath, MemorySearchSettings } from "./settings.ts";
 export type { Memory, MemoryReadParams, MemorySearchOptions, MemorySyncParams } from "./memory.ts";
 export {
@@ -50,5 +67,5 @@ export { type OpenMemoryOptions, openMemory } from "./open-memory.ts";
 export { type DisabledPlugin, type SlotCandidate, type SlotDecision, memoryState, resolveMemorySlot } from "./slot.ts";
 export { type DiscoverOptions, discoverPlugins } from "./plugins/discover.ts";
 export type { BrokenPlugin, FoundPlugin, FoundPlugins } from "./plugins/found-plugin.ts";
-export { type ChooseEmbeddingsOptions, chooseEmbeddings } from "./choose-embeddings.ts";
+export { type ChooseEmbeddingsOptions, type ChosenEmbeddings, chooseEmbeddings } from "./choose-embeddings.ts";
 export { type FallbackOptions, type FallbackPrimary, type FallbackSpare, withFallback } from "./with-fallback.ts";

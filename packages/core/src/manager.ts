@@ -1,3 +1,4 @@
+import type { EmbeddingPrice } from "./embedding.ts";
 import type { MemoryProviderStatus } from "./status.ts";
 
 /** A kind of memory. `memory` is the Markdown files, `sessions` the transcripts; a plugin may add its own. */
@@ -134,9 +135,35 @@ export interface SyncReport {
   pendingVectors?: { chunks: number; reason: string } | undefined;
 }
 
+/** What one real request to the embedding provider has shown. */
 export interface AvailabilityProbe {
   ok: boolean;
   error?: string | undefined;
+  /** Milliseconds from request to vector. */
+  latencyMs?: number | undefined;
+  /** Numbers in the vector that came. */
+  dimensions?: number | undefined;
+}
+
+/** What making the index up to date would cost. Nothing is changed and nothing is sent to find out. */
+export interface SyncEstimate {
+  /** Memory files, and how many of them would be indexed again. */
+  files: number;
+  changedFiles: number;
+  chunks: number;
+  /** Texts whose vector is there already; a text that stands twice counts once. */
+  cachedTexts: number;
+  /** Texts that would be sent. */
+  pendingTexts: number;
+  /** Tokens of them, estimated. */
+  tokens: number;
+  /** Requests that they would be packed into. */
+  requests: number;
+  provider: string;
+  model?: string | undefined;
+  /** Why nothing would be sent: keyword search only. */
+  reason?: string | undefined;
+  price?: (EmbeddingPrice & { usd: number }) | undefined;
 }
 
 /** What a manager can do. The conformance kit holds it to these and skips nothing else. */
@@ -162,6 +189,8 @@ export interface MemorySearchManager {
   status(): MemoryProviderStatus;
   /** Brings the index up to date. Absent where there is no index. Never called twice at the same time. */
   sync?(params: ManagerSyncParams): Promise<SyncReport | undefined>;
+  /** What `sync` would cost. Absent where it would cost nothing or cannot be told. */
+  estimate?(params: { signal: AbortSignal }): Promise<SyncEstimate>;
   probeEmbeddingAvailability(signal: AbortSignal): Promise<AvailabilityProbe>;
   probeVectorAvailability(signal: AbortSignal): Promise<boolean>;
   /** Frees everything. Called once, after every running call has ended or was aborted. */

@@ -4,6 +4,7 @@ import type {
   MemorySearchResult,
   MemorySource,
   SearchReport,
+  SyncEstimate,
   SyncProgress,
   SyncReport,
 } from "./manager.ts";
@@ -46,6 +47,8 @@ export interface Memory {
   status(): MemoryProviderStatus;
   /** One sync runs at a time; a later caller joins it. A caller with `force` waits for it and starts its own. */
   sync(params?: MemorySyncParams): Promise<SyncReport | undefined>;
+  /** What a sync would cost, without doing it. Undefined where the backend cannot tell. */
+  estimate(options?: { signal?: AbortSignal | undefined }): Promise<SyncEstimate | undefined>;
   probeEmbeddingAvailability(options?: { signal?: AbortSignal | undefined }): Promise<AvailabilityProbe>;
   probeVectorAvailability(options?: { signal?: AbortSignal | undefined }): Promise<boolean>;
   /** Idempotent. Every later call but `status` and `close` throws `CLOSED`. */

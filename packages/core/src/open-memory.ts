@@ -14,6 +14,7 @@ import type { EmbeddingPlugin, MemoryPlugin } from "./plugin.ts";
 import { discoverPlugins } from "./plugins/discover.ts";
 import type { FoundPlugin, FoundPlugins } from "./plugins/found-plugin.ts";
 import { pluginOptions } from "./plugins/plugin-options.ts";
+import type { MemorySearchSettings } from "./settings.ts";
 import { defaultMemoryPlugin, forbiddenBy, memorySlot, memoryState, resolveMemorySlot } from "./slot.ts";
 import { checkWorkspace, settingsFor } from "./workspace.ts";
 
@@ -58,7 +59,7 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
       config,
       plugins: options.plugins,
       host,
-      names: namesIn(config, agent.memorySearch.provider),
+      names: namesIn(config, agent.memorySearch),
     }),
   }));
   const settings = settingsFor(agent, workspaceDir);
@@ -84,7 +85,7 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
     open: async (opening, tell) => {
       for (const { id, error } of plugins.broken)
         if (id === undefined || forbiddenBy({ id }, config.plugins) === undefined) tell(error.message);
-      const choice = await chooseEmbeddings({
+      const chosen = await chooseEmbeddings({
         config,
         settings,
         plugins,
@@ -92,17 +93,13 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
         deadlineMs: deadlines.openMs,
         signal: opening,
       });
-      const closeProvider = async (): Promise<void> => {
-        // A provider that the application made is the application's to close.
-        if (choice.provider !== embeddings) await choice.provider?.close?.();
-      };
       const context = {
         agentId: agent.id,
         workspaceDir,
         stateDir: config.stateDir,
         settings,
         options: pluginConfig,
-        embeddings: choice,
+        embeddings: chosen.choice,
         notify: tell,
       };
       try {
@@ -117,13 +114,13 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
           workspaceDir,
           backend: found.id,
           settings,
-          embeddings: choice,
+          embeddings: chosen.choice,
           deadlines,
-          onClose: closeProvider,
+          onClose: chosen.close,
         });
       } catch (error) {
         // What went wrong first is what the caller has to know.
-        await closeProvider().catch(() => undefined);
+        await chosen.close().catch(() => undefined);
         if (MemoryError.is(error) || opening.aborted) throw error;
         throw new MemoryError("PLUGIN", `memory plugin "${found.id}" could not be opened: ${messageOf(error)}`, {
           cause: error,
@@ -170,9 +167,11 @@ function isConfig(config: object): config is MemslotConfig {
 }
 
 /** What may be the name of a package. An id that has a meaning of its own never is: a package may be called so by chance. */
-function namesIn({ plugins }: MemslotConfig, provider: string): string[] {
+function namesIn({ plugins }: MemslotConfig, { provider, fallback }: MemorySearchSettings): string[] {
   const ownMeaning = ["none", "auto", defaultMemoryPlugin, ...wellKnownProviders];
-  return [memorySlot(plugins) ?? "", provider.trim()].filter((name) => !ownMeaning.includes(name.toLowerCase()));
+  return [memorySlot(plugins) ?? "", provider.trim(), fallback.trim()].filter(
+    (name) => !ownMeaning.includes(name.toLowerCase()),
+  );
 }
 
 /** The plugin in the slot; a broken one is refused by its own reason. */

@@ -1,3 +1,4 @@
+import type { MemslotConfig } from "./config/types.ts";
 import type { EmbeddingChoice, EmbeddingProvider } from "./embedding.ts";
 import type { MemorySearchManager } from "./manager.ts";
 import type { MemorySearchSettings } from "./settings.ts";
@@ -34,9 +35,19 @@ export interface MemoryPlugin {
 }
 
 export interface EmbeddingPluginContext {
+  /** Those of the agent. For a spare (`memorySearch.fallback`) without what was written for the first provider: `model`, `remote`, input types. */
   settings: MemorySearchSettings;
+  /** `models.providers`: keys and endpoints by the name of the provider. */
+  providers: MemslotConfig["providers"];
+  /** Reads a variable of the environment that the configuration was read with. */
+  environment: (name: string) => string | undefined;
   stateDir: string;
   options: Readonly<Record<string, unknown>>;
+  /**
+   * In place of the configured model: one whose vectors are there already. Nothing may be fetched for it; where it is
+   * not at hand, opening fails.
+   */
+  model?: string | undefined;
   signal: AbortSignal;
 }
 
@@ -46,6 +57,12 @@ export interface EmbeddingPlugin {
   /** The value of `memorySearch.provider` that chooses it. */
   readonly id: string;
   readonly configSchema?: Readonly<Record<string, unknown>> | undefined;
+  /**
+   * For `provider: "auto"`: whether it can be used as things are, with no network and no download, and why. Absent: it
+   * is used by `auto` only where `plugins.entries.<id>.enabled` is true.
+   */
+  available?(context: EmbeddingPluginContext): Promise<{ ok: boolean; reason: string }>;
+  /** Quick, and with no network: what takes long belongs into `prepare` of the provider. Libraries are loaded at the first call. */
   open(context: EmbeddingPluginContext): Promise<EmbeddingProvider>;
 }
 

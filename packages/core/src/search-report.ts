@@ -73,6 +73,7 @@ export function finishReport({ given, facts, found, kept, options, embeddings, n
     ...report,
     state: degraded ? "degraded" : report.state,
     reason: reasons.length > 0 ? [...new Set(reasons)].join("; ") : undefined,
+    fallback: report.fallback ?? embeddings?.fallback,
     legs: kept.results.length === found.length ? (report.legs ?? {}) : recount(report.legs ?? {}, kept.results),
     dropped,
   };

@@ -18,6 +18,7 @@ export interface MemorySearchSettings {
     readonly baseUrl: string | undefined;
     readonly apiKey: string | undefined;
     readonly headers: Readonly<Record<string, string>>;
+    readonly nonBatchConcurrency: number;
     readonly batch: {
       readonly enabled: boolean;
       readonly wait: boolean;
@@ -55,6 +56,7 @@ export interface MemorySearchSettings {
       readonly candidateMultiplier: number;
     };
   };
+  readonly budget: { readonly tokensPerDay: number | undefined };
   readonly cache: { readonly enabled: boolean; readonly maxEntries: number };
 }
 

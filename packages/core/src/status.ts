@@ -36,6 +36,7 @@ export interface MemoryProviderStatus {
         embedded?: number | undefined;
       }
     | undefined;
+  embedding?: EmbeddingStatus | undefined;
   storage?: { databaseBytes: number; walBytes: number } | undefined;
   lastSync?: { finishedAt: string; report: SyncReport } | undefined;
   lastSyncError?: string | undefined;
@@ -55,4 +56,28 @@ export interface MemoryRootStatus {
   state: "indexed" | "skipped";
   files?: number | undefined;
   reason?: string | undefined;
+}
+
+/** How vectors are made, as far as it is known without asking anybody. */
+export interface EmbeddingStatus {
+  /** Why this provider, or why none. */
+  reason: string;
+  /** What `auto` looked at before, with why it went on. */
+  passedOver?: readonly { id: string; reason: string }[] | undefined;
+  /** Where requests go and where the key came from; never the key. */
+  host?: string | undefined;
+  keySource?: string | undefined;
+  /** What is being done now: `downloading …`, `embedding`. */
+  activity?: string | undefined;
+  /** The vectors that searches are answered from while those of the present model are being made. */
+  answeredBy?: { provider: string; model: string } | undefined;
+  /** No request is made before `nextProbeAt` (ISO 8601), by any process. */
+  circuit?: { kind: "rate" | "quota" | "auth"; reason: string; since: string; nextProbeAt: string } | undefined;
+  /** Texts that the provider refuses: found by words only, until they change. At most the first hundred. */
+  quarantined?: readonly { path: string; startLine: number; endLine: number; reason: string }[] | undefined;
+  /** Chunks without a vector, and why. */
+  pending?: { chunks: number; reason: string } | undefined;
+  budget?: { tokensPerDay: number; usedToday: number } | undefined;
+  /** Batch jobs on their way. */
+  jobs?: readonly { id: string; texts: number; submittedAt: string }[] | undefined;
 }

@@ -34,13 +34,14 @@ async function choose(
   });
   const memory = defineMemoryPlugin({ id: "memory-core", open: async () => fakeManager() });
   const found = await discoverPlugins({ config, plugins: [memory, ...installed] });
-  return chooseEmbeddings({
+  const { choice } = await chooseEmbeddings({
     config,
     settings: config.agent("main").memorySearch,
     plugins: found,
     deadlineMs: 1000,
     ...rest,
   });
+  return choice;
 }
 
 describe("a provider that was handed in", () => {

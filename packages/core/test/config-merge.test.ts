@@ -23,6 +23,7 @@ const defaultSettings = {
     baseUrl: undefined,
     apiKey: undefined,
     headers: {},
+    nonBatchConcurrency: 4,
     batch: { enabled: false, wait: true, concurrency: 2, pollIntervalMs: 2000, timeoutMinutes: 60 },
   },
   local: { modelPath: undefined, modelCacheDir: undefined },
@@ -41,6 +42,7 @@ const defaultSettings = {
     minScore: 0.35,
     hybrid: { enabled: true, vectorWeight: 0.7, textWeight: 0.3, candidateMultiplier: 4 },
   },
+  budget: { tokensPerDay: undefined },
   cache: { enabled: true, maxEntries: 50_000 },
 } satisfies MemslotConfig["agents"][number]["memorySearch"];
 

@@ -71,7 +71,8 @@ export interface KeywordAnswer {
 }
 
 export interface VectorQuery {
-  /** Unit length, of the space named by `useSpace`. */
+  space: VectorSpace;
+  /** Unit length, of this space. */
   vector: Float32Array;
   sources: readonly MemorySource[];
   limit: number;
@@ -95,12 +96,26 @@ export interface StoreStats {
   files: number;
   chunks: number;
   sources: { source: MemorySource; files: number; chunks: number }[];
-  /** Chunks that have their vector in the space in use. */
-  embedded: number;
   /** Vectors kept, over all spaces. */
   cachedVectors: number;
   databaseBytes: number;
   walBytes: number;
+}
+
+/** How far a space is filled, in chunks. */
+export interface SpaceStats {
+  embedded: number;
+  /** Chunks without a vector that are not quarantined. */
+  pending: number;
+  quarantined: number;
+}
+
+/** A text that the provider of a space refuses, and where it stands. */
+export interface QuarantinedChunk extends FileKey {
+  hash: string;
+  startLine: number;
+  endLine: number;
+  reason: string;
 }
 
 /** Facts about the store that can be read without waiting. */
@@ -132,12 +147,28 @@ export interface ChunkStore {
   removeFiles(files: readonly FileKey[]): Promise<void>;
   /** Filters by source before it counts to `limit`. */
   searchKeyword(query: KeywordQuery): Promise<KeywordAnswer>;
-  /** Names the space of every later vector call. Vectors of other spaces are kept. */
+  /**
+   * Searches by meaning are about to be made in this space: a store may lay its vectors out for fast search. Every other
+   * call works in any space without it. Vectors of other spaces are kept.
+   */
   useSpace(space: VectorSpace): Promise<void>;
+  /** Compares with the vectors of this space only. */
   searchVector(query: VectorQuery): Promise<VectorAnswer>;
-  /** Chunks that have no vector in the space in use, each hash once. */
-  pendingVectors(limit: number): Promise<{ hash: string; context: string; text: string }[]>;
-  putVectors(entries: readonly { hash: string; vector: Float32Array }[]): Promise<void>;
+  /** Chunks that have no vector in this space and are not quarantined, each hash once. */
+  pendingVectors(space: VectorSpace, limit: number): Promise<{ hash: string; context: string; text: string }[]>;
+  /** Stores vectors, and takes their hashes out of quarantine. */
+  putVectors(space: VectorSpace, entries: readonly { hash: string; vector: Float32Array }[]): Promise<void>;
+  /** Which of these hashes have a vector in this space. */
+  knownVectors(space: VectorSpace, hashes: readonly string[]): Promise<string[]>;
+  /** Remembers texts that the provider of this space refuses. They stay in keyword search. */
+  quarantine(space: VectorSpace, entries: readonly { hash: string; reason: string }[]): Promise<void>;
+  /** The quarantined chunks of this space that are there, in the order of paths and lines. */
+  quarantined(space: VectorSpace, limit: number): Promise<QuarantinedChunk[]>;
+  /** Lets every quarantined text of this space be tried again. */
+  releaseQuarantine(space: VectorSpace): Promise<void>;
+  /** Every space that has vectors, and how many, the one that was written to last first. */
+  spaces(): Promise<{ space: VectorSpace; vectors: number }[]>;
+  spaceStats(space: VectorSpace): Promise<SpaceStats>;
   /** Tries the vector leg for real. */
   probeVector(): Promise<boolean>;
   stats(): Promise<StoreStats>;

@@ -6,11 +6,15 @@ import {
   type SyncReport,
 } from "@memslot/core";
 import type { ChunkStore, StoreStats } from "./chunk-store.ts";
-import type { VectorSync } from "./embed-pending.ts";
+import type { Embedder } from "./embedding/embedder.ts";
 import { syncFiles } from "./sync.ts";
 
 /** How long a search waits for the files to be indexed, before it answers from what is there. */
 const searchWaitsMs = 300;
+/** Reasons of a sync that nobody waits for. A provider that refuses everything is not asked again for one of them. */
+const behindTheScenes: ReadonlySet<string> = new Set(["search", "watch", "interval", "session-start"]);
+/** How long a sync for one search makes vectors before the search goes on with what is there. */
+const searchFillsMs = 10_000;
 /** How long a provider that failed is left alone by searches; a sync that somebody asks for tries it at once. */
 const providerRestMs = 60_000;
 
@@ -44,7 +48,7 @@ export async function createIndexSync(input: {
   store: ChunkStore;
   workspaceDir: string;
   settings: MemorySearchSettings;
-  vectors: VectorSync | undefined;
+  vectors: Embedder | undefined;
 }): Promise<IndexSync> {
   const { store, workspaceDir, settings, vectors } = input;
   const closing = new AbortController();
@@ -60,7 +64,6 @@ export async function createIndexSync(input: {
   /** A look at the files that some search waits for and that has not begun: later searches wait for the same. */
   let nextSweep: Promise<string | undefined> | undefined;
   let providerRestsUntil = 0;
-  let filled = false;
   /** Vectors that are being made with nobody waiting for all of them. */
   let filling: Promise<void> | undefined;
   let fillAgain = false;
@@ -80,15 +83,12 @@ export async function createIndexSync(input: {
     }
   }
 
-  async function fillVectors({
-    signal,
-    progress,
-  }: Pick<ManagerSyncParams, "signal" | "progress">): Promise<SyncReport["pendingVectors"]> {
+  async function fillVectors(params: ManagerSyncParams): Promise<SyncReport["pendingVectors"]> {
     if (!vectors) return undefined;
-    facts.missingVectors ??= "they are being made";
+    const { signal } = params;
+    if (vectors.isBehind()) facts.missingVectors ??= "they are being made";
     try {
-      const pending = await vectors.embedMissing({ signal, progress });
-      filled = pending === undefined;
+      const pending = await vectors.fill({ ...params, asked: !behindTheScenes.has(params.reason) });
       facts.missingVectors = pending && `${pending.chunks} are left: ${pending.reason}`;
       if (pending) providerRestsUntil = Date.now() + providerRestMs;
       return pending;
@@ -97,6 +97,18 @@ export async function createIndexSync(input: {
       throw error;
     } finally {
       facts.stats = await store.stats().catch(() => facts.stats);
+    }
+  }
+
+  /** As many vectors as can be made in a moment: words answer for the rest. */
+  async function fillForSearch(params: ManagerSyncParams): Promise<SyncReport["pendingVectors"]> {
+    const patience = AbortSignal.timeout(searchFillsMs);
+    try {
+      return await fillVectors({ ...params, signal: AbortSignal.any([params.signal, patience]) });
+    } catch (error) {
+      if (params.signal.aborted || !patience.aborted) throw error;
+      const { pending } = vectors?.facts().status ?? {};
+      return { chunks: pending?.chunks ?? 0, reason: "making them takes longer than a search may wait" };
     }
   }
 
@@ -118,8 +130,8 @@ export async function createIndexSync(input: {
     const params = { reason: "search", force: false, progress: () => {}, signal: closing.signal };
     try {
       const report = await indexFiles(params);
-      const wanted = !filled || report.added + report.changed > 0;
-      if (vectors && wanted && Date.now() >= providerRestsUntil) fillBehind(params);
+      if (report.added + report.changed + report.removed > 0) await vectors?.count();
+      if (vectors?.isBehind() === true && Date.now() >= providerRestsUntil) fillBehind(params);
       return undefined;
     } catch (error) {
       return `the index could not be brought up to date: ${messageOf(error)}`;
@@ -135,7 +147,7 @@ export async function createIndexSync(input: {
       });
       const pending = await fills(async () => {
         own.signal.throwIfAborted();
-        return await fillVectors(own);
+        return await (params.reason === "search" ? fillForSearch(own) : fillVectors(own));
       });
       if (pending) report.pendingVectors = pending;
       return report;

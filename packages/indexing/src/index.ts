@@ -7,7 +7,9 @@ export type {
   FileKey,
   KeywordAnswer,
   KeywordQuery,
+  QuarantinedChunk,
   QueryTerm,
+  SpaceStats,
   StoredFile,
   StoreHealth,
   StoreStats,
@@ -16,6 +18,7 @@ export type {
   VectorSpace,
 } from "./chunk-store.ts";
 export { chunkMarkdown, type ChunkingOptions, type TextChunk } from "./chunk-markdown.ts";
+export { type UsageEntry, readUsage } from "./embedding/usage.ts";
 export { createIndexedManager } from "./manager.ts";
 export { maxSnippetLength } from "./snippet.ts";
 export { indexTerms, queryTerms, scanTerms, type SearchTerm, type TermKind, type TermSink } from "./words.ts";

@@ -4,11 +4,11 @@ import {
   type MemoryProviderStatus,
   type MemorySearchManager,
   type MemorySearchResult,
-  messageOf,
   type SearchReport,
 } from "@memslot/core";
 import type { ChunkStore } from "./chunk-store.ts";
-import { createVectorSync } from "./embed-pending.ts";
+import { createEmbedder, type Embedder } from "./embedding/embedder.ts";
+import { estimateSync } from "./embedding/estimate.ts";
 import { createIndexSync } from "./index-sync.ts";
 import { readMemoryFile } from "./read-file.ts";
 import { searchChunks } from "./search.ts";
@@ -25,7 +25,8 @@ export async function createIndexedManager(input: {
   const { store, context, backend } = input;
   const { settings, workspaceDir, embeddings } = context;
   const provider = embeddings.provider;
-  const vectors = provider && settings.query.hybrid.enabled ? createVectorSync(store, provider) : undefined;
+  const vectors = provider && settings.query.hybrid.enabled ? embedderOf(provider) : undefined;
+  await vectors?.count();
   const index = await createIndexSync({ store, workspaceDir, settings, vectors });
   for (const notice of store.health().notices) context.notify(notice);
 
@@ -37,7 +38,8 @@ export async function createIndexedManager(input: {
       const { results, report } = await searchChunks({
         store,
         settings,
-        vectors,
+        // Without a chunk there is nothing to compare with.
+        vectors: index.facts().stats.chunks > 0 ? vectors : undefined,
         backend,
         query,
         options,
@@ -54,27 +56,39 @@ export async function createIndexedManager(input: {
     status: () => statusOf(),
 
     async probeEmbeddingAvailability(signal) {
-      if (!vectors) return { ok: false, error: embeddings.reason };
-      try {
-        await vectors.embedQuery("memory", signal);
-        return { ok: true };
-      } catch (error) {
-        if (signal.aborted) throw error;
-        return { ok: false, error: messageOf(error) };
-      }
+      return vectors ? await vectors.probe(signal) : { ok: false, error: embeddings.reason };
     },
 
     probeVectorAvailability: async () => await store.probeVector(),
 
+    async estimate({ signal }) {
+      return await estimateSync({
+        store,
+        workspaceDir,
+        settings,
+        provider: vectors?.primary.provider,
+        space: await vectors?.primary.knownSpace(),
+        reason: embeddings.reason,
+        signal,
+      });
+    },
+
     async close() {
+      await vectors?.close();
       await index.close();
       await store.close();
     },
   };
 
+  function embedderOf(own: NonNullable<typeof provider>): Embedder {
+    const { agentId, stateDir, notify } = context;
+    return createEmbedder({ store, provider: own, choice: embeddings, settings, agentId, stateDir, notify });
+  }
+
   function withFreshness(report: SearchReport, unfresh: string | undefined): SearchReport {
     if (unfresh && report.state === "ok") return { ...report, state: "stale", reason: unfresh };
     const { stats, missingVectors: missing } = index.facts();
+    if (vectors && report.fallback === undefined) report = { ...report, fallback: vectors.facts().fallback };
     if (report.state === "ok" && missing !== undefined) {
       return { ...report, state: "degraded", reason: `keywords answered for chunks without a vector: ${missing}` };
     }
@@ -93,6 +107,7 @@ export async function createIndexedManager(input: {
   function statusOf(): MemoryProviderStatus {
     const health = store.health();
     const { stats, roots, dirty, lastSync, lastSyncError } = index.facts();
+    const embedding = vectors?.facts();
     return {
       backend,
       provider: provider?.id ?? "none",
@@ -113,7 +128,9 @@ export async function createIndexedManager(input: {
         maxEntries: settings.cache.maxEntries,
       },
       fts: health.fts,
-      vector: { ...health.vector, dims: vectors?.space()?.dimensions, embedded: stats.embedded },
+      vector: { ...health.vector, dims: embedding?.dimensions, embedded: embedding?.embedded ?? 0 },
+      embedding: embedding?.status ?? { reason: embeddings.reason, passedOver: embeddings.passedOver },
+      fallback: embedding?.fallback,
       storage: { databaseBytes: stats.databaseBytes, walBytes: stats.walBytes },
       lastSync,
       lastSyncError,

@@ -6,7 +6,7 @@ import {
   type SearchReport,
 } from "@memslot/core";
 import type { ChunkStore, KeywordAnswer, QueryTerm, VectorAnswer } from "./chunk-store.ts";
-import type { VectorSync } from "./embed-pending.ts";
+import type { EmbeddedQuery, Embedder } from "./embedding/embedder.ts";
 import { mergeOverlaps } from "./merge-overlaps.ts";
 import { dateHints } from "./query-dates.ts";
 import { type Candidate, type FusionWeights, rank, type Ranking } from "./rank.ts";
@@ -32,7 +32,7 @@ export interface SearchOutcome {
 export async function searchChunks(input: {
   store: ChunkStore;
   settings: MemorySearchSettings;
-  vectors: VectorSync | undefined;
+  vectors: Embedder | undefined;
   backend: string;
   query: string;
   options: ManagerSearchOptions;
@@ -66,7 +66,7 @@ export async function searchChunks(input: {
   });
   const { kept, belowScore, overLimit } = choose(ranking, options);
   const results = kept.map((candidate) => resultOf(candidate, ranking));
-  const degraded = degradation(keyword, vector, useKeywords, store);
+  const degraded = degradation(keyword, vector, useKeywords, store) ?? vectorAnswer?.note;
   const report: SearchReport = {
     backend: input.backend,
     mode: vectorAnswer && keywordAnswer ? "hybrid" : vectorAnswer ? "vector" : "keyword",
@@ -84,6 +84,7 @@ export async function searchChunks(input: {
     },
     dropped: { minScore: belowScore, source: 0, limit: overLimit },
     confidence: ranking.confidence,
+    fallback: vectorAnswer?.fallback,
     timingsMs: { legs: round(legsMs), rank: round(performance.now() - started - legsMs) },
   };
   return { results, report };
@@ -117,13 +118,14 @@ async function keywordLeg(
 
 async function vectorLeg(
   store: ChunkStore,
-  vectors: VectorSync,
+  vectors: Embedder,
   query: string,
   options: ManagerSearchOptions,
   limit: number,
-): Promise<VectorAnswer> {
-  const vector = await vectors.embedQuery(query, options.signal);
-  return await store.searchVector({ vector, sources: options.sources, limit });
+): Promise<VectorAnswer & Pick<EmbeddedQuery, "note" | "fallback">> {
+  const { space, vector, note, fallback } = await vectors.embedQuery(query, options.signal);
+  const { rows } = await store.searchVector({ space, vector, sources: options.sources, limit });
+  return { rows, note, fallback };
 }
 
 /** The configured weights, made to sum to 1. Alone, a leg has all the weight. */
@@ -174,7 +176,7 @@ function degradation(
   useKeywords: boolean,
   store: ChunkStore,
 ): string | undefined {
-  if (vector.status === "rejected") return `search by meaning failed, keywords answered: ${messageOf(vector.reason)}`;
+  if (vector.status === "rejected") return `keywords answered alone: ${messageOf(vector.reason)}`;
   if (keyword.status === "rejected") return `keyword search failed, meaning answered: ${messageOf(keyword.reason)}`;
   if (!useKeywords) return `keyword search is not available: ${store.health().fts.error ?? "FTS5 is missing"}`;
   return undefined;

@@ -1,7 +1,7 @@
 import { appendFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { MemorySearchManager, MemorySearchResult, SearchReport } from "@memslot/core";
+import { EmbeddingError, type MemorySearchManager, type MemorySearchResult, type SearchReport } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { createIndexedManager } from "../src/manager.ts";
 import { contextFor, never, searchOptions, settingsWith, syncParams } from "./support/context.ts";
@@ -219,13 +219,13 @@ describe("where searches do not sync", () => {
   test("vectors that are missing make it degraded, not stale", async () => {
     const provider = fakeEmbeddings({
       limits: { dimensions: 5 },
-      fail: (what) => (what === "batch" ? new Error("no key") : undefined),
+      fail: (what) => (what === "batch" ? new EmbeddingError("auth", "fake: no key") : undefined),
     });
     const { manager, sync } = await open(folderWith({ "MEMORY.md": "zebra" }), { settings, provider });
     await sync();
     expect((await search(manager, "zebra")).report).toMatchObject({
       state: "degraded",
-      reason: expect.stringContaining("without a vector: 1 are left: fake: no key") as string,
+      reason: expect.stringContaining("fake: no key") as string,
     });
   });
 });
@@ -245,14 +245,18 @@ describe("meaning", () => {
       vector: { dims: 5, embedded: 2 },
       custom: { searchMode: "hybrid" },
     });
-    expect(await store.stats()).toMatchObject({ embedded: 2 });
+    expect(await store.spaceStats({ provider: "fake", model: "groups", providerKey: "", dimensions: 5 })).toEqual({
+      embedded: 2,
+      pending: 0,
+      quarantined: 0,
+    });
   });
 
   test("a provider that fails leaves the words, and says what is missing, until it is back", async () => {
     let down = true;
     const provider = fakeEmbeddings({
       limits: { dimensions: 5 },
-      fail: (what) => (down && what === "batch" ? new Error("quota is spent") : undefined),
+      fail: (what) => (down && what === "batch" ? new EmbeddingError("quota", "fake: quota is spent") : undefined),
     });
     const workspace = folderWith({ "memory/a.md": "our budget", "memory/b.md": "a kitten" });
     const { manager, sync } = await open(workspace, { provider });
@@ -312,11 +316,14 @@ describe("meaning", () => {
     await search(manager, "kitten");
     hang.open();
     await sleep(50);
-    expect(await store.stats()).toMatchObject({ chunks: 2, embedded: 2 });
+    expect(await store.stats()).toMatchObject({ chunks: 2 });
+    expect(manager.status().vector).toMatchObject({ embedded: 2 });
   });
 
   test("a provider that fails for the query only degrades that answer", async () => {
-    const provider = fakeEmbeddings({ fail: (what) => (what === "query" ? new Error("timeout") : undefined) });
+    const provider = fakeEmbeddings({
+      fail: (what) => (what === "query" ? new EmbeddingError("auth", "timeout") : undefined),
+    });
     const { manager } = await open(folderWith({ "memory/a.md": "our budget" }), { provider });
     expect(await search(manager, "budget")).toMatchObject({
       paths: ["memory/a.md"],
@@ -352,9 +359,14 @@ describe("meaning", () => {
     expect(await manager.probeVectorAvailability(never)).toBe(true);
     expect(
       await (await open(workspace, { provider: fakeEmbeddings() })).manager.probeEmbeddingAvailability(never),
-    ).toEqual({ ok: true });
-    const broken = await open(workspace, { provider: fakeEmbeddings({ fail: () => new Error("401") }) });
-    expect(await broken.manager.probeEmbeddingAvailability(never)).toEqual({ ok: false, error: "401" });
+    ).toEqual({ ok: true, dimensions: 5, latencyMs: expect.any(Number) as number });
+    const broken = await open(workspace, {
+      provider: fakeEmbeddings({ fail: () => new EmbeddingError("auth", "fake answered 401") }),
+    });
+    expect(await broken.manager.probeEmbeddingAvailability(never)).toMatchObject({
+      ok: false,
+      error: expect.stringContaining("fake answered 401") as string,
+    });
     await expect(broken.manager.probeEmbeddingAvailability(AbortSignal.abort())).rejects.toMatchObject({
       name: "AbortError",
     });

@@ -2,14 +2,16 @@ import type { MemorySearchResult, SearchReport } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import type { FileChunks, KeywordQuery, VectorQuery } from "../src/chunk-store.ts";
 import { chunkMarkdown } from "../src/chunk-markdown.ts";
-import { createVectorSync } from "../src/embed-pending.ts";
+import { createEmbedder } from "../src/embedding/embedder.ts";
 import { searchChunks } from "../src/search.ts";
 import { indexTerms, queryTerms } from "../src/words.ts";
 import { never, searchOptions, settingsWith } from "./support/context.ts";
 import { type FakeEmbeddings, fakeEmbeddings } from "./support/fake-embeddings.ts";
 import { createFakeStore, type FakeStore } from "./support/fake-store.ts";
+import { useTempFolders } from "./support/temp-folder.ts";
 import { randomFrom, randomText } from "./support/random.ts";
 
+const makeTempFolder = useTempFolders();
 const notes: Record<string, string> = {
   "MEMORY.md": "# Facts\n\n- The budget for 2026 is 40,000 euro.\n- Anna leads the platform team.\n",
   "memory/2026-03-05.md":
@@ -47,11 +49,22 @@ async function search(
   } = {},
 ): Promise<{ results: MemorySearchResult[]; report: SearchReport }> {
   const { provider, hybrid = {}, ...options } = change;
-  const vectors = provider && createVectorSync(store, provider);
-  await vectors?.embedMissing({ signal: never, progress: () => undefined });
+  const settings = settingsWith({ hybrid });
+  const vectors =
+    provider &&
+    createEmbedder({
+      store,
+      provider,
+      choice: { provider, requested: "fake", reason: "asked for by the test", degraded: false },
+      settings,
+      agentId: "main",
+      stateDir: makeTempFolder(),
+      notify: () => undefined,
+    });
+  await vectors?.fill({ reason: "test", asked: true, force: false, signal: never, progress: () => undefined });
   return await searchChunks({
     store,
-    settings: settingsWith({ hybrid }),
+    settings,
     vectors,
     backend: "test",
     query,

@@ -11,3 +11,6 @@ export {
 export { createInMemoryStore } from "./in-memory-store.ts";
 export { createReferencePlugin } from "./reference-plugin.ts";
 export { type MemoryConformanceOptions, memoryConformance } from "./memory-conformance.ts";
+export { startEmbeddingApi } from "./embedding-api/server.ts";
+export { type ApiRequest, type EmbeddingApi, type EmbeddingApiOptions } from "./embedding-api/options.ts";
+export { type ApiFault } from "./embedding-api/faults.ts";

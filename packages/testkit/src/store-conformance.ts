@@ -4,6 +4,8 @@ import { fileChecks } from "./store/files.ts";
 import { keywordChecks } from "./store/keyword.ts";
 import type { StoreCheck, StoreNeed } from "./store/lab.ts";
 import { lifecycleChecks } from "./store/lifecycle.ts";
+import { pendingChecks } from "./store/pending.ts";
+import { quarantineChecks } from "./store/quarantine.ts";
 import { spaceChecks } from "./store/spaces.ts";
 import { termChecks } from "./store/terms.ts";
 import { vectorChecks } from "./store/vectors.ts";
@@ -25,7 +27,16 @@ export interface ChunkStoreConformanceOptions {
 export function chunkStoreConformance(runner: TestRunner, options: ChunkStoreConformanceOptions): void {
   registerSuite(runner, {
     title: "chunk store",
-    checks: [...fileChecks, ...keywordChecks, ...termChecks, ...vectorChecks, ...spaceChecks, ...lifecycleChecks],
+    checks: [
+      ...fileChecks,
+      ...keywordChecks,
+      ...termChecks,
+      ...vectorChecks,
+      ...pendingChecks,
+      ...spaceChecks,
+      ...quarantineChecks,
+      ...lifecycleChecks,
+    ],
     deviations: options.deviations,
     run: (check) => runStoreCheck(check, options),
   });

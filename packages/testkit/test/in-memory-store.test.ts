@@ -56,10 +56,13 @@ describe("in-memory store", () => {
 
   test("a vector of another width is refused", async () => {
     const store = createInMemoryStore();
-    await store.useSpace({ provider: "fake", model: "m", providerKey: "", dimensions: 3 });
-    await expect(store.putVectors([{ hash: "x", vector: new Float32Array(4) }])).rejects.toThrow(
+    const space = { provider: "fake", model: "m", providerKey: "", dimensions: 3 };
+    const vector = new Float32Array(4);
+    await expect(store.putVectors(space, [{ hash: "x", vector }])).rejects.toThrow("4 numbers in a space of 3");
+    await expect(store.searchVector({ space, vector, sources: ["memory"], limit: 1 })).rejects.toThrow(
       "4 numbers in a space of 3",
     );
+    expect(await store.spaces()).toEqual([]);
   });
 
   test("what comes out is not what went in, so that changing one leaves the other", async () => {

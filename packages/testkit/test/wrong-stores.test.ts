@@ -3,10 +3,18 @@ import type { ChunkStore } from "@memslot/indexing";
 import { chunkStoreConformance, createInMemoryStore } from "@memslot/testkit";
 import { collectChecks, runByName } from "./collect-checks.ts";
 import { wrongWithFiles } from "./wrong-stores/files.ts";
+import { wrongWithQuarantine } from "./wrong-stores/quarantine.ts";
+import { wrongWithSpaces } from "./wrong-stores/spaces.ts";
 import { wrongWithVectors } from "./wrong-stores/vectors.ts";
 import { wrongWithWords } from "./wrong-stores/words.ts";
 
-const wrongStores = [...wrongWithFiles, ...wrongWithWords, ...wrongWithVectors];
+const wrongStores = [
+  ...wrongWithFiles,
+  ...wrongWithWords,
+  ...wrongWithVectors,
+  ...wrongWithSpaces,
+  ...wrongWithQuarantine,
+];
 
 describe("a store with one fault fails the check that is meant for it", () => {
   test.each(wrongStores.map((wrong) => [wrong.fault, wrong] as const))(
@@ -28,6 +36,7 @@ describe("a store with one fault fails the check that is meant for it", () => {
     for (const name of [
       "lifecycle: files and words are there again after a reopen",
       "lifecycle: vectors are there again after a reopen, each space its own",
+      "lifecycle: quarantine is there again after a reopen",
     ]) {
       expect((await runByName(checks, name)).result).toBe("failed");
     }

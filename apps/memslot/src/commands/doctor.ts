@@ -1,7 +1,6 @@
 import { stat } from "node:fs/promises";
 import {
   type AgentConfig,
-  type AvailabilityProbe,
   type Memory,
   type MemoryProviderStatus,
   isAbort,
@@ -13,6 +12,7 @@ import type { CommandContext } from "../command-context.ts";
 import { disabledReason } from "../disabled-memory.ts";
 import { type DoctorCheck, failed, failedBy, formatCheck, passed, warned } from "../doctor-check.ts";
 import { ExitCode } from "../exit-code.ts";
+import { checkEmbeddings } from "../embedding-checks.ts";
 import { liveSearch } from "../live-search.ts";
 import { counted } from "../report-failed-files.ts";
 import { syncWithProgress } from "../sync-with-progress.ts";
@@ -80,14 +80,15 @@ async function examineMemory(context: CommandContext, memory: Memory, agent: Age
   const vector = await memory.probeVectorAvailability({ signal });
   const status = memory.status();
   checks.push(checkStore(status), checkFts(status), checkVector(status, vector));
-  checks.push(checkProvider(status, agent, embeddings));
+  checks.push(...checkEmbeddings(status, agent, embeddings));
   for (const notice of status.custom?.notices ?? []) checks.push(warned("store", notice));
   checks.push(await liveSearch(memory, signal));
   return checks;
 }
 
 function checkSlot({ backend, fallback }: MemoryProviderStatus): DoctorCheck {
-  if (fallback === undefined) return passed("slot", backend);
+  // Another one names an embedding provider.
+  if (fallback === undefined || (fallback.to ?? backend) !== backend) return passed("slot", backend);
   return warned(
     "slot",
     `${fallback.from} is not in use, ${fallback.to ?? backend} answers in its place: ${fallback.reason}`,
@@ -143,18 +144,5 @@ function checkVector({ vector, provider }: MemoryProviderStatus, available: bool
     "vector",
     `sqlite-vec is not used, vectors are compared one by one: ${reason}`,
     "Answers are the same, only slower with very many notes.",
-  );
-}
-
-function checkProvider(status: MemoryProviderStatus, agent: AgentConfig, probe: AvailabilityProbe): DoctorCheck {
-  if (probe.ok) return passed("provider", `${status.provider} ${status.model ?? ""}`.trim());
-  const asked = agent.memorySearch.provider;
-  const reason = probe.error ?? status.custom?.providerUnavailableReason ?? "no reason given";
-  if (status.provider === "none" && ["auto", "none"].includes(asked))
-    return passed("provider", `none, keyword search: ${reason}`);
-  return failed(
-    "provider",
-    `${asked} does not work: ${reason}`,
-    'Check its key and address, or set memorySearch.provider to "none".',
   );
 }

@@ -96,7 +96,7 @@ async function bringUpToDate(context: CommandContext, memory: Memory, agent: Age
   if (!agent.memorySearch.sync.onSearch && filesBefore > 0) return undefined;
   let done: SyncReport | undefined;
   try {
-    done = await syncWithProgress(context, memory, { what: "indexing" });
+    done = await syncWithProgress(context, memory, { what: "indexing", reason: "search" });
   } catch (error) {
     if (isAbort(error)) throw error;
     return `the index could not be brought up to date: ${messageOf(error)}`;
@@ -107,6 +107,8 @@ async function bringUpToDate(context: CommandContext, memory: Memory, agent: Age
   if (done.failed.length > 0) {
     context.output.notice(`${counted(done.failed.length, "file")} could not be indexed; memslot memory index says why`);
   }
+  if (done.pendingVectors !== undefined && done.added > 0)
+    context.output.notice("memslot memory index makes the vectors that are still missing");
   return undefined;
 }
 

@@ -4,12 +4,14 @@ import { type AgentSources, type WorkspaceOverride, agentSettings } from "./agen
 import { deepFreeze, isObject } from "./deep.ts";
 import { describeConfig } from "./describe.ts";
 import type { ConfigLayer, FoundValue, FoundValues } from "./layer.ts";
+import { type Environment, variable } from "./paths.ts";
 import type { AgentConfig, MemslotConfig, PluginEntry, PluginsConfig } from "./types.ts";
 
 export interface ConfigParts {
   readonly file: string | undefined;
   readonly trusted: boolean;
   readonly stateDir: string;
+  readonly env: Environment;
   /** Settled; a later one is laid over the ones before it. */
   readonly layers: readonly ConfigLayer[];
   readonly override: WorkspaceOverride | undefined;
@@ -53,6 +55,7 @@ export function buildConfig(parts: ConfigParts): MemslotConfig {
     citations: citations === "on" || citations === "off" ? citations : "auto",
     plugins: pluginsConfig(values, slot, parts.resolveFrom),
     providers: providers(values),
+    environment: (name) => variable(parts.env, name),
     describe: () => describeConfig({ sources, slot, defaults, own, agents }),
   };
   return deepFreeze(config);

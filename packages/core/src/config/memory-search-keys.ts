@@ -51,6 +51,7 @@ export const memorySearchKeys: readonly ConfigKey[] = [
     guarded: "credential",
   }),
   row("remote.headers", "map", {}, "More headers for embedding requests.", { secret: true, guarded: "header" }),
+  integer("remote.nonBatchConcurrency", 4, [1, 64], "Embedding requests at one time."),
   row("remote.batch.enabled", "boolean", false, "Use the provider's batch interface for many notes at once."),
   row("remote.batch.wait", "boolean", true, "Wait for a batch to finish before the sync ends."),
   integer("remote.batch.concurrency", 2, [1, 64], "Batches in flight at one time."),
@@ -110,6 +111,13 @@ export const memorySearchKeys: readonly ConfigKey[] = [
   number("query.hybrid.vectorWeight", 0.7, [0, 100], "How much meaning counts, against `textWeight`."),
   number("query.hybrid.textWeight", 0.3, [0, 100], "How much words count, against `vectorWeight`."),
   number("query.hybrid.candidateMultiplier", 4, [1, 20], "Candidates for each result; there are never more than 200."),
+
+  integer(
+    "budget.tokensPerDay",
+    undefined,
+    [0, 1_000_000_000_000],
+    "Tokens that embedding this agent's notes may cost in one day; words are searched all the same.",
+  ),
 
   row("cache.enabled", "boolean", true, "Keep vectors, so that an unchanged text is never sent twice."),
   integer("cache.maxEntries", 50_000, [1, 100_000_000], "Vectors to keep; those in use are never dropped."),

@@ -20,6 +20,8 @@ export interface MemslotConfig {
   readonly providers: Readonly<
     Record<string, { readonly apiKey: string | undefined; readonly baseUrl: string | undefined }>
   >;
+  /** A variable of the environment that the configuration was read with; undefined where it is not set or blank. */
+  environment(name: string): string | undefined;
   /** Every effective value with where it came from, secrets redacted. */
   describe(): ConfigEntry[];
 }

@@ -34,6 +34,7 @@ export function settingsWith(
       baseUrl: undefined,
       apiKey: undefined,
       headers: {},
+      nonBatchConcurrency: 4,
       batch: { enabled: false, wait: true, concurrency: 2, pollIntervalMs: 2000, timeoutMinutes: 60 },
     },
     local: { modelPath: undefined, modelCacheDir: undefined },
@@ -52,6 +53,7 @@ export function settingsWith(
       minScore: 0.35,
       hybrid: { enabled: true, vectorWeight: 0.7, textWeight: 0.3, candidateMultiplier: 4, ...change.hybrid },
     },
+    budget: { tokensPerDay: undefined },
     cache: { enabled: true, maxEntries: 50_000 },
   };
 }

@@ -2,7 +2,7 @@ import type { EmbeddingProvider } from "@memslot/core";
 
 export interface FakeEmbeddings extends EmbeddingProvider {
   /** The texts of each batch so far. */
-  readonly batches: string[][];
+  readonly sent: string[][];
   readonly queries: string[];
   readonly closed: boolean;
 }
@@ -21,7 +21,7 @@ export function fakeEmbeddings(
   const groups = ["money budget 预算", "server machine", "cat kitten 猫", "travel trip journey"].map((group) =>
     group.split(" "),
   );
-  const batches: string[][] = [];
+  const sent: string[][] = [];
   const queries: string[] = [];
   let closed = false;
   let call = 0;
@@ -41,7 +41,7 @@ export function fakeEmbeddings(
     id: "fake",
     model: "groups",
     ...options.limits,
-    batches,
+    sent,
     queries,
     get closed() {
       return closed;
@@ -52,7 +52,7 @@ export function fakeEmbeddings(
       return vectorOf(text);
     },
     async embedBatch(texts, { signal } = {}) {
-      batches.push([...texts]);
+      sent.push([...texts]);
       enter("batch", texts, signal);
       const vectors = texts.map(vectorOf);
       return options.answer ? options.answer(vectors) : vectors;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { assertPlainData } from "../plain-data.ts";
-import { type StoreCheck, bothSources, exactly, fileOf, spaceOf, textsWith, vectorOf } from "./lab.ts";
+import { type StoreCheck, bothSources, exactly, fileOf, sha256, spaceOf, textsWith, vectorOf } from "./lab.ts";
 
 /** What a store does over its life, and when calls overlap. */
 export const lifecycleChecks: readonly StoreCheck[] = [
@@ -36,16 +36,47 @@ export const lifecycleChecks: readonly StoreCheck[] = [
       await store.replaceFiles([fileOf("a.md", ["1", "2"])]);
       const hashes = fileOf("a.md", ["1", "2"]).chunks.map(({ hash }) => hash);
       for (const [offset, model] of ["m", "other"].entries()) {
-        await store.useSpace(spaceOf(model, 8));
-        await store.putVectors(hashes.map((hash, index) => ({ hash, vector: vectorOf(index + offset, 8) })));
+        await store.putVectors(
+          spaceOf(model, 8),
+          hashes.map((hash, index) => ({ hash, vector: vectorOf(index + offset, 8) })),
+        );
       }
       const again = await reopen();
-      await again.useSpace(spaceOf("m", 8));
-      assert.deepEqual(await again.pendingVectors(5), []);
-      const first = await again.searchVector({ vector: vectorOf(1, 8), sources: ["memory"], limit: 1 });
-      await again.useSpace(spaceOf("other", 8));
-      const second = await again.searchVector({ vector: vectorOf(1, 8), sources: ["memory"], limit: 1 });
-      assert.deepEqual([first.rows[0]?.text, second.rows[0]?.text], ["2", "1"]);
+      for (const [model, nearest] of [
+        ["m", "2"],
+        ["other", "1"],
+      ] as const) {
+        const space = spaceOf(model, 8);
+        await again.useSpace(space);
+        assert.deepEqual(await again.pendingVectors(space, 5), []);
+        const answer = await again.searchVector({ space, vector: vectorOf(1, 8), sources: ["memory"], limit: 1 });
+        assert.equal(answer.rows[0]?.text, nearest);
+      }
+      assert.deepEqual(
+        (await again.spaces()).map(({ space, vectors }) => [space.model, vectors]),
+        [
+          ["other", 2],
+          ["m", 2],
+        ],
+      );
+    },
+  },
+  {
+    name: "lifecycle: quarantine is there again after a reopen",
+    needs: ["reopens", "vector"],
+    async run({ store, reopen }) {
+      const space = spaceOf("m", 8);
+      await store.replaceFiles([fileOf("a.md", ["1", "2"])]);
+      await store.quarantine(space, [{ hash: sha256("1"), reason: "too long" }]);
+      const again = await reopen();
+      assert.deepEqual(
+        (await again.quarantined(space, 5)).map(({ hash, reason }) => [hash, reason]),
+        [[sha256("1"), "too long"]],
+      );
+      assert.deepEqual(
+        (await again.pendingVectors(space, 5)).map(({ text }) => text),
+        ["2"],
+      );
     },
   },
   {
@@ -105,7 +136,7 @@ export const lifecycleChecks: readonly StoreCheck[] = [
           { source: "sessions", files: 1, chunks: 1 },
         ],
       );
-      for (const value of [stats.embedded, stats.cachedVectors, stats.databaseBytes, stats.walBytes])
+      for (const value of [stats.cachedVectors, stats.databaseBytes, stats.walBytes])
         assert.ok(Number.isFinite(value) && value >= 0);
     },
   },

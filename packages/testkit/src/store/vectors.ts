@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { type StoreCheck, fileOf, sha256, spaceOf, vectorOf } from "./lab.ts";
-import { byNumber, dimensions, embedAll } from "./vector-lab.ts";
+import { type StoreCheck, fileOf, sha256, vectorOf } from "./lab.ts";
+import { byNumber, dimensions, embedAll, one } from "./vector-lab.ts";
 
 /** What a store does with vectors. */
 export const vectorChecks: readonly StoreCheck[] = [
@@ -10,8 +10,8 @@ export const vectorChecks: readonly StoreCheck[] = [
     async run({ store }) {
       const chunks = fileOf("a.md", ["text of it"]).chunks.map((chunk) => ({ ...chunk, context: "Heading" }));
       await store.replaceFiles([{ ...fileOf("a.md", []), chunks }]);
-      await store.useSpace(spaceOf("m", dimensions));
-      assert.deepEqual(await store.pendingVectors(5), [
+      await store.useSpace(one);
+      assert.deepEqual(await store.pendingVectors(one, 5), [
         { hash: sha256("text of it"), context: "Heading", text: "text of it" },
       ]);
     },
@@ -22,11 +22,11 @@ export const vectorChecks: readonly StoreCheck[] = [
     async run({ store }) {
       const numbers = Array.from({ length: 300 }, (_, index) => String(index));
       await store.replaceFiles([fileOf("a.md", numbers)]);
-      await store.useSpace(spaceOf("m", dimensions));
-      await embedAll(store, byNumber);
+      await store.useSpace(one);
+      await embedAll(store, one, byNumber);
       for (const seed of [5000, 5001, 5002]) {
         const query = vectorOf(seed, dimensions);
-        const { rows } = await store.searchVector({ vector: query, sources: ["memory"], limit: 12 });
+        const { rows } = await store.searchVector({ space: one, vector: query, sources: ["memory"], limit: 12 });
         const exact = numbers
           .map((text) => ({ text, score: dot(query, byNumber(text)) }))
           .toSorted((left, right) => right.score - left.score)
@@ -48,10 +48,11 @@ export const vectorChecks: readonly StoreCheck[] = [
     needs: ["vector"],
     async run({ store }) {
       await store.replaceFiles([fileOf("a.md", ["1"])]);
-      await store.useSpace(spaceOf("m", dimensions));
-      await embedAll(store, byNumber);
-      const same = await store.searchVector({ vector: byNumber("1"), sources: ["memory"], limit: 1 });
+      await store.useSpace(one);
+      await embedAll(store, one, byNumber);
+      const same = await store.searchVector({ space: one, vector: byNumber("1"), sources: ["memory"], limit: 1 });
       const opposite = await store.searchVector({
+        space: one,
         vector: byNumber("1").map((value) => -value),
         sources: ["memory"],
         limit: 1,
@@ -68,15 +69,18 @@ export const vectorChecks: readonly StoreCheck[] = [
         fileOf(`sessions/${index}.jsonl`, [`near ${index}`], { source: "sessions" }),
       );
       await store.replaceFiles([...near, fileOf("memory/a.md", ["far"])]);
-      await store.useSpace(spaceOf("m", dimensions));
+      await store.useSpace(one);
       const query = vectorOf(1, dimensions);
-      await embedAll(store, (text) => (text === "far" ? vectorOf(2, dimensions) : query));
-      const { rows } = await store.searchVector({ vector: query, sources: ["memory"], limit: 1 });
+      await embedAll(store, one, (text) => (text === "far" ? vectorOf(2, dimensions) : query));
+      const { rows } = await store.searchVector({ space: one, vector: query, sources: ["memory"], limit: 1 });
       assert.deepEqual(
         rows.map((row) => row.path),
         ["memory/a.md"],
       );
-      assert.deepEqual((await store.searchVector({ vector: query, sources: ["nobody's"], limit: 5 })).rows, []);
+      assert.deepEqual(
+        (await store.searchVector({ space: one, vector: query, sources: ["nobody's"], limit: 5 })).rows,
+        [],
+      );
     },
   },
   {
@@ -84,10 +88,10 @@ export const vectorChecks: readonly StoreCheck[] = [
     needs: ["vector"],
     async run({ store }) {
       await store.replaceFiles([fileOf("memory/a.md", ["1"]), fileOf("memory/b.md", ["2"])]);
-      await store.useSpace(spaceOf("m", dimensions));
-      await embedAll(store, byNumber);
+      await store.useSpace(one);
+      await embedAll(store, one, byNumber);
       await store.removeFiles([{ path: "memory/b.md", source: "memory" }]);
-      const { rows } = await store.searchVector({ vector: byNumber("2"), sources: ["memory"], limit: 5 });
+      const { rows } = await store.searchVector({ space: one, vector: byNumber("2"), sources: ["memory"], limit: 5 });
       assert.equal(rows.length, 1);
       const { id: _id, score: _score, ...row } = rows[0] ?? assert.fail();
       assert.deepEqual(row, {

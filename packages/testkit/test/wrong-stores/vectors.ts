@@ -2,19 +2,6 @@ import { type WrongStore, everySource } from "./wrong-store.ts";
 
 export const wrongWithVectors: readonly WrongStore[] = [
   {
-    fault: "keeps all vectors of one width together",
-    caughtBy: "vector: two spaces of one width never mix",
-    spoil: (right) => ({ useSpace: (space) => right.useSpace({ ...space, model: "any", providerKey: "" }) }),
-  },
-  {
-    fault: "drops the vectors of a space that is left",
-    caughtBy: "vector: two spaces of one width never mix",
-    spoil(right) {
-      let turn = 0;
-      return { useSpace: (space) => right.useSpace({ ...space, model: `${space.model} ${++turn}` }) };
-    },
-  },
-  {
     fault: "gives distances in place of similarities",
     caughtBy: "vector: the ranking and the scores are those of the exact cosine",
     spoil: (right) => ({
@@ -28,8 +15,8 @@ export const wrongWithVectors: readonly WrongStore[] = [
     fault: "lists a pending hash once for each chunk",
     caughtBy: "vector: chunks without a vector are pending, each hash once, until they have one",
     spoil: (right) => ({
-      async pendingVectors(limit) {
-        const pending = await right.pendingVectors(limit);
+      async pendingVectors(space, limit) {
+        const pending = await right.pendingVectors(space, limit);
         return [...pending, ...pending];
       },
     }),
@@ -62,12 +49,43 @@ export const wrongWithVectors: readonly WrongStore[] = [
     fault: "refuses vectors of chunks that are gone",
     caughtBy: "vector: a vector for an unknown hash raises nothing and finds nothing",
     spoil: (right) => ({
-      async putVectors(entries) {
-        const pending = new Set((await right.pendingVectors(1000)).map(({ hash }) => hash));
+      async putVectors(space, entries) {
+        const pending = new Set((await right.pendingVectors(space, 1000)).map(({ hash }) => hash));
         if (entries.some(({ hash }) => !pending.has(hash))) throw new Error("FOREIGN KEY constraint failed");
-        await right.putVectors(entries);
+        await right.putVectors(space, entries);
       },
     }),
+  },
+  {
+    fault: "forgets a vector with the file that it was made for",
+    caughtBy: "vector: a file that is renamed or moved to another source needs no new vector",
+    spoil: (right) => ({
+      replaceFiles: (files) =>
+        right.replaceFiles(
+          files.map((file) => ({
+            ...file,
+            chunks: file.chunks.map((chunk) => ({ ...chunk, hash: `${file.path} ${chunk.hash}` })),
+          })),
+        ),
+    }),
+  },
+  {
+    fault: "makes every vector of a replaced file anew",
+    caughtBy: "vector: an unchanged chunk of a replaced file needs no new vector",
+    spoil(right) {
+      let version = 0;
+      return {
+        replaceFiles(files) {
+          version++;
+          return right.replaceFiles(
+            files.map((file) => ({
+              ...file,
+              chunks: file.chunks.map((chunk) => ({ ...chunk, hash: `${version} ${chunk.hash}` })),
+            })),
+          );
+        },
+      };
+    },
   },
   {
     fault: "keeps the first vector of a hash",
@@ -75,8 +93,11 @@ export const wrongWithVectors: readonly WrongStore[] = [
     spoil(right) {
       const known = new Set<string>();
       return {
-        async putVectors(entries) {
-          await right.putVectors(entries.filter(({ hash }) => !known.has(hash)));
+        async putVectors(space, entries) {
+          await right.putVectors(
+            space,
+            entries.filter(({ hash }) => !known.has(hash)),
+          );
           for (const { hash } of entries) known.add(hash);
         },
       };

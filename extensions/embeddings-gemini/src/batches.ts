@@ -1,0 +1,164 @@
+import { type EmbeddingBatches, EmbeddingError, type EmbeddingJobState } from "@memslot/core";
+import type { GeminiClient } from "./client.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { isGone, oddAnswer, statusOf } from "./failure.ts";
+import { type JobResult, readResults } from "./job-results.ts";
+import type { GeminiModel } from "./models.ts";
+import type { Task } from "./task.ts";
+
+// Two jobs at one time stay below the 500,000 tokens that the first paid tier may have waiting.
+const maxItems = 500;
+const maxBytes = 1_000_000;
+
+/** The long-running operation that a job is, as far as it is used here. */
+interface Operation {
+  name?: unknown;
+  done?: unknown;
+  error?: { message?: unknown };
+  response?: { responsesFile?: unknown };
+  metadata?: {
+    state?: unknown;
+    output?: { responsesFile?: unknown };
+    batchStats?: { successfulRequestCount?: unknown; failedRequestCount?: unknown };
+  };
+}
+
+/**
+ * Jobs of `asyncBatchEmbedContent`, with the texts in a file that is uploaded before and deleted after: results then
+ * come as lines that can be read one by one, where a job with its texts inside answers with all vectors at once. The
+ * name of a job is that of the operation, a space, and that of the file.
+ */
+export function createBatches(context: {
+  client: GeminiClient;
+  endpoint: Endpoint;
+  model: GeminiModel;
+  task: Task;
+}): EmbeddingBatches {
+  const { client, endpoint, model, task } = context;
+
+  function lineOf(text: string, index: number): string {
+    const request = {
+      model: `models/${model.name}`,
+      content: { parts: [{ text: task.prefix + text }] },
+      ...(task.type !== undefined && { taskType: task.type }),
+      ...(model.outputDimensionality !== undefined && { outputDimensionality: model.outputDimensionality }),
+    };
+    return `${JSON.stringify({ key: String(index), request })}\n`;
+  }
+
+  async function upload(texts: readonly string[], signal: AbortSignal): Promise<string> {
+    const mimeType = "application/jsonl";
+    const file = new Blob(texts.map(lineOf), { type: mimeType });
+    const { name } = await client.withSdk(signal, (sdk) => sdk.files.upload({ file, config: { mimeType } }));
+    if (!name) throw oddAnswer(endpoint, "an upload that has no name");
+    return name;
+  }
+
+  /** It would be deleted after two days; the notes in it need not wait for that. */
+  async function discard(file: string): Promise<void> {
+    const signal = AbortSignal.timeout(discardMs);
+    // Nothing hangs on it.
+    await client.request("DELETE", file, { signal, read: drain }).catch(() => undefined);
+  }
+
+  /** Undefined for a job that Google does not know. */
+  async function look(operation: string, signal: AbortSignal | undefined): Promise<Operation | undefined> {
+    try {
+      return await client.request("GET", operation, { signal, read: readOperation });
+    } catch (error) {
+      if (isGone(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Gives the tokens that were spent. Results are kept for two days: older ones leave every place as it is. */
+  async function download(made: string, results: JobResult[], signal: AbortSignal | undefined): Promise<number> {
+    const read = (response: Response): Promise<number> => readResults(response, results);
+    try {
+      return await client.request("GET", `${made}:download?alt=media`, { signal, read });
+    } catch (error) {
+      if (isGone(error)) return 0;
+      throw error;
+    }
+  }
+
+  async function readOperation(response: Response): Promise<Operation> {
+    const operation = (await response.json()) as Operation | null;
+    if (typeof operation?.name !== "string") throw oddAnswer(endpoint, "something that is no job");
+    return operation;
+  }
+
+  return {
+    maxItems,
+    maxBytes,
+    async submit(texts, { signal }) {
+      const file = await upload(texts, signal);
+      try {
+        // Not by the SDK: it writes a warning to the console for each job.
+        const { name } = await client.request("POST", `models/${model.name}:asyncBatchEmbedContent`, {
+          signal,
+          body: { batch: { displayName: "memslot", inputConfig: { file_name: file } } },
+          read: readOperation,
+        });
+        return `${String(name)} ${file}`;
+      } catch (error) {
+        await discard(file);
+        throw error;
+      }
+    },
+    async state(job, { signal }) {
+      const operation = await look(partsOf(job).operation, signal);
+      if (operation === undefined)
+        return { state: "unknown", reason: `${endpoint.base.host} knows no such job (any more)` };
+      return stateOf(operation);
+    },
+    async collect(job, { count, signal, onUsage }) {
+      const { operation, file } = partsOf(job);
+      const results: JobResult[] = Array.from({ length: count });
+      const outcome = await look(operation, signal);
+      const made = outcome?.metadata?.output?.responsesFile ?? outcome?.response?.responsesFile;
+      if (typeof made === "string") {
+        const tokens = await download(made, results, signal);
+        if (tokens > 0) onUsage?.({ tokens });
+      }
+      await discard(file);
+      return results;
+    },
+    async cancel(job, { signal }) {
+      const { operation, file } = partsOf(job);
+      try {
+        await client.request("POST", `${operation}:cancel`, { signal, body: {}, read: drain });
+      } catch (error) {
+        // A job that is over is refused with 400.
+        if (!isGone(error) && statusOf(error) !== 400) throw error;
+      }
+      await discard(file);
+    },
+  };
+}
+
+const discardMs = 5000;
+
+function partsOf(job: string): { operation: string; file: string } {
+  const [, operation, file] = /^(batches\/[\w.-]+) (files\/[\w.-]+)$/.exec(job) ?? [];
+  if (operation === undefined || file === undefined)
+    throw new EmbeddingError("input", `gemini: ${JSON.stringify(job)} is no name of a batch job`);
+  return { operation, file };
+}
+
+function stateOf({ done, error, metadata }: Operation): EmbeddingJobState {
+  const word = String(metadata?.state ?? "").replace(/^(?:BATCH|JOB)_STATE_/, "");
+  const told = typeof error?.message === "string" ? `: ${error.message}` : "";
+  if (word === "EXPIRED") return { state: "expired", reason: `gemini did not finish the job in time${told}` };
+  if (word === "CANCELLED") return { state: "failed", reason: "the job was cancelled" };
+  if (word === "FAILED" || (done === true && error !== undefined))
+    return { state: "failed", reason: `gemini gave the job up${told}` };
+  if (word.endsWith("SUCCEEDED") || done === true) return { state: "done" };
+  const { successfulRequestCount = 0, failedRequestCount = 0 } = metadata?.batchStats ?? {};
+  const completed = Number(successfulRequestCount) + Number(failedRequestCount);
+  return { state: "running", completed: Number.isFinite(completed) ? completed : undefined };
+}
+
+async function drain(response: Response): Promise<void> {
+  await response.body?.cancel();
+}

@@ -1,0 +1,81 @@
+import type { GoogleGenAI } from "@google/genai/web";
+import { type Endpoint, keyHeader } from "./endpoint.ts";
+import { answerFailure, redirectFailure, unexpectedFailure } from "./failure.ts";
+
+/** Talks to one endpoint. What fails is thrown as an `EmbeddingError`; of an aborted call, the reason of its signal. */
+export interface GeminiClient {
+  /** Calls with Google's SDK, which is loaded at the first time. */
+  withSdk<Result>(signal: AbortSignal | undefined, work: (sdk: GoogleGenAI) => Promise<Result>): Promise<Result>;
+  /** Asks without it; `path` goes behind the version. `read` takes what is needed from the answer. */
+  request<Result>(
+    method: "GET" | "POST" | "DELETE",
+    path: string,
+    options: { signal: AbortSignal | undefined; body?: unknown; read: (response: Response) => Promise<Result> },
+  ): Promise<Result>;
+}
+
+export function createClient(endpoint: Endpoint): GeminiClient {
+  const { address, version } = endpoint.base;
+
+  async function settled<Result>(signal: AbortSignal | undefined, work: () => Promise<Result>): Promise<Result> {
+    signal?.throwIfAborted();
+    try {
+      return await work();
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw unexpectedFailure(error, endpoint);
+    }
+  }
+
+  return {
+    withSdk: (signal, work) =>
+      settled(signal, async () => {
+        // This entry weighs a third of the one for Node, and reads no environment.
+        const { GoogleGenAI: Sdk } = await import("@google/genai/web");
+        return await work(
+          new Sdk({
+            // Replaced or taken away by `guardedFetch`.
+            apiKey: "set-below",
+            vertexai: false,
+            apiVersion: version,
+            // Without `retryOptions` nothing is retried: the host does that.
+            httpOptions: { baseUrl: address, fetch: guardedFetch(endpoint, signal) },
+          }),
+        );
+      }),
+    request: (method, path, { signal, body, read }) =>
+      settled(signal, async () => {
+        const init: RequestInit =
+          body === undefined
+            ? { method }
+            : { method, body: JSON.stringify(body), headers: { "content-type": "application/json" } };
+        return await read(await guardedFetch(endpoint, signal)(`${address}/${version}/${path}`, init));
+      }),
+  };
+}
+
+/**
+ * A `fetch` for one call. It sends the key and the headers of the configuration, follows no redirect, and gives only
+ * answers that are a success. The signal comes this way, as the SDK keeps hold of one that
+ * it was given when the call is long over, and forgets its reason.
+ */
+function guardedFetch(endpoint: Endpoint, signal: AbortSignal | undefined): typeof fetch {
+  return async (input, init = {}) => {
+    const headers = new Headers(init.headers);
+    // The SDK calls the parts of an uploaded file JSON, whatever they are.
+    if (headers.has("x-goog-upload-offset")) headers.set("content-type", "application/octet-stream");
+    headers.delete(keyHeader);
+    for (const [name, value] of Object.entries(endpoint.headers)) {
+      if (value === "") headers.delete(name);
+      else headers.set(name, value);
+    }
+    const response = await fetch(input, { ...init, headers, redirect: "manual", ...(signal && { signal }) });
+    if (response.status >= 300 && response.status < 400) {
+      await response.body?.cancel();
+      throw redirectFailure(response, endpoint);
+    }
+    const isPage = (response.headers.get("content-type") ?? "").includes("text/html");
+    if (!response.ok || isPage) throw answerFailure(response, await response.text(), endpoint);
+    return response;
+  };
+}

@@ -1,0 +1,63 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import plugin from "../src/index.ts";
+import { contextOf, type GeminiSetup } from "./support/open-gemini.ts";
+
+const noKey = "no Gemini key: GEMINI_API_KEY and models.providers.google.apiKey are not set";
+
+describe("whether auto can use it", () => {
+  test.each<[name: string, setup: GeminiSetup, ok: boolean, reason: string | RegExp]>([
+    ["nothing is set", {}, false, noKey],
+    ["a variable", { env: { GEMINI_API_KEY: "k" } }, true, "GEMINI_API_KEY is set"],
+    [
+      "a key in the configuration",
+      { providers: { google: { apiKey: "k" } } },
+      true,
+      "models.providers.google.apiKey is set",
+    ],
+    ["under the other name", { providers: { gemini: { apiKey: "k" } } }, true, "models.providers.gemini.apiKey is set"],
+    ["a key that was written for OpenAI", { memorySearch: { remote: { apiKey: "sk-1" } } }, false, noKey],
+    ["a key that may be for maps", { env: { GOOGLE_API_KEY: "g" } }, false, noKey],
+    [
+      "a key that cannot be right",
+      { env: { GEMINI_API_KEY: "a b" } },
+      false,
+      /^the key from GEMINI_API_KEY cannot be right/,
+    ],
+  ])("%s", async (_name, { memorySearch, ...rest }, ok, reason) => {
+    const found = await plugin.available?.(contextOf({ memorySearch: { ...memorySearch, provider: "auto" }, ...rest }));
+    expect(found).toEqual({ ok, reason: typeof reason === "string" ? reason : expect.stringMatching(reason) });
+  });
+
+  test("looking and opening load no SDK and ask nobody; the first call loads the light half of it", () => {
+    const script = `
+      import { registerHooks } from "node:module";
+      const loaded = [];
+      registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
+      const asked = [];
+      globalThis.fetch = async (url) => { asked.push(String(url)); return Response.json({ embeddings: [{ values: [1] }] }); };
+      const { default: plugin } = await import("./src/index.ts");
+      const { contextOf } = await import("./test/support/open-gemini.ts");
+      const context = contextOf({ env: { GEMINI_API_KEY: "k" } });
+      const sdk = () => loaded.filter((url) => url.includes("@google/genai")).map((url) => url.split("/dist/")[1]);
+      const found = await plugin.available(context);
+      const provider = await plugin.open(context);
+      const before = { sdk: sdk(), asked: [...asked], active: process.getActiveResourcesInfo().filter((name) => /Timeout|TCP/.test(name)) };
+      await provider.embedQuery("where?");
+      console.log(JSON.stringify({ found, before, after: sdk(), asked, google: loaded.some((url) => url.includes("google-auth-library")) }));
+    `;
+    const output = execFileSync(
+      process.execPath,
+      ["--conditions=@memslot/source", "--input-type=module", "--eval", script],
+      { encoding: "utf8", cwd: join(import.meta.dirname, ".."), timeout: 30_000 },
+    );
+    expect(JSON.parse(output)).toEqual({
+      found: { ok: true, reason: "GEMINI_API_KEY is set" },
+      before: { sdk: [], asked: [], active: [] },
+      after: ["web/index.mjs"],
+      asked: ["https://generativelanguage.googleapis.com/v1beta/models/gemini-embedding-001:batchEmbedContents"],
+      google: false,
+    });
+  });
+});

@@ -1,0 +1,60 @@
+import { describe, expect, test } from "vitest";
+import { type GeminiSetup, openGemini } from "./support/open-gemini.ts";
+
+const env = { GEMINI_API_KEY: "k" };
+const open = (memorySearch: GeminiSetup["memorySearch"] = {}, model?: string) =>
+  openGemini({ env, memorySearch, ...(model !== undefined && { model }) });
+
+describe("what is known of a model", () => {
+  test.each([
+    [undefined, "gemini-embedding-001", 3072, 2048, 0.15],
+    ["models/gemini-embedding-001", "gemini-embedding-001", 3072, 2048, 0.15],
+    ["google/gemini-embedding-2", "gemini-embedding-2", 3072, 8192, 0.2],
+    ["gemini-embedding-2-preview", "gemini-embedding-2-preview", 3072, 8192, 0.2],
+    ["text-embedding-004", "text-embedding-004", undefined, 2048, undefined],
+  ])("%s", async (model, name, dimensions, maxInputTokens, usd) => {
+    const provider = await open({ model });
+    expect(provider).toMatchObject({
+      id: "gemini",
+      model: name,
+      maxInputTokens,
+      maxBatchItems: 100,
+      maxBatchTokens: 20_000,
+    });
+    expect(provider.dimensions).toBe(dimensions);
+    expect(provider.price?.usdPerMillionTokens).toBe(usd);
+  });
+
+  test("the price is dated, halved for batches, and not said of another host", async () => {
+    expect((await open()).price).toEqual({
+      usdPerMillionTokens: 0.15,
+      batchUsdPerMillionTokens: 0.075,
+      asOf: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
+      source: "https://ai.google.dev/gemini-api/docs/pricing",
+    });
+    expect((await open({ remote: { baseUrl: "https://proxy.example" } })).price).toBeUndefined();
+  });
+
+  test("the host's model comes before the configured one", async () => {
+    expect((await open({ model: "gemini-embedding-2" }, "gemini-embedding-001")).model).toBe("gemini-embedding-001");
+  });
+
+  test("batches are offered only where they are asked for", async () => {
+    expect((await open()).batches).toBeUndefined();
+    expect((await open({ remote: { batch: { enabled: true } } })).batches).toMatchObject({
+      maxItems: 500,
+      maxBytes: 1_000_000,
+    });
+  });
+
+  test.each([
+    [{ model: "../../other?x" }, /^model is/],
+    [{ outputDimensionality: 64 }, /^outputDimensionality is 64, .* 128 to 3072/],
+    [{ outputDimensionality: 4096 }, /^outputDimensionality is 4096/],
+    [{ inputType: "passage" }, /^inputType is "passage", .*RETRIEVAL_DOCUMENT/],
+    [{ inputType: "CLUSTERING", queryInputType: "query" }, /^queryInputType is "query"/],
+    [{ documentInputType: "RETRIEVAL_DOCUMENTS" }, /^documentInputType is/],
+  ])("%o is refused before a text is", async (settings, words) => {
+    await expect(open(settings)).rejects.toMatchObject({ code: "CONFIG", message: expect.stringMatching(words) });
+  });
+});

@@ -1,0 +1,124 @@
+import { EmbeddingError, httpEmbeddingError, MemoryError, messageOf, withDeadline } from "@memslot/core";
+
+export interface SourceRequest {
+  url: string;
+  /** Sent to the origin of `url` and nowhere else. */
+  token: string | undefined;
+  fileName: string;
+  /** Byte to go on from; what is there already came with this validator. */
+  from: number;
+  validator: string | undefined;
+  /** Time that each server has until it answers. */
+  connectMs: number;
+  signal: AbortSignal;
+}
+
+/** The beginning of an answer; its body is still to be read. */
+export interface Source {
+  /** Where the body comes from, for people to read. */
+  host: string;
+  body: ReadableStream<Uint8Array>;
+  /** The byte that the body begins with. */
+  from: number;
+  /** Bytes of the whole file, where it is said. */
+  size: number | undefined;
+  /** SHA-256 of the whole file in hexadecimal, where the hub says it. */
+  sha256: string | undefined;
+  /** Names this content, to go on with it later. Undefined where the server has no strong one. */
+  validator: string | undefined;
+}
+
+const maxRedirects = 5;
+
+/**
+ * Asks for a file, or for the rest of it. Follows redirects, with the token to the first origin only and never from
+ * https to http. Throws an `EmbeddingError`: `auth` where it is refused or not there, `transient` where the server
+ * cannot be reached or does not answer. Gives undefined when there is nothing behind `from`.
+ */
+export async function openSource(request: SourceRequest): Promise<Source | undefined> {
+  const origin = new URL(request.url).origin;
+  let url = new URL(request.url);
+  let said: Pick<Source, "size" | "sha256"> = { size: undefined, sha256: undefined };
+  for (let count = 0; count <= maxRedirects; count++) {
+    const isHome = url.origin === origin;
+    const response = await ask(url, isHome ? request.token : undefined, request);
+    // Only the hub's own word counts, not that of whoever keeps the bytes for it.
+    if (isHome) said = { size: linkedSize(response) ?? said.size, sha256: linkedSha256(response) ?? said.sha256 };
+    if (response.status < 300) return sourceOf(response, url, said);
+    await response.body?.cancel();
+    if (response.status === 416) return undefined;
+    const location = response.headers.get("location");
+    if (response.status >= 400 || location === null) throw refusal(response, url, request);
+    const next = URL.parse(location, url.href);
+    if (next === null || !/^https?:$/.test(next.protocol) || (url.protocol === "https:" && next.protocol === "http:"))
+      throw new EmbeddingError("auth", `local: ${url.host} leads to an address that is not safe to follow`);
+    url = next;
+  }
+  throw new EmbeddingError("auth", `local: ${url.host} leads on and on and never to ${request.fileName}`);
+}
+
+async function ask(url: URL, token: string | undefined, request: SourceRequest): Promise<Response> {
+  const { from, validator, connectMs, signal } = request;
+  // A compressed answer would have another length than the file.
+  const headers: Record<string, string> = { "accept-encoding": "identity" };
+  if (token !== undefined) headers["authorization"] = `Bearer ${token}`;
+  if (from > 0) headers["range"] = `bytes=${from}-`;
+  if (from > 0 && validator !== undefined) headers["if-range"] = validator;
+  const limits = { what: url.host, deadlineMs: connectMs, signals: [signal] };
+  try {
+    return await withDeadline(limits, (inner) => fetch(url.href, { headers, redirect: "manual", signal: inner }));
+  } catch (error) {
+    if (signal.aborted) throw error;
+    if (MemoryError.is(error)) throw new EmbeddingError("transient", `local: ${messageOf(error)}`, { cause: error });
+    throw new EmbeddingError("transient", `local: cannot reach ${url.host} (${networkReason(error)})`, {
+      cause: error,
+    });
+  }
+}
+
+function sourceOf(response: Response, url: URL, said: Pick<Source, "size" | "sha256">): Source {
+  if (response.body === null) throw new EmbeddingError("transient", `local: ${url.host} sent nothing`);
+  const range = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(response.headers.get("content-range") ?? "");
+  const isRest = response.status === 206 && range !== null;
+  const length = isRest ? Number(range[2]) : Number(response.headers.get("content-length") ?? Number.NaN);
+  const tag = response.headers.get("etag");
+  return {
+    host: url.host,
+    body: response.body,
+    from: isRest ? Number(range[1]) : 0,
+    size: said.size ?? (Number.isInteger(length) ? length : undefined),
+    sha256: said.sha256,
+    validator: tag === null || tag.startsWith("W/") ? undefined : tag,
+  };
+}
+
+function linkedSize({ headers }: Response): number | undefined {
+  const size = Number(headers.get("x-linked-size") ?? Number.NaN);
+  return Number.isInteger(size) ? size : undefined;
+}
+
+function linkedSha256({ headers }: Response): string | undefined {
+  return /^"?([0-9a-f]{64})"?$/i.exec(headers.get("x-linked-etag") ?? "")?.[1]?.toLowerCase();
+}
+
+function refusal({ status, statusText, headers }: Response, url: URL, request: SourceRequest): EmbeddingError {
+  const { fileName } = request;
+  if (status === 404)
+    return new EmbeddingError("auth", `local: ${url.host} has no ${fileName} at ${url.pathname} (404)`);
+  if (status === 401 || status === 403) {
+    const what = `local: ${url.host} does not give out ${url.pathname} (${status})`;
+    return new EmbeddingError(
+      "auth",
+      `${what}: there is no such model, or HF_TOKEN has to be a token that may read it`,
+    );
+  }
+  return httpEmbeddingError({ provider: `local: ${url.host}`, status, message: statusText, headers });
+}
+
+/** The reason below `fetch failed`. */
+export function networkReason(error: unknown): string {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  if (typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string")
+    return cause.code;
+  return messageOf(cause);
+}

@@ -1,0 +1,84 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { homedir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+/** The release that this package is made for; what `peerDependencies` allows is taken too. */
+const version = "3.22.1";
+
+/** Builds of node-llama-cpp for processors, by platform and architecture of Node. */
+const builds: Readonly<Record<string, string>> = {
+  "linux-x64": "linux-x64",
+  "linux-arm64": "linux-arm64",
+  "linux-arm": "linux-armv7l",
+  "linux-riscv64": "linux-riscv64",
+  "darwin-arm64": "mac-arm64-metal",
+  "darwin-x64": "mac-x64",
+  "win32-x64": "win-x64",
+  "win32-arm64": "win-arm64",
+};
+
+export interface Machine {
+  platform: string;
+  arch: string;
+  /** The home folder, which is shown as `~`. */
+  home: string;
+}
+
+export interface LlamaPlaces {
+  stateDir: string;
+  /** In place of the folder of this package. */
+  beside?: string | undefined;
+  machine?: Machine | undefined;
+}
+
+/** Where node-llama-cpp is, or why it cannot be used and what to do about it. */
+export type FoundLlama = { url: string } | { missing: string; action: string };
+
+/**
+ * Looks for node-llama-cpp beside this package and then in the state folder, so that one command installs it whichever
+ * way memslot was installed. Loads nothing.
+ */
+export function findLlama({ stateDir, beside, machine = thisMachine() }: LlamaPlaces): FoundLlama {
+  const places = [beside ?? dirname(fileURLToPath(import.meta.url)), stateDir];
+  const build = builds[`${machine.platform}-${machine.arch}`];
+  const entries = places.map((place) => resolveFrom(place, "node-llama-cpp")).filter((entry) => entry !== undefined);
+  const usable = entries.find((entry) => hasBuild(entry, build));
+  if (usable !== undefined) return { url: pathToFileURL(usable).href };
+  const missing =
+    entries.length === 0 ? "node-llama-cpp is not installed" : "node-llama-cpp has no build for this machine beside it";
+  return { missing, action: installAction(stateDir, machine, build) };
+}
+
+function installAction(stateDir: string, machine: Machine, build: string | undefined): string {
+  if (build === undefined)
+    return `there is none for ${machine.platform} on ${machine.arch}; use another embedding provider`;
+  return `install it with: npm install --prefix ${shellPath(stateDir, machine)} node-llama-cpp@${version} @node-llama-cpp/${build}@${version} --omit=optional --ignore-scripts`;
+}
+
+function hasBuild(entry: string, build: string | undefined): boolean {
+  if (build !== undefined && resolveFrom(dirname(entry), `@node-llama-cpp/${build}`) !== undefined) return true;
+  // One that was compiled on this machine.
+  return existsSync(join(dirname(entry), "..", "llama", "localBuilds"));
+}
+
+function resolveFrom(folder: string, name: string): string | undefined {
+  try {
+    return createRequire(join(folder, "package.json")).resolve(name);
+  } catch {
+    return undefined; // It is not there, or not whole: the same to whoever wants to load it.
+  }
+}
+
+/** A path as it is typed into a shell. The shells of Windows do not know `~`. */
+function shellPath(path: string, { platform, home }: Machine): string {
+  const inner = relative(home, path);
+  const isPlain = /^[\w./@+-]+$/.test(inner) && !inner.startsWith("..");
+  if (platform !== "win32" && isPlain) return `~/${inner}`;
+  return /^[\w./\\:@+-]+$/.test(path) ? path : `"${path}"`;
+}
+
+function thisMachine(): Machine {
+  return { platform: process.platform, arch: process.arch, home: homedir() };
+}

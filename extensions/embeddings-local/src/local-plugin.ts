@@ -1,0 +1,43 @@
+import { defineEmbeddingPlugin, type EmbeddingPlugin, MemoryError, messageOf } from "@memslot/core";
+import type { DownloadLimits } from "./download.ts";
+import { findLlama } from "./find-llama.ts";
+import { findModel, missingModel } from "./local-model.ts";
+import { createLocalProvider } from "./local-provider.ts";
+import type { RunnerTimes } from "./model-runner.ts";
+import { configSchema } from "./options.ts";
+
+/** For tests: what would take minutes, or lies where a test cannot put it. */
+export interface LocalPluginOverrides {
+  times?: Partial<RunnerTimes> | undefined;
+  downloadLimits?: Partial<DownloadLimits> | undefined;
+  /** In place of the folder of this package, where node-llama-cpp is looked for first. */
+  beside?: string | undefined;
+}
+
+const defaultTimes: RunnerTimes = { idleMs: 10 * 60_000, loadMs: 120_000, silenceMs: 120_000 };
+
+export function createLocalPlugin(overrides: LocalPluginOverrides = {}): EmbeddingPlugin {
+  return defineEmbeddingPlugin({
+    id: "local",
+    configSchema,
+    async available(context) {
+      const llama = findLlama({ stateDir: context.stateDir, beside: overrides.beside });
+      if ("missing" in llama) return { ok: false, reason: llama.missing };
+      try {
+        const model = await findModel(context);
+        if (model.info === undefined) return { ok: false, reason: missingModel(model) };
+        return { ok: true, reason: `the model ${model.address.fileName} is here` };
+      } catch (error) {
+        return { ok: false, reason: messageOf(error) };
+      }
+    },
+    async open(context) {
+      const llama = findLlama({ stateDir: context.stateDir, beside: overrides.beside });
+      if ("missing" in llama) throw new MemoryError("UNAVAILABLE", `${llama.missing}; ${llama.action}`);
+      const model = await findModel(context);
+      if (model.info === undefined && !model.mayFetch) throw new MemoryError("UNAVAILABLE", missingModel(model));
+      const times = { ...defaultTimes, ...overrides.times };
+      return createLocalProvider({ context, model, llama: llama.url, times, downloadLimits: overrides.downloadLimits });
+    },
+  });
+}

@@ -1,0 +1,32 @@
+/** What the process with the model is told at its start. */
+export interface LoadRequest {
+  type: "load";
+  /** The entry of node-llama-cpp, as a URL. */
+  llama: string;
+  modelPath: string;
+  contexts: number;
+  threads: number;
+  contextSize: number;
+}
+
+export type ToChild =
+  | LoadRequest
+  /** Each text is answered by a message of its own. `urgent` ones go before those that wait. */
+  | { type: "embed"; id: number; texts: readonly string[]; urgent: boolean }
+  /** Nobody waits for this request any more. */
+  | { type: "cancel"; id: number };
+
+export type FromChild =
+  | ({ type: "loaded" } & LoadedModel)
+  /** The model was not loaded. */
+  | { type: "failed"; message: string }
+  /** `index` counts the texts of the request, `tokens` those of the text that were embedded. */
+  | { type: "vector"; id: number; index: number; vector: Float32Array; tokens: number }
+  /** A text was not embedded; the others of its request are not answered any more. */
+  | { type: "refused"; id: number; message: string };
+
+export interface LoadedModel {
+  dimensions: number;
+  /** Tokens that one text may have; what is longer is cut. */
+  maxInputTokens: number;
+}

@@ -1,0 +1,71 @@
+import type { SyncProgress } from "@memslot/core";
+
+/** What a caller of a shared run gives. */
+export interface RunCaller {
+  signal?: AbortSignal | undefined;
+  progress?: ((update: SyncProgress) => void) | undefined;
+}
+
+/**
+ * Work that many may ask for and that is done once at a time: whoever comes while it is under way joins, and is told how
+ * far it is. A caller that is aborted leaves at once; when all have left, the work is aborted. What failed can be asked
+ * for again.
+ */
+export function createSharedRun(
+  work: (context: { signal: AbortSignal; progress: (update: SyncProgress) => void }) => Promise<void>,
+): (caller: RunCaller) => Promise<void> {
+  interface Run {
+    done: Promise<void>;
+    controller: AbortController;
+    callers: Set<RunCaller>;
+    latest: SyncProgress | undefined;
+  }
+  let current: Run | undefined;
+
+  function begin(): Run {
+    const controller = new AbortController();
+    const callers = new Set<RunCaller>();
+    const progress = (update: SyncProgress): void => {
+      run.latest = update;
+      for (const caller of callers) caller.progress?.(update);
+    };
+    const run: Run = { done: Promise.resolve(), controller, callers, latest: undefined };
+    run.done = work({ signal: controller.signal, progress }).finally(() => {
+      if (current === run) current = undefined;
+    });
+    // Every caller is told; when all have left, nobody is.
+    run.done.catch(() => undefined);
+    return run;
+  }
+
+  return async (caller) => {
+    caller.signal?.throwIfAborted();
+    const run = (current ??= begin());
+    run.callers.add(caller);
+    if (run.latest !== undefined) caller.progress?.(run.latest);
+    try {
+      await untilAborted(run.done, caller.signal);
+    } finally {
+      run.callers.delete(caller);
+      if (run.callers.size === 0) {
+        // Whoever comes next begins anew and does not join what is being given up.
+        if (current === run) current = undefined;
+        run.controller.abort();
+      }
+    }
+  };
+}
+
+/** The promise, unless the signal is aborted before it is settled: then its reason, at once. */
+export async function untilAborted<Result>(promise: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  if (signal === undefined) return promise;
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}

@@ -1,0 +1,123 @@
+import { writeFileSync } from "node:fs";
+import { type GgufTensor, type GgufValue, ggufBytes } from "./gguf-writer.ts";
+
+export interface TinyGgufOptions {
+  layers?: number | undefined;
+  /** Length of the vectors; a multiple of `heads`. */
+  dimensions?: number | undefined;
+  heads?: number | undefined;
+  /** Tokens that one text may have. */
+  contextLength?: number | undefined;
+  /** Words that are one token each, beside letters and short pieces. The more of them, the sharper the vectors. */
+  words?: readonly string[] | undefined;
+  /** `general.name`. */
+  name?: string | undefined;
+  seed?: number | undefined;
+  /** Keys to leave out, to make a file that llama.cpp does not bear. */
+  omit?: readonly string[] | undefined;
+}
+
+/**
+ * Writes a working embedding model of some hundred kilobytes: a BERT with random weights, the same for the same
+ * options. Its vectors are about the mean of the vectors of the pieces, so texts are alike that share words.
+ * Gives the number of bytes.
+ */
+export function writeTinyGguf(path: string, options: TinyGgufOptions = {}): number {
+  const bytes = tinyGguf(options);
+  writeFileSync(path, bytes);
+  return bytes.length;
+}
+
+function tinyGguf(options: TinyGgufOptions): Buffer {
+  const { layers = 2, dimensions = 64, heads = 4, contextLength = 512, words = [], seed = 42, omit = [] } = options;
+  const tokens = vocabulary(words);
+  const special = { padding: 0, unknown: 1, cls: 2, bos: 2, seperator: 3, eos: 3, mask: 4 };
+  const keys: Record<string, GgufValue> = {
+    "general.architecture": { type: "string", value: "bert" },
+    "general.name": { type: "string", value: options.name ?? "tiny-bert" },
+    "bert.block_count": { type: "u32", value: layers },
+    "bert.context_length": { type: "u32", value: contextLength },
+    "bert.embedding_length": { type: "u32", value: dimensions },
+    "bert.feed_forward_length": { type: "u32", value: 2 * dimensions },
+    "bert.attention.head_count": { type: "u32", value: heads },
+    "bert.attention.layer_norm_epsilon": { type: "f32", value: 1e-12 },
+    "bert.attention.causal": { type: "bool", value: false },
+    // The mean of all tokens.
+    "bert.pooling_type": { type: "u32", value: 1 },
+    "tokenizer.ggml.model": { type: "string", value: "bert" },
+    "tokenizer.ggml.pre": { type: "string", value: "default" },
+    "tokenizer.ggml.token_type_count": { type: "u32", value: 2 },
+    "tokenizer.ggml.tokens": { type: "strings", value: tokens },
+    // 3 is a control token, 1 an ordinary one.
+    "tokenizer.ggml.token_type": { type: "i32s", value: tokens.map((_, index) => (index < 5 ? 3 : 1)) },
+  };
+  for (const [name, id] of Object.entries(special))
+    keys[`tokenizer.ggml.${name}_token_id`] = { type: "u32", value: id };
+  for (const key of omit) delete keys[key];
+  return ggufBytes(keys, weights({ layers, dimensions, contextLength, tokens: tokens.length, seed }));
+}
+
+/** llama.cpp wants U+2581 before pieces that begin a word, and nothing before the others. */
+function vocabulary(words: readonly string[]): string[] {
+  const letters = [..."abcdefghijklmnopqrstuvwxyz0123456789"];
+  const pairs = "th he in er an re on at en nd ti es or te of ed is it al ar st to nt ng se ha as ou io le".split(" ");
+  const pieces = [...letters, ...pairs];
+  const punctuation = [..."!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"];
+  const starting = [...pieces, ...punctuation, ...words].map((piece) => `\u2581${piece}`);
+  return [...new Set(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ...starting, ...pieces])];
+}
+
+interface Shape {
+  layers: number;
+  dimensions: number;
+  contextLength: number;
+  tokens: number;
+  seed: number;
+}
+
+function weights({ layers, dimensions, contextLength, tokens, seed }: Shape): GgufTensor[] {
+  const gaussian = gaussianNumbers(seed);
+  const random = (name: string, shape: readonly number[], spread: number): GgufTensor => ({
+    name,
+    dimensions: shape,
+    data: Float32Array.from({ length: shape.reduce((product, size) => product * size, 1) }, () => gaussian() * spread),
+  });
+  const filled = (name: string, shape: readonly number[], value: number): GgufTensor => ({
+    name,
+    dimensions: shape,
+    data: new Float32Array(shape.reduce((product, size) => product * size, 1)).fill(value),
+  });
+  const norm = (name: string): GgufTensor[] => [
+    filled(`${name}.weight`, [dimensions], 1),
+    filled(`${name}.bias`, [dimensions], 0),
+  ];
+  const linear = (name: string, from: number, to: number): GgufTensor[] => [
+    random(`${name}.weight`, [from, to], 0.02),
+    filled(`${name}.bias`, [to], 0),
+  ];
+  const square = (name: string): GgufTensor[] => linear(name, dimensions, dimensions);
+  const blocks = Array.from({ length: layers }, (_, index) => `blk.${index}`).flatMap((block) => [
+    ...["attn_q", "attn_k", "attn_v", "attn_output"].flatMap((name) => square(`${block}.${name}`)),
+    ...norm(`${block}.attn_output_norm`),
+    ...linear(`${block}.ffn_up`, dimensions, 2 * dimensions),
+    ...linear(`${block}.ffn_down`, 2 * dimensions, dimensions),
+    ...norm(`${block}.layer_output_norm`),
+  ]);
+  return [
+    random("token_embd.weight", [dimensions, tokens], 1),
+    filled("token_types.weight", [dimensions, 2], 0),
+    filled("position_embd.weight", [dimensions, contextLength], 0),
+    ...norm("token_embd_norm"),
+    ...blocks,
+  ];
+}
+
+/** Normally distributed numbers, the same for the same seed. */
+function gaussianNumbers(seed: number): () => number {
+  let state = seed >>> 0;
+  const uniform = (): number => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return (state + 0.5) / 2 ** 32;
+  };
+  return () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
+}

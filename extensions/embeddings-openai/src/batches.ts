@@ -1,0 +1,131 @@
+import { type EmbeddingBatches, EmbeddingError } from "@memslot/core";
+import { collectLines, resultLines } from "./batch-results.ts";
+import type { Connection } from "./connection.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { nameOf, noBatchesAdvice } from "./http-failures.ts";
+import { isRecord } from "./read-vectors.ts";
+import type { TextRules } from "./texts.ts";
+
+/** What the interface allows for one job. */
+const maxFileBytes = 200_000_000;
+const deleteMs = 10_000;
+
+/**
+ * The batch interface: a file with one request a line is uploaded, a job works it off within 24 hours, and its answers
+ * are fetched as files. A job is named by the id that the server gave it. The files are deleted when the job has been
+ * collected or cancelled; what a job leaves behind that nobody asks for again, OpenAI deletes after 30 days.
+ */
+export function createBatches(options: {
+  connect: () => Promise<Connection>;
+  rules: TextRules;
+  endpoint: Endpoint;
+}): EmbeddingBatches {
+  const { connect, rules, endpoint } = options;
+  const model = rules.model;
+
+  /** Best effort: a file that stays is deleted by the server in time. */
+  async function forget(client: Connection["client"], files: readonly (string | null | undefined)[]): Promise<void> {
+    const ids = files.filter((id) => typeof id === "string" && id !== "");
+    await Promise.allSettled(ids.map((id) => client.files.delete(String(id), { timeout: deleteMs })));
+  }
+
+  return {
+    maxItems: 50_000,
+    // About two million tokens. A new account may have three million waiting at one time.
+    maxBytes: 8_000_000,
+
+    async submit(texts, { signal }) {
+      signal.throwIfAborted();
+      const { client, failure } = await connect();
+      const lines = texts.map((text, index) => {
+        const body = rules.body("document", [text]);
+        return `${JSON.stringify({ custom_id: String(index), method: "POST", url: "/v1/embeddings", body })}\n`;
+      });
+      const file = new File(lines, "memslot.jsonl", { type: "application/jsonl" });
+      if (file.size > maxFileBytes)
+        throw new EmbeddingError("input", `a batch job of ${file.size} bytes is larger than ${maxFileBytes}`);
+      let path = "/files";
+      let uploaded: string | undefined;
+      try {
+        uploaded = idOf(await client.files.create({ file, purpose: "batch" }, { signal }), path, endpoint);
+        path = "/batches";
+        const job = { input_file_id: uploaded, endpoint: "/v1/embeddings", completion_window: "24h" } as const;
+        return idOf(await client.batches.create(job, { signal }), path, endpoint);
+      } catch (error) {
+        // The failure, or the abort, is not kept waiting.
+        void forget(client, [uploaded]);
+        throw failure(error, { path, signal });
+      }
+    },
+
+    async state(job, { signal }) {
+      signal.throwIfAborted();
+      const { client, failure } = await connect();
+      try {
+        const batch = await client.batches.retrieve(job, { signal });
+        const first = batch.errors?.data?.[0]?.message;
+        switch (batch.status) {
+          case "completed":
+            return { state: "done" };
+          case "failed":
+            return { state: "failed", reason: first ?? "the job failed, and the server does not say why" };
+          case "cancelled":
+            return { state: "failed", reason: "the job was cancelled" };
+          case "expired":
+            return { state: "expired", reason: first ?? "the job was not finished within 24 hours" };
+          default:
+            return { state: "running", completed: batch.request_counts?.completed };
+        }
+      } catch (error) {
+        if (isMissing(error)) return { state: "unknown", reason: `${nameOf(endpoint)} does not know the job ${job}` };
+        throw failure(error, { path: "/batches", signal });
+      }
+    },
+
+    async collect(job, { count, signal, onUsage }) {
+      signal?.throwIfAborted();
+      const { client, failure } = await connect();
+      const results = Array.from<ArrayLike<number> | EmbeddingError | undefined>({ length: count });
+      let tokens = 0;
+      try {
+        const batch = await client.batches.retrieve(job, { signal });
+        for (const id of [batch.output_file_id, batch.error_file_id]) {
+          if (!id) continue;
+          const file = await client.files.content(id, { signal });
+          if (file.body) tokens += await collectLines(resultLines(file.body), results, { endpoint, model });
+        }
+        await forget(client, [batch.input_file_id, batch.output_file_id, batch.error_file_id]);
+      } catch (error) {
+        // What is gone cannot be collected: those texts count as not worked on.
+        if (!isMissing(error)) throw failure(error, { path: "/files", signal });
+      }
+      if (tokens > 0) onUsage?.({ tokens });
+      return results;
+    },
+
+    async cancel(job, { signal }) {
+      signal.throwIfAborted();
+      const { client, failure } = await connect();
+      try {
+        const batch = await client.batches.cancel(job, { signal });
+        await forget(client, [batch.input_file_id, batch.output_file_id, batch.error_file_id]);
+      } catch (error) {
+        // It is gone, or it has ended by itself.
+        if (!isMissing(error) && !hasStatus(error, 400, 409)) throw failure(error, { path: "/batches", signal });
+      }
+    },
+  };
+}
+
+function idOf(answer: unknown, path: string, endpoint: Endpoint): string {
+  if (isRecord(answer) && typeof answer["id"] === "string") return answer["id"];
+  throw new EmbeddingError("auth", `${nameOf(endpoint)} answered ${path} without an id. ${noBatchesAdvice}`);
+}
+
+function isMissing(error: unknown): boolean {
+  return hasStatus(error, 404);
+}
+
+function hasStatus(error: unknown, ...statuses: readonly number[]): boolean {
+  return isRecord(error) && typeof error["status"] === "number" && statuses.includes(error["status"]);
+}

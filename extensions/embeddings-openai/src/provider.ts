@@ -1,0 +1,64 @@
+import {
+  type EmbeddingCallOptions,
+  EmbeddingError,
+  type EmbeddingPluginContext,
+  type EmbeddingProvider,
+} from "@memslot/core";
+import { createBatches } from "./batches.ts";
+import type { Connection } from "./connection.ts";
+import { fingerprintOf, providerId, resolveEndpoint } from "./endpoint.ts";
+import { nameOf, noVectorsFailure } from "./http-failures.ts";
+import { defaultModel, limitsOf, priceOf } from "./models.ts";
+import { readVectors } from "./read-vectors.ts";
+import { createTextRules } from "./texts.ts";
+
+/** Opens the provider. Nothing is sent and the SDK is not loaded. Throws `CONFIG` for settings that cannot work. */
+export function openProvider(context: EmbeddingPluginContext): EmbeddingProvider {
+  const { settings } = context;
+  const model = context.model ?? settings.model ?? defaultModel;
+  const endpoint = resolveEndpoint(context);
+  const { isOpenAi, base, keySource } = endpoint;
+  const rules = createTextRules(model, settings, endpoint);
+  const dimensions = settings.outputDimensionality;
+  const path = "/embeddings";
+  let connection: Promise<Connection> | undefined;
+
+  const connect = (): Promise<Connection> =>
+    (connection ??= import("./connection.ts").then((module) => module.connect(endpoint, model)));
+
+  async function embed(
+    kind: "query" | "document",
+    texts: readonly string[],
+    { signal, onUsage }: EmbeddingCallOptions = {},
+  ): Promise<ArrayLike<number>[]> {
+    signal?.throwIfAborted();
+    if (texts.length === 0) return [];
+    const { client, failure } = await connect();
+    let body: unknown;
+    try {
+      body = await client.embeddings.create(rules.body(kind, texts), { signal });
+    } catch (error) {
+      throw failure(error, { path, signal });
+    }
+    const answer = readVectors(body);
+    if (!answer) throw noVectorsFailure(body, { endpoint, model, path });
+    if (answer.tokens !== undefined) onUsage?.({ tokens: answer.tokens });
+    return answer.vectors;
+  }
+
+  return {
+    id: providerId,
+    model,
+    ...limitsOf(model, { ...endpoint, dimensions, prefix: rules.documentPrefix }),
+    cacheKey: rules.cacheKey,
+    endpoint: { host: base.host, keySource, fingerprint: fingerprintOf(endpoint, model) },
+    price: base.hostname === "api.openai.com" ? priceOf(model) : undefined,
+    async embedQuery(text, options) {
+      const [vector] = await embed("query", [text], options);
+      if (!vector) throw new EmbeddingError("transient", `${nameOf(endpoint)} answered a query with no vector`);
+      return vector;
+    },
+    embedBatch: (texts, options) => embed("document", texts, options),
+    batches: isOpenAi || settings.remote.batch.enabled ? createBatches({ connect, rules, endpoint }) : undefined,
+  };
+}

@@ -1,0 +1,61 @@
+import { type EmbeddingPluginContext, modelPrefixes } from "@memslot/core";
+import type { Endpoint } from "./endpoint.ts";
+
+/** The body of an embeddings request. `input_type` is no field of OpenAI's; other servers have it. */
+export interface EmbeddingBody {
+  model: string;
+  input: string[];
+  encoding_format: "base64";
+  dimensions?: number;
+  input_type?: string;
+}
+
+/** How texts of one model are sent. */
+export interface TextRules {
+  model: string;
+  body(kind: "query" | "document", texts: readonly string[]): EmbeddingBody;
+  /** What is put in front of a note. */
+  documentPrefix: string;
+  /** Names what is done to notes besides the model and its dimensions; undefined where nothing is. */
+  cacheKey: string | undefined;
+}
+
+/**
+ * Input types go to the server as they are written. Without them a model that was trained with a prefix gets it put in
+ * front of each text: a server that speaks this API adds none by itself. The models of OpenAI have none.
+ */
+export function createTextRules(
+  model: string,
+  settings: EmbeddingPluginContext["settings"],
+  endpoint: Pick<Endpoint, "isOpenAi">,
+): TextRules {
+  const { inputType, queryInputType = inputType, documentInputType = inputType, outputDimensionality } = settings;
+  const inputTypes = { query: queryInputType, document: documentInputType };
+  const hasTypes = queryInputType !== undefined || documentInputType !== undefined;
+  const prefixes = hasTypes || endpoint.isOpenAi ? undefined : modelPrefixes(model);
+  return {
+    model,
+    documentPrefix: prefixes?.document ?? "",
+    cacheKey: cacheKeyOf(documentInputType, prefixes),
+    body(kind, texts) {
+      const prefix = prefixes?.[kind] ?? "";
+      const type = inputTypes[kind];
+      return {
+        model,
+        input: texts.map((text) => prefix + text),
+        encoding_format: "base64",
+        ...(outputDimensionality === undefined ? {} : { dimensions: outputDimensionality }),
+        ...(type === undefined ? {} : { input_type: type }),
+      };
+    },
+  };
+}
+
+/** Only what changes the vectors of notes counts: those of queries are not kept. */
+function cacheKeyOf(
+  type: string | undefined,
+  prefixes: { document: string; key: string } | undefined,
+): string | undefined {
+  if (type !== undefined) return `input_type=${type}`;
+  return prefixes === undefined || prefixes.document === "" ? undefined : `prefix=${prefixes.key}`;
+}

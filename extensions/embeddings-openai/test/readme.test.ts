@@ -1,0 +1,59 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type MemslotConfig, loadConfig } from "@memslot/core";
+import { describe, expect, onTestFinished, test } from "vitest";
+import plugin from "../src/index.ts";
+
+const page = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+const examples = [...page.matchAll(/^```json5\n([\s\S]*?)^```$/gm)].map(([, text = ""]) => text);
+
+const env = {
+  OPENAI_API_KEY: "sk-environment",
+  VLLM_API_KEY: "sk-vllm",
+  OPENROUTER_API_KEY: "sk-router",
+  GATEWAY_KEY: "gateway",
+};
+
+/** Reads a configuration as the command would, from a file. */
+function loadExample(text: string): Promise<MemslotConfig> {
+  const folder = mkdtempSync(join(tmpdir(), "memslot-readme-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const configPath = join(folder, "memslot.json5");
+  writeFileSync(configPath, text);
+  return loadConfig({ configPath, cwd: folder, env: { ...env, MEMSLOT_HOME: folder } });
+}
+
+describe("the configurations of the README", () => {
+  const rows: [name: string, host: string, keySource: string | undefined, tokens: number | undefined][] = [
+    ["openai", "api.openai.com", "remote.apiKey", 8191],
+    ["ollama", "127.0.0.1:11434", undefined, 2042],
+    ["lm-studio", "localhost:1234", undefined, 2042],
+    ["vllm", "gpu.lan:8000", "remote.apiKey", 8192],
+    ["openrouter", "openrouter.ai", "remote.apiKey", 8191],
+    ["llama-cpp", "127.0.0.1:8080", undefined, 2041],
+    ["proxy", "gateway.example.com", "OPENAI_API_KEY", 8191],
+  ];
+
+  test("are as many as are tried here", () => {
+    expect(examples).toHaveLength(rows.length);
+  });
+
+  test.each(rows.map((row, index) => [...row, index] as const))("%s", async (_, host, keySource, tokens, index) => {
+    const config = await loadExample(examples[index] ?? "");
+    expect(config.notices).toEqual([]);
+    const settings = config.agent("main").memorySearch;
+    expect(settings.provider).toBe("openai");
+    const provider = await plugin.open({
+      settings,
+      providers: config.providers,
+      environment: (variable) => config.environment(variable),
+      stateDir: config.stateDir,
+      options: {},
+      signal: new AbortController().signal,
+    });
+    expect(provider.endpoint).toMatchObject({ host, keySource });
+    expect(provider.model).toBe(settings.model);
+    expect(provider.maxInputTokens).toBe(tokens);
+  });
+});

@@ -1,0 +1,205 @@
+import { describe, expect, test } from "vitest";
+import { openOnApi } from "./support/api.ts";
+import { type Setup, open } from "./support/open.ts";
+
+const bodyOf = (request: { body: string } | undefined): Record<string, unknown> => JSON.parse(request?.body ?? "{}");
+
+describe("a request", () => {
+  test("asks for base64 in the order of the texts, and says what it has cost", async () => {
+    const { api, provider } = await openOnApi({ api: { dimensions: 8 } });
+    const usages: number[] = [];
+    const onUsage = ({ tokens }: { tokens: number }): number => usages.push(tokens);
+    const vectors = await provider.embedBatch(["one note", "another one"], { onUsage });
+    expect(api.log.map(({ method, path }) => `${method} ${path}`)).toEqual(["POST /v1/embeddings"]);
+    expect(bodyOf(api.log[0])).toEqual({
+      model: "some-model",
+      input: ["one note", "another one"],
+      encoding_format: "base64",
+    });
+    expect(vectors.map(({ length }) => length)).toEqual([8, 8]);
+    expect(usages).toEqual([api.stats().tokens]);
+  });
+
+  test("has no Authorization header where there is no key", async () => {
+    const { api, provider } = await openOnApi();
+    await provider.embedQuery("a question");
+    expect(api.log[0]?.headers).not.toHaveProperty("authorization");
+    expect(Object.keys(api.log[0]?.headers ?? {}).filter((name) => name.startsWith("x-"))).toEqual([]);
+  });
+
+  test("names the dimensions that are asked for", async () => {
+    const { api, provider } = await openOnApi({ memorySearch: { outputDimensionality: 32 } });
+    expect(provider.dimensions).toBe(32);
+    expect((await provider.embedQuery("a question")).length).toBe(32);
+    expect(bodyOf(api.log[0])).toMatchObject({ dimensions: 32 });
+  });
+
+  test.each([
+    [{ inputType: "both" }, "both", "both"],
+    [{ inputType: "both", queryInputType: "query" }, "query", "both"],
+    [{ queryInputType: "search_query", documentInputType: "search_document" }, "search_query", "search_document"],
+    [{ documentInputType: "passage" }, undefined, "passage"],
+  ])("with %j sends %s for queries and %s for notes", async (memorySearch, query, document) => {
+    const { api, provider } = await openOnApi({ memorySearch: { ...memorySearch, model: "nomic-embed-text" } });
+    await provider.embedQuery("a question");
+    await provider.embedBatch(["a note"]);
+    const [asked, stored] = api.log.map(bodyOf);
+    expect([asked?.["input_type"], stored?.["input_type"]]).toEqual([query, document]);
+    // The server knows what to put in front.
+    expect([asked?.["input"], stored?.["input"]]).toEqual([["a question"], ["a note"]]);
+  });
+
+  test("puts in front of a text what the model was trained with", async () => {
+    const { api, provider } = await openOnApi({ memorySearch: { model: "nomic-embed-text:latest" } });
+    await provider.embedQuery("a question");
+    await provider.embedBatch(["a note"]);
+    expect(api.log.map((request) => bodyOf(request)["input"])).toEqual([
+      ["search_query: a question"],
+      ["search_document: a note"],
+    ]);
+  });
+
+  test("asks the model that made earlier vectors in place of the configured one", async () => {
+    const provider = await open({ model: "earlier", memorySearch: { model: "present", remote: { apiKey: "sk-1" } } });
+    expect(provider.model).toBe("earlier");
+  });
+});
+
+describe("an answer", () => {
+  const answered = async (body: unknown): Promise<number[][]> => {
+    const { api, provider } = await openOnApi();
+    api.fail({ body });
+    return (await provider.embedBatch(["first", "second"])).map((vector) => Array.from(vector));
+  };
+
+  test("may hold numbers in place of base64", async () => {
+    const data = [{ embedding: [1, 2] }, { embedding: [3, 4] }];
+    expect(await answered({ data })).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
+  });
+
+  test("may be in another order than the texts", async () => {
+    const data = [
+      { index: 1, embedding: [3, 4] },
+      { index: 0, embedding: "AACAPwAAAEA=" },
+    ];
+    expect(await answered({ data })).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
+  });
+
+  test("with too few vectors, of other sizes or of no use is passed on for the host to judge", async () => {
+    const { api, provider } = await openOnApi({ api: { dimensions: 8 } });
+    const texts = ["first", "second"];
+    api.fail({ behaviour: "short-count" });
+    expect(await provider.embedBatch(texts)).toHaveLength(1);
+    api.fail({ behaviour: "other-size" });
+    expect((await provider.embedBatch(texts)).map(({ length }) => length)).toEqual([8, 4]);
+    api.fail({ behaviour: "nan" });
+    expect((await provider.embedBatch(texts))[0]?.[0]).toBeNaN();
+    api.fail({ behaviour: "zero" });
+    expect((await provider.embedBatch(texts))[0]?.[0]).toBe(0);
+  });
+
+  test("that does not say what it cost leaves that to an estimate", async () => {
+    const { api, provider } = await openOnApi();
+    const usages: number[] = [];
+    for (const usage of [undefined, { total_tokens: 0 }, { total_tokens: "7" }]) {
+      api.fail({ body: { data: [{ embedding: [1] }], usage } });
+      await provider.embedBatch(["a note"], { onUsage: ({ tokens }) => usages.push(tokens) });
+    }
+    expect(usages).toEqual([]);
+  });
+});
+
+describe("what is known of a model", () => {
+  const openAi = { env: { OPENAI_API_KEY: "sk-1" } };
+  const at = (baseUrl: string, model: string): Setup => ({ memorySearch: { model, remote: { baseUrl } } });
+  const local = "http://127.0.0.1:11434/v1";
+  const far = "https://openrouter.ai/api/v1";
+
+  test("OpenAI's limits and dimensions", async () => {
+    expect(await open(openAi)).toMatchObject({
+      id: "openai",
+      model: "text-embedding-3-small",
+      dimensions: 1536,
+      maxInputTokens: 8191,
+      maxBatchItems: 512,
+      maxBatchTokens: 200_000,
+      cacheKey: undefined,
+    });
+    const large = await open({ ...openAi, memorySearch: { model: "text-embedding-3-large" } });
+    expect(large.dimensions).toBe(3072);
+    const shorter = { model: "text-embedding-3-large", outputDimensionality: 256 };
+    expect((await open({ ...openAi, memorySearch: shorter })).dimensions).toBe(256);
+  });
+
+  test.each([
+    ["text-embedding-3-small", 0.02, 0.01],
+    ["text-embedding-3-large", 0.13, 0.065],
+    ["text-embedding-ada-002", 0.1, 0.05],
+  ])("OpenAI's price of %s", async (model, usdPerMillionTokens, batchUsdPerMillionTokens) => {
+    const { price } = await open({ ...openAi, memorySearch: { model } });
+    expect(price).toMatchObject({ usdPerMillionTokens, batchUsdPerMillionTokens });
+    expect(price?.asOf).toMatch(/^20\d\d-\d\d-\d\d$/);
+    expect(price?.source).toMatch(/^https:\/\/developers\.openai\.com\//);
+  });
+
+  test("no price is told where another host takes the money, and none that is not known", async () => {
+    expect((await open(at(far, "text-embedding-3-small"))).price).toBeUndefined();
+    expect((await open({ ...openAi, memorySearch: { model: "text-embedding-9" } })).price).toBeUndefined();
+  });
+
+  test.each([
+    [local, "nomic-embed-text", 2042],
+    [local, "mxbai-embed-large:latest", 512],
+    [local, "bge-m3", 8192],
+    [local, "embeddinggemma:300m", 2041],
+    [far, "intfloat/multilingual-e5-large", 509],
+    [far, "openai/text-embedding-3-small", 8191],
+    [local, "snowflake-arctic-embed2", 8192],
+    [local, "snowflake-arctic-embed:335m", 512],
+    [far, "a-model-of-tomorrow", undefined],
+  ])("at %s a text of %s may have %s tokens, the prefix counted", async (baseUrl, model, tokens) => {
+    const provider = await open(at(baseUrl, model));
+    expect(provider.maxInputTokens).toBe(tokens);
+    expect(provider.dimensions).toBeUndefined();
+    expect(provider.maxBatchTokens).toBeGreaterThanOrEqual(tokens ?? 0);
+  });
+
+  test("requests to one's own machines are smaller than those to other hosts", async () => {
+    expect(await open(at(local, "m"))).toMatchObject({ maxBatchItems: 16, maxBatchTokens: 8192 });
+    expect(await open(at(far, "m"))).toMatchObject({ maxBatchItems: 128, maxBatchTokens: 64_000 });
+  });
+
+  test.each<[name: string, model: string, memorySearch: Record<string, unknown>, key: string | undefined]>([
+    ["nothing is done to notes", "some-model", {}, undefined],
+    ["notes get a prefix", "nomic-embed-text", {}, "prefix=nomic"],
+    ["only queries get one", "bge-small-en-v1.5", {}, undefined],
+    ["an input type", "some-model", { inputType: "passage" }, "input_type=passage"],
+    ["an input type in place of a prefix", "nomic-embed-text", { documentInputType: "doc" }, "input_type=doc"],
+    ["an input type of queries takes the prefix away", "nomic-embed-text", { queryInputType: "query" }, undefined],
+    ["the key and the length change nothing", "some-model", { outputDimensionality: 64 }, undefined],
+  ])("stored vectors are told apart by what is done to notes: %s", async (_, model, memorySearch, key) => {
+    const setup = (baseUrl: string, apiKey: string): Setup => ({
+      memorySearch: { ...memorySearch, model, remote: { baseUrl, apiKey } },
+    });
+    expect((await open(setup(local, "sk-1"))).cacheKey).toBe(key);
+    expect((await open(setup(far, "sk-2"))).cacheKey).toBe(key);
+  });
+
+  test("OpenAI's own models get no prefix, whatever they are called", async () => {
+    const provider = await open({ ...openAi, memorySearch: { model: "nomic-embed-text" } });
+    expect(provider.cacheKey).toBeUndefined();
+  });
+
+  test("batches are there for OpenAI, and elsewhere where they are switched on", async () => {
+    expect((await open(openAi)).batches).toBeDefined();
+    expect((await open(at(far, "m"))).batches).toBeUndefined();
+    const remote = { baseUrl: far, batch: { enabled: true } };
+    expect((await open({ memorySearch: { remote } })).batches).toBeDefined();
+  });
+});

@@ -1,0 +1,75 @@
+import type { MemorySource } from "@memslot/core";
+import type Database from "better-sqlite3";
+import type { ScoredId } from "./chunk-rows.ts";
+import type { Similarity } from "./cosine.ts";
+import { type HashKey, toHash } from "./hash-key.ts";
+
+/** What is asked of chunks and vectors together. */
+export interface EmbeddedChunks {
+  /** Ids and sources of the chunks that have this hash. */
+  chunksWith(hash: HashKey): { id: number; source: MemorySource }[];
+  /** Chunks without a vector that are not quarantined, each hash once. */
+  pending(spaceId: number, limit: number): { hash: string; context: string; text: string }[];
+  /** Chunks that have a vector. */
+  countEmbedded(spaceId: number): number;
+  /** Compares with every chunk of these sources. In no order. */
+  compareAll(spaceId: number, similarity: Similarity, sources: readonly MemorySource[]): ScoredId[];
+  compare(spaceId: number, similarity: Similarity, ids: readonly number[]): ScoredId[];
+}
+
+/** What these statements need; made when the first of them is, because words alone do without. */
+export const createHashIndex = "CREATE INDEX IF NOT EXISTS chunks_by_hash ON chunks (hash, file_id)";
+
+/** The index of `createHashIndex` has to be there. */
+export function openEmbeddedChunks(db: Database.Database): EmbeddedChunks {
+  const chunksWith = db.prepare<[HashKey], { id: number; source: string }>(
+    "SELECT c.id, f.source FROM chunks c JOIN files f ON f.id = c.file_id WHERE c.hash = ?",
+  );
+  const pendingIds = db
+    .prepare<[Record<string, number>], number>(`
+      SELECT min(c.id) FROM chunks c INDEXED BY chunks_by_hash
+      WHERE NOT EXISTS (SELECT 1 FROM embedding_cache e WHERE e.hash = c.hash AND e.space_id = :spaceId)
+        AND NOT EXISTS (SELECT 1 FROM quarantine q WHERE q.hash = c.hash AND q.space_id = :spaceId)
+      GROUP BY c.hash LIMIT :limit
+    `)
+    .pluck();
+  const textOf = db.prepare<[number], { hash: HashKey; context: string; text: string }>(
+    "SELECT hash, context, text FROM chunks WHERE id = ?",
+  );
+  // Chunks first: there may be many more vectors than chunks. The index saves reading the texts of all of them.
+  const chunksAndVectors = `chunks c INDEXED BY chunks_by_hash
+    CROSS JOIN embedding_cache e ON e.hash = c.hash AND e.space_id = :spaceId`;
+  const countEmbedded = db
+    .prepare<[Record<string, number>], number>(`SELECT count(*) FROM ${chunksAndVectors}`)
+    .pluck();
+  const all = db.prepare<[Record<string, unknown>], { id: number; embedding: Buffer }>(`
+    SELECT c.id, v.embedding FROM ${chunksAndVectors} CROSS JOIN vectors v ON v.id = e.vector_id
+    WHERE c.file_id IN (SELECT id FROM files WHERE source IN (SELECT value FROM json_each(:sources)))
+  `);
+  const some = db.prepare<[Record<string, unknown>], { id: number; embedding: Buffer }>(`
+    SELECT c.id, v.embedding FROM chunks c CROSS JOIN embedding_cache e ON e.hash = c.hash AND e.space_id = :spaceId
+    CROSS JOIN vectors v ON v.id = e.vector_id WHERE c.id IN (SELECT value FROM json_each(:ids))
+  `);
+
+  function score(rows: Iterable<{ id: number; embedding: Buffer }>, similarity: Similarity): ScoredId[] {
+    const scored: ScoredId[] = [];
+    for (const { id, embedding } of rows) {
+      const value = similarity(embedding);
+      if (value !== undefined) scored.push({ id, score: value });
+    }
+    return scored;
+  }
+
+  return {
+    chunksWith: (hash) => chunksWith.all(hash),
+    pending: (spaceId, limit) =>
+      pendingIds.all({ spaceId, limit }).flatMap((id) => {
+        const chunk = textOf.get(id);
+        return chunk === undefined ? [] : [{ ...chunk, hash: toHash(chunk.hash) }];
+      }),
+    countEmbedded: (spaceId) => countEmbedded.get({ spaceId }) ?? 0,
+    compareAll: (spaceId, similarity, sources) =>
+      score(all.iterate({ spaceId, sources: JSON.stringify(sources) }), similarity),
+    compare: (spaceId, similarity, ids) => score(some.all({ spaceId, ids: JSON.stringify(ids) }), similarity),
+  };
+}

@@ -1,0 +1,55 @@
+import type { EmbeddingChoice } from "@memslot/core";
+import type { VectorSpace } from "../chunk-store.ts";
+import { createLane, type Lane, type LaneContext } from "./lane.ts";
+
+/** Less than this share of the chunks, and an earlier space is no better than words. */
+export const enoughVectors = 0.8;
+
+/** The model that made earlier vectors, asked while those of the present model are being made. */
+export interface EarlierLane {
+  /** The lane with most of its vectors there; undefined where there is none or its model cannot be reached. */
+  find(): Promise<Lane | undefined>;
+  /** The lane if it was opened. */
+  opened(): Promise<Lane | undefined>;
+}
+
+/**
+ * Looks for an earlier model of the same provider only: whoever changes the provider may not want the old one to see
+ * another question.
+ */
+export function earlierLane(input: {
+  primary: Lane;
+  openModel: EmbeddingChoice["openModel"];
+  context: LaneContext;
+}): EarlierLane {
+  const { primary, openModel, context } = input;
+  const { store, closing } = context;
+  let looked: Promise<Lane | undefined> | undefined;
+
+  async function look(): Promise<Lane | undefined> {
+    if (!openModel) return undefined;
+    const present = await primary.knownSpace();
+    for (const { space } of await store.spaces()) {
+      if (space.provider !== primary.provider.id || (present && isSame(space, present))) continue;
+      const { embedded, pending } = await store.spaceStats(space);
+      if (embedded === 0 || embedded < enoughVectors * (embedded + pending)) continue;
+      const provider = await openModel(space.model, closing).catch(() => undefined);
+      // With other settings the same model makes vectors that mean something else.
+      const fits =
+        provider?.model === space.model &&
+        (provider.cacheKey ?? "") === space.providerKey &&
+        (provider.dimensions ?? space.dimensions) === space.dimensions;
+      if (fits) return createLane(provider, context, space);
+    }
+    return undefined;
+  }
+
+  return {
+    find: () => (looked ??= look()),
+    opened: async () => await looked?.catch(() => undefined),
+  };
+}
+
+function isSame(a: VectorSpace, b: VectorSpace): boolean {
+  return a.model === b.model && a.providerKey === b.providerKey && a.dimensions === b.dimensions;
+}

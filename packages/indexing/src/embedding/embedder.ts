@@ -1,0 +1,288 @@
+import {
+  type AvailabilityProbe,
+  type EmbeddingChoice,
+  EmbeddingError,
+  type EmbeddingProvider,
+  type EmbeddingStatus,
+  type MemoryFallback,
+  type MemorySearchSettings,
+  messageOf,
+  type SyncReport,
+} from "@memslot/core";
+import type { ChunkStore, QuarantinedChunk, VectorSpace } from "../chunk-store.ts";
+import { redactSecrets } from "../redact-secrets.ts";
+import { listBatchJobs } from "./batch-jobs.ts";
+import { earlierLane, enoughVectors } from "./earlier-lane.ts";
+import { fillLane, type FillRequest } from "./fill-lane.ts";
+import { createLane, isForGood, type Lane, type LaneContext, refusalOf } from "./lane.ts";
+import { openUsage } from "./usage.ts";
+
+/** How long a search waits for a model that is being loaded. */
+const readyWaitsMs = 8000;
+const probeMs = 30_000;
+const shownQuarantined = 100;
+
+/** The vector of a query, and the space that it may be compared in. */
+export interface EmbeddedQuery {
+  space: VectorSpace;
+  vector: Float32Array;
+  /** Why these are not the vectors that the configuration asks for. */
+  note?: string | undefined;
+  fallback?: MemoryFallback | undefined;
+}
+
+/** The vector half of an index: with which provider texts become vectors, and which vectors a query meets. */
+export interface Embedder {
+  /** The first provider with the space that its vectors are in, where that is known. */
+  readonly primary: Pick<Lane, "provider" | "knownSpace">;
+  /** Throws where keywords have to answer alone: an `EmbeddingError` with the reason, or the error of an abort. */
+  embedQuery(query: string, signal: AbortSignal): Promise<EmbeddedQuery>;
+  /** Makes the vectors that are missing. Gives what is left, and why. Throws when the store fails. */
+  fill(request: FillRequest): Promise<SyncReport["pendingVectors"]>;
+  /** Counts what is missing; to be called after files were indexed. */
+  count(): Promise<void>;
+  /** True when `fill` has something to do, as far as is known. */
+  isBehind(): boolean;
+  /** One real request, whatever failed before. */
+  probe(signal: AbortSignal): Promise<AvailabilityProbe>;
+  facts(): EmbedderFacts;
+  close(): Promise<void>;
+}
+
+export interface EmbedderFacts {
+  status: EmbeddingStatus;
+  /** Chunks with a vector of the first provider. */
+  embedded: number;
+  dimensions: number | undefined;
+  fallback: MemoryFallback | undefined;
+}
+
+export function createEmbedder(input: {
+  store: ChunkStore;
+  provider: EmbeddingProvider;
+  choice: EmbeddingChoice;
+  settings: MemorySearchSettings;
+  agentId: string;
+  stateDir: string;
+  notify: (line: string) => void;
+}): Embedder {
+  const { store, provider, choice, settings, agentId, stateDir, notify } = input;
+  const closing = new AbortController();
+  const usage = openUsage({ stateDir, agentId });
+  const context: LaneContext = { store, stateDir, usage, closing: closing.signal };
+  const primary = createLane(provider, context);
+  const earlier = earlierLane({ primary, openModel: choice.openModel, context });
+  const budget = settings.budget.tokensPerDay;
+  let spare: Promise<Lane> | undefined;
+  let openedSpare: Lane | undefined;
+  let fallback: MemoryFallback | undefined;
+  let pending: SyncReport["pendingVectors"];
+  let answeredBy: EmbeddingProvider | undefined;
+  let quarantined: QuarantinedChunk[] = [];
+  let dimensions = provider.dimensions;
+  let noted: Pick<EmbeddingStatus, "circuit" | "budget" | "jobs"> = {};
+  /** The space that the store has laid out for search. */
+  let usedSpace = "";
+
+  /** Writes down what a status shows and other processes may have changed: a status itself reads no file. */
+  function note(): void {
+    noted = {
+      circuit: primary.requests.circuit.state(),
+      budget: budget === undefined ? undefined : { tokensPerDay: budget, usedToday: usage.tokensToday() },
+      jobs: settings.remote.batch.enabled ? listBatchJobs({ stateDir, agentId }) : undefined,
+    };
+  }
+
+  async function count(): Promise<void> {
+    await primary.count();
+    await openedSpare?.count();
+    const space = await primary.knownSpace();
+    dimensions = space?.dimensions;
+    quarantined = space ? await store.quarantined(space, shownQuarantined) : [];
+    note();
+  }
+
+  /** The spare, opened at the first need of it; where that fails it is tried again the next time. */
+  async function openSpare(cause: EmbeddingError): Promise<Lane | undefined> {
+    if (!choice.spare) return undefined;
+    try {
+      spare ??= choice.spare.open(closing.signal).then((other) => createLane(other, context));
+      openedSpare = await spare;
+    } catch (error) {
+      spare = undefined;
+      closing.signal.throwIfAborted();
+      throw new EmbeddingError("transient", `${cause.message}; the fallback: ${messageOf(error)}`, { cause: error });
+    }
+    fallback = { from: provider.id, to: choice.spare.id, reason: cause.message };
+    return openedSpare;
+  }
+
+  /** Keywords are better than the few vectors of a lane that is still being filled. */
+  async function assertFilled(lane: Lane): Promise<void> {
+    if (isFilled(lane)) return;
+    await lane.count();
+    if (isFilled(lane)) return;
+    const { embedded = 0, pending: missing = 0 } = lane.stats() ?? {};
+    const { id, model } = lane.provider;
+    const share = lane.stats() ? `${embedded} of ${embedded + missing} chunks have` : "no chunk has";
+    const working = lane.activity() ?? (lane === primary ? pending?.reason : undefined);
+    const why = working === undefined ? "" : ` (${working})`;
+    throw new NotFilled("transient", `${share} their vector of ${id}/${model} yet${why}`);
+  }
+
+  async function ask(lane: Lane, query: string, signal: AbortSignal): Promise<EmbeddedQuery> {
+    const patience = AbortSignal.timeout(readyWaitsMs);
+    await lane.prepare(AbortSignal.any([signal, patience])).catch((error: unknown) => {
+      signal.throwIfAborted();
+      if (!patience.aborted) throw error;
+      throw new EmbeddingError("transient", `${lane.provider.id} is not ready: ${lane.activity() ?? "loading"}`);
+    });
+    const vector = await lane.requests.embedQuery(query, { signal, reason: "search" });
+    const space = await lane.knownSpace();
+    if (!space || space.dimensions !== vector.length) throw otherSize(lane, vector.length, space);
+    const name = JSON.stringify(space);
+    if (name !== usedSpace) await store.useSpace(space);
+    usedSpace = name;
+    answeredBy = lane.provider;
+    return { space, vector };
+  }
+
+  async function askSpare(cause: EmbeddingError, query: string, signal: AbortSignal): Promise<EmbeddedQuery> {
+    const lane = await openSpare(cause);
+    if (!lane) throw cause;
+    await assertFilled(lane).catch((error: unknown) => {
+      if (!(error instanceof NotFilled)) throw error;
+      throw new NotFilled("transient", `${cause.message}; the fallback: ${error.message}`);
+    });
+    const { model, id } = lane.provider;
+    return { ...(await ask(lane, query, signal)), note: `${cause.message}; ${id}/${model} answered`, fallback };
+  }
+
+  /** While the vectors of a new model are being made, those of the one before it answer. */
+  async function askEarlier(cause: NotFilled, query: string, signal: AbortSignal): Promise<EmbeddedQuery> {
+    const lane = await earlier.find();
+    if (!lane) throw cause;
+    await assertFilled(lane);
+    return { ...(await ask(lane, query, signal)), note: `${cause.message}; ${lane.provider.model} answered` };
+  }
+
+  function fillOne(lane: Lane, request: FillRequest): ReturnType<typeof fillLane> {
+    const isCounted = budget !== undefined && lane.provider.isLocal !== true;
+    const tokensLeft = isCounted ? () => budget - usage.tokensToday() : undefined;
+    return fillLane(lane, request, { store, remote: settings.remote, stateDir, agentId, tokensLeft, notify });
+  }
+
+  return {
+    primary,
+
+    async embedQuery(query, signal) {
+      // What looks like a secret goes nowhere, not even in a question.
+      const asked = redactSecrets(query);
+      try {
+        const refused = choice.spare && refusalOf(primary);
+        if (refused) throw refused;
+        await assertFilled(primary);
+        const answer = await ask(primary, asked, signal);
+        fallback = undefined;
+        return answer;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof NotFilled) return await askEarlier(error, asked, signal);
+        if (!isForGood(error)) throw error;
+        return await askSpare(error, asked, signal);
+      } finally {
+        note();
+      }
+    },
+
+    async fill(given) {
+      const request = { ...given, signal: AbortSignal.any([given.signal, closing.signal]) };
+      let outcome = await fillOne(primary, request);
+      const cause = outcome?.error ?? refusalOf(primary);
+      if (isForGood(cause)) {
+        const lane = await openSpare(cause).catch((error: unknown) => {
+          if (EmbeddingError.is(error)) outcome = { chunks: outcome?.chunks ?? 0, reason: error.message, error };
+          else throw error;
+        });
+        if (lane) outcome = await fillOne(lane, { ...request, force: false });
+      }
+      pending = outcome && { chunks: outcome.chunks, reason: outcome.reason };
+      await count();
+      return pending;
+    },
+
+    count,
+
+    isBehind() {
+      const lanes = choice.spare && refusalOf(primary) ? [primary, openedSpare] : [primary];
+      return lanes.some((lane) => lane?.stats()?.pending !== 0);
+    },
+
+    async probe(signal) {
+      const started = performance.now();
+      const tookMs = (): number => Math.round(performance.now() - started);
+      const patience = AbortSignal.timeout(probeMs);
+      const own = AbortSignal.any([signal, patience]);
+      try {
+        await primary.prepare(own);
+        const [vector] = await primary.requests.embed(["memory"], { signal: own, reason: "probe", asked: true });
+        return { ok: true, latencyMs: tookMs(), dimensions: vector?.length };
+      } catch (error) {
+        signal.throwIfAborted();
+        const reason = patience.aborted ? `${provider.id} gave no answer within ${probeMs / 1000} s` : messageOf(error);
+        return { ok: false, error: reason, latencyMs: tookMs() };
+      } finally {
+        note();
+      }
+    },
+
+    facts() {
+      const stats = primary.stats();
+      const other = answeredBy === provider ? undefined : answeredBy;
+      const missing = stats?.pending ?? 0;
+      return {
+        embedded: stats?.embedded ?? 0,
+        dimensions,
+        fallback: fallback ?? choice.fallback,
+        status: {
+          reason: choice.reason,
+          passedOver: choice.passedOver,
+          host: provider.endpoint?.host,
+          keySource: provider.endpoint?.keySource,
+          activity: primary.activity(),
+          answeredBy: other && { provider: other.id, model: other.model },
+          ...noted,
+          quarantined: quarantined.map(({ path, startLine, endLine, reason }) => ({
+            path,
+            startLine,
+            endLine,
+            reason,
+          })),
+          pending: missing > 0 ? { chunks: missing, reason: pending?.reason ?? "they are being made" } : undefined,
+        },
+      };
+    },
+
+    async close() {
+      closing.abort();
+      await Promise.allSettled([primary, openedSpare, await earlier.opened()].map(async (lane) => lane?.close()));
+    },
+  };
+}
+
+/** Too few vectors to search in. */
+class NotFilled extends EmbeddingError {}
+
+function isFilled(lane: Lane): boolean {
+  const stats = lane.stats();
+  return (
+    stats !== undefined && stats.embedded > 0 && stats.embedded >= enoughVectors * (stats.embedded + stats.pending)
+  );
+}
+
+function otherSize({ provider }: Lane, length: number, space: VectorSpace | undefined): EmbeddingError {
+  return new EmbeddingError(
+    "transient",
+    `${provider.id} gave a vector of ${length} numbers where the stored ones have ${space?.dimensions ?? "none"}: it serves another model under the same name; name the model in memorySearch.model, or run \`memslot memory index --force\` to embed everything with it`,
+  );
+}

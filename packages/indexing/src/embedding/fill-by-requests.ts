@@ -1,0 +1,182 @@
+import { EmbeddingError, MemoryError } from "@memslot/core";
+import type { ChunkStore, VectorSpace } from "../chunk-store.ts";
+import type { FillProgress } from "./fill-progress.ts";
+import { budgetSpent, type FillStop, otherLength, stopOf } from "./fill-stop.ts";
+import { type PackedText, requestLimits, shortenText, tokensOf } from "./pack.ts";
+import { createPendingQueue } from "./pending-queue.ts";
+import type { EmbeddingRequests } from "./requests.ts";
+
+export interface RequestFill {
+  store: Pick<ChunkStore, "pendingVectors" | "putVectors" | "quarantine">;
+  space: VectorSpace;
+  requests: EmbeddingRequests;
+  concurrency: number;
+  tokensLeft: (() => number) | undefined;
+  reason: string;
+  asked: boolean;
+  signal: AbortSignal;
+  progress: FillProgress;
+  /** Which of the pending texts are wanted; all where it is left out. */
+  accept?: ((hash: string) => boolean) | undefined;
+}
+
+const pageSize = 2048;
+/** So many texts refused one by one and none taken: the texts are not to blame. */
+const mostRefused = 8;
+/** No provider has a reason to refuse it. */
+const plainText = "memory";
+
+/**
+ * Makes missing vectors with direct calls, several at one time, and stores each answer as it comes. Where a request is
+ * refused it is sent again in halves, down to the text that is to blame, which is quarantined. Gives why it ended before
+ * all were made.
+ */
+export async function fillByRequests(fill: RequestFill): Promise<FillStop | undefined> {
+  const { store, space, requests, tokensLeft, signal, progress, accept } = fill;
+  const { provider } = requests;
+  const queue = createPendingQueue({ store, space, provider, pageSize, accept });
+  /** Gets smaller when requests turn out to be too large, and never grows again. */
+  const limits = requestLimits(provider);
+  const refused: { hash: string; reason: string }[] = [];
+  let hasSucceeded = false;
+  /** Estimated tokens of the requests that are on their way. */
+  let tokensAway = 0;
+  let stop: FillStop | undefined;
+  let failure: { error: unknown } | undefined;
+
+  function isOver(): boolean {
+    return stop !== undefined || failure !== undefined;
+  }
+
+  function tokensFree(): number {
+    return tokensLeft ? tokensLeft() - tokensAway : Number.POSITIVE_INFINITY;
+  }
+
+  /** One request. Undefined where it was not made, or where its vectors cannot be used: then `stop` says why. */
+  async function send(texts: readonly PackedText[]): Promise<Float32Array[] | undefined> {
+    const tokens = tokensOf(texts);
+    if (tokens > tokensFree()) stop ??= budgetSpent;
+    if (isOver()) return undefined;
+    tokensAway += tokens;
+    try {
+      const { reason, asked } = fill;
+      const vectors = await requests.embed(
+        texts.map(({ text }) => text),
+        { signal, reason, asked },
+      );
+      const other = otherLength(vectors, space, provider);
+      if (!other) return vectors;
+      stop ??= other;
+      return undefined;
+    } finally {
+      tokensAway -= tokens;
+    }
+  }
+
+  /** Makes and stores vectors of texts, in as many requests as it takes. True when it took one. */
+  async function embed(texts: readonly PackedText[], mayHalve = true): Promise<boolean> {
+    let vectors: Float32Array[] | undefined;
+    try {
+      vectors = await send(texts);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!EmbeddingError.is(error)) throw error;
+      const isRefused = error.kind === "input";
+      const [only] = texts;
+      if (isRefused && only && texts.length === 1) return await refuse(only, error);
+      if (isRefused || (mayHalve && texts.length > 1 && isTimeLimit(error))) {
+        await embedHalves(texts, isRefused);
+        return false;
+      }
+      stop ??= stopOf(error);
+    }
+    if (!vectors) return false;
+    await store.putVectors(
+      space,
+      texts.map(({ hash }, index) => ({ hash, vector: vectors[index] as Float32Array })),
+    );
+    settle(texts.map(({ hash }) => hash));
+    hasSucceeded = true;
+    if (refused.length > 0) await quarantineRefused();
+    return true;
+  }
+
+  /** Where the whole does not pass and both halves do, it was too large. */
+  async function embedHalves(texts: readonly PackedText[], mayHalve: boolean): Promise<void> {
+    const middle = Math.ceil(texts.length / 2);
+    const halves = [texts.slice(0, middle), texts.slice(middle)];
+    let passed = 0;
+    for (const half of halves) if (await embed(half, mayHalve)) passed++;
+    if (passed < halves.length) return;
+    limits.items = Math.min(limits.items, middle);
+    limits.tokens = Math.min(limits.tokens, Math.max(...halves.map(tokensOf)));
+  }
+
+  async function refuse(packed: PackedText, error: EmbeddingError): Promise<boolean> {
+    const shorter = shortenText(packed, provider);
+    if (shorter) return await embed([shorter]);
+    refused.push({ hash: packed.hash, reason: error.message });
+    if (hasSucceeded) await quarantineRefused();
+    else if (refused.length >= mostRefused) stop ??= wrongSetting(error.message);
+    return false;
+  }
+
+  /** With no text taken yet, the few that there were may all be bad, or none: a text that must pass decides. */
+  async function judgeRefused(): Promise<void> {
+    const [first] = refused;
+    if (!first || stop) return;
+    try {
+      const vectors = await send([{ hash: "", text: plainText, tokens: 2, bytes: plainText.length }]);
+      if (vectors) await quarantineRefused();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!EmbeddingError.is(error)) throw error;
+      stop ??= error.kind === "input" ? wrongSetting(first.reason) : stopOf(error);
+    }
+  }
+
+  async function quarantineRefused(): Promise<void> {
+    const entries = refused.splice(0);
+    await store.quarantine(space, entries);
+    settle(entries.map(({ hash }) => hash));
+  }
+
+  function settle(hashes: readonly string[]): void {
+    queue.settle(hashes);
+    progress.add(hashes.length);
+  }
+
+  function wrongSetting(reason: string): FillStop {
+    const words = `${provider.id} refuses every text, so that the texts are not to blame; check memorySearch.model and what is set beside it: ${reason}`;
+    return stopOf(new EmbeddingError("auth", words));
+  }
+
+  async function work(): Promise<void> {
+    try {
+      while (!isOver()) {
+        // What is left of the budget is used to its end.
+        const room = Math.min(limits.tokens, tokensFree());
+        const texts = await queue.take({ ...limits, tokens: room });
+        signal.throwIfAborted();
+        if (texts.length === 0) return;
+        await embed(texts);
+      }
+    } catch (error) {
+      failure ??= { error };
+    }
+  }
+
+  await Promise.all(Array.from({ length: Math.max(1, fill.concurrency) }, work));
+  if (!failure) await judgeRefused();
+  signal.throwIfAborted();
+  if (failure) throw failure.error;
+  return stop;
+}
+
+/** Whether a request failed because it took too long: half of it may be quick enough. */
+function isTimeLimit(error: unknown): boolean {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 8; cause = cause.cause, depth++) {
+    if (cause.name === "TimeoutError" || MemoryError.is(cause, "UNAVAILABLE")) return true;
+  }
+  return false;
+}

@@ -1,0 +1,157 @@
+import { EmbeddingError, type EmbeddingProvider, type SyncProgress, embeddingErrorOf } from "@memslot/core";
+import type { ChunkStore, SpaceStats, VectorSpace } from "../chunk-store.ts";
+import { openCircuit } from "./circuit.ts";
+import { createEmbeddingRequests, type EmbedOptions, type EmbeddingRequests } from "./requests.ts";
+import type { Usage } from "./usage.ts";
+
+/** What every lane of a memory shares. */
+export interface LaneContext {
+  store: ChunkStore;
+  stateDir: string;
+  usage: Usage;
+  /** Aborted when the memory is closed. */
+  closing: AbortSignal;
+}
+
+/** A provider with the space that its vectors are in. A query is compared with the vectors of its own lane only. */
+export interface Lane {
+  readonly provider: EmbeddingProvider;
+  readonly requests: EmbeddingRequests;
+  /** The space, as far as it is known without a request: dimensions are stated, or vectors are there already. */
+  knownSpace(): Promise<VectorSpace | undefined>;
+  /** The space as one small request shows it, whatever the stored vectors are like. */
+  measureSpace(how: EmbedOptions): Promise<VectorSpace>;
+  /** As last counted; undefined before the first count. */
+  stats(): SpaceStats | undefined;
+  /** Counts anew. Undefined where the space is not known. */
+  count(): Promise<SpaceStats | undefined>;
+  /** Has the provider fetch and load what it needs. One at a time; a failure is tried again by the next call. */
+  prepare(signal: AbortSignal, progress?: (update: SyncProgress) => void): Promise<void>;
+  /** What is being fetched or loaded now. */
+  activity(): string | undefined;
+  close(): Promise<void>;
+}
+
+/** `fixedSpace`: the one that the vectors of this provider are known to be in. */
+export function createLane(
+  provider: EmbeddingProvider,
+  { store, stateDir, usage, closing }: LaneContext,
+  fixedSpace?: VectorSpace,
+): Lane {
+  const fingerprint = provider.endpoint?.fingerprint ?? `${provider.id} ${provider.model}`;
+  const requests = createEmbeddingRequests({ provider, circuit: openCircuit({ stateDir, fingerprint }), usage });
+  let space = fixedSpace;
+  let stats: SpaceStats | undefined;
+  let prepared = provider.prepare === undefined;
+  let preparing: Promise<void> | undefined;
+  let activity: string | undefined;
+  /** Whoever waits for `preparing` and wants to see how far it is. */
+  const watchers = new Set<(update: SyncProgress) => void>();
+
+  const spaceOf = (dimensions: number): VectorSpace => ({
+    provider: provider.id,
+    model: provider.model,
+    providerKey: provider.cacheKey ?? "",
+    dimensions,
+  });
+
+  async function knownSpace(): Promise<VectorSpace | undefined> {
+    if (space) return space;
+    if (provider.dimensions !== undefined) return (space = spaceOf(provider.dimensions));
+    const { providerKey } = spaceOf(0);
+    const known = (await store.spaces()).find(
+      (other) =>
+        other.space.provider === provider.id &&
+        other.space.model === provider.model &&
+        other.space.providerKey === providerKey,
+    );
+    // Preparing may have told the dimensions meanwhile.
+    if (known) space = spaceOf(provider.dimensions ?? known.space.dimensions);
+    return space;
+  }
+
+  async function runPrepare(): Promise<void> {
+    activity = "loading the model";
+    try {
+      await provider.prepare?.({
+        signal: closing,
+        progress(update) {
+          activity = describe(update);
+          for (const watch of watchers) watch(update);
+        },
+      });
+      prepared = true;
+    } catch (error) {
+      closing.throwIfAborted();
+      throw embeddingErrorOf(error, provider.id);
+    } finally {
+      activity = undefined;
+      preparing = undefined;
+    }
+  }
+
+  async function prepare(signal: AbortSignal, progress?: (update: SyncProgress) => void): Promise<void> {
+    if (prepared) return;
+    if (progress) watchers.add(progress);
+    try {
+      preparing ??= runPrepare();
+      await untilAborted(preparing, signal);
+    } finally {
+      if (progress) watchers.delete(progress);
+    }
+  }
+
+  return {
+    provider,
+    requests,
+    knownSpace,
+    async measureSpace(how) {
+      await prepare(how.signal);
+      const [vector] = await requests.embed(["memory"], how);
+      return (space = spaceOf(vector?.length ?? 0));
+    },
+    stats: () => stats,
+    async count() {
+      const known = await knownSpace();
+      return (stats = known && (await store.spaceStats(known)));
+    },
+    prepare,
+    activity: () => activity,
+    async close() {
+      await requests.close();
+      await preparing?.catch(() => undefined);
+    },
+  };
+}
+
+/** The failure that keeps a lane from being asked until somebody changes something; undefined where there is none. */
+export function refusalOf({ requests, provider }: Lane): EmbeddingError | undefined {
+  const state = requests.circuit.state();
+  if (!state || state.kind === "rate" || Date.parse(state.nextProbeAt) <= Date.now()) return undefined;
+  return new EmbeddingError(state.kind, `${provider.id}: ${state.reason}`);
+}
+
+/** True for a failure that a spare is there for. */
+export function isForGood(error: unknown): error is EmbeddingError {
+  return EmbeddingError.is(error, "quota") || EmbeddingError.is(error, "auth");
+}
+
+/** `downloading model.gguf, 34 %` */
+function describe({ completed, total, label }: SyncProgress): string {
+  const share = total > 0 ? `, ${Math.floor((100 * completed) / total)} %` : "";
+  return `${label ?? "preparing"}${share}`;
+}
+
+async function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stop = (): void => reject(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  // One who stops waiting leaves the work to the others; its failure is told to those.
+  work.catch(() => undefined);
+  try {
+    await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}

@@ -1,0 +1,116 @@
+import {
+  type EmbeddingCallOptions,
+  type EmbeddingError,
+  type EmbeddingProvider,
+  embeddingErrorOf,
+  withDeadline,
+} from "@memslot/core";
+import { estimateTokens } from "../token-weight.ts";
+import type { Gate, Pass, Patience } from "./gate.ts";
+import type { Usage } from "./usage.ts";
+
+/** One request to a provider, sent again where that may help. */
+interface Call<Answer, Result> {
+  /** What is sent, for the count of tokens where the provider says none. */
+  texts: readonly string[];
+  reason: string;
+  asked: boolean;
+  signal: AbortSignal;
+  /** For each attempt. */
+  deadlineMs: number;
+  /** How often it is sent at most when the failures are transient. */
+  attempts: number;
+  patience: Patience;
+  send(options: EmbeddingCallOptions): Promise<Answer>;
+  /** What is made of the answer. What it throws counts as a failure of the request. */
+  read(answer: Answer): Result;
+}
+
+/** Makes a call. Throws an `EmbeddingError` when it is given up, or the signal's reason. */
+export type Caller = <Answer, Result>(call: Call<Answer, Result>) => Promise<Result>;
+
+const firstPauseMs = 500;
+/** Of the pause, up or down. */
+const jitter = 0.2;
+/** The end of a call whose rate limit is said to be over each time. */
+const mostRateLimits = 10;
+
+export function createCaller(options: {
+  provider: EmbeddingProvider;
+  gate: Gate;
+  usage: Usage;
+  sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+  random: () => number;
+}): Caller {
+  const { provider, gate, usage, sleep, random } = options;
+
+  async function sendOnce<Answer, Result>(call: Call<Answer, Result>, pass: Pass): Promise<Result> {
+    const { texts, reason, signal, deadlineMs } = call;
+    signal.throwIfAborted();
+    const what = `the embedding provider ${provider.id}`;
+    let said: number | undefined;
+    let isAnswered = false;
+    const onUsage = ({ tokens }: { tokens: number }): void => {
+      if (Number.isFinite(tokens) && tokens >= 0) said = (said ?? 0) + tokens;
+    };
+    try {
+      const answer = await withDeadline({ what, deadlineMs, signals: [signal] }, (inner) =>
+        call.send({ signal: inner, onUsage }),
+      );
+      isAnswered = true;
+      pass.answered();
+      return call.read(answer);
+    } finally {
+      const tokens = Math.ceil(said ?? (isAnswered ? tokensOf(texts) : 0));
+      usage.add({ reason, provider: provider.id, model: provider.model, requests: 1, tokens });
+    }
+  }
+
+  /** Milliseconds before the next attempt: half a second, doubled each time, or as long as the other side wants. */
+  function pauseAfter(attempt: number, { retryAfterMs = 0 }: EmbeddingError): number {
+    const backoff = firstPauseMs * 2 ** (attempt - 1);
+    return Math.max(retryAfterMs, backoff * (1 - jitter + 2 * jitter * random()));
+  }
+
+  return async (call) => {
+    const { signal, patience } = call;
+    let pass: Pass | undefined;
+    let attempt = 1;
+    let rateLimits = 0;
+    try {
+      for (;;) {
+        pass ??= await gate.enter({ ...call, isBack: rateLimits > 0 });
+        let failure: EmbeddingError;
+        try {
+          return await sendOnce(call, pass);
+        } catch (error) {
+          signal.throwIfAborted();
+          failure = embeddingErrorOf(error, provider.id);
+        }
+        if (failure.kind === "rate" && ++rateLimits < mostRateLimits) {
+          pass.failed(failure);
+          // The gate knows when it is over, and refuses where that is too late.
+          pass = undefined;
+          continue;
+        }
+        const pauseMs = pauseAfter(attempt, failure);
+        if (failure.kind !== "transient" || attempt >= call.attempts || !patience.take(pauseMs)) {
+          pass.failed(failure);
+          throw failure;
+        }
+        attempt++;
+        if (!pass.isProbing()) {
+          pass.failed(failure);
+          pass = undefined;
+        }
+        await sleep(pauseMs, signal);
+      }
+    } finally {
+      pass?.left();
+    }
+  };
+}
+
+function tokensOf(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + estimateTokens(text), 0);
+}

@@ -1,0 +1,52 @@
+import { EmbeddingError, type EmbeddingProvider } from "@memslot/core";
+
+/** What has to be known of a provider to check what it gave. */
+export type VectorMaker = Pick<EmbeddingProvider, "id" | "dimensions">;
+
+/**
+ * A vector as the index keeps it: of length 1. Throws an `EmbeddingError` of kind `transient` for one that is empty, all
+ * zero, not finite, or not of the size that the provider states.
+ */
+export function unitVector(vector: ArrayLike<number>, provider: VectorMaker): Float32Array {
+  const { length } = vector;
+  const expected = provider.dimensions ?? length;
+  if (length !== expected) throw otherSize(provider, length, expected);
+  if (length === 0) throw bad(provider, "gave a vector that is empty");
+  let largest = 0;
+  for (let index = 0; index < length; index++) {
+    const value = vector[index];
+    if (!Number.isFinite(value)) throw bad(provider, `gave a vector with a number that is not finite: ${value}`);
+    largest = Math.max(largest, Math.abs(Number(value)));
+  }
+  if (largest === 0) throw bad(provider, "gave a vector that is all zero");
+  // Divided by the largest number first: the square of a very large or very small one is no number any more.
+  const scaled = Float64Array.from(vector, (value) => value / largest);
+  let sum = 0;
+  for (const value of scaled) sum += value * value;
+  const norm = Math.sqrt(sum);
+  return Float32Array.from(scaled, (value) => value / norm);
+}
+
+/** The vectors of an answer, in its order: one for each text, all of one size. Throws as `unitVector` does. */
+export function unitVectors(
+  answer: readonly ArrayLike<number>[],
+  texts: number,
+  provider: VectorMaker,
+): Float32Array[] {
+  if (answer.length !== texts)
+    throw bad(provider, `gave ${count(answer.length, "vector")} for ${count(texts, "text")}`);
+  const dimensions = provider.dimensions ?? answer[0]?.length;
+  return answer.map((vector) => unitVector(vector, { id: provider.id, dimensions }));
+}
+
+function otherSize(provider: VectorMaker, length: number, expected: number): EmbeddingError {
+  return bad(provider, `gave a vector of ${count(length, "number")} where ${expected} were expected`);
+}
+
+function bad(provider: VectorMaker, what: string): EmbeddingError {
+  return new EmbeddingError("transient", `${provider.id} ${what}`);
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,50 @@
+import { type Answer, type Call, geminiError, ok } from "./answer.ts";
+import { createGeminiBatches } from "./gemini-batches.ts";
+import { createGeminiEmbeddings } from "./gemini-embeddings.ts";
+import { createGeminiFiles } from "./gemini-files.ts";
+import type { JobClock } from "./jobs.ts";
+import type { Routes } from "./openai-routes.ts";
+import type { EmbeddingApiLimits } from "./options.ts";
+import type { VectorSource } from "./vectors.ts";
+
+/** The paths of Gemini, in `v1`, `v1beta` and `v1alpha`: models with their verbs, batches, uploads, downloads. */
+export function createGeminiRoutes(context: {
+  vectors: VectorSource;
+  jobs: JobClock;
+  limits: EmbeddingApiLimits;
+}): Routes {
+  const embeddings = createGeminiEmbeddings(context);
+  const files = createGeminiFiles();
+  const batches = createGeminiBatches({
+    files,
+    jobs: context.jobs,
+    embed: (model, body) => embeddings.one(model, body),
+  });
+  return async (call, fault) => {
+    const path = call.url.pathname;
+    const [, model, verb] = /^\/v1(?:beta|alpha)?\/models\/([^/:]+)(?::(\w+))?$/.exec(path) ?? [];
+    if (model !== undefined) {
+      if (verb === undefined) return ok(modelOf(model));
+      if (verb === "embedContent") return embeddings.one(model, call.json, fault);
+      if (verb === "batchEmbedContents") return embeddings.many(model, call.json, fault);
+      if (verb === "countTokens") return embeddings.count(call.json);
+      if (verb === "asyncBatchEmbedContent") return batches.create(model, call.json);
+    }
+    if (/^\/v1(?:beta|alpha)?\/models$/.test(path)) return ok({ models: [modelOf("gemini-embedding-001")] });
+    return files.answer(call) ?? (await batches.answer(call)) ?? notFound(call);
+  };
+}
+
+function modelOf(name: string): Record<string, unknown> {
+  const supportedGenerationMethods = ["embedContent", "countTokens", "asyncBatchEmbedContent"];
+  return { name: `models/${name}`, displayName: name, inputTokenLimit: 2048, supportedGenerationMethods };
+}
+
+/** A path that does not exist is answered with a page, not with JSON. */
+function notFound({ method, url }: Call): Answer {
+  if (/:\w+$/.test(url.pathname)) return geminiError(404, `${method} ${url.pathname} is not found.`);
+  return {
+    status: 404,
+    body: `<!DOCTYPE html>\n<html lang=en>\n  <title>Error 404 (Not Found)!!1</title>\n  <p><b>404.</b> <ins>That’s an error.</ins>\n  <p>The requested URL was not found on this server. <ins>That’s all we know.</ins>\n`,
+  };
+}

@@ -1,0 +1,40 @@
+import { type Answer, type Call, ok, openaiError } from "./answer.ts";
+import type { VectorFault } from "./faults.ts";
+import type { JobClock } from "./jobs.ts";
+import { createOpenaiBatches } from "./openai-batches.ts";
+import { openaiEmbeddings } from "./openai-embeddings.ts";
+import { createOpenaiFiles } from "./openai-files.ts";
+import type { EmbeddingApiLimits } from "./options.ts";
+import type { VectorSource } from "./vectors.ts";
+
+/** Answers a call; `fault` is what is to be wrong with the vectors. */
+export type Routes = (call: Call, fault: VectorFault | undefined) => Promise<Answer>;
+
+/** The paths of OpenAI: embeddings, models, files, batches. */
+export function createOpenaiRoutes(context: {
+  vectors: VectorSource;
+  jobs: JobClock;
+  limits: EmbeddingApiLimits;
+}): Routes {
+  const { vectors, jobs, limits } = context;
+  const files = createOpenaiFiles();
+  const batches = createOpenaiBatches({ files, jobs, embed: (body) => openaiEmbeddings(body, { vectors, limits }) });
+  return async (call, fault) => {
+    const path = call.url.pathname;
+    if (path === "/v1/embeddings" && call.method === "POST")
+      return openaiEmbeddings(call.json, { vectors, limits, fault });
+    if (path === "/v1/models" && call.method === "GET")
+      return ok({ object: "list", data: ["text-embedding-3-small", "text-embedding-3-large"].map(modelOf) });
+    const [, model] = /^\/v1\/models\/([^/:]+)$/.exec(path) ?? [];
+    if (model !== undefined && call.method === "GET") return ok(modelOf(decodeURIComponent(model)));
+    return (
+      (await files.answer(call)) ??
+      (await batches.answer(call)) ??
+      openaiError(404, `Invalid URL (${call.method} ${path})`)
+    );
+  };
+}
+
+function modelOf(id: string): Record<string, unknown> {
+  return { id, object: "model", created: 1_705_953_180, owned_by: "system" };
+}

@@ -1,0 +1,129 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Answer, type Call, geminiError, openaiError } from "./answer.ts";
+import { isGeminiCall, refusal } from "./auth.ts";
+import { createFaultQueue, faultyAnswer, vectorFaultOf } from "./faults.ts";
+import { createGeminiRoutes } from "./gemini-routes.ts";
+import { createJobClock } from "./jobs.ts";
+import { createOpenaiRoutes } from "./openai-routes.ts";
+import type { ApiRequest, EmbeddingApi, EmbeddingApiOptions } from "./options.ts";
+import { send } from "./send.ts";
+import { createVectorSource } from "./vectors.ts";
+
+/**
+ * A fake: an HTTP server on 127.0.0.1 that speaks the embedding APIs of OpenAI and of Gemini, batch jobs too, with the
+ * deterministic embeddings in place of a model, and with faults to order. It remembers every request.
+ */
+export async function startEmbeddingApi(options: EmbeddingApiOptions = {}): Promise<EmbeddingApi> {
+  const vectors = createVectorSource(options);
+  const jobs = createJobClock(options.jobMs ?? 50);
+  const context = { vectors, jobs, limits: options.limits ?? {} };
+  const openai = createOpenaiRoutes(context);
+  const gemini = createGeminiRoutes(context);
+  const faults = createFaultQueue();
+  const closing = new AbortController();
+  const log: ApiRequest[] = [];
+  let inFlight = 0;
+  let maxInFlight = 0;
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    maxInFlight = Math.max(maxInFlight, ++inFlight);
+    response.on("close", () => inFlight--);
+    const call = await readCall(request);
+    log.push(recordOf(call));
+    const path = call.url.pathname;
+    const fault = faults.take(path);
+    if (options.latencyMs) await sleep(options.latencyMs, undefined, { signal: closing.signal });
+    if (fault?.behaviour === "hang") return;
+    const answer = (fault && faultyAnswer(fault, path)) ?? (await routed(call, vectorFaultOf(fault)));
+    send(response, { ...answer, headers: { ...answer.headers, ...fault?.headers } }, fault?.behaviour);
+  }
+
+  async function routed(call: Call, vectorFault: ReturnType<typeof vectorFaultOf>): Promise<Answer> {
+    const isGemini = isGeminiCall(call);
+    const refused = refusal(call, options.apiKey);
+    if (refused !== undefined) return refused;
+    if (call.json === unreadable) {
+      const message = "We could not parse the JSON body of your request.";
+      return isGemini ? geminiError(400, "Invalid JSON payload received.") : openaiError(400, message);
+    }
+    return isGemini ? gemini(call, vectorFault) : openai(call, vectorFault);
+  }
+
+  const server = createServer((request, response) => {
+    // A client that goes away in mid-request, or a server that is closing, leaves nobody to answer.
+    serve(request, response).catch(() => response.destroy());
+  });
+  // Longer than any test: a client must not meet a connection that is just being given up.
+  server.keepAliveTimeout = 65_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", resolve);
+  });
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    log,
+    stats: () => ({
+      requests: log.length,
+      embeddingRequests: log.filter(({ path }) => /\/embeddings$|:(?:batchEmbedContents|embedContent)\b/.test(path))
+        .length,
+      ...vectors.counts,
+      maxInFlight,
+    }),
+    fail: (fault) => faults.add(fault),
+    setJobs: (behaviour) => jobs.set(behaviour),
+    reset() {
+      log.length = 0;
+      faults.clear();
+      vectors.counts.texts = 0;
+      vectors.counts.tokens = 0;
+      maxInFlight = inFlight;
+    },
+    async close() {
+      closing.abort();
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+const unreadable = Symbol("unreadable");
+
+async function readCall(request: IncomingMessage): Promise<Call> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  const raw = Buffer.concat(parts);
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(", ") : (value ?? ""),
+    ]),
+  );
+  // A piece of an upload is called JSON by Google's own client, whatever it is.
+  const isPiece = (headers["x-goog-upload-command"] ?? "").includes("upload");
+  const isJson = raw.length > 0 && !isPiece && (headers["content-type"] ?? "").includes("json");
+  return {
+    method: request.method ?? "",
+    url: new URL(request.url ?? "/", `http://${headers.host ?? "127.0.0.1"}`),
+    headers,
+    raw,
+    json: isJson ? parsed(raw) : undefined,
+  };
+}
+
+function parsed(raw: Buffer): unknown {
+  try {
+    return JSON.parse(raw.toString("utf8"));
+  } catch {
+    return unreadable;
+  }
+}
+
+function recordOf({ method, url, headers, raw }: Call): ApiRequest {
+  return { method, path: `${url.pathname}${url.search}`, headers, body: raw.toString("utf8"), at: Date.now() };
+}
