@@ -1,15 +1,18 @@
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { benchEmbeddings } from "./embeddings.ts";
+import { benchLocal } from "./local.ts";
 import { benchRetrieval } from "./retrieval.ts";
 import { benchSpeed } from "./speed.ts";
 
 const usage = `Usage: pnpm bench speed [--files 2000] [--openclaw]
        pnpm bench embeddings [--files 2000] [--openclaw]
+       pnpm bench local [--model FILE]
        pnpm bench retrieval [--data DIR]
 
 speed       whole commands on generated notes; --openclaw installs openclaw into a temporary folder and runs it in turn
 embeddings  the same with an embedding server on this machine, and what is asked of it
+local       tokens per second of the local embeddings, on a made model if no GGUF file is given
 retrieval   recall on public data sets; --data is the folder that holds them (bench/README.md says which)`;
 
 const { values, positionals } = parseArgs({
@@ -19,12 +22,14 @@ const { values, positionals } = parseArgs({
     files: { type: "string", default: "2000" },
     openclaw: { type: "boolean", default: false },
     data: { type: "string" },
+    model: { type: "string" },
   },
 });
 
 const options = { files: Number(values.files), openclaw: values.openclaw };
 if (positionals[0] === "speed") await benchSpeed(options);
 else if (positionals[0] === "embeddings") await benchEmbeddings(options);
+else if (positionals[0] === "local") await benchLocal(values.model && path.resolve(values.model));
 else if (positionals[0] === "retrieval")
   await benchRetrieval(path.resolve(values.data ?? path.join(import.meta.dirname, "data")));
 else {

@@ -1,6 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import path from "node:path";
 
 export interface EmbeddingServer {
   /** `http://127.0.0.1:PORT` */
@@ -18,7 +17,7 @@ export interface ServerStats {
 
 /** Starts the embedding server of the benchmark as a process of its own. */
 export async function startEmbeddingServer(): Promise<EmbeddingServer> {
-  const child = fork(path.join(import.meta.dirname, "embedding-server.ts"));
+  const child = fork(new URL("./embedding-server.ts", import.meta.url));
   return {
     url: await answerOf<string>(child),
     takeStats: () => {

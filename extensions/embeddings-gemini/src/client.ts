@@ -1,5 +1,5 @@
 import type { GoogleGenAI } from "@google/genai/web";
-import { type Endpoint, keyHeader } from "./endpoint.ts";
+import type { Endpoint } from "./endpoint.ts";
 import { answerFailure, redirectFailure, unexpectedFailure } from "./failure.ts";
 
 /** Talks to one endpoint. What fails is thrown as an `EmbeddingError`; of an aborted call, the reason of its signal. */
@@ -34,7 +34,7 @@ export function createClient(endpoint: Endpoint): GeminiClient {
         const { GoogleGenAI: Sdk } = await import("@google/genai/web");
         return await work(
           new Sdk({
-            // Replaced or taken away by `guardedFetch`.
+            // Replaced or taken away by `guardedFetch`, as `endpoint.headers` says.
             apiKey: "set-below",
             vertexai: false,
             apiVersion: version,
@@ -56,15 +56,12 @@ export function createClient(endpoint: Endpoint): GeminiClient {
 
 /**
  * A `fetch` for one call. It sends the key and the headers of the configuration, follows no redirect, and gives only
- * answers that are a success. The signal comes this way, as the SDK keeps hold of one that
- * it was given when the call is long over, and forgets its reason.
+ * answers that are a success. The signal comes this way, as the SDK keeps hold of one that it was given when the call is
+ * long over, and forgets its reason.
  */
 function guardedFetch(endpoint: Endpoint, signal: AbortSignal | undefined): typeof fetch {
   return async (input, init = {}) => {
     const headers = new Headers(init.headers);
-    // The SDK calls the parts of an uploaded file JSON, whatever they are.
-    if (headers.has("x-goog-upload-offset")) headers.set("content-type", "application/octet-stream");
-    headers.delete(keyHeader);
     for (const [name, value] of Object.entries(endpoint.headers)) {
       if (value === "") headers.delete(name);
       else headers.set(name, value);

@@ -23,7 +23,7 @@ export interface Endpoint {
 }
 
 /** The header that carries a key. */
-export const keyHeader = "x-goog-api-key";
+const keyHeader = "x-goog-api-key";
 
 /** Settles address, key and headers. Throws `CONFIG` for what cannot work. */
 export function resolveEndpoint(context: CredentialContext): Endpoint {

@@ -4,7 +4,7 @@ import type { Endpoint } from "./endpoint.ts";
 const provider = "gemini";
 
 /** Beside an error that stands for an answer, as its cause. */
-export interface AnswerCause {
+interface AnswerCause {
   status: number;
 }
 
@@ -148,8 +148,9 @@ function networkWords(code: string | undefined, said: string): string {
       break;
   }
   if (said === "terminated") return "broke off the connection";
-  if (code !== undefined && /CERT|TLS|SSL|SIGNATURE|ISSUER/.test(code))
+  if (code !== undefined && /CERT|SIGNATURE|ISSUER/.test(code))
     return `has a certificate that is not trusted (${code})`;
+  if (code !== undefined && /SSL|TLS|EPROTO/.test(code)) return `does not speak https (${code})`;
   return `cannot be reached (${code ?? said})`;
 }
 

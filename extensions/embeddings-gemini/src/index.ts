@@ -12,7 +12,7 @@ const plugin: EmbeddingPlugin = defineEmbeddingPlugin({
     if (key === undefined)
       return { ok: false, reason: "no Gemini key: GEMINI_API_KEY and models.providers.google.apiKey are not set" };
     try {
-      
+      checkKey(key);
     } catch (error) {
       if (MemoryError.is(error)) return { ok: false, reason: error.message };
       throw error;

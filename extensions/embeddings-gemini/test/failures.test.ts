@@ -159,6 +159,11 @@ describe("failures", () => {
     expect(error).toMatchObject({ kind: "transient", message: expect.stringContaining("takes no connections") });
   });
 
+  test("a server that speaks http alone, asked by https", async () => {
+    const error = await failureOf((await openAt(api.url.replace("http:", "https:"))).embedQuery("where?"));
+    expect(error).toMatchObject({ kind: "transient", message: expect.stringContaining("does not speak https") });
+  });
+
   test("a name that does not exist", async () => {
     const error = await failureOf((await openAt("https://nowhere.invalid")).embedQuery("where?"));
     expect(error).toMatchObject({

@@ -42,8 +42,8 @@ describe("what is known of a model", () => {
   test("batches are offered only where they are asked for", async () => {
     expect((await open()).batches).toBeUndefined();
     expect((await open({ remote: { batch: { enabled: true } } })).batches).toMatchObject({
-      maxItems: 500,
-      maxBytes: 1_000_000,
+      maxItems: 300,
+      maxBytes: 500_000,
     });
   });
 

@@ -9,6 +9,8 @@ process.on("SIGINT", () => {});
 // At once: leaving in order would wait for the text that is being worked on, and there is nothing to tidy.
 process.on("disconnect", endNow);
 if (!process.connected) endNow();
+// When it aborts, llama.cpp would call a debugger first.
+process.env["GGML_NO_BACKTRACE"] = "1";
 
 const queue = createTextQueue();
 
@@ -20,6 +22,8 @@ process.on("message", (message: ToChild) => {
 
 async function load(request: LoadRequest): Promise<void> {
   const { getLlama, LlamaLogLevel } = (await import(request.llama)) as typeof import("node-llama-cpp");
+  if (typeof getLlama !== "function")
+    throw new Error(`node-llama-cpp at ${request.llama} is too old: 3.22.1 is needed`);
   const llama: Llama = await getLlama({
     // Of the Macs with Apple's own chips there is only a build that uses their graphics unit.
     gpu: process.platform === "darwin" && process.arch === "arm64" ? "metal" : false,

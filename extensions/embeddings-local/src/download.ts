@@ -63,7 +63,7 @@ export async function download(request: DownloadRequest): Promise<void> {
       await release();
     }
   } catch (error) {
-    if (signal.aborted) throw error;
+    if (signal.aborted) throw signal.reason;
     throw failureOf(error, task);
   }
 }

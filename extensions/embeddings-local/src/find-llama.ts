@@ -41,9 +41,9 @@ export type FoundLlama = { url: string } | { missing: string; action: string };
  * way memslot was installed. Loads nothing.
  */
 export function findLlama({ stateDir, beside, machine = thisMachine() }: LlamaPlaces): FoundLlama {
-  const places = [beside ?? dirname(fileURLToPath(import.meta.url)), stateDir];
   const build = builds[`${machine.platform}-${machine.arch}`];
-  const entries = places.map((place) => resolveFrom(place, "node-llama-cpp")).filter((entry) => entry !== undefined);
+  const own = resolveFrom(beside ?? dirname(fileURLToPath(import.meta.url)), "node-llama-cpp");
+  const entries = [own, resolveIn(stateDir, "node-llama-cpp")].filter((entry) => entry !== undefined);
   const usable = entries.find((entry) => hasBuild(entry, build));
   if (usable !== undefined) return { url: pathToFileURL(usable).href };
   const missing =
@@ -63,11 +63,20 @@ function hasBuild(entry: string, build: string | undefined): boolean {
   return existsSync(join(dirname(entry), "..", "llama", "localBuilds"));
 }
 
+/** The entry of a package as `import` finds it from a folder: in the next `node_modules` above, and nowhere else. */
 function resolveFrom(folder: string, name: string): string | undefined {
+  for (let at = folder; ; at = dirname(at)) {
+    const entry = resolveIn(at, name);
+    if (entry !== undefined || dirname(at) === at) return entry;
+  }
+}
+
+function resolveIn(folder: string, name: string): string | undefined {
+  if (!existsSync(join(folder, "node_modules", name))) return undefined;
   try {
     return createRequire(join(folder, "package.json")).resolve(name);
   } catch {
-    return undefined; // It is not there, or not whole: the same to whoever wants to load it.
+    return undefined; // It is not whole: the same to whoever wants to load it.
   }
 }
 

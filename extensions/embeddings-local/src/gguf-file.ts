@@ -31,8 +31,8 @@ const firstReadBytes = 256 * 1024;
 const maxHeaderBytes = 256 * 1024 * 1024;
 
 async function readHeader(file: FileHandle, size: number): Promise<Header> {
-  for (let wanted = firstReadBytes; ; wanted *= 8) {
-    const bytes = Buffer.alloc(Math.min(wanted, size, maxHeaderBytes));
+  for (let wanted = firstReadBytes; ; wanted *= 32) {
+    const bytes = Buffer.allocUnsafe(Math.min(wanted, size, maxHeaderBytes));
     await file.read(bytes, 0, bytes.length, 0);
     if (bytes.toString("latin1", 0, 4) !== "GGUF") throw new Error("it is no GGUF file");
     try {
@@ -86,6 +86,8 @@ interface Cursor {
   u32(): number;
   u64(): number;
   text(): string;
+  /** Passes over as many texts: there may be hundreds of thousands. */
+  skipTexts(count: number): void;
   scalar(type: number): number;
 }
 
@@ -105,6 +107,14 @@ function cursorOf(bytes: Buffer): Cursor {
     const from = take(length);
     return bytes.toString("utf8", from, from + length);
   };
+  const skipTexts = (count: number): void => {
+    let to = at;
+    for (let index = 0; index < count; index++) {
+      if (to + 8 > bytes.length) throw tooShort;
+      to += 8 + bytes.readUInt32LE(to) + bytes.readUInt32LE(to + 4) * 2 ** 32;
+    }
+    take(to - at);
+  };
   const scalar = (type: number): number => {
     const from = take(sizeOf(type));
     if (type === 4) return bytes.readUInt32LE(from);
@@ -112,7 +122,7 @@ function cursorOf(bytes: Buffer): Cursor {
     if (type === 10) return Number(bytes.readBigUInt64LE(from));
     return Number.NaN;
   };
-  return { at: () => at, skip: (length) => void take(length), u32, u64, text, scalar };
+  return { at: () => at, skip: (length) => void take(length), u32, u64, text, skipTexts, scalar };
 }
 
 const stringType = 8;
@@ -133,7 +143,7 @@ function readValue(cursor: Cursor, type: number): string | number | undefined {
   const itemType = cursor.u32();
   const count = cursor.u64();
   if (itemType === arrayType) for (let index = 0; index < count; index++) readValue(cursor, arrayType);
-  else if (itemType === stringType) for (let index = 0; index < count; index++) cursor.skip(cursor.u64());
+  else if (itemType === stringType) cursor.skipTexts(count);
   else cursor.skip(count * sizeOf(itemType));
   return undefined;
 }

@@ -9,7 +9,7 @@ import {
 } from "@memslot/core";
 import { download, type DownloadLimits } from "./download.ts";
 import { isFile, type LocalModel, missingModel } from "./local-model.ts";
-import { createModelRunner, type RunnerTimes } from "./model-runner.ts";
+import { closedError, createModelRunner, type RunnerTimes } from "./model-runner.ts";
 import type { LoadedModel } from "./protocol.ts";
 import { readOptions } from "./options.ts";
 import { createSharedRun } from "./shared-run.ts";
@@ -88,7 +88,7 @@ export function createLocalProvider(input: LocalProviderInput): EmbeddingProvide
         call,
       ),
     async close() {
-      closing.abort();
+      closing.abort(closedError());
       await runner.close();
     },
   };

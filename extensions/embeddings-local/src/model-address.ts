@@ -16,7 +16,7 @@ export interface ModelAddress {
   source: ModelSource | undefined;
 }
 
-export interface ModelSource {
+interface ModelSource {
   url: string;
   /** It is fetched from a model hub, which takes `HF_TOKEN` and says checksums. */
   isHub: boolean;

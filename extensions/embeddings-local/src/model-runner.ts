@@ -142,7 +142,7 @@ export function createModelRunner(request: Omit<LoadRequest, "type">, times: Run
   };
 }
 
-function closedError(): MemoryError {
+export function closedError(): MemoryError {
   return new MemoryError("CLOSED", "the local model is closed");
 }
 

@@ -4,7 +4,7 @@ import { type FileHandle, open, readFile, rm, stat, statfs, writeFile } from "no
 import { pipeline } from "node:stream/promises";
 
 /** What was said of a file when its download began, kept beside the part that is there. */
-export interface PartNotes {
+interface PartNotes {
   url: string;
   size?: number | undefined;
   sha256?: string | undefined;

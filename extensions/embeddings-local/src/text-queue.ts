@@ -1,5 +1,5 @@
 /** One text that is to be embedded. */
-export interface QueuedText {
+interface QueuedText {
   /** Of the request that it came with. */
   id: number;
   /** Its place in the request. */

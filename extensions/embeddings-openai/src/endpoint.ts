@@ -23,6 +23,7 @@ type Context = Pick<EmbeddingPluginContext, "settings" | "providers" | "environm
 /** The name of the provider, and of its part of `models.providers`. */
 export const providerId = "openai";
 
+const baseUrlVariable = "OPENAI_BASE_URL";
 const openAiUrl = "https://api.openai.com/v1";
 const howToSetKey =
   "set the environment variable OPENAI_API_KEY, or agents.defaults.memorySearch.remote.apiKey; for another server set agents.defaults.memorySearch.remote.baseUrl";
@@ -73,10 +74,13 @@ export function fingerprintOf({ base, headers }: Endpoint, model: string): strin
   return createHash("sha256").update(text).digest("hex").slice(0, 32);
 }
 
-function chooseBaseUrl({ settings, providers }: Context): BaseUrl {
+function chooseBaseUrl({ settings, providers, environment }: Context): BaseUrl {
   if (settings.remote.baseUrl !== undefined) return readBaseUrl(settings.remote.baseUrl, "remote.baseUrl");
   const other = providers[providerId]?.baseUrl;
   if (other !== undefined) return readBaseUrl(other, `models.providers.${providerId}.baseUrl`);
+  // Whoever set it means every use of the key beside it.
+  const fromEnvironment = environment(baseUrlVariable);
+  if (fromEnvironment !== undefined) return readBaseUrl(fromEnvironment, baseUrlVariable);
   return readBaseUrl(openAiUrl, undefined);
 }
 
@@ -99,7 +103,7 @@ function writtenHeaders(written: Readonly<Record<string, string>>): {
  * The key and where it came from. `remote.apiKey` was written for this address, whatever it is. The other two belong to
  * OpenAI: they go to it, and over https:// to a host of the internet that was named in its place, which is what a proxy
  * needs; never to this machine, to the own network or over http://. A key that stands beside a base URL goes to that
- * host alone.
+ * host alone; `OPENAI_API_KEY` beside `OPENAI_BASE_URL` goes there too.
  */
 function chooseKey(
   { settings, providers, environment }: Context,
@@ -114,7 +118,8 @@ function chooseKey(
   const belongs = pair?.baseUrl === undefined ? isTrusted : URL.parse(pair.baseUrl)?.origin === base.origin;
   if (pair?.apiKey !== undefined && belongs)
     return { value: pair.apiKey, source: `models.providers.${providerId}.apiKey` };
-  const value = isTrusted ? environment("OPENAI_API_KEY") : undefined;
+  const isPair = base.source === baseUrlVariable && (base.isEncrypted || isPrivate);
+  const value = isTrusted || isPair ? environment("OPENAI_API_KEY") : undefined;
   return value === undefined ? undefined : { value, source: "OPENAI_API_KEY" };
 }
 

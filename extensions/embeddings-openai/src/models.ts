@@ -36,20 +36,19 @@ const inputTokens: readonly (readonly [RegExp, number])[] = [
 
 /**
  * How much one request may hold. OpenAI takes 2048 texts and 300,000 tokens; less than that answers sooner and loses
- * less when it fails. Other hosts are taken to be smaller, and machines of one's own smaller still.
+ * less when it fails. Other hosts are taken to be smaller; one that refuses as much gets less after that.
  */
 export function limitsOf(
   model: string,
-  options: { isOpenAi: boolean; isPrivate: boolean; dimensions: number | undefined; prefix: string },
+  options: { isOpenAi: boolean; dimensions: number | undefined; prefix: string },
 ): Limits {
-  const { isOpenAi, isPrivate, prefix } = options;
+  const { isOpenAi, prefix } = options;
   const plain = model.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
   const known = inputTokens.find(([name]) => name.test(plain))?.[1] ?? (isOpenAi ? 8191 : undefined);
   // What is put in front of a text takes its share, at three characters a token to be on the safe side.
   const maxInputTokens = known === undefined ? undefined : known - Math.ceil(prefix.length / 3);
   const dimensions = options.dimensions ?? (isOpenAi ? openAiModels[model]?.dimensions : undefined);
   if (isOpenAi) return { dimensions, maxInputTokens, maxBatchItems: 512, maxBatchTokens: 200_000 };
-  if (isPrivate) return { dimensions, maxInputTokens, maxBatchItems: 16, maxBatchTokens: 8192 };
   return { dimensions, maxInputTokens, maxBatchItems: 128, maxBatchTokens: 64_000 };
 }
 

@@ -51,6 +51,8 @@ export function openProvider(context: EmbeddingPluginContext): EmbeddingProvider
     model,
     ...limitsOf(model, { ...endpoint, dimensions, prefix: rules.documentPrefix }),
     cacheKey: rules.cacheKey,
+    // A model on a machine of one's own may have nothing but its processor, and takes its time.
+    isLocal: endpoint.isPrivate,
     endpoint: { host: base.host, keySource, fingerprint: fingerprintOf(endpoint, model) },
     price: base.hostname === "api.openai.com" ? priceOf(model) : undefined,
     async embedQuery(text, options) {

@@ -2,7 +2,7 @@ import { type EmbeddingPluginContext, modelPrefixes } from "@memslot/core";
 import type { Endpoint } from "./endpoint.ts";
 
 /** The body of an embeddings request. `input_type` is no field of OpenAI's; other servers have it. */
-export interface EmbeddingBody {
+interface EmbeddingBody {
   model: string;
   input: string[];
   encoding_format: "base64";

@@ -12,8 +12,8 @@ interface Row {
   /** The value of the Authorization header. */
   authorization?: string;
   keySource?: string;
-  /** More headers that are sent. */
-  headers?: Record<string, string>;
+  /** More headers that are sent; undefined for one that is not. */
+  headers?: Record<string, string | undefined>;
 }
 
 const env = { OPENAI_API_KEY: "sk-environment" };
@@ -171,13 +171,28 @@ const rows: Row[] = [
   },
   {
     name: "a blank header takes away what would be sent",
-    setup: { env, memorySearch: { remote: { baseUrl: proxy, headers: { Authorization: "" } } } },
+    setup: { env, memorySearch: { remote: { baseUrl: proxy, headers: { Authorization: "", "User-Agent": " " } } } },
     url: `${proxy}/embeddings`,
+    headers: { "user-agent": undefined },
   },
   {
-    name: "OPENAI_BASE_URL decides nothing",
-    setup: { env: { ...env, OPENAI_BASE_URL: "https://elsewhere.example.com/v1" } },
-    url: openAi,
+    name: "OPENAI_BASE_URL is asked with its key where the configuration names no address",
+    setup: { env: { ...env, OPENAI_BASE_URL: "http://127.0.0.1:11434/v1" } },
+    url: "http://127.0.0.1:11434/v1/embeddings",
+    ...fromEnv,
+  },
+  {
+    name: "OPENAI_BASE_URL gets no key over http:// on the internet",
+    setup: { env: { ...env, OPENAI_BASE_URL: "http://elsewhere.example.com/v1" } },
+    url: "http://elsewhere.example.com/v1/embeddings",
+  },
+  {
+    name: "the configured address goes before OPENAI_BASE_URL",
+    setup: {
+      env: { ...env, OPENAI_BASE_URL: "https://elsewhere.example.com/v1" },
+      memorySearch: { remote: { baseUrl: proxy } },
+    },
+    url: `${proxy}/embeddings`,
     ...fromEnv,
   },
 ];

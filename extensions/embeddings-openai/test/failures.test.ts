@@ -32,7 +32,9 @@ const rows: Row[] = [
     name: "no permission",
     status: 403,
     body: openAiError("You may not."),
+    headers: { "retry-after": "5" },
     kind: "auth",
+    retryAfterMs: 5000,
     words: /You may not\. The key/,
   },
   {

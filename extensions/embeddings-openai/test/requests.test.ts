@@ -148,8 +148,9 @@ describe("what is known of a model", () => {
     expect(price?.source).toMatch(/^https:\/\/developers\.openai\.com\//);
   });
 
-  test("no price is told where another host takes the money, and none that is not known", async () => {
-    expect((await open(at(far, "text-embedding-3-small"))).price).toBeUndefined();
+  test("neither price nor dimensions are told where another host decides, and no price that is not known", async () => {
+    const far3 = await open(at(far, "text-embedding-3-small"));
+    expect([far3.price, far3.dimensions]).toEqual([undefined, undefined]);
     expect((await open({ ...openAi, memorySearch: { model: "text-embedding-9" } })).price).toBeUndefined();
   });
 
@@ -170,9 +171,10 @@ describe("what is known of a model", () => {
     expect(provider.maxBatchTokens).toBeGreaterThanOrEqual(tokens ?? 0);
   });
 
-  test("requests to one's own machines are smaller than those to other hosts", async () => {
-    expect(await open(at(local, "m"))).toMatchObject({ maxBatchItems: 16, maxBatchTokens: 8192 });
-    expect(await open(at(far, "m"))).toMatchObject({ maxBatchItems: 128, maxBatchTokens: 64_000 });
+  test("machines of one's own get as much as other hosts in one request, and more time for it", async () => {
+    const limits = { maxBatchItems: 128, maxBatchTokens: 64_000 };
+    expect(await open(at(local, "m"))).toMatchObject({ ...limits, isLocal: true });
+    expect(await open(at(far, "m"))).toMatchObject({ ...limits, isLocal: false });
   });
 
   test.each<[name: string, model: string, memorySearch: Record<string, unknown>, key: string | undefined]>([

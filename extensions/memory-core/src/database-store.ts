@@ -127,7 +127,7 @@ export function openDatabaseStore(options: OpenOptions): DatabaseStore {
     }),
     tidy() {
       try {
-        return broken === undefined && guarded(vectors.trim)();
+        return broken === undefined && guarded(vectors.tidy)();
       } catch {
         // Nobody waits for it. What fails here fails in the next call too, and is told there.
         return false;

@@ -44,6 +44,8 @@ export interface Vectors {
   listener: ChunkListener;
   /** Deletes a batch of what the cache holds too much. True: there may be more. */
   trim(): boolean;
+  /** The same, where the vectors that were put in last drove out more than one call should delete. */
+  tidy(): boolean;
   health(): StoreHealth["vector"];
 }
 
@@ -69,6 +71,7 @@ export function createVectors(input: {
   let chunksWithVectors: EmbeddedChunks | undefined;
   /** The space to lay out for fast search. */
   let wanted: number | undefined;
+  let isTooMuch = false;
   /** When what is being written now happens. */
   let turn: number | undefined;
 
@@ -144,8 +147,8 @@ export function createVectors(input: {
         return id;
       });
       spacesInUse.add(spaceId);
-      // What these drive out goes at once; where it is much, the rest goes between later calls.
-      if (trim()) trim();
+      // What these drive out goes at once; where it is much, the rest goes between the calls that follow.
+      isTooMuch = trim() && trim();
     },
     knownVectors(space, hashes) {
       const spaceId = spaces.find(space) ?? unknownSpace;
@@ -203,6 +206,7 @@ export function createVectors(input: {
       },
     },
     trim,
+    tidy: () => (isTooMuch &&= trim()),
     health: () => fast.health(),
   };
 }

@@ -277,14 +277,14 @@ test("the check after a crash does not take the tables of sqlite-vec, which is n
   const store = await open(path);
   await store.replaceFiles([fileOf("a.md", ["one", "two"])]);
   await store.useSpace(spaceOf("m"));
-  await embedAll(store);
+  await embedAll(store, spaceOf("m"));
   await store.close();
   markDeadWriter(path, await deadProcess());
   const again = await open(path);
   expect(again.health().notices).toEqual([]);
   await again.useSpace(spaceOf("m"));
-  expect(await again.pendingVectors(5)).toEqual([]);
-  expect(await near(again, "two", 1)).toEqual(["two"]);
+  expect(await again.pendingVectors(spaceOf("m"), 5)).toEqual([]);
+  expect(await near(again, spaceOf("m"), "two", 1)).toEqual(["two"]);
 });
 
 test.each([["all"], ["write"]])(
@@ -404,8 +404,8 @@ test("without FTS5 the vector leg works alone, and words come back with the file
     documentFrequencies: [0],
   });
   await store.useSpace(spaceOf("m"));
-  await embedAll(store);
-  expect(await near(store, "word one")).toEqual(["word one"]);
+  await embedAll(store, spaceOf("m"));
+  expect(await near(store, spaceOf("m"), "word one")).toEqual(["word one"]);
   await store.close();
 
   const later = await open(path);
@@ -413,8 +413,7 @@ test("without FTS5 the vector leg works alone, and words come back with the file
   expect(await later.listFiles()).toEqual([]);
   await later.replaceFiles([fileOf("a.md", ["word one"])]);
   expect(await find(later, "word")).toEqual(["word one"]);
-  await later.useSpace(spaceOf("m"));
-  expect(await later.pendingVectors(5)).toEqual([]);
+  expect(await later.pendingVectors(spaceOf("m"), 5)).toEqual([]);
   await later.close();
 
   const without = await open(path, { disableFts: true });
@@ -441,17 +440,17 @@ test("a vector of the wrong kind is refused with INVALID_ARGUMENT and harms noth
   const store = await open(await tempPath());
   await store.replaceFiles([fileOf("a.md", ["one"])]);
   const hash = fileOf("a.md", ["one"]).chunks[0]?.hash ?? "";
-  await expect(store.pendingVectors(5)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
-  await store.useSpace(spaceOf("m"));
+  const space = spaceOf("m");
   const wrong = [vectorOf("one", 7), new Float32Array(8), new Float32Array(8).fill(Number.NaN)];
   for (const vector of wrong) {
-    await expect(store.putVectors([{ hash, vector }])).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
-    await expect(store.searchVector({ vector, sources: ["memory"], limit: 1 })).rejects.toMatchObject({
+    await expect(store.putVectors(space, [{ hash, vector }])).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    await expect(store.searchVector({ space, vector, sources: ["memory"], limit: 1 })).rejects.toMatchObject({
       code: "INVALID_ARGUMENT",
     });
   }
-  await embedAll(store);
-  expect(await near(store, "one")).toEqual(["one"]);
+  expect(await store.spaces()).toEqual([]);
+  await embedAll(store, space);
+  expect(await near(store, space, "one")).toEqual(["one"]);
 });
 
 /** The id of a process that has ended. */

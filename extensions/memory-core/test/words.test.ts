@@ -262,9 +262,14 @@ test("a file that is removed or replaced is gone from every table", async () => 
   const path = await tempPath();
   const store = await open(path);
   const secret = "hunter2-the-secret";
-  await store.replaceFiles([fileOf("a.md", [`keep ${secret}`]), fileOf("b.md", [`other ${secret}`])]);
-  await store.useSpace({ provider: "fake", model: "m", providerKey: "", dimensions: 4 });
-  await store.putVectors([
+  await store.replaceFiles([
+    fileOf("a.md", [`keep ${secret}`, `refused ${secret}`]),
+    fileOf("b.md", [`other ${secret}`]),
+  ]);
+  const space = { provider: "fake", model: "m", providerKey: "", dimensions: 4 };
+  await store.useSpace(space);
+  await store.quarantine(space, [{ hash: sha256(`refused ${secret}`), reason: "no" }]);
+  await store.putVectors(space, [
     { hash: sha256(`keep ${secret}`), vector: new Float32Array([1, 0, 0, 0]) },
     { hash: sha256(`other ${secret}`), vector: new Float32Array([0, 1, 0, 0]) },
   ]);
@@ -279,6 +284,8 @@ test("a file that is removed or replaced is gone from every table", async () => 
     expect(db.prepare("SELECT count(*) FROM chunks_fts_docsize").pluck().get()).toBe(1);
     expect(db.prepare("SELECT count(*) FROM chunks_vec_rowids").pluck().get()).toBe(0);
     expect(db.prepare("SELECT count(*) FROM embedding_cache").pluck().get()).toBe(2);
+    expect(db.prepare("SELECT count(*) FROM vectors").pluck().get()).toBe(2);
+    expect(db.prepare("SELECT count(*) FROM quarantine").pluck().get()).toBe(0);
     expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
   });
 });

@@ -5,7 +5,7 @@ import { MemoryError } from "@memslot/core";
 import { expect, test } from "vitest";
 import { startWorker, type WorkerClient } from "../src/worker-client.ts";
 import { startChild } from "./support/children.ts";
-import { fileOf, find, open, tempPath } from "./support/stores.ts";
+import { fileOf, find, open, spaceOf, tempPath } from "./support/stores.ts";
 
 const options = { deadlineMs: 20_000 };
 
@@ -115,7 +115,7 @@ test("closing twice is closing once; calls that were on their way are answered, 
   for (const call of [
     store.listFiles(),
     store.stats(),
-    store.searchVector({ vector: new Float32Array(2), sources: [], limit: 1 }),
+    store.searchVector({ space: spaceOf("m", 2), vector: new Float32Array(2), sources: [], limit: 1 }),
   ]) {
     expect((await failureOf(call)).code).toBe("CLOSED");
   }

@@ -87,16 +87,14 @@ export function createEmbeddingOpeners(input: {
 }
 
 /**
- * Address, key and headers were written for one provider and go to no other: a spare has none of them, and `auto`
+ * Model, address, key and headers were written for one provider and go to no other: a spare has none of them, and `auto`
  * leaves them to `openai`, which every compatible server answers as.
  */
 function settingsFor(role: EmbeddingRole, id: string, settings: MemorySearchSettings): MemorySearchSettings {
   if (role === "named" || (role === "auto" && id === "openai")) return settings;
-  const remote = { ...settings.remote, baseUrl: undefined, apiKey: undefined, headers: {} };
-  if (role === "auto") return { ...settings, remote };
   return {
     ...settings,
-    remote,
+    remote: { ...settings.remote, baseUrl: undefined, apiKey: undefined, headers: {} },
     model: undefined,
     inputType: undefined,
     queryInputType: undefined,

@@ -26,10 +26,10 @@ export interface EmbeddingProvider {
   readonly maxConcurrency?: number | undefined;
   /** What besides id and model decides the vectors (task type, prefix). Part of the key of stored vectors. */
   readonly cacheKey?: string | undefined;
-  /** The model runs on this machine: calls have longer deadlines, and tokens cost nothing. */
+  /** The model runs on a machine of one's own, which may be slow: calls have longer deadlines. */
   readonly isLocal?: boolean | undefined;
   readonly endpoint?: EmbeddingEndpoint | undefined;
-  /** Absent where the price is not known. */
+  /** Absent where the price is not known. At 0 no budget is kept. */
   readonly price?: EmbeddingPrice | undefined;
   /**
    * What has to be done once before the first vector and may take long: fetching a model, loading it. Called before the

@@ -118,10 +118,11 @@ describe("provider auto", () => {
     ]);
   });
 
-  test("leaves address, key and headers of `remote` to openai", async () => {
+  test("leaves the model, and address, key and headers of `remote`, to openai", async () => {
     const remote = { baseUrl: "https://proxy.test/v1", apiKey: "key-of-the-proxy", headers: { "x-team": "a" } };
     const [openai, gemini] = [made("openai", { reason: "no" }), made("gemini")];
-    await choose({ remote }, [openai, gemini]);
+    await choose({ remote, model: "text-embedding-3-large" }, [openai, gemini]);
+    expect(gemini.contexts[0]?.settings.model).toBeUndefined();
     expect(gemini.contexts[0]?.settings.remote).toMatchObject({ baseUrl: undefined, apiKey: undefined, headers: {} });
     const taken = made("openai");
     await choose({ remote }, [taken]);

@@ -6,12 +6,13 @@ import { type ChunkingOptions, chunkerVersion, chunkMarkdown } from "./chunk-mar
 import type { Chunk, FileChunks, StoredFile } from "./chunk-store.ts";
 import { decodeLines } from "./file-text.ts";
 import { dateOfPath, isoDate } from "./query-dates.ts";
+import { redactionVersion, redactLines } from "./redact-secrets.ts";
 import { openForReading, type ScannedFile } from "./scan.ts";
 import { indexTerms, wordsVersion } from "./words.ts";
 
-/** How files are cut, as a name: files that were cut otherwise are done again. */
+/** How files are redacted and cut, as a name: files that were done otherwise are done again. */
 export function recipeOf(chunking: ChunkingOptions): string {
-  return `chunks${chunkerVersion}:${chunking.tokens}/${chunking.overlap} words${wordsVersion}`;
+  return `chunks${chunkerVersion}:${chunking.tokens}/${chunking.overlap} words${wordsVersion} redaction${redactionVersion}`;
 }
 
 /** A file that was saved so recently could change again within the same time stamp; its content is compared next time. */
@@ -21,7 +22,8 @@ const readAttempts = 3;
 
 /**
  * Reads a file and cuts it. Gives only the record where the content is what `stored` says, `undefined` where the file is
- * gone. A file that changes while it is read is read again.
+ * gone. A file that changes while it is read is read again. Chunks are cut from a copy without secrets; the record and
+ * the line numbers are those of the file.
  */
 export async function readChunks(
   file: ScannedFile,
@@ -49,7 +51,7 @@ export async function readChunks(
   let sliceStart = performance.now();
   const day = dateOfPath(file.path);
   const above = day === undefined ? "" : isoDate(day);
-  for (const chunk of chunkMarkdown(decodeLines(read.bytes), chunking, above)) {
+  for (const chunk of chunkMarkdown(redactLines(decodeLines(read.bytes)), chunking, above)) {
     chunks.push({ ...chunk, terms: indexTerms(`${chunk.text}\n${chunk.context}`) });
     if (performance.now() - sliceStart > sliceMs) {
       await nextTurn(undefined, { signal });

@@ -15,13 +15,13 @@ const kinds: readonly { name: string; words: string }[] = [
     words: "(?:access|secret|private|signing|encryption|master|auth|account|shared|service)[ _-]?key|密钥|密鑰|金鑰",
   },
   { name: "token", words: "token|bearer|authorization|_auth|SSWS|令牌|トークン|토큰" },
-  { name: "secret", words: "secret(?:_key_base)?|credentials?" },
+  { name: "secret", words: "(?<!:)secret(?:_key_base)?|credentials?" },
 ];
 
 // Between a name and its value: `=`, `: "`, `:** \``, ` | `, `":"`, ` is `, ` (staging): `.
-const between = String.raw`(?: ?\([^()]{0,40}\))?[\\"'\`*_)]{0,4}(?:\s{0,8}(?:[:=?+]?[:=]|=>|[|,：]|(?:is|ist)(?=\s)|[是为為は])[\s*_]{0,8}|\s{1,8})\\?`;
+const between = String.raw`(?: ?\([^()]{0,40}\))?[\\"'\`*_)]{0,4}(?:\s{0,8}(?:[:=?+]?[:=]|=>|：|(?:is|ist)(?=\s)|[是为為は])[\s*_]{0,8}|\s{1,8}\|?\s{0,8}|\|\s{1,8}|,(?!\s))\\?`;
 /** In one kind of quotation marks the others may stand. Looked at only so far: a longer one is taken whole if it fits. */
-const longest = 500;
+const longest = 100;
 const value = String.raw`"(?=([!#-~]{16,${longest}}))|'(?=([!-&(-~]{16,${longest}}))|\`?(?=([!#-&(-;=?-_a-~]{16,${longest}}))`;
 /** Of all names a part, which says quickly that a line has none. */
 const anyName =

@@ -1,10 +1,8 @@
 const marker = "PRIVATE KEY";
-const markers = /-{4,5} ?(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}/g;
-/** What a marker that is only mentioned, or that stands before dots, is not followed by. */
-const keyText = /[A-Za-z0-9+/=]{32}/;
-const quoting = /^[\s>|*+"'`]+/;
-const header = /^[A-Za-z][A-Za-z-]{1,30}: /;
-const lastLine = /^[A-Za-z0-9+/=]{2,}\W{0,4}$/;
+/** What is redacted already ends what stands open before it, so that a second time finds nothing more. */
+const markers = /-{4,5} ?(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}|\[redacted: private key\]/g;
+const header = /^[\s>|*"']{0,20}[A-Za-z][A-Za-z-]{1,30}: /;
+const lastPiece = /^["'`]?[A-Za-z0-9+/=]*[\d+/=][A-Za-z0-9+/=]*["'`,;]{0,3}$/;
 const replacement = "[redacted: private key]";
 
 interface Place {
@@ -51,21 +49,21 @@ function* privateKeys(lines: readonly string[]): Generator<Span> {
   /** How far text of a key was seen since `from`. */
   let seen: Place | undefined;
   for (const [line, text] of lines.entries()) {
-    const isMarked = text.includes(marker);
-    if (!from && !isMarked) continue;
+    if (!from && !text.includes(marker)) continue;
     let column = 0;
-    for (const match of isMarked ? text.matchAll(markers) : []) {
-      if (from && keyText.test(text.slice(column, match.index))) seen = { line, column: match.index };
+    for (const match of text.matchAll(markers)) {
+      if (from && holdsKey(text.slice(column, match.index))) seen = { line, column: match.index };
       column = match.index + match[0].length;
-      const ends = match[1] === "END";
-      if (from && seen) yield { from, to: ends ? { line, column } : seen };
-      from = ends ? undefined : { line, column: match.index };
+      if (from && seen) yield { from, to: match[1] === "END" ? { line, column } : seen };
+      from = match[1] === "BEGIN" ? { line, column: match.index } : undefined;
       seen = undefined;
     }
     if (!from) continue;
-    const rest = text.slice(column).replace(quoting, "").trimEnd();
-    if (keyText.test(rest) || (seen?.line === line - 1 && lastLine.test(rest))) seen = { line, column: text.length };
-    else if (/\s/.test(rest) && !header.test(rest)) {
+    const rest = text.slice(column);
+    const words = wordsOf(rest);
+    const isLast = seen?.line === line - 1 && words.length === 1 && lastPiece.test(words[0] ?? "");
+    if (holdsKey(rest) || isLast) seen = { line, column: text.length };
+    else if (words.length > 1 && !header.test(rest)) {
       // Something else begins before an end was found.
       if (seen) yield { from, to: seen };
       from = undefined;
@@ -73,4 +71,18 @@ function* privateKeys(lines: readonly string[]): Generator<Span> {
     }
   }
   if (from && seen) yield { from, to: seen };
+}
+
+/** A marker that is only mentioned, or that stands before dots, is not followed by such a run. */
+function holdsKey(text: string): boolean {
+  const run = /[A-Za-z0-9+/=]{32,}/.exec(text)?.[0] ?? "";
+  return /\d/.test(run) && /[A-Z]/.test(run);
+}
+
+/** Without the signs that quote a line, and its end as strings have it. */
+function wordsOf(text: string): string[] {
+  return text
+    .replaceAll(/\\[nr]/g, " ")
+    .split(/\s+/)
+    .filter((word) => /[A-Za-z0-9]/.test(word));
 }

@@ -17,7 +17,7 @@ const dataUri: Start = {
 
 const startsByKey = new Map<number, Start[]>();
 for (const start of [dataUri, ...secretShapes.flatMap(startsOf)]) {
-  const key = keyAt(start.text, 0);
+  const key = keyOf(start.text.charCodeAt(0), start.text.charCodeAt(1));
   startsByKey.set(key, [...(startsByKey.get(key) ?? []), start]);
 }
 
@@ -25,49 +25,69 @@ function startsOf({ name, starts, rest }: SecretShape): Start[] {
   return starts.split(" ").map((text) => ({ name, text, rest: new RegExp(rest, "y") }));
 }
 
-/** The first two characters as a number. Those outside ASCII may share it with others: it says where to look closer. */
-function keyAt(text: string, index: number): number {
-  return text.charCodeAt(index) * 128 + text.charCodeAt(index + 1);
+/** Two characters as a number. Some outside ASCII share one with others: it only says where to look closer. */
+function keyOf(first: number, second: number): number {
+  return first * 128 + second;
 }
+
+const backslash = 0x5c;
+const percent = 0x25;
 
 /** Takes out of a line what is known to be a secret by how it looks. */
 export function redactShapes(line: string): string {
   let kept = "";
   let done = 0;
-  let index = 0;
-  while (index + 1 < line.length) {
-    const starts = isInsideWord(line, index) ? undefined : startsByKey.get(keyAt(line, index));
+  /** Where what was found last ends, taken out or not. */
+  let end = 0;
+  let third = 0;
+  let second = 0;
+  let before = 0;
+  let unit = line.charCodeAt(0);
+  for (let index = 0; index + 1 < line.length; index++) {
+    const next = line.charCodeAt(index + 1);
+    // A letter or digit before may be a line end as JSON has it (`\n`), or the end of a sign as addresses do (`%3D`).
+    const isInside = index !== done && isLetterOrDigit(before) && second !== backslash && third !== percent;
+    const starts = isInside || index < end ? undefined : startsByKey.get(keyOf(unit, next));
     const found = starts && shapeAt(starts, line, index);
-    if (!found) {
-      index++;
-      continue;
-    }
-    if (found.name !== undefined && !isPlaceholder(line.slice(index, found.end))) {
+    if (found) end = found.end;
+    if (found?.name !== undefined && !isPlaceholder(line.slice(index, end))) {
       kept += `${line.slice(done, index)}[redacted: ${found.name}]`;
-      done = found.end;
+      done = end;
     }
-    index = found.end;
+    third = second;
+    second = before;
+    before = unit;
+    unit = next;
   }
-  kept += line.slice(done);
-  for (const { name, holds, pattern } of looseShapes)
-    if (kept.includes(holds))
-      kept = kept.replace(pattern, (match) => (isPlaceholder(match) ? match : `[redacted: ${name}]`));
-  return kept;
+  return redactLooseShapes(kept + line.slice(done));
 }
 
-/** Behind a letter or digit, unless that is the end of a line as JSON has it (`\n`) or a sign as addresses do (`%3D`). */
-function isInsideWord(line: string, index: number): boolean {
-  const before = line.charCodeAt(index - 1);
-  const isLetter = (before | 0x20) >= 0x61 && (before | 0x20) <= 0x7a;
-  if (!isLetter && !(before >= 0x30 && before <= 0x39)) return false;
-  return line.charCodeAt(index - 2) !== 0x5c && line.charCodeAt(index - 3) !== 0x25;
-}
-
-function shapeAt(starts: readonly Start[], line: string, index: number): { name?: string; end: number } | undefined {
+function shapeAt(
+  starts: readonly Start[],
+  line: string,
+  index: number,
+): { name: string | undefined; end: number } | undefined {
   for (const { name, text, rest } of starts) {
     if (!line.startsWith(text, index)) continue;
     rest.lastIndex = index + text.length;
-    if (rest.test(line)) return { ...(name === undefined ? {} : { name }), end: rest.lastIndex };
+    if (rest.test(line)) return { name, end: rest.lastIndex };
   }
   return undefined;
+}
+
+const notInside = String.raw`(?<![A-Za-z0-9](?<!\\[nrt]|%[0-9A-F]{2}))`;
+const loose = looseShapes.map((shape) => ({ ...shape, pattern: new RegExp(notInside + shape.pattern.source, "g") }));
+
+function redactLooseShapes(line: string): string {
+  let kept = line;
+  for (const { name, holds, pattern } of loose) {
+    if (!kept.includes(holds)) continue;
+    kept = kept.replace(pattern, (match) => (isPlaceholder(match) ? match : `[redacted: ${name}]`));
+  }
+  return kept;
+}
+
+function isLetterOrDigit(unit: number): boolean {
+  const small = unit | 0x20;
+  return (small >= 0x61 && small <= 0x7a) || (unit >= 0x30 && unit <= 0x39);
 }

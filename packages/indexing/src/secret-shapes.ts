@@ -13,6 +13,7 @@ export interface LooseShape {
   name: string;
   /** What a line must hold to be looked at. */
   holds: string;
+  /** The whole. No letter or digit may stand before. */
   pattern: RegExp;
 }
 
@@ -131,7 +132,7 @@ export const secretShapes: readonly SecretShape[] = [
   { name: "Plaid token", starts: "access-sandbox- access-development- access-production-", rest: /[0-9a-f-]{36}/ },
   { name: "Twilio key", starts: "SK", rest: /[0-9a-f]{32}(?![A-Za-z0-9])/ },
   { name: "SendGrid key", starts: "SG.", rest: /[\w-]{16,32}\.[\w-]{30,}/ },
-  { name: "Mailgun key", starts: "key-", rest: /(?<![\w-]key-)[0-9a-f]{32}(?![A-Za-z0-9])/ },
+  { name: "Mailgun key", starts: "key-", rest: /(?<![-_]key-)[0-9a-f]{32}(?![A-Za-z0-9])/ },
   { name: "Brevo key", starts: "xkeysib-", rest: /[0-9a-f]{64}-[A-Za-z0-9]{16}/ },
   { name: "Resend key", starts: "re_", rest: /[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}/ },
   { name: "Shopify token", starts: "shpat_ shpca_ shppa_ shpss_ shpua_", rest: /[0-9A-Fa-f]{32}/ },
@@ -159,13 +160,14 @@ export const secretShapes: readonly SecretShape[] = [
     starts: "LS0tLS1CRUdJTi",
     rest: /(?:BQUklWQVRF|BSU0EgUFJJVkFUR|BFQyBQUklWQVRF|BEU0EgUFJJVkFUR|BFTkNSWVBURUQg|BPUEVOU1NIIFBSSVZBVEUg)[A-Za-z0-9+/]{20,}={0,2}/,
   },
-  { name: "JWT", starts: "eyJ", rest: /[\w-]{10,1000}\.[\w-]{10,}(?:\.[\w-]*){0,3}/ },
+  // Long headers only where a word begins: `eyJ-eyJ-eyJ-…` would take long.
+  { name: "JWT", starts: "eyJ", rest: /(?:[\w-]{10,150}|(?<![-_]eyJ)[\w-]{151,8000})\.[\w-]{10,}(?:\.[\w-]*){0,3}/ },
 ];
 
 /** See `secretShapes`. */
 export const looseShapes: readonly LooseShape[] = [
-  { name: "Telegram bot token", holds: ":AA", pattern: /(?<!\d)\d{8,10}:AA[\w-]{33}/g },
-  { name: "Azure client secret", holds: "Q~", pattern: /(?<![\w~.-])[\w~.]{3}\dQ~[\w~.-]{30,}/g },
-  { name: "Terraform token", holds: ".atlasv1.", pattern: /(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{40,}/g },
-  { name: "Mailchimp key", holds: "-us", pattern: /(?<![A-Za-z0-9])[0-9a-f]{32}-us\d{1,2}(?![A-Za-z0-9])/g },
+  { name: "Telegram bot token", holds: ":AA", pattern: /\d{8,10}:AA[\w-]{33,}/ },
+  { name: "Azure client secret", holds: "Q~", pattern: /[\w~.]{3}\dQ~[\w~.-]{30,}/ },
+  { name: "Terraform token", holds: ".atlasv1.", pattern: /[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{40,}/ },
+  { name: "Mailchimp key", holds: "-us", pattern: /[0-9a-f]{32}-us\d{1,2}(?![A-Za-z0-9])/ },
 ];

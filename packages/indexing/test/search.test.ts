@@ -1,4 +1,4 @@
-import type { MemorySearchResult, SearchReport } from "@memslot/core";
+import { EmbeddingError, type MemorySearchResult, type SearchReport } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import type { FileChunks, KeywordQuery, VectorQuery } from "../src/chunk-store.ts";
 import { chunkMarkdown } from "../src/chunk-markdown.ts";
@@ -305,7 +305,7 @@ describe("a leg that fails", () => {
   test("the vector leg: keywords answer, and it is said", async () => {
     const store = await storeWith(notes);
     const provider = fakeEmbeddings({
-      fail: (what) => (what === "query" ? new Error("connection refused") : undefined),
+      fail: (what) => (what === "query" ? new EmbeddingError("auth", "fake answered 401") : undefined),
     });
     const { results, report } = await search(store, "budget", { provider });
     expect(paths({ results })).toContain("MEMORY.md");
@@ -313,7 +313,7 @@ describe("a leg that fails", () => {
     expect(report).toMatchObject({
       mode: "keyword",
       state: "degraded",
-      reason: "search by meaning failed, keywords answered: connection refused",
+      reason: "keywords answered alone: fake answered 401",
       legs: { vector: undefined },
     });
   });

@@ -23,6 +23,6 @@ const provider = await createLocalPlugin().open({
   signal: new AbortController().signal,
 });
 await provider.embedQuery("hello");
-if (what === "busy") void provider.embedBatch(Array.from({ length: 500 }, () => "a long text ".repeat(100)));
+if (what === "busy") void provider.embedBatch(Array.from({ length: 5000 }, () => "a long text ".repeat(100)));
 process.stdout.write(`model process ${children[0]?.pid}\n`);
 if (what !== "leave") setInterval(() => {}, 1000);

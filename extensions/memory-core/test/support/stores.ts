@@ -72,14 +72,23 @@ export function vectorOf(text: string, dimensions = 8): Float32Array {
   return raw.map((value) => value / length);
 }
 
-export async function embedAll(store: ChunkStore, dimensions = 8): Promise<number> {
-  const pending = await store.pendingVectors(100_000);
-  await store.putVectors(pending.map(({ hash, text }) => ({ hash, vector: vectorOf(text, dimensions) })));
+/** Gives every pending chunk the vector of its text, and says how many there were. */
+export async function embedAll(store: ChunkStore, space: VectorSpace): Promise<number> {
+  const pending = await store.pendingVectors(space, 100_000);
+  await store.putVectors(
+    space,
+    pending.map(({ hash, text }) => ({ hash, vector: vectorOf(text, space.dimensions) })),
+  );
   return pending.length;
 }
 
 /** The texts nearest to the vector of a text. */
-export async function near(store: ChunkStore, text: string, limit = 5, dimensions = 8): Promise<string[]> {
-  const query = { vector: vectorOf(text, dimensions), sources: ["memory", "sessions"], limit };
+export async function near(store: ChunkStore, space: VectorSpace, text: string, limit = 5): Promise<string[]> {
+  const query = { space, vector: vectorOf(text, space.dimensions), sources: ["memory", "sessions"], limit };
   return (await store.searchVector(query)).rows.map((row) => row.text);
+}
+
+/** The texts that are pending, in alphabetical order. */
+export async function pendingTexts(store: ChunkStore, space: VectorSpace): Promise<string[]> {
+  return (await store.pendingVectors(space, 100_000)).map(({ text }) => text).toSorted();
 }

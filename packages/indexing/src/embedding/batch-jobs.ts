@@ -250,13 +250,14 @@ function startRun(options: BatchRunOptions, fill: BatchFill): { run(): Promise<B
       // A job that failed may have nothing to be collected.
       if (!EmbeddingError.is(error) || state === "done" || mayComeYet) throw error;
     }
-    const outcome = await collectJob({ hashes, results, store, space, requests, signal });
+    const outcome = await collectJob({ hashes, results, store, space, requests });
     const { stored, quarantined, missing, reason } = outcome;
     const isFirst = jobs.remove(record);
     const tokens = Math.ceil(said ?? (record.tokens * stored) / hashes.length);
     if (isFirst && tokens > 0) requests.spent({ reason: fill.reason, requests: 1, tokens });
     const missed = new Set(missing);
     queue.settle(hashes.filter((hash) => !missed.has(hash)));
+    progress.elsewhere(jobs.completed());
     progress.add(stored + quarantined);
     stop ??= outcome.stop;
     if (outcome.stop) return;

@@ -21,16 +21,18 @@ export interface CollectedJob {
 
 const writtenAtOnce = 256;
 
-/** Stores what came of the texts of a job. `results` are in the order of `hashes`. */
+/**
+ * Stores what came of the texts of a job, whole: they were paid for, and the other side may not have them any more.
+ * `results` are in the order of `hashes`.
+ */
 export async function collectJob(input: {
   hashes: readonly string[];
   results: readonly JobResult[];
   store: Pick<ChunkStore, "putVectors" | "quarantine">;
   space: VectorSpace;
   requests: EmbeddingRequests;
-  signal: AbortSignal;
 }): Promise<CollectedJob> {
-  const { hashes, results, store, space, requests, signal } = input;
+  const { hashes, results, store, space, requests } = input;
   const refused: { hash: string; reason: string }[] = [];
   const missing: string[] = [];
   let stored = 0;
@@ -55,7 +57,6 @@ export async function collectJob(input: {
   }
 
   for (let start = 0; start < hashes.length; start += writtenAtOnce) {
-    signal.throwIfAborted();
     const entries = hashes.slice(start, start + writtenAtOnce).flatMap((hash, index) => {
       const vector = vectorOf(hash, results[start + index]);
       return vector ? [{ hash, vector }] : [];

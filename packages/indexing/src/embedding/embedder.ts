@@ -167,7 +167,7 @@ export function createEmbedder(input: {
   }
 
   function fillOne(lane: Lane, request: FillRequest): ReturnType<typeof fillLane> {
-    const isCounted = budget !== undefined && lane.provider.isLocal !== true;
+    const isCounted = budget !== undefined && lane.provider.price?.usdPerMillionTokens !== 0;
     const tokensLeft = isCounted ? () => budget - usage.tokensToday() : undefined;
     return fillLane(lane, request, { store, remote: settings.remote, stateDir, agentId, tokensLeft, notify });
   }
@@ -197,6 +197,9 @@ export function createEmbedder(input: {
 
     async fill(given) {
       const request = { ...given, signal: AbortSignal.any([given.signal, closing.signal]) };
+      // Nothing may be missing, and then nobody else would find out that the provider is back.
+      if (request.asked && refusalOf(primary))
+        await primary.requests.embed(["memory"], request).catch(unlessAborted(request));
       let outcome = await fillOne(primary, request);
       const cause = outcome?.error ?? refusalOf(primary);
       if (isForGood(cause)) {
@@ -268,6 +271,11 @@ export function createEmbedder(input: {
       await Promise.allSettled([primary, openedSpare, await earlier.opened()].map(async (lane) => lane?.close()));
     },
   };
+}
+
+/** A failure to embed shows in the circuit; an abort goes on. */
+function unlessAborted({ signal }: { signal: AbortSignal }): () => void {
+  return () => signal.throwIfAborted();
 }
 
 /** Too few vectors to search in. */

@@ -124,7 +124,7 @@ export async function fillByRequests(fill: RequestFill): Promise<FillStop | unde
   /** With no text taken yet, the few that there were may all be bad, or none: a text that must pass decides. */
   async function judgeRefused(): Promise<void> {
     const [first] = refused;
-    if (!first || stop) return;
+    if (!first) return;
     try {
       const vectors = await send([{ hash: "", text: plainText, tokens: 2, bytes: plainText.length }]);
       if (vectors) await quarantineRefused();

@@ -53,8 +53,8 @@ export function createGate(options: {
   random: () => number;
 }): Gate {
   const { circuit, now, sleep, random } = options;
-  /** The request that goes alone. */
-  let alone: { isProbe: boolean; end: Promise<void> } | undefined;
+  /** The request that goes alone, and until when others wait for its end. */
+  let alone: { isProbe: boolean; untilMs: number; end: Promise<void> } | undefined;
   let hasAnswered = false;
   /** Calls that wait for the end of a rate limit. One that comes meanwhile may wait with them. */
   let waiting = 0;
@@ -62,7 +62,7 @@ export function createGate(options: {
   /** A pass for the one request that goes alone, or for one among others. */
   function pass({ isAlone, isProbe }: { isAlone: boolean; isProbe: boolean }): Pass {
     const { promise: end, resolve } = Promise.withResolvers<void>();
-    if (isAlone) alone = { isProbe, end };
+    if (isAlone) alone = { isProbe, untilMs: now().getTime() + (isProbe ? probeMs : firstRequestMs), end };
     let isOpen = true;
     const once = (say?: () => void): void => {
       if (!isOpen) return;
@@ -88,13 +88,13 @@ export function createGate(options: {
   return {
     async enter({ signal, asked, isBack, patience }) {
       let mayAsk = asked;
-      let hasWaited = false;
       for (;;) {
         signal.throwIfAborted();
         const state = circuit.state();
-        if (alone && !hasWaited && (state ? alone.isProbe : !hasAnswered)) {
+        const othersMs = alone ? alone.untilMs - now().getTime() : 0;
+        if (alone && othersMs > 0 && (state ? alone.isProbe : !hasAnswered)) {
           mayAsk = false;
-          hasWaited = !(await endsIn(alone.end, state ? probeMs : firstRequestMs, signal));
+          await untilEnd(alone.end, othersMs, signal);
           continue;
         }
         if (!state) return pass({ isAlone: !alone && !hasAnswered, isProbe: false });
@@ -114,14 +114,12 @@ export function createGate(options: {
   };
 }
 
-/** Whether the work ends in time. Throws the signal's reason. */
-async function endsIn(work: Promise<void>, deadlineMs: number, signal: AbortSignal): Promise<boolean> {
+/** Waits for the end of a request, as long as that may take. Throws the signal's reason. */
+async function untilEnd(end: Promise<void>, deadlineMs: number, signal: AbortSignal): Promise<void> {
   try {
-    await withDeadline({ what: "another request", deadlineMs, signals: [signal] }, () => work);
-    return true;
+    await withDeadline({ what: "another request", deadlineMs, signals: [signal] }, () => end);
   } catch {
     signal.throwIfAborted();
-    return false;
   }
 }
 

@@ -68,8 +68,6 @@ export function createQueryVectors(options: {
     // Begun in the next turn, when `flight` is there.
     const vector = Promise.resolve().then(work);
     const flight: Flight = { vector, controller, waiters: 0, isWanted: false, patientUntil: 0 };
-    // Whoever waits is told of a failure; when nobody does, it is of no interest.
-    vector.catch(() => undefined);
     flights.set(query, flight);
     return flight;
   }

@@ -102,6 +102,23 @@ describe("jobs that fail", () => {
     expectFilled(store, texts(100));
   });
 
+  test("to be submitted once are submitted again", async () => {
+    const { store, batches, requests, run, lines, calls } = await batchBench(texts(100));
+    batches.scripts = [busy, { polls: 1 }];
+    expect(await run()).toBeUndefined();
+    expect([calls("submit"), requests.sent, lines]).toEqual([["submit refused", "submit job-1"], [], []]);
+    expectFilled(store, texts(100));
+  });
+
+  test("all at one time are told of once", async () => {
+    const { store, batches, run, lines } = await batchBench(texts(400));
+    const failed = { state: { state: "failed", reason: "an outage" }, result: nothing } as const;
+    batches.scripts = [failed, failed, failed, failed];
+    expect(await run({}, { concurrency: 4 })).toBeUndefined();
+    expect(lines).toHaveLength(1);
+    expectFilled(store, texts(400));
+  });
+
   test("by taking too long are cancelled", async () => {
     const { store, batches, clock, requests, run, calls, lines } = await batchBench(texts(150));
     batches.scripts = [{ polls: 1e9 }, { polls: 1e9 }];
@@ -269,6 +286,16 @@ test("vectors of another length are not stored, and the job is over", async () =
     reason: expect.stringMatching(/3 numbers where 4 were/) as string,
   });
   expect([store.vectors.size, files(), requests.sent]).toEqual([0, [], []]);
+});
+
+test("an abort while the vectors of a job are stored loses none of them", async () => {
+  const { store, run, files, requests } = await batchBench(texts(600), { maxItems: 1000 });
+  const controller = new AbortController();
+  const reason = new Error("closing");
+  store.before.putVectors = () => controller.abort(reason);
+  await expect(run({ signal: controller.signal })).rejects.toBe(reason);
+  expectFilled(store, texts(600));
+  expect([files(), requests.usage.length]).toEqual([[], 1]);
 });
 
 test.each(["putVectors", "quarantine"] as const)(

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { SyncProgress } from "@memslot/core";
 import { describe, expect, test } from "vitest";
@@ -39,6 +39,7 @@ describe("batch jobs", () => {
     expect(calls("state")).toHaveLength(11);
     expect(clock.time - started).toBe(11 * 2000);
     expect(updates.filter(({ completed }) => completed === 20).length).toBeGreaterThan(8);
+    expect(new Set(updates.map(({ total }) => total))).toEqual(new Set([50]));
     expect(updates.at(-1)).toEqual({ completed: 50, total: 50, label: "embedding" });
   });
 
@@ -172,6 +173,8 @@ describe("jobs of an earlier run", () => {
     writeFileSync(path.join(folder, "a.json"), '{"job": "x"');
     writeFileSync(path.join(folder, "b.json"), '{"job": "x"}');
     writeFileSync(path.join(folder, "c.json.1.tmp"), "half");
+    // As one that is collected by somebody else just now.
+    symlinkSync(path.join(folder, "gone"), path.join(folder, "d.json"));
     expect(await run()).toBeUndefined();
     expectFilled(store, texts(10));
     expect(lines.map((line) => line.replace(folder, ""))).toEqual([

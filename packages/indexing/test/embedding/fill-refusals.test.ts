@@ -85,14 +85,15 @@ describe("a line of 50 KB at a provider that takes 512 tokens a text and 2000 a 
 
 describe("requests that are too large", () => {
   test("are sent in halves, and later ones have the size that passed", async () => {
-    const store = await createSpaceStore(texts(1000));
+    const all = [...texts(500, 40), ...texts(500, 10, "short")];
+    const store = await createSpaceStore(all);
     const requests = scriptedRequests({
       answer: (sent) => {
         if (sent.length > 20) throw refusal("at most 20 texts");
       },
     });
     expect(await fillWith(store, requests, { concurrency: 1 })).toBeUndefined();
-    expectFilled(store, texts(1000));
+    expectFilled(store, all);
     // 64 and twice 32 were refused; all others hold 16.
     expect(requests.sent.slice(0, 7).map(({ length }) => length)).toEqual([64, 32, 16, 16, 32, 16, 16]);
     expect(requests.sent.slice(7).map(({ length }) => length)).toEqual([...Array<number>(58).fill(16), 8]);
@@ -204,6 +205,18 @@ describe("refusals with no text taken yet", () => {
     expect(await fillWith(store, requests, { concurrency: 1 })).toBeUndefined();
     expect(store.refused.size).toBe(27);
     expectFilled(store, ["good"]);
+  });
+
+  test("need no such judgement where another text is taken after them", async () => {
+    const store = await createSpaceStore([...texts(3, 10, "bad"), "good"]);
+    const requests = scriptedRequests({
+      provider: { maxBatchItems: 1 },
+      answer: (sent) => {
+        if (sent[0]?.startsWith("bad")) throw refusal("no");
+      },
+    });
+    expect(await fillWith(store, requests, { concurrency: 1 })).toBeUndefined();
+    expect([store.refused.size, requests.sent.length]).toEqual([3, 4]);
   });
 
   test("and then another failure set nothing aside", async () => {

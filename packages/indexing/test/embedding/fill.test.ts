@@ -17,6 +17,8 @@ describe("missing vectors", () => {
     expectFilled(store, texts(1000));
     expect(requests.mostInFlight).toBe(4);
     expect(requests.sent.length).toBe(Math.ceil(1000 / 16));
+    // One page, and one look whether there is more.
+    expect(store.calls.filter((call) => call === "pendingVectors")).toHaveLength(2);
   });
 
   test("a slow request holds up no other", async () => {
@@ -63,7 +65,7 @@ describe("missing vectors", () => {
     const store = await createSpaceStore(texts(200));
     store.before.pendingVectors = () => store.vectors.clear();
     const requests = scriptedRequests();
-    await fillWith(store, requests);
+    await fillWith(store, requests, { concurrency: 1 });
     expect(requests.sent.flat().toSorted()).toEqual(texts(200).toSorted());
   });
 

@@ -39,6 +39,11 @@ describe("the text of a chunk", () => {
     }
   });
 
+  test("that would just fit is cut too: the estimate may be short", () => {
+    expect(packText(chunk("x".repeat(2000)), { maxInputTokens: 512 }).text).toHaveLength(1638);
+    expect(packText(chunk("x".repeat(1638)), { maxInputTokens: 512 }).text).toHaveLength(1638);
+  });
+
   test("is never cut inside a character", () => {
     for (let tokens = 1; tokens < 12; tokens++) {
       const { text } = packText(chunk("👍".repeat(50)), { maxInputTokens: tokens });

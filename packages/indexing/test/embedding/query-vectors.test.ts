@@ -32,6 +32,9 @@ describe("the vector of a query", () => {
     value?.fill(9);
     const again = await run(desk.requests.embedQuery("when?", how));
     expect(Math.hypot(...(again.value ?? [])), "nobody else's changes").toBeCloseTo(1, 6);
+    again.value?.fill(9);
+    const third = await run(desk.requests.embedQuery("when?", how));
+    expect(Math.hypot(...(third.value ?? []))).toBeCloseTo(1, 6);
     expect(askedFor(desk)).toEqual(["when?"]);
   });
 

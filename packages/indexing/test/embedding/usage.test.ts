@@ -169,7 +169,8 @@ describe("reading usage", () => {
     main?.add({ ...search, tokens: 1 });
     clock.set(2026, 2, 5, 12);
     main?.add({ ...search, tokens: 10 });
-    main?.add({ ...search, reason: "cli", tokens: 500, requests: 3 });
+    main?.add({ ...search, reason: "cli", tokens: 400, requests: 3 });
+    main?.add({ ...search, reason: "cli", tokens: 100, requests: 2 });
     main?.add({ ...search, tokens: 0 });
     main?.add({ ...search, model: "m2", tokens: 4 });
     other?.add({ ...search, tokens: 7 });
@@ -177,7 +178,7 @@ describe("reading usage", () => {
     const entry = { day: "2026-03-05", agentId: "main", provider: "p", model: "m" };
     const all = [
       { ...entry, day: "2026-03-04", reason: "search", requests: 1, tokens: 1 },
-      { ...entry, reason: "cli", requests: 3, tokens: 500 },
+      { ...entry, reason: "cli", requests: 5, tokens: 500 },
       { ...entry, reason: "search", requests: 2, tokens: 10 },
       { ...entry, model: "m2", reason: "search", requests: 1, tokens: 4 },
       { ...entry, agentId: "other", reason: "search", requests: 1, tokens: 7 },

@@ -14,10 +14,17 @@ interface KeptChunk extends Chunk, ChunkRow {
   length: number;
 }
 
+interface KeptSpace {
+  space: VectorSpace;
+  vectors: Map<string, Float32Array>;
+  /** Why the provider refuses a text, by its hash. */
+  refused: Map<string, string>;
+}
+
 type Method = Exclude<keyof ChunkStore, "health">;
 
 export interface FakeStore extends ChunkStore {
-  /** Every call so far, by method, with its first argument. */
+  /** Every call so far, by method, with its argument; the two of a call about a space are `{ space, of }`. */
   readonly calls: { method: Method; argument: unknown }[];
   /** From now on the method throws what `make` gives; `undefined` mends it. */
   fail(method: Method, make: ((argument: unknown) => Error | undefined) | undefined): void;
@@ -26,6 +33,7 @@ export interface FakeStore extends ChunkStore {
   setHealth(change: Partial<StoreHealth>): void;
   chunksOf(path: string): Chunk[];
   paths(): string[];
+  /** The one that `useSpace` named last. */
   readonly space: VectorSpace | undefined;
 }
 
@@ -34,7 +42,8 @@ export function createFakeStore(): FakeStore {
   const files = new Map<string, { file: StoredFile; chunks: KeptChunk[] }>();
   const postings = new Map<string, Map<number, number>>();
   const chunksById = new Map<number, KeptChunk>();
-  const vectors = new Map<string, Map<string, Float32Array>>();
+  /** By the name of the space; the one that was written to last comes last. */
+  const spaces = new Map<string, KeptSpace>();
   const calls: FakeStore["calls"] = [];
   const failures = new Map<Method, (argument: unknown) => Error | undefined>();
   const actions = new Map<Method, () => void | Promise<void>>();
@@ -54,11 +63,20 @@ export function createFakeStore(): FakeStore {
     if (failure) throw failure;
   }
 
-  function current(): Map<string, Float32Array> {
-    const name = JSON.stringify(space ?? null);
-    const known = vectors.get(name) ?? new Map<string, Float32Array>();
-    vectors.set(name, known);
-    return known;
+  function keptOf(wanted: VectorSpace): KeptSpace {
+    const name = spaceName(wanted);
+    const kept = spaces.get(name) ?? { space: { ...wanted }, vectors: new Map(), refused: new Map() };
+    spaces.set(name, kept);
+    return kept;
+  }
+
+  /** A refused text is forgotten with the last chunk that has it. */
+  function forgetRefused(): void {
+    for (const { refused } of spaces.values()) {
+      if (refused.size === 0) continue;
+      const hashes = new Set([...chunksById.values()].map(({ hash }) => hash));
+      for (const hash of refused.keys()) if (!hashes.has(hash)) refused.delete(hash);
+    }
   }
 
   function remove(key: FileKey): void {
@@ -114,6 +132,7 @@ export function createFakeStore(): FakeStore {
         remove(file);
         files.set(nameOf(file), { file, chunks: chunks.map((chunk) => keep(file, chunk)) });
       }
+      forgetRefused();
     },
     async touchFiles(touched) {
       await enter("touchFiles", touched);
@@ -125,6 +144,7 @@ export function createFakeStore(): FakeStore {
     async removeFiles(removed) {
       await enter("removeFiles", removed);
       for (const key of removed) remove(key);
+      forgetRefused();
     },
     async searchKeyword(query) {
       await enter("searchKeyword", query);
@@ -156,29 +176,72 @@ export function createFakeStore(): FakeStore {
     },
     async searchVector(query) {
       await enter("searchVector", query);
-      const known = current();
+      const { vectors } = keptOf(query.space);
       const rows = [...chunksById.values()].flatMap((chunk) => {
-        const vector = known.get(chunk.hash);
+        const vector = vectors.get(chunk.hash);
         return vector && query.sources.includes(chunk.source)
           ? [{ ...rowOf(chunk), score: vector.reduce((sum, value, at) => sum + value * (query.vector[at] ?? 0), 0) }]
           : [];
       });
       return { rows: rows.toSorted((a, b) => b.score - a.score).slice(0, query.limit) };
     },
-    async pendingVectors(limit) {
-      await enter("pendingVectors", limit);
+    async pendingVectors(wanted, limit) {
+      await enter("pendingVectors", { space: wanted, of: limit });
+      const { vectors, refused } = keptOf(wanted);
       const pending = new Map<string, { hash: string; context: string; text: string }>();
       for (const { hash, context, text } of chunksById.values()) {
-        if (!current().has(hash)) pending.set(hash, { hash, context, text });
+        if (!vectors.has(hash) && !refused.has(hash)) pending.set(hash, { hash, context, text });
       }
       return [...pending.values()].slice(0, limit);
     },
-    async putVectors(entries) {
-      await enter("putVectors", entries);
+    async putVectors(wanted, entries) {
+      await enter("putVectors", { space: wanted, of: entries });
+      const kept = keptOf(wanted);
       for (const { hash, vector } of entries) {
-        if (vector.length !== space?.dimensions) throw new RangeError("a vector of another length than the space's");
-        current().set(hash, vector);
+        if (vector.length !== wanted.dimensions) throw new RangeError("a vector of another length than the space's");
+        kept.vectors.set(hash, vector);
+        kept.refused.delete(hash);
       }
+      if (entries.length === 0) return;
+      spaces.delete(spaceName(wanted));
+      spaces.set(spaceName(wanted), kept);
+    },
+    async knownVectors(wanted, hashes) {
+      await enter("knownVectors", { space: wanted, of: hashes });
+      return hashes.filter((hash) => keptOf(wanted).vectors.has(hash));
+    },
+    async quarantine(wanted, entries) {
+      await enter("quarantine", { space: wanted, of: entries });
+      const { vectors, refused } = keptOf(wanted);
+      for (const { hash, reason } of entries) if (!vectors.has(hash)) refused.set(hash, reason);
+    },
+    async quarantined(wanted, limit) {
+      await enter("quarantined", { space: wanted, of: limit });
+      const { refused } = keptOf(wanted);
+      return [...chunksById.values()]
+        .flatMap(({ path, source, hash, startLine, endLine }) => {
+          const reason = refused.get(hash);
+          return reason === undefined ? [] : [{ path, source, hash, startLine, endLine, reason }];
+        })
+        .toSorted((a, b) => (a.path === b.path ? a.startLine - b.startLine : a.path < b.path ? -1 : 1))
+        .slice(0, limit);
+    },
+    async releaseQuarantine(wanted) {
+      await enter("releaseQuarantine", wanted);
+      keptOf(wanted).refused.clear();
+    },
+    async spaces() {
+      await enter("spaces");
+      const filled = [...spaces.values()].filter(({ vectors }) => vectors.size > 0);
+      return filled.map((kept) => ({ space: { ...kept.space }, vectors: kept.vectors.size })).toReversed();
+    },
+    async spaceStats(wanted) {
+      await enter("spaceStats", wanted);
+      const { vectors, refused } = keptOf(wanted);
+      const chunks = [...chunksById.values()];
+      const embedded = chunks.filter(({ hash }) => vectors.has(hash)).length;
+      const quarantined = chunks.filter(({ hash }) => refused.has(hash)).length;
+      return { embedded, pending: chunks.length - embedded - quarantined, quarantined };
     },
     async probeVector() {
       await enter("probeVector");
@@ -191,8 +254,7 @@ export function createFakeStore(): FakeStore {
         files: files.size,
         chunks: chunks.length,
         sources: [{ source: "memory", files: files.size, chunks: chunks.length }],
-        embedded: space ? chunks.filter((chunk) => current().has(chunk.hash)).length : 0,
-        cachedVectors: [...vectors.values()].reduce((sum, known) => sum + known.size, 0),
+        cachedVectors: [...spaces.values()].reduce((sum, { vectors }) => sum + vectors.size, 0),
         databaseBytes: 0,
         walBytes: 0,
       };
@@ -204,6 +266,10 @@ export function createFakeStore(): FakeStore {
 
 function nameOf({ path, source }: FileKey): string {
   return `${source}\0${path}`;
+}
+
+function spaceName({ provider, model, providerKey, dimensions }: VectorSpace): string {
+  return JSON.stringify([provider, model, providerKey, dimensions]);
 }
 
 function rowOf({ id, path, source, startLine, endLine, text, context }: KeptChunk): ChunkRow {

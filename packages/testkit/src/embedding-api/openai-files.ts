@@ -1,6 +1,6 @@
 import { type Answer, type Call, ok, openaiError } from "./answer.ts";
 
-export interface StoredFile {
+interface StoredFile {
   id: string;
   name: string;
   purpose: string;

@@ -37,7 +37,7 @@ export interface ApiRequest {
   at: number;
 }
 
-export interface EmbeddingApiStats {
+interface EmbeddingApiStats {
   requests: number;
   /** Requests for vectors, failed ones too; uploads and batch jobs are not among them. */
   embeddingRequests: number;

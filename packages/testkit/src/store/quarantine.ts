@@ -97,13 +97,14 @@ export const quarantineChecks: readonly StoreCheck[] = [
     async run({ store }) {
       await refuseOne(store);
       await store.quarantine(one, [{ hash: sha256("word first"), reason: "it too" }]);
-      await store.replaceFiles([fileOf("b.md", ["word changed", "word second"])]);
-      assert.deepEqual(await refusedIn(store), ["a.md:1", "b.md:11"], "an unchanged text of a replaced file");
+      await store.replaceFiles([fileOf("b.md", ["word changed", "word first"])]);
+      assert.deepEqual(await refusedIn(store), ["a.md:1", "b.md:11"], "an unchanged text of a replaced file stays");
+      await store.replaceFiles([fileOf("b.md", ["word second"])]);
       await store.removeFiles([{ path: "a.md", source: "memory" }]);
-      assert.deepEqual(await refusedIn(store), ["b.md:11"], "it stands in another file still");
-      await store.replaceFiles([fileOf("b.md", ["word first"])]);
+      assert.deepEqual(await refusedIn(store), ["b.md:1"], "so does one that stands in another file still");
+      await store.removeFiles([{ path: "b.md", source: "memory" }]);
+      await store.replaceFiles([fileOf("c.md", ["word first", "word second"])]);
       assert.deepEqual(await refusedIn(store), []);
-      await store.replaceFiles([fileOf("b.md", ["word first", "word second"])]);
       assert.deepEqual(await pendingTexts(store, one), ["word first", "word second"], "both are tried again");
     },
   },

@@ -10,7 +10,7 @@ export interface SpaceStore extends ChunkStore {
   /** Runs before a method answers; what it throws the method throws. */
   before: Partial<Record<keyof ChunkStore, () => void | Promise<void>>>;
   /** The hashes of all chunks. */
-  chunkHashes(): Promise<string[]>;
+  chunkHashes(): string[];
   /** Adds a file with these chunks. */
   add(texts: readonly string[], context?: string): Promise<void>;
 }
@@ -58,7 +58,7 @@ export async function createSpaceStore(texts: readonly string[] = []): Promise<S
       const path = `memory/${files.size}.md`;
       files.set(path, { path, source: "memory", hash: path, mtimeMs: 1, size: 1, recipe: "r", chunks: own });
     },
-    chunkHashes: async () => chunks().map(({ hash }) => hash),
+    chunkHashes: () => chunks().map(({ hash }) => hash),
     async listFiles() {
       await enter("listFiles");
       return [...files.values()].map(({ path, source, hash, mtimeMs, size, recipe }): StoredFile => ({

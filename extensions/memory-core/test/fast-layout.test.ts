@@ -1,0 +1,110 @@
+import { expect, test } from "vitest";
+import { byScore, createRowReader, type ScoredId } from "../src/chunk-rows.ts";
+import { similarityTo } from "../src/cosine.ts";
+import { type EmbeddedChunks, openEmbeddedChunks } from "../src/embedded-chunks.ts";
+import { createFastLayout, type FastLayout } from "../src/fast-layout.ts";
+import { createFileTables } from "../src/file-tables.ts";
+import { openInMemory } from "../src/open-file.ts";
+import { createTransactions } from "../src/transactions.ts";
+import { createVectors } from "../src/vectors.ts";
+import { fileOf, spaceOf } from "./support/stores.ts";
+import { type Kind, kinds, randomFrom, vectorsOf } from "./support/vectors.ts";
+
+interface Bench {
+  fast: FastLayout;
+  chunks: EmbeddedChunks;
+}
+
+/** A database in memory with one chunk for each vector, in turn of one source and the other, laid out for fast search. */
+function layOut(vectors: readonly Float32Array[]): Bench {
+  const space = spaceOf("m", vectors[0]?.length);
+  const { db, meta } = openInMemory({
+    path: "",
+    vector: { enabled: true },
+    cacheMaxEntries: 0,
+    busyTimeoutMs: 0,
+    disableFts: true,
+  });
+  const transactions = createTransactions(db, () => undefined);
+  const settings = { enabled: true };
+  const fails = (line: string): never => expect.fail(line);
+  const both = { db, meta, transactions, settings, notice: fails };
+  const { calls, listener } = createVectors({ ...both, readRows: createRowReader(db), cacheMaxEntries: 50_000 });
+  const files = createFileTables({ ...both, indexWords: false, listener });
+  files.replaceFiles(
+    ["memory", "sessions"].map((source, parity) => {
+      const own = vectors.flatMap((_, index) => (index % 2 === parity ? [`${index}`] : []));
+      return {
+        ...fileOf("a.md", own, source),
+        chunks: fileOf("a.md", own).chunks.map((chunk) => ({ ...chunk, hash: chunk.text })),
+      };
+    }),
+  );
+  calls.putVectors(
+    space,
+    vectors.map((vector, index) => ({ hash: String(index), vector })),
+  );
+  const fast = createFastLayout(both);
+  const chunks = openEmbeddedChunks(db);
+  fast.settle({ id: 1, dimensions: space.dimensions }, chunks);
+  expect([fast.held(), chunks.countEmbedded(1)]).toEqual([1, vectors.length]);
+  return { fast, chunks };
+}
+
+/** What the table says, undefined where it gives up, and what comparing all vectors says. */
+function ask(
+  { fast, chunks }: Bench,
+  vector: Float32Array,
+  limit: number,
+  sources: readonly string[] = ["memory", "sessions"],
+): { fast: ScoredId[] | undefined; exact: ScoredId[] } {
+  const similarity = similarityTo(vector);
+  const query = { space: spaceOf("m", vector.length), vector, sources, limit };
+  const best = (ranked: ScoredId[]): ScoredId[] => ranked.toSorted(byScore).slice(0, limit);
+  const ranked = fast.rank(query, 1, similarity, chunks);
+  return { fast: ranked && best(ranked), exact: best(chunks.compareAll(1, similarity, sources)) };
+}
+
+const cases: [number, number, Kind][] = [
+  [8, 6000],
+  [64, 3000],
+  [384, 1200],
+  [768, 1000],
+].flatMap(([dimensions = 0, count = 0]) => kinds.map((kind): [number, number, Kind] => [dimensions, count, kind]));
+
+test.each(cases)(
+  "in %i dimensions, %i vectors, %s: the answer is that of comparing all of them",
+  (dimensions, count, kind) => {
+    const random = randomFrom(dimensions + kind.length);
+    const vectors = vectorsOf(kind, dimensions, count + 12, random);
+    const bench = layOut(vectors.slice(12));
+    for (const [index, query] of vectors.slice(0, 12).entries()) {
+      const limit = [1, 6, 24, 60][index % 4] ?? 1;
+      const sources = index % 3 === 0 ? ["memory"] : ["memory", "sessions", "nobody's"];
+      const answer = ask(bench, query, limit, sources);
+      expect(answer.exact).toHaveLength(limit);
+      if (answer.fast) expect(answer.fast).toEqual(answer.exact);
+      // Only where thousands of vectors lie closer together than rounding can tell may it give up.
+      else expect([kind, dimensions]).toEqual(["dense", 8]);
+    }
+  },
+);
+
+test("of more equal vectors than it can list, it does not choose", () => {
+  const bench = layOut(Array.from({ length: 9000 }, () => Float32Array.of(0.6, 0.8)));
+  const answer = ask(bench, Float32Array.of(1, 0), 3);
+  expect(answer.fast).toBeUndefined();
+  expect(answer.exact.map(({ id }) => id)).toEqual([1, 2, 3]);
+});
+
+test("vectors of any length and size are laid out by their direction", () => {
+  const bench = layOut([
+    Float32Array.of(3e-30, 4e-30),
+    Float32Array.of(3e15, -4e15),
+    Float32Array.of(-1, 1e-9),
+    Float32Array.of(1e-20, 7),
+  ]);
+  const answer = ask(bench, Float32Array.of(0.1, 0.9), 4);
+  expect(answer.fast?.map(({ id }) => id)).toEqual(answer.exact.map(({ id }) => id));
+  expect(answer.fast).toHaveLength(4);
+});
