@@ -32,15 +32,16 @@ const maxHeaderBytes = 256 * 1024 * 1024;
 
 async function readHeader(file: FileHandle, size: number): Promise<Header> {
   for (let wanted = firstReadBytes; ; wanted *= 32) {
-    const bytes = Buffer.allocUnsafe(Math.min(wanted, size, maxHeaderBytes));
-    await file.read(bytes, 0, bytes.length, 0);
+    const buffer = Buffer.allocUnsafe(Math.min(wanted, size, maxHeaderBytes));
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
+    const bytes = buffer.subarray(0, bytesRead);
     if (bytes.toString("latin1", 0, 4) !== "GGUF") throw new Error("it is no GGUF file");
     try {
       return parseHeader(bytes);
     } catch (error) {
       if (error !== tooShort) throw error;
-      if (bytes.length === size) throw new Error("it is cut short: it ends within its head", { cause: error });
-      if (bytes.length === maxHeaderBytes) throw new Error("its head cannot be read", { cause: error });
+      if (buffer.length === size) throw new Error("it is cut short: it ends within its head", { cause: error });
+      if (buffer.length === maxHeaderBytes) throw new Error("its head cannot be read", { cause: error });
     }
   }
 }

@@ -37,8 +37,10 @@ export function createLocalProvider(input: LocalProviderInput): EmbeddingProvide
 
   const getReady = createSharedRun(async ({ signal, progress }) => {
     if (!(await isFile(address.path))) await fetchModel(AbortSignal.any([signal, closing.signal]), progress);
-    progress({ completed: 0, total: 1, label: `loading ${address.fileName}` });
+    const label = `loading ${address.fileName}`;
+    progress({ completed: 0, total: 1, label });
     loaded = await runner.start();
+    progress({ completed: 1, total: 1, label });
   });
 
   async function fetchModel(signal: AbortSignal, progress: Parameters<typeof download>[0]["progress"]): Promise<void> {

@@ -127,7 +127,7 @@ describe("fetching the model", () => {
     expect(hub.fetches().length).toBe(1);
     expect(hub.log[0]).toMatchObject({ path: "/user/model/resolve/main/tiny.gguf", authorization: "Bearer hf_secret" });
     expect(updates).toContainEqual({ completed: 2, total: 2, label: "downloading tiny.gguf" });
-    expect(updates.at(-1)).toEqual({ completed: 0, total: 1, label: "loading tiny.gguf" });
+    expect(updates.at(-1)).toEqual({ completed: 1, total: 1, label: "loading tiny.gguf" });
     expect(await plugin.available?.(context)).toEqual({ ok: true, reason: "the model tiny.gguf is here" });
   });
 

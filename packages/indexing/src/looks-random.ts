@@ -3,8 +3,10 @@ const shortest = 16;
 const looked = 80;
 const fewestDistinct = 8;
 
+/** Kinds of characters. */
 const [separator, small, capital, digit, sign] = [0, 1, 2, 3, 4];
 const separatorCodes = new Set(Array.from("-_./:+=~@,;", (character) => character.charCodeAt(0)));
+
 /**
  * The share of the places between two characters where the kind of character changes, from which on it seems random.
  * Chance gives about 0.4 for one case with digits and 0.6 for both; names of several capitals (`getToken2`) have 0.3.

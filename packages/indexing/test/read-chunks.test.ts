@@ -1,12 +1,15 @@
 import { createHash } from "node:crypto";
 import { execFileSync } from "node:child_process";
-import { appendFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import type { StoredFile } from "../src/chunk-store.ts";
 import { readChunks, recipeOf } from "../src/read-chunks.ts";
+import { readMemoryFile } from "../src/read-file.ts";
+import { redactionVersion } from "../src/redact-secrets.ts";
 import type { ScannedFile } from "../src/scan.ts";
 import { never } from "./support/context.ts";
+import { privateKeyBlock, secretExamples } from "./support/secret-examples.ts";
 import { useTempFolders } from "./support/temp-folder.ts";
 
 const folderWith = useTempFolders();
@@ -119,6 +122,54 @@ describe("a file that is known", () => {
     const future = new Date(Date.now() + 86_400_000);
     utimesSync(path.join(folder, "memory/a.md"), future, future);
     expect((await read(scanned(folder, "memory/a.md")))?.record.mtimeMs).toBe(-1);
+  });
+});
+
+describe("secrets in a file", () => {
+  const shown = secretExamples.map(({ name, secret }) => `- ${name}: ${secret}`);
+  const heading = `## The key ${secretExamples[0]?.secret}`;
+  const lines = ["# Accounts", "", ...shown, "", ...privateKeyBlock("OPENSSH "), "", heading, "", "renewed in May", ""];
+  const content = lines.join("\r\n");
+
+  test("are in no chunk, no context, no terms; the lines are those of the file", async () => {
+    const chunks = (await read(prepared(content)))?.changed?.chunks ?? [];
+    const copies = JSON.stringify(chunks);
+    const pieces = [...lines.slice(2), ...secretExamples.map(({ secret }) => secret)].filter(
+      (line) => line.length > 24,
+    );
+    expect(pieces.filter((piece) => copies.includes(piece) || copies.includes(piece.toLowerCase()))).toEqual([]);
+    expect(chunks.at(-1)).toMatchObject({ endLine: lines.indexOf("renewed in May") + 1 });
+    for (const chunk of chunks)
+      for (const [index, text] of chunk.text.split("\n").entries())
+        expect(text.split(/[:[]/)[0]).toBe(lines[chunk.startLine - 1 + index]?.split(/sk-|-----|[:[]/)[0] ?? "");
+  });
+
+  test("stand there by their names", async () => {
+    const chunks = (await read(prepared(`# Bot\n\nkey: ${secretExamples[0]?.secret}`)))?.changed?.chunks;
+    expect(chunks).toMatchObject([{ text: "# Bot\n\nkey: [redacted: Anthropic key]" }]);
+    expect(chunks?.[0]?.terms.split(" ")).toEqual(expect.arrayContaining(["redact", "anthrop", "key"]));
+    const below = (await read(prepared([heading, "word ".repeat(700), "last"].join("\n"))))?.changed?.chunks ?? [];
+    expect(below.at(-1)?.context).toBe("The key [redacted: Anthropic key]");
+  });
+
+  test("stay in the file, which is read as it is, and the record is that of the file", async () => {
+    const folder = folderWith({ "memory/a.md": content });
+    const result = await read(scanned(folder, "memory/a.md"));
+    expect(readFileSync(path.join(folder, "memory/a.md"), "utf8")).toBe(content);
+    expect(result?.record).toMatchObject({
+      hash: createHash("sha256").update(content).digest("hex"),
+      size: Buffer.byteLength(content),
+    });
+    const read3 = await readMemoryFile({ relPath: "memory/a.md", from: 3, lines: 1, signal: never }, folder, []);
+    expect(read3.text.split("\n")[0]).toBe(shown[0]);
+  });
+
+  test("are taken out of an index that was made without", async () => {
+    const file = prepared(content);
+    const record = (await read(file))?.record;
+    const older = record?.recipe.replace(` redaction${redactionVersion}`, "") ?? "";
+    expect(older).not.toBe(record?.recipe);
+    expect((await read(file, record && { ...record, recipe: older }))?.changed).toBeDefined();
   });
 });
 

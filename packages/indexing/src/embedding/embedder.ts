@@ -197,10 +197,10 @@ export function createEmbedder(input: {
 
     async fill(given) {
       const request = { ...given, signal: AbortSignal.any([given.signal, closing.signal]) };
-      // Nothing may be missing, and then nobody else would find out that the provider is back.
-      if (request.asked && refusalOf(primary))
-        await primary.requests.embed(["memory"], request).catch(unlessAborted(request));
       let outcome = await fillOne(primary, request);
+      // With nothing missing nobody would find out that the provider is back.
+      if (!outcome && request.asked && refusalOf(primary))
+        await primary.requests.embed(["memory"], request).catch(unlessAborted(request));
       const cause = outcome?.error ?? refusalOf(primary);
       if (isForGood(cause)) {
         const lane = await openSpare(cause).catch((error: unknown) => {

@@ -153,8 +153,8 @@ export function privateKeyBlock(kind: string, lines = 12): string[] {
   return [`-----BEGIN ${title}-----`, ...body, `${base64(30)}==`, `-----END ${title}-----`];
 }
 
-/** What a generator of passwords or keys gives. */
-export const generated = {
+/** What generators of passwords and keys give. */
+export const generated: Record<"hex32" | "mixed40" | "base64" | "password" | "awsSecret", string> = {
   hex32: hex(32),
   mixed40: words(40),
   base64: `${base64(39)}7=`,
