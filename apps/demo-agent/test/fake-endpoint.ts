@@ -30,6 +30,12 @@ export async function startFakeEndpoint(
   const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk);
+    // It has a language model and no embedding model, as many do.
+    if (incoming.url?.endsWith("/embeddings") === true) {
+      response.writeHead(404, { "content-type": "application/json" });
+      response.end(JSON.stringify({ error: { message: "there is no embedding model here" } }));
+      return;
+    }
     const request: EndpointRequest = {
       path: incoming.url ?? "",
       authorization: incoming.headers.authorization,

@@ -3,7 +3,7 @@ import type { FromChild } from "../src/protocol.ts";
 import { startScript, watchChildren } from "./support/children.ts";
 import { eventually, failureOf, isRunning, openModel, tinyModel } from "./support/lab.ts";
 
-const texts = Array.from({ length: 24 }, (_, index) => `note number ${index} ${"with words ".repeat(50)}`);
+const texts = Array.from({ length: 24 }, (_, index) => `note number ${index} with some words`);
 
 function isVector({ type }: FromChild): boolean {
   return type === "vector";
@@ -74,7 +74,7 @@ test("a process without work is ended after its time, and the next call starts a
 
 test("a process that does not answer is ended, and its call is done by another one", async () => {
   const children = watchChildren();
-  const provider = await openModel(tinyModel(), { overrides: { times: { silenceMs: 200 } } });
+  const provider = await openModel(tinyModel(), { overrides: { times: { silenceMs: 2000 } } });
   await provider.embedQuery("text");
   children[0]?.kill("SIGSTOP");
   expect((await provider.embedQuery("text")).length).toBe(64);

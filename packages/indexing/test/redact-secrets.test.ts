@@ -102,6 +102,13 @@ describe("what is no secret", () => {
     expect(redactSecrets(`\t- ${line}\r`)).toBe(`\t- ${line}\r`);
   });
 
+  test("stays inside an image, whatever its characters make", () => {
+    for (const { secret } of secretExamples) {
+      const image = `![](data:image/png;base64,iVBOR/${secret.replaceAll(/[^A-Za-z0-9+/]/g, "/")}/AAAA=)`;
+      expect(redactSecrets(image)).toBe(image);
+    }
+  });
+
   test("stays, as ordinary sentences and any characters do", () => {
     const random = randomFrom(11);
     for (let round = 0; round < 2000; round++) {
@@ -150,14 +157,14 @@ describe("a text that is redacted", () => {
     () => privateKeyBlock(random.pick(["", "RSA ", "PGP "]), 3).join(random.pick(["\n", String.raw`\n`])),
     () => randomText(random, 8),
   ];
-  const samples = Array.from({ length: 3000 }, () =>
+  const samples = Array.from({ length: 1500 }, () =>
     Array.from({ length: 1 + random.below(8) }, () => random.pick(pieces)() + random.pick(between)).join(""),
   );
 
   test("has its lines where they were", () => {
     const count = samples.filter((text) => redactSecrets(text).split("\n").length !== text.split("\n").length);
     expect(count).toEqual([]);
-    expect(samples.filter((text) => redactSecrets(text) !== text).length).toBeGreaterThan(2000);
+    expect(samples.filter((text) => redactSecrets(text) !== text).length).toBeGreaterThan(1000);
     expect(redactLines([])).toEqual([]);
     expect(redactSecrets("")).toBe("");
   });

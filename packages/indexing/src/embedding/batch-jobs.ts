@@ -31,7 +31,7 @@ export interface BatchRunOptions {
   sleep?: ((milliseconds: number, signal: AbortSignal) => Promise<void>) | undefined;
 }
 
-export interface BatchFill {
+interface BatchFill {
   store: Pick<ChunkStore, "pendingVectors" | "putVectors" | "quarantine">;
   space: VectorSpace;
   tokensLeft: (() => number) | undefined;
@@ -41,7 +41,7 @@ export interface BatchFill {
   progress: FillProgress;
 }
 
-export interface BatchOutcome {
+interface BatchOutcome {
   /** Why nothing more may be sent. */
   stop: FillStop | undefined;
   /** Set where texts are still on the other side. */

@@ -1,5 +1,6 @@
 import { EmbeddingError } from "@memslot/core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createEmbeddingRequests } from "../../src/embedding/requests.ts";
 import { readUsage } from "../../src/embedding/usage.ts";
 import { never } from "../support/context.ts";
 import { useTempFolders } from "../support/temp-folder.ts";
@@ -50,6 +51,18 @@ describe("a transient failure", () => {
     expect(error).toBe(failures.transient);
     expect(pauses(provider)).toEqual([500, 1000, 2000]);
     expect(circuit.state()).toBeUndefined();
+  });
+
+  test("is tried again after a pause that is a fifth shorter or longer by chance", async () => {
+    const { circuit, usage } = deskIn(folder());
+    const slept: number[] = [];
+    const sleep = async (milliseconds: number): Promise<void> => void slept.push(Math.round(milliseconds));
+    for (const chance of [0, 1]) {
+      const provider = scriptedProvider({ always: failures.transient });
+      const requests = createEmbeddingRequests({ provider, circuit, usage, sleep, random: () => chance });
+      await expect(requests.embed(texts, how)).rejects.toBe(failures.transient);
+    }
+    expect(slept).toEqual([400, 800, 1600, 600, 1200, 2400]);
   });
 
   test("is over as soon as an attempt is answered; anything that is thrown may be one", async () => {

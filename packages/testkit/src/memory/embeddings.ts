@@ -5,8 +5,10 @@ import { assertFinds, assertSound, managerSearch, pathsOf, settles } from "./exp
 import type { MemoryCheck } from "./lab.ts";
 import { paraphrase, settleVectors, writeParaphraseNotes } from "./notes.ts";
 
-/** Answers nothing, and ends a call only when its signal is aborted. */
-function hangingEmbeddings(): EmbeddingProvider & { hangingCalls(): number } {
+/** Answers until it is told to hang; then it ends a call only when its signal is aborted. */
+function hangingEmbeddings(): EmbeddingProvider & { hangFromNow(): void; hangingCalls(): number } {
+  const fake = deterministicEmbeddings();
+  let hangs = false;
   let count = 0;
   const hang = (signal: AbortSignal | undefined): Promise<never> => {
     count++;
@@ -18,11 +20,10 @@ function hangingEmbeddings(): EmbeddingProvider & { hangingCalls(): number } {
     });
   };
   return {
-    id: "hanging",
-    model: "hanging",
-    dimensions: 8,
-    embedQuery: (_text, options) => hang(options?.signal),
-    embedBatch: (_texts, options) => hang(options?.signal),
+    ...fake,
+    embedQuery: (text, options) => (hangs ? hang(options?.signal) : fake.embedQuery(text, options)),
+    embedBatch: (texts, options) => (hangs ? hang(options?.signal) : fake.embedBatch(texts, options)),
+    hangFromNow: () => void (hangs = true),
     hangingCalls: () => count,
   };
 }
@@ -131,17 +132,19 @@ export const embeddingChecks: readonly MemoryCheck[] = [
     needs: ["vector"],
     async run(lab) {
       await writeParaphraseNotes(lab);
-      const healthy = await lab.open({ embeddings: "none" });
-      await healthy.settle();
-      await healthy.memory.close();
       const hanging = hangingEmbeddings();
-      const { manager } = await lab.open({ embeddings: hanging });
+      const { manager, settle } = await lab.open({ embeddings: hanging });
+      await settle();
+      hanging.hangFromNow();
       const starts: [string, (signal: AbortSignal) => Promise<unknown>][] = [
+        ["search", (signal) => manager.search(paraphrase.query, managerSearch({ signal }))],
         [
           "sync",
-          async (signal) => manager.sync?.({ reason: "conformance", force: false, progress: () => undefined, signal }),
+          async (signal) => {
+            await lab.write("memory/new.md", "# New\n\n- A note that has no vector yet.\n");
+            return manager.sync?.({ reason: "conformance", force: false, progress: () => undefined, signal });
+          },
         ],
-        ["search", (signal) => manager.search(paraphrase.query, managerSearch({ signal }))],
         ["probeEmbeddingAvailability", (signal) => manager.probeEmbeddingAvailability(signal)],
       ];
       for (const [name, start] of starts) {

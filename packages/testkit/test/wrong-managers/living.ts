@@ -79,7 +79,7 @@ export const living: readonly WrongManager[] = [
   },
   {
     fault: "fails when the embedding provider does",
-    caughtBy: "embeddings: a provider that fails every third call costs no file and no answer",
+    caughtBy: "embeddings: a provider that is down leaves words findable, is named, and is caught up with later",
     spoil: (right) => ({
       async search(query, options) {
         let degraded: string | undefined;

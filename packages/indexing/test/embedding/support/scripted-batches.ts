@@ -3,7 +3,7 @@ import type { JobResult } from "../../../src/embedding/collect-job.ts";
 import { vectorOf } from "./scripted-requests.ts";
 
 /** How a job goes: so many times it is still running when it is asked about, then it is in this state, or done. */
-export interface JobScript {
+interface JobScript {
   polls?: number;
   state?: EmbeddingJobState;
   /** What the first questions about it are answered with. */
