@@ -1,6 +1,6 @@
 import type { Llama, LlamaEmbeddingContext, Token } from "node-llama-cpp";
 import type { FromChild, LoadRequest, ToChild } from "./protocol.ts";
-import { createTextQueue, type TextQueue } from "./text-queue.ts";
+import { createTextQueue } from "./text-queue.ts";
 
 /** The entry of the process that holds the model: native code that fails ends this process and not the host. */
 
@@ -43,19 +43,15 @@ async function load(request: LoadRequest): Promise<void> {
   // The context wants to be longer than what is put into it.
   const maxInputTokens = contextSize - 1;
   send({ type: "loaded", dimensions: model.embeddingVectorSize, maxInputTokens });
-  for (const context of contexts) void serve(context, (text) => tokensOf(text, context, maxInputTokens), queue);
+  for (const context of contexts) void serve(context, maxInputTokens);
 }
 
 /** One context embeds one text after the other; several contexts share the queue. */
-async function serve(
-  context: LlamaEmbeddingContext,
-  tokenize: (text: string) => Token[],
-  { next }: TextQueue,
-): Promise<never> {
+async function serve(context: LlamaEmbeddingContext, maxInputTokens: number): Promise<never> {
   for (;;) {
-    const { id, index, text } = await next();
+    const { id, index, text } = await queue.next();
     try {
-      const tokens = tokenize(text);
+      const tokens = tokensOf(text, context, maxInputTokens);
       const { vector } = await context.getEmbeddingFor(tokens);
       send({
         type: "vector",

@@ -13,7 +13,7 @@ const deleteMs = 10_000;
 /**
  * The batch interface: a file with one request a line is uploaded, a job works it off within 24 hours, and its answers
  * are fetched as files. A job is named by the id that the server gave it. The files are deleted when the job has been
- * collected or cancelled; what a job leaves behind that nobody asks for again, OpenAI deletes after 30 days.
+ * stored or cancelled; what a job leaves behind that nobody asks for again, OpenAI deletes after 30 days.
  */
 export function createBatches(options: {
   connect: () => Promise<Connection>;
@@ -94,13 +94,23 @@ export function createBatches(options: {
           const file = await client.files.content(id, { signal });
           if (file.body) tokens += await collectLines(resultLines(file.body), results, { endpoint, model });
         }
-        await forget(client, [batch.input_file_id, batch.output_file_id, batch.error_file_id]);
       } catch (error) {
         // What is gone cannot be collected: those texts count as not worked on.
         if (!isMissing(error)) throw failure(error, { path: "/files", signal });
       }
       if (tokens > 0) onUsage?.({ tokens });
       return results;
+    },
+
+    async discard(job, { signal }) {
+      signal.throwIfAborted();
+      const { client, failure } = await connect();
+      try {
+        const batch = await client.batches.retrieve(job, { signal });
+        await forget(client, [batch.input_file_id, batch.output_file_id, batch.error_file_id]);
+      } catch (error) {
+        if (!isMissing(error)) throw failure(error, { path: "/files", signal });
+      }
     },
 
     async cancel(job, { signal }) {

@@ -56,7 +56,9 @@ describe("a batch job", () => {
     expect(numbers(results)).toEqual(numbers(direct));
     const tokens = texts.map((text) => Math.ceil(text.length / 4)).reduce((sum, count) => sum + count, 0);
     expect(usages).toEqual([tokens]);
-    // The notes do not stay on the other side.
+    // Notes and results stay there until the vectors are stored.
+    expect(calls(api).filter((call) => call.startsWith("DELETE"))).toEqual([]);
+    await batches.discard?.(job, { signal });
     expect(calls(api).filter((call) => call.startsWith("DELETE"))).toHaveLength(2);
   });
 

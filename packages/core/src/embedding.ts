@@ -79,14 +79,17 @@ export interface EmbeddingBatches {
   state(job: string, options: { signal: AbortSignal }): Promise<EmbeddingJobState>;
   /**
    * What came of the texts of a finished job, in their order: a vector, an `EmbeddingError` for a text that failed, or
-   * undefined for one that was not worked on. Called also for a job that failed or expired, for what was done until then.
+   * undefined for one that was not worked on. Called also for a job that failed or expired, for what was done until then;
+   * and again, if the answer was lost before it was stored.
    */
   collect(
     job: string,
     options: EmbeddingCallOptions & { count: number },
   ): Promise<(ArrayLike<number> | EmbeddingError | undefined)[]>;
-  /** Ends a job that nobody waits for. */
+  /** Ends a job that nobody waits for, and clears away what is left of it. */
   cancel(job: string, options: { signal: AbortSignal }): Promise<void>;
+  /** Clears away what is left of a job whose vectors are stored. What stays behind must do no harm. */
+  discard?(job: string, options: { signal: AbortSignal }): Promise<void>;
 }
 
 export type EmbeddingJobState =

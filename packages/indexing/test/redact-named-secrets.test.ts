@@ -54,6 +54,10 @@ describe("a secret that its name gives away", () => {
     );
   });
 
+  test("is taken out once where two names stand before it", () => {
+    expect(redactSecrets(`secret=token=${mixed40} end`)).toBe("secret=[redacted: secret] end");
+  });
+
   test("is known by its shape first", () => {
     for (const { name, secret } of secretExamples)
       expect(redactSecrets(`api_key: "${secret}"`)).toBe(`api_key: "[redacted: ${name}]"`);

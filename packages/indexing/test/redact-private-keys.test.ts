@@ -75,6 +75,13 @@ describe("a private key over several lines", () => {
   });
 });
 
+test("a private key behind a marker that stands alone is taken out once", () => {
+  const [, first, second] = privateKeyBlock("");
+  const once = redactPrivateKeys([`${begin} ${begin}${first}${end} ${second}`]);
+  expect(once).toEqual([`${begin} ${redacted} ${second}`]);
+  expect(redactPrivateKeys(once)).toEqual(once);
+});
+
 describe("a private key on one line", () => {
   test("is found with its line ends written out, as service accounts have it, or with spaces", () => {
     for (const between of [String.raw`\n`, String.raw`\r\n`, " ", ""])

@@ -7,7 +7,8 @@ import { generated, privateKeyBlock, secretExamples } from "./support/secret-exa
 /** What people and programs write, none of it a secret by its look; many would be found by carelessness. */
 const innocent = String.raw`
 wifi password: hunter2
-Wi-Fi password of the cabin: Sommer2026Urlaub
+Wi-Fi password: Sommer2026Urlaub
+next token: 2026-03-05T10:22:33.000Z
 door code 4711
 The PIN is 0815, the puk 12345678
 password: correct-horse-battery-staple

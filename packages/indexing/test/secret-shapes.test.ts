@@ -46,6 +46,12 @@ describe("a secret that is known by its shape", () => {
     expect(redactSecrets(secrets)).toBe(secretExamples.map(({ name }) => `[redacted: ${name}]`).join(" "));
   });
 
+  test("is found right behind one whose length is fixed", () => {
+    const shopify = secretExamples.find(({ name }) => name === "Shopify token")?.secret;
+    const github = secretExamples.find(({ name }) => name === "GitHub token")?.secret;
+    expect(redactSecrets(`${shopify}${github}`)).toBe("[redacted: Shopify token][redacted: GitHub token]");
+  });
+
   test("is not one where only dots, stars or letters x stand for it", () => {
     const fillers = ["x".repeat(40), "X".repeat(40), "...", "…", "*".repeat(40), "<your key>", "${KEY}"];
     const lines = secretShapes.flatMap(({ starts }) =>
@@ -63,6 +69,7 @@ describe("a secret that is known by its shape", () => {
   test("is not looked for inside a word", () => {
     for (const line of [
       `dusk-${generated.mixed40}`,
+      `z${generated.hex32}-us21`,
       `a${"gh"}p_${generated.mixed40}`,
       `x${"AK"}IA${"ABCDEFGH".repeat(2)}`,
     ])

@@ -1,7 +1,6 @@
 import {
   type EmbeddingBatches,
   EmbeddingError,
-  type EmbeddingStatus,
   embeddingErrorOf,
   type MemorySearchSettings,
   withDeadline,
@@ -67,18 +66,6 @@ const mostFailures = 2;
 
 export function createBatchRun(options: BatchRunOptions): BatchRun {
   return { run: async (fill) => await startRun(options, fill).run() };
-}
-
-/** The jobs of an agent that are on their way, the oldest first. Reads one file for each. */
-export function listBatchJobs({
-  stateDir,
-  agentId,
-}: {
-  stateDir: string;
-  agentId: string;
-}): NonNullable<EmbeddingStatus["jobs"]> {
-  const records = openJobRecords({ stateDir, agentId, notify: () => undefined });
-  return records.list().map(({ job, hashes, submittedAt }) => ({ id: job, texts: hashes.length, submittedAt }));
 }
 
 function startRun(options: BatchRunOptions, fill: BatchFill): { run(): Promise<BatchOutcome> } {
@@ -255,6 +242,8 @@ function startRun(options: BatchRunOptions, fill: BatchFill): { run(): Promise<B
     const isFirst = jobs.remove(record);
     const tokens = Math.ceil(said ?? (record.tokens * stored) / hashes.length);
     if (isFirst && tokens > 0) requests.spent({ reason: fill.reason, requests: 1, tokens });
+    // Nothing hangs on it: a file that stays there is deleted by the other side in time.
+    await ask(shortCallMs, async (inner) => batches.discard?.(job, { signal: inner })).catch(() => undefined);
     const missed = new Set(missing);
     queue.settle(hashes.filter((hash) => !missed.has(hash)));
     progress.elsewhere(jobs.completed());

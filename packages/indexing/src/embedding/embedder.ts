@@ -11,9 +11,9 @@ import {
 } from "@memslot/core";
 import type { ChunkStore, QuarantinedChunk, VectorSpace } from "../chunk-store.ts";
 import { redactSecrets } from "../redact-secrets.ts";
-import { listBatchJobs } from "./batch-jobs.ts";
 import { earlierLane, enoughVectors } from "./earlier-lane.ts";
 import { fillLane, type FillRequest } from "./fill-lane.ts";
+import { listBatchJobs } from "./job-records.ts";
 import { createLane, isForGood, type Lane, type LaneContext, refusalOf } from "./lane.ts";
 import { openUsage } from "./usage.ts";
 

@@ -31,15 +31,14 @@ export async function fillLane(
     notify: (line: string) => void;
   },
 ): Promise<FillOutcome | undefined> {
-  const { store, remote, stateDir, agentId, tokensLeft, notify } = context;
+  const { store, remote, tokensLeft } = context;
   const { provider, requests } = lane;
+  const batches = remote.batch.enabled ? provider.batches : undefined;
   const { signal, progress, reason, asked } = request;
   try {
     const space = await spaceToFill(lane, request, store);
     if (!space) return undefined;
     await lane.prepare(signal, progress);
-    const { pending } = await store.spaceStats(space);
-    const useBatch = remote.batch.enabled && pending >= textsForBatch;
     return await fillSpace({
       store,
       space,
@@ -47,9 +46,7 @@ export async function fillLane(
       concurrency: provider.maxConcurrency ?? remote.nonBatchConcurrency,
       tokensLeft,
       batch:
-        useBatch && provider.batches
-          ? createBatchRun({ batches: provider.batches, settings: remote.batch, stateDir, agentId, requests, notify })
-          : undefined,
+        batches && createBatchRun({ batches, ...context, settings: remote.batch, requests, minTexts: textsForBatch }),
       reason,
       asked,
       signal,

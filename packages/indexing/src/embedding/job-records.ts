@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { messageOf } from "@memslot/core";
+import { type EmbeddingStatus, messageOf } from "@memslot/core";
 import type { VectorSpace } from "../chunk-store.ts";
 
 /** A batch job that was submitted and not collected yet, as it is kept on disk. */
@@ -137,4 +137,16 @@ function isRecord(value: unknown): value is JobRecord {
 
 function isMissing(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ENOENT";
+}
+
+/** The jobs of an agent that are on their way, the oldest first. Reads one file for each. */
+export function listBatchJobs({
+  stateDir,
+  agentId,
+}: {
+  stateDir: string;
+  agentId: string;
+}): NonNullable<EmbeddingStatus["jobs"]> {
+  const records = openJobRecords({ stateDir, agentId, notify: () => undefined });
+  return records.list().map(({ job, hashes, submittedAt }) => ({ id: job, texts: hashes.length, submittedAt }));
 }

@@ -2,7 +2,8 @@ import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 
 import path from "node:path";
 import type { SyncProgress } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { createBatchRun, listBatchJobs } from "../../src/embedding/batch-jobs.ts";
+import { createBatchRun } from "../../src/embedding/batch-jobs.ts";
+import { listBatchJobs } from "../../src/embedding/job-records.ts";
 import { useTempFolders } from "../support/temp-folder.ts";
 import { useBatchBench } from "./support/batch-bench.ts";
 import { expectFilled, fillWith } from "./support/fill-with.ts";
@@ -21,6 +22,15 @@ describe("batch jobs", () => {
     expect(calls("collect")).toHaveLength(6);
     expect(batches.mostRunning).toBe(2);
     expect([requests.sent, lines, files()]).toEqual([[], [], []]);
+  });
+
+  test("are cleared away on the other side when their vectors are stored, and not before", async () => {
+    const { store, batches, run, calls } = await batchBench(texts(150));
+    const stored: number[] = [];
+    batches.beforeDiscard = () => void stored.push(store.vectors.size);
+    expect(await run()).toBeUndefined();
+    expect(calls("discard")).toEqual(["discard job-1", "discard job-2"]);
+    expect(stored.toSorted((a, b) => a - b)).toEqual([100, 150]);
   });
 
   test("hold no more bytes than allowed", async () => {
@@ -161,7 +171,14 @@ describe("jobs of an earlier run", () => {
       notify: (line) => void first.lines.push(line),
     });
     expect(await fillWith(first.store, first.requests, { batch })).toBeUndefined();
-    expect(forgetful.calls).toEqual(["state job-1", "submit job-1", "state job-1", "state job-1", "collect job-1"]);
+    expect(forgetful.calls).toEqual([
+      "state job-1",
+      "submit job-1",
+      "state job-1",
+      "state job-1",
+      "collect job-1",
+      "discard job-1",
+    ]);
     expect([first.files(), first.lines, first.requests.sent]).toEqual([[], [], []]);
     expectFilled(first.store, texts(10));
   });

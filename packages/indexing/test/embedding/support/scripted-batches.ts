@@ -25,6 +25,7 @@ export interface ScriptedBatches extends EmbeddingBatches {
   scripts: (JobScript | Error)[];
   /** How the jobs of this name go from now on. */
   set(job: string, script: JobScript): void;
+  beforeDiscard: ((job: string) => void | Promise<void>) | undefined;
   /** Tokens that collecting says were spent; nothing is said if undefined. */
   says: number | undefined;
 }
@@ -43,6 +44,7 @@ export function scriptedBatches(change: { maxItems?: number; maxBytes?: number }
     calls: [],
     scripts: [],
     says: undefined,
+    beforeDiscard: undefined,
     get mostRunning() {
       return mostRunning;
     },
@@ -83,6 +85,10 @@ export function scriptedBatches(change: { maxItems?: number; maxBytes?: number }
       if (texts.length !== count) throw new Error("another number of texts");
       if (batches.says !== undefined) onUsage?.({ tokens: batches.says });
       return texts.map(result);
+    },
+    async discard(job) {
+      batches.calls.push(`discard ${job}`);
+      await batches.beforeDiscard?.(job);
     },
     async cancel(job) {
       batches.calls.push(`cancel ${job}`);
