@@ -19,6 +19,8 @@ interface Figures {
   unchanged: Step;
   edited: Step;
   search: Step;
+  /** Searches that gave the one note that has the answer. */
+  found: number;
   indexMegabytes: number;
 }
 
@@ -71,9 +73,8 @@ async function run(contestant: Contestant, workspace: string, server: EmbeddingS
     return contestant.index;
   });
   const search = await step(rounds, (round) => contestant.search(`access code of project zephyr${200 + round}`));
-  const missed = search.runs.findIndex((usage, round) => !usage.stdout.includes(accessCode(200 + round)));
-  if (missed >= 0) throw new Error(`${contestant.name} did not find ${accessCode(200 + missed)}`);
-  return { first, unchanged, edited, search, indexMegabytes };
+  const found = search.runs.filter((usage, round) => usage.stdout.includes(accessCode(200 + round))).length;
+  return { first, unchanged, edited, search, found, indexMegabytes };
 }
 
 interface Row {
@@ -124,6 +125,7 @@ const rows: Row[] = [
   { label: "one file edited, CPU", read: ({ edited }) => cpu(edited), unit: "s" },
   { label: "one file edited, wall", read: ({ edited }) => wall(edited), unit: "s", target: atMost(0.6, " s") },
   { label: "search, requests", read: ({ search }) => requests(search), unit: "", target: exactly(1) },
+  { label: `search, of ${rounds} answered rightly`, read: ({ found }) => found, unit: "", target: exactly(rounds) },
   { label: "search, CPU", read: ({ search }) => cpu(search), unit: "s" },
   { label: "search, wall", read: ({ search }) => wall(search), unit: "s" },
   { label: "search, peak memory", read: ({ search }) => peak(search), unit: "MB" },

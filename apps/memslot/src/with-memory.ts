@@ -13,6 +13,7 @@ export async function withMemory<T>(
   config: MemslotConfig,
   agent: AgentConfig,
   use: (memory: Memory) => Promise<T>,
+  { lookOnly = false }: { lookOnly?: boolean } = {},
 ): Promise<T> {
   const memory = await openMemory({
     config: syncedByCommand(config),
@@ -20,6 +21,7 @@ export async function withMemory<T>(
     workspaceDir: agent.workspaceDir,
     notify: (line) => context.output.notice(line),
     signal: context.signal,
+    lookOnly,
   });
   try {
     return await use(memory);

@@ -5,7 +5,6 @@ import { type GgufInfo, readGguf } from "./gguf-file.ts";
 import {
   type AddressPlaces,
   defaultModel,
-  isModelAddress,
   type ModelAddress,
   parseModelAddress,
   placesOfFile,
@@ -42,19 +41,12 @@ export async function findModel(context: EmbeddingPluginContext): Promise<LocalM
   const isNamed = [settings.provider, settings.fallback].some((name) => ownNames.includes(name.trim()));
   const address =
     model === undefined
-      ? parseModelAddress(configured(context), places)
+      ? parseModelAddress(settings.local.modelPath ?? defaultModel, places)
       : await rememberedAddress(model, settings.local.modelPath, places);
   const info = await infoOf(address);
   const mayFetch = model === undefined && isNamed && address.source !== undefined;
   const known = embeddingGemma.name.test(address.fileName) ? embeddingGemma : undefined;
   return { address, info, known, stamp: await stampOf(address.path), mayFetch };
-}
-
-/** `model` may be meant for another provider, so it counts only where it can be nothing else than a model file. */
-function configured({ settings }: EmbeddingPluginContext): string {
-  const { modelPath } = settings.local;
-  if (modelPath !== undefined) return modelPath;
-  return settings.model !== undefined && isModelAddress(settings.model) ? settings.model : defaultModel;
 }
 
 /** An earlier model, which is known by what `provider.model` said then. */

@@ -76,6 +76,7 @@ export function createLocalProvider(input: LocalProviderInput): EmbeddingProvide
     maxConcurrency: options.contexts,
     cacheKey: prefixes?.key,
     isLocal: true,
+    price: { usdPerMillionTokens: 0, asOf: "2026-11-21", source: "it runs on this machine" },
     endpoint: { host: "this machine", fingerprint: fingerprintOf(`local\n${address.path}\n${model.stamp}`) },
     prepare: (caller) => getReady(caller),
     embedQuery: async (text, call) => {

@@ -49,11 +49,6 @@ export function placesOfFile(fileName: string, configured: string | undefined, c
   return folders.map((folder) => join(folder, fileName));
 }
 
-/** True for `hf:…` and web addresses, and for names that can only be those of a model file. */
-export function isModelAddress(written: string): boolean {
-  return /^(?:hf|https?):/i.test(written) || /\.gguf$/i.test(written);
-}
-
 function hubAddress(written: string, { cacheDir, hubEndpoint }: AddressPlaces): ModelAddress {
   const [place = "", branch = "main", ...more] = written.slice("hf:".length).split("#");
   const parts = place.split("/");

@@ -13,6 +13,7 @@ const plugin: MemoryPlugin = defineMemoryPlugin({
     const { store: storage, cache } = context.settings;
     const store = await openSqliteStore({
       path: storage.path,
+      mayCreate: context.lookOnly !== true,
       vector: storage.vector,
       cacheMaxEntries: cache.enabled ? cache.maxEntries : 0,
       signal: context.signal,

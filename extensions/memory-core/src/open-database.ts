@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { Damage, Foreign } from "./file-faults.ts";
 import { openFile, type OpenFile, openInMemory } from "./open-file.ts";
 import { prepareFile } from "./prepare-file.ts";
@@ -23,6 +24,8 @@ const attempts = 3;
  */
 export function openDatabase(options: OpenOptions): OpenDatabase {
   const { path } = options;
+  if (options.mayCreate === false && !existsSync(path))
+    return { ...openInMemory(options), location: ":memory:", isOnDisk: false, notices: [] };
   const notices: string[] = [];
   for (let attempt = 1; ; attempt++) {
     const identity = identityBefore(path);

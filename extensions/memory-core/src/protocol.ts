@@ -16,6 +16,8 @@ export type DatabaseStore = {
 
 export interface OpenOptions {
   path: string;
+  /** False: an index that is not there is kept in memory. */
+  mayCreate?: boolean | undefined;
   vector: { enabled: boolean; extensionPath?: string | undefined };
   cacheMaxEntries: number;
   /** How long one attempt to lock the file may take. */

@@ -6,6 +6,8 @@ import { startWorker, type WorkerClient } from "./worker-client.ts";
 export interface SqliteStoreOptions {
   /** Absolute path of the database file. It is made where it is missing, with its folder. */
   path: string;
+  /** False: an index that is not there is not made on disk, only in memory for as long as it is open. */
+  mayCreate?: boolean | undefined;
   /** sqlite-vec; where it is off or does not load, all vectors are compared one by one. */
   vector: { enabled: boolean; extensionPath?: string | undefined };
   /** Vectors to keep beside those of the chunks that are there. */
@@ -41,6 +43,7 @@ export async function openStore(options: SqliteStoreOptions, faults: SqliteStore
   try {
     const request: OpenOptions = {
       path,
+      mayCreate: options.mayCreate,
       vector: options.vector.extensionPath === undefined ? { enabled: options.vector.enabled } : { ...options.vector },
       cacheMaxEntries: options.cacheMaxEntries,
       busyTimeoutMs: faults.busyTimeoutMs ?? busyTimeoutMs,

@@ -31,6 +31,8 @@ export interface OpenMemoryOptions {
   host?: string | undefined;
   /** Used whatever the settings say, and closed by the application. */
   embeddings?: EmbeddingProvider | undefined;
+  /** Only to look: an index that is not there is not made on disk. */
+  lookOnly?: boolean | undefined;
   /** Takes what the user should know, a line at a time. Left out: a process warning. */
   notify?: ((line: string) => void) | undefined;
   signal?: AbortSignal | undefined;
@@ -76,6 +78,7 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
     plugins: config.plugins,
     options: pluginConfig,
     deadlines,
+    lookOnly: options.lookOnly === true,
   };
   return shareInstance({
     key: { facts, objects: [plugin, embeddings] },
@@ -100,6 +103,7 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
         settings,
         options: pluginConfig,
         embeddings: chosen.choice,
+        lookOnly: options.lookOnly,
         notify: tell,
       };
       try {

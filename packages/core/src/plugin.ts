@@ -18,6 +18,8 @@ export interface MemoryPluginContext {
   /** `plugins.entries.<id>.config`, checked against the plugin's `configSchema`. */
   options: Readonly<Record<string, unknown>>;
   embeddings: EmbeddingChoice;
+  /** True where somebody only wants to look: nothing will be indexed, and nothing needs to be made on disk. */
+  lookOnly?: boolean | undefined;
   /** Tells the user one thing on one line, at most once for each text. */
   notify: (line: string) => void;
   signal: AbortSignal;

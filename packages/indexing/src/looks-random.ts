@@ -16,7 +16,7 @@ const leastChange = { oneCase: 0.18, mixed: 0.27 };
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Variables, templates, links, calls, paths, addresses. */
 const written =
-  /^(?:[$%<{([]|~\/|\.{1,2}\/|data:)|:\/\/|\$\{|\{\{|^[A-Za-z_.]{4,}[\w.]*[[(]|^[\w.+-]+@[\w-]+\.[\w.-]+$/;
+  /^(?:[$%<{([]|~\/|\.{1,2}\/|data:)|:\/\/|\$\{|\{\{|^[A-Za-z_.]{4,}[\w.]*[[(]|\($|^[\w.+-]+@[\w-]+\.[\w.-]+$/;
 /** One character seven times (`A` is what zeros are in base64), a row of digits or letters, words that say it. */
 const standIn = /([^A])\1{6}|1234567890|0123456789|abcdefgh|example|placeholder|change-?me|(?:^|[-_.])your/i;
 const words = /^(?:[a-z]+[-_.]){2,}[a-z]*$|^(?:[A-Z]+[-_.]){2,}[A-Z]*$/;

@@ -75,14 +75,11 @@ function* privateKeys(lines: readonly string[]): Generator<Span> {
 
 /** A marker that is only mentioned, or that stands before dots, is not followed by such a run. */
 function holdsKey(text: string): boolean {
-  const run = /[A-Za-z0-9+/=]{32,}/.exec(text)?.[0] ?? "";
-  return /\d/.test(run) && /[A-Z]/.test(run);
+  const runs = text.match(/[A-Za-z0-9+/=]{32,}/g) ?? [];
+  return runs.some((run) => /\d/.test(run) && /[A-Z]/.test(run));
 }
 
-/** Without the signs that quote a line, and its end as strings have it. */
+/** Without the signs that quote a line. */
 function wordsOf(text: string): string[] {
-  return text
-    .replaceAll(/\\[nr]/g, " ")
-    .split(/\s+/)
-    .filter((word) => /[A-Za-z0-9]/.test(word));
+  return text.split(/\s+/).filter((word) => /[A-Za-z0-9]/.test(word));
 }

@@ -37,6 +37,8 @@ async function estimateOf(
   const disabled = disabledReason(config, agent);
   if (disabled !== undefined) return { none: `Memory is disabled: ${disabled}.` };
   const { signal } = context;
-  const estimate = await withMemory(context, config, agent, (memory) => memory.estimate({ signal }));
+  const estimate = await withMemory(context, config, agent, (memory) => memory.estimate({ signal }), {
+    lookOnly: true,
+  });
   return estimate === undefined ? { none: "This backend cannot tell beforehand what indexing costs." } : { estimate };
 }

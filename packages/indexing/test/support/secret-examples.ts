@@ -150,7 +150,7 @@ export const secretExamples: readonly SecretExample[] = Object.entries({
 export function privateKeyBlock(kind: string, lines = 12): string[] {
   const title = `${kind}PRIVATE${" KEY"}${kind === "PGP " ? " BLOCK" : ""}`;
   const body = Array.from({ length: lines }, () => base64(64));
-  return [`-----BEGIN ${title}-----`, ...body, `${base64(30)}==`, `-----END ${title}-----`];
+  return [`-----BEGIN ${title}-----`, ...body, `${base64(19)}7==`, `-----END ${title}-----`];
 }
 
 /** What generators of passwords and keys give. */
