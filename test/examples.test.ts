@@ -13,6 +13,10 @@ const pages = [
   "packages/agent-kit/README.md",
   "packages/testkit/README.md",
   "extensions/memory-core/README.md",
+  "extensions/embeddings-openai/README.md",
+  "extensions/embeddings-gemini/README.md",
+  "extensions/embeddings-local/README.md",
+  "docs/embeddings.md",
   "apps/memslot/README.md",
 ];
 /** Inside the repository, so that package names resolve as they do for its own code. */

@@ -2,13 +2,25 @@ import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 
 /** Modules that take long to load or bring native code: nobody pays for them by importing a package. */
-const heavy = ["better-sqlite3", "sqlite-vec", "ajv", "openai", "commander", "cli-progress"];
+const heavy = [
+  "better-sqlite3",
+  "sqlite-vec",
+  "ajv",
+  "openai",
+  "@google/genai",
+  "node-llama-cpp",
+  "commander",
+  "cli-progress",
+];
 const entries = [
   "@memslot/core",
   "@memslot/indexing",
   "@memslot/agent-kit",
   "@memslot/testkit",
   "@memslot/memory-core",
+  "@memslot/embeddings-openai",
+  "@memslot/embeddings-gemini",
+  "@memslot/embeddings-local",
   "memslot",
 ];
 

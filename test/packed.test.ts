@@ -11,6 +11,9 @@ const published = [
   "packages/agent-kit",
   "packages/testkit",
   "extensions/memory-core",
+  "extensions/embeddings-openai",
+  "extensions/embeddings-gemini",
+  "extensions/embeddings-local",
   "apps/memslot",
 ];
 const oldestNode = "22.22.0";
@@ -113,7 +116,7 @@ describe("the packed packages on the oldest supported Node", () => {
     );
     writeFileSync(
       path.join(target, "pnpm-workspace.yaml"),
-      `packages: []\noverrides:\n${overrides.join("\n")}\nallowBuilds:\n  better-sqlite3: false\n`,
+      `packages: []\noverrides:\n${overrides.join("\n")}\nallowBuilds:\n  better-sqlite3: false\n  protobufjs: false\n`,
     );
     run("pnpm", ["install", "--prefer-offline", "--config.node-linker=hoisted"], target);
   }

@@ -1,6 +1,5 @@
 import type Database from "better-sqlite3";
 import type { EmbeddingCache } from "./embedding-cache.ts";
-import type { FastLayout } from "./fast-layout.ts";
 import type { HashKey } from "./hash-key.ts";
 import type { Transactions } from "./transactions.ts";
 
@@ -29,11 +28,10 @@ export function createEviction(input: {
   db: Database.Database;
   transactions: Transactions;
   cache: EmbeddingCache;
-  fast: FastLayout;
   maxEntries: number;
   spacesInUse: ReadonlySet<number>;
 }): Eviction {
-  const { db, transactions, cache, fast, maxEntries, spacesInUse } = input;
+  const { db, transactions, cache, maxEntries, spacesInUse } = input;
   const isLive =
     "space_id IN (SELECT value FROM json_each(:inUse)) AND EXISTS (SELECT 1 FROM chunks c WHERE c.hash = embedding_cache.hash)";
   const oldest = db.prepare<[{ inUse: string }], Entry>(`
@@ -59,7 +57,6 @@ export function createEviction(input: {
       nothingLeft = queue.length === 0;
       if (nothingLeft) return false;
       const taken = transactions.write(() => {
-        const held = fast.held();
         let looked = 0;
         for (const entry of queue.slice(0, batchVectors)) {
           if (surplus === 0) break;
@@ -67,8 +64,6 @@ export function createEviction(input: {
           if (remove.run({ ...entry, inUse }).changes === 0) continue;
           removeVector.run(entry.vectorId);
           surplus--;
-          // A chunk that is there may have lost its vector, and the table has it still.
-          if (entry.spaceId === held && !spacesInUse.has(held)) fast.drop();
         }
         return looked;
       });

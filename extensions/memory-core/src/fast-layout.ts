@@ -28,9 +28,10 @@ export interface FastLayout {
   settle(space: { id: number; dimensions: number }, chunks: EmbeddedChunks): void;
   /** Keeps the table in step, inside a transaction that changes chunks or vectors, or says that it is not. */
   follow(work: (index: VectorIndex, spaceId: number) => void): void;
-  /** Says that the table is not to be relied on. Called inside a transaction. */
-  drop(): void;
-  /** The best by way of the table; undefined where it cannot tell. Called inside a transaction. */
+  /**
+   * The best by way of the table; undefined where it cannot tell. Called inside a transaction. Where the table still has
+   * chunks whose vectors another process has taken out of the cache, these are passed over.
+   */
   rank(query: VectorQuery, spaceId: number, similarity: Similarity, chunks: EmbeddedChunks): ScoredId[] | undefined;
   health(): StoreHealth["vector"];
 }
@@ -80,10 +81,6 @@ export function createFastLayout(input: {
     return id === undefined ? undefined : Number(id);
   }
 
-  function drop(): void {
-    meta.delete(metaKeys.vectorSpace);
-  }
-
   return {
     isLoaded: () => loaded() !== undefined,
     held,
@@ -103,9 +100,8 @@ export function createFastLayout(input: {
       const spaceId = held();
       if (spaceId === undefined) return;
       const table = loaded();
-      if (!table || !attempt(() => work(table, spaceId))) drop();
+      if (!table || !attempt(() => work(table, spaceId))) meta.delete(metaKeys.vectorSpace);
     },
-    drop,
     rank(query, spaceId, similarity, chunks) {
       const table = loaded();
       if (!table || held() !== spaceId) return undefined;

@@ -66,7 +66,7 @@ export function createVectors(input: {
   const fast = createFastLayout(input);
   /** Spaces that this process searches or fills: their chunks keep their vectors. */
   const spacesInUse = new Set<number>();
-  const eviction = createEviction({ db, transactions, cache, fast, maxEntries: input.cacheMaxEntries, spacesInUse });
+  const eviction = createEviction({ db, transactions, cache, maxEntries: input.cacheMaxEntries, spacesInUse });
   const countChunks = createChunkCounter(db);
   let chunksWithVectors: EmbeddedChunks | undefined;
   /** The space to lay out for fast search. */

@@ -48,7 +48,7 @@ test("the cache is brought down to its size, and chunks that are there keep thei
 
 test("what was used longest ago leaves the cache first; going and coming back are uses", async () => {
   const store = await open(await tempPath(), { cacheMaxEntries: 4 });
-  const all = ["one", "two", "three", "four", "five", "six", "seven"];
+  const all = ["one", "two", "three", "four", "five", "six", "seven", "eight"];
   for (const text of ["one", "two", "three", "four"]) await pass(store, text);
   expect(await kept(store, all)).toEqual(["one", "two", "three", "four"]);
   // Found again for a new chunk.
@@ -56,8 +56,8 @@ test("what was used longest ago leaves the cache first; going and coming back ar
   await pass(store, "five");
   expect(await kept(store, all)).toEqual(["one", "three", "four", "five"]);
   await store.removeFiles([{ path: "b.md", source: "memory" }]);
-  for (const text of ["six", "seven"]) await pass(store, text);
-  expect(await kept(store, all)).toEqual(["one", "five", "six", "seven"]);
+  for (const text of ["six", "seven", "eight"]) await pass(store, text);
+  expect(await kept(store, all)).toEqual(["one", "six", "seven", "eight"]);
 });
 
 test("a use counts in every space that has the vector", async () => {
@@ -143,6 +143,10 @@ test("a space that loses vectors to another process still gives all that it has 
   expect(await first.spaceStats(space)).toEqual({ embedded: 400, pending: 0, quarantined: 0 });
   expect(await second.spaceStats(other)).toEqual({ embedded: 20, pending: 380, quarantined: 0 });
   expect(await near(second, other, "anything", 400)).toHaveLength(20);
+  const without = await open(path, { vector: { enabled: false } });
+  for (const query of ["anything", "text 3", "text 300"]) {
+    expect(await near(second, other, query, 3)).toEqual(await near(without, other, query, 3));
+  }
   expect(await cached(second)).toBe(420);
 });
 

@@ -49,7 +49,7 @@ async function makeFirst(path: string): Promise<void> {
       fast.run(BigInt(index + 1), Buffer.from(vectorOf(text).buffer));
       put(older, text, 1000 + index);
     }
-    put(newer, "word two", 2000);
+    put(newer, "word two", 500);
     put(newer, "gone", 3000);
     db.pragma(`application_id = ${applicationId}`);
     db.pragma("user_version = 1");
@@ -64,6 +64,8 @@ test("an index of the first schema is brought up to this one with its files, wor
   const { chunks: _chunks, ...facts } = fileOf("a.md", texts);
   expect(await store.listFiles()).toEqual([facts]);
   expect(await find(store, "two")).toEqual(["word two"]);
+  const laidOut = "SELECT count(*) FROM meta WHERE key = 'vector_space'";
+  expect(edit(path, (db) => db.prepare(laidOut).pluck().get())).toBe(0);
   expect(await store.spaces()).toEqual([
     { space: newer, vectors: 2 },
     { space: older, vectors: 3 },

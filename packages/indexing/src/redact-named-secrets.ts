@@ -27,8 +27,9 @@ const value = String.raw`"(?=([!#-~]{16,${longest}}))|'(?=([!-&(-~]{16,${longest
 const anyName =
   /passw|pass?phrase|mot de passe|pwd|kennw|contras|senha|secret|token|key|auth|bearer|ssws|credential|[^\0-\x7f]/i;
 const named = new RegExp(`(?:${kinds.map(({ words }) => `(${words})`).join("|")})${between}(?:${value})`, "gi");
-/** The next of several parameters, and what closes a sentence, a list or a bracket. */
-const nextParameter = /(?:&(?:amp;)?|[;,])(?=[\w.-]{1,40}=)/;
+/** Where something else begins: the next of several parameters, a marker, what is redacted already. */
+const somethingElse = /(?:&(?:amp;)?|[;,])(?=[\w.-]{1,40}=)|-----|\[redacted: /;
+/** What closes a sentence, a list or a bracket. */
 const closing = /[.,;:!?)\]}*_|\\]+$/;
 
 /** Takes out what a name says is a secret and what looks generated: `api_key = …`, `"password": "…"`, `Bearer …`. */
@@ -41,8 +42,8 @@ export function redactNamedSecrets(line: string): string {
     if (start < done) continue;
     const groups = match.slice(1);
     const found = groups.slice(kinds.length).find((group) => group !== undefined) ?? "";
-    const parameter = found.search(nextParameter);
-    const secret = (parameter < 0 ? found : found.slice(0, parameter)).replace(closing, "");
+    const [own = ""] = found.split(somethingElse, 1);
+    const secret = own.replace(closing, "");
     if (!looksRandom(secret)) continue;
     kept += `${line.slice(done, start)}[redacted: ${kinds[groups.findIndex(Boolean)]?.name}]`;
     done = start + secret.length;

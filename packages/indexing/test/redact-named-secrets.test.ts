@@ -58,6 +58,11 @@ describe("a secret that its name gives away", () => {
     expect(redactSecrets(`secret=token=${mixed40} end`)).toBe("secret=[redacted: secret] end");
   });
 
+  test("ends where another one was taken out", () => {
+    const jwt = secretExamples.find(({ name }) => name === "JWT")?.secret;
+    expect(redactSecrets(`token: ${hex32}=${jwt}`)).toBe("token: [redacted: token]=[redacted: JWT]");
+  });
+
   test("is known by its shape first", () => {
     for (const { name, secret } of secretExamples)
       expect(redactSecrets(`api_key: "${secret}"`)).toBe(`api_key: "[redacted: ${name}]"`);
