@@ -1,15 +1,7 @@
 import { createHash } from "node:crypto";
-import { MemoryError } from "@memslot/core";
+import { checkHeader, checkKey, MemoryError } from "@memslot/core";
 import { type BaseUrl, googleHost, readBaseUrl } from "./base-url.ts";
-import {
-  checkDestination,
-  checkHeader,
-  checkKey,
-  type CredentialContext,
-  findKey,
-  isChosenByAuto,
-  providerNames,
-} from "./credentials.ts";
+import { checkDestination, type CredentialContext, findKey, isChosenByAuto, providerNames } from "./credentials.ts";
 
 /** Where requests go and what goes with each of them. */
 export interface Endpoint {

@@ -1,5 +1,5 @@
-import { defineEmbeddingPlugin, type EmbeddingPlugin, MemoryError } from "@memslot/core";
-import { checkKey, findKey } from "./credentials.ts";
+import { checkKey, defineEmbeddingPlugin, type EmbeddingPlugin, MemoryError } from "@memslot/core";
+import { findKey } from "./credentials.ts";
 import { resolveEndpoint } from "./endpoint.ts";
 import { resolveModel } from "./models.ts";
 import { createProvider } from "./provider.ts";

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
-import { type EmbeddingPluginContext, MemoryError } from "@memslot/core";
+import { checkHeader, checkKey, type EmbeddingPluginContext, MemoryError } from "@memslot/core";
 import { type BaseUrl, readBaseUrl } from "./base-url.ts";
-import { checkHeader, checkKey } from "./check-credentials.ts";
 import { isPrivateHost } from "./private-host.ts";
 
 /** Where requests go and what goes with each of them. */
@@ -51,7 +50,7 @@ export function resolveEndpoint(context: Context): Endpoint {
   const { headers, removed } = writtenHeaders(context.settings.remote.headers);
   const key = removed.has("authorization") ? undefined : chooseKey(context, { base, isPrivate, headers });
   if (isOpenAi && key === undefined) throw new MemoryError("CONFIG", `no OpenAI key: ${howToSetKey}`);
-  if (key?.value !== undefined) checkKey(key.value, key.source);
+  if (key?.value !== undefined) checkKey({ value: key.value, source: key.source });
   const standard = {
     "user-agent": "memslot",
     ...(key?.value === undefined ? {} : { authorization: `Bearer ${key.value}` }),

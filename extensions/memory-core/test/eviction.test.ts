@@ -75,6 +75,34 @@ test("while all that is too much is live nothing goes, and when a chunk goes the
   store.close();
 });
 
+test("what is used again while it waits for its turn stays", async () => {
+  const store = openHere(await tempPath(), 3);
+  for (const name of ["a", "b", "c", "d"]) put(store, name, 1);
+  store.replaceFiles([fileOf("b.md", ["b 0"])]);
+  store.removeFiles([{ path: "b.md", source: "memory" }]);
+  put(store, "e", 1);
+  const hashes = ["a", "b", "c", "d", "e"].map((name) => sha256(`${name} 0`));
+  expect(store.knownVectors(space, hashes)).toEqual([hashes[1], hashes[3], hashes[4]]);
+  store.close();
+});
+
+test("a space that begins to be searched while its vectors leave keeps those that are left", async () => {
+  const path = await tempPath();
+  const texts = Array.from({ length: 1500 }, (_, index) => `live ${index}`);
+  const before = openHere(path, 0);
+  before.replaceFiles([fileOf("a.md", texts)]);
+  put(before, "live", 1500);
+  before.close();
+  const store = openHere(path, 0);
+  store.putVectors(spaceOf("other"), [{ hash: sha256("live 0"), vector: vectorOf("x") }]);
+  expect(store.stats().cachedVectors).toBe(501);
+  const query = { space, vector: vectorOf("x"), sources: ["memory"], limit: 1000 };
+  expect(store.searchVector(query).rows).toHaveLength(500);
+  while (store.tidy());
+  expect(store.searchVector(query).rows).toHaveLength(500);
+  store.close();
+});
+
 test("in use, calls are answered before the rest of a surplus has gone", async () => {
   const path = await tempPath();
   const before = openHere(path, 50_000);

@@ -40,6 +40,8 @@ test("two processes that use different spaces never meet each other's vectors", 
     await (round === 0 ? one : two).replaceFiles([fileOf(`${round}.md`, [`extra ${round}`])]);
   }
   expect(laidOut(path)).toBe("second");
+  await one.useSpace(first);
+  expect(laidOut(path)).toBe("first");
 });
 
 test("filling one space leaves the fast layout of the other one as it is, whether sqlite-vec is there or not", async () => {

@@ -84,7 +84,12 @@ test("an index of the first schema is brought up to this one with its files, wor
   expect(again.health().notices).toEqual([]);
   expect(await again.listFiles()).toHaveLength(2);
   await again.close();
-  edit(path, (db) => expect(db.pragma("integrity_check", { simple: true })).toBe("ok"));
+  edit(path, (db) => {
+    const hashes = "SELECT hash FROM chunks UNION SELECT hash FROM embedding_cache";
+    const kinds = db.prepare(`SELECT DISTINCT typeof(hash) || length(hash) FROM (${hashes})`).pluck().all();
+    expect(kinds).toEqual(["blob32"]);
+    expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
+  });
 });
 
 test("vectors keep the order in which they were used, so that the oldest still leaves first", async () => {

@@ -61,6 +61,7 @@ export { type LoadConfigOptions, type ParseConfigOptions, loadConfig, parseConfi
 export { resolveStateDir } from "./config/paths.ts";
 export { type ConfigReferenceRow, configReference } from "./config/reference.ts";
 export { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "./config/trust.ts";
+export { type FoundKey, checkHeader, checkKey } from "./check-credentials.ts";
 export { type CallLimits, type Extend, withDeadline } from "./deadline.ts";
 export { type CreateMemoryOptions, type MemoryDeadlines, createMemory } from "./guard.ts";
 export { type OpenMemoryOptions, openMemory } from "./open-memory.ts";

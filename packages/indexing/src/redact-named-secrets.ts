@@ -28,7 +28,7 @@ const anyName =
   /passw|pass?phrase|mot de passe|pwd|kennw|contras|senha|secret|token|key|auth|bearer|ssws|credential|[^\0-\x7f]/i;
 const named = new RegExp(`(?:${kinds.map(({ words }) => `(${words})`).join("|")})${between}(?:${value})`, "gi");
 /** Where something else begins: the next of several parameters, a marker, what is redacted already. */
-const somethingElse = /(?:&(?:amp;)?|[;,])(?=[\w.-]{1,40}=)|-----|\[redacted: /;
+const somethingElse = /(?:&(?:amp;)?|[;,])(?=[\w.-]{1,40}=)|-----|\[redacted:/;
 /** What closes a sentence, a list or a bracket. */
 const closing = /[.,;:!?)\]}*_|\\]+$/;
 

@@ -1,13 +1,19 @@
-import { MemoryError } from "@memslot/core";
+import { MemoryError } from "./errors.ts";
 
-/** Throws `CONFIG` for a key that no server can know, with where it came from and without the key. */
-export function checkKey(key: string, source: string): void {
-  const problem = problemOf(key);
+/** A key and where it came from, as `OPENAI_API_KEY` or `remote.apiKey`. */
+export interface FoundKey {
+  value: string;
+  source: string;
+}
+
+/** For embedding plugins. Throws `CONFIG` for a key that no server can know, with where it came from and without the key. */
+export function checkKey({ value, source }: FoundKey): void {
+  const problem = problemOf(value);
   if (problem !== undefined) throw new MemoryError("CONFIG", `the key from ${source} cannot be right: ${problem}`);
 }
 
 function problemOf(key: string): string | undefined {
-  if (/\$\{|\$[A-Z_]+$/.test(key))
+  if (/\$\{|\$[A-Za-z_]\w*$/.test(key))
     return "it is the name of a variable in place of the key; set that variable, or write the key";
   if (/^bearer\s/i.test(key.trim())) return 'it begins with "Bearer"; leave that word out';
   if (/["'`“”‘’]/.test(key)) return "it has quotes around or in it; leave them out";
@@ -16,7 +22,7 @@ function problemOf(key: string): string | undefined {
   return undefined;
 }
 
-/** Throws `CONFIG` for a header that cannot be sent, with its name and without its value. */
+/** For embedding plugins. Throws `CONFIG` for a header of `remote.headers` that cannot be sent, with its name and without its value. */
 export function checkHeader(name: string, value: string): void {
   try {
     new Headers().set(name, value);
