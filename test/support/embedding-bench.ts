@@ -22,7 +22,7 @@ export interface EmbeddingBench {
 export function useEmbeddingBench(): (options?: EmbeddingApiOptions) => Promise<EmbeddingBench> {
   const ends: (() => Promise<void> | void)[] = [];
   afterEach(async () => {
-    for (const end of ends.splice(0).reverse()) await end();
+    for (const end of ends.splice(0).toReversed()) await end();
   });
   const startApi = async (options: EmbeddingApiOptions = {}): Promise<EmbeddingApi> => {
     const api = await startEmbeddingApi({ dimensions: 64, ...options });

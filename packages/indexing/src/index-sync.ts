@@ -88,7 +88,7 @@ export async function createIndexSync(input: {
     const { signal } = params;
     if (vectors.isBehind()) facts.missingVectors ??= "they are being made";
     try {
-      const pending = await vectors.fill({ ...params, asked: !behindTheScenes.has(params.reason) });
+      const pending = await vectors.embedMissing({ ...params, asked: !behindTheScenes.has(params.reason) });
       facts.missingVectors = pending && `${pending.chunks} are left: ${pending.reason}`;
       if (pending) providerRestsUntil = Date.now() + providerRestMs;
       return pending;

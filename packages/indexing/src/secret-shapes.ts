@@ -9,7 +9,7 @@ export interface SecretShape {
 }
 
 /** A kind of secret whose beginning says nothing. */
-export interface LooseShape {
+interface LooseShape {
   name: string;
   /** What a line must hold to be looked at. */
   holds: string;

@@ -61,7 +61,7 @@ async function search(
       stateDir: makeTempFolder(),
       notify: () => undefined,
     });
-  await vectors?.fill({ reason: "test", asked: true, force: false, signal: never, progress: () => undefined });
+  await vectors?.embedMissing({ reason: "test", asked: true, force: false, signal: never, progress: () => undefined });
   return await searchChunks({
     store,
     settings,

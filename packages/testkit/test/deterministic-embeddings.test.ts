@@ -81,7 +81,9 @@ describe("deterministic embeddings", () => {
     const provider = await deterministicEmbeddingPlugin.open({
       settings,
       stateDir: "/nowhere",
-      providers: {}, environment: () => undefined, options: { dimensions: 12 },
+      providers: {},
+      environment: () => undefined,
+      options: { dimensions: 12 },
       signal: new AbortController().signal,
     });
     expect(provider.dimensions).toBe(12);

@@ -38,10 +38,10 @@ export interface Embedder {
   /** Throws where keywords have to answer alone: an `EmbeddingError` with the reason, or the error of an abort. */
   embedQuery(query: string, signal: AbortSignal): Promise<EmbeddedQuery>;
   /** Makes the vectors that are missing. Gives what is left, and why. Throws when the store fails. */
-  fill(request: FillRequest): Promise<SyncReport["pendingVectors"]>;
+  embedMissing(request: FillRequest): Promise<SyncReport["pendingVectors"]>;
   /** Counts what is missing; to be called after files were indexed. */
   count(): Promise<void>;
-  /** True when `fill` has something to do, as far as is known. */
+  /** True when `embedMissing` has something to do, as far as is known. */
   isBehind(): boolean;
   /** One real request, whatever failed before. */
   probe(signal: AbortSignal): Promise<AvailabilityProbe>;
@@ -49,7 +49,7 @@ export interface Embedder {
   close(): Promise<void>;
 }
 
-export interface EmbedderFacts {
+interface EmbedderFacts {
   status: EmbeddingStatus;
   /** Chunks with a vector of the first provider. */
   embedded: number;
@@ -195,7 +195,7 @@ export function createEmbedder(input: {
       }
     },
 
-    async fill(given) {
+    async embedMissing(given) {
       const request = { ...given, signal: AbortSignal.any([given.signal, closing.signal]) };
       let outcome = await fillOne(primary, request);
       // With nothing missing nobody would find out that the provider is back.
