@@ -8,6 +8,7 @@ import {
 import type { ChunkStore, KeywordAnswer, QueryTerm, VectorAnswer } from "./chunk-store.ts";
 import type { EmbeddedQuery, Embedder } from "./embedding/embedder.ts";
 import { mergeOverlaps } from "./merge-overlaps.ts";
+import { redactSecrets } from "./redact-secrets.ts";
 import { dateHints } from "./query-dates.ts";
 import { type Candidate, type FusionWeights, rank, type Ranking } from "./rank.ts";
 import { snippetOf } from "./snippet.ts";
@@ -46,7 +47,8 @@ export async function searchChunks(input: {
   const useKeywords = store.health().fts.available;
 
   const [keyword, vector] = await Promise.allSettled([
-    useKeywords ? keywordLeg(store, query, options, limit) : undefined,
+    // Redacted as the index is: a key that is pasted into a question finds the line that holds it.
+    useKeywords ? keywordLeg(store, redactSecrets(query), options, limit) : undefined,
     vectors ? vectorLeg(store, vectors, query, options, limit) : undefined,
   ]);
   options.signal.throwIfAborted();
