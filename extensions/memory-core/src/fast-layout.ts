@@ -9,12 +9,12 @@ import { loadSqliteVec } from "./sqlite-vec.ts";
 import { isBusy, isFileFailure } from "./store-errors.ts";
 import { reasonOf } from "./store-failure.ts";
 import type { Transactions } from "./transactions.ts";
-import { createVectorIndex, maxNeighbours, type VectorIndex } from "./vector-index.ts";
+import { createVectorIndex, maxNeighbours, type Neighbour, type VectorIndex } from "./vector-index.ts";
 
-/** Neighbours to ask for at first, beside twice the limit: enough for rounded vectors to tell who is among the best. */
-const spareNeighbours = 256;
-/** How much more is asked for when that was not enough. */
-const askMore = 4;
+/** Neighbours to ask for at first, beside twice the limit. A long list costs hardly more than a short one. */
+const spareNeighbours = 1000;
+/** Neighbours that are scored before it is asked again whether they are enough. */
+const scoredAtOnce = 64;
 /** What counting in double precision may lose. */
 const scoreDoubt = 1e-9;
 
@@ -124,33 +124,41 @@ function rankSources(
   const angles = rounded.angle + table.angle();
   const ranked: ScoredId[] = [];
   for (const source of query.sources) {
-    const best = rankSource((limit) => {
-      const neighbours = table.nearest(rounded.bytes, source, limit);
-      const ids = neighbours.map(({ id }) => id);
-      const others = 1 - (neighbours.at(-1)?.distance ?? 0);
-      return {
-        scored: chunks.compare(spaceId, similarity, ids),
-        isAll: neighbours.length < limit,
-        highestOther: highestCosine(others, angles, query.vector.length),
-      };
-    }, query.limit);
+    const best = rankSource({
+      limit: query.limit,
+      nearest: (limit) => table.nearest(rounded.bytes, source, limit),
+      score: (ids) => chunks.compare(spaceId, similarity, ids),
+      highest: ({ distance }) => highestCosine(1 - distance, angles, query.vector.length),
+    });
     if (!best) return undefined;
     ranked.push(...best);
   }
   return ranked;
 }
 
-/** Asks for more until no vector that was not looked at can be among the best, or gives up. */
-function rankSource(
-  ask: (limit: number) => { scored: ScoredId[]; isAll: boolean; highestOther: number },
-  limit: number,
-): ScoredId[] | undefined {
-  for (let asked = limit * 2 + spareNeighbours; ; asked *= askMore) {
-    const { scored, isAll, highestOther } = ask(Math.min(maxNeighbours, asked));
-    const best = scored.toSorted(byScore).slice(0, limit);
-    if (isAll) return best;
-    const lastWanted = best[limit - 1];
-    if (lastWanted && lastWanted.score > highestOther + scoreDoubt) return best;
-    if (asked >= maxNeighbours) return undefined;
+/**
+ * Goes down the list of neighbours, nearest first, and scores them until none that follows can be among the best. Gives
+ * undefined where the list, as long as sqlite-vec makes it, ends before that.
+ */
+function rankSource(input: {
+  limit: number;
+  nearest: (limit: number) => Neighbour[];
+  score: (ids: readonly number[]) => ScoredId[];
+  /** The highest score that a neighbour, or one that lies behind it, can have. */
+  highest: (neighbour: Neighbour) => number;
+}): ScoredId[] | undefined {
+  const { limit } = input;
+  for (const asked of [Math.min(maxNeighbours, limit * 2 + spareNeighbours), maxNeighbours]) {
+    const neighbours = input.nearest(asked);
+    let best: ScoredId[] = [];
+    for (let from = 0; from < neighbours.length; from += scoredAtOnce) {
+      const ids = neighbours.slice(from, from + scoredAtOnce).map(({ id }) => id);
+      best = [...best, ...input.score(ids)].toSorted(byScore).slice(0, limit);
+      const lastWanted = best[limit - 1];
+      const following = neighbours[from + scoredAtOnce] ?? neighbours.at(-1);
+      if (lastWanted && following && lastWanted.score > input.highest(following) + scoreDoubt) return best;
+    }
+    if (neighbours.length < asked) return best;
   }
+  return undefined;
 }

@@ -8,8 +8,8 @@ import { hasTable } from "./schema.ts";
 /** The most that sqlite-vec gives in one answer. */
 export const maxNeighbours = 4096;
 /**
- * Vectors in one block of the table. Each source ends in a block that is partly empty, and the work for one block grows
- * with the number of neighbours that are asked for, so small blocks are better until they are many.
+ * Vectors in one block of the table. Each source ends in a block that is partly empty, and in a large block it takes
+ * long to find many neighbours.
  */
 const blockVectors = 128;
 /** Deleted vectors leave holes. With more than this many blocks beside those that are needed the table is made anew. */

@@ -17,7 +17,7 @@ function numbersOf(bytes: Buffer): number[] {
 }
 
 test("the largest number of a vector takes the whole range, whichever sign it has and however small it is", () => {
-  expect(numbersOf(toInt8(Float32Array.of(0.5, -0.25, 0)).bytes)).toEqual([127, -63, 0]);
+  expect(numbersOf(toInt8(Float32Array.of(0.5, -0.25, 0)).bytes)).toEqual([127, -64, 0]);
   expect(numbersOf(toInt8(Float32Array.of(0.1, -0.2)).bytes)).toEqual([64, -127]);
   expect(numbersOf(toInt8(Float32Array.of(-1e-38, 1e-38)).bytes)).toEqual([-127, 127]);
 });
