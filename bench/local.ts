@@ -1,3 +1,4 @@
+import { writeTinyGguf } from "@memslot/testkit";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -24,7 +25,7 @@ interface Speed {
 export async function benchLocal(modelFile: string | undefined): Promise<void> {
   const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-bench-local-"));
   try {
-    const modelPath = modelFile ?? (await makeModel(path.join(folder, "bench.gguf")));
+    const modelPath = modelFile ?? makeModel(path.join(folder, "bench.gguf"));
     const texts = chunks(path.join(folder, "notes"));
     const speeds: Speed[] = [1, 2].map((contexts) => ({ contexts, tokensPerSecond: [], queries: [] }));
     for (let round = 0; round < rounds; round++)
@@ -82,10 +83,8 @@ function chunks(folder: string): string[] {
   return readdirSync(folder).map((name) => readFileSync(path.join(folder, name), "utf8"));
 }
 
-/** The model of the extension's own tests, in a larger size. It is no part of what the extension exports. */
-async function makeModel(file: string): Promise<string> {
-  const writer = new URL("../extensions/embeddings-local/test/support/tiny-gguf.ts", import.meta.url);
-  const { writeTinyGguf } = (await import(writer.href)) as { writeTinyGguf(path: string, options: typeof shape): void };
+/** A model with random weights in a usual shape. */
+function makeModel(file: string): string {
   writeTinyGguf(file, shape);
   return file;
 }

@@ -2,7 +2,7 @@ import { readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readGguf } from "../src/gguf-file.ts";
-import { type GgufValue, ggufBytes } from "./support/gguf-writer.ts";
+import { type GgufValue, ggufBytes } from "@memslot/testkit";
 import { openModel, failureOf, tempFolder, tinyModel } from "./support/lab.ts";
 import { watchChildren } from "./support/children.ts";
 

@@ -55,6 +55,11 @@ export function openProvider(context: EmbeddingPluginContext): EmbeddingProvider
     isLocal: endpoint.isPrivate,
     endpoint: { host: base.host, keySource, fingerprint: fingerprintOf(endpoint, model) },
     price: base.hostname === "api.openai.com" ? priceOf(model) : undefined,
+    async warm() {
+      await connect();
+      // The first fetch of a process loads its client; this one reaches no network.
+      await fetch("data:,");
+    },
     async embedQuery(text, options) {
       const [vector] = await embed("query", [text], options);
       if (!vector) throw new EmbeddingError("transient", `${nameOf(endpoint)} answered a query with no vector`);

@@ -26,7 +26,7 @@ export function openEmbeddingCache(db: Database.Database): EmbeddingCache {
   const useOne = db.prepare<[number, HashKey, number]>(
     "UPDATE embedding_cache SET used_at = ? WHERE hash = ? AND space_id = ?",
   );
-  const use = db.prepare<[number, HashKey]>("UPDATE embedding_cache SET used_at = ? WHERE hash = ?");
+  const spacesOf = db.prepare<[HashKey], number>("SELECT space_id FROM embedding_cache WHERE hash = ?").pluck();
   const count = db.prepare<[], number>("SELECT count(*) FROM embedding_cache").pluck();
   return {
     get(spaceId, hash) {
@@ -43,7 +43,10 @@ export function openEmbeddingCache(db: Database.Database): EmbeddingCache {
         useOne.run(at, hash, spaceId);
       }
     },
-    use: (hash, at) => void use.run(at, hash),
+    use(hash, at) {
+      // One row at a time: an update that may meet several doubles what the insert of a chunk's words costs.
+      for (const spaceId of spacesOf.all(hash)) useOne.run(at, hash, spaceId);
+    },
     count: () => count.get() ?? 0,
   };
 }

@@ -38,7 +38,7 @@ export function createEviction(input: {
     SELECT hash, space_id AS spaceId, used_at AS usedAt, vector_id AS vectorId FROM embedding_cache
     WHERE NOT (${isLive}) ORDER BY used_at, vector_id LIMIT ${queueVectors}
   `);
-  // It may have been used, or a chunk may have come that has it, since it was put into the queue.
+  // Since it was put into the queue it may have been used, or its space may have come into use.
   const remove = db.prepare<[Entry & { inUse: string }]>(
     `DELETE FROM embedding_cache WHERE hash = :hash AND space_id = :spaceId AND used_at = :usedAt AND NOT (${isLive})`,
   );

@@ -155,7 +155,7 @@ function rankSource(input: {
       const ids = neighbours.slice(from, from + scoredAtOnce).map(({ id }) => id);
       best = [...best, ...input.score(ids)].toSorted(byScore).slice(0, limit);
       const lastWanted = best[limit - 1];
-      const following = neighbours[from + scoredAtOnce] ?? neighbours.at(-1);
+      const following = neighbours[from + scoredAtOnce];
       if (lastWanted && following && lastWanted.score > input.highest(following) + scoreDoubt) return best;
     }
     if (neighbours.length < asked) return best;

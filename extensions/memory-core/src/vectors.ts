@@ -23,7 +23,7 @@ import type { Transactions } from "./transactions.ts";
 const unknownSpace = 0;
 
 /** The calls of a store that are about vectors. */
-export type VectorMethod = Extract<
+type VectorMethod = Extract<
   keyof ChunkStore,
   | "useSpace"
   | "searchVector"

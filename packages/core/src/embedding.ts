@@ -36,6 +36,11 @@ export interface EmbeddingProvider {
    * first call of the others, by as many as want it; it ends by itself when it does not come on.
    */
   prepare?(options: { signal: AbortSignal; progress: (update: SyncProgress) => void }): Promise<void>;
+  /**
+   * Loads what the first call will need, with nothing sent: called when a call is likely to come, while other work goes
+   * on. What fails here fails again in the call.
+   */
+  warm?(): Promise<void>;
   embedQuery(text: string, options?: EmbeddingCallOptions): Promise<ArrayLike<number>>;
   /** One vector for each text, in the same order. */
   embedBatch(texts: readonly string[], options?: EmbeddingCallOptions): Promise<ArrayLike<number>[]>;

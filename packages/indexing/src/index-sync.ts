@@ -3,6 +3,7 @@ import {
   type MemoryRootStatus,
   type MemorySearchSettings,
   messageOf,
+  type SyncProgress,
   type SyncReport,
 } from "@memslot/core";
 import type { ChunkStore, StoreStats } from "./chunk-store.ts";
@@ -70,7 +71,12 @@ export async function createIndexSync(input: {
 
   async function indexFiles(params: ManagerSyncParams): Promise<SyncReport> {
     try {
-      const outcome = await syncFiles({ store, workspaceDir, settings, params });
+      const progress = (update: SyncProgress): void => {
+        // Something has changed, and will want a vector.
+        vectors?.warm();
+        params.progress(update);
+      };
+      const outcome = await syncFiles({ store, workspaceDir, settings, params: { ...params, progress } });
       facts.roots = outcome.roots;
       facts.lastSync = { finishedAt: new Date().toISOString(), report: outcome.report };
       facts.lastSyncError = undefined;
@@ -141,6 +147,8 @@ export async function createIndexSync(input: {
   return {
     async sync(params) {
       const own = { ...params, signal: AbortSignal.any([params.signal, closing.signal]) };
+      // A search comes after it and wants the vector of its question.
+      if (params.reason === "search") vectors?.warm();
       const report = await files(async () => {
         own.signal.throwIfAborted();
         return await indexFiles(own);

@@ -34,6 +34,7 @@ export async function createIndexedManager(input: {
     capabilities: { keyword: store.health().fts.available, vector: true, ownsIndex: true },
 
     async search(query: string, options: ManagerSearchOptions): Promise<MemorySearchResult[]> {
+      vectors?.warm();
       const unfresh = await index.freshen(options.signal);
       const { results, report } = await searchChunks({
         store,

@@ -14,3 +14,5 @@ export { type MemoryConformanceOptions, memoryConformance } from "./memory-confo
 export { startEmbeddingApi } from "./embedding-api/server.ts";
 export { type ApiRequest, type EmbeddingApi, type EmbeddingApiOptions } from "./embedding-api/options.ts";
 export { type ApiFault } from "./embedding-api/faults.ts";
+export { type GgufTensor, type GgufValue, ggufBytes } from "./gguf/gguf-bytes.ts";
+export { type TinyGgufOptions, writeTinyGguf } from "./gguf/tiny-gguf.ts";

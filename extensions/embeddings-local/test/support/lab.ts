@@ -10,7 +10,7 @@ import {
 } from "@memslot/core";
 import { onTestFinished } from "vitest";
 import { createLocalPlugin, type LocalPluginOverrides } from "../../src/local-plugin.ts";
-import { type TinyGgufOptions, writeTinyGguf } from "./tiny-gguf.ts";
+import { type TinyGgufOptions, writeTinyGguf } from "@memslot/testkit";
 
 /** A folder that is deleted after the test. */
 export function tempFolder(): string {

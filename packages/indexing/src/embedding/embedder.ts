@@ -35,6 +35,8 @@ export interface EmbeddedQuery {
 export interface Embedder {
   /** The first provider with the space that its vectors are in, where that is known. */
   readonly primary: Pick<Lane, "provider" | "knownSpace">;
+  /** A request is likely to come: what it needs is loaded while other work goes on. */
+  warm(): void;
   /** Throws where keywords have to answer alone: an `EmbeddingError` with the reason, or the error of an abort. */
   embedQuery(query: string, signal: AbortSignal): Promise<EmbeddedQuery>;
   /** Makes the vectors that are missing. Gives what is left, and why. Throws when the store fails. */
@@ -174,6 +176,7 @@ export function createEmbedder(input: {
 
   return {
     primary,
+    warm: () => primary.warm(),
 
     async embedQuery(query, signal) {
       // What looks like a secret goes nowhere, not even in a question.

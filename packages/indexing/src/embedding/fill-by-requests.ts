@@ -20,7 +20,7 @@ export interface RequestFill {
   accept?: ((hash: string) => boolean) | undefined;
 }
 
-const pageSize = 2048;
+const pageSize = 512;
 /** So many texts refused one by one and none taken: the texts are not to blame. */
 const mostRefused = 8;
 /** No provider has a reason to refuse it. */

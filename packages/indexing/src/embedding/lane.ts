@@ -27,6 +27,8 @@ export interface Lane {
   count(): Promise<SpaceStats | undefined>;
   /** Has the provider fetch and load what it needs. One at a time; a failure is tried again by the next call. */
   prepare(signal: AbortSignal, progress?: (update: SyncProgress) => void): Promise<void>;
+  /** Has the provider load its libraries, once, with nobody waiting. */
+  warm(): void;
   /** What is being fetched or loaded now. */
   activity(): string | undefined;
   close(): Promise<void>;
@@ -44,6 +46,7 @@ export function createLane(
   let stats: SpaceStats | undefined;
   let prepared = provider.prepare === undefined;
   let preparing: Promise<void> | undefined;
+  let warmed = false;
   let activity: string | undefined;
   /** Whoever waits for `preparing` and wants to see how far it is. */
   const watchers = new Set<(update: SyncProgress) => void>();
@@ -116,6 +119,11 @@ export function createLane(
       return (stats = known && (await store.spaceStats(known)));
     },
     prepare,
+    warm() {
+      if (warmed) return;
+      warmed = true;
+      Promise.resolve(provider.warm?.()).catch(() => undefined);
+    },
     activity: () => activity,
     async close() {
       await requests.close();

@@ -20,11 +20,18 @@ export function unitVector(vector: ArrayLike<number>, provider: VectorMaker): Fl
   }
   if (largest === 0) throw bad(provider, "gave a vector that is all zero");
   // Divided by the largest number first: the square of a very large or very small one is no number any more.
-  const scaled = Float64Array.from(vector, (value) => value / largest);
+  // In plain loops: `from` with a function takes twenty times as long, and there are millions of numbers.
+  const scaled = new Float64Array(length);
   let sum = 0;
-  for (const value of scaled) sum += value * value;
+  for (let index = 0; index < length; index++) {
+    const value = Number(vector[index]) / largest;
+    scaled[index] = value;
+    sum += value * value;
+  }
   const norm = Math.sqrt(sum);
-  return Float32Array.from(scaled, (value) => value / norm);
+  const unit = new Float32Array(length);
+  for (let index = 0; index < length; index++) unit[index] = (scaled[index] ?? 0) / norm;
+  return unit;
 }
 
 /** The vectors of an answer, in its order: one for each text, all of one size. Throws as `unitVector` does. */

@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { type GgufTensor, type GgufValue, ggufBytes } from "./gguf-writer.ts";
+import { type GgufTensor, type GgufValue, ggufBytes } from "./gguf-bytes.ts";
 
 export interface TinyGgufOptions {
   layers?: number | undefined;
