@@ -160,7 +160,7 @@ export interface ChunkStore {
   putVectors(space: VectorSpace, entries: readonly { hash: string; vector: Float32Array }[]): Promise<void>;
   /** Which of these hashes have a vector in this space. */
   knownVectors(space: VectorSpace, hashes: readonly string[]): Promise<string[]>;
-  /** Remembers texts that the provider of this space refuses. They stay in keyword search. */
+  /** Remembers texts that the provider of this space refuses, but for those that have a vector. They stay in keyword search. */
   quarantine(space: VectorSpace, entries: readonly { hash: string; reason: string }[]): Promise<void>;
   /** The quarantined chunks of this space that are there, in the order of paths and lines. */
   quarantined(space: VectorSpace, limit: number): Promise<QuarantinedChunk[]>;
