@@ -13,6 +13,8 @@ const config: ViteUserConfig = defineConfig({
     execArgv: ["--conditions=@memslot/source"],
     // Keys of whoever runs the tests are no part of them.
     env: { OPENAI_API_KEY: "", OPENAI_BASE_URL: "", GEMINI_API_KEY: "", HF_TOKEN: "", HF_ENDPOINT: "" },
+    // Most tests wait for a process or a disk now and then.
+    maxWorkers: "100%",
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

@@ -17,8 +17,8 @@ describe("missing vectors", () => {
     expectFilled(store, texts(1000));
     expect(requests.mostInFlight).toBe(4);
     expect(requests.sent.length).toBe(Math.ceil(1000 / 16));
-    // One page, and one look whether there is more.
-    expect(store.calls.filter((call) => call === "pendingVectors")).toHaveLength(2);
+    // Two pages, and one look whether there is more.
+    expect(store.calls.filter((call) => call === "pendingVectors")).toHaveLength(3);
   });
 
   test("a slow request holds up no other", async () => {

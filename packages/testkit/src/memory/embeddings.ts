@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { EmbeddingProvider } from "@memslot/core";
+import { EmbeddingError, type EmbeddingProvider } from "@memslot/core";
 import { deterministicEmbeddings } from "../deterministic-embeddings.ts";
 import { assertFinds, assertSound, managerSearch, pathsOf, settles } from "./expect.ts";
 import type { MemoryCheck } from "./lab.ts";
@@ -89,7 +89,7 @@ export const embeddingChecks: readonly MemoryCheck[] = [
       await writeParaphraseNotes(lab);
       const fake = deterministicEmbeddings();
       let down = true;
-      const refuse = async (): Promise<never> => Promise.reject(new Error("the provider is down"));
+      const refuse = async (): Promise<never> => Promise.reject(new EmbeddingError("auth", "the provider is down"));
       const opened = await lab.open({
         embeddings: {
           ...fake,
