@@ -1,4 +1,4 @@
-import type { AgentConfig, Memory, MemslotConfig } from "@memslot/core";
+import type { AgentConfig, Memory, MemslotConfig, OpenMemoryOptions } from "@memslot/core";
 import type { CommandContext } from "./command-context.ts";
 import { openMemory } from "./open-memory.ts";
 
@@ -13,7 +13,7 @@ export async function withMemory<T>(
   config: MemslotConfig,
   agent: AgentConfig,
   use: (memory: Memory) => Promise<T>,
-  { lookOnly = false }: { lookOnly?: boolean } = {},
+  how: Pick<OpenMemoryOptions, "lookOnly" | "warm"> = {},
 ): Promise<T> {
   const memory = await openMemory({
     config: syncedByCommand(config),
@@ -21,7 +21,7 @@ export async function withMemory<T>(
     workspaceDir: agent.workspaceDir,
     notify: (line) => context.output.notice(line),
     signal: context.signal,
-    lookOnly,
+    ...how,
   });
   try {
     return await use(memory);

@@ -31,6 +31,8 @@ export interface OpenMemoryOptions {
   host?: string | undefined;
   /** Used whatever the settings say, and closed by the application. */
   embeddings?: EmbeddingProvider | undefined;
+  /** A search or a sync follows at once: the embedding provider loads its libraries while the index is opened. */
+  warm?: boolean | undefined;
   /** Only to look: an index that is not there is not made on disk. */
   lookOnly?: boolean | undefined;
   /** Takes what the user should know, a line at a time. Left out: a process warning. */
@@ -112,7 +114,10 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
           deadlineMs: deadlines.openMs,
           signals: [opening],
         };
-        const manager = await openWithDeadline(openLimits, (inner) => plugin.open({ ...context, signal: inner }));
+        const opened = openWithDeadline(openLimits, (inner) => plugin.open({ ...context, signal: inner }));
+        // After it, as an index may open in a thread of its own. What fails here fails again when it is needed.
+        if (options.warm === true) chosen.choice.provider?.warm?.().catch(() => undefined);
+        const manager = await opened;
         return createMemory(manager, {
           agentId: agent.id,
           workspaceDir,

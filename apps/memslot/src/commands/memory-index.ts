@@ -55,14 +55,20 @@ async function indexAgent(
     return ExitCode.ok;
   }
   const startedAt = performance.now();
-  const { report, status } = await withMemory(context, config, agent, async (memory) => ({
-    report: await syncWithProgress(context, memory, {
-      what: prefix === "" ? "indexing" : `indexing ${agent.id}`,
-      force: options.force === true,
-      verbose: options.verbose === true,
+  const { report, status } = await withMemory(
+    context,
+    config,
+    agent,
+    async (memory) => ({
+      report: await syncWithProgress(context, memory, {
+        what: prefix === "" ? "indexing" : `indexing ${agent.id}`,
+        force: options.force === true,
+        verbose: options.verbose === true,
+      }),
+      status: memory.status(),
     }),
-    status: memory.status(),
-  }));
+    { warm: true },
+  );
   const seconds = (performance.now() - startedAt) / 1000;
   if (options.verbose === true) printRoots(output.print, status);
   if (report === undefined) {

@@ -55,7 +55,9 @@ export async function memorySearch(
     printDisabled(context, agent.id, disabled, options);
     return ExitCode.ok;
   }
-  const answer = await withMemory(context, config, agent, (memory) => ask(context, memory, agent, query, options));
+  const answer = await withMemory(context, config, agent, (memory) => ask(context, memory, agent, query, options), {
+    warm: true,
+  });
   if (options.json === true) printJson(context, answer, agent, options);
   else printForPeople(context, answer, query, options);
   return answer.state === "unavailable" ? ExitCode.error : ExitCode.ok;
