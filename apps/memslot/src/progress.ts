@@ -81,9 +81,10 @@ function createBar(stderr: NodeJS.WriteStream, what: string, now: () => number):
   };
 }
 
-/** A sync counts files under their paths; whatever else it does it gives a name, and counts what it likes. */
+/** A sync counts files under their paths, which end in `.md`; whatever else it does it gives a name, and counts what it likes. */
 function phaseOf({ label }: SyncProgress, what: string): { phase: string; unit: string } {
-  return label === undefined || /[./]/u.test(label) ? { phase: what, unit: " files" } : { phase: label, unit: "" };
+  if (label === undefined || /\.md$/iu.test(label)) return { phase: what, unit: " files" };
+  return { phase: label, unit: label.startsWith("downloading ") ? " MB" : "" };
 }
 
 /** Tells from the pace since the beginning of a phase how long it will go on: `, 3 s left`. */

@@ -62,4 +62,13 @@ describe("progress in a pipe", () => {
     progress.update({ completed: 64, total: 500, label: "embedding" });
     expect(output.text()).toBe("memslot: embedding: 64 of 500 (2 s)\n");
   });
+
+  test("counts a download in megabytes, also where the name of the file looks like a path", () => {
+    const output = inPipe();
+    let nowMs = 0;
+    const progress = createProgress(output, "indexing", () => nowMs);
+    nowMs = 2000;
+    progress.update({ completed: 34, total: 329, label: "downloading model-Q8_0.gguf" });
+    expect(output.text()).toBe("memslot: downloading model-Q8_0.gguf: 34 of 329 MB (2 s)\n");
+  });
 });
