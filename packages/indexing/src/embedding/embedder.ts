@@ -134,7 +134,7 @@ export function createEmbedder(input: {
 
   async function ask(lane: Lane, query: string, signal: AbortSignal): Promise<EmbeddedQuery> {
     const patience = AbortSignal.timeout(readyWaitsMs);
-    await lane.prepare(AbortSignal.any([signal, patience])).catch((error: unknown) => {
+    await lane.prepare({ signal: AbortSignal.any([signal, patience]), retry: false }).catch((error: unknown) => {
       signal.throwIfAborted();
       if (!patience.aborted) throw error;
       throw new EmbeddingError("transient", `${lane.provider.id} is not ready: ${lane.activity() ?? "loading"}`);
@@ -230,7 +230,7 @@ export function createEmbedder(input: {
       const patience = AbortSignal.timeout(probeMs);
       const own = AbortSignal.any([signal, patience]);
       try {
-        await primary.prepare(own);
+        await primary.prepare({ signal: own, retry: true });
         const [vector] = await primary.requests.embed(["memory"], { signal: own, reason: "probe", asked: true });
         return { ok: true, latencyMs: tookMs(), dimensions: vector?.length };
       } catch (error) {

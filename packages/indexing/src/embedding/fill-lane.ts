@@ -38,7 +38,7 @@ export async function fillLane(
   try {
     const space = await spaceToFill(lane, request, store);
     if (!space) return undefined;
-    await lane.prepare(signal, progress);
+    await lane.prepare({ signal, progress, retry: true });
     return await fillSpace({
       store,
       space,
@@ -64,13 +64,13 @@ export async function fillLane(
 /** The space, if anything is missing in it. */
 async function spaceToFill(
   lane: Lane,
-  { force, signal, reason, asked }: FillRequest,
+  { force, ...request }: FillRequest,
   store: ChunkStore,
 ): Promise<VectorSpace | undefined> {
   if ((await store.stats()).chunks === 0) return undefined;
   const isStated = lane.provider.dimensions !== undefined;
   const known = force && !isStated ? undefined : await lane.knownSpace();
-  const space = known ?? (await lane.measureSpace({ signal, reason, asked }));
+  const space = known ?? (await lane.measureSpace(request));
   if (force) await store.releaseQuarantine(space);
   return (await store.spaceStats(space)).pending > 0 ? space : undefined;
 }

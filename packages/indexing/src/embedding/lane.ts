@@ -4,6 +4,9 @@ import { openCircuit } from "./circuit.ts";
 import { createEmbeddingRequests, type EmbedOptions, type EmbeddingRequests } from "./requests.ts";
 import type { Usage } from "./usage.ts";
 
+/** How long a model that could not be fetched or loaded is left alone by searches. */
+const restMs = 60_000;
+
 /** What every lane of a memory shares. */
 export interface LaneContext {
   store: ChunkStore;
@@ -19,14 +22,21 @@ export interface Lane {
   readonly requests: EmbeddingRequests;
   /** The space, as far as it is known without a request: dimensions are stated, or vectors are there already. */
   knownSpace(): Promise<VectorSpace | undefined>;
-  /** The space as one small request shows it, whatever the stored vectors are like. */
-  measureSpace(how: EmbedOptions): Promise<VectorSpace>;
+  /** The space as the provider or one small request shows it, whatever the stored vectors are like. */
+  measureSpace(how: EmbedOptions & { progress: (update: SyncProgress) => void }): Promise<VectorSpace>;
   /** As last counted; undefined before the first count. */
   stats(): SpaceStats | undefined;
   /** Counts anew. Undefined where the space is not known. */
   count(): Promise<SpaceStats | undefined>;
-  /** Has the provider fetch and load what it needs. One at a time; a failure is tried again by the next call. */
-  prepare(signal: AbortSignal, progress?: (update: SyncProgress) => void): Promise<void>;
+  /**
+   * Has the provider fetch and load what it needs, once at a time. A failure is told again for a minute, to whoever does
+   * not ask to `retry`.
+   */
+  prepare(how: {
+    signal: AbortSignal;
+    retry: boolean;
+    progress?: ((update: SyncProgress) => void) | undefined;
+  }): Promise<void>;
   /** Has the provider load its libraries, once, with nobody waiting. */
   warm(): void;
   /** What is being fetched or loaded now. */
@@ -46,6 +56,7 @@ export function createLane(
   let stats: SpaceStats | undefined;
   let prepared = provider.prepare === undefined;
   let preparing: Promise<void> | undefined;
+  let failure: { error: EmbeddingError; until: number } | undefined;
   let warmed = false;
   let activity: string | undefined;
   /** Whoever waits for `preparing` and wants to see how far it is. */
@@ -86,15 +97,17 @@ export function createLane(
       prepared = true;
     } catch (error) {
       closing.throwIfAborted();
-      throw embeddingErrorOf(error, provider.id);
+      failure = { error: embeddingErrorOf(error, provider.id), until: Date.now() + restMs };
+      throw failure.error;
     } finally {
       activity = undefined;
       preparing = undefined;
     }
   }
 
-  async function prepare(signal: AbortSignal, progress?: (update: SyncProgress) => void): Promise<void> {
+  async function prepare({ signal, retry, progress }: Parameters<Lane["prepare"]>[0]): Promise<void> {
     if (prepared) return;
+    if (!retry && failure && Date.now() < failure.until) throw failure.error;
     if (progress) watchers.add(progress);
     try {
       preparing ??= runPrepare();
@@ -109,7 +122,9 @@ export function createLane(
     requests,
     knownSpace,
     async measureSpace(how) {
-      await prepare(how.signal);
+      await prepare({ ...how, retry: true });
+      // A model that had to be fetched first tells its dimensions now.
+      if (provider.dimensions !== undefined) return (space = spaceOf(provider.dimensions));
       const [vector] = await requests.embed(["memory"], how);
       return (space = spaceOf(vector?.length ?? 0));
     },
