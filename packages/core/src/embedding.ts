@@ -1,4 +1,5 @@
 import type { EmbeddingError } from "./embedding-error.ts";
+import type { EmbeddingPrice } from "./embedding-price.ts";
 import type { MemoryFallback, SyncProgress } from "./manager.ts";
 
 export interface EmbeddingCallOptions {
@@ -60,17 +61,6 @@ export interface EmbeddingEndpoint {
    * a wrong key) is remembered for this name, and forgotten when one of them changes.
    */
   fingerprint: string;
-}
-
-/** What tokens cost, from a dated table. */
-export interface EmbeddingPrice {
-  usdPerMillionTokens: number;
-  /** The same through the batch interface, where it is cheaper. */
-  batchUsdPerMillionTokens?: number | undefined;
-  /** When it was looked up, `YYYY-MM-DD`. */
-  asOf: string;
-  /** The page it stands on. */
-  source: string;
 }
 
 /** Jobs that the other side works off when it has time. A job is named by a text that outlives this process. */

@@ -25,9 +25,9 @@ export type {
   EmbeddingChoice,
   EmbeddingEndpoint,
   EmbeddingJobState,
-  EmbeddingPrice,
   EmbeddingProvider,
 } from "./embedding.ts";
+export type { EmbeddingPrice } from "./embedding-price.ts";
 export {
   EmbeddingError,
   type EmbeddingFailure,

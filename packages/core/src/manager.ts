@@ -1,4 +1,4 @@
-import type { EmbeddingPrice } from "./embedding.ts";
+import type { EmbeddingPrice } from "./embedding-price.ts";
 import type { MemoryProviderStatus } from "./status.ts";
 
 /** A kind of memory. `memory` is the Markdown files, `sessions` the transcripts; a plugin may add its own. */
