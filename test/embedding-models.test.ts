@@ -1,4 +1,4 @@
-import type { MemorySearchResult } from "memslot";
+import type { MemorySearchResult, SyncProgress } from "memslot";
 import { describe, expect, test } from "vitest";
 import { ask, manyNotes, textsSent, until, useEmbeddingBench } from "./support/embedding-bench.ts";
 
@@ -152,6 +152,30 @@ describe("another model", () => {
     await back.sync();
     expect((await ask(back, "the garden")).report).toMatchObject({ state: "ok", mode: "hybrid" });
     expect(textsSent(api.log)).toEqual(["the garden"]);
+  });
+
+  test("takes nothing from the one before until it is done, also where no cache is kept", async () => {
+    const { api, open, write } = await bench();
+    write(manyNotes(200));
+    const settings = { cache: { enabled: false }, remote: { nonBatchConcurrency: 1 }, sync: { watch: false } };
+    const before = await open({ model: "model-a", ...settings });
+    await before.sync();
+    await before.close();
+
+    const memory = await open({ model: "model-b", ...settings });
+    const controller = new AbortController();
+    const progress = ({ label, completed }: SyncProgress): void => {
+      if (label === "embedding" && completed > 0) controller.abort();
+    };
+    await expect(memory.sync({ signal: controller.signal, progress })).rejects.toMatchObject({ name: "AbortError" });
+    // The call ends at once, the work behind it a moment later.
+    await until(() => (memory.status().vector?.embedded ?? 0) > 0, "the first vectors are stored");
+    expect(memory.status().vector?.embedded).toBeLessThan(160);
+    api.fail({ match: "/v1/embeddings", behaviour: "hang" });
+    expect((await ask(memory, "the piano of number 5")).report).toMatchObject({
+      mode: "hybrid",
+      reason: expect.stringContaining("model-a answered") as string,
+    });
   });
 
   test("under the same name, with vectors of another length, is refused in words until it is forced", async () => {

@@ -9,6 +9,11 @@ export const enoughVectors = 0.8;
 export interface EarlierLane {
   /** The lane with most of its vectors there; undefined where there is none or its model cannot be reached. */
   find(): Promise<Lane | undefined>;
+  /**
+   * Tells the store that the earlier space is still in use, before the first vectors of another are put in: a store that
+   * keeps no cache would take them for left over.
+   */
+  protect(): Promise<void>;
   /** The lane if it was opened. */
   opened(): Promise<Lane | undefined>;
 }
@@ -24,15 +29,22 @@ export function earlierLane(input: {
 }): EarlierLane {
   const { primary, openModel, context } = input;
   const { store, closing } = context;
+  let isProtected = false;
   let looked: Promise<Lane | undefined> | undefined;
 
-  async function look(): Promise<Lane | undefined> {
-    if (!openModel) return undefined;
+  /** Earlier spaces with most of their vectors there, the one that was written to last first. */
+  async function* candidates(): AsyncGenerator<VectorSpace> {
     const present = await primary.knownSpace();
     for (const { space } of await store.spaces()) {
       if (space.provider !== primary.provider.id || (present && isSame(space, present))) continue;
       const { embedded, pending } = await store.spaceStats(space);
-      if (embedded === 0 || embedded < enoughVectors * (embedded + pending)) continue;
+      if (embedded > 0 && embedded >= enoughVectors * (embedded + pending)) yield space;
+    }
+  }
+
+  async function look(): Promise<Lane | undefined> {
+    if (!openModel) return undefined;
+    for await (const space of candidates()) {
       const provider = await openModel(space.model, closing).catch(() => undefined);
       // With other settings the same model makes vectors that mean something else.
       const fits =
@@ -46,6 +58,14 @@ export function earlierLane(input: {
 
   return {
     find: () => (looked ??= look()),
+    async protect() {
+      if (!openModel || isProtected) return;
+      for await (const space of candidates()) {
+        await store.useSpace(space);
+        break;
+      }
+      isProtected = true;
+    },
     opened: async () => await looked?.catch(() => undefined),
   };
 }

@@ -11,10 +11,11 @@ import {
 } from "@memslot/core";
 import type { ChunkStore, QuarantinedChunk, VectorSpace } from "../chunk-store.ts";
 import { redactSecrets } from "../redact-secrets.ts";
-import { earlierLane, enoughVectors } from "./earlier-lane.ts";
+import { earlierLane } from "./earlier-lane.ts";
 import { fillLane, type FillRequest } from "./fill-lane.ts";
 import { listBatchJobs } from "./job-records.ts";
 import { createLane, isForGood, type Lane, type LaneContext, refusalOf } from "./lane.ts";
+import { isFilled, NotFilled, otherSize } from "./lane-faults.ts";
 import { openUsage } from "./usage.ts";
 
 /** How long a search waits for a model that is being loaded. */
@@ -200,6 +201,7 @@ export function createEmbedder(input: {
 
     async embedMissing(given) {
       const request = { ...given, signal: AbortSignal.any([given.signal, closing.signal]) };
+      if (!settings.cache.enabled && primary.stats()?.pending !== 0) await earlier.protect();
       let outcome = await fillOne(primary, request);
       // With nothing missing nobody would find out that the provider is back.
       if (!outcome && request.asked && refusalOf(primary))
@@ -279,21 +281,4 @@ export function createEmbedder(input: {
 /** A failure to embed shows in the circuit; an abort goes on. */
 function unlessAborted({ signal }: { signal: AbortSignal }): () => void {
   return () => signal.throwIfAborted();
-}
-
-/** Too few vectors to search in. */
-class NotFilled extends EmbeddingError {}
-
-function isFilled(lane: Lane): boolean {
-  const stats = lane.stats();
-  return (
-    stats !== undefined && stats.embedded > 0 && stats.embedded >= enoughVectors * (stats.embedded + stats.pending)
-  );
-}
-
-function otherSize({ provider }: Lane, length: number, space: VectorSpace | undefined): EmbeddingError {
-  return new EmbeddingError(
-    "transient",
-    `${provider.id} gave a vector of ${length} numbers where the stored ones have ${space?.dimensions ?? "none"}: it serves another model under the same name; name the model in memorySearch.model, or run \`memslot memory index --force\` to embed everything with it`,
-  );
 }
