@@ -73,13 +73,13 @@ async function complete(task: Download): Promise<void> {
   const notes = await part.notes();
   const isWhole = notes?.url === task.url && notes.size !== undefined && (await part.size()) === notes.size;
   if (!isWhole) await transfer(task);
-  await verify(task);
-  await part.removeNotes();
   try {
+    await verify(task);
+    await part.removeNotes();
     await rename(part.path, task.path);
   } catch (error) {
-    // Another process that was at the same work has been faster.
-    if (!(await exists(task.path))) throw error;
+    // Another process that was at the same work has been faster, and has compared what it put there.
+    if ((await exists(part.path)) || !(await exists(task.path))) throw error;
   }
 }
 

@@ -39,13 +39,13 @@ test("a server that takes the request and does not answer is given up", async ()
 });
 
 test.each([
-  ["hang", /no byte came for 0\.2 s/],
+  ["hang", /no byte came for 2 s/],
   ["break", /came to a stop \(UND_ERR_SOCKET\)/],
 ] as const)("a download that comes to a stop (%s) ends with an error and keeps what is there", async (how, message) => {
   const content = modelBytes();
   const hub = await startHub(content, { stopAfter: { bytes: 1_200_000, how } });
   const target = targetOf();
-  const failure = await failureOf(target.fetch(hub, { limits: { stallMs: 200 } }));
+  const failure = await failureOf(target.fetch(hub, { limits: { stallMs: 2000 } }));
   expect(failure).toMatchObject({ kind: "transient", message: expect.stringMatching(message) });
   expect(failure.message).toContain("1 MB are kept");
   expect(target.partSize()).toBe(1_200_000);
@@ -57,11 +57,11 @@ test.each([
 });
 
 test("a download that is slow is not one that has come to a stop", async () => {
-  const hub = await startHub(modelBytes(), { pauseMs: 60 });
+  const hub = await startHub(modelBytes(), { pauseMs: 100 });
   const target = targetOf();
   const since = Date.now();
-  await target.fetch(hub, { limits: { stallMs: 2000 } });
-  expect(Date.now() - since).toBeGreaterThan(2000);
+  await target.fetch(hub, { limits: { stallMs: 3000 } });
+  expect(Date.now() - since).toBeGreaterThan(3000);
   expect(existsSync(target.path)).toBe(true);
 });
 
