@@ -213,7 +213,7 @@ export function createEmbedder(input: {
           else throw error;
         });
         if (lane) outcome = await fillOne(lane, { ...request, force: false });
-      }
+      } else fallback = undefined;
       pending = outcome && { chunks: outcome.chunks, reason: outcome.reason };
       await count();
       return pending;

@@ -1,4 +1,10 @@
-import { EmbeddingError, type EmbeddingProvider, type SyncProgress, embeddingErrorOf } from "@memslot/core";
+import {
+  EmbeddingError,
+  type EmbeddingProvider,
+  type SyncProgress,
+  embeddingErrorOf,
+  withDeadline,
+} from "@memslot/core";
 import type { ChunkStore, SpaceStats, VectorSpace } from "../chunk-store.ts";
 import { openCircuit } from "./circuit.ts";
 import { createEmbeddingRequests, type EmbedOptions, type EmbeddingRequests } from "./requests.ts";
@@ -110,8 +116,9 @@ export function createLane(
     if (!retry && failure && Date.now() < failure.until) throw failure.error;
     if (progress) watchers.add(progress);
     try {
-      preparing ??= runPrepare();
-      await untilAborted(preparing, signal);
+      const shared = (preparing ??= runPrepare());
+      // One who stops waiting leaves the work to the others.
+      await withDeadline({ what: `preparing ${provider.id}`, signals: [signal] }, () => shared);
     } finally {
       if (progress) watchers.delete(progress);
     }
@@ -163,18 +170,4 @@ export function isForGood(error: unknown): error is EmbeddingError {
 function describe({ completed, total, label }: SyncProgress): string {
   const share = total > 0 ? `, ${Math.floor((100 * completed) / total)} %` : "";
   return `${label ?? "preparing"}${share}`;
-}
-
-async function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const stop = (): void => reject(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
-  // One who stops waiting leaves the work to the others; its failure is told to those.
-  work.catch(() => undefined);
-  try {
-    await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
 }
