@@ -1,17 +1,20 @@
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { benchEmbeddings } from "./embeddings.ts";
+import { benchFreshness } from "./freshness.ts";
 import { benchLocal } from "./local.ts";
 import { benchRetrieval } from "./retrieval.ts";
 import { benchSpeed } from "./speed.ts";
 
 const usage = `Usage: pnpm bench speed [--files 2000] [--openclaw]
        pnpm bench embeddings [--files 2000] [--openclaw]
+       pnpm bench freshness [--files 10000]
        pnpm bench local [--model FILE]
        pnpm bench retrieval [--data DIR]
 
 speed       whole commands on generated notes; --openclaw installs openclaw into a temporary folder and runs it in turn
 embeddings  the same with an embedding server on this machine, and what is asked of it
+freshness   what it costs to be right: unchanged and changed files, event loop, watching, transcripts, rebuilds
 local       tokens per second of the local embeddings, on a made model if no GGUF file is given
 retrieval   recall on public data sets; --data is the folder that holds them (bench/README.md says which)`;
 
@@ -19,16 +22,17 @@ const { values, positionals } = parseArgs({
   args: process.argv.slice(2).filter((argument) => argument !== "--"),
   allowPositionals: true,
   options: {
-    files: { type: "string", default: "2000" },
+    files: { type: "string" },
     openclaw: { type: "boolean", default: false },
     data: { type: "string" },
     model: { type: "string" },
   },
 });
 
-const options = { files: Number(values.files), openclaw: values.openclaw };
+const options = { files: Number(values.files ?? 2000), openclaw: values.openclaw };
 if (positionals[0] === "speed") await benchSpeed(options);
 else if (positionals[0] === "embeddings") await benchEmbeddings(options);
+else if (positionals[0] === "freshness") await benchFreshness(Number(values.files ?? 10_000));
 else if (positionals[0] === "local") await benchLocal(values.model && path.resolve(values.model));
 else if (positionals[0] === "retrieval")
   await benchRetrieval(path.resolve(values.data ?? path.join(import.meta.dirname, "data")));

@@ -27,6 +27,7 @@ function actionFor(error: unknown, text: string): string {
   if (/\b429\b|quota|rate.?limit/i.test(text)) {
     return 'The embedding provider refuses more calls for now: check its quota, or set memorySearch.provider to "none" for keyword search.';
   }
+  if (MemoryError.is(error, "BUSY")) return "Another process is at work on the index: try again in a moment.";
   if (MemoryError.is(error, "CLOSED")) return "The host has closed memory: it has to be opened again.";
   if (MemoryError.is(error, "WORKSPACE")) return "Check that the workspace folder is there and can be read.";
   if (MemoryError.is(error, "CONFIG") || MemoryError.is(error, "PLUGIN"))

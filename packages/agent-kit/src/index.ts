@@ -7,5 +7,7 @@ export {
   type SessionStartContext,
   type SessionStartFile,
   type SessionStartOptions,
+  type StartingSession,
   sessionStartContext,
 } from "./session-start.ts";
+export { type StartSessionOptions, startSession } from "./start-session.ts";

@@ -29,13 +29,13 @@ export function memoryGetTool(setting: ToolSetting): MemoryTool {
       const checked = checkInput(fields, input);
       if (!checked.ok) return failure(pathOf(input), "INVALID_ARGUMENT", checked.error, { field: checked.field });
       const { relPath, from, lines } = placeOf(checked.values);
-      const { memory } = setting;
+      const { memory, sessionKey } = setting;
       if (setting.unavailable !== undefined)
         return failure(relPath, codeOf(setting.unavailable.error), messageOf(setting.unavailable.error));
       if (memory === undefined)
         return failure(relPath, "UNAVAILABLE", "memory is off for this agent", { disabled: true });
       try {
-        const outcome = await inTime((signal) => memory.readFile({ relPath, from, lines, signal }), {
+        const outcome = await inTime((signal) => memory.readFile({ relPath, from, lines, sessionKey, signal }), {
           timeoutMs: setting.deadlineMs,
           signal: options.signal,
         });

@@ -1,4 +1,10 @@
-import { type Memory, MemoryError, type MemorySearchResult, type SearchReport } from "@memslot/core";
+import {
+  type Memory,
+  MemoryError,
+  type MemoryProviderStatus,
+  type MemorySearchResult,
+  type SearchReport,
+} from "@memslot/core";
 import { citationsShown, withCitation, withoutCitation } from "./citations.ts";
 import type { Cooldown } from "./cooldown.ts";
 import { inTime } from "./deadline.ts";
@@ -61,7 +67,12 @@ export function memorySearchTool(setting: ToolSetting, cooldown: Cooldown): Memo
         const outcome = await inTime(
           async (signal) => {
             const searchStartedMs = setting.now();
-            const results = await search(memory, checked.values, signal, (given) => (report = given));
+            const results = await search(
+              memory,
+              { ...checked.values, sessionKey: setting.sessionKey },
+              signal,
+              (given) => (report = given),
+            );
             searchMs = setting.now() - searchStartedMs;
             return results;
           },
@@ -88,7 +99,8 @@ export function memorySearchTool(setting: ToolSetting, cooldown: Cooldown): Memo
         // What the check above lets through and memory does not take says nothing about memory's health.
         if (MemoryError.is(error, "INVALID_ARGUMENT")) return badInput("arguments", error.message);
         const advice = adviceForError(error);
-        cooldown.start(advice);
+        // Another process is at work, which may be over the next moment: memory itself is well.
+        if (!MemoryError.is(error, "BUSY")) cooldown.start(advice);
         return unavailable(advice);
       }
     },
@@ -97,13 +109,13 @@ export function memorySearchTool(setting: ToolSetting, cooldown: Cooldown): Memo
 
 function search(
   memory: Memory,
-  input: SearchInput,
+  input: SearchInput & { sessionKey: string | undefined },
   signal: AbortSignal,
   onDebug: (report: SearchReport) => void,
 ): Promise<MemorySearchResult[]> {
-  const { query, maxResults, minScore, corpus } = input;
+  const { query, maxResults, minScore, corpus, sessionKey } = input;
   const sources = corpus === undefined || corpus === "all" ? undefined : [corpus];
-  return memory.search(query, { maxResults, minScore, sources, signal, onDebug });
+  return memory.search(query, { maxResults, minScore, sources, sessionKey, signal, onDebug });
 }
 
 interface Found {
@@ -150,7 +162,7 @@ function answer(found: Found): object {
       hits: results.length,
       candidateHits: candidates(report),
       legs: report?.legs,
-      dropped: report?.dropped,
+      dropped: droppedShown(report),
     },
   };
 }
@@ -162,7 +174,14 @@ function explanation(found: Found, state: string): { reason?: string; warning?: 
   if (report?.reason !== undefined) text.reason = report.reason;
   if (report?.action !== undefined) text.action = report.action;
   if (state !== "ok") {
-    text.warning = `The answer may be incomplete, memory is ${state}${report?.reason === undefined ? "" : `: ${report.reason}`}.`;
+    const atWork = state === "stale" ? writerText(memory.status(), found.setting) : undefined;
+    text.warning = [
+      `The answer may be incomplete, memory is ${state}${report?.reason === undefined ? "" : `: ${report.reason}`}.`,
+      ...(atWork === undefined ? [] : [`${atWork}.`]),
+    ].join(" ");
+    if (state === "stale")
+      text.action ??=
+        "Use what was found. Where something recent is missing, search again in a moment, or read the note with memory_get.";
   } else if (results.length === 0) {
     const missing = input.corpus === "sessions" && memory.status().sources?.includes("sessions") === false;
     if (missing) {
@@ -170,12 +189,31 @@ function explanation(found: Found, state: string): { reason?: string; warning?: 
       text.action = 'Search corpus "memory", or add "sessions" to memorySearch.sources.';
     }
     text.reason ??= "nothing in memory matched";
-    text.action ??= "Try other words, or say that memory holds nothing on it.";
+    text.action ??= found.setting.shared
+      ? "Try other words, or say that nothing was found that may be told here."
+      : "Try other words, or say that memory holds nothing on it.";
   } else if (report?.confidence !== undefined && report.confidence < weakConfidence) {
     text.warning =
       "Weak match: the best result holds little of what was asked. Use it only if its text really answers.";
   }
   return text;
+}
+
+/** Who is at work on the index and how far, where somebody is. The name of a note is not for everybody. */
+function writerText({ writer }: MemoryProviderStatus, { shared }: ToolSetting): string | undefined {
+  if (writer === undefined) return undefined;
+  const { pid, reason, completed, total, label } = writer;
+  const who = pid === process.pid ? "this process" : `process ${pid}`;
+  const far = completed === undefined || total === undefined ? "" : `, ${completed} of ${total}`;
+  const what = label === undefined || shared ? "" : `, ${label}`;
+  return `The index is being brought up to date by ${who} (${reason}${far}${what})`;
+}
+
+/** Without the count of private notes: in the session where they are left out, it would say what they hold. */
+function droppedShown(report: SearchReport | undefined): Omit<SearchReport["dropped"], "audience"> | undefined {
+  if (report === undefined) return undefined;
+  const { audience: _, ...dropped } = report.dropped;
+  return dropped;
 }
 
 function candidates(report: SearchReport | undefined): number | undefined {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import path from "node:path";
-import { MemoryError, messageOf } from "@memslot/core";
+import { MemoryError, type SessionKind, messageOf } from "@memslot/core";
 import { type FittedLines, fitLines, linesOf, shareBudget } from "./fit-lines.ts";
 import { dayBefore, localDay } from "./local-day.ts";
 import { readWorkspaceNote } from "./workspace-note.ts";
@@ -11,13 +11,16 @@ export interface SessionStartOptions {
   now: Date;
   /** The user's, as an IANA name: it decides which day is today. */
   timeZone: string;
-  session: {
-    kind: "main" | "group" | "other";
-    /** True when nobody but the user reads along. */
-    private: boolean;
-  };
+  /** `startSession` takes it from the key of the session. */
+  session: StartingSession;
   /** Characters of the whole text; 20,000 if left out. Frames and notices are put even where it is too small for them. */
   budgetChars?: number | undefined;
+}
+
+export interface StartingSession {
+  kind: SessionKind;
+  /** True when nobody but the user reads along. */
+  private: boolean;
 }
 
 export interface SessionStartContext {
@@ -50,7 +53,7 @@ const intro = [
 
 /**
  * What an agent should have before its first turn: the curated memory (in a private main session only) and the daily
- * logs of yesterday and today. Where the budget cuts a file, a line in the text says so and how to read the rest.
+ * logs of yesterday and today (in private sessions only: a group sees neither). Where the budget cuts a file, a line in the text says so and how to read the rest.
  * Throws `WORKSPACE` when the folder cannot be read and `INVALID_ARGUMENT` for an unknown time zone.
  */
 export async function sessionStartContext(options: SessionStartOptions): Promise<SessionStartContext> {
@@ -73,15 +76,18 @@ export async function sessionStartContext(options: SessionStartOptions): Promise
     }
   };
 
-  if (options.session.kind === "main" && options.session.private) await take(curated, "start");
-  else
-    files.push({
-      path: curated,
-      state: "skipped",
-      reason: "it is shown in a private main session only",
-    });
-  await take(`memory/${dayBefore(today)}.md`, "end");
-  await take(`memory/${today}.md`, "end");
+  const skip = (relPath: string, reason: string): void => {
+    files.push({ path: relPath, state: "skipped", reason });
+  };
+
+  const { kind } = options.session;
+  const isPrivate = options.session.private && kind !== "group";
+  if (isPrivate && kind === "main") await take(curated, "start");
+  else skip(curated, "it is shown in a private main session only");
+  for (const log of [`memory/${dayBefore(today)}.md`, `memory/${today}.md`]) {
+    if (isPrivate) await take(log, "end");
+    else skip(log, "it is shown in private sessions only");
+  }
 
   const blocks = fitParts(parts, budgetChars - intro.length - notices.join("\n\n").length - 2 * notices.length, files);
   const text = blocks.length + notices.length === 0 ? "" : [intro, ...blocks, ...notices].join("\n\n");

@@ -7,6 +7,10 @@ export interface ToolSetting {
   readonly unavailable: { readonly error: unknown } | undefined;
   readonly citations: CitationsMode;
   readonly chatType: ChatType;
+  /** The session that asks; a group's where the host says that it is a group. */
+  readonly sessionKey: string | undefined;
+  /** True where others than the owner read along. */
+  readonly shared: boolean;
   readonly deadlineMs: number;
   readonly now: () => number;
 }

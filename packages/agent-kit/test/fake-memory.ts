@@ -1,21 +1,27 @@
 import type {
   Memory,
+  MemoryProviderStatus,
   MemoryReadParams,
   MemoryReadResult,
   MemorySearchOptions,
   MemorySearchResult,
+  MemorySyncParams,
   SearchReport,
 } from "@memslot/core";
 
 export interface FakeMemory extends Memory {
   readonly searches: { query: string; options: MemorySearchOptions }[];
   readonly reads: MemoryReadParams[];
+  readonly syncs: MemorySyncParams[];
 }
 
 export interface FakeBehaviour {
   search?: (query: string, options: MemorySearchOptions) => Promise<MemorySearchResult[]>;
   report?: Partial<SearchReport>;
   readFile?: (params: MemoryReadParams) => Promise<MemoryReadResult>;
+  status?: Partial<MemoryProviderStatus>;
+  sync?: (params: MemorySyncParams) => Promise<undefined>;
+  workspaceDir?: string;
 }
 
 export const harbour: MemorySearchResult = {
@@ -32,11 +38,13 @@ export const harbour: MemorySearchResult = {
 export function fakeMemory(behaviour: FakeBehaviour = {}): FakeMemory {
   const searches: FakeMemory["searches"] = [];
   const reads: MemoryReadParams[] = [];
+  const syncs: MemorySyncParams[] = [];
   return {
     agentId: "main",
-    workspaceDir: "/nowhere",
+    workspaceDir: behaviour.workspaceDir ?? "/nowhere",
     searches,
     reads,
+    syncs,
     search: async (query, options = {}) => {
       searches.push({ query, options });
       const results = behaviour.search === undefined ? [harbour] : await behaviour.search(query, options);
@@ -67,9 +75,15 @@ export function fakeMemory(behaviour: FakeBehaviour = {}): FakeMemory {
       provider: "none",
       sources: ["memory"],
       custom: { searchMode: "keyword" },
+      ...behaviour.status,
     }),
-    sync: async () => undefined,
+    sync: async (params = {}) => {
+      syncs.push(params);
+      return behaviour.sync?.(params);
+    },
     estimate: async () => undefined,
+    check: async () => undefined,
+    compact: async () => undefined,
     probeEmbeddingAvailability: async () => ({ ok: false }),
     probeVectorAvailability: async () => false,
     close: async () => undefined,

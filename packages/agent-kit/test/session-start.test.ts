@@ -46,15 +46,10 @@ describe("which files", () => {
     expect(text).not.toContain("log of before");
   });
 
-  test.each([
-    { kind: "main", private: false },
-    { kind: "group", private: false },
-    { kind: "group", private: true },
-    { kind: "other", private: true },
-  ] as const)("a session %j never sees the curated file", async (session) => {
+  test("a private session of another kind gets the logs and not the curated file", async () => {
     await note("MEMORY.md", "curated fact\n");
     await note("memory/2026-11-21.md", "log of today\n");
-    const { text, files } = await start({ session });
+    const { text, files } = await start({ session: { kind: "other", private: true } });
     expect(text).not.toContain("curated fact");
     expect(text).toContain("log of today");
     expect(files[0]).toMatchObject({
@@ -62,6 +57,25 @@ describe("which files", () => {
       state: "skipped",
       reason: expect.stringMatching(/private main session/),
     });
+  });
+
+  test.each([
+    { kind: "main", private: false },
+    { kind: "group", private: false },
+    { kind: "group", private: true },
+    { kind: "other", private: false },
+  ] as const)("a session %j gets neither, nor a word of what they hold", async (session) => {
+    await note("MEMORY.md", "curated fact\n");
+    await note("memory/2026-11-20.md", "log of yesterday\n");
+    await note("memory/2026-11-21.md", "log of today\n");
+    const { text, files } = await start({ session });
+    expect(text).toBe("");
+    expect(files.map(({ path: name, state }) => [name, state])).toEqual([
+      ["MEMORY.md", "skipped"],
+      ["memory/2026-11-20.md", "skipped"],
+      ["memory/2026-11-21.md", "skipped"],
+    ]);
+    expect(files[1]?.reason).toMatch(/private sessions only/);
   });
 
   test("memory.md stands in where there is no MEMORY.md", async () => {

@@ -1,9 +1,11 @@
 import { MemoryError } from "./errors.ts";
+import { audienceOf } from "./session-audience.ts";
 import type {
   ManagerReadParams,
   ManagerSearchOptions,
   ManagerSyncParams,
   MemorySource,
+  SessionAudience,
   SyncProgress,
 } from "./manager.ts";
 import type { MemoryReadParams, MemorySearchOptions, MemorySyncParams } from "./memory.ts";
@@ -24,6 +26,7 @@ export function checkSearch(
   query: string,
   options: MemorySearchOptions,
   settings: MemorySearchSettings,
+  agentId: string,
   knownSources: () => ReadonlySet<MemorySource>,
 ): CheckedSearch {
   if (typeof query !== "string") throw invalid("query", "a string", query);
@@ -31,11 +34,11 @@ export function checkSearch(
   checkSignal(options.signal);
   if (options.onDebug !== undefined && typeof options.onDebug !== "function")
     throw invalid("onDebug", "a function", options.onDebug);
-  if (options.sessionKey !== undefined && typeof options.sessionKey !== "string")
-    throw invalid("sessionKey", "a string", options.sessionKey);
   const notes: string[] = [];
   const text = cut(query);
   if (text !== query) notes.push(`the query was cut to its first ${queryLimit} characters`);
+  const audience = checkSessionKey(options.sessionKey, agentId);
+  if (audience === "shared") notes.push("private notes are left out in a shared session");
   return {
     query: text,
     options: {
@@ -44,9 +47,17 @@ export function checkSearch(
       strict: options.minScore !== undefined,
       sources: checkSources(options.sources, settings.sources, knownSources),
       sessionKey: options.sessionKey,
+      audience,
     },
     notes,
   };
+}
+
+/** Who reads along in the session that asks, see `audienceOf`. Throws for a key that belongs to another agent. */
+function checkSessionKey(sessionKey: string | undefined, agentId: string): SessionAudience {
+  if (sessionKey !== undefined && (typeof sessionKey !== "string" || sessionKey.trim() === ""))
+    throw invalid("sessionKey", "the key of a session, as the host names it", sessionKey);
+  return audienceOf(sessionKey, agentId);
 }
 
 function checkMaxResults(value: number): number {
@@ -90,7 +101,7 @@ function cut(query: string): string {
   return query.slice(0, end);
 }
 
-export function checkRead(params: MemoryReadParams): Omit<ManagerReadParams, "signal"> {
+export function checkRead(params: MemoryReadParams, agentId: string): Omit<ManagerReadParams, "signal"> {
   checkObject("params", params);
   checkSignal(params.signal);
   const { relPath, from = 1, lines = defaultLines } = params;
@@ -99,7 +110,7 @@ export function checkRead(params: MemoryReadParams): Omit<ManagerReadParams, "si
   if (relPath.includes("\0")) throw invalid("relPath", "a path without NUL characters", relPath);
   if (!Number.isSafeInteger(from) || from < 1) throw invalid("from", "a line number, 1 or more", from);
   if (!Number.isSafeInteger(lines) || lines < 1) throw invalid("lines", "a number of lines, 1 or more", lines);
-  return { relPath, from, lines };
+  return { relPath, from, lines, audience: checkSessionKey(params.sessionKey, agentId) };
 }
 
 export interface CheckedSync extends Omit<ManagerSyncParams, "signal" | "progress"> {
@@ -109,12 +120,34 @@ export interface CheckedSync extends Omit<ManagerSyncParams, "signal" | "progres
 export function checkSync(params: MemorySyncParams): CheckedSync {
   checkObject("params", params);
   checkSignal(params.signal);
-  const { reason = "application", force = false, progress } = params;
+  const { reason = "application", force = false, wait = true, sessions, progress } = params;
   if (typeof reason !== "string" || reason.trim() === "")
     throw invalid("reason", "a few words that say what asked for the sync", reason);
   if (typeof force !== "boolean") throw invalid("force", "true or false", force);
   if (progress !== undefined && typeof progress !== "function") throw invalid("progress", "a function", progress);
-  return { reason, force, progress };
+  if (typeof wait !== "boolean") throw invalid("wait", "true or false", wait);
+  if (sessions !== undefined && !(Array.isArray(sessions) && sessions.every(isSessionTarget)))
+    throw invalid("sessions", "a list of objects with a sessionId", sessions);
+  return { reason, force, wait, progress, ...(sessions === undefined ? {} : { sessions: [...sessions] }) };
+}
+
+function isSessionTarget(value: unknown): boolean {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "sessionId" in value &&
+    typeof value.sessionId === "string" &&
+    value.sessionId.trim() !== ""
+  );
+}
+
+export function checkCheck(options: { fix?: boolean | undefined; signal?: AbortSignal | undefined }): {
+  fix: boolean;
+} {
+  checkProbe(options);
+  const { fix = false } = options;
+  if (typeof fix !== "boolean") throw invalid("fix", "true or false", fix);
+  return { fix };
 }
 
 export function checkProbe(options: { signal?: AbortSignal | undefined }): void {

@@ -10,6 +10,7 @@
  * | `WORKSPACE`        | a workspace folder that is missing or cannot be read                                      |
  * | `PATH_NOT_ALLOWED` | a read outside the memory files                                                           |
  * | `UNAVAILABLE`      | binary missing, native module will not load, store cannot open, deadline passed: the only code on which a spare is tried |
+ * | `BUSY`             | another process is at work on the same index, and the caller did not want to wait for it   |
  * | `CLOSED`           | a call after `close()`                                                                    |
  */
 export type MemoryErrorCode =
@@ -19,6 +20,7 @@ export type MemoryErrorCode =
   | "WORKSPACE"
   | "PATH_NOT_ALLOWED"
   | "UNAVAILABLE"
+  | "BUSY"
   | "CLOSED";
 
 const marker = Symbol.for("memslot.MemoryError");

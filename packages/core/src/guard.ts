@@ -1,12 +1,34 @@
-import { type CheckedSearch, checkProbe, checkRead, checkSearch, checkSync } from "./call-arguments.ts";
+import {
+  type CheckedSearch,
+  checkCheck,
+  checkProbe,
+  checkRead,
+  checkSearch,
+  checkSync,
+  show,
+} from "./call-arguments.ts";
 import { abortErrorOf } from "./deadline.ts";
 import type { EmbeddingChoice } from "./embedding.ts";
 import { MemoryError, isAbort, messageOf } from "./errors.ts";
 import { createLifecycle } from "./lifecycle.ts";
-import type { MemorySearchManager, MemorySearchResult, MemorySource, SearchReport } from "./manager.ts";
+import type {
+  MemorySearchManager,
+  MemorySearchResult,
+  MemorySource,
+  SearchReport,
+  SessionAudience,
+} from "./manager.ts";
 import type { Memory } from "./memory.ts";
 import { checkManager } from "./plugins/opened.ts";
-import { checkReadResult, checkResults, checkSyncReport, keepResults } from "./search-results.ts";
+import { isPrivateNote } from "./private-notes.ts";
+import {
+  checkCompactReport,
+  checkIndexCheck,
+  checkReadResult,
+  checkResults,
+  checkSyncReport,
+  keepResults,
+} from "./search-results.ts";
 import { type ReportFacts, failureReport, finishReport, reportOf } from "./search-report.ts";
 import type { MemorySearchSettings } from "./settings.ts";
 import { createSingleSync } from "./single-sync.ts";
@@ -24,6 +46,8 @@ export interface MemoryDeadlines {
   probeMs: number;
   /** 10 min without progress. */
   syncIdleMs: number;
+  /** 10 min: checking the whole index, or giving its space back. They tell no progress. */
+  upkeepMs: number;
   /** 10 s for running calls to end, and 10 s for the manager to close. */
   closeMs: number;
 }
@@ -34,6 +58,7 @@ export const defaultDeadlines: MemoryDeadlines = {
   readFileMs: 10_000,
   probeMs: 60_000,
   syncIdleMs: 600_000,
+  upkeepMs: 600_000,
   closeMs: 10_000,
 };
 
@@ -100,7 +125,9 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
         ...given,
         backend: given.backend ?? backend,
         provider: given.provider ?? "unknown",
+        requestedProvider: given.requestedProvider ?? settings.provider,
         workspaceDir: given.workspaceDir ?? workspaceDir,
+        sources: given.sources ?? settings.sources,
         fallback: given.fallback ?? embeddings?.fallback,
       };
     } catch (error) {
@@ -110,6 +137,7 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
         provider: "unknown",
         requestedProvider: settings.provider,
         workspaceDir,
+        sources: settings.sources,
         lastSyncError: `status failed: ${words}`,
         custom: { error: words },
       };
@@ -132,6 +160,14 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
       .map((source) => `"${source}" is not among memorySearch.sources, so nothing of it is indexed`);
   }
 
+  function assertReadable(path: string, audience: SessionAudience): void {
+    if (audience === "private" || !isPrivateNote(path, workspaceDir)) return;
+    throw new MemoryError(
+      "PATH_NOT_ALLOWED",
+      `${show(path)} cannot be read in a shared session: MEMORY.md, USER.md and memory/ are private notes, which are read in the owner's own sessions only`,
+    );
+  }
+
   /** The answer with its report, whatever the manager reported. */
   async function searched(
     { query, options: checked, notes }: CheckedSearch,
@@ -145,7 +181,7 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
       manager.search(query, { ...checked, signal: inner, onDebug }),
     );
     const found = checkResults(backend, answer);
-    const kept = keepResults(found, checked, manager.capabilities);
+    const kept = keepResults(found, checked, { capabilities: manager.capabilities, workspaceDir });
     return {
       results: kept.results,
       report: finishReport({ given, facts, found, kept, options: checked, embeddings, notes }),
@@ -158,7 +194,7 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
 
     async search(query, given = {}) {
       lifecycle.assertOpen();
-      const checked = checkSearch(query, given, settings, knownSources);
+      const checked = checkSearch(query, given, settings, agentId, knownSources);
       if (given.signal?.aborted) throw abortErrorOf(given.signal);
       if (checked.query.trim() === "") {
         given.onDebug?.({ ...reportOf(facts()), state: "ok", reason: "the query is blank" });
@@ -177,20 +213,28 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
 
     async readFile(params) {
       lifecycle.assertOpen();
-      const checked = checkRead(params);
-      return checkReadResult(
+      const checked = checkRead(params, agentId);
+      assertReadable(checked.relPath, checked.audience);
+      const read = checkReadResult(
         backend,
         await ask("readFile", deadlines.readFileMs, params.signal, (signal) =>
           manager.readFile({ ...checked, signal }),
         ),
       );
+      // A spelling that only the manager could follow: what it has really read counts.
+      assertReadable(read.path, checked.audience);
+      return read;
     },
 
     status,
 
     async sync(params = {}) {
       lifecycle.assertOpen();
-      return singleSync(checkSync(params), params.signal);
+      const checked = checkSync(params);
+      if (params.signal?.aborted) throw abortErrorOf(params.signal);
+      // A host says that a session starts; whether that is an occasion to sync is the user's setting.
+      if (checked.reason === "session-start" && !settings.sync.onSessionStart) return undefined;
+      return singleSync(checked, params.signal);
     },
 
     async estimate(given = {}) {
@@ -198,6 +242,26 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
       checkProbe(given);
       if (!manager.estimate) return undefined;
       return ask("estimate", deadlines.syncIdleMs, given.signal, async (signal) => manager.estimate?.({ signal }));
+    },
+
+    async check(given = {}) {
+      lifecycle.assertOpen();
+      const { fix } = checkCheck(given);
+      if (!manager.check) return undefined;
+      return checkIndexCheck(
+        backend,
+        await ask("check", deadlines.upkeepMs, given.signal, async (signal) => manager.check?.({ fix, signal })),
+      );
+    },
+
+    async compact(given = {}) {
+      lifecycle.assertOpen();
+      checkProbe(given);
+      if (!manager.compact) return undefined;
+      return checkCompactReport(
+        backend,
+        await ask("compact", deadlines.upkeepMs, given.signal, async (signal) => manager.compact?.({ signal })),
+      );
     },
 
     async probeEmbeddingAvailability(given = {}) {

@@ -29,6 +29,8 @@ export function createHandle(memory: Memory, closeMs: number, release: () => Pro
     status: () => memory.status(),
     sync: (params) => call("sync", params, (own) => memory.sync(own)),
     estimate: (options) => call("estimate", options, (own) => memory.estimate(own)),
+    check: (options) => call("check", options, (own) => memory.check(own)),
+    compact: (options) => call("compact", options, (own) => memory.compact(own)),
     probeEmbeddingAvailability: (options) =>
       call("probeEmbeddingAvailability", options, (own) => memory.probeEmbeddingAvailability(own)),
     probeVectorAvailability: (options) =>

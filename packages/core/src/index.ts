@@ -1,6 +1,9 @@
 export { type MemoryErrorCode, MemoryError, isAbort, messageOf } from "./errors.ts";
 export type {
   AvailabilityProbe,
+  CompactReport,
+  IndexCheck,
+  IndexFinding,
   ManagerReadParams,
   ManagerSearchOptions,
   ManagerSyncParams,
@@ -13,12 +16,27 @@ export type {
   SearchLeg,
   SearchReport,
   SearchState,
+  SessionAudience,
+  SessionTarget,
   SyncEstimate,
   SyncFailure,
   SyncProgress,
   SyncReport,
 } from "./manager.ts";
-export type { EmbeddingStatus, MemoryProviderStatus, MemoryRootStatus } from "./status.ts";
+export type {
+  BatchStatus,
+  EmbeddingStatus,
+  GenerationStatus,
+  LastSync,
+  MemoryProviderStatus,
+  MemoryRootStatus,
+  SourceCount,
+  StorageStatus,
+  WatchStatus,
+  WriterStatus,
+} from "./status.ts";
+export { isPrivateNote } from "./private-notes.ts";
+export { type SessionKind, audienceOf, sessionKindOf } from "./session-audience.ts";
 export type {
   EmbeddingBatches,
   EmbeddingCallOptions,

@@ -36,10 +36,15 @@ export interface ManagerSearchOptions {
   /** The sources to search, never empty. They are filtered inside the search, not after it. */
   sources: readonly MemorySource[];
   sessionKey: string | undefined;
+  /** Who reads the answer. `shared`: others than the owner may, so that private notes are left out inside the search. */
+  audience: SessionAudience;
   signal: AbortSignal;
   /** Takes the search report: what each leg gave, and why results are missing. Called once per search. */
   onDebug: (report: SearchReport) => void;
 }
+
+/** `private`: the owner of the memory alone. `shared`: a group or a channel, where others read along. */
+export type SessionAudience = "private" | "shared";
 
 /** Whether an answer can be taken at face value. */
 export type SearchState = "ok" | "stale" | "degraded" | "unavailable";
@@ -60,8 +65,16 @@ export interface SearchReport {
   /** What a person can do about it. */
   action?: string | undefined;
   legs: { keyword?: SearchLeg | undefined; vector?: SearchLeg | undefined };
+  /** The same by source: what each source gave, over both legs. */
+  sources?: readonly (SearchLeg & { source: MemorySource })[] | undefined;
   /** Results that were found and not returned, by what dropped them. */
-  dropped: { minScore: number; source: number; limit: number };
+  dropped: {
+    minScore: number;
+    source: number;
+    limit: number;
+    /** Private notes that were found for a shared session. Not to be told there: it says what the notes hold. */
+    audience?: number | undefined;
+  };
   /**
    * How much of what the query asks for the best result holds, 0 to 1: its keyword score over the score of a perfect
    * match. Under about 0.2 the match is weak. Absent when the keyword leg did not run.
@@ -99,6 +112,8 @@ export interface ManagerReadParams {
   /** 1-based. */
   from: number;
   lines: number;
+  /** `shared`: private notes are refused with `PATH_NOT_ALLOWED`. */
+  audience: SessionAudience;
   signal: AbortSignal;
 }
 
@@ -108,12 +123,22 @@ export interface SyncProgress {
   label?: string | undefined;
 }
 
+/** Names a session whose transcript is to be indexed now, however little of it is new. */
+export interface SessionTarget {
+  sessionId: string;
+  sessionKey?: string | undefined;
+}
+
 /** A sync as a manager receives it. */
 export interface ManagerSyncParams {
-  /** What asked for it: `cli`, `search`, `session-start`, `watch`, `interval`. For people to read. */
+  /** What asked for it: `cli`, `search`, `session-start`, `watch`, `interval`, `compaction`. For people to read. */
   reason: string;
   /** Rebuild even what has not changed. */
   force: boolean;
+  /** Look at these transcripts only, and take them whatever the thresholds say. Absent: everything. */
+  sessions?: readonly SessionTarget[] | undefined;
+  /** False: another process that is at work on this index is not waited for; `BUSY` names it. */
+  wait: boolean;
   progress: (update: SyncProgress) => void;
   signal: AbortSignal;
 }
@@ -166,6 +191,31 @@ export interface SyncEstimate {
   price?: (EmbeddingPrice & { usd: number }) | undefined;
 }
 
+/** One thing that was looked at in an index. */
+export interface IndexFinding {
+  /** `files`, `words`, `vectors`, `sample`, `space`, … */
+  name: string;
+  ok: boolean;
+  /** What was counted and compared, with the figures. */
+  message: string;
+  /** What was done about it, where mending was asked for. */
+  fixed?: string | undefined;
+}
+
+/** What a check of the whole index has shown. */
+export interface IndexCheck {
+  ok: boolean;
+  findings: readonly IndexFinding[];
+  /** Bytes of each table, the largest first, where the backend can tell. */
+  tables?: readonly { name: string; bytes: number }[] | undefined;
+}
+
+/** What giving space back has brought. */
+export interface CompactReport {
+  beforeBytes: number;
+  afterBytes: number;
+}
+
 /** What a manager can do. The conformance kit holds it to these and skips nothing else. */
 export interface MemoryCapabilities {
   /** Finds words, identifiers and CJK text as they are written. */
@@ -189,8 +239,16 @@ export interface MemorySearchManager {
   status(): MemoryProviderStatus;
   /** Brings the index up to date. Absent where there is no index. Never called twice at the same time. */
   sync?(params: ManagerSyncParams): Promise<SyncReport | undefined>;
-  /** What `sync` would cost. Absent where it would cost nothing or cannot be told. */
-  estimate?(params: { signal: AbortSignal }): Promise<SyncEstimate>;
+  /** What `sync` would cost. Absent, or undefined, where it would cost nothing or cannot be told. */
+  estimate?(params: { signal: AbortSignal }): Promise<SyncEstimate | undefined>;
+  /**
+   * Compares the parts of the index with each other, and has a sample of what it holds find itself by the very search
+   * that answers questions. With `fix` what is wrong is mended from what is there, without a request to a provider.
+   * Undefined where there is nothing to look at.
+   */
+  check?(params: { fix: boolean; signal: AbortSignal }): Promise<IndexCheck | undefined>;
+  /** Gives back space that deleted and changed notes have left. */
+  compact?(params: { signal: AbortSignal }): Promise<CompactReport | undefined>;
   probeEmbeddingAvailability(signal: AbortSignal): Promise<AvailabilityProbe>;
   probeVectorAvailability(signal: AbortSignal): Promise<boolean>;
   /** Frees everything. Called once, after every running call has ended or was aborted. */

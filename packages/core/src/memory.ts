@@ -1,9 +1,12 @@
 import type {
   AvailabilityProbe,
+  CompactReport,
+  IndexCheck,
   MemoryReadResult,
   MemorySearchResult,
   MemorySource,
   SearchReport,
+  SessionTarget,
   SyncEstimate,
   SyncProgress,
   SyncReport,
@@ -15,6 +18,7 @@ export interface MemorySearchOptions {
   maxResults?: number | undefined;
   minScore?: number | undefined;
   sources?: readonly MemorySource[] | undefined;
+  /** The session that asks, as the host names it. A group or a channel never sees private notes. */
   sessionKey?: string | undefined;
   signal?: AbortSignal | undefined;
   onDebug?: ((report: SearchReport) => void) | undefined;
@@ -26,12 +30,18 @@ export interface MemoryReadParams {
   from?: number | undefined;
   /** Number of lines; 120 if left out. */
   lines?: number | undefined;
+  /** As in a search: private notes are refused where the session is a group. */
+  sessionKey?: string | undefined;
   signal?: AbortSignal | undefined;
 }
 
 export interface MemorySyncParams {
   reason?: string | undefined;
   force?: boolean | undefined;
+  /** Look at the transcripts of these sessions only, and take them whatever the thresholds say. */
+  sessions?: readonly SessionTarget[] | undefined;
+  /** False: throws `BUSY` where another process is at work on the same index; true if left out. */
+  wait?: boolean | undefined;
   progress?: ((update: SyncProgress) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -49,6 +59,10 @@ export interface Memory {
   sync(params?: MemorySyncParams): Promise<SyncReport | undefined>;
   /** What a sync would cost, without doing it. Undefined where the backend cannot tell. */
   estimate(options?: { signal?: AbortSignal | undefined }): Promise<SyncEstimate | undefined>;
+  /** Whether the index can be relied on; with `fix` it is mended. Undefined where the backend cannot tell. */
+  check(options?: { fix?: boolean | undefined; signal?: AbortSignal | undefined }): Promise<IndexCheck | undefined>;
+  /** Gives back space on disk. Undefined where the backend has none to give. */
+  compact(options?: { signal?: AbortSignal | undefined }): Promise<CompactReport | undefined>;
   probeEmbeddingAvailability(options?: { signal?: AbortSignal | undefined }): Promise<AvailabilityProbe>;
   probeVectorAvailability(options?: { signal?: AbortSignal | undefined }): Promise<boolean>;
   /** Idempotent. Every later call but `status` and `close` throws `CLOSED`. */

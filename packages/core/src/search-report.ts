@@ -58,11 +58,12 @@ export interface Finish {
 
 /** The one report of a search: what the manager said, with what the guard dropped and knows besides. */
 export function finishReport({ given, facts, found, kept, options, embeddings, notes }: Finish): SearchReport {
-  const report = isReport(given) ? given : { ...reportOf(facts()), legs: legsOf(found) };
+  const report = reportFor(given, facts, found, kept);
   const dropped = {
     minScore: count(report.dropped?.minScore) + kept.dropped.minScore,
     source: count(report.dropped?.source) + kept.dropped.source,
     limit: count(report.dropped?.limit) + kept.dropped.limit,
+    ...(kept.dropped.audience > 0 ? { audience: kept.dropped.audience } : {}),
   };
   const degraded = embeddings?.degraded === true && (report.state === "ok" || report.state === "stale");
   const reasons = [report.reason, degraded ? embeddings.reason : undefined, ...notes].filter(
@@ -76,6 +77,27 @@ export function finishReport({ given, facts, found, kept, options, embeddings, n
     fallback: report.fallback ?? embeddings?.fallback,
     legs: kept.results.length === found.length ? (report.legs ?? {}) : recount(report.legs ?? {}, kept.results),
     dropped,
+  };
+}
+
+/**
+ * What the manager said, or what is known without a word from it. Where it has let private notes into a shared session,
+ * its words and figures are about them too: they would tell what the notes hold, so what is left speaks for itself.
+ */
+function reportFor(
+  given: unknown,
+  facts: Finish["facts"],
+  found: readonly MemorySearchResult[],
+  kept: KeptResults,
+): SearchReport {
+  const report = isReport(given) ? given : { ...reportOf(facts()), legs: legsOf(found) };
+  if (kept.dropped.audience === 0) return report;
+  return {
+    ...report,
+    reason: report.state === "ok" ? undefined : report.reason,
+    legs: legsOf(kept.results),
+    dropped: { minScore: 0, source: 0, limit: 0 },
+    confidence: undefined,
   };
 }
 

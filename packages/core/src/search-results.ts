@@ -1,6 +1,9 @@
 import { show } from "./call-arguments.ts";
 import { MemoryError } from "./errors.ts";
+import { isPrivateNote } from "./private-notes.ts";
 import type {
+  CompactReport,
+  IndexCheck,
   ManagerSearchOptions,
   MemoryCapabilities,
   MemoryReadResult,
@@ -11,16 +14,18 @@ import type {
 /** What is left of a manager's results, and how many were dropped for which reason. */
 export interface KeptResults {
   results: MemorySearchResult[];
-  dropped: { minScore: number; source: number; limit: number };
+  dropped: { minScore: number; source: number; limit: number; audience: number };
 }
 
-/** Filters by source and score, sorts and cuts: the same for every manager. */
+/** Filters by audience, source and score, sorts and cuts: the same for every manager. */
 export function keepResults(
   results: readonly MemorySearchResult[],
-  options: Pick<ManagerSearchOptions, "maxResults" | "minScore" | "sources">,
-  capabilities: MemoryCapabilities,
+  options: Pick<ManagerSearchOptions, "maxResults" | "minScore" | "sources" | "audience">,
+  { capabilities, workspaceDir }: { capabilities: MemoryCapabilities; workspaceDir: string },
 ): KeptResults {
-  const fromSources = results.filter((result) => options.sources.includes(result.source));
+  const allowed =
+    options.audience === "private" ? results : results.filter(({ path }) => !isPrivateNote(path, workspaceDir));
+  const fromSources = allowed.filter((result) => options.sources.includes(result.source));
   const scored = fromSources.filter(
     (result) => result.score >= options.minScore || !foundByVectorOnly(result, capabilities),
   );
@@ -29,7 +34,8 @@ export function keepResults(
   return {
     results: kept,
     dropped: {
-      source: results.length - fromSources.length,
+      audience: results.length - allowed.length,
+      source: allowed.length - fromSources.length,
       minScore: fromSources.length - scored.length,
       limit: sorted.length - kept.length,
     },
@@ -112,6 +118,28 @@ export function checkSyncReport(backend: string, report: unknown): SyncReport | 
   if (!Array.isArray(fields["failed"]))
     throw broken(backend, "sync", `"failed" must be a list, not ${show(fields["failed"])}`);
   return report as SyncReport;
+}
+
+export function checkIndexCheck(backend: string, check: unknown): IndexCheck | undefined {
+  if (check === undefined) return undefined;
+  if (typeof check !== "object" || check === null)
+    throw broken(backend, "check", `gave ${show(check)} where an object is wanted`);
+  const { ok, findings } = check as Record<string, unknown>;
+  if (typeof ok !== "boolean") throw broken(backend, "check", `"ok" must be true or false, not ${show(ok)}`);
+  if (!Array.isArray(findings)) throw broken(backend, "check", `"findings" must be a list, not ${show(findings)}`);
+  return check as IndexCheck;
+}
+
+export function checkCompactReport(backend: string, report: unknown): CompactReport | undefined {
+  if (report === undefined) return undefined;
+  if (typeof report !== "object" || report === null)
+    throw broken(backend, "compact", `gave ${show(report)} where an object is wanted`);
+  for (const field of ["beforeBytes", "afterBytes"]) {
+    const given = (report as Record<string, unknown>)[field];
+    if (!isCount(given))
+      throw broken(backend, "compact", `"${field}" must be a whole number, 0 or more, not ${show(given)}`);
+  }
+  return report as CompactReport;
 }
 
 function isLine(value: unknown): value is number {

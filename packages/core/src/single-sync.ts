@@ -1,18 +1,23 @@
 import type { CheckedSync } from "./call-arguments.ts";
 import { type Extend, abortErrorOf } from "./deadline.ts";
 import type { Lifecycle } from "./lifecycle.ts";
-import type { ManagerSyncParams, SyncProgress, SyncReport } from "./manager.ts";
+import type { ManagerSyncParams, SessionTarget, SyncProgress, SyncReport } from "./manager.ts";
 
 /** A sync that callers join: it goes on as long as one of them waits for it. */
 interface Run {
-  /** May be raised until the sync has started. */
+  /** `force`, `wait` and `sessions` may still grow until the sync has started. */
+  started: boolean;
   force: boolean;
-  readonly reason: string;
+  wait: boolean;
+  /** The transcripts that it looks at; undefined for everything. */
+  sessions: readonly SessionTarget[] | undefined;
   readonly abandoned: AbortController;
   readonly listeners: Set<(update: SyncProgress) => void>;
   lastProgress: SyncProgress | undefined;
   readonly outcome: Promise<SyncReport | undefined>;
 }
+
+type Wanted = Pick<CheckedSync, "force" | "wait" | "sessions">;
 
 export interface SingleSyncOptions {
   lifecycle: Lifecycle;
@@ -23,23 +28,30 @@ export interface SingleSyncOptions {
 }
 
 /**
- * Makes one sync at a time of any number of calls. A later caller joins the one that runs; with `force` it waits for
- * the end of one that is not forced and starts its own, together with others that want the same. An abort detaches its
- * caller; the sync is aborted when the last caller has left.
+ * Makes one sync at a time of any number of calls. A later caller joins the one that runs if that does all it wants,
+ * or else one that waits its turn, together with others that want the same kind. An abort detaches its caller; the sync
+ * is aborted when the last caller has left.
+ *
+ * What a run must do for a caller to join it while it is at work:
+ * - `force`: be forced.
+ * - `sessions`: take the same transcripts, or be forced; one that looks at everything may keep to the thresholds,
+ *   and may be past what was written to a transcript just now. A caller for everything never joins one that looks at some sessions.
+ * - `wait`: wait for other processes. A caller that does not want that joins any run: it is this process that is at
+ *   work. The manager is told not to wait only where every caller said so before the run started.
  */
 export function createSingleSync({
   lifecycle,
   idleMs,
   sync,
 }: SingleSyncOptions): (params: CheckedSync, signal: AbortSignal | undefined) => Promise<SyncReport | undefined> {
-  let current: Run | undefined;
-  let next: Run | undefined;
-  // The end of the sync that was started last, which may come long after its callers were told of an abort.
-  let busy: Promise<unknown> = Promise.resolve();
+  // The one that is at work, and those that wait their turn behind it.
+  let runs: readonly Run[] = [];
+  // The end of the last in this row, which may come long after its callers were told of an abort.
+  let last: Promise<unknown> = Promise.resolve();
   // Progress shows that a sync is at work, also to those that wait for its end.
   const clocks = new Set<Extend>();
 
-  function begin({ force, reason }: CheckedSync): Run {
+  function begin({ force, wait, sessions, reason }: CheckedSync): Run {
     const abandoned = new AbortController();
     const limits = {
       what: "sync",
@@ -47,23 +59,37 @@ export function createSingleSync({
       signals: [abandoned.signal],
       action: "nothing was reported in this time; what was synced is kept, so sync again",
     };
-    const outcome = lifecycle.run(limits, async (signal, extend) => {
+    const before = last;
+    const outcome = lifecycle.run(limits, (signal, extend) => {
+      const work = takeTurn(signal, extend);
+      last = work.catch(() => undefined);
+      return work;
+    });
+    async function takeTurn(signal: AbortSignal, extend: Extend): Promise<SyncReport | undefined> {
       clocks.add(extend);
       try {
-        await busy;
+        await before;
         signal.throwIfAborted();
-        [current, next] = [run, undefined];
-        const work = sync({ reason, force: run.force, progress: (update) => report(run, update), signal });
-        busy = work.catch(() => undefined);
-        return await work;
+        run.started = true;
+        const progress = (update: SyncProgress): void => report(run, update);
+        return await sync({ reason, ...wantedOf(run), progress, signal });
       } finally {
         clocks.delete(extend);
       }
-    });
-    const run: Run = { force, reason, abandoned, listeners: new Set(), lastProgress: undefined, outcome };
+    }
+    const run: Run = {
+      started: false,
+      force,
+      wait,
+      sessions,
+      abandoned,
+      listeners: new Set(),
+      lastProgress: undefined,
+      outcome,
+    };
+    runs = [...runs, run];
     const forget = (): void => {
-      if (current === run) current = undefined;
-      if (next === run) next = undefined;
+      runs = runs.filter((other) => other !== run);
     };
     outcome.then(forget, forget);
     return run;
@@ -76,19 +102,41 @@ export function createSingleSync({
   }
 
   function choose(params: CheckedSync): Run {
-    if (current && !current.abandoned.signal.aborted && (current.force || !params.force)) return current;
-    if (next && !next.abandoned.signal.aborted) {
-      next.force ||= params.force;
-      return next;
-    }
-    next = begin(params);
-    return next;
+    const open = runs.filter(({ abandoned }) => !abandoned.signal.aborted);
+    const run = open.find((other) => does(other, params)) ?? open.find((other) => grow(other, params));
+    return run ?? begin(params);
   }
 
   return async (params, signal) => {
     if (signal?.aborted) throw abortErrorOf(signal);
     return join(choose(params), params.progress, signal);
   };
+}
+
+function wantedOf({ force, wait, sessions }: Wanted): Wanted {
+  return { force, wait, ...(sessions === undefined ? {} : { sessions }) };
+}
+
+/** Whether a run, as it is, does all that a caller wants. */
+function does(run: Run, { force, wait, sessions }: Wanted): boolean {
+  if ((force && !run.force) || (wait && !run.wait)) return false;
+  if (run.sessions === undefined) return sessions === undefined || run.force;
+  const taken = new Set(run.sessions.map(nameOf));
+  return sessions?.every((session) => taken.has(nameOf(session))) === true;
+}
+
+/** Lets a run that has not started do what a caller wants besides, where one run can do both. */
+function grow(run: Run, { force, wait, sessions }: Wanted): boolean {
+  if (run.started || (run.sessions === undefined) !== (sessions === undefined)) return false;
+  run.force ||= force;
+  run.wait ||= wait;
+  if (run.sessions && sessions)
+    run.sessions = [...new Map([...run.sessions, ...sessions].map((session) => [nameOf(session), session])).values()];
+  return true;
+}
+
+function nameOf({ sessionId, sessionKey }: SessionTarget): string {
+  return JSON.stringify([sessionId, sessionKey]);
 }
 
 async function join(

@@ -17,7 +17,7 @@ export interface MemoryProviderStatus {
   dbPath?: string | undefined;
   extraPaths?: readonly (string | { path: string; pattern?: string | undefined })[] | undefined;
   sources?: readonly MemorySource[] | undefined;
-  sourceCounts?: readonly { source: MemorySource; files: number; chunks: number }[] | undefined;
+  sourceCounts?: readonly SourceCount[] | undefined;
   /** Each place that was looked at, and why it was passed over where it was. */
   roots?: readonly MemoryRootStatus[] | undefined;
   cache?: { enabled: boolean; entries?: number | undefined; maxEntries?: number | undefined } | undefined;
@@ -28,6 +28,12 @@ export interface MemoryProviderStatus {
         enabled: boolean;
         /** Absent until it was tried. */
         available?: boolean | undefined;
+        /** Whether the store can compare vectors, with or without an extension that makes it fast. */
+        storeAvailable?: boolean | undefined;
+        /** Whether questions are answered by meaning: there is a provider, and its vectors are there. */
+        semanticAvailable?: boolean | undefined;
+        /** `unverified` until they were counted. */
+        index?: { state: "empty" | "complete" | "incomplete" | "unverified" } | undefined;
         extensionPath?: string | undefined;
         /** The loader's own words. */
         loadError?: string | undefined;
@@ -37,9 +43,16 @@ export interface MemoryProviderStatus {
       }
     | undefined;
   embedding?: EmbeddingStatus | undefined;
-  storage?: { databaseBytes: number; walBytes: number } | undefined;
-  lastSync?: { finishedAt: string; report: SyncReport } | undefined;
+  storage?: StorageStatus | undefined;
+  batch?: BatchStatus | undefined;
+  generation?: GenerationStatus | undefined;
+  /** Who is at work on the index now, in this process or another. */
+  writer?: WriterStatus | undefined;
+  watch?: WatchStatus | undefined;
+  lastSync?: LastSync | undefined;
   lastSyncError?: string | undefined;
+  /** The last thing that went wrong, whatever it was, and when (ISO 8601). */
+  lastError?: { message: string; at: string } | undefined;
   custom?:
     | ({
         searchMode?: "hybrid" | "keyword" | "vector" | undefined;
@@ -49,6 +62,84 @@ export interface MemoryProviderStatus {
         notices?: readonly string[] | undefined;
       } & Record<string, unknown>)
     | undefined;
+}
+
+export interface SourceCount {
+  source: MemorySource;
+  files: number;
+  chunks: number;
+  /** Bytes of the files, and of the texts of their chunks. */
+  bytes?: number | undefined;
+  chunkBytes?: number | undefined;
+  /** Files that the last look found; null until one was made. */
+  eligible?: number | null | undefined;
+  /** What of this source was skipped or failed, and why. */
+  issues?: readonly string[] | undefined;
+}
+
+export interface StorageStatus {
+  databaseBytes: number;
+  walBytes: number;
+  /** Free pages inside the database, which `memory compact` gives back. */
+  reusableBytes?: number | undefined;
+  embeddingCacheBytes?: number | undefined;
+  embeddingCacheEntries?: number | undefined;
+}
+
+/** The settings of batch jobs, and how they went in this process. */
+export interface BatchStatus {
+  enabled: boolean;
+  wait: boolean;
+  concurrency: number;
+  pollIntervalMs: number;
+  timeoutMs: number;
+}
+
+/** The complete build of the index that answers, and the one that is being made to take its place. */
+export interface GenerationStatus {
+  id: number;
+  /** ISO 8601; absent where nobody has recorded it. */
+  builtAt?: string | undefined;
+  next?:
+    | {
+        id: number;
+        startedAt: string;
+        /** Files that are in it, of how many that are there. */
+        files: number;
+        totalFiles?: number | undefined;
+        /** Why it does not take over yet. */
+        waitingFor?: string | undefined;
+      }
+    | undefined;
+}
+
+/** A process that holds the right to write for long. */
+export interface WriterStatus {
+  pid: number;
+  host?: string | undefined;
+  reason: string;
+  /** ISO 8601. */
+  since: string;
+  completed?: number | undefined;
+  total?: number | undefined;
+  /** What is being worked on. */
+  label?: string | undefined;
+}
+
+/** How changes are noticed between searches. `off`: only a search, a sync or the interval looks. */
+export interface WatchStatus {
+  mode: "off" | "folders" | "recursive";
+  /** Why it is off, or watches less than it should. */
+  reason?: string | undefined;
+  /** Folders or roots that are watched. */
+  folders?: number | undefined;
+}
+
+export interface LastSync {
+  reason: string;
+  finishedAt: string;
+  durationMs: number;
+  report: SyncReport;
 }
 
 export interface MemoryRootStatus {

@@ -155,6 +155,11 @@ export function withFallback(
     }
   }
 
+  /** The one that answers now. */
+  function active(): MemorySearchManager {
+    return failure && opened ? opened : primary.manager;
+  }
+
   function fallbackOf({ reason }: Failure): MemoryFallback {
     return { from: primary.name, to: spare.name, reason };
   }
@@ -175,8 +180,7 @@ export function withFallback(
       either("readFile", readFileMs, params.signal, (manager, signal) => manager.readFile({ ...params, signal })),
 
     status(): MemoryProviderStatus {
-      const active = failure && opened ? opened : primary.manager;
-      const status = failure ? { ...active.status(), fallback: fallbackOf(failure) } : active.status();
+      const status = failure ? { ...active().status(), fallback: fallbackOf(failure) } : active().status();
       if (spareSyncError === undefined) return status;
       const notice = `the spare "${spare.name}" could not be synced: ${spareSyncError}`;
       return { ...status, custom: { ...status.custom, notices: [...(status.custom?.notices ?? []), notice] } };
@@ -192,6 +196,11 @@ export function withFallback(
       if (opened) await syncSpare(opened, params);
       return asked.value;
     },
+
+    // What is said of an index, or done to it, is about the one that answers: the spare's says nothing of the other.
+    estimate: async (params) => active().estimate?.(params),
+    check: async (params) => active().check?.(params),
+    compact: async (params) => active().compact?.(params),
 
     probeEmbeddingAvailability: (signal) =>
       either("probeEmbeddingAvailability", probeMs, signal, (manager, inner) =>
@@ -239,7 +248,7 @@ function labelled(params: ManagerSyncParams, name: string): ManagerSyncParams {
 function isAnswer(error: unknown): boolean {
   return (
     isAbort(error) ||
-    ["INVALID_ARGUMENT", "PATH_NOT_ALLOWED", "WORKSPACE", "CLOSED"].some(
+    ["INVALID_ARGUMENT", "PATH_NOT_ALLOWED", "WORKSPACE", "BUSY", "CLOSED"].some(
       (code) => MemoryError.is(error) && error.code === code,
     )
   );

@@ -17,6 +17,9 @@ describe("a value of the wrong kind is an error that names the key, what was fou
     [`${defaults}.cache.maxEntries`, Number.POSITIVE_INFINITY, "but is the number Infinity"],
     [`${defaults}.enabled`, "true", 'must be true or false, but is the text "true"'],
     [`${defaults}.sync.watch`, 1, "must be true or false, but is the number 1"],
+    [`${defaults}.sync.onSessionStart`, "no", 'must be true or false, but is the text "no"'],
+    [`${defaults}.sync.sessions.postCompactionForce`, 1, "must be true or false, but is the number 1"],
+    [`${defaults}.sync.sessions.deltaMessages`, 1.5, "must be a whole number from 0 to 1000000, but is the number 1.5"],
     [`${defaults}.provider`, ["openai"], "must be a text, but is a list"],
     [`${defaults}.sources`, "memory", 'must be a list of texts, none of them blank, but is the text "memory"'],
     [`${defaults}.sources`, ["memory", ""], "none of them blank, but is a list"],
@@ -41,12 +44,17 @@ describe("a value of the wrong kind is an error that names the key, what was fou
     expect(message).toContain(expected);
   });
 
-  test.each([["agents"], ["agents.defaults"], [defaults], [`${defaults}.query`], ["plugins.entries"], ["memory"]])(
-    "a text in place of the group %s",
-    async (group) => {
-      expect(await failure("CONFIG", () => parse(withKey(group, "text")))).toMatch(`${group} must be an object`);
-    },
-  );
+  test.each([
+    ["agents"],
+    ["agents.defaults"],
+    [defaults],
+    [`${defaults}.query`],
+    [`${defaults}.sync.sessions`],
+    ["plugins.entries"],
+    ["memory"],
+  ])("a text in place of the group %s", async (group) => {
+    expect(await failure("CONFIG", () => parse(withKey(group, "text")))).toMatch(`${group} must be an object`);
+  });
 
   test("a secret is never part of the message", async () => {
     const cases = [withKey(`${defaults}.remote.headers`, "hush-hush"), withKey("models.providers.x.apiKey", 424_242)];
@@ -68,6 +76,9 @@ describe("ranges", () => {
     ["query.hybrid.vectorWeight", 0, 100, -1, 101],
     ["chunking.tokens", 50, 8000, 49, 8001],
     ["sync.watchDebounceMs", 0, 600_000, -1, 600_001],
+    ["sync.intervalMinutes", 0, 10_080, -1, 10_081],
+    ["sync.sessions.deltaBytes", 0, 1_000_000_000, -1, 1_000_000_001],
+    ["sync.sessions.deltaMessages", 0, 1_000_000, -1, 1_000_001],
     ["outputDimensionality", 1, 16_384, 0, 16_385],
     ["remote.batch.concurrency", 1, 64, 0, 65],
   ])("%s goes from %d to %d", async (name, lowest, highest, tooLow, tooHigh) => {

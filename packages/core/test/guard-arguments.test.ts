@@ -23,7 +23,13 @@ const wrongSearches: [string, unknown, unknown, string][] = [
   ["an unknown source", "q", { sources: ["wiki"] }, 'the known sources (memory, sessions), not "wiki"'],
   ["a signal that is none", "q", { signal: {} }, "signal must be an AbortSignal, not an object"],
   ["an onDebug that is no function", "q", { onDebug: 1 }, "onDebug must be a function, not 1"],
-  ["a sessionKey that is no string", "q", { sessionKey: 1 }, "sessionKey must be a string, not 1"],
+  [
+    "a sessionKey that is no string",
+    "q",
+    { sessionKey: 1 },
+    "sessionKey must be the key of a session, as the host names it, not 1",
+  ],
+  ["a blank sessionKey", "q", { sessionKey: " " }, 'as the host names it, not " "'],
 ];
 
 describe("search", () => {
@@ -126,6 +132,7 @@ describe("readFile", () => {
     ["from as text", { relPath: "a.md", from: "1" }, 'not "1"'],
     ["lines 0", { relPath: "a.md", lines: 0 }, "lines must be a number of lines, 1 or more, not 0"],
     ["lines NaN", { relPath: "a.md", lines: Number.NaN }, "not NaN"],
+    ["a blank sessionKey", { relPath: "a.md", sessionKey: "" }, 'as the host names it, not ""'],
     ["params that are text", "a.md", 'params must be an object, not "a.md"'],
     ["no params", undefined, "params must be an object, not undefined"],
   ];
@@ -158,12 +165,25 @@ describe("sync and the probes", () => {
     ["reason", { reason: "" }],
     ["progress", { progress: true }],
     ["signal", { signal: 1 }],
+    ["wait", { wait: "no" }],
+    ["sessions", { sessions: "s1" }],
+    ["sessions", { sessions: [{ sessionKey: "agent:main:main" }] }],
+    ["sessions", { sessions: [{ sessionId: " " }] }],
     ["params", 5],
   ])("sync refuses a wrong %s", async (name, params) => {
     await expect(guarded().sync(params as object)).rejects.toMatchObject({
       code: "INVALID_ARGUMENT",
       message: expect.stringContaining(`${name} must be`),
     });
+  });
+
+  test("check refuses a wrong fix, and both kinds of upkeep refuse a signal that is none", async () => {
+    const wrong = { signal: "stop", fix: "yes" } as unknown as { signal: AbortSignal; fix: boolean };
+    const { signal, fix } = wrong;
+    const memory = guarded({ check: async () => ({ ok: true, findings: [] }) });
+    await expect(memory.check({ fix })).rejects.toThrow('fix must be true or false, not "yes"');
+    await expect(memory.check({ signal })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    await expect(memory.compact({ signal })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   });
 
   test("the probes refuse a signal that is none", async () => {

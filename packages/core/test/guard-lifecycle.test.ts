@@ -2,12 +2,14 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { type Memory, type MemorySearchManager, type MemorySearchResult, createMemory, isAbort } from "../src/index.ts";
 import { fakeManager, gate, guarded, hang, result, settle, settings } from "./support/fakes.ts";
 
-const short = { searchMs: 20, readFileMs: 20, probeMs: 20, syncIdleMs: 20, closeMs: 20 };
+const short = { searchMs: 20, readFileMs: 20, probeMs: 20, syncIdleMs: 20, upkeepMs: 20, closeMs: 20 };
 
 const calls: [string, (memory: Memory, signal?: AbortSignal) => Promise<unknown>][] = [
   ["search", (memory, signal) => memory.search("q", { signal })],
   ["readFile", (memory, signal) => memory.readFile({ relPath: "a.md", signal })],
   ["sync", (memory, signal) => memory.sync({ signal })],
+  ["check", (memory, signal) => memory.check({ signal })],
+  ["compact", (memory, signal) => memory.compact({ signal })],
   ["probeEmbeddingAvailability", (memory, signal) => memory.probeEmbeddingAvailability({ signal })],
   ["probeVectorAvailability", (memory, signal) => memory.probeVectorAvailability({ signal })],
 ];
@@ -23,6 +25,8 @@ function deaf(): { own: Partial<MemorySearchManager>; signals: AbortSignal[] } {
     search: (_query, options) => never(options),
     readFile: never,
     sync: never,
+    check: never,
+    compact: never,
     probeEmbeddingAvailability: (signal) => never({ signal }),
     probeVectorAvailability: (signal) => never({ signal }),
   };
@@ -47,8 +51,10 @@ describe("a deadline", () => {
   test.each([
     ["search", 30_000, calls[0]?.[1]],
     ["readFile", 10_000, calls[1]?.[1]],
-    ["probeEmbeddingAvailability", 60_000, calls[3]?.[1]],
-    ["probeVectorAvailability", 60_000, calls[4]?.[1]],
+    ["check", 600_000, calls[3]?.[1]],
+    ["compact", 600_000, calls[4]?.[1]],
+    ["probeEmbeddingAvailability", 60_000, calls[5]?.[1]],
+    ["probeVectorAvailability", 60_000, calls[6]?.[1]],
   ])("of %s is %i ms unless told otherwise", async (_name, deadlineMs, call) => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const outcome = call?.(guarded(deaf().own)).catch((error: unknown) => error);

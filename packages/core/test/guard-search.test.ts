@@ -376,13 +376,28 @@ describe("readFile, sync and status", () => {
     });
   });
 
-  test("status names the plugin and the workspace where the manager leaves them out", () => {
+  test("status names the plugin, the workspace and what is set where the manager leaves them out", () => {
     const given = guarded({ status: () => ({ files: 1 }) as never }).status();
-    expect(given).toEqual({ files: 1, backend: "fake", provider: "unknown", workspaceDir: "/notes" });
+    expect(given).toEqual({
+      files: 1,
+      backend: "fake",
+      provider: "unknown",
+      requestedProvider: "auto",
+      workspaceDir: "/notes",
+      sources: ["memory"],
+    });
   });
 
   test("status is the manager's own", () => {
-    const status = { backend: "fake", provider: "none", files: 3, workspaceDir: "/notes" };
+    const status = {
+      backend: "fake",
+      provider: "none",
+      requestedProvider: "local",
+      files: 3,
+      workspaceDir: "/other",
+      sources: ["mail"],
+      fallback: { from: "a", reason: "b" },
+    };
     expect(guarded({ status: () => status }).status()).toEqual(status);
   });
 });

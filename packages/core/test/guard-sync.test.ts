@@ -1,6 +1,13 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { type ManagerSyncParams, type Memory, type SyncProgress, type SyncReport, isAbort } from "../src/index.ts";
-import { gate, guarded, settle } from "./support/fakes.ts";
+import {
+  type ManagerSyncParams,
+  type Memory,
+  type MemorySyncParams,
+  type SyncProgress,
+  type SyncReport,
+  isAbort,
+} from "../src/index.ts";
+import { gate, guarded, settings, settle } from "./support/fakes.ts";
 
 const minuteMs = 60_000;
 const done: SyncReport = { added: 1, changed: 0, removed: 0, unchanged: 2, failed: [] };
@@ -35,13 +42,15 @@ describe("sync", () => {
     const { memory, runs } = byHand();
     const plain = memory.sync();
     await settle();
-    expect(runs[0]?.params).toMatchObject({ reason: "application", force: false });
+    expect(runs[0]?.params).toMatchObject({ reason: "application", force: false, wait: true });
+    expect(runs[0]?.params).not.toHaveProperty("sessions");
     expect(runs[0]?.params.signal).toBeInstanceOf(AbortSignal);
     runs[0]?.end();
     await expect(plain).resolves.toEqual(done);
-    const forced = memory.sync({ reason: "cli", force: true });
+    const sessions = [{ sessionId: "s1", sessionKey: "agent:main:main" }];
+    const forced = memory.sync({ reason: "cli", force: true, wait: false, sessions });
     await settle();
-    expect(runs[1]?.params).toMatchObject({ reason: "cli", force: true });
+    expect(runs[1]?.params).toMatchObject({ reason: "cli", force: true, wait: false, sessions });
     runs[1]?.end();
     await forced;
   });
@@ -250,6 +259,110 @@ describe("a forced sync", () => {
     await plain;
     await settle();
     expect(runs).toHaveLength(1);
+  });
+});
+
+/** How many syncs were started after each of these calls, the sync before ended only when all were made. */
+async function startedBy(...calls: MemorySyncParams[]): Promise<ManagerSyncParams[]> {
+  const { memory, runs, most } = byHand();
+  const answers: Promise<unknown>[] = [];
+  for (const params of calls) {
+    answers.push(memory.sync(params));
+    await settle();
+  }
+  for (let index = 0; index < runs.length; index += 1) {
+    runs[index]?.end();
+    await settle();
+  }
+  expect(await Promise.all(answers)).toEqual(calls.map(() => done));
+  expect(most()).toBe(1);
+  return runs.map(({ params }) => params);
+}
+
+describe("a sync of some sessions", () => {
+  const [one, two] = [[{ sessionId: "s1" }], [{ sessionId: "s2" }]];
+
+  test("waits for one of everything, which keeps to the thresholds, and then starts its own", async () => {
+    const started = await startedBy({}, { sessions: one });
+    expect(started.map(({ sessions }) => sessions)).toEqual([undefined, one]);
+  });
+
+  test("joins a forced one, which takes every transcript", async () => {
+    expect(await startedBy({ force: true }, { sessions: one })).toHaveLength(1);
+  });
+
+  test("joins one that takes the same sessions, and is not joined for others", async () => {
+    const started = await startedBy({ sessions: [...one, ...two] }, { sessions: two }, { sessions: one });
+    expect(started).toHaveLength(1);
+    expect(await startedBy({ sessions: one }, { sessions: two })).toHaveLength(2);
+  });
+
+  test("is never joined by a caller for everything", async () => {
+    const started = await startedBy({ sessions: one }, {}, { sessions: one });
+    expect(started.map(({ sessions }) => sessions)).toEqual([one, undefined]);
+  });
+
+  test("is made together with others that wait, while syncs of everything keep their own place", async () => {
+    const started = await startedBy({}, { sessions: one }, { sessions: two }, { force: true }, { sessions: one });
+    expect(started.map(({ sessions, force }) => [force, sessions])).toEqual([
+      [false, undefined],
+      [false, [...one, ...two]],
+      [true, undefined],
+    ]);
+  });
+});
+
+describe("a sync that does not wait for other processes", () => {
+  test("joins one of this process that does", async () => {
+    const started = await startedBy({}, { wait: false });
+    expect(started.map(({ wait }) => wait)).toEqual([true]);
+  });
+
+  test("is not joined by a caller that wants to wait, who gets one of its own", async () => {
+    const started = await startedBy({ wait: false }, { wait: false }, { wait: true });
+    expect(started.map(({ wait }) => wait)).toEqual([false, true]);
+  });
+
+  test("waits where it has not begun and one of its callers wants to", async () => {
+    const { memory, runs } = byHand();
+    const both = [memory.sync({ wait: false }), memory.sync()];
+    await settle();
+    expect(runs.map(({ params }) => params.wait)).toEqual([true]);
+    runs[0]?.end();
+    await Promise.all(both);
+  });
+});
+
+describe("a sync at the start of a session", () => {
+  const started = async (onSessionStart: boolean): Promise<[SyncReport | undefined, string[]]> => {
+    const reasons: string[] = [];
+    const sync = async ({ reason }: ManagerSyncParams): Promise<SyncReport> => {
+      reasons.push(reason);
+      return done;
+    };
+    const memory = guarded({ sync }, { settings: settings({ sync: { onSessionStart } }) });
+    return [await memory.sync({ reason: "session-start" }), reasons];
+  };
+
+  test("is made where the settings say so", async () => {
+    expect(await started(true)).toEqual([done, ["session-start"]]);
+  });
+
+  test("is left out where they do not", async () => {
+    expect(await started(false)).toEqual([undefined, []]);
+  });
+
+  test("is an AbortError where its signal is aborted, in either case", async () => {
+    for (const onSessionStart of [true, false]) {
+      const memory = guarded({}, { settings: settings({ sync: { onSessionStart } }) });
+      const sync = memory.sync({ reason: "session-start", signal: AbortSignal.abort() });
+      expect(isAbort(await sync.catch((error: unknown) => error))).toBe(true);
+    }
+  });
+
+  test("for other reasons goes on whatever the setting is", async () => {
+    const memory = guarded({ sync: async () => done }, { settings: settings({ sync: { onSessionStart: false } }) });
+    await expect(memory.sync({ reason: "cli" })).resolves.toEqual(done);
   });
 });
 

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { chmod, mkdir, symlink } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -25,6 +26,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  vi.useRealTimers();
   await Promise.allSettled(opened.splice(0).map((memory) => memory.close()));
   await remove();
 });
@@ -319,8 +321,19 @@ describe("openMemory refuses", () => {
   test("a plugin that hangs while it opens, with UNAVAILABLE, and closes what opens late", async () => {
     const late = gate<MemorySearchManager>();
     const manager = fakeManager();
-    const plugin = defineMemoryPlugin({ id: "memory-core", open: () => late.opened });
-    await expect(open({ plugins: [plugin], deadlines: { openMs: 20 } })).rejects.toMatchObject({
+    const reached = gate();
+    const plugin = defineMemoryPlugin({
+      id: "memory-core",
+      open: () => {
+        reached.open();
+        return late.opened;
+      },
+    });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const opening = open({ plugins: [plugin], deadlines: { openMs: 20 } }).catch((error: unknown) => error);
+    await reached.opened;
+    await vi.advanceTimersByTimeAsync(20);
+    expect(await opening).toMatchObject({
       code: "UNAVAILABLE",
       message: expect.stringContaining('opening memory plugin "memory-core"'),
     });
@@ -330,12 +343,15 @@ describe("openMemory refuses", () => {
   });
 
   test("a plugin whose entry hangs while it is loaded, with UNAVAILABLE", async () => {
-    await writeFiles(
-      root,
-      pluginFiles("mine", { entry: `await new Promise(() => {});\n${memoryEntry("mine")}` }, "plugins/mine"),
-    );
+    const entry = `process.emit("loading mine");\nawait new Promise(() => {});\n${memoryEntry("mine")}`;
+    await writeFiles(root, pluginFiles("mine", { entry }, "plugins/mine"));
     const config = configWith({ plugins: { slots: { memory: "mine" }, load: { paths: [join(root, "plugins")] } } });
-    await expect(open({ config, deadlines: { openMs: 50 } })).rejects.toMatchObject({
+    const reached = once(process, "loading mine");
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const opening = open({ config, deadlines: { openMs: 50 } }).catch((error: unknown) => error);
+    await reached;
+    await vi.advanceTimersByTimeAsync(50);
+    expect(await opening).toMatchObject({
       code: "UNAVAILABLE",
       message: expect.stringContaining('loading memory plugin "mine"'),
     });

@@ -1,7 +1,10 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { listTrusted, revokeTrust, trustConfig } from "../src/index.ts";
+import { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "../src/index.ts";
 import { type ConfigHome, createConfigHome, failure, withKey } from "./config-home.ts";
 
 let computer: ConfigHome;
@@ -13,6 +16,15 @@ beforeEach(() => {
 });
 
 afterEach(() => computer.remove());
+
+const recordsDir = (): string => join(computer.stateDir, "trusted");
+
+/** Records are in the order of their times, in milliseconds. */
+async function trustLater(path: string): Promise<TrustRecord> {
+  const before = Date.now();
+  while (Date.now() === before) await setImmediate();
+  return trustConfig(path, computer);
+}
 
 async function isTrustedNow(): Promise<boolean> {
   return (await computer.load()).trusted;
@@ -55,11 +67,11 @@ describe("trusting a configuration file", () => {
     const other = computer.write(join(computer.home, "other", "memslot.json5"), "{}");
     expect(await listTrusted(computer)).toEqual([]);
     const first = await trustConfig(file, computer);
-    const second = await trustConfig(other, computer);
+    const second = await trustLater(other);
     expect(await listTrusted(computer)).toEqual([first, second]);
 
     writeFileSync(file, "{ /* new */ }");
-    const renewed = await trustConfig(file, computer);
+    const renewed = await trustLater(file);
     expect(await listTrusted(computer)).toEqual([second, renewed]);
 
     expect(await revokeTrust(file, computer)).toBe(true);
@@ -72,27 +84,60 @@ describe("trusting a configuration file", () => {
 
   test("is kept in a file that only its owner can read, with nothing left beside it", async () => {
     await trustConfig(file, computer);
-    expect(readdirSync(computer.stateDir)).toEqual(["trusted.json"]);
-    expect(statSync(join(computer.stateDir, "trusted.json")).mode & 0o777).toBe(0o600);
+    const [name = "", ...others] = readdirSync(recordsDir());
+    expect([name, others]).toEqual([expect.stringMatching(/^[0-9a-f]{64}\.json$/), []]);
+    expect(statSync(join(recordsDir(), name)).mode & 0o777).toBe(0o600);
+    expect(statSync(recordsDir()).mode & 0o777).toBe(0o700);
     expect(statSync(computer.stateDir).mode & 0o777).toBe(0o700);
   });
 
   test.each([
-    ["is cut off", '{"version": 1, "files": [{"file": "/x"'],
+    ["is cut off", '{"file": "/x"'],
     ["is empty", ""],
     ["holds something else", '{"files": {"a": 1}}'],
     ["holds a list", "[1, 2]"],
-    [
-      "holds records with parts missing",
-      '{"files": [{"file": "/x"}, 5, null, {"file": 1, "sha256": 2, "trustedAt": 3}]}',
-    ],
-  ])("nothing is trusted while the record %s, and trusting writes it anew", async (_name, damaged) => {
+    ["has parts missing", '{"file": "/x"}'],
+    ["has parts of another kind", '{"file": 1, "sha256": 2, "trustedAt": 3}'],
+  ])("a file is not trusted while its record %s, and trusting writes it anew", async (_name, damaged) => {
+    const other = computer.write(join(computer.home, "other", "memslot.json5"), "{}");
     await trustConfig(file, computer);
-    computer.write(join(computer.stateDir, "trusted.json"), damaged);
+    const [name = ""] = readdirSync(recordsDir());
+    const sound = await trustConfig(other, computer);
+    computer.write(join(recordsDir(), name), damaged);
     expect(await isTrustedNow()).toBe(false);
-    expect(await listTrusted(computer)).toEqual([]);
+    expect(await listTrusted(computer)).toEqual([sound]);
+    expect(await revokeTrust(file, computer)).toBe(false);
     await trustConfig(file, computer);
     expect(await isTrustedNow()).toBe(true);
+  });
+
+  test("a record that stands under another file's name trusts neither", async () => {
+    const other = computer.write(join(computer.home, "other", "memslot.json5"), readFileSync(file, "utf8"));
+    await trustConfig(other, computer);
+    const [theirs = ""] = readdirSync(recordsDir());
+    await trustConfig(file, computer);
+    const mine = readdirSync(recordsDir()).find((name) => name !== theirs) ?? "";
+    writeFileSync(join(recordsDir(), mine), readFileSync(join(recordsDir(), theirs)));
+    expect(await isTrustedNow()).toBe(false);
+  });
+
+  test("by several processes at once loses none of them", async () => {
+    const script = join(import.meta.dirname, "support/trust-many.ts");
+    const files = Array.from({ length: 40 }, (_, index) =>
+      computer.write(join(computer.home, `many-${index}`, "memslot.json5"), "{}"),
+    );
+    const others = [0, 1, 2, 3].map((part) =>
+      spawn(
+        process.execPath,
+        ["--conditions=@memslot/source", script, computer.stateDir, ...files.slice(part * 10, part * 10 + 10)],
+        { stdio: ["pipe", "pipe", "inherit"] },
+      ),
+    );
+    const ends = others.map((other) => once(other, "close"));
+    await Promise.all(others.map((other) => once(other.stdout, "data")));
+    for (const other of others) other.stdin.end("go");
+    expect((await Promise.all(ends)).map(([code]) => code as unknown)).toEqual([0, 0, 0, 0]);
+    expect((await listTrusted(computer)).map((record) => record.file).toSorted()).toEqual(files.toSorted());
   });
 
   test("a file that cannot be read, or a record that cannot be written, is an error", async () => {
@@ -100,9 +145,13 @@ describe("trusting a configuration file", () => {
     expect(await failure("CONFIG", () => trustConfig(missing, computer))).toMatch(`${missing} does not exist`);
     expect(await failure("CONFIG", () => trustConfig(computer.project, computer))).toMatch("is a folder");
     const stateDir = join(computer.home, "state");
-    mkdirSync(join(stateDir, "trusted.json"), { recursive: true });
+    await trustConfig(file, { stateDir });
+    const [name = ""] = readdirSync(join(stateDir, "trusted"));
+    rmSync(join(stateDir, "trusted", name));
+    mkdirSync(join(stateDir, "trusted", name));
     expect(await failure("CONFIG", () => trustConfig(file, { stateDir }))).toMatch("cannot be written");
-    expect(readdirSync(stateDir)).toEqual(["trusted.json"]);
+    expect(readdirSync(join(stateDir, "trusted"))).toEqual([name]);
+    expect(await failure("CONFIG", () => revokeTrust(file, { stateDir }))).toMatch("cannot be written");
   });
 });
 

@@ -63,6 +63,7 @@ function search(manager: MemorySearchManager, reports: SearchReport[] = []): Ret
     strict: false,
     sources: ["memory"],
     sessionKey: undefined,
+    audience: "private",
     signal: new AbortController().signal,
     onDebug: (given) => reports.push(given),
   };
@@ -85,7 +86,7 @@ describe("while the primary answers", () => {
     expect(opens()).toBe(0);
   });
 
-  test.each(["PLUGIN", "PATH_NOT_ALLOWED", "CONFIG", "INVALID_ARGUMENT"] as const)(
+  test.each(["PLUGIN", "PATH_NOT_ALLOWED", "CONFIG", "INVALID_ARGUMENT", "BUSY"] as const)(
     "an error %s is thrown as it is",
     async (code) => {
       const { memory, opens } = pair({ readFile: async () => Promise.reject(new MemoryError(code, "no")) });
@@ -414,6 +415,44 @@ describe("sync", () => {
     await memory.search("q");
     await expect(memory.sync()).resolves.toEqual(done);
     expect(memory.status().fallback).toBeDefined();
+  });
+});
+
+describe("what is said of an index, or done to it", () => {
+  const about = (files: number): Partial<MemorySearchManager> => ({
+    estimate: async () => ({
+      files,
+      changedFiles: 0,
+      chunks: 0,
+      cachedTexts: 0,
+      pendingTexts: 0,
+      tokens: 0,
+      requests: 0,
+      provider: "none",
+    }),
+    check: async ({ fix }) => ({ ok: fix, findings: [{ name: "files", ok: true, message: `${files} files` }] }),
+    compact: async () => ({ beforeBytes: files, afterBytes: 0 }),
+  });
+
+  test("is about the primary while that answers, and about the spare while that does", async () => {
+    const { memory, opens } = pair({ ...about(1), search: fail }, about(2));
+    expect(await memory.estimate()).toMatchObject({ files: 1 });
+    expect(await memory.check({ fix: true })).toMatchObject({ ok: true, findings: [{ message: "1 files" }] });
+    expect(await memory.compact()).toEqual({ beforeBytes: 1, afterBytes: 0 });
+    expect(opens()).toBe(0);
+    await memory.search("q");
+    expect(await memory.estimate()).toMatchObject({ files: 2 });
+    expect(await memory.check()).toMatchObject({ ok: false, findings: [{ message: "2 files" }] });
+    expect(await memory.compact()).toEqual({ beforeBytes: 2, afterBytes: 0 });
+  });
+
+  test("is nothing where the one that answers has no index of its own", async () => {
+    const { memory } = pair({}, about(2));
+    expect(await Promise.all([memory.estimate(), memory.check(), memory.compact()])).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 });
 

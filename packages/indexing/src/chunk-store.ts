@@ -1,4 +1,4 @@
-import type { MemorySource } from "@memslot/core";
+import type { CompactReport, IndexFinding, MemorySource, WriterStatus } from "@memslot/core";
 
 /** Names one file of one source. The same path may stand in two sources. */
 export interface FileKey {
@@ -15,6 +15,8 @@ export interface StoredFile extends FileKey {
   size: number;
   /** Names how the file was cut into chunks and words. Another recipe means that the file has to be done again. */
   recipe: string;
+  /** Where the reading of a file that only grows goes on, in the words of whoever reads it. Absent: it is read whole. */
+  cursor?: string | undefined;
 }
 
 /** A run of lines of one file. Lines are 1-based and inclusive. */
@@ -33,6 +35,8 @@ export interface Chunk {
 
 export interface FileChunks extends StoredFile {
   chunks: readonly Chunk[];
+  /** Only chunks that begin at this line or later are replaced; absent: all of the file. */
+  fromLine?: number | undefined;
 }
 
 /** A store's own name for a chunk. */
@@ -54,10 +58,21 @@ export interface QueryTerm {
   prefix: boolean;
 }
 
+/**
+ * Narrows a search to some files, by paths; a path that ends with `/` stands for all below it, the empty one for
+ * everything. A file counts when it is within and not without.
+ */
+export interface PathScope {
+  within: readonly string[];
+  without: readonly string[];
+}
+
 export interface KeywordQuery {
   /** Never empty. A chunk matches when it holds at least one of them. */
   terms: readonly QueryTerm[];
   sources: readonly MemorySource[];
+  /** Absent: all files of these sources. */
+  scope?: PathScope | undefined;
   limit: number;
 }
 
@@ -75,6 +90,8 @@ export interface VectorQuery {
   /** Unit length, of this space. */
   vector: Float32Array;
   sources: readonly MemorySource[];
+  /** Absent: all files of these sources. */
+  scope?: PathScope | undefined;
   limit: number;
 }
 
@@ -92,22 +109,40 @@ export interface VectorSpace {
   dimensions: number;
 }
 
+/** Counts of the build that answers. */
 export interface StoreStats {
   files: number;
   chunks: number;
-  sources: { source: MemorySource; files: number; chunks: number }[];
+  /** `bytes` of the files, `chunkBytes` of the texts of their chunks (UTF-8). */
+  sources: { source: MemorySource; files: number; chunks: number; bytes: number; chunkBytes: number }[];
   /** Vectors kept, over all spaces. */
   cachedVectors: number;
+  /** Bytes of their numbers. */
+  cachedVectorBytes: number;
   databaseBytes: number;
   walBytes: number;
+  /** Bytes inside the file that hold nothing. */
+  reusableBytes: number;
+  /** Absent for a store without `builds`. */
+  generation?: GenerationFacts | undefined;
 }
 
-/** How far a space is filled, in chunks. */
+/** Times in milliseconds since 1970. */
+export interface GenerationFacts {
+  /** Goes up by one with each build. */
+  id: number;
+  builtAt?: number | undefined;
+  next?: { id: number; name: string; startedAt: number; files: number; chunks: number } | undefined;
+}
+
+/** How far a space is filled, in chunks of the build that answers. */
 export interface SpaceStats {
   embedded: number;
   /** Chunks without a vector that are not quarantined. */
   pending: number;
   quarantined: number;
+  /** The same as `pending`, of the build that is being made. Absent where none is. */
+  nextPending?: number | undefined;
 }
 
 /** A text that the provider of a space refuses, and where it stands. */
@@ -132,20 +167,76 @@ export interface StoreHealth {
   notices: readonly string[];
 }
 
+/** The files of one build of the index, with their chunks. */
+export interface FileTable {
+  listFiles(): Promise<StoredFile[]>;
+  /**
+   * Puts each file in place of what the store held for it, or of its end (`fromLine`). A crash leaves whole files.
+   */
+  replaceFiles(files: readonly FileChunks[]): Promise<void>;
+  /** Records a new modification time for files whose content is the same. */
+  touchFiles(files: readonly StoredFile[]): Promise<void>;
+  removeFiles(files: readonly FileKey[]): Promise<void>;
+}
+
+/**
+ * Makes a whole new build of the index beside the one that answers. At most one is being made. Nothing of it is found
+ * by a search until it takes over. It outlives the process.
+ */
+export interface StoreBuilds {
+  /** Begins a build of this name, or goes on with it where it was begun before. One of another name is dropped. */
+  start(name: string): Promise<FileTable>;
+  /** Puts it in place of the build that answers, in one step. The old one is deleted piece by piece afterwards. */
+  finish(): Promise<void>;
+  /** Drops it. */
+  abandon(): Promise<void>;
+}
+
+/** The right to work on the index, given to one at a time over all processes. */
+export type LeaseName = "files" | "build";
+
+/** Leases that end with the process that holds them, however it ends. Searches need none. */
+export interface StoreLeases {
+  /** True: it is ours until `release`. False: somebody else has it. Never waits. */
+  acquire(name: LeaseName, reason: string): Promise<boolean>;
+  release(name: LeaseName): Promise<void>;
+  /** Says how far the holder of `build` is, for others to read. May be called as often as one likes. */
+  report(progress: { completed: number; total: number; label?: string | undefined }): Promise<void>;
+  /** Who has it now; undefined where nobody has. */
+  holder(name: LeaseName): Promise<WriterStatus | undefined>;
+}
+
+/** What a store can do for its own health. */
+export interface StoreUpkeep {
+  /** Compares its tables with each other. Reads only. */
+  check(): Promise<IndexFinding[]>;
+  /** Makes what is derived anew from the tables that it is derived from, where it is wrong. Says what was done. */
+  repair(): Promise<IndexFinding[]>;
+  /** Gives space back to the file system. Searches go on meanwhile. */
+  compact(): Promise<CompactReport>;
+  /** Bytes of each table, the largest first. Reads the whole file. */
+  tables(): Promise<{ name: string; bytes: number }[]>;
+  /** So many chunks of the build that answers, chosen at random, fewer where there are fewer. */
+  sample(count: number): Promise<(ChunkRow & { hash: string })[]>;
+  /** The vector of a text in this space. */
+  vectorOf(space: VectorSpace, hash: string): Promise<Float32Array | undefined>;
+}
+
 /**
  * Keeps chunks and finds them again. Everything else (which files there are, how they are cut, when they are stale,
  * how two legs become one list) is done by this package, once, for all stores.
  *
  * A write is whole or not at all for each file. Calls may overlap. After `close` nothing is called.
  */
-export interface ChunkStore {
-  listFiles(): Promise<StoredFile[]>;
-  /** Puts each file in place of what the store held for it. A crash leaves whole files. */
-  replaceFiles(files: readonly FileChunks[]): Promise<void>;
-  /** Records a new modification time for files whose content is the same. */
-  touchFiles(files: readonly StoredFile[]): Promise<void>;
-  removeFiles(files: readonly FileKey[]): Promise<void>;
-  /** Filters by source before it counts to `limit`. */
+export interface ChunkStore extends FileTable {
+  /** Changes with every change of the files that answer, whichever process makes it. Absent: files are listed each time. */
+  revision?(): Promise<string>;
+  /** Absent: a rebuild replaces one file after the other in place. */
+  builds?: StoreBuilds | undefined;
+  /** Absent: only this process writes. */
+  leases?: StoreLeases | undefined;
+  upkeep?: StoreUpkeep | undefined;
+  /** Filters by source and scope before it counts to `limit`. */
   searchKeyword(query: KeywordQuery): Promise<KeywordAnswer>;
   /**
    * Searches by meaning are about to be made in this space: a store may lay its vectors out for fast search. Every other
@@ -154,7 +245,7 @@ export interface ChunkStore {
   useSpace(space: VectorSpace): Promise<void>;
   /** Compares with the vectors of this space only. */
   searchVector(query: VectorQuery): Promise<VectorAnswer>;
-  /** Chunks that have no vector in this space and are not quarantined, each hash once. */
+  /** Chunks that have no vector in this space and are not quarantined, each hash once, also those of a build that is being made. */
   pendingVectors(space: VectorSpace, limit: number): Promise<{ hash: string; context: string; text: string }[]>;
   /** Stores vectors, and takes their hashes out of quarantine. */
   putVectors(space: VectorSpace, entries: readonly { hash: string; vector: Float32Array }[]): Promise<void>;

@@ -1,95 +1,94 @@
-import {
-  type ManagerSyncParams,
-  type MemoryRootStatus,
-  type MemorySearchSettings,
-  messageOf,
-  type SyncProgress,
-  type SyncReport,
-} from "@memslot/core";
-import type { ChunkStore, StoreStats } from "./chunk-store.ts";
+import { type ManagerSyncParams, messageOf, type SyncProgress, type SyncReport, withDeadline } from "@memslot/core";
+import type { ChunkStore } from "./chunk-store.ts";
 import type { Embedder } from "./embedding/embedder.ts";
-import { syncFiles } from "./sync.ts";
+import type { IndexedSource } from "./indexed-source.ts";
+import { createIndexFacts, type IndexFacts } from "./index-facts.ts";
+import { oneAtATime } from "./one-at-a-time.ts";
+import { buildName, rebuildIndex } from "./rebuild.ts";
+import { createStoredListing } from "./stored-files.ts";
+import { type SyncOutcome, syncFiles } from "./sync.ts";
+import { waitFor } from "./wait-for.ts";
+import { busyError, HeldElsewhere, withWriteRight } from "./write-right.ts";
 
 /** How long a search waits for the files to be indexed, before it answers from what is there. */
 const searchWaitsMs = 300;
+/** How long of that for another process that writes, so that there is time left to say which one. */
+const othersMayTakeMs = 200;
+/** How long it waits for another process that makes the first index. */
+const firstIndexWaitsMs = 10_000;
+/** How long a sync that does not want to wait waits all the same: for what is done in a moment. */
+const graceMs = 1500;
 /** Reasons of a sync that nobody waits for. A provider that refuses everything is not asked again for one of them. */
 const behindTheScenes: ReadonlySet<string> = new Set(["search", "watch", "interval", "session-start"]);
-/** How long a sync for one search makes vectors before the search goes on with what is there. */
+/** How long a sync for one search works on what takes long before the search goes on with what is there. */
 const searchFillsMs = 10_000;
 /** How long a provider that failed is left alone by searches; a sync that somebody asks for tries it at once. */
 const providerRestMs = 60_000;
 
-/** What is known of the index without looking. */
-interface IndexFacts {
-  stats: StoreStats;
-  roots: MemoryRootStatus[];
-  lastSync: { finishedAt: string; report: SyncReport } | undefined;
-  lastSyncError: string | undefined;
-  /** Absent until a sync has looked at the files, unless there is nothing at all in the index. */
-  dirty: boolean | undefined;
-  /** Why chunks have no vector; undefined where all have one, or none is wanted. */
-  missingVectors: string | undefined;
-}
-
 /** Keeps an index up to date: who may write when, and how long a search waits for it. */
 export interface IndexSync {
-  /** Files first, then vectors. */
+  /** Files first, then what takes long: a new build where one is due, and vectors. */
   sync(params: ManagerSyncParams): Promise<SyncReport>;
   /**
    * For a search: looks at the files, from now on, and waits a little until their words are in, without end while the
    * index is empty. Vectors are made behind it. Gives the reason where the answer cannot be taken as fresh.
    */
   freshen(signal: AbortSignal): Promise<string | undefined>;
+  /** Looks at the files with nobody waiting for more than their words. Never throws: what fails is in the facts. */
+  look(reason: "watch" | "interval"): Promise<void>;
+  /** Something has changed, as a watcher says. */
+  markDirty(): void;
   facts(): IndexFacts;
   /** Stops what is running and waits for it. */
   close(): Promise<void>;
 }
 
+type Params = Omit<ManagerSyncParams, "wait">;
+
 export async function createIndexSync(input: {
   store: ChunkStore;
-  workspaceDir: string;
-  settings: MemorySearchSettings;
+  sources: readonly IndexedSource[];
+  onSearch: boolean;
   vectors: Embedder | undefined;
 }): Promise<IndexSync> {
-  const { store, workspaceDir, settings, vectors } = input;
+  const { store, sources, onSearch, vectors } = input;
   const closing = new AbortController();
-  const facts: Omit<IndexFacts, "dirty"> = {
-    stats: await store.stats(),
-    roots: [],
-    lastSync: undefined,
-    lastSyncError: undefined,
-    missingVectors: undefined,
-  };
+  const record = await createIndexFacts(store);
+  const { facts } = record;
+  const listing = createStoredListing(store);
   const files = oneAtATime();
-  const fills = oneAtATime();
+  const longWork = oneAtATime();
+  /** Whoever wants to see how far the long work is. */
+  const watchers = new Set<(update: SyncProgress) => void>();
   /** A look at the files that some search waits for and that has not begun: later searches wait for the same. */
   let nextSweep: Promise<string | undefined> | undefined;
   let providerRestsUntil = 0;
-  /** Vectors that are being made with nobody waiting for all of them. */
-  let filling: Promise<void> | undefined;
-  let fillAgain = false;
+  /** Long work with nobody waiting for all of it. */
+  let working: Promise<void> | undefined;
+  let workAgain = false;
 
-  async function indexFiles(params: ManagerSyncParams): Promise<SyncReport> {
-    try {
-      const progress = (update: SyncProgress): void => {
-        // Something has changed, and will want a vector.
-        vectors?.warm();
-        params.progress(update);
-      };
-      const outcome = await syncFiles({ store, workspaceDir, settings, params: { ...params, progress } });
-      facts.roots = outcome.roots;
-      facts.lastSync = { finishedAt: new Date().toISOString(), report: outcome.report };
-      facts.lastSyncError = undefined;
-      return outcome.report;
-    } catch (error) {
-      if (!params.signal.aborted) facts.lastSyncError = messageOf(error);
-      throw error;
-    } finally {
-      facts.stats = await store.stats().catch(() => facts.stats);
-    }
+  /** Brings the words that answer up to date. */
+  async function indexFiles(params: Params, waitMs: () => number): Promise<SyncOutcome> {
+    const progress = (update: SyncProgress): void => {
+      // Something has changed, and will want a vector.
+      vectors?.warm();
+      params.progress(update);
+    };
+    const { reason, signal } = params;
+    return await record.sync(params, () =>
+      syncFiles({
+        table: store,
+        listing,
+        sources,
+        // With builds, files of another recipe answer until the new build takes over.
+        recipeCounts: store.builds === undefined,
+        params: { ...params, progress, force: params.force && store.builds === undefined },
+        withRight: (write) => withWriteRight(store, "files", { reason, waitMs, signal }, write),
+      }),
+    );
   }
 
-  async function fillVectors(params: ManagerSyncParams): Promise<SyncReport["pendingVectors"]> {
+  async function fillVectors(params: Params): Promise<SyncReport["pendingVectors"]> {
     if (!vectors) return undefined;
     const { signal } = params;
     if (vectors.isBehind()) facts.missingVectors ??= "they are being made";
@@ -102,123 +101,199 @@ export async function createIndexSync(input: {
       facts.missingVectors = signal.aborted ? "making them was interrupted" : messageOf(error);
       throw error;
     } finally {
-      facts.stats = await store.stats().catch(() => facts.stats);
+      await record.count();
     }
   }
 
-  /** As many vectors as can be made in a moment: words answer for the rest. */
-  async function fillForSearch(params: ManagerSyncParams): Promise<SyncReport["pendingVectors"]> {
-    const patience = AbortSignal.timeout(searchFillsMs);
+  /** The build to make: a new one, or one that was begun before. */
+  function buildIsDue({ force }: Params): boolean {
+    const { stats } = facts;
+    if (!store.builds || stats.files === 0) return false;
+    return force || facts.outdated || stats.generation?.next?.name === buildName(sources);
+  }
+
+  /** What takes long, with the right to it. */
+  async function workLong(params: Params, done: SyncOutcome): Promise<SyncReport> {
+    const { report } = done;
+    if (!store.builds || !buildIsDue(params)) {
+      // Begun for settings that have been taken back since.
+      if (facts.stats.generation?.next) await store.builds?.abandon();
+      const pending = await fillVectors(params);
+      return pending ? { ...report, pendingVectors: pending } : report;
+    }
+    const rebuilt = await rebuildIndex({
+      builds: store.builds,
+      sources,
+      params,
+      fill: () => fillVectors(params),
+      obstacle: async () => await vectors?.obstacle(),
+    });
+    facts.waitingFor = rebuilt.waitingFor;
+    facts.outdated = rebuilt.waitingFor !== undefined;
+    await vectors?.count();
+    const { added, changed, unchanged, failed } = rebuilt.files.report;
+    return {
+      ...report,
+      changed: Math.max(0, added + changed + unchanged - report.added),
+      unchanged: 0,
+      failed,
+      ...(rebuilt.pendingVectors && { pendingVectors: rebuilt.pendingVectors }),
+    };
+  }
+
+  /** Does the long work in its turn, as the only process that does. Others can see how far it is. */
+  async function inTurn(
+    params: Params,
+    waitMs: number,
+    work: (own: Params) => Promise<SyncReport>,
+  ): Promise<SyncReport> {
+    const { reason, signal } = params;
+    watchers.add(params.progress);
+    const progress = (update: SyncProgress): void => {
+      for (const watcher of watchers) watcher(update);
+      record.progress(update);
+      void store.leases?.report(update).catch(() => undefined);
+    };
     try {
-      return await fillVectors({ ...params, signal: AbortSignal.any([params.signal, patience]) });
+      const own = async (): Promise<SyncReport> => {
+        signal.throwIfAborted();
+        const right = { reason, waitMs: () => waitMs, signal, progress: params.progress };
+        return await withWriteRight(store, "build", right, async () => {
+          record.working(reason);
+          try {
+            return await work({ ...params, progress });
+          } finally {
+            record.working(undefined);
+            await record.count();
+          }
+        });
+      };
+      // Whoever gives up waiting for its turn is told at once.
+      return await withDeadline({ what: "sync", signals: [signal] }, () => longWork(own));
     } catch (error) {
-      if (params.signal.aborted || !patience.aborted) throw error;
-      const { pending } = vectors?.facts().status ?? {};
-      return { chunks: pending?.chunks ?? 0, reason: "making them takes longer than a search may wait" };
+      if (error instanceof HeldElsewhere) record.heldBy(error.holder);
+      else if (!signal.aborted) record.failed(error);
+      throw error;
+    } finally {
+      watchers.delete(params.progress);
     }
   }
 
-  /** Makes vectors and leaves what comes of it in the facts. While it runs, what is new is taken along. */
-  function fillBehind(params: ManagerSyncParams): void {
-    fillAgain = filling !== undefined;
-    filling ??= fills(async () => {
+  /** As much of the long work as can be done in a moment: what is there answers for the rest. */
+  async function workForSearch(params: Params, done: SyncOutcome): Promise<SyncReport> {
+    const patience = AbortSignal.timeout(searchFillsMs);
+    const signal = AbortSignal.any([params.signal, patience]);
+    try {
+      return await inTurn({ ...params, signal }, 0, (own) => workLong(own, done));
+    } catch (error) {
+      if (params.signal.aborted) throw error;
+      const { pending } = vectors?.facts().status ?? {};
+      const chunks = pending?.chunks ?? 0;
+      if (error instanceof HeldElsewhere) return withPending(done.report, chunks, error.message);
+      if (patience.aborted) return withPending(done.report, chunks, "making them takes longer than a search may wait");
+      throw error;
+    }
+  }
+
+  /** Does the long work and leaves what comes of it in the facts. While it runs, what is new is taken along. */
+  function workBehind(params: Params, done: SyncOutcome): void {
+    workAgain = working !== undefined;
+    const work = async (): Promise<void> => {
       do {
-        fillAgain = false;
-        await fillVectors(params);
-      } while (fillAgain && !params.signal.aborted);
-    })
-      .catch(() => undefined)
-      .finally(() => (filling = undefined));
+        workAgain = false;
+        await inTurn(params, 0, (own) => workLong(own, done));
+      } while (workAgain && !params.signal.aborted);
+    };
+    working ??= work()
+      .catch((error: unknown) => {
+        if (error instanceof HeldElsewhere) facts.missingVectors ??= error.message;
+      })
+      .finally(() => (working = undefined));
+  }
+
+  function isBehind(): boolean {
+    const rests = Date.now() < providerRestsUntil;
+    const { stats, outdated } = facts;
+    if (rests) return outdated && facts.waitingFor === undefined;
+    return (outdated && stats.files > 0) || stats.generation?.next !== undefined || vectors?.isBehind() === true;
+  }
+
+  function searchPatience(): number {
+    return facts.stats.chunks === 0 ? firstIndexWaitsMs : othersMayTakeMs;
+  }
+
+  async function pass(reason: string, waitMs: () => number): Promise<void> {
+    const params: Params = { reason, force: false, progress: () => {}, signal: closing.signal };
+    const done = await indexFiles(params, waitMs);
+    const { added, changed, removed } = done.report;
+    if (added + changed + removed > 0) await vectors?.count();
+    if (isBehind()) workBehind(params, done);
   }
 
   async function sweep(): Promise<string | undefined> {
     nextSweep = undefined;
-    const params = { reason: "search", force: false, progress: () => {}, signal: closing.signal };
     try {
-      const report = await indexFiles(params);
-      if (report.added + report.changed + report.removed > 0) await vectors?.count();
-      if (vectors?.isBehind() === true && Date.now() >= providerRestsUntil) fillBehind(params);
+      await pass("search", searchPatience);
       return undefined;
     } catch (error) {
+      if (error instanceof HeldElsewhere) return `files have changed and ${error.message}`;
       return `the index could not be brought up to date: ${messageOf(error)}`;
     }
   }
 
   return {
-    async sync(params) {
+    async sync({ wait, ...params }) {
       const own = { ...params, signal: AbortSignal.any([params.signal, closing.signal]) };
       // A search comes after it and wants the vector of its question.
       if (params.reason === "search") vectors?.warm();
-      const report = await files(async () => {
-        own.signal.throwIfAborted();
-        return await indexFiles(own);
-      });
-      const pending = await fills(async () => {
-        own.signal.throwIfAborted();
-        return await (params.reason === "search" ? fillForSearch(own) : fillVectors(own));
-      });
-      if (pending) report.pendingVectors = pending;
-      return report;
+      const isAsked = !behindTheScenes.has(params.reason);
+      const waitMs = wait ? Number.POSITIVE_INFINITY : graceMs;
+      const indexed = async (given: Params): Promise<SyncOutcome> =>
+        await files(async () => {
+          own.signal.throwIfAborted();
+          return await indexFiles(given, isAsked ? () => waitMs : searchPatience);
+        });
+      try {
+        if (isAsked) return await inTurn(own, waitMs, async (given) => await workLong(given, await indexed(given)));
+        return await workForSearch(own, await indexed(own));
+      } catch (error) {
+        if (!(error instanceof HeldElsewhere)) throw error;
+        if (isAsked) throw busyError(error.holder);
+        // The answer that follows says that it is stale.
+        return { added: 0, changed: 0, removed: 0, unchanged: facts.stats.files, failed: [] };
+      }
     },
 
     async freshen(signal) {
-      if (!settings.sync.onSearch) {
-        if (facts.lastSyncError !== undefined) return `the last sync failed: ${facts.lastSyncError}`;
-        const built = facts.lastSync !== undefined || facts.stats.files > 0;
-        return built ? undefined : "the index has not been built yet: run `memslot memory index`";
-      }
+      if (!onSearch) return record.whyStale();
       // One that runs already may have passed the note that was saved a moment ago.
       nextSweep ??= files(sweep);
-      const before = filling;
+      const before = working;
       const reason = await waitFor(nextSweep, facts.stats.chunks === 0 ? undefined : searchWaitsMs, signal);
       // Vectors of a note or two are there in a moment, and the answer is better with them.
-      if (filling && filling !== before)
+      if (vectors && working && working !== before)
         await waitFor(
-          filling.then(() => undefined),
+          working.then(() => undefined),
           searchWaitsMs,
           signal,
         );
       return reason;
     },
 
-    facts: () => ({ ...facts, dirty: isDirty(facts) }),
+    async look(reason) {
+      await files(() => pass(reason, () => othersMayTakeMs)).catch(() => undefined);
+    },
+
+    markDirty: record.markDirty,
+    facts: record.snapshot,
 
     async close() {
       closing.abort();
-      await Promise.allSettled([files(async () => undefined), fills(async () => undefined)]);
+      await Promise.allSettled([files(async () => undefined), longWork(async () => undefined)]);
     },
   };
 }
 
-/** Runs what it is given one after the other, whatever comes of each. */
-function oneAtATime(): <Result>(run: () => Promise<Result>) => Promise<Result> {
-  let last: Promise<unknown> = Promise.resolve();
-  return async (run) => {
-    const own = last.then(run);
-    last = own.catch(() => undefined);
-    return await own;
-  };
-}
-
-function isDirty({ lastSync, lastSyncError, stats }: Omit<IndexFacts, "dirty">): boolean | undefined {
-  if (lastSync) return lastSyncError !== undefined || lastSync.report.failed.length > 0;
-  return stats.files === 0 || lastSyncError !== undefined ? true : undefined;
-}
-
-async function waitFor(
-  outcome: Promise<string | undefined>,
-  limitMs: number | undefined,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  signal.throwIfAborted();
-  return await new Promise((resolve, reject) => {
-    const stale = "files have changed and are still being indexed";
-    const timer = limitMs === undefined ? undefined : setTimeout(() => resolve(stale), limitMs);
-    const stop = (): void => reject(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
-    outcome.then(resolve, reject).finally(() => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", stop);
-    });
-  });
+function withPending(report: SyncReport, chunks: number, reason: string): SyncReport {
+  return chunks === 0 ? report : { ...report, pendingVectors: { chunks, reason } };
 }

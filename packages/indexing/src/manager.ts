@@ -1,17 +1,27 @@
 import {
   type ManagerSearchOptions,
   type MemoryPluginContext,
-  type MemoryProviderStatus,
   type MemorySearchManager,
   type MemorySearchResult,
   type SearchReport,
 } from "@memslot/core";
+import { checkIndex } from "./check-index.ts";
 import type { ChunkStore } from "./chunk-store.ts";
 import { createEmbedder, type Embedder } from "./embedding/embedder.ts";
 import { estimateSync } from "./embedding/estimate.ts";
 import { createIndexSync } from "./index-sync.ts";
+import { statusOfIndex } from "./index-status.ts";
+import type { IndexedSource } from "./indexed-source.ts";
+import { createNotesSource } from "./notes-source.ts";
 import { readMemoryFile } from "./read-file.ts";
+import { memoryRoots } from "./memory-roots.ts";
 import { searchChunks } from "./search.ts";
+import { sessionScope } from "./session-scope.ts";
+import { createSessionLookup } from "./sessions/session-lookup.ts";
+import { createSessionSource } from "./sessions/session-source.ts";
+import { sessionsFolder } from "./sessions/sessions-folder.ts";
+import { createTriggers, type Triggers } from "./watch/triggers.ts";
+import type { WatchRoot } from "./watch/watch-targets.ts";
 
 /**
  * A manager whose index is kept in a store: everything between the files and the store, the same for every store.
@@ -23,11 +33,14 @@ export async function createIndexedManager(input: {
   backend: string;
 }): Promise<MemorySearchManager> {
   const { store, context, backend } = input;
-  const { settings, workspaceDir, embeddings } = context;
+  const { agentId, stateDir, settings, workspaceDir, embeddings } = context;
   const provider = embeddings.provider;
   const vectors = provider && settings.query.hybrid.enabled ? embedderOf(provider) : undefined;
   await vectors?.count();
-  const index = await createIndexSync({ store, workspaceDir, settings, vectors });
+  const sources = sourcesOf(context);
+  const transcripts = settings.sources.includes("sessions") ? createSessionLookup({ stateDir, agentId }) : undefined;
+  const index = await createIndexSync({ store, sources, onSearch: settings.sync.onSearch, vectors });
+  const triggers = context.lookOnly === true ? undefined : startTriggers();
   for (const notice of store.health().notices) context.notify(notice);
 
   return {
@@ -36,6 +49,15 @@ export async function createIndexedManager(input: {
     async search(query: string, options: ManagerSearchOptions): Promise<MemorySearchResult[]> {
       vectors?.warm();
       const unfresh = await index.freshen(options.signal);
+      const { sessionKey, audience } = options;
+      const scope = await sessionScope({
+        sessionKey,
+        audience,
+        agentId,
+        workspaceDir,
+        settings,
+        transcriptOf: async (key) => await transcripts?.(key),
+      });
       const { results, report } = await searchChunks({
         store,
         settings,
@@ -44,6 +66,7 @@ export async function createIndexedManager(input: {
         backend,
         query,
         options,
+        scope,
         now: new Date(),
       });
       options.onDebug(withFreshness(report, unfresh));
@@ -52,9 +75,23 @@ export async function createIndexedManager(input: {
 
     readFile: async (params) => await readMemoryFile(params, workspaceDir, settings.extraPaths),
 
-    sync: async (params) => await index.sync(params),
+    async sync(params) {
+      const report = await index.sync(params);
+      triggers?.refresh();
+      return report;
+    },
 
-    status: () => statusOf(),
+    status: () =>
+      statusOfIndex({
+        backend,
+        workspaceDir,
+        settings,
+        choice: embeddings,
+        health: store.health(),
+        facts: index.facts(),
+        watch: triggers?.state() ?? { mode: "off", reason: "opened only to look" },
+        vectors,
+      }),
 
     async probeEmbeddingAvailability(signal) {
       return vectors ? await vectors.probe(signal) : { ok: false, error: embeddings.reason };
@@ -62,10 +99,17 @@ export async function createIndexedManager(input: {
 
     probeVectorAvailability: async () => await store.probeVector(),
 
+    async check({ fix, signal }) {
+      if (fix) await vectors?.primary.knownSpace();
+      return await checkIndex({ store, vectors, fix, signal });
+    },
+
+    ...(store.upkeep && { compact: async () => await store.upkeep!.compact() }),
+
     async estimate({ signal }) {
       return await estimateSync({
         store,
-        workspaceDir,
+        sources,
         settings,
         provider: vectors?.primary.provider,
         space: await vectors?.primary.knownSpace(),
@@ -76,14 +120,27 @@ export async function createIndexedManager(input: {
 
     async close() {
       await vectors?.close();
-      await index.close();
+      await Promise.all([triggers?.close(), index.close()]);
       await store.close();
     },
   };
 
   function embedderOf(own: NonNullable<typeof provider>): Embedder {
-    const { agentId, stateDir, notify } = context;
+    const { notify } = context;
     return createEmbedder({ store, provider: own, choice: embeddings, settings, agentId, stateDir, notify });
+  }
+
+  function startTriggers(): Triggers {
+    return createTriggers({
+      settings: settings.sync,
+      roots: () => watchRootsOf(context),
+      changed: () => index.markDirty(),
+      run: async (reason) => {
+        await index.look(reason);
+        triggers?.refresh();
+      },
+      notify: context.notify,
+    });
   }
 
   function withFreshness(report: SearchReport, unfresh: string | undefined): SearchReport {
@@ -104,42 +161,21 @@ export async function createIndexedManager(input: {
     }
     return report;
   }
+}
 
-  function statusOf(): MemoryProviderStatus {
-    const health = store.health();
-    const { stats, roots, dirty, lastSync, lastSyncError } = index.facts();
-    const embedding = vectors?.facts();
-    return {
-      backend,
-      provider: provider?.id ?? "none",
-      model: provider?.model,
-      requestedProvider: embeddings.requested,
-      files: stats.files,
-      chunks: stats.chunks,
-      dirty,
-      workspaceDir,
-      dbPath: health.location,
-      extraPaths: settings.extraPaths,
-      sources: settings.sources,
-      sourceCounts: stats.sources,
-      roots,
-      cache: {
-        enabled: settings.cache.enabled,
-        entries: stats.cachedVectors,
-        maxEntries: settings.cache.maxEntries,
-      },
-      fts: health.fts,
-      vector: { ...health.vector, dims: embedding?.dimensions, embedded: embedding?.embedded ?? 0 },
-      embedding: embedding?.status ?? { reason: embeddings.reason, passedOver: embeddings.passedOver },
-      fallback: embedding?.fallback,
-      storage: { databaseBytes: stats.databaseBytes, walBytes: stats.walBytes },
-      lastSync,
-      lastSyncError,
-      custom: {
-        searchMode: !vectors ? "keyword" : health.fts.available ? "hybrid" : "vector",
-        providerUnavailableReason: provider ? undefined : embeddings.reason,
-        notices: health.notices,
-      },
-    };
-  }
+/** The kinds of memory that the settings name, and that this package knows how to read. */
+function sourcesOf({ agentId, stateDir, settings, workspaceDir }: MemoryPluginContext): IndexedSource[] {
+  const wanted = new Set(settings.sources);
+  return [
+    ...(wanted.has("memory") ? [createNotesSource({ workspaceDir, settings })] : []),
+    ...(wanted.has("sessions") ? [createSessionSource({ stateDir, agentId, settings })] : []),
+  ];
+}
+
+function watchRootsOf({ agentId, stateDir, settings, workspaceDir }: MemoryPluginContext): WatchRoot[] {
+  const notes = memoryRoots(workspaceDir, settings.extraPaths).map(({ absolutePath, kind }): WatchRoot => {
+    return { path: absolutePath, kind, extension: ".md" };
+  });
+  const sessions: WatchRoot = { path: sessionsFolder({ stateDir, agentId }), kind: "folder", extension: ".jsonl" };
+  return settings.sources.includes("sessions") ? [...notes, sessions] : notes;
 }

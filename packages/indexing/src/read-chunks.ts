@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
-import { open } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MemorySource } from "@memslot/core";
 import { type ChunkingOptions, chunkerVersion, chunkMarkdown } from "./chunk-markdown.ts";
 import type { Chunk, FileChunks, StoredFile } from "./chunk-store.ts";
 import { decodeLines } from "./file-text.ts";
+import { whyNotText } from "./not-text.ts";
 import { dateOfPath, isoDate } from "./query-dates.ts";
+import { readSettled } from "./read-settled.ts";
 import { redactionVersion, redactLines } from "./redact-secrets.ts";
-import { openForReading, type ScannedFile } from "./scan.ts";
+import type { ScannedFile } from "./scan.ts";
 import { indexTerms, wordsVersion } from "./words.ts";
 
 /** How files are redacted and cut, as a name: files that were done otherwise are done again. */
@@ -17,12 +18,14 @@ export function recipeOf(chunking: ChunkingOptions): string {
 
 /** A file that was saved so recently could change again within the same time stamp; its content is compared next time. */
 const settledMs = 2000;
+/** Stands in the record of a file that nothing of is indexed. */
+const skippedMark = "skipped: ";
 const sliceMs = 8;
-const readAttempts = 3;
 
 /**
  * Reads a file and cuts it. Gives only the record where the content is what `stored` says, `undefined` where the file is
- * gone. A file that changes while it is read is read again. Chunks are cut from a copy without secrets; the record and
+ * gone. A file that changes while it is read is read again, now or in the next sync. One that is no text has a record and
+ * no chunks, see `skippedBecause`. Chunks are cut from a copy without secrets; the record and
  * the line numbers are those of the file.
  */
 export async function readChunks(
@@ -32,11 +35,12 @@ export async function readChunks(
   chunking: ChunkingOptions,
   signal: AbortSignal,
 ): Promise<{ record: StoredFile; changed: FileChunks | undefined } | undefined> {
-  const read = await readSettled(file.absolutePath, signal);
+  const read = await readSettled(file.absolutePath, stored?.size, signal);
   if (!read) return undefined;
   const recipe = recipeOf(chunking);
   const hash = createHash("sha256").update(read.bytes).digest("hex");
-  const mtimeMs = Date.now() - read.mtimeMs < settledMs ? -1 : read.mtimeMs;
+  const mtimeMs = read.settled && isPast(read.mtimeMs, stored?.hash === hash) ? read.mtimeMs : -1;
+  const notText = whyNotText(read.bytes);
   const record: StoredFile = {
     path: file.path,
     source,
@@ -44,8 +48,10 @@ export async function readChunks(
     mtimeMs,
     size: read.bytes.length,
     recipe,
+    ...(notText !== undefined && { cursor: skippedMark + notText }),
   };
   if (stored?.hash === hash && stored.recipe === recipe) return { record, changed: undefined };
+  if (notText !== undefined) return { record, changed: { ...record, chunks: [] } };
 
   const chunks: Chunk[] = [];
   let sliceStart = performance.now();
@@ -61,29 +67,16 @@ export async function readChunks(
   return { record, changed: { ...record, chunks } };
 }
 
-async function readSettled(
-  absolutePath: string,
-  signal: AbortSignal,
-): Promise<{ bytes: Buffer; mtimeMs: number } | undefined> {
-  for (let attempt = 1; ; attempt++) {
-    signal.throwIfAborted();
-    let handle;
-    try {
-      handle = await open(absolutePath, openForReading);
-      const before = await handle.stat();
-      if (!before.isFile()) throw new Error("is not a regular file");
-      const bytes = await handle.readFile();
-      const after = await handle.stat();
-      if ((after.mtimeMs === before.mtimeMs && after.size === bytes.length) || attempt === readAttempts)
-        return { bytes, mtimeMs: after.mtimeMs };
-    } catch (error) {
-      const code = error instanceof Error && "code" in error ? error.code : undefined;
-      if (code === "ENOENT") return undefined;
-      // Cloud folders answer so while they fetch a file.
-      if (attempt === readAttempts || (code !== "EAGAIN" && code !== "EDEADLK" && code !== "EBUSY")) throw error;
-    } finally {
-      await handle?.close();
-    }
-    await new Promise((resolve) => setTimeout(resolve, 25 * attempt));
-  }
+/** Why nothing of a file is in the index, as its record says. */
+export function skippedBecause({ cursor }: StoredFile): string | undefined {
+  return cursor?.startsWith(skippedMark) === true ? cursor.slice(skippedMark.length) : undefined;
+}
+
+/**
+ * Whether a file that is saved from now on will have another time stamp. One from the future, of a clock that was set
+ * back or of another machine, is believed once the file has been found unchanged.
+ */
+function isPast(mtimeMs: number, isUnchanged: boolean): boolean {
+  const age = Date.now() - mtimeMs;
+  return age >= settledMs || (age <= -settledMs && isUnchanged);
 }

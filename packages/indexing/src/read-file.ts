@@ -1,9 +1,20 @@
-import { lstatSync } from "node:fs";
-import { open, realpath } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import path from "node:path";
-import { type ExtraPath, type ManagerReadParams, MemoryError, type MemoryReadResult, messageOf } from "@memslot/core";
+import {
+  type ExtraPath,
+  isPrivateNote,
+  type ManagerReadParams,
+  MemoryError,
+  type MemoryReadResult,
+  messageOf,
+} from "@memslot/core";
 import { decodeLines } from "./file-text.ts";
-import { isMarkdown, maxFileBytes, memoryRoots, openForReading, relativePath } from "./scan.ts";
+import { openForReading } from "./file-kind.ts";
+import { isMarkdown, memoryRoots, relativePath } from "./memory-roots.ts";
+import { placeOf } from "./note-place.ts";
+import { whyNotText } from "./not-text.ts";
+import { leadsElsewhere } from "./same-file.ts";
+import { maxFileBytes } from "./scan.ts";
 import { surrogateSafe } from "./token-weight.ts";
 
 /** Characters that one answer may have, the notice included. */
@@ -21,9 +32,17 @@ export async function readMemoryFile(
   const { relPath, from, signal } = params;
   const absolutePath = allowedPath(relPath, workspaceDir, extraPaths);
   const shown = relativePath(workspaceDir, absolutePath);
+  if (params.audience === "shared" && isPrivateNote(shown)) {
+    throw new MemoryError(
+      "PATH_NOT_ALLOWED",
+      `${shown} cannot be read in a session that others read: it is a private note. Put what a group may see into a folder that extraPaths names.`,
+    );
+  }
   const bytes = await readBytes(absolutePath, shown, signal);
   if (!bytes) return { status: "not_found", text: "", path: shown };
 
+  const notText = whyNotText(bytes);
+  if (notText !== undefined) throw new MemoryError("PATH_NOT_ALLOWED", `${shown} cannot be read: it ${notText}.`);
   const lines = decodeLines(bytes);
   const window = lines.slice(from - 1, from - 1 + params.lines);
   if (window.length === 0) return { status: "ok", text: "", path: shown, from, lines: 0 };
@@ -75,7 +94,7 @@ function cutSingleLine(line: string, shown: string, from: number, total: number)
   };
 }
 
-/** The absolute path behind a path from outside, or `PATH_NOT_ALLOWED` with the reason. */
+/** The absolute path behind a path from outside, as it is spelled on the disk, or `PATH_NOT_ALLOWED` with the reason. */
 function allowedPath(relPath: string, workspaceDir: string, extraPaths: readonly (string | ExtraPath)[]): string {
   const refuse = (reason: string): never => {
     throw new MemoryError(
@@ -86,30 +105,13 @@ function allowedPath(relPath: string, workspaceDir: string, extraPaths: readonly
   if (relPath.includes("\0")) refuse("it holds a NUL byte");
   if (path.isAbsolute(relPath) || /^[A-Za-z]:/.test(relPath)) refuse("it is an absolute path");
   if (relPath.startsWith("~")) refuse("~ is not expanded");
-  const absolutePath = path.resolve(workspaceDir, relPath);
-  if (!isMarkdown(absolutePath)) refuse("it is not a Markdown file (.md)");
-  const root = memoryRoots(workspaceDir, extraPaths).find(({ absolutePath: base, kind, extra, matches }) => {
-    if (absolutePath === base) return kind === "file" || extra;
-    const inside = path.relative(base, absolutePath);
-    if (kind === "file" || inside.split(path.sep)[0] === ".." || path.isAbsolute(inside)) return false;
-    return matches(inside.replaceAll(path.sep, "/"));
-  });
-  if (!root) return refuse("it is outside the memory files");
-
-  // Every part from the root down, so that a folder that is a link is refused as well as a file that is one.
-  let current = root.absolutePath;
-  for (const part of ["", ...path.relative(root.absolutePath, absolutePath).split(path.sep)]) {
-    current = path.join(current, part);
-    try {
-      if (lstatSync(current).isSymbolicLink())
-        refuse(`${relativePath(workspaceDir, current)} is a symbolic link, which is not followed`);
-    } catch (error) {
-      if (MemoryError.is(error)) throw error;
-      // A part that is not there is an answer, not an error: the read says `not_found`.
-      break;
-    }
-  }
-  return absolutePath;
+  const wanted = path.resolve(workspaceDir, relPath);
+  if (!isMarkdown(wanted)) refuse("it is not a Markdown file (.md)");
+  const place = placeOf(wanted, memoryRoots(workspaceDir, extraPaths));
+  if (!place) return refuse("it is outside the memory files");
+  if (place.link !== undefined)
+    refuse(`${relativePath(workspaceDir, place.link)} is a symbolic link, which is not followed`);
+  return place.absolutePath;
 }
 
 async function readBytes(absolutePath: string, shown: string, signal: AbortSignal): Promise<Uint8Array | undefined> {
@@ -126,12 +128,8 @@ async function readBytes(absolutePath: string, shown: string, signal: AbortSigna
           `${shown} cannot be read: it is larger than ${maxFileBytes / 1024 / 1024} MiB. Split it into smaller files.`,
         );
       }
-      // A parent that became a link between the look and the opening leads elsewhere.
-      const real = await realpath(absolutePath);
-      if (
-        real !== absolutePath &&
-        real.normalize("NFC").toLowerCase() !== absolutePath.normalize("NFC").toLowerCase()
-      ) {
+      // A parent that became a link between the look and the opening.
+      if (leadsElsewhere(absolutePath)) {
         throw new MemoryError(
           "PATH_NOT_ALLOWED",
           `${shown} cannot be read: it leads out of the memory folder through a link.`,

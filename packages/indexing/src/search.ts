@@ -2,15 +2,18 @@ import {
   type ManagerSearchOptions,
   type MemorySearchResult,
   type MemorySearchSettings,
+  type MemorySource,
   messageOf,
   type SearchReport,
 } from "@memslot/core";
-import type { ChunkStore, KeywordAnswer, QueryTerm, VectorAnswer } from "./chunk-store.ts";
+import type { ChunkStore, KeywordAnswer, PathScope, QueryTerm, VectorAnswer } from "./chunk-store.ts";
 import type { EmbeddedQuery, Embedder } from "./embedding/embedder.ts";
 import { mergeOverlaps } from "./merge-overlaps.ts";
 import { redactSecrets } from "./redact-secrets.ts";
 import { dateHints } from "./query-dates.ts";
 import { type Candidate, type FusionWeights, rank, type Ranking } from "./rank.ts";
+import { withRoomForSources } from "./room-for-sources.ts";
+import { isClosed, type SourceScope } from "./session-scope.ts";
 import { snippetOf } from "./snippet.ts";
 import { queryTerms, type SearchTerm } from "./words.ts";
 
@@ -37,9 +40,12 @@ export async function searchChunks(input: {
   backend: string;
   query: string;
   options: ManagerSearchOptions;
+  /** What of each source may be found. */
+  scope: SourceScope;
   now: Date;
 }): Promise<SearchOutcome> {
   const { store, settings, options, query } = input;
+  const places = placesOf(options, input.scope);
   const started = performance.now();
   const hybrid = settings.query.hybrid;
   const limit = Math.min(maxCandidates, Math.max(minCandidates, options.maxResults * hybrid.candidateMultiplier));
@@ -48,8 +54,8 @@ export async function searchChunks(input: {
 
   const [keyword, vector] = await Promise.allSettled([
     // Redacted as the index is: a key that is pasted into a question finds the line that holds it.
-    useKeywords ? keywordLeg(store, redactSecrets(query), options, limit) : undefined,
-    vectors ? vectorLeg(store, vectors, query, options, limit) : undefined,
+    useKeywords ? keywordLeg(store, redactSecrets(query), places, limit) : undefined,
+    vectors && places.length > 0 ? vectorLeg(store, vectors, query, places, limit, options.signal) : undefined,
   ]);
   options.signal.throwIfAborted();
   const answered = [keyword, vector].some((leg) => leg.status === "fulfilled" && leg.value !== undefined);
@@ -73,7 +79,7 @@ export async function searchChunks(input: {
     backend: input.backend,
     mode: vectorAnswer && keywordAnswer ? "hybrid" : vectorAnswer ? "vector" : "keyword",
     state: degraded ? "degraded" : "ok",
-    reason: degraded ?? (results.length === 0 ? emptyReason(keywordAnswer, belowScore) : undefined),
+    reason: degraded ?? (results.length === 0 ? emptyReason(keywordAnswer, belowScore, places) : undefined),
     legs: {
       keyword: keywordAnswer && {
         candidates: keywordAnswer.answer.rows.length,
@@ -84,6 +90,7 @@ export async function searchChunks(input: {
         kept: kept.filter((candidate) => candidate.vectorScore !== undefined).length,
       },
     },
+    sources: sourceCounts(places, ranking, kept),
     dropped: { minScore: belowScore, source: 0, limit: overLimit },
     confidence: ranking.confidence,
     fallback: vectorAnswer?.fallback,
@@ -92,16 +99,32 @@ export async function searchChunks(input: {
   return { results, report };
 }
 
+/** A source that is searched by itself, so that none crowds another out of the candidates. */
+interface Place {
+  source: MemorySource;
+  scope: PathScope | undefined;
+}
+
+function placesOf({ sources }: ManagerSearchOptions, scope: SourceScope): Place[] {
+  return sources.map((source) => ({ source, scope: scope(source) })).filter((place) => !isClosed(place.scope));
+}
+
 async function keywordLeg(
   store: ChunkStore,
   query: string,
-  options: ManagerSearchOptions,
+  places: readonly Place[],
   limit: number,
 ): Promise<{ answer: KeywordAnswer; terms: SearchTerm[] }> {
   const terms = queryTerms(query);
-  const ask = (asked: readonly QueryTerm[]): Promise<KeywordAnswer> =>
-    store.searchKeyword({ terms: asked, sources: options.sources, limit });
-  if (terms.length === 0) return { answer: { rows: [], chunkCount: 0, documentFrequencies: [] }, terms };
+  const ask = async (asked: readonly QueryTerm[]): Promise<KeywordAnswer> => {
+    const answers = await Promise.all(
+      places.map(({ source, scope }) => store.searchKeyword({ terms: asked, sources: [source], scope, limit })),
+    );
+    // How many chunks there are, and how many hold a word, is told of the whole index each time.
+    const { chunkCount, documentFrequencies } = answers[0] ?? nothing;
+    return { rows: answers.flatMap(({ rows }) => rows), chunkCount, documentFrequencies };
+  };
+  if (terms.length === 0) return { answer: nothing, terms };
   const answer = await ask(terms);
   const unknown = (index: number, term: SearchTerm): boolean =>
     answer.documentFrequencies[index] === 0 &&
@@ -118,16 +141,36 @@ async function keywordLeg(
   };
 }
 
+const nothing: KeywordAnswer = { rows: [], chunkCount: 0, documentFrequencies: [] };
+
 async function vectorLeg(
   store: ChunkStore,
   vectors: Embedder,
   query: string,
-  options: ManagerSearchOptions,
+  places: readonly Place[],
   limit: number,
+  signal: AbortSignal,
 ): Promise<VectorAnswer & Pick<EmbeddedQuery, "note" | "fallback">> {
-  const { space, vector, note, fallback } = await vectors.embedQuery(query, options.signal);
-  const { rows } = await store.searchVector({ space, vector, sources: options.sources, limit });
-  return { rows, note, fallback };
+  const { space, vector, note, fallback } = await vectors.embedQuery(query, signal);
+  const answers = await Promise.all(
+    places.map(({ source, scope }) => store.searchVector({ space, vector, sources: [source], scope, limit })),
+  );
+  return { rows: answers.flatMap(({ rows }) => rows), note, fallback };
+}
+
+/** How many candidates each source gave and how many of them are in the answer. */
+function sourceCounts(
+  places: readonly Place[],
+  { candidates }: Ranking,
+  kept: readonly Candidate[],
+): NonNullable<SearchReport["sources"]> {
+  const count = (of: readonly Candidate[], source: MemorySource): number =>
+    of.filter(({ row }) => row.source === source).length;
+  return places.map(({ source }) => ({
+    source,
+    candidates: count(candidates, source),
+    kept: count(kept, source),
+  }));
 }
 
 /** The configured weights, made to sum to 1. Alone, a leg has all the weight. */
@@ -151,7 +194,7 @@ function choose(
     return candidate.textScore !== undefined && !options.strict;
   });
   const merged = mergeOverlaps(passed, options.maxResults);
-  const kept = merged.slice(0, options.maxResults);
+  const kept = withRoomForSources(merged, options.maxResults);
   return {
     kept,
     belowScore: ranking.candidates.length - passed.length,
@@ -184,7 +227,12 @@ function degradation(
   return undefined;
 }
 
-function emptyReason(keyword: { terms: SearchTerm[]; answer: KeywordAnswer } | undefined, belowScore: number): string {
+function emptyReason(
+  keyword: { terms: SearchTerm[]; answer: KeywordAnswer } | undefined,
+  belowScore: number,
+  places: readonly Place[],
+): string {
+  if (places.length === 0) return "nothing of what was asked for may be shown in this session";
   if (belowScore > 0) return `${belowScore} results are below minScore`;
   if (keyword && keyword.terms.length === 0) return "the query holds no word to search for";
   if (keyword && keyword.answer.documentFrequencies.every((count) => count === 0))

@@ -1,202 +1,209 @@
 import {
   type ManagerSyncParams,
   type MemoryRootStatus,
-  type MemorySearchSettings,
   type MemorySource,
   messageOf,
   type SyncReport,
 } from "@memslot/core";
-import type { ChunkStore, FileChunks, FileKey, StoredFile } from "./chunk-store.ts";
-import { readChunks, recipeOf } from "./read-chunks.ts";
-import { scanMemory, type ScannedFile } from "./scan.ts";
+import { type BatchWriter, createBatchWriter, StoreFailure, storeErrorOf } from "./batch-writer.ts";
+import type { FileKey, FileTable, StoredFile } from "./chunk-store.ts";
+import { forEachAtOnce } from "./for-each-at-once.ts";
+import type { IndexedSource } from "./indexed-source.ts";
+import type { ScannedFile, ScanResult } from "./scan.ts";
+import type { StoredFiles, StoredListing } from "./stored-files.ts";
 
-const source: MemorySource = "memory";
-const batchFiles = 64;
-const batchCharacters = 400_000;
 const readsAtOnce = 8;
 
 export interface SyncOutcome {
   report: SyncReport;
   roots: MemoryRootStatus[];
+  /** By source: how many files there are, and what was passed over or failed. Absent for what was not looked at. */
+  sources: ReadonlyMap<MemorySource, { eligible: number; issues: string[] }>;
+  /** Files in the index were made by another recipe: the whole index is to be built anew. */
+  outdated: boolean;
+}
+
+export interface SyncInput {
+  table: FileTable;
+  listing: StoredListing;
+  sources: readonly IndexedSource[];
+  /** A file that was made by another recipe counts as changed. */
+  recipeCounts: boolean;
+  params: Omit<ManagerSyncParams, "wait">;
+  /**
+   * Runs the writing with the right to write. It may wait for it, and throws where it is not to be had. Called only
+   * when there is something to write.
+   */
+  withRight: (write: () => Promise<void>) => Promise<void>;
+}
+
+interface Work {
+  source: IndexedSource;
+  scan: ScanResult;
+  file: ScannedFile;
+  before: StoredFile | undefined;
+}
+
+interface Plan {
+  work: Work[];
+  gone: FileKey[];
+  unchanged: number;
+  outdated: boolean;
 }
 
 /**
- * Brings the words of the store up to date with the files: scan, compare, cut, write. Keyword search sees each file as
+ * Brings the words of a build up to date with the files: scan, compare, cut, write. Keyword search sees each file as
  * soon as it is in; vectors are made afterwards from what the store holds. One bad file is reported and passed over.
  */
-export async function syncFiles(input: {
-  store: ChunkStore;
-  workspaceDir: string;
-  settings: MemorySearchSettings;
-  params: ManagerSyncParams;
-}): Promise<SyncOutcome> {
-  const { store, settings, params } = input;
+export async function syncFiles(input: SyncInput): Promise<SyncOutcome> {
+  const { params, listing } = input;
   const { signal } = params;
-  const scan = await scanMemory({
-    workspaceDir: input.workspaceDir,
-    extraPaths: settings.extraPaths,
-    signal,
-  });
+  const asked = params.sessions ? input.sources.filter(({ source }) => source === "sessions") : input.sources;
+  const scans: { source: IndexedSource; scan: ScanResult }[] = [];
+  for (const source of asked) scans.push({ source, scan: await source.scan(signal) });
   const report: SyncReport = {
     added: 0,
     changed: 0,
     removed: 0,
     unchanged: 0,
-    failed: scan.failed,
+    failed: scans.flatMap(({ scan }) => scan.failed),
   };
 
-  const stored = new Map(
-    (await store.listFiles()).filter((file) => file.source === source).map((file) => [file.path, file]),
-  );
-  const recipe = recipeOf(settings.chunking);
-  const work = scan.files.filter((file) => {
-    if (!params.force && isUnchanged(file, stored.get(file.path), recipe)) {
-      report.unchanged++;
-      return false;
-    }
-    return true;
-  });
+  let plan = await planSync(input, scans, await listing.files());
+  if (plan.work.length > 0 || plan.gone.length > 0) {
+    await input.withRight(async () => {
+      // Whoever had the right before may have done it all.
+      if (!(await listing.isCurrent())) plan = await planSync(input, scans, await listing.files());
+      await carryOut(plan, input, report);
+    });
+  }
+  report.unchanged += plan.unchanged;
+  return {
+    report,
+    roots: scans.flatMap(({ scan }) => scan.roots),
+    sources: new Map(scans.map(({ source, scan }) => [source.source, summaryOf(scan, report)])),
+    outdated: plan.outdated,
+  };
+}
 
-  const writer = batchWriter(store);
+async function planSync(
+  { sources, recipeCounts, params }: SyncInput,
+  scans: readonly { source: IndexedSource; scan: ScanResult }[],
+  stored: StoredFiles,
+): Promise<Plan> {
+  const plan: Plan = { work: [], gone: [], unchanged: 0, outdated: false };
+  for (const { source, scan } of scans) {
+    const own = stored.get(source.source) ?? new Map<string, StoredFile>();
+    const present = new Set<string>();
+    for (const file of scan.files) {
+      const before = own.get(file.path);
+      present.add(file.path);
+      if (before && before.recipe !== source.recipe) plan.outdated = true;
+      const same =
+        !params.force &&
+        before !== undefined &&
+        before.mtimeMs === file.mtimeMs &&
+        before.size === file.size &&
+        (!recipeCounts || before.recipe === source.recipe);
+      if (same || (await source.isDue?.(file, before, params)) === false) {
+        plan.unchanged++;
+        if (before) noteSkipped(before, source, scan);
+      } else plan.work.push({ source, scan, file, before });
+    }
+    // With single transcripts named, nothing was asked about the others.
+    if (params.sessions) continue;
+    for (const file of own.values()) {
+      if (!present.has(file.path) && !isUnknown(file.path, scan))
+        plan.gone.push({ path: file.path, source: source.source });
+    }
+  }
+  if (params.sessions) return plan;
+  // A kind of memory that is no longer wanted leaves nothing behind.
+  const wanted = new Set(sources.map(({ source }) => source));
+  for (const [source, files] of stored)
+    if (!wanted.has(source)) for (const path of files.keys()) plan.gone.push({ path, source });
+  return plan;
+}
+
+/** What could not be looked at this time is not gone. */
+function isUnknown(path: string, { unknown }: ScanResult): boolean {
+  return unknown.some((prefix) => path === prefix || (prefix.endsWith("/") && path.startsWith(prefix)));
+}
+
+async function carryOut({ work, gone }: Plan, { table, params }: SyncInput, report: SyncReport): Promise<void> {
+  const { signal } = params;
+  const writer = createBatchWriter(table);
   let completed = 0;
-  const read = async (file: ScannedFile): Promise<void> => {
-    const before = stored.get(file.path);
-    try {
-      const result = await readChunks(file, source, params.force ? undefined : before, settings.chunking, signal);
-      if (!result) {
-        // Gone since the scan; what the store holds of it goes too.
-        scan.files.splice(scan.files.indexOf(file), 1);
-      } else if (result.changed) {
-        await writer.replace(result.changed);
-        if (before) report.changed++;
-        else report.added++;
-      } else {
-        await writer.touch(result.record);
-        report.unchanged++;
-      }
-    } catch (error) {
-      if (signal.aborted || isStoreFailure(error)) throw error;
-      report.failed.push({ path: file.path, reason: readFailure(error) });
-    }
-    completed++;
-    params.progress({ completed, total: work.length, label: file.path });
-  };
-  if (work.length > 0) params.progress({ completed: 0, total: work.length });
+  if (work.length > 0) params.progress({ completed, total: work.length });
   try {
-    await forEachAtOnce(work, readsAtOnce, read);
+    await forEachAtOnce(work, readsAtOnce, async (item) => {
+      try {
+        const outcome = await readInto(writer, item, params);
+        if (outcome === "gone" && item.before) gone.push({ path: item.file.path, source: item.source.source });
+        if (outcome === "unchanged") report.unchanged++;
+        if (outcome === "changed" && item.before) report.changed++;
+        if (outcome === "changed" && !item.before) report.added++;
+      } catch (error) {
+        if (signal.aborted || error instanceof StoreFailure) throw error;
+        report.failed.push({ path: item.file.path, reason: readFailure(error) });
+      }
+      completed++;
+      params.progress({ completed, total: work.length, label: item.file.path });
+    });
     await writer.flush();
   } catch (error) {
     await writer.settled();
-    throw error;
-  }
-
-  const present = new Set(scan.files.map((file) => file.path));
-  const gone: FileKey[] = [];
-  for (const file of stored.values()) {
-    // What could not be looked at this time is not gone.
-    const unknown = scan.unknown.some(
-      (prefix) => file.path === prefix || (prefix.endsWith("/") && file.path.startsWith(prefix)),
-    );
-    if (!present.has(file.path) && !unknown) gone.push({ path: file.path, source });
+    throw storeErrorOf(error);
   }
   signal.throwIfAborted();
-  if (gone.length > 0) await store.removeFiles(gone);
+  // Behind what came in, so that a file under a new name finds the vectors of the old one.
+  if (gone.length > 0) await table.removeFiles(gone);
   report.removed = gone.length;
-
-  return { report, roots: scan.roots };
 }
 
-function isUnchanged(file: ScannedFile, stored: StoredFile | undefined, recipe: string): boolean {
-  return (
-    stored !== undefined && stored.mtimeMs === file.mtimeMs && stored.size === file.size && stored.recipe === recipe
+/** Reads a file to its end, as many readings as that takes. */
+async function readInto(
+  writer: BatchWriter,
+  { source, scan, file, before }: Work,
+  { force, signal }: SyncInput["params"],
+): Promise<"gone" | "changed" | "unchanged"> {
+  let known = force ? undefined : before;
+  let changed = false;
+  for (;;) {
+    signal.throwIfAborted();
+    const reading = await source.read(file, known, signal);
+    if (!reading) return changed ? "changed" : "gone";
+    noteSkipped(reading.record, source, scan);
+    if (reading.changed) await writer.replace(reading.changed);
+    else await writer.touch(reading.record);
+    changed ||= reading.changed !== undefined;
+    if (reading.more !== true) return changed ? "changed" : "unchanged";
+    known = reading.record;
+  }
+}
+
+/** What is taken and has nothing to find is passed over like what is not taken, in every sync. */
+function noteSkipped(record: StoredFile, source: IndexedSource, scan: ScanResult): void {
+  const issue = source.issueOf?.(record);
+  if (issue !== undefined) (scan.issues ??= new Map()).set(record.path, issue);
+  const reason = source.skippedBecause?.(record);
+  if (reason === undefined || scan.roots.some(({ path }) => path === record.path)) return;
+  scan.roots.push({ path: record.path, state: "skipped", reason });
+}
+
+function summaryOf(scan: ScanResult, report: SyncReport): { eligible: number; issues: string[] } {
+  const paths = new Set(scan.files.map(({ path }) => path));
+  const failed = report.failed.filter(
+    ({ path }) => paths.has(path) || scan.failed.some((other) => other.path === path),
   );
-}
-
-/** Gathers files into batches, each written whole; at most one batch is on its way while the next is filled. */
-function batchWriter(store: ChunkStore): {
-  replace(file: FileChunks): Promise<void>;
-  touch(file: StoredFile): Promise<void>;
-  flush(): Promise<void>;
-  /** Waits for the batch that is on its way, whatever comes of it: nobody may close the store under it. */
-  settled(): Promise<void>;
-} {
-  let files: FileChunks[] = [];
-  let touched: StoredFile[] = [];
-  let characters = 0;
-  let running: Promise<void> = Promise.resolve();
-
-  async function send(): Promise<void> {
-    if (files.length === 0 && touched.length === 0) return;
-    const [replacing, touching] = [files, touched];
-    [files, touched, characters] = [[], [], 0];
-    const before = running;
-    running = before.then(async () => {
-      try {
-        if (replacing.length > 0) await store.replaceFiles(replacing);
-        if (touching.length > 0) await store.touchFiles(touching);
-      } catch (error) {
-        throw new StoreFailure(error);
-      }
-    });
-    // The next send or flush awaits it; until then a failure must not count as unhandled.
-    running.catch(() => {});
-    await before;
-  }
-
+  const skipped = scan.roots.filter(({ state }) => state === "skipped");
+  const partly = [...(scan.issues ?? [])].map(([path, reason]) => ({ path, reason }));
   return {
-    async replace(file) {
-      files.push(file);
-      characters += file.size;
-      if (files.length >= batchFiles || characters >= batchCharacters) await send();
-    },
-    async touch(file) {
-      touched.push(file);
-      if (touched.length >= batchFiles) await send();
-    },
-    async flush() {
-      try {
-        await send();
-        await running;
-      } catch (error) {
-        throw error instanceof StoreFailure ? error.cause : error;
-      }
-    },
-    settled: async () => await running.catch(() => {}),
+    eligible: scan.files.length,
+    issues: [...failed, ...skipped, ...partly].map(({ path, reason }) =>
+      reason === undefined ? path : `${path}: ${reason}`,
+    ),
   };
-}
-
-/** Tells a store that failed, which ends the sync, from a file that could not be read, which does not. */
-class StoreFailure extends Error {
-  constructor(cause: unknown) {
-    super(messageOf(cause), { cause });
-  }
-}
-
-function isStoreFailure(error: unknown): boolean {
-  return error instanceof StoreFailure;
-}
-
-async function forEachAtOnce<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
-  const queue = items.values();
-  let failed = false;
-  const workers = Array.from({ length: Math.min(atOnce, items.length) }, async () => {
-    for (const item of queue) {
-      // One failed: the others end with the item they have.
-      if (failed) return;
-      try {
-        await work(item);
-      } catch (error) {
-        failed = true;
-        throw error;
-      }
-    }
-  });
-  try {
-    await Promise.all(workers);
-  } catch (error) {
-    await Promise.allSettled(workers);
-    throw error instanceof StoreFailure ? error.cause : error;
-  }
 }
 
 function readFailure(error: unknown): string {

@@ -1,4 +1,4 @@
-import { appendFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { EmbeddingError, type MemorySearchManager, type MemorySearchResult, type SearchReport } from "@memslot/core";
@@ -406,7 +406,11 @@ describe("syncs", () => {
   });
 
   test("with force do everything again, and pass on progress", async () => {
-    const { manager, sync } = await open(folderWith({ "memory/a.md": "zebra", "memory/b.md": "b" }));
+    const workspace = folderWith({ "memory/a.md": "zebra", "memory/b.md": "b" });
+    // A file that was saved a moment ago is looked at once more.
+    for (const file of ["memory/a.md", "memory/b.md"])
+      utimesSync(path.join(workspace, file), new Date(2020, 0, 1), new Date(2020, 0, 1));
+    const { manager, sync } = await open(workspace);
     await sync();
     const seen: number[] = [];
     const params = syncParams({ force: true, progress: ({ completed }) => void seen.push(completed) });
@@ -473,14 +477,18 @@ describe("status", () => {
   });
 
   test("with failed files is dirty", async () => {
-    const workspace = folderWith({ "memory/a.md": "zebra" });
-    writeFileSync(path.join(workspace, "memory/big.md"), "");
-    appendFileSync(path.join(workspace, "memory/big.md"), Buffer.alloc(17 * 1024 * 1024));
-    const { manager, sync } = await open(workspace);
+    const workspace = folderWith({ "memory/a.md": "zebra", "memory/bad.md": "text" });
+    const store = createFakeStore();
+    const { manager, sync } = await open(workspace, { store });
+    // Between the look at the files and the reading of them.
+    store.before("listFiles", () => {
+      rmSync(path.join(workspace, "memory/bad.md"));
+      mkdirSync(path.join(workspace, "memory/bad.md"));
+    });
     await sync();
     expect(manager.status()).toMatchObject({
       dirty: true,
-      lastSync: { report: { failed: [{ path: "memory/big.md" }] } },
+      lastSync: { report: { added: 1, failed: [{ path: "memory/bad.md" }] } },
     });
   });
 
@@ -506,7 +514,7 @@ test("files are read with the roots of the settings", async () => {
   const workspace = folderWith({ "docs/a.md": "text", "memory/b.md": "b" });
   const { manager } = await open(workspace, { settings: settingsWith({ extraPaths: ["docs"] }) });
   const read = async (relPath: string): Promise<unknown> =>
-    await manager.readFile({ relPath, from: 1, lines: 10, signal: never });
+    await manager.readFile({ relPath, from: 1, lines: 10, audience: "private", signal: never });
   expect(await read("docs/a.md")).toMatchObject({ status: "ok", text: "text" });
   expect(await read("memory/none.md")).toMatchObject({ status: "not_found" });
   await expect(read("other/c.md")).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
@@ -524,10 +532,10 @@ describe("closing", () => {
       writing = false;
     });
     store.before("close", () => expect(writing).toBe(false));
-    const syncing = manager.sync?.(syncParams());
+    const syncing = expect(manager.sync?.(syncParams())).rejects.toMatchObject({ name: "AbortError" });
     await sleep(20);
     await manager.close?.();
-    await expect(syncing).rejects.toMatchObject({ name: "AbortError" });
+    await syncing;
     expect(store.calls.at(-1)?.method).toBe("close");
   });
 

@@ -1,13 +1,22 @@
 import { createHash } from "node:crypto";
 import { execFileSync } from "node:child_process";
-import { appendFileSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import type { StoredFile } from "../src/chunk-store.ts";
-import { readChunks, recipeOf } from "../src/read-chunks.ts";
+import { readChunks, recipeOf, skippedBecause } from "../src/read-chunks.ts";
 import { readMemoryFile } from "../src/read-file.ts";
 import { redactionVersion } from "../src/redact-secrets.ts";
-import type { ScannedFile } from "../src/scan.ts";
+import { maxFileBytes, type ScannedFile } from "../src/scan.ts";
 import { queryTerms } from "../src/words.ts";
 import { never } from "./support/context.ts";
 import { privateKeyBlock, secretExamples } from "./support/secret-examples.ts";
@@ -85,7 +94,7 @@ describe("a file", () => {
       expect(await read(prepared(content))).toMatchObject({ changed: { chunks: [] } });
   });
 
-  test("of bytes that are no text is read as well as it can be", async () => {
+  test("with some bytes that are no text is read as well as it can be", async () => {
     const bytes = Buffer.concat([
       Buffer.from("budget \0 caf"),
       Buffer.from([0xe9, 0xff, 0x00]),
@@ -94,6 +103,20 @@ describe("a file", () => {
     const result = await read(prepared(bytes));
     expect(result?.changed?.chunks).toMatchObject([{ startLine: 1, endLine: 2 }]);
     expect(result?.changed?.chunks[0]?.terms.split(" ")).toEqual(expect.arrayContaining(["budget", "review"]));
+  });
+
+  test("that is no text at all becomes a record without chunks, which says why", async () => {
+    const picture = Buffer.from(Array.from({ length: 4000 }, (_, index) => (index * 37) % 256));
+    const file = prepared(picture);
+    const first = await read(file);
+    expect(first?.changed).toMatchObject({ chunks: [], size: 4000, mtimeMs: longAgo.getTime() });
+    expect(skippedBecause(first?.changed ?? expect.fail())).toMatch(/^is not text/);
+    const again = await read(file, first?.record);
+    expect(again).toEqual({ record: first?.record, changed: undefined });
+    writeFileSync(file.absolutePath, "text");
+    const later = await read(file, first?.record);
+    expect(later?.changed?.chunks).toHaveLength(1);
+    expect(skippedBecause(later?.record ?? expect.fail())).toBeUndefined();
   });
 });
 
@@ -120,9 +143,19 @@ describe("a file that is known", () => {
   test("saved a moment ago is compared by content the next time too", async () => {
     const folder = folderWith({ "memory/a.md": "text" });
     expect((await read(scanned(folder, "memory/a.md")))?.record.mtimeMs).toBe(-1);
-    const future = new Date(Date.now() + 86_400_000);
+  });
+
+  test("from the future, of a clock that was set back, is compared once more and then believed", async () => {
+    const folder = folderWith({ "memory/a.md": "text" });
+    const future = new Date(2090, 0, 1);
     utimesSync(path.join(folder, "memory/a.md"), future, future);
-    expect((await read(scanned(folder, "memory/a.md")))?.record.mtimeMs).toBe(-1);
+    const first = await read(scanned(folder, "memory/a.md"));
+    expect(first?.record.mtimeMs).toBe(-1);
+    const second = await read(scanned(folder, "memory/a.md"), first?.record);
+    expect(second).toMatchObject({ changed: undefined, record: { mtimeMs: future.getTime() } });
+    // The next save has the time of the clock that was set right.
+    writeFileSync(path.join(folder, "memory/a.md"), "later");
+    expect(scanned(folder, "memory/a.md").mtimeMs).not.toBe(second?.record.mtimeMs);
   });
 });
 
@@ -163,7 +196,11 @@ describe("secrets in a file", () => {
       hash: createHash("sha256").update(content).digest("hex"),
       size: Buffer.byteLength(content),
     });
-    const read3 = await readMemoryFile({ relPath: "memory/a.md", from: 3, lines: 1, signal: never }, folder, []);
+    const read3 = await readMemoryFile(
+      { relPath: "memory/a.md", from: 3, lines: 1, audience: "private", signal: never },
+      folder,
+      [],
+    );
     expect(read3.text.split("\n")[0]).toBe(shown[0]);
   });
 
@@ -206,6 +243,23 @@ describe("a file that is not what it was", () => {
     const chunks = result?.changed?.chunks ?? [];
     expect(result?.record.size).toBeGreaterThanOrEqual(400_000);
     expect(chunks.at(-1)?.endLine).toBe((result?.record.size ?? 0) / 2);
+  });
+
+  test.skipIf(process.platform === "win32")(
+    "behind a link that has taken the place of a folder: it is not read",
+    async () => {
+      const outside = folderWith({ "a.md": "secret" });
+      const file = prepared("text");
+      rmSync(path.dirname(file.absolutePath), { recursive: true });
+      symlinkSync(outside, path.dirname(file.absolutePath));
+      await expect(read(file)).rejects.toThrow("leads out of its folder through a link");
+    },
+  );
+
+  test("grown over the limit: it is not read", async () => {
+    const file = prepared("text");
+    truncateSync(file.absolutePath, maxFileBytes + 1);
+    await expect(read(file)).rejects.toThrow("has grown to more than 16 MiB");
   });
 
   test("an abort ends the work on a large file", async () => {

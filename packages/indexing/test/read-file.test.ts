@@ -5,6 +5,7 @@ import { type ExtraPath, MemoryError, type MemoryReadResult } from "@memslot/cor
 import { describe, expect, test } from "vitest";
 import { maxReadLength, readMemoryFile } from "../src/read-file.ts";
 import { maxFileBytes } from "../src/scan.ts";
+import { oddNames } from "./support/odd-names.ts";
 import { randomFrom, randomSentence } from "./support/random.ts";
 import { useTempFolders } from "./support/temp-folder.ts";
 
@@ -17,7 +18,11 @@ async function read(
   window: { from?: number; lines?: number; extraPaths?: (string | ExtraPath)[] } = {},
 ): Promise<MemoryReadResult> {
   const { from = 1, lines = 120, extraPaths = [] } = window;
-  return await readMemoryFile({ relPath, from, lines, signal: new AbortController().signal }, workspaceDir, extraPaths);
+  return await readMemoryFile(
+    { relPath, from, lines, audience: "private", signal: new AbortController().signal },
+    workspaceDir,
+    extraPaths,
+  );
 }
 
 /** The error that a read must end with. */
@@ -214,6 +219,15 @@ describe("what can be read", () => {
       expect(await read(workspace, file)).toMatchObject({ status: "not_found", text: "", path: file });
   });
 
+  test.skipIf(isWindows).each(oddNames)("a name as odd as %j is one", async (name) => {
+    const workspace = folderWith({ [`memory/${name}/${name}`]: "odd" });
+    expect(await read(workspace, `memory/${name}/${name}`)).toMatchObject({
+      status: "ok",
+      text: "odd",
+      path: `memory/${name}/${name}`,
+    });
+  });
+
   test("two names of one file are both readable", async () => {
     const workspace = folderWith({ "memory/a.md": "same" });
     linkSync(path.join(workspace, "memory/a.md"), path.join(workspace, "memory/b.md"));
@@ -332,6 +346,14 @@ describe("what cannot be read", () => {
     expect(await refusal(workspace, "extra/secret.md", ["extra"])).toMatchObject({ code: "PATH_NOT_ALLOWED" });
   });
 
+  test("what is no text is refused with what to do", async () => {
+    const picture = Buffer.from(Array.from({ length: 4000 }, (_, index) => (index * 37) % 256));
+    const workspace = folderWith({ "memory/picture.md": picture });
+    const error = await refusal(workspace, "memory/picture.md");
+    expect(error.code).toBe("PATH_NOT_ALLOWED");
+    expect(error.message).toMatch(/^memory\/picture\.md cannot be read: it is not text, .*save it as UTF-8/);
+  });
+
   test.skipIf(isWindows)("a named pipe does not make it wait", async () => {
     const workspace = folderWith();
     mkdirSync(path.join(workspace, "memory"));
@@ -341,7 +363,13 @@ describe("what cannot be read", () => {
 
   test("an aborted read ends with an AbortError", async () => {
     const workspace = folderWith({ "MEMORY.md": "m" });
-    const params = { relPath: "MEMORY.md", from: 1, lines: 10, signal: AbortSignal.abort() };
+    const params = {
+      relPath: "MEMORY.md",
+      from: 1,
+      lines: 10,
+      audience: "private" as const,
+      signal: AbortSignal.abort(),
+    };
     await expect(readMemoryFile(params, workspace, [])).rejects.toMatchObject({ name: "AbortError" });
   });
 });

@@ -1,9 +1,20 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, linkSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, truncateSync } from "node:fs";
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { maxFileBytes, scanMemory, type ScanOptions, type ScanResult } from "../src/scan.ts";
+import { oddNames } from "./support/odd-names.ts";
 import { useTempFolders, writeFiles } from "./support/temp-folder.ts";
 
 const folderWith = useTempFolders();
@@ -84,6 +95,28 @@ describe("the usual places", () => {
     ]);
   });
 
+  test.skipIf(isWindows)("files with odd names are files", async () => {
+    const files = oddNames.flatMap((name) => [`memory/${name}`, `memory/folder ${name.slice(0, 100)}/${name}`]);
+    const result = await scan(folderWith(Object.fromEntries(files.map((file) => [file, "odd"]))));
+    expect(paths(result)).toEqual(files.toSorted());
+    expect(result.failed).toEqual([]);
+  });
+
+  test.runIf(process.platform === "linux")("files and folders whose names are no UTF-8 are reported", async () => {
+    const workspace = folderWith({ "memory/a.md": "a" });
+    const named = (...parts: (string | number[])[]): Buffer =>
+      Buffer.concat([`${workspace}/memory/`, ...parts].map((part) => Buffer.from(part as string)));
+    writeFileSync(named("caf", [0xe9], ".md"), "latin");
+    mkdirSync(named("dossier ", [0xe9]));
+    writeFileSync(named("dossier ", [0xe9], "/b.md"), "b");
+    const result = await scan(workspace);
+    expect(paths(result)).toEqual(["memory/a.md"]);
+    expect(result.failed).toEqual([
+      { path: "memory/caf\ufffd.md", reason: "has a name that is not UTF-8: rename it" },
+      { path: "memory/dossier \ufffd", reason: "has a name that is not UTF-8: rename it" },
+    ]);
+  });
+
   test("folders of tools are left out", async () => {
     const ignored = [".git", "node_modules", ".obsidian", ".venv", "__pycache__", ".trash"];
     const workspace = folderWith(Object.fromEntries(ignored.map((name) => [`memory/${name}/note.md`, "x"])));
@@ -141,9 +174,13 @@ describe.skipIf(isWindows)("what is not followed", () => {
     symlinkSync(outside, path.join(workspace, "extra"));
     const result = await scan(workspace, ["extra"]);
     expect(result.files).toEqual([]);
-    expect(rootOf(result, "memory")).toBe("is a symbolic link, which is not followed");
-    expect(rootOf(result, "MEMORY.md")).toBe("is a symbolic link, which is not followed");
-    expect(rootOf(result, "extra")).toContain("is a symbolic link, which is not followed: name the real path");
+    const advice = "is a symbolic link, which is not followed: name the real path instead,";
+    expect(rootOf(result, "memory")).toBe(`${advice} ${outside}`);
+    expect(rootOf(result, "MEMORY.md")).toBe(`${advice} ${path.join(outside, "MEMORY.md")}`);
+    expect(rootOf(result, "extra")).toBe(`${advice} ${outside}`);
+    renameSync(outside, `${outside}-gone`);
+    expect(rootOf(await scan(workspace), "memory")).toMatch(/it leads nowhere \(ENOENT/);
+    renameSync(`${outside}-gone`, outside);
   });
 
   test("links among the parents of an extra path are resolved, since its owner named it", async () => {
@@ -176,15 +213,25 @@ describe.skipIf(isWindows)("what is not followed", () => {
 });
 
 describe("large files", () => {
-  test("of 200 MB are reported with what to do", async () => {
+  test("of 300 MB are skipped with what to do", async () => {
     const workspace = folderWith({ "memory/big.md": "", "memory/note.md": "n", "MEMORY.md": "" });
-    truncateSync(path.join(workspace, "memory/big.md"), 200 * 1000 * 1000);
+    truncateSync(path.join(workspace, "memory/big.md"), 300 * 1000 * 1000);
     truncateSync(path.join(workspace, "MEMORY.md"), maxFileBytes + 1);
     const result = await scan(workspace, ["memory"]);
     expect(paths(result)).toEqual(["memory/note.md"]);
-    expect(result.failed).toEqual([
-      { path: "MEMORY.md", reason: expect.stringMatching(/^is .* more than 16 MiB: split it/) as string },
-      { path: "memory/big.md", reason: "is 191 MiB, more than 16 MiB: split it into smaller files" },
+    expect(result.failed).toEqual([]);
+    expect(result.roots.filter(({ state }) => state === "skipped")).toEqual([
+      {
+        path: "MEMORY.md",
+        state: "skipped",
+        reason: expect.stringMatching(/^is .* more than 16 MiB: split it/) as string,
+      },
+      { path: "USER.md", state: "skipped", reason: "does not exist" },
+      {
+        path: "memory/big.md",
+        state: "skipped",
+        reason: "is 286 MiB, more than 16 MiB: split it into smaller files",
+      },
     ]);
   });
 

@@ -4,6 +4,7 @@ import type { FileChunks, KeywordQuery, VectorQuery } from "../src/chunk-store.t
 import { chunkMarkdown } from "../src/chunk-markdown.ts";
 import { createEmbedder } from "../src/embedding/embedder.ts";
 import { searchChunks } from "../src/search.ts";
+import type { SourceScope } from "../src/session-scope.ts";
 import { indexTerms, queryTerms } from "../src/words.ts";
 import { never, searchOptions, settingsWith } from "./support/context.ts";
 import { type FakeEmbeddings, fakeEmbeddings } from "./support/fake-embeddings.ts";
@@ -23,8 +24,13 @@ const notes: Record<string, string> = {
 
 async function storeWith(files: Record<string, string>, source = "memory"): Promise<FakeStore> {
   const store = createFakeStore();
+  await put(store, Object.entries(files), source);
+  return store;
+}
+
+async function put(store: FakeStore, files: readonly [path: string, text: string][], source: string): Promise<void> {
   await store.replaceFiles(
-    Object.entries(files).map(([path, text]): FileChunks => ({
+    files.map(([path, text]): FileChunks => ({
       path,
       source,
       hash: text,
@@ -37,7 +43,6 @@ async function storeWith(files: Record<string, string>, source = "memory"): Prom
       })),
     })),
   );
-  return store;
 }
 
 async function search(
@@ -46,9 +51,10 @@ async function search(
   change: Parameters<typeof searchOptions>[0] & {
     provider?: FakeEmbeddings;
     hybrid?: NonNullable<Parameters<typeof settingsWith>[0]>["hybrid"];
+    scope?: SourceScope;
   } = {},
 ): Promise<{ results: MemorySearchResult[]; report: SearchReport }> {
-  const { provider, hybrid = {}, ...options } = change;
+  const { provider, hybrid = {}, scope = () => undefined, ...options } = change;
   const settings = settingsWith({ hybrid });
   const vectors =
     provider &&
@@ -69,6 +75,7 @@ async function search(
     backend: "test",
     query,
     options: searchOptions(options),
+    scope,
     now: new Date(2026, 2, 15),
   });
 }
@@ -280,8 +287,56 @@ describe("limits", () => {
     const store = await storeWith(notes, "sessions");
     expect(paths(await search(store, "budget", { sources: ["memory"], provider: fakeEmbeddings() }))).toEqual([]);
     expect(paths(await search(store, "budget", { sources: ["memory", "sessions"] }))).toEqual(["MEMORY.md"]);
-    const asked = store.calls.filter(({ method }) => method === "searchKeyword").at(-1)?.argument as KeywordQuery;
-    expect(asked.sources).toEqual(["memory", "sessions"]);
+    const asked = store.calls.filter(({ method }) => method === "searchKeyword").slice(-2);
+    expect(asked.map(({ argument }) => (argument as KeywordQuery).sources)).toEqual([["memory"], ["sessions"]]);
+  });
+
+  test("one note among five hundred transcripts that match better is in the answer", async () => {
+    const store = createFakeStore();
+    const line = "The budget budget budget of the budget";
+    const transcripts = Array.from({ length: 500 }, (_, index): [string, string] => [
+      `sessions/${index}.jsonl`,
+      `${line} ${index}`,
+    ]);
+    await put(store, transcripts, "sessions");
+    await put(
+      store,
+      [["MEMORY.md", "Somewhere in a long note about quite other things a budget is named once."]],
+      "memory",
+    );
+    const sources = ["memory", "sessions"];
+    const provider = fakeEmbeddings();
+    for (const given of [{ sources }, { sources, provider }]) {
+      const { results, report } = await search(store, "budget", { ...given, maxResults: 8 });
+      expect(results).toHaveLength(8);
+      expect(results.map(({ path }) => path)).toContain("MEMORY.md");
+      expect(report.sources).toEqual([
+        { source: "memory", candidates: 1, kept: 1 },
+        { source: "sessions", candidates: 100, kept: 7 },
+      ]);
+    }
+    expect(paths(await search(store, "budget", { sources: ["memory"], maxResults: 8, provider }))).toEqual([
+      "MEMORY.md",
+    ]);
+  });
+
+  test("what a scope leaves out is no candidate", async () => {
+    const store = await storeWith(notes);
+    const scope = { within: ["docs/"], without: [] };
+    await search(store, "budget", { scope: () => scope, provider: fakeEmbeddings() });
+    const asked = store.calls.filter(({ method }) => method === "searchKeyword" || method === "searchVector");
+    expect(asked.map(({ argument }) => (argument as KeywordQuery).scope)).toEqual([scope, scope]);
+  });
+
+  test("a session that may see nothing asks nobody", async () => {
+    const store = await storeWith(notes);
+    const provider = fakeEmbeddings();
+    const before = store.calls.length;
+    const { results, report } = await search(store, "budget", { scope: () => ({ within: [], without: [] }), provider });
+    expect(results).toEqual([]);
+    expect(report.reason).toBe("nothing of what was asked for may be shown in this session");
+    expect(store.calls.slice(before).filter(({ method }) => method.startsWith("search"))).toEqual([]);
+    expect(provider.queries).toEqual([]);
   });
 });
 

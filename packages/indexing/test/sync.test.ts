@@ -11,6 +11,8 @@ import {
 import path from "node:path";
 import type { SyncProgress, SyncReport } from "@memslot/core";
 import { describe, expect, test } from "vitest";
+import { createNotesSource } from "../src/notes-source.ts";
+import { createStoredListing } from "../src/stored-files.ts";
 import { syncFiles, type SyncOutcome } from "../src/sync.ts";
 import { settingsWith, syncParams } from "./support/context.ts";
 import { createFakeStore, type FakeStore } from "./support/fake-store.ts";
@@ -39,10 +41,12 @@ async function sync(
 ): Promise<SyncOutcome> {
   const { settings, ...params } = change;
   return await syncFiles({
-    store,
-    workspaceDir,
-    settings: settingsWith(settings),
+    table: store,
+    listing: createStoredListing(store),
+    sources: [createNotesSource({ workspaceDir, settings: settingsWith(settings) })],
+    recipeCounts: true,
     params: syncParams(params),
+    withRight: (write) => write(),
   });
 }
 
@@ -68,7 +72,7 @@ describe("what a sync does and reports", () => {
     expect(store.paths()).toEqual(["MEMORY.md", ...Object.keys(notes(5))].toSorted());
     store.calls.length = 0;
     expect(await reportOf(workspace, store)).toEqual({ added: 0, changed: 0, removed: 0, unchanged: 6, failed: [] });
-    expect(store.calls.map(({ method }) => method)).toEqual(["listFiles"]);
+    expect(store.calls.map(({ method }) => method)).toEqual(["revision", "listFiles"]);
   });
 
   test("added, changed, removed and unchanged files are counted and brought up to date", async () => {
@@ -116,7 +120,7 @@ describe("what a sync does and reports", () => {
     expect(store.paths()).toEqual([]);
   });
 
-  test("files of other sources are left alone", async () => {
+  test("what a source that is no longer wanted has left is removed", async () => {
     const workspace = folderWith(notes(1));
     const store = createFakeStore();
     const session = {
@@ -129,8 +133,8 @@ describe("what a sync does and reports", () => {
       chunks: [],
     };
     await store.replaceFiles([session]);
-    expect(await reportOf(workspace, store)).toMatchObject({ added: 1, removed: 0 });
-    expect(store.paths()).toContain("sessions/1.jsonl");
+    expect(await reportOf(workspace, store)).toMatchObject({ added: 1, removed: 1 });
+    expect(store.paths()).toEqual(["memory/note-0.md"]);
   });
 });
 
@@ -161,7 +165,7 @@ describe("what has changed", () => {
     expect(await store.listFiles()).toMatchObject([{ mtimeMs: touched.getTime() }]);
     store.calls.length = 0;
     await sync(workspace, store);
-    expect(store.calls.map(({ method }) => method)).toEqual(["listFiles"]);
+    expect(store.calls.map(({ method }) => method)).toEqual(["revision", "listFiles"]);
   });
 
   test("a change within the same time stamp is seen, when the file was saved just before the first look", async () => {
@@ -201,10 +205,40 @@ describe("one bad file", () => {
     truncateSync(path.join(workspace, "memory/big.md"), 200 * 1000 * 1000);
     symlinkSync(path.join(outside, "secret.md"), path.join(workspace, "memory/link.md"));
     const store = createFakeStore();
-    const report = await reportOf(workspace, store);
-    expect(report).toMatchObject({ added: 11 });
-    expect(report.failed.map(({ path: file }) => file)).toEqual(["memory/big.md"]);
+    const { report, roots } = await sync(workspace, store);
+    expect(report).toMatchObject({ added: 11, failed: [] });
+    expect(roots).toMatchObject([
+      {},
+      {},
+      { path: "memory/big.md", state: "skipped", reason: expect.stringContaining("191 MiB") as string },
+      { path: "memory/link.md", state: "skipped" },
+      { path: "memory", state: "indexed", files: 11 },
+    ]);
     expect(store.paths()).not.toContain("memory/link.md");
+  });
+
+  test("that is no text is passed over with the reason, in this sync and in all that follow", async () => {
+    const picture = Buffer.from(Array.from({ length: 4000 }, (_, index) => (index * 37) % 256));
+    const workspace = folderWith({ ...notes(2), "memory/note-0.md": "budget" });
+    const store = createFakeStore();
+    await sync(workspace, store);
+    writeFileSync(path.join(workspace, "memory/note-0.md"), picture);
+    settle(workspace, ...Object.keys(notes(2)));
+    for (const round of ["read", "known"]) {
+      store.calls.length = 0;
+      const { report, roots, sources } = await sync(workspace, store);
+      expect(report, round).toMatchObject({ changed: round === "read" ? 1 : 0, removed: 0, failed: [] });
+      const reason = expect.stringMatching(/^is not text/) as string;
+      expect(roots.filter(({ path: file }) => file === "memory/note-0.md")).toEqual([
+        { path: "memory/note-0.md", state: "skipped", reason },
+      ]);
+      expect(sources.get("memory")?.issues).toContainEqual(expect.stringContaining("note-0.md: is not text") as string);
+      expect(written(store)).toEqual(round === "read" ? ["memory/note-0.md"] : []);
+    }
+    writeFileSync(path.join(workspace, "memory/note-0.md"), "budget again");
+    const { report, roots } = await sync(workspace, store);
+    expect(report).toMatchObject({ changed: 1 });
+    expect(roots.map(({ path: file }) => file)).not.toContain("memory/note-0.md");
   });
 
   test("that turns bad between scan and read is reported by name, and keeps what is indexed of it", async () => {
@@ -248,8 +282,13 @@ describe("one bad file", () => {
     const store = createFakeStore();
     await sync(workspace, store);
     truncateSync(path.join(workspace, "memory/note-0.md"), 20_000_000);
-    const report = await reportOf(workspace, store);
-    expect(report).toMatchObject({ removed: 1, failed: [{ path: "memory/note-0.md" }] });
+    const { report, roots } = await sync(workspace, store);
+    expect(report).toMatchObject({ removed: 1, failed: [] });
+    expect(roots).toContainEqual({
+      path: "memory/note-0.md",
+      state: "skipped",
+      reason: "is 19 MiB, more than 16 MiB: split it into smaller files",
+    });
     expect(store.paths()).toEqual(["memory/note-1.md"]);
   });
 });

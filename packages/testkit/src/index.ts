@@ -8,7 +8,7 @@ export {
   deterministicEmbeddingPlugin,
   deterministicEmbeddings,
 } from "./deterministic-embeddings.ts";
-export { createInMemoryStore } from "./in-memory-store.ts";
+export { type InMemoryStore, createInMemoryStore } from "./in-memory-store.ts";
 export { createReferencePlugin } from "./reference-plugin.ts";
 export { type MemoryConformanceOptions, memoryConformance } from "./memory-conformance.ts";
 export { startEmbeddingApi } from "./embedding-api/server.ts";

@@ -1,8 +1,10 @@
 import type { MemoryCapabilities, MemoryPlugin, MemorySearchManager } from "@memslot/core";
+import { audienceChecks } from "./memory/audience.ts";
 import { emptyAnswerChecks } from "./memory/empty-answers.ts";
 import { embeddingChecks } from "./memory/embeddings.ts";
 import { faultChecks } from "./memory/faults.ts";
 import { fileChecks } from "./memory/files.ts";
+import { freshnessChecks } from "./memory/freshness.ts";
 import type { MemoryCheck } from "./memory/lab.ts";
 import { lifecycleChecks } from "./memory/lifecycle.ts";
 import { lineChecks } from "./memory/lines.ts";
@@ -14,6 +16,7 @@ import { searchChecks } from "./memory/search.ts";
 import { statusChecks } from "./memory/status.ts";
 import { syncChecks } from "./memory/sync.ts";
 import { traitChecks } from "./memory/traits.ts";
+import { upkeepChecks } from "./memory/upkeep.ts";
 import { vectorChecks } from "./memory/vectors.ts";
 import { wordChecks } from "./memory/words.ts";
 import { type Deviation, type TestRunner, registerSuite } from "./runner.ts";
@@ -38,19 +41,23 @@ const checks: readonly MemoryCheck[] = [
   ...fileChecks,
   ...readChecks,
   ...readPathChecks,
+  ...audienceChecks,
   ...syncChecks,
+  ...freshnessChecks,
   ...lifecycleChecks,
   ...traitChecks,
   ...embeddingChecks,
   ...vectorChecks,
   ...statusChecks,
+  ...upkeepChecks,
   ...faultChecks,
   ...qualityChecks,
 ];
 
 /**
  * Proves that a memory plugin keeps its contract. Each check opens the plugin as an application would, through the
- * guard, in folders of its own. Which checks run is decided by `manager.capabilities` and nothing else.
+ * guard, in folders of its own. Which checks run is decided by `manager.capabilities`, and by whether the manager has a
+ * `check` and a `compact`; nothing else.
  */
 export function memoryConformance(runner: TestRunner, options: MemoryConformanceOptions): void {
   const subject = {
@@ -71,11 +78,10 @@ export function memoryConformance(runner: TestRunner, options: MemoryConformance
       if (missing.length > 0) return `the manager says that it has no ${missing.join(" and no ")}`;
       const lab = await openLab(subject, capabilities);
       try {
-        await check.run(lab);
+        return (await check.run(lab)) ?? undefined;
       } finally {
         await lab.dispose();
       }
-      return undefined;
     },
   });
 }

@@ -17,7 +17,7 @@ export interface Deviation {
   reason: string;
 }
 
-/** One sentence of a contract and what proves it. Answers with a reason where the sentence does not apply. */
+/** One sentence of a contract and what proves it. */
 export interface Check<Subject> {
   name: string;
   run(subject: Subject): Promise<void>;

@@ -1,13 +1,15 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { memoryConformance } from "@memslot/testkit";
 import { collectChecks, runByName } from "./collect-checks.ts";
+import { readingAlong } from "./wrong-managers/audience.ts";
 import { closeLeaked, living } from "./wrong-managers/living.ts";
 import { reading } from "./wrong-managers/reading.ts";
 import { searching } from "./wrong-managers/searching.ts";
 import { syncing } from "./wrong-managers/syncing.ts";
+import { upkeeping } from "./wrong-managers/upkeeping.ts";
 import { pluginOf } from "./wrong-managers/wrong-manager.ts";
 
-const wrongManagers = [...searching, ...reading, ...syncing, ...living];
+const wrongManagers = [...searching, ...reading, ...syncing, ...readingAlong, ...upkeeping, ...living];
 
 afterAll(closeLeaked);
 

@@ -2,32 +2,53 @@ import { describe, expect, test } from "vitest";
 import type { ChunkStore } from "@memslot/indexing";
 import { chunkStoreConformance, createInMemoryStore } from "@memslot/testkit";
 import { collectChecks, runByName } from "./collect-checks.ts";
+import { rememberingStores } from "./remembering-stores.ts";
+import { wrongWithBuildVectors } from "./wrong-stores/build-vectors.ts";
+import { wrongWithBuilds } from "./wrong-stores/builds.ts";
 import { wrongWithFiles } from "./wrong-stores/files.ts";
+import { wrongWithLeases } from "./wrong-stores/leases.ts";
 import { wrongWithQuarantine } from "./wrong-stores/quarantine.ts";
+import { wrongWithRevision } from "./wrong-stores/revision.ts";
+import { wrongWithScopes } from "./wrong-stores/scopes.ts";
 import { wrongWithSpaces } from "./wrong-stores/spaces.ts";
+import { wrongWithTails } from "./wrong-stores/tails.ts";
+import { wrongWithUpkeep } from "./wrong-stores/upkeep.ts";
 import { wrongWithVectors } from "./wrong-stores/vectors.ts";
 import { wrongWithWords } from "./wrong-stores/words.ts";
 
 const wrongStores = [
   ...wrongWithFiles,
+  ...wrongWithTails,
   ...wrongWithWords,
   ...wrongWithVectors,
   ...wrongWithSpaces,
   ...wrongWithQuarantine,
+  ...wrongWithScopes,
+  ...wrongWithRevision,
+  ...wrongWithBuilds,
+  ...wrongWithBuildVectors,
+  ...wrongWithLeases,
+  ...wrongWithUpkeep,
 ];
 
 describe("a store with one fault fails the check that is meant for it", () => {
   test.each(wrongStores.map((wrong) => [wrong.fault, wrong] as const))(
     "one that %s",
     async (_fault, { spoil, caughtBy }) => {
-      const open = async (): Promise<ChunkStore> => {
-        const right = createInMemoryStore();
+      const openRight = rememberingStores();
+      const open = async (stateDir: string): Promise<ChunkStore> => {
+        const right = await openRight(stateDir);
         return { ...right, ...spoil(right) };
       };
-      const checks = collectChecks((runner) => chunkStoreConformance(runner, { open, reopens: false }));
+      const checks = collectChecks((runner) => chunkStoreConformance(runner, { open, reopens: true }));
       expect((await runByName(checks, caughtBy)).result).toBe("failed");
     },
   );
+
+  test("each has a fault of its own", () => {
+    const faults = wrongStores.map(({ fault }) => fault);
+    expect(faults.filter((fault, index) => faults.indexOf(fault) !== index)).toEqual([]);
+  });
 
   test("a store that forgets fails when it says that it reopens", async () => {
     const checks = collectChecks((runner) =>
@@ -37,33 +58,47 @@ describe("a store with one fault fails the check that is meant for it", () => {
       "lifecycle: files and words are there again after a reopen",
       "lifecycle: vectors are there again after a reopen, each space its own",
       "lifecycle: quarantine is there again after a reopen",
+      "revision: after a reopen a change gives one that was never there before",
+      "builds: after a reopen the next build is there, is gone on with by its name, and takes over",
     ]) {
       expect((await runByName(checks, name)).result).toBe("failed");
     }
   });
 
-  test("a store that remembers passes when it says that it reopens", async () => {
-    const stores = new Map<string, ChunkStore>();
-    const open = async (stateDir: string): Promise<ChunkStore> => {
-      const store = stores.get(stateDir) ?? createInMemoryStore();
-      stores.set(stateDir, store);
-      return store;
-    };
-    const checks = collectChecks((runner) => chunkStoreConformance(runner, { open, reopens: true }));
+  test("a store that has every part passes every check", async () => {
+    const checks = collectChecks((runner) =>
+      chunkStoreConformance(runner, { open: rememberingStores(), reopens: true }),
+    );
     for (const check of checks)
       expect({ [check.name]: await check.run() }).toEqual({ [check.name]: { result: "passed" } });
   });
 
-  test("a store without vectors skips what needs them, and nothing else", async () => {
-    const open = async (): Promise<ChunkStore> => {
-      const right = createInMemoryStore();
-      return { ...right, health: () => ({ ...right.health(), vector: { enabled: false } }) };
-    };
-    const checks = collectChecks((runner) => chunkStoreConformance(runner, { open, reopens: false }));
-    for (const check of checks) {
-      const { result } = await check.run();
-      const wanted = check.name.startsWith("vector: ") || check.name.includes("after a reopen") ? "skipped" : "passed";
-      expect({ [check.name]: result }).toEqual({ [check.name]: wanted });
+  test("a store without a part skips what needs it with the reason, and nothing else", async () => {
+    for (const [part, changed] of [
+      ["vector", { health: () => ({ ...createInMemoryStore().health(), vector: { enabled: false } }) }],
+      ["revision", { revision: undefined }],
+      ["builds", { builds: undefined }],
+      ["leases", { leases: undefined }],
+      ["upkeep", { upkeep: undefined }],
+    ] as const) {
+      const openRight = rememberingStores();
+      const checks = collectChecks((runner) =>
+        chunkStoreConformance(runner, {
+          open: async (stateDir) => ({ ...(await openRight(stateDir)), ...changed }) as ChunkStore,
+          reopens: true,
+        }),
+      );
+      const skipped: string[] = [];
+      for (const check of checks) {
+        const outcome = await check.run();
+        if (outcome.result === "skipped") {
+          expect(outcome.reason).toBe(`the store says that it has no ${part}`);
+          skipped.push(check.name);
+        } else expect({ [check.name]: outcome }).toEqual({ [check.name]: { result: "passed" } });
+      }
+      for (const name of skipped) expect(name).not.toMatch(/^(?:files|keyword): /);
+      const own = checks.filter(({ name }) => name.startsWith(`${part}: `));
+      expect(skipped).toEqual(expect.arrayContaining(own.map(({ name }) => name)));
     }
   });
 });

@@ -4,9 +4,10 @@ import { MemoryError } from "../errors.ts";
 import type { MemorySearchSettings } from "../settings.ts";
 import { isObject } from "./deep.ts";
 import { configKeys } from "./keys.ts";
-import { type FoundValues, lookupKey } from "./layer.ts";
+import { type FoundValue, type FoundValues, lookupKey } from "./layer.ts";
 import { canonicalPath } from "./paths.ts";
 import { defaultOf } from "./settle.ts";
+import { checkedSources } from "./source-settings.ts";
 import type { AgentConfig, CompactionSettings } from "./types.ts";
 
 /** What the settings of one agent are made from. */
@@ -32,7 +33,8 @@ const defaultsPrefix = "agents.defaults.";
 
 /** The settings of one agent: its own values laid over the defaults, and these over what is built in. */
 export function agentSettings(id: string, own: FoundValues, sources: AgentSources): AgentConfig {
-  const read = (name: string): unknown => (own.get(name) ?? sources.values.get(defaultsPrefix + name))?.value;
+  const find = (name: string): FoundValue | undefined => own.get(name) ?? sources.values.get(defaultsPrefix + name);
+  const read = (name: string): unknown => find(name)?.value;
   const tree: Record<string, unknown> = {};
   for (const key of configKeys) {
     if (key.same !== undefined || !key.key.startsWith(defaultsPrefix)) continue;
@@ -51,6 +53,7 @@ export function agentSettings(id: string, own: FoundValues, sources: AgentSource
     compaction,
     memorySearch: {
       ...memorySearch,
+      sources: checkedSources(memorySearch.sources, find("memorySearch.sources"), sources),
       remote: { ...memorySearch.remote, headers: mergedHeaders(own, sources.values) },
       store: { ...memorySearch.store, path: storePath(id, read("memorySearch.store.path"), own, sources) },
       chunking: chunking(id, own, sources, memorySearch.chunking),

@@ -5,6 +5,7 @@ import { deepFreeze, isObject } from "./deep.ts";
 import { describeConfig } from "./describe.ts";
 import type { ConfigLayer, FoundValue, FoundValues } from "./layer.ts";
 import { type Environment, variable } from "./paths.ts";
+import { sourceNotices } from "./source-settings.ts";
 import type { AgentConfig, MemslotConfig, PluginEntry, PluginsConfig } from "./types.ts";
 
 export interface ConfigParts {
@@ -37,6 +38,9 @@ export function buildConfig(parts: ConfigParts): MemslotConfig {
   const defaults = make("{agentId}");
   const agents = orderedIds(own, layers).map(make);
   refuseSharedStores(agents, label);
+  notices.push(...sourceNotices(values, "agents.defaults.", defaults.memorySearch.sources));
+  for (const { id, memorySearch } of agents)
+    notices.push(...sourceNotices(own.get(id) ?? new Map(), "", memorySearch.sources));
 
   const byId = new Map(agents.map((agent) => [agent.id, agent]));
   const citations = values.get("memory.citations")?.value;

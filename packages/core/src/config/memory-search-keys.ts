@@ -31,9 +31,13 @@ export const memorySearchKeys: readonly ConfigKey[] = [
     [1, 16_384],
     "How long vectors are to be, where the model lets one choose.",
   ),
-  row("sources", "strings", ["memory"], "What is searched: `memory` (the notes) and `sessions` (the transcripts).", {
-    common: true,
-  }),
+  row(
+    "sources",
+    "strings",
+    ["memory"],
+    "What is indexed and searched: `memory` (the notes) and, where it is named, `sessions` (the transcripts).",
+    { common: true },
+  ),
   row("extraPaths", "extraPaths", [], "More Markdown files or folders, each a path or { path, pattern }.", {
     guarded: "path",
     common: true,
@@ -42,7 +46,7 @@ export const memorySearchKeys: readonly ConfigKey[] = [
     "experimental.sessionMemory",
     "boolean",
     false,
-    "Index session transcripts; `sources` has to name `sessions` too.",
+    "Asked for elsewhere besides `sources`. Here naming `sessions` there is enough, and this alone has no effect.",
   ),
 
   row("remote.baseUrl", "url", undefined, "The address of the embedding provider.", { guarded: "host" }),
@@ -83,26 +87,31 @@ export const memorySearchKeys: readonly ConfigKey[] = [
   row("sync.onSearch", "boolean", true, "Bring the index up to date before a search when files have changed.", {
     common: true,
   }),
-  row("sync.watch", "boolean", true, "Watch the files and index what changes."),
+  row("sync.watch", "boolean", true, "Watch the files while an agent runs, and index what changes."),
   integer("sync.watchDebounceMs", 1500, [0, 600_000], "Milliseconds of quiet after a change before it is indexed."),
-  number("sync.intervalMinutes", 0, [0, 10_080], "Minutes between two syncs; 0 means none by the clock."),
+  number(
+    "sync.intervalMinutes",
+    0,
+    [0, 10_080],
+    "Minutes between two syncs while an agent runs; 0 means none by the clock.",
+  ),
   integer(
     "sync.sessions.deltaBytes",
     100_000,
     [0, 1_000_000_000],
-    "Bytes that a transcript grows by before it is indexed again.",
+    "Bytes that a transcript grows by before it is indexed again by itself; 0 means with every change.",
   ),
   integer(
     "sync.sessions.deltaMessages",
     50,
     [0, 1_000_000],
-    "Messages that a transcript grows by before it is indexed again.",
+    "Messages that a transcript grows by before it is indexed again by itself; 0 means with every change.",
   ),
   row(
     "sync.sessions.postCompactionForce",
     "boolean",
     true,
-    "Index a transcript again after its conversation was compacted.",
+    "Index a transcript after its conversation was compacted, however little of it is new.",
   ),
 
   integer("query.maxResults", 6, [1, 200], "Results of a search.", { common: true }),

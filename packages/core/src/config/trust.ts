@@ -1,10 +1,23 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import { join, resolve } from "node:path";
 import { MemoryError, messageOf } from "../errors.ts";
 import { isObject } from "./deep.ts";
 import { canonicalPath } from "./paths.ts";
 import { readConfigBytes, sha256Of } from "./read-file.ts";
+
+/** Of the state folder. */
+const folder = "trusted";
 
 /** A configuration file that the user vouched for, as it was then. */
 export interface TrustRecord {
@@ -18,32 +31,40 @@ export interface TrustRecord {
 
 /**
  * Trusts a configuration file with the content that it has now. `stateDir` is where this is kept, see
- * `resolveStateDir`. Throws `CONFIG` where the file cannot be read or the record cannot be written.
+ * `resolveStateDir`: one record in a file of its own, so that two that are written at once are both there. Throws
+ * `CONFIG` where the file cannot be read or the record cannot be written.
  */
 export async function trustConfig(file: string, options: { stateDir: string }): Promise<TrustRecord> {
   const sha256 = sha256Of(readConfigBytes(file));
   const record: TrustRecord = { file: canonical(file), sha256, trustedAt: new Date().toISOString() };
-  writeRecords(options.stateDir, [...recordsExcept(options.stateDir, record.file), record]);
+  writeRecord(options.stateDir, record);
   return record;
 }
 
-/** Every file that is trusted, oldest first. Empty where nothing was trusted or the record is damaged. */
-export async function listTrusted(options: { stateDir: string }): Promise<TrustRecord[]> {
-  return readRecords(options.stateDir);
+/** Every file that is trusted, oldest first. A record that is damaged does not count. */
+export async function listTrusted({ stateDir }: { stateDir: string }): Promise<TrustRecord[]> {
+  const records = recordNames(stateDir).flatMap((name) => readRecord(join(stateDir, folder, name)) ?? []);
+  return records.toSorted((a, b) => compare(a.trustedAt, b.trustedAt) || compare(a.file, b.file));
 }
 
 /** Takes trust back, also for a file that is gone. False where it was not trusted. */
-export async function revokeTrust(file: string, options: { stateDir: string }): Promise<boolean> {
-  const kept = recordsExcept(options.stateDir, canonical(file));
-  if (kept.length === readRecords(options.stateDir).length) return false;
-  writeRecords(options.stateDir, kept);
-  return true;
+export async function revokeTrust(file: string, { stateDir }: { stateDir: string }): Promise<boolean> {
+  const path = canonical(file);
+  const place = placeOf(path, stateDir);
+  const wasTrusted = readRecord(place)?.file === path;
+  try {
+    rmSync(place, { force: true });
+  } catch (error) {
+    throw cannotWrite(place, error);
+  }
+  return wasTrusted;
 }
 
 /** Whether a file is trusted with this content. */
 export function isTrusted(file: string, sha256: string, stateDir: string): boolean {
   const path = canonical(file);
-  return readRecords(stateDir).some((record) => record.file === path && record.sha256 === sha256);
+  const record = readRecord(placeOf(path, stateDir));
+  return record?.file === path && record.sha256 === sha256;
 }
 
 function canonical(file: string): string {
@@ -52,17 +73,20 @@ function canonical(file: string): string {
   return path;
 }
 
-function recordsExcept(stateDir: string, file: string): TrustRecord[] {
-  return readRecords(stateDir).filter((record) => record.file !== file);
+function recordNames(stateDir: string): string[] {
+  try {
+    return readdirSync(join(stateDir, folder)).filter((name) => name.endsWith(".json"));
+  } catch {
+    return []; // Nothing was ever trusted.
+  }
 }
 
-function readRecords(stateDir: string): TrustRecord[] {
+function readRecord(place: string): TrustRecord | undefined {
   try {
-    const content: unknown = JSON.parse(readFileSync(recordFile(stateDir), "utf8"));
-    const files: unknown = isObject(content) ? content["files"] : undefined;
-    return Array.isArray(files) ? files.filter(isRecord) : [];
+    const record: unknown = JSON.parse(readFileSync(place, "utf8"));
+    return isRecord(record) ? record : undefined;
   } catch {
-    return []; // Missing or damaged: then nothing is trusted, and the next `trustConfig` writes it anew.
+    return undefined; // Missing or damaged: then the file is not trusted, and the next `trustConfig` writes it anew.
   }
 }
 
@@ -71,14 +95,14 @@ function isRecord(value: unknown): value is TrustRecord {
 }
 
 /** Replaces the record as a whole, so that a crash leaves the old one or the new one. */
-function writeRecords(stateDir: string, files: readonly TrustRecord[]): void {
-  const target = recordFile(stateDir);
+function writeRecord(stateDir: string, record: TrustRecord): void {
+  const target = placeOf(record.file, stateDir);
   const draft = `${target}.${randomUUID()}.tmp`;
   try {
-    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+    mkdirSync(join(stateDir, folder), { recursive: true, mode: 0o700 });
     const handle = openSync(draft, "wx", 0o600);
     try {
-      writeSync(handle, `${JSON.stringify({ version: 1, files }, undefined, 2)}\n`);
+      writeSync(handle, `${JSON.stringify(record, undefined, 2)}\n`);
       fsyncSync(handle);
     } finally {
       closeSync(handle);
@@ -86,16 +110,24 @@ function writeRecords(stateDir: string, files: readonly TrustRecord[]): void {
     renameSync(draft, target);
   } catch (error) {
     rmSync(draft, { force: true });
-    throw new MemoryError(
-      "CONFIG",
-      `${target} cannot be written: ${messageOf(error)}; check the state folder, or name another one in MEMSLOT_HOME`,
-      {
-        cause: error,
-      },
-    );
+    throw cannotWrite(target, error);
   }
 }
 
-function recordFile(stateDir: string): string {
-  return join(stateDir, "trusted.json");
+function cannotWrite(target: string, error: unknown): MemoryError {
+  return new MemoryError(
+    "CONFIG",
+    `${target} cannot be written: ${messageOf(error)}; check the state folder, or name another one in MEMSLOT_HOME`,
+    { cause: error },
+  );
+}
+
+/** Named for the path of the file, which may have any characters and any length. */
+function placeOf(file: string, stateDir: string): string {
+  return join(stateDir, folder, `${sha256Of(Buffer.from(file))}.json`);
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }

@@ -44,6 +44,11 @@ export interface Embedder {
   embedMissing(request: FillRequest): Promise<SyncReport["pendingVectors"]>;
   /** Counts what is missing; to be called after files were indexed. */
   count(): Promise<void>;
+  /**
+   * Why a build that is being made must not take over yet: it would know less of its chunks by meaning than the one that
+   * answers. Undefined where nothing speaks against it.
+   */
+  obstacle(): Promise<string | undefined>;
   /** True when `embedMissing` has something to do, as far as is known. */
   isBehind(): boolean;
   /** One real request, whatever failed before. */
@@ -56,6 +61,8 @@ interface EmbedderFacts {
   status: EmbeddingStatus;
   /** Chunks with a vector of the first provider. */
   embedded: number;
+  /** Chunks without one that are not quarantined; undefined until they were counted. */
+  missing: number | undefined;
   dimensions: number | undefined;
   fallback: MemoryFallback | undefined;
 }
@@ -221,9 +228,19 @@ export function createEmbedder(input: {
 
     count,
 
+    async obstacle() {
+      const stats = await primary.count();
+      const missing = stats?.nextPending ?? 0;
+      const chunks = (await store.stats()).generation?.next?.chunks ?? 0;
+      if (!stats || missing === 0 || chunks === 0) return undefined;
+      const share = stats.embedded / Math.max(1, stats.embedded + stats.pending);
+      if (1 - missing / chunks >= share) return undefined;
+      return `${missing} of its chunks have no vector yet${pending === undefined ? "" : `: ${pending.reason}`}`;
+    },
+
     isBehind() {
       const lanes = choice.spare && refusalOf(primary) ? [primary, openedSpare] : [primary];
-      return lanes.some((lane) => lane?.stats()?.pending !== 0);
+      return lanes.some((lane) => lane?.stats()?.pending !== 0 || (lane.stats()?.nextPending ?? 0) > 0);
     },
 
     async probe(signal) {
@@ -250,6 +267,7 @@ export function createEmbedder(input: {
       const missing = stats?.pending ?? 0;
       return {
         embedded: stats?.embedded ?? 0,
+        missing: stats?.pending,
         dimensions,
         fallback: fallback ?? choice.fallback,
         status: {

@@ -5,12 +5,12 @@ import type {
   MemorySearchSettings,
   SyncEstimate,
 } from "@memslot/core";
-import type { ChunkStore, FileChunks, StoredFile, VectorSpace } from "../chunk-store.ts";
-import { readChunks } from "../read-chunks.ts";
-import { type ScannedFile, scanMemory } from "../scan.ts";
+import type { Chunk, ChunkStore, StoredFile, VectorSpace } from "../chunk-store.ts";
+import type { IndexedSource } from "../indexed-source.ts";
+import type { ScannedFile } from "../scan.ts";
+import { createStoredListing } from "../stored-files.ts";
 import { countRequests, packText, type RequestLimits, requestLimits, type TextWeight, tokensOf } from "./pack.ts";
 
-const source = "memory";
 const askedAtOnce = 2048;
 const mostQuarantined = 1_000_000;
 
@@ -21,35 +21,36 @@ const mostQuarantined = 1_000_000;
  */
 export async function estimateSync(input: {
   store: Pick<ChunkStore, "listFiles" | "knownVectors" | "quarantined">;
-  /** Canonical absolute path. */
-  workspaceDir: string;
+  sources: readonly IndexedSource[];
   settings: MemorySearchSettings;
   space: VectorSpace | undefined;
   provider: EmbeddingProvider | undefined;
   reason: string | undefined;
   signal: AbortSignal;
 }): Promise<SyncEstimate> {
-  const { store, workspaceDir, settings, space, provider, reason, signal } = input;
-  const scan = await scanMemory({ workspaceDir, extraPaths: settings.extraPaths, signal });
-  const stored = new Map(
-    (await store.listFiles()).filter((file) => file.source === source).map((file) => [file.path, file]),
-  );
+  const { store, settings, space, provider, reason, signal } = input;
+  const stored = await createStoredListing(store).files();
   let files = 0;
   let changedFiles = 0;
   let chunks = 0;
   /** Every text once. */
   const texts = new Map<string, TextWeight>();
-  for (const file of scan.files) {
-    const cut = await cutFile(file, settings, signal);
-    if (!cut) continue;
-    files++;
-    if (!isSame(cut, stored.get(file.path))) changedFiles++;
-    chunks += cut.chunks.length;
-    for (const chunk of cut.chunks) {
+  const weigh = (cut: readonly Chunk[]): void => {
+    chunks += cut.length;
+    for (const chunk of cut) {
       if (!provider || texts.has(chunk.hash)) continue;
       // Only the weight is kept: the texts of a large memory are better not held all at once.
       const { tokens, bytes } = packText(chunk, provider);
       texts.set(chunk.hash, { tokens, bytes });
+    }
+  };
+  for (const source of input.sources) {
+    const scan = await source.scan(signal);
+    for (const file of scan.files) {
+      const record = await cutFile(source, file, weigh, signal);
+      if (!record) continue;
+      files++;
+      if (!isSame(record, stored.get(source.source)?.get(file.path))) changedFiles++;
     }
   }
 
@@ -78,22 +79,41 @@ export async function estimateSync(input: {
   };
 }
 
-/** The chunks of a file; undefined for one that is gone or cannot be read, which a sync reports. */
+/**
+ * Hands over the chunks of a file, as many readings as it takes, and gives its record; undefined for one that is gone or
+ * cannot be read, which a sync reports.
+ */
 async function cutFile(
+  source: IndexedSource,
   file: ScannedFile,
-  { chunking }: MemorySearchSettings,
+  take: (chunks: readonly Chunk[]) => void,
   signal: AbortSignal,
-): Promise<FileChunks | undefined> {
+): Promise<StoredFile | undefined> {
   try {
-    return (await readChunks(file, source, undefined, chunking, signal))?.changed;
+    let record: StoredFile | undefined;
+    let last: readonly Chunk[] = [];
+    for (;;) {
+      const reading = await source.read(file, record, signal);
+      if (!reading) return undefined;
+      const { changed } = reading;
+      // The end of what was read before may be cut once more.
+      if (changed) {
+        take(last.filter(({ startLine }) => startLine < (changed.fromLine ?? 1)));
+        last = changed.chunks;
+      }
+      record = reading.record;
+      if (reading.more !== true) break;
+    }
+    take(last);
+    return record;
   } catch {
     signal.throwIfAborted();
     return undefined;
   }
 }
 
-/** Whether the store holds these very chunks of the file. */
-function isSame(file: FileChunks, stored: StoredFile | undefined): boolean {
+/** Whether the store holds this very content of the file. */
+function isSame(file: StoredFile, stored: StoredFile | undefined): boolean {
   return stored?.hash === file.hash && stored.recipe === file.recipe;
 }
 

@@ -67,10 +67,12 @@ async function spaceToFill(
   { force, ...request }: FillRequest,
   store: ChunkStore,
 ): Promise<VectorSpace | undefined> {
-  if ((await store.stats()).chunks === 0) return undefined;
+  const { chunks, generation } = await store.stats();
+  if (chunks + (generation?.next?.chunks ?? 0) === 0) return undefined;
   const isStated = lane.provider.dimensions !== undefined;
   const known = force && !isStated ? undefined : await lane.knownSpace();
   const space = known ?? (await lane.measureSpace(request));
   if (force) await store.releaseQuarantine(space);
-  return (await store.spaceStats(space)).pending > 0 ? space : undefined;
+  const { pending, nextPending = 0 } = await store.spaceStats(space);
+  return pending + nextPending > 0 ? space : undefined;
 }

@@ -17,7 +17,8 @@ export async function createFillProgress(
   space: VectorSpace,
   report: (update: SyncProgress) => void,
 ): Promise<FillProgress> {
-  const total = (await store.spaceStats(space)).pending;
+  const { pending, nextPending = 0 } = await store.spaceStats(space);
+  const total = pending + nextPending;
   let done = 0;
   let away = 0;
   const tell = (completed: number): void => {

@@ -26,7 +26,7 @@ export interface FillOptions {
 
 /** What is left. */
 export interface FillOutcome extends FillStop {
-  /** Chunks without a vector that are not quarantined. */
+  /** Chunks without a vector that are not quarantined, also of a build that is being made. */
   chunks: number;
 }
 
@@ -45,8 +45,9 @@ export async function fillSpace(options: FillOptions): Promise<FillOutcome | und
     progress.finish();
     return undefined;
   }
-  const { pending } = await store.spaceStats(space);
-  return pending === 0 ? undefined : { ...stop, chunks: pending };
+  const { pending, nextPending = 0 } = await store.spaceStats(space);
+  const chunks = pending + nextPending;
+  return chunks === 0 ? undefined : { ...stop, chunks };
 
   async function fillByJobs({ run }: BatchRun): Promise<FillStop | undefined> {
     const { stop, waiting, direct } = await run({ ...options, progress });

@@ -15,6 +15,8 @@ export function settingsWith(
     extraPaths?: MemorySearchSettings["extraPaths"];
     chunking?: MemorySearchSettings["chunking"];
     onSearch?: boolean;
+    sources?: MemorySearchSettings["sources"];
+    sync?: Partial<MemorySearchSettings["sync"]>;
     hybrid?: Partial<MemorySearchSettings["query"]["hybrid"]>;
   } = {},
 ): MemorySearchSettings {
@@ -27,7 +29,7 @@ export function settingsWith(
     queryInputType: undefined,
     documentInputType: undefined,
     outputDimensionality: undefined,
-    sources: ["memory"],
+    sources: change.sources ?? ["memory"],
     extraPaths: change.extraPaths ?? [],
     experimental: { sessionMemory: false },
     remote: {
@@ -47,6 +49,7 @@ export function settingsWith(
       watchDebounceMs: 1500,
       intervalMinutes: 0,
       sessions: { deltaBytes: 100_000, deltaMessages: 50, postCompactionForce: true },
+      ...change.sync,
     },
     query: {
       maxResults: 6,
@@ -59,7 +62,7 @@ export function settingsWith(
 }
 
 export function syncParams(change: Partial<ManagerSyncParams> = {}): ManagerSyncParams {
-  return { reason: "test", force: false, progress: () => undefined, signal: never, ...change };
+  return { reason: "test", force: false, wait: true, progress: () => undefined, signal: never, ...change };
 }
 
 /** The options of a search, with a place where its reports are put. */
@@ -73,6 +76,7 @@ export function searchOptions(
     strict: false,
     sources: ["memory"],
     sessionKey: undefined,
+    audience: "private",
     signal: never,
     onDebug: (report) => void reports.push(report),
     reports,

@@ -1,115 +1,138 @@
+import type { IndexFinding, WriterStatus } from "@memslot/core";
 import type {
   Chunk,
-  ChunkRow,
   ChunkStore,
-  FileKey,
-  StoredFile,
+  FileTable,
+  LeaseName,
+  StoreBuilds,
   StoreHealth,
+  StoreLeases,
+  StoreStats,
+  StoreUpkeep,
   VectorSpace,
 } from "../../src/chunk-store.ts";
+import { type FakeBuild, createFakeBuild, rowOf, tableOf } from "./fake-build.ts";
+import { createFakeLeases } from "./fake-leases.ts";
+import { createFakeVectors } from "./fake-vectors.ts";
 
-interface KeptChunk extends Chunk, ChunkRow {
-  id: number;
-  words: Map<string, number>;
-  length: number;
-}
-
-interface KeptSpace {
-  space: VectorSpace;
-  vectors: Map<string, Float32Array>;
-  /** Why the provider refuses a text, by its hash. */
-  refused: Map<string, string>;
-}
-
-type Method = Exclude<keyof ChunkStore, "health">;
+export type FakeMethod =
+  | Exclude<keyof ChunkStore, "health" | "builds" | "leases" | "upkeep">
+  | `next.${keyof FileTable}`
+  | `builds.${keyof StoreBuilds}`
+  | `leases.${keyof StoreLeases}`
+  | `upkeep.${keyof StoreUpkeep}`;
 
 export interface FakeStore extends ChunkStore {
-  /** Every call so far, by method, with its argument; the two of a call about a space are `{ space, of }`. */
-  readonly calls: { method: Method; argument: unknown }[];
+  revision(): Promise<string>;
+  readonly builds: StoreBuilds;
+  readonly leases: StoreLeases;
+  readonly upkeep: StoreUpkeep;
+  /**
+   * Every call so far, by method, with its argument; the two of a call about a space are `{ space, of }`. A call of the
+   * table of the next build is `next.replaceFiles`, one of the parts `builds.finish` or `leases.acquire`.
+   */
+  readonly calls: { method: FakeMethod; argument: unknown }[];
   /** From now on the method throws what `make` gives; `undefined` mends it. */
-  fail(method: Method, make: ((argument: unknown) => Error | undefined) | undefined): void;
+  fail(method: FakeMethod, make: ((argument: unknown) => Error | undefined) | undefined): void;
   /** Runs before the method answers. */
-  before(method: Method, action: () => void | Promise<void>): void;
+  before(method: FakeMethod, action: () => void | Promise<void>): void;
   setHealth(change: Partial<StoreHealth>): void;
-  chunksOf(path: string): Chunk[];
+  /** What `stats` answers in place of what was counted. */
+  setStats(change: Partial<StoreStats>): void;
+  /** What `upkeep.check` finds. `upkeep.repair` mends it all. */
+  setFindings(findings: readonly IndexFinding[]): void;
+  /** From now on another process has this lease; `undefined`: it has let go of it. */
+  leaseHeldByOther(name: LeaseName, writer: Partial<WriterStatus> | undefined): void;
+  /** The leases that this store has. */
+  heldLeases(): LeaseName[];
+  /** Of the build that answers. */
+  chunksOf(path: string, source?: string): Chunk[];
   paths(): string[];
+  /** The files of the build that is being made, and its name; undefined where there is none. */
+  readonly next: { name: string; paths: string[] } | undefined;
   /** The one that `useSpace` named last. */
   readonly space: VectorSpace | undefined;
 }
 
-/** A chunk store in memory that can be told to fail. BM25 as SQLite's, positive. */
+/** A chunk store in memory that can be told to fail. What it holds is there again after `close`, all but the leases. */
 export function createFakeStore(): FakeStore {
-  const files = new Map<string, { file: StoredFile; chunks: KeptChunk[] }>();
-  const postings = new Map<string, Map<number, number>>();
-  const chunksById = new Map<number, KeptChunk>();
-  /** By the name of the space; the one that was written to last comes last. */
-  const spaces = new Map<string, KeptSpace>();
   const calls: FakeStore["calls"] = [];
-  const failures = new Map<Method, (argument: unknown) => Error | undefined>();
-  const actions = new Map<Method, () => void | Promise<void>>();
+  const failures = new Map<FakeMethod, (argument: unknown) => Error | undefined>();
+  const actions = new Map<FakeMethod, () => void | Promise<void>>();
   let health: StoreHealth = {
     location: "fake",
     fts: { enabled: true, available: true },
     vector: { enabled: true, available: true },
     notices: [],
   };
+  let statsChange: Partial<StoreStats> = {};
+  let findings: readonly IndexFinding[] = [{ name: "fake", ok: true, message: "nothing to compare" }];
   let space: VectorSpace | undefined;
-  let nextId = 1;
+  let lastChunk = 0;
+  let lastBuild = 1;
+  let revision = 0;
+  const newBuild = (): FakeBuild => createFakeBuild(() => ++lastChunk);
+  let answering: { id: number; build: FakeBuild; builtAt?: number } = { id: lastBuild, build: newBuild() };
+  let next: { id: number; name: string; startedAt: number; build: FakeBuild } | undefined;
 
-  async function enter(method: Method, argument?: unknown): Promise<void> {
+  async function enter(method: FakeMethod, argument?: unknown): Promise<void> {
     calls.push({ method, argument });
     await actions.get(method)?.();
     const failure = failures.get(method)?.(argument);
     if (failure) throw failure;
   }
 
-  function keptOf(wanted: VectorSpace): KeptSpace {
-    const name = spaceName(wanted);
-    const kept = spaces.get(name) ?? { space: { ...wanted }, vectors: new Map(), refused: new Map() };
-    spaces.set(name, kept);
-    return kept;
+  const leases = createFakeLeases(enter);
+  const { vectorOf, all, forgetRefused, ...vectorCalls } = createFakeVectors(
+    () => answering.build,
+    () => next?.build,
+    enter,
+  );
+  const table = tableOf(() => answering.build, enter, changed);
+
+  function changed(): void {
+    revision += 1;
+    forgetRefused();
   }
 
-  /** A refused text is forgotten with the last chunk that has it. */
-  function forgetRefused(): void {
-    for (const { refused } of spaces.values()) {
-      if (refused.size === 0) continue;
-      const hashes = new Set([...chunksById.values()].map(({ hash }) => hash));
-      for (const hash of refused.keys()) if (!hashes.has(hash)) refused.delete(hash);
-    }
-  }
-
-  function remove(key: FileKey): void {
-    for (const chunk of files.get(nameOf(key))?.chunks ?? []) {
-      chunksById.delete(chunk.id);
-      for (const word of chunk.words.keys()) postings.get(word)?.delete(chunk.id);
-    }
-    files.delete(nameOf(key));
-  }
-
-  function keep(file: FileKey, chunk: Chunk): KeptChunk {
-    const words = new Map<string, number>();
-    const terms = chunk.terms.split(" ").filter((term) => term !== "");
-    for (const term of terms) words.set(term, (words.get(term) ?? 0) + 1);
-    const kept = { ...chunk, id: nextId++, path: file.path, source: file.source, words, length: terms.length };
-    chunksById.set(kept.id, kept);
-    for (const [word, count] of words) {
-      const posting = postings.get(word) ?? new Map<number, number>();
-      posting.set(kept.id, count);
-      postings.set(word, posting);
-    }
-    return kept;
-  }
-
-  /** How often each chunk holds the term. */
-  function countsOf(term: string, prefix: boolean): Map<number, number> {
-    if (!prefix) return postings.get(term) ?? new Map();
-    const counts = new Map<number, number>();
-    for (const [word, posting] of postings) {
-      if (!word.startsWith(term)) continue;
-      for (const [id, count] of posting) counts.set(id, (counts.get(id) ?? 0) + count);
-    }
-    return counts;
+  function statsOf(): StoreStats {
+    const files = answering.build.list();
+    const chunks = answering.build.chunks();
+    return {
+      files: files.length,
+      chunks: chunks.length,
+      sources: [...new Set(files.map(({ source }) => source))].toSorted().map((source) => {
+        const ofSource = chunks.filter((chunk) => chunk.source === source);
+        return {
+          source,
+          files: files.filter((file) => file.source === source).length,
+          chunks: ofSource.length,
+          bytes: files.reduce((sum, file) => sum + (file.source === source ? file.size : 0), 0),
+          chunkBytes: ofSource.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0),
+        };
+      }),
+      cachedVectors: all().length,
+      cachedVectorBytes: all().reduce((sum, vector) => sum + vector.byteLength, 0),
+      databaseBytes: 0,
+      walBytes: 0,
+      reusableBytes: 0,
+      generation: {
+        id: answering.id,
+        ...(answering.builtAt === undefined ? {} : { builtAt: answering.builtAt }),
+        ...(next === undefined
+          ? {}
+          : {
+              next: {
+                id: next.id,
+                name: next.name,
+                startedAt: next.startedAt,
+                files: next.build.list().length,
+                chunks: next.build.chunks().length,
+              },
+            }),
+      },
+      ...statsChange,
+    };
   }
 
   return {
@@ -117,131 +140,88 @@ export function createFakeStore(): FakeStore {
     fail: (method, make) => void (make ? failures.set(method, make) : failures.delete(method)),
     before: (method, action) => void actions.set(method, action),
     setHealth: (change) => void (health = { ...health, ...change }),
-    chunksOf: (path) => files.get(nameOf({ path, source: "memory" }))?.chunks ?? [],
-    paths: () => [...files.values()].map(({ file }) => file.path).toSorted(),
+    setStats: (change) => void (statsChange = { ...statsChange, ...change }),
+    setFindings: (given) => void (findings = given),
+    leaseHeldByOther: (name, writer) => leases.heldByOther(name, writer),
+    heldLeases: () => leases.held(),
+    chunksOf: (path, source = "memory") => answering.build.chunksOf({ path, source }),
+    paths: () => pathsOf(answering.build),
+    get next() {
+      return next && { name: next.name, paths: pathsOf(next.build) };
+    },
     get space() {
       return space;
     },
-    async listFiles() {
-      await enter("listFiles");
-      return [...files.values()].map(({ file }) => ({ ...file }));
+    ...table,
+    ...vectorCalls,
+    leases,
+    async revision() {
+      await enter("revision");
+      return String(revision);
     },
-    async replaceFiles(replaced) {
-      await enter("replaceFiles", replaced);
-      for (const { chunks, ...file } of replaced) {
-        remove(file);
-        files.set(nameOf(file), { file, chunks: chunks.map((chunk) => keep(file, chunk)) });
-      }
-      forgetRefused();
+    builds: {
+      async start(name) {
+        await enter("builds.start", name);
+        if (next?.name !== name) {
+          next = { id: ++lastBuild, name, startedAt: Date.now(), build: newBuild() };
+          forgetRefused();
+        }
+        const { id } = next;
+        const ofThis = (): FakeBuild => {
+          if (next?.id !== id) throw new Error(`build "${name}" is over: it was finished, abandoned or dropped`);
+          return next.build;
+        };
+        return tableOf(ofThis, (method, argument) => enter(`next.${method}`, argument), forgetRefused);
+      },
+      async finish() {
+        await enter("builds.finish");
+        if (next === undefined) throw new Error("no build was started");
+        answering = { id: next.id, build: next.build, builtAt: Date.now() };
+        next = undefined;
+        changed();
+      },
+      async abandon() {
+        await enter("builds.abandon");
+        next = undefined;
+        forgetRefused();
+      },
     },
-    async touchFiles(touched) {
-      await enter("touchFiles", touched);
-      for (const file of touched) {
-        const known = files.get(nameOf(file));
-        if (known) known.file = { ...file };
-      }
-    },
-    async removeFiles(removed) {
-      await enter("removeFiles", removed);
-      for (const key of removed) remove(key);
-      forgetRefused();
+    upkeep: {
+      async check() {
+        await enter("upkeep.check");
+        return findings.map((finding) => ({ ...finding }));
+      },
+      async repair() {
+        await enter("upkeep.repair");
+        const done = findings.map((finding) => (finding.ok ? finding : { ...finding, ok: true, fixed: "made anew" }));
+        findings = findings.map((finding) => ({ ...finding, ok: true }));
+        return done.map((finding) => ({ ...finding }));
+      },
+      async compact() {
+        await enter("upkeep.compact");
+        return { beforeBytes: 0, afterBytes: 0 };
+      },
+      async tables() {
+        await enter("upkeep.tables");
+        return [{ name: "chunks", bytes: answering.build.chunks().length * 100 }];
+      },
+      async sample(count) {
+        await enter("upkeep.sample", count);
+        const chunks = answering.build.chunks().slice(0, count);
+        return chunks.map((chunk) => ({ ...rowOf(chunk), hash: chunk.hash }));
+      },
+      async vectorOf(wanted, hash) {
+        await enter("upkeep.vectorOf", { space: wanted, of: hash });
+        return vectorOf(wanted, hash);
+      },
     },
     async searchKeyword(query) {
       await enter("searchKeyword", query);
-      const total = chunksById.size;
-      const average = [...chunksById.values()].reduce((sum, chunk) => sum + chunk.length, 0) / Math.max(1, total);
-      const scores = new Map<number, number>();
-      const documentFrequencies = query.terms.map(({ term, prefix }) => {
-        const counts = countsOf(term, prefix);
-        const weight = Math.max(1e-6, Math.log((total - counts.size + 0.5) / (counts.size + 0.5)));
-        for (const [id, count] of counts) {
-          const length = chunksById.get(id)?.length ?? 0;
-          const part = (weight * count * 2.2) / (count + 1.2 * (0.25 + (0.75 * length) / average));
-          scores.set(id, (scores.get(id) ?? 0) + part);
-        }
-        return counts.size;
-      });
-      const rows = [...scores]
-        .flatMap(([id, score]) => {
-          const chunk = chunksById.get(id);
-          return chunk && query.sources.includes(chunk.source) ? [{ ...rowOf(chunk), score }] : [];
-        })
-        .toSorted((a, b) => b.score - a.score || Number(a.id) - Number(b.id))
-        .slice(0, query.limit);
-      return { rows, chunkCount: total, documentFrequencies };
+      return answering.build.search(query);
     },
-    async useSpace(next) {
-      await enter("useSpace", next);
-      space = next;
-    },
-    async searchVector(query) {
-      await enter("searchVector", query);
-      const { vectors } = keptOf(query.space);
-      const rows = [...chunksById.values()].flatMap((chunk) => {
-        const vector = vectors.get(chunk.hash);
-        return vector && query.sources.includes(chunk.source)
-          ? [{ ...rowOf(chunk), score: vector.reduce((sum, value, at) => sum + value * (query.vector[at] ?? 0), 0) }]
-          : [];
-      });
-      return { rows: rows.toSorted((a, b) => b.score - a.score).slice(0, query.limit) };
-    },
-    async pendingVectors(wanted, limit) {
-      await enter("pendingVectors", { space: wanted, of: limit });
-      const { vectors, refused } = keptOf(wanted);
-      const pending = new Map<string, { hash: string; context: string; text: string }>();
-      for (const { hash, context, text } of chunksById.values()) {
-        if (!vectors.has(hash) && !refused.has(hash)) pending.set(hash, { hash, context, text });
-      }
-      return [...pending.values()].slice(0, limit);
-    },
-    async putVectors(wanted, entries) {
-      await enter("putVectors", { space: wanted, of: entries });
-      const kept = keptOf(wanted);
-      for (const { hash, vector } of entries) {
-        if (vector.length !== wanted.dimensions) throw new RangeError("a vector of another length than the space's");
-        kept.vectors.set(hash, vector);
-        kept.refused.delete(hash);
-      }
-      if (entries.length === 0) return;
-      spaces.delete(spaceName(wanted));
-      spaces.set(spaceName(wanted), kept);
-    },
-    async knownVectors(wanted, hashes) {
-      await enter("knownVectors", { space: wanted, of: hashes });
-      return hashes.filter((hash) => keptOf(wanted).vectors.has(hash));
-    },
-    async quarantine(wanted, entries) {
-      await enter("quarantine", { space: wanted, of: entries });
-      const { vectors, refused } = keptOf(wanted);
-      for (const { hash, reason } of entries) if (!vectors.has(hash)) refused.set(hash, reason);
-    },
-    async quarantined(wanted, limit) {
-      await enter("quarantined", { space: wanted, of: limit });
-      const { refused } = keptOf(wanted);
-      return [...chunksById.values()]
-        .flatMap(({ path, source, hash, startLine, endLine }) => {
-          const reason = refused.get(hash);
-          return reason === undefined ? [] : [{ path, source, hash, startLine, endLine, reason }];
-        })
-        .toSorted((a, b) => (a.path === b.path ? a.startLine - b.startLine : a.path < b.path ? -1 : 1))
-        .slice(0, limit);
-    },
-    async releaseQuarantine(wanted) {
-      await enter("releaseQuarantine", wanted);
-      keptOf(wanted).refused.clear();
-    },
-    async spaces() {
-      await enter("spaces");
-      const filled = [...spaces.values()].filter(({ vectors }) => vectors.size > 0);
-      return filled.map((kept) => ({ space: { ...kept.space }, vectors: kept.vectors.size })).toReversed();
-    },
-    async spaceStats(wanted) {
-      await enter("spaceStats", wanted);
-      const { vectors, refused } = keptOf(wanted);
-      const chunks = [...chunksById.values()];
-      const embedded = chunks.filter(({ hash }) => vectors.has(hash)).length;
-      const quarantined = chunks.filter(({ hash }) => refused.has(hash)).length;
-      return { embedded, pending: chunks.length - embedded - quarantined, quarantined };
+    async useSpace(wanted) {
+      await enter("useSpace", wanted);
+      space = wanted;
     },
     async probeVector() {
       await enter("probeVector");
@@ -249,29 +229,19 @@ export function createFakeStore(): FakeStore {
     },
     async stats() {
       await enter("stats");
-      const chunks = [...chunksById.values()];
-      return {
-        files: files.size,
-        chunks: chunks.length,
-        sources: [{ source: "memory", files: files.size, chunks: chunks.length }],
-        cachedVectors: [...spaces.values()].reduce((sum, { vectors }) => sum + vectors.size, 0),
-        databaseBytes: 0,
-        walBytes: 0,
-      };
+      return statsOf();
     },
     health: () => health,
-    close: async () => await enter("close"),
+    async close() {
+      await enter("close");
+      leases.releaseAll();
+    },
   };
 }
 
-function nameOf({ path, source }: FileKey): string {
-  return `${source}\0${path}`;
-}
-
-function spaceName({ provider, model, providerKey, dimensions }: VectorSpace): string {
-  return JSON.stringify([provider, model, providerKey, dimensions]);
-}
-
-function rowOf({ id, path, source, startLine, endLine, text, context }: KeptChunk): ChunkRow {
-  return { id, path, source, startLine, endLine, text, context };
+function pathsOf(build: FakeBuild): string[] {
+  return build
+    .list()
+    .map(({ path }) => path)
+    .toSorted();
 }

@@ -142,7 +142,13 @@ export const embeddingChecks: readonly MemoryCheck[] = [
           "sync",
           async (signal) => {
             await lab.write("memory/new.md", "# New\n\n- A note that has no vector yet.\n");
-            return manager.sync?.({ reason: "conformance", force: false, progress: () => undefined, signal });
+            return manager.sync?.({
+              reason: "conformance",
+              force: false,
+              wait: true,
+              progress: () => undefined,
+              signal,
+            });
           },
         ],
         ["probeEmbeddingAvailability", (signal) => manager.probeEmbeddingAvailability(signal)],

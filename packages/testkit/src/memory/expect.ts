@@ -43,6 +43,7 @@ export function managerSearch(options: Partial<ManagerSearchOptions> = {}): Mana
     strict: false,
     sources: ["memory"],
     sessionKey: undefined,
+    audience: "private",
     signal: new AbortController().signal,
     onDebug: () => undefined,
     ...options,

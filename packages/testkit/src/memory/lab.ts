@@ -8,10 +8,12 @@ import type {
   SearchReport,
   SyncReport,
 } from "@memslot/core";
-import type { Check } from "../runner.ts";
 
-/** One sentence of the contract of a memory plugin. */
-export interface MemoryCheck extends Check<MemoryLab> {
+/** One sentence of the contract of a memory plugin, and what proves it. */
+export interface MemoryCheck {
+  name: string;
+  /** Gives a reason where the sentence turns out to say nothing about this manager. */
+  run(lab: MemoryLab): Promise<string | void>;
   /** What the manager has to be capable of for the sentence to say anything. */
   needs?: readonly (keyof MemoryCapabilities)[];
 }

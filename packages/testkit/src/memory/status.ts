@@ -58,6 +58,47 @@ export const statusChecks: readonly MemoryCheck[] = [
     },
   },
   {
+    name: "status: the counts of the sources add up, and each is of the source that it names",
+    needs: ["ownsIndex"],
+    async run(lab) {
+      await lab.write("MEMORY.md", "Note of the owner.\n");
+      for (const name of ["a", "b", "c"]) await lab.write(`memory/${name}.md`, `Note ${name}.\n`);
+      const { memory, settle } = await lab.open();
+      await settle();
+      await lab.remove("memory/c.md");
+      await settle();
+      const { files, chunks, sourceCounts = [], sources } = memory.status();
+      assert.deepEqual(sources, ["memory"]);
+      const sum = (field: "files" | "chunks"): number => sourceCounts.reduce((total, each) => total + each[field], 0);
+      assert.deepEqual([sum("files"), sum("chunks")], [files, chunks]);
+      const own = sourceCounts.find(({ source }) => source === "memory") ?? assert.fail("the notes are not counted");
+      assert.equal(own.files, 3);
+      if (own.bytes !== undefined) assert.equal(own.bytes, 35);
+      if (own.chunkBytes !== undefined) assert.ok(own.chunkBytes > 0 && own.chunkBytes <= 35, String(own.chunkBytes));
+      if (typeof own.eligible === "number") assert.equal(own.eligible, 3);
+    },
+  },
+  {
+    name: "status: nobody is at work after a sync, and what it says of builds, watching and times can be read",
+    needs: ["ownsIndex"],
+    async run(lab) {
+      await lab.write("memory/a.md", "Note a.\n");
+      const { memory, settle } = await lab.open();
+      await settle();
+      const { writer, generation, watch, lastSync, lastSyncError, lastError } = memory.status();
+      assert.deepEqual([writer, lastSyncError, lastError], [undefined, undefined, undefined]);
+      assert.equal(lastSync?.reason, "conformance");
+      assert.ok((lastSync?.durationMs ?? -1) >= 0, `durationMs is ${lastSync?.durationMs}`);
+      if (generation !== undefined) {
+        assert.ok(Number.isSafeInteger(generation.id) && generation.id > 0, `generation.id is ${generation.id}`);
+        assert.equal(generation.next, undefined, "nothing is being built");
+        assert.ok(isTime(generation.builtAt), `builtAt is ${generation.builtAt}`);
+      }
+      // The kit has watching switched off.
+      if (watch !== undefined) assert.equal(watch.mode, "off");
+    },
+  },
+  {
     name: "status: an index that was never synced is dirty",
     needs: ["ownsIndex"],
     async run(lab) {
@@ -79,3 +120,8 @@ export const statusChecks: readonly MemoryCheck[] = [
     },
   },
 ];
+
+/** True for ISO 8601, and for nothing: a time that nobody has recorded. */
+function isTime(value: string | undefined): boolean {
+  return value === undefined || !Number.isNaN(Date.parse(value));
+}

@@ -22,13 +22,28 @@ const verbs: readonly Verb[] = [
   {
     name: "readFile",
     call: ({ memory }, signal) => memory.readFile({ relPath: "memory/3.md", signal }),
-    callManager: ({ manager }, signal) => manager.readFile({ relPath: "memory/3.md", from: 1, lines: 120, signal }),
+    callManager: ({ manager }, signal) =>
+      manager.readFile({ relPath: "memory/3.md", from: 1, lines: 120, audience: "private", signal }),
   },
   {
     name: "sync",
     call: ({ memory }, signal) => memory.sync({ force: true, signal }),
     callManager: async ({ manager }, signal) =>
-      manager.sync?.({ reason: "conformance", force: true, progress: () => undefined, signal }),
+      manager.sync?.({ reason: "conformance", force: true, wait: true, progress: () => undefined, signal }),
+  },
+  {
+    name: "check",
+    async call({ memory }, signal) {
+      const check = await memory.check({ signal });
+      return check && [check.ok, check.findings.map((finding) => finding.name)];
+    },
+    callManager: async ({ manager }, signal) => manager.check?.({ fix: false, signal }),
+  },
+  {
+    name: "compact",
+    // What there is to give back is another thing each time.
+    call: async ({ memory }, signal) => (await memory.compact({ signal })) && "a report",
+    callManager: async ({ manager }, signal) => manager.compact?.({ signal }),
   },
   {
     name: "probeEmbeddingAvailability",

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { type StoreCheck, bothSources, exactly, fileOf, textsWith } from "./lab.ts";
+import { type StoreCheck, bothSources, exactly, factsIn, fileOf, textsWith } from "./lab.ts";
 
 /** What a store does with whole files. */
 export const fileChecks: readonly StoreCheck[] = [
   {
     name: "files: an empty store answers everything with nothing",
     async run({ store }) {
-      assert.deepEqual(await store.listFiles(), []);
+      assert.deepEqual(await factsIn(store), []);
       const answer = await store.searchKeyword({ terms: exactly("word"), sources: ["memory"], limit: 10 });
       assert.deepEqual(answer, { rows: [], chunkCount: 0, documentFrequencies: [0] });
       const stats = await store.stats();
@@ -21,7 +21,7 @@ export const fileChecks: readonly StoreCheck[] = [
     async run({ store }) {
       const { chunks: _chunks, ...facts } = fileOf('memory/Ünïcode 笔记\'s "notes".md', ["one"]);
       await store.replaceFiles([{ ...facts, chunks: [] }]);
-      assert.deepEqual(await store.listFiles(), [facts]);
+      assert.deepEqual(await factsIn(store), [facts]);
     },
   },
   {
@@ -114,7 +114,7 @@ export const fileChecks: readonly StoreCheck[] = [
       const { chunks, ...facts } = fileOf("a.md", ["word one"]);
       await store.replaceFiles([{ ...facts, chunks }]);
       await store.touchFiles([{ ...facts, mtimeMs: facts.mtimeMs + 5000.25 }]);
-      assert.deepEqual(await store.listFiles(), [{ ...facts, mtimeMs: facts.mtimeMs + 5000.25 }]);
+      assert.deepEqual(await factsIn(store), [{ ...facts, mtimeMs: facts.mtimeMs + 5000.25 }]);
       assert.deepEqual(await textsWith(store, "word"), ["word one"]);
     },
   },
@@ -123,7 +123,7 @@ export const fileChecks: readonly StoreCheck[] = [
     async run({ store }) {
       const { chunks: _chunks, ...facts } = fileOf("ghost.md", []);
       await store.touchFiles([facts]);
-      assert.deepEqual(await store.listFiles(), []);
+      assert.deepEqual(await factsIn(store), []);
     },
   },
   {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { randomFrom } from "../random.ts";
 import type { Check } from "../runner.ts";
-import type { Chunk, ChunkStore, FileChunks, QueryTerm, VectorSpace } from "@memslot/indexing";
+import type { Chunk, ChunkStore, FileChunks, QueryTerm, StoredFile, VectorSpace } from "@memslot/indexing";
 
 /** What a check of a store works with. */
 interface StoreLab {
@@ -9,9 +9,14 @@ interface StoreLab {
   store: ChunkStore;
   /** Closes the store and opens it again on the same folder. */
   reopen(): Promise<ChunkStore>;
+  /** Opens one more store on the same folder, as another process would. It is closed with the check. */
+  openBeside(): Promise<ChunkStore>;
 }
 
-export type StoreNeed = "keyword" | "vector" | "reopens";
+export type StoreNeed = "keyword" | "vector" | "reopens" | StorePart;
+
+/** What a store may leave out. */
+type StorePart = "revision" | "builds" | "leases" | "upkeep";
 
 export interface StoreCheck extends Check<StoreLab> {
   needs?: readonly StoreNeed[];
@@ -33,6 +38,23 @@ export function fileOf(
   const { source = "memory", hash = sha256(texts.join("\n")) } = options;
   const chunks = texts.map((text, index) => chunkOf(text, index * 10 + 1));
   return { path, source, hash, mtimeMs: 1_760_000_000_123.5, size: texts.join("\n").length, recipe: "1", chunks };
+}
+
+/** A part of the store that the check says it needs. */
+export function partOf<Part extends StorePart>(store: ChunkStore, part: Part): NonNullable<ChunkStore[Part]> {
+  const found = store[part];
+  if (found === undefined) throw new Error(`the store had "${part}" before and has it no more`);
+  return found;
+}
+
+/** The facts of all files, sorted by path. A fact that is undefined is absent. */
+export async function factsIn(table: Pick<ChunkStore, "listFiles">): Promise<StoredFile[]> {
+  const files = JSON.parse(JSON.stringify(await table.listFiles())) as StoredFile[];
+  return files.toSorted((left, right) => (left.path < right.path ? -1 : 1));
+}
+
+export async function pathsIn(table: Pick<ChunkStore, "listFiles">): Promise<string[]> {
+  return (await factsIn(table)).map(({ path }) => path);
 }
 
 export function exactly(...terms: string[]): QueryTerm[] {

@@ -120,23 +120,24 @@ export const lifecycleChecks: readonly StoreCheck[] = [
     },
   },
   {
-    name: "lifecycle: stats count files and chunks, in all and by source",
+    name: "lifecycle: stats count files, chunks and their bytes, in all and by source",
     async run({ store }) {
       await store.replaceFiles([
-        fileOf("a.md", ["one", "two"]),
-        fileOf("b.md", ["three"]),
-        fileOf("a.md", ["four"], { source: "sessions" }),
+        { ...fileOf("a.md", ["one", "two"]), size: 1000 },
+        { ...fileOf("b.md", ["笔记🙂"]), size: 30 },
+        { ...fileOf("a.md", ["four"], { source: "sessions" }), size: 7_000_000_000 },
       ]);
       const stats = await store.stats();
       assert.deepEqual([stats.files, stats.chunks], [3, 4]);
       assert.deepEqual(
         stats.sources.toSorted((left, right) => left.source.localeCompare(right.source)),
         [
-          { source: "memory", files: 2, chunks: 3 },
-          { source: "sessions", files: 1, chunks: 1 },
+          { source: "memory", files: 2, chunks: 3, bytes: 1030, chunkBytes: 16 },
+          { source: "sessions", files: 1, chunks: 1, bytes: 7_000_000_000, chunkBytes: 4 },
         ],
       );
-      for (const value of [stats.cachedVectors, stats.databaseBytes, stats.walBytes])
+      assert.deepEqual([stats.cachedVectors, stats.cachedVectorBytes], [0, 0]);
+      for (const value of [stats.databaseBytes, stats.walBytes, stats.reusableBytes])
         assert.ok(Number.isFinite(value) && value >= 0);
     },
   },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type StoreCheck, fileOf, sha256, vectorOf } from "./lab.ts";
-import { byNumber, dimensions, embedAll, one, pendingTexts, textsNear, two } from "./vector-lab.ts";
+import { byNumber, countsIn, dimensions, embedAll, one, pendingTexts, textsNear, two } from "./vector-lab.ts";
 
 /** Which chunks still want a vector, and what becomes of vectors when chunks come and go. */
 export const pendingChecks: readonly StoreCheck[] = [
@@ -21,10 +21,10 @@ export const pendingChecks: readonly StoreCheck[] = [
       assert.equal((await store.pendingVectors(one, 1)).length, 1);
       await store.putVectors(one, [{ hash: sha256("1"), vector: vectorOf(1, dimensions) }]);
       assert.deepEqual(await pendingTexts(store, one), ["2"]);
-      assert.deepEqual(await store.spaceStats(one), { embedded: 1, pending: 3, quarantined: 0 });
+      assert.deepEqual(await countsIn(store, one), { embedded: 1, pending: 3, quarantined: 0 });
       await store.putVectors(one, [{ hash: sha256("2"), vector: vectorOf(2, dimensions) }]);
       assert.deepEqual(await pendingTexts(store, one), []);
-      const counts = await store.spaceStats(one);
+      const counts = await countsIn(store, one);
       assert.deepEqual(counts, { embedded: 4, pending: 0, quarantined: 0 }, "chunks that have a vector, not vectors");
     },
   },

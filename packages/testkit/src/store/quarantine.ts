@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ChunkStore } from "@memslot/indexing";
 import { type StoreCheck, fileOf, sha256, textsWith } from "./lab.ts";
-import { byNumber, embedAll, one, pendingTexts, textsNear, two } from "./vector-lab.ts";
+import { byNumber, countsIn, embedAll, one, pendingTexts, textsNear, two } from "./vector-lab.ts";
 
 /** `first` and `second` in one file, `second` and `third` in another; the second text is refused in space one. */
 async function refuseOne(store: ChunkStore): Promise<void> {
@@ -77,7 +77,7 @@ export const quarantineChecks: readonly StoreCheck[] = [
       await store.putVectors(one, [{ hash: sha256("word second"), vector: byNumber("2") }]);
       assert.deepEqual(await refusedIn(store), []);
       assert.deepEqual(await textsNear(store, one, byNumber("2")), ["word second", "word second"]);
-      assert.deepEqual(await store.spaceStats(one), { embedded: 2, pending: 2, quarantined: 0 });
+      assert.deepEqual(await countsIn(store, one), { embedded: 2, pending: 2, quarantined: 0 });
     },
   },
   {
@@ -114,16 +114,16 @@ export const quarantineChecks: readonly StoreCheck[] = [
     async run({ store }) {
       await refuseOne(store);
       await store.putVectors(one, [{ hash: sha256("word first"), vector: byNumber("1") }]);
-      assert.deepEqual(await store.spaceStats(one), { embedded: 1, pending: 1, quarantined: 2 });
-      assert.deepEqual(await store.spaceStats(two), { embedded: 0, pending: 4, quarantined: 0 });
+      assert.deepEqual(await countsIn(store, one), { embedded: 1, pending: 1, quarantined: 2 });
+      assert.deepEqual(await countsIn(store, two), { embedded: 0, pending: 4, quarantined: 0 });
       await store.quarantine(one, [
         { hash: sha256("word first"), reason: "it has a vector" },
         { hash: sha256("word of nobody"), reason: "it is not there" },
       ]);
-      assert.deepEqual(await store.spaceStats(one), { embedded: 1, pending: 1, quarantined: 2 });
+      assert.deepEqual(await countsIn(store, one), { embedded: 1, pending: 1, quarantined: 2 });
       assert.deepEqual(await refusedIn(store), ["a.md:1", "b.md:11"]);
       await embedAll(store, one, () => byNumber("3"));
-      assert.deepEqual(await store.spaceStats(one), { embedded: 2, pending: 0, quarantined: 2 });
+      assert.deepEqual(await countsIn(store, one), { embedded: 2, pending: 0, quarantined: 2 });
     },
   },
 ];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type StoreCheck, fileOf, sha256, spaceOf, vectorOf } from "./lab.ts";
-import { byNumber, dimensions, embedAll, one, pendingTexts, textsNear, two } from "./vector-lab.ts";
+import { byNumber, countsIn, dimensions, embedAll, one, pendingTexts, textsNear, two } from "./vector-lab.ts";
 
 const texts: readonly string[] = ["1", "2", "3", "4", "5"];
 /** The vector that the next text has in the other space. */
@@ -89,7 +89,7 @@ export const spaceChecks: readonly StoreCheck[] = [
       assert.deepEqual(await store.knownVectors(one, [sha256("1")]), []);
       assert.deepEqual(await store.quarantined(one, 5), []);
       await store.releaseQuarantine(one);
-      assert.deepEqual(await store.spaceStats(one), { embedded: 0, pending: 2, quarantined: 0 });
+      assert.deepEqual(await countsIn(store, one), { embedded: 0, pending: 2, quarantined: 0 });
       assert.deepEqual(await store.spaces(), []);
       assert.equal(await embedAll(store, one, byNumber), 2);
       assert.deepEqual(await textsNear(store, one, byNumber("1"), 1), ["1"]);

@@ -40,3 +40,12 @@ export async function textsNear(
   const { rows } = await store.searchVector({ space, vector, sources: bothSources, limit });
   return rows.map((row) => row.text);
 }
+
+/** How far a space is filled, for the build that answers. */
+export async function countsIn(
+  store: ChunkStore,
+  space: VectorSpace,
+): Promise<{ embedded: number; pending: number; quarantined: number }> {
+  const { embedded, pending, quarantined } = await store.spaceStats(space);
+  return { embedded, pending, quarantined };
+}

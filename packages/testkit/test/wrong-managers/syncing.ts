@@ -42,7 +42,8 @@ export const syncing: readonly WrongManager[] = [
     spoil: (right) => ({
       async sync(params) {
         const report = await right.sync?.(params);
-        if (report !== undefined && report.failed.length > 0)
+        const bad = right.status().roots?.some(({ path }) => path === "memory/m.md") ?? false;
+        if (report !== undefined && (report.failed.length > 0 || bad))
           throw new MemoryError("WORKSPACE", "a file cannot be read");
         return report;
       },
@@ -56,6 +57,7 @@ export const syncing: readonly WrongManager[] = [
         const report = await right.sync?.(params);
         return report && { ...report, failed: [] };
       },
+      status: () => ({ ...right.status(), roots: [] }),
     }),
   },
   {

@@ -1,10 +1,12 @@
 import type { ChunkStore } from "@memslot/indexing";
+import type { FullStore } from "../remembering-stores.ts";
 
 /** A store that keeps its contract but for one fault, and the check that has to notice. */
 export interface WrongStore {
   fault: string;
   caughtBy: string;
-  spoil(right: ChunkStore): Partial<ChunkStore>;
+  /** What differs from the right store. Called for each store that is opened. */
+  spoil(right: FullStore): Partial<ChunkStore>;
 }
 
 export const everySource: readonly string[] = ["memory", "sessions"];

@@ -1,0 +1,170 @@
+import { appendFileSync, lstatSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Memory, openMemory } from "memslot";
+
+/** One measurement, in a process of its own: `node freshness-task.ts TASK FOLDER`. Prints its figures as JSON. */
+const [task = "", folder = ""] = process.argv.slice(2);
+const workspace = path.join(folder, "workspace");
+const rounds = 9;
+
+async function open(search: Record<string, unknown> = {}): Promise<Memory> {
+  const memorySearch = { provider: "none", ...search };
+  return await openMemory({
+    config: { agents: { defaults: { memorySearch, workspace } } },
+    agentId: "main",
+    notify: () => {},
+  });
+}
+
+function cpuMs(since: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(since);
+  return (user + system) / 1000;
+}
+
+/** What no look at the files can do without: each folder is listed and each file is asked for its time. */
+function statWalk(place: string): number {
+  let files = 0;
+  for (const entry of readdirSync(place, { withFileTypes: true })) {
+    const inside = path.join(place, entry.name);
+    if (entry.isDirectory()) files += statWalk(inside);
+    else if (lstatSync(inside).isFile()) files++;
+  }
+  return files;
+}
+
+/** Saved long ago, so that nothing has to be read to make sure. */
+function settle(place: string): void {
+  const then = new Date(2026, 0, 1);
+  for (const name of readdirSync(place)) utimesSync(path.join(place, name), then, then);
+}
+
+function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}
+
+const descriptors = (): number => readdirSync("/proc/self/fd").length;
+
+const tasks: Record<string, () => Promise<Record<string, number>>> = {
+  async unchanged() {
+    settle(path.join(workspace, "memory"));
+    const memory = await open({ sync: { watch: false } });
+    await memory.sync();
+    await memory.sync();
+    const syncs: number[] = [];
+    const walks: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      let start = process.cpuUsage();
+      await memory.sync();
+      syncs.push(cpuMs(start));
+      start = process.cpuUsage();
+      statWalk(workspace);
+      walks.push(cpuMs(start));
+    }
+    const waits: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const word = `heureka${round}`;
+      const file = path.join(workspace, "memory", "note-00007.md");
+      appendFileSync(file, `\nThe word is ${word}.\n`);
+      const start = performance.now();
+      // Where a search says that it is stale, the next one is asked.
+      while (!(await memory.search(word, { maxResults: 1 }))[0]?.snippet.includes(word)) {
+        if (performance.now() - start > 10_000) throw new Error(`${word} was not found`);
+      }
+      waits.push(performance.now() - start);
+    }
+    await memory.close();
+    return {
+      sync: percentile(syncs, 0.5),
+      walk: percentile(walks, 0.5),
+      changed: percentile(waits, 0.5),
+      worst: Math.max(...waits),
+    };
+  },
+
+  async loop() {
+    const delay = monitorEventLoopDelay({ resolution: 5 });
+    delay.enable();
+    await sleep(2000);
+    const idle = delay.percentile(99) / 1e6;
+    delay.reset();
+    const memory = await open({ sync: { watch: false } });
+    const indexed = memory.sync();
+    let done = false;
+    indexed.finally(() => (done = true)).catch(() => {});
+    for (let count = 0; !done; count++) {
+      await memory.search(`access code of project zephyr${count % 100}`);
+      await sleep(20);
+    }
+    await indexed;
+    for (let count = 0; count < 100; count++) await memory.search(`access code of project zephyr${count}`);
+    delay.disable();
+    const { chunks = 0 } = memory.status();
+    await memory.close();
+    return { idle, p99: delay.percentile(99) / 1e6, worst: delay.max / 1e6, chunks };
+  },
+
+  async watch() {
+    const before = descriptors();
+    const memory = await open();
+    await memory.sync();
+    const { watch } = memory.status();
+    const opened = descriptors() - before;
+    writeFileSync(path.join(workspace, "memory", "note-00003.md"), "The word is heureka.\n");
+    const found = await memory.search("heureka");
+    await memory.close();
+    if (found.length === 0) throw new Error("the saved note was not found");
+    return { descriptors: opened, folders: watch?.folders ?? 0, watching: watch?.mode === "off" ? 0 : 1 };
+  },
+
+  async transcript() {
+    const sessions = path.join(process.env["MEMSLOT_HOME"] ?? "", "agents", "main", "sessions");
+    mkdirSync(sessions, { recursive: true });
+    const file = path.join(sessions, "long.jsonl");
+    let bytes = 0;
+    for (let line = 0; bytes < 60e6; line++) {
+      const content = `Message ${line} of a long day: ${"the talk goes on about this and that ".repeat(20)}`;
+      const text = `${JSON.stringify({ type: "message", message: { role: line % 2 ? "assistant" : "user", content } })}\n`;
+      appendFileSync(file, text);
+      bytes += text.length;
+    }
+    const memory = await open({ sources: ["memory", "sessions"], sync: { watch: false } });
+    globalThis.gc?.();
+    const before = process.memoryUsage().rss;
+    let peak = before;
+    const timer = setInterval(() => (peak = Math.max(peak, process.memoryUsage().rss)), 20);
+    const start = performance.now();
+    await memory.sync();
+    const seconds = (performance.now() - start) / 1000;
+    clearInterval(timer);
+    const { chunks = 0 } = memory.status();
+    await memory.close();
+    return { megabytes: (peak - before) / 1e6, seconds, chunks };
+  },
+
+  async readers() {
+    const memory = await open({ sync: { watch: false, onSearch: false } });
+    await memory.sync();
+    const ask = async (count: number): Promise<number> => {
+      const start = performance.now();
+      await memory.search(`access code of project zephyr${count % 1000}`);
+      return performance.now() - start;
+    };
+    const quiet: number[] = [];
+    for (let count = 0; count < 300; count++) quiet.push(await ask(count));
+    const busy: number[] = [];
+    const rebuilding = memory.sync({ force: true });
+    let done = false;
+    rebuilding.finally(() => (done = true)).catch(() => {});
+    for (let count = 0; !done; count++) busy.push(await ask(count));
+    await rebuilding;
+    await memory.close();
+    return { quiet: percentile(quiet, 0.99), busy: percentile(busy, 0.99), searches: busy.length };
+  },
+};
+
+const run = tasks[task];
+if (!run) throw new Error(`there is no task ${task}`);
+console.log(JSON.stringify(await run()));

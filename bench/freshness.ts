@@ -1,0 +1,86 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import path from "node:path";
+import { withNotes } from "./contestants.ts";
+import { printTable } from "./table.ts";
+
+const program = path.join(import.meta.dirname, "freshness-task.ts");
+const timeoutMs = 15 * 60_000;
+
+/**
+ * How much it costs to be right: looks at files that have not changed, a search for what was saved a moment ago, the
+ * event loop of the host, watching, transcripts, and searches while the index is made anew.
+ */
+export async function benchFreshness(files: number): Promise<void> {
+  const rows: string[][] = [];
+  await withNotes(files, ({ folder }) => {
+    const { sync = 0, walk = 0, changed = 0, worst = 0 } = runTask("unchanged", folder);
+    rows.push([
+      `sync of ${files} files, nothing changed, CPU`,
+      `${sync.toFixed(0)} ms`,
+      "100 ms",
+      `${(sync / walk).toFixed(1)}x listing and stat alone (${walk.toFixed(0)} ms)`,
+    ]);
+    rows.push([
+      `search for what was saved in one of ${files} files`,
+      `${changed.toFixed(0)} ms`,
+      "150 ms",
+      `longest ${worst.toFixed(0)} ms`,
+    ]);
+  });
+  await withNotes(2500, ({ folder }) => {
+    const { idle = 0, p99 = 0, worst = 0, chunks = 0 } = runTask("loop", folder);
+    rows.push([
+      `event loop delay p99, ${chunks} chunks indexed and searched`,
+      `${p99.toFixed(0)} ms`,
+      "50 ms",
+      `idle ${idle.toFixed(0)} ms, longest ${worst.toFixed(0)} ms`,
+    ]);
+  });
+  await withNotes(2000, ({ folder }) => {
+    const { quiet = 0, busy = 0, searches = 0 } = runTask("readers", folder);
+    rows.push([
+      "search p99 during a rebuild over the quiet one",
+      `${(busy / quiet).toFixed(1)}x`,
+      "3x",
+      `${quiet.toFixed(0)} and ${busy.toFixed(0)} ms, ${searches} searches`,
+    ]);
+  });
+  await withNotes(20_000, ({ folder }) => {
+    const { descriptors = 0, folders = 0, watching = 0 } = runTask("watch", folder, 256);
+    rows.push([
+      "file descriptors for 20,000 files, ulimit -n 256",
+      String(descriptors),
+      "10 for watching",
+      `${watching ? "watches" : "does not watch"} ${folders} folders; the index and its thread are among them`,
+    ]);
+  });
+  await withNotes(10, ({ folder }) => {
+    const { megabytes = 0, seconds = 0, chunks = 0 } = runTask("transcript", folder);
+    rows.push([
+      "memory for a transcript of 60 MB",
+      `${megabytes.toFixed(0)} MB`,
+      "150 MB",
+      `${chunks} chunks in ${seconds.toFixed(0)} s`,
+    ]);
+  });
+  printTable("what it costs to be right, keyword mode", ["", "measured", "aimed at", "beside it"], rows);
+}
+
+/** Runs one task in a process of its own, with so many file descriptors where that is limited. */
+function runTask(task: string, folder: string, descriptors?: number): Record<string, number> {
+  console.error(`measuring ${task} …`);
+  const home = path.join(folder, "home");
+  mkdirSync(home, { recursive: true });
+  const command = [process.execPath, "--conditions=@memslot/source", "--expose-gc", program, task, folder];
+  const limited =
+    descriptors === undefined ? command : ["sh", "-c", `ulimit -n ${descriptors}; exec "$0" "$@"`, ...command];
+  const [file = "", ...given] = limited;
+  const run = spawnSync(file, given, {
+    encoding: "utf8",
+    timeout: timeoutMs,
+    env: { PATH: process.env["PATH"], HOME: home, MEMSLOT_HOME: path.join(home, ".memslot") },
+  });
+  if (run.status !== 0) throw new Error(`${task} ended with ${run.status ?? run.signal}: ${run.stderr.slice(-2000)}`);
+  return JSON.parse(run.stdout) as Record<string, number>;
+}

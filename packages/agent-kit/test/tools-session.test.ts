@@ -1,0 +1,144 @@
+import { MemoryError } from "@memslot/core";
+import { describe, expect, test } from "vitest";
+import { type MemoryToolsOptions, createMemoryTools } from "../src/index.ts";
+import { type FakeBehaviour, type FakeMemory, fakeMemory, harbour } from "./fake-memory.ts";
+
+const group = "agent:main:telegram:group:-100123";
+const own = "agent:main:telegram:direct:7";
+
+interface Session {
+  memory: FakeMemory;
+  run: (name: string, input: object) => Promise<object>;
+}
+
+function session(options: Partial<MemoryToolsOptions>, behaviour: FakeBehaviour = {}): Session {
+  const memory = fakeMemory(behaviour);
+  const tools = createMemoryTools({ memory, citations: "auto", ...options });
+  const run = async (name: string, input: object): Promise<object> =>
+    tools.find((tool) => tool.name === name)?.execute(input) ?? {};
+  return { memory, run };
+}
+
+/** The session keys with which memory was searched and read. */
+async function keysOf(options: Partial<MemoryToolsOptions>): Promise<(string | undefined)[]> {
+  const { memory, run } = session(options);
+  await run("memory_search", { query: "harbour" });
+  await run("memory_get", { path: "memory/boats.md" });
+  return [memory.searches[0]?.options.sessionKey, memory.reads[0]?.sessionKey];
+}
+
+describe("the session of a set of tools", () => {
+  test.each([group, own, undefined])("goes with every search and every read: %s", async (sessionKey) => {
+    expect(await keysOf({ sessionKey })).toEqual([sessionKey, sessionKey]);
+  });
+
+  test.each(["memory_search", "memory_get"])("is not the model's to name in %s", async (tool) => {
+    const { memory, run } = session({ sessionKey: group });
+    const input = { query: "harbour", path: "MEMORY.md" };
+    const { query, path } = input;
+    const needed = tool === "memory_search" ? { query } : { path };
+    expect(await run(tool, { ...needed, sessionKey: own })).toMatchObject({
+      code: "INVALID_ARGUMENT",
+      field: "sessionKey",
+      error: expect.stringContaining('unknown field "sessionKey"'),
+    });
+    expect([...memory.searches, ...memory.reads]).toEqual([]);
+  });
+
+  test("is a group's where the host says that it is one, whatever the key is", async () => {
+    const unnamed = "agent:main:group:unnamed";
+    expect(await keysOf({ chatType: "group" })).toEqual([unnamed, unnamed]);
+    expect(await keysOf({ chatType: "group", sessionKey: own })).toEqual([unnamed, unnamed]);
+    expect(await keysOf({ chatType: "group", sessionKey: group })).toEqual([group, group]);
+  });
+
+  test.each(["agent:other:main", " ", 5])("that is wrong is told to the host at once: %j", (sessionKey) => {
+    expect(() => session({ sessionKey: sessionKey as string })).toThrow(
+      expect.objectContaining({ code: "INVALID_ARGUMENT" }),
+    );
+  });
+
+  test("decides about citations where the host says nothing of the chat", async () => {
+    const cited = async (sessionKey: string | undefined): Promise<boolean> => {
+      const output = await session({ sessionKey }).run("memory_search", { query: "harbour" });
+      return JSON.stringify(output).includes("Source:");
+    };
+    expect([await cited(group), await cited(own), await cited(undefined)]).toEqual([false, true, true]);
+  });
+});
+
+describe("an answer in a group", () => {
+  test("tells nothing of how many private notes there were", async () => {
+    const dropped = { minScore: 0, source: 0, limit: 0, audience: 4 };
+    const output = await session({ sessionKey: group }, { search: async () => [], report: { dropped } }).run(
+      "memory_search",
+      { query: "harbour" },
+    );
+    expect(output).toMatchObject({ action: expect.stringContaining("may be told here") });
+    expect(output).toHaveProperty("debug.dropped", { minScore: 0, source: 0, limit: 0 });
+  });
+
+  test("tells who is at work on the index, and not on which note", async () => {
+    const writer = { pid: 1, reason: "cli", since: "2026-11-21T12:00:00Z", label: "memory/surprise.md" };
+    const behaviour: FakeBehaviour = { report: { state: "stale" }, status: { writer } };
+    const output = await session({ sessionKey: group }, behaviour).run("memory_search", { query: "harbour" });
+    expect(output).toMatchObject({ warning: expect.stringContaining("by process 1 (cli).") });
+    expect(JSON.stringify(output)).not.toContain("surprise");
+  });
+});
+
+describe("an answer from an index that is behind", () => {
+  test("says who is at work on it and how far, and what to do", async () => {
+    const writer = {
+      pid: 4711,
+      reason: "cli",
+      since: "2026-11-21T12:00:00Z",
+      completed: 40,
+      total: 200,
+      label: "memory/boats.md",
+    };
+    const behaviour: FakeBehaviour = { report: { state: "stale", reason: "12 files to go" }, status: { writer } };
+    expect(await session({}, behaviour).run("memory_search", { query: "harbour" })).toMatchObject({
+      results: [{ path: harbour.path }],
+      stale: true,
+      warning:
+        "The answer may be incomplete, memory is stale: 12 files to go. The index is being brought up to date by process 4711 (cli, 40 of 200, memory/boats.md).",
+      action: expect.stringContaining("search again in a moment"),
+    });
+  });
+
+  test("names this process as such, and nobody where nobody is at work", async () => {
+    const writer = { pid: process.pid, reason: "watch", since: "2026-11-21T12:00:00Z" };
+    const behaviour: FakeBehaviour = { report: { state: "stale" }, status: { writer } };
+    expect(await session({}, behaviour).run("memory_search", { query: "harbour" })).toMatchObject({
+      warning: expect.stringContaining("by this process (watch)."),
+    });
+    expect(await session({}, { report: { state: "stale" } }).run("memory_search", { query: "x" })).toMatchObject({
+      warning: "The answer may be incomplete, memory is stale.",
+    });
+  });
+
+  test("names nobody where something else is wrong", async () => {
+    const writer = { pid: 1, reason: "watch", since: "2026-11-21T12:00:00Z" };
+    const behaviour: FakeBehaviour = { report: { state: "degraded" }, status: { writer } };
+    expect(await session({}, behaviour).run("memory_search", { query: "harbour" })).toMatchObject({
+      warning: "The answer may be incomplete, memory is degraded.",
+    });
+  });
+});
+
+test("another process at work is told as such, and the next search is made at once", async () => {
+  let calls = 0;
+  const search = async () => {
+    calls += 1;
+    if (calls === 1) throw new MemoryError("BUSY", "process 9 is at work on this index");
+    return [harbour];
+  };
+  const { run } = session({}, { search });
+  expect(await run("memory_search", { query: "harbour" })).toMatchObject({
+    unavailable: true,
+    error: "process 9 is at work on this index",
+    action: "Another process is at work on the index: try again in a moment.",
+  });
+  expect(await run("memory_search", { query: "harbour" })).toMatchObject({ state: "ok" });
+});

@@ -1,0 +1,42 @@
+import { MemoryError } from "../errors.ts";
+import type { AgentSources } from "./agent-settings.ts";
+import { type FoundValue, type FoundValues, quoteText } from "./layer.ts";
+import { nearestWord } from "./nearest.ts";
+
+const builtIn = ["memory", "sessions"];
+
+/** The sources of an agent, each once. Throws `CONFIG` where none is left: nothing could ever be found. */
+export function checkedSources(
+  sources: readonly string[],
+  written: FoundValue | undefined,
+  { label }: Pick<AgentSources, "label">,
+): readonly string[] {
+  if (sources.length > 0) return [...new Set(sources)];
+  throw new MemoryError(
+    "CONFIG",
+    `${label}: ${written?.written ?? "memorySearch.sources"} must name a source, "memory" or "sessions"; to switch memory off, write enabled: false`,
+  );
+}
+
+/**
+ * What a person should know about the sources that these values name: names that only a memory plugin could know, and
+ * transcripts that were meant to be indexed and are not. `prefix` is `agents.defaults.` or empty, as the values are keyed.
+ */
+export function sourceNotices(values: FoundValues, prefix: string, effective: readonly string[]): string[] {
+  const notices: string[] = [];
+  const named = values.get(`${prefix}memorySearch.sources`);
+  for (const name of new Set(Array.isArray(named?.value) ? named.value.map(String) : [])) {
+    if (named === undefined || builtIn.includes(name)) continue;
+    const nearest = nearestWord(name, builtIn);
+    const hint = nearest === undefined ? "" : `; did you mean "${nearest}"?`;
+    notices.push(
+      `${named.origin}: ${named.written} names ${quoteText(name)}, which is not "memory" or "sessions", so only a memory plugin that knows it finds something there${hint}`,
+    );
+  }
+  const flag = values.get(`${prefix}memorySearch.experimental.sessionMemory`);
+  if (flag?.value === true && !effective.includes("sessions"))
+    notices.push(
+      `${flag.origin}: ${flag.written} has no effect by itself; to index transcripts, name "sessions" in memorySearch.sources`,
+    );
+  return notices;
+}

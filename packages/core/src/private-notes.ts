@@ -1,0 +1,43 @@
+import { isAbsolute, resolve } from "node:path";
+
+/** Characters that some file systems leave out of account when they compare names. */
+const ignored = /[\u200C-\u200F\u202A-\u202E\u206A-\u206F\uFEFF]/g;
+
+/**
+ * True for the owner's own notes: `MEMORY.md`, `USER.md` and all below `memory/`. A path is relative to the workspace;
+ * where that is given, one that leads out of it and back in, and an absolute one, are known too. Spellings that any file
+ * system takes for the same name are the same here: what is refused too much is a file that nobody would make.
+ */
+export function isPrivateNote(path: string, workspaceDir?: string): boolean {
+  const parts = workspaceDir === undefined ? partsOf(path) : partsInside(path, workspaceDir);
+  const [first, ...below] = parts ?? [];
+  if (first === "memory") return true;
+  return below.length === 0 && (first === "memory.md" || first === "user.md");
+}
+
+/** The parts of a path below the workspace; undefined for one that is outside it. */
+function partsInside(path: string, workspaceDir: string): string[] | undefined {
+  const root = partsOf(resolve(workspaceDir));
+  const parts = partsOf(isAbsolute(path) ? path : `${resolve(workspaceDir)}/${path}`);
+  return root.every((part, index) => part === parts[index]) ? parts.slice(root.length) : undefined;
+}
+
+function partsOf(path: string): string[] {
+  const parts: string[] = [];
+  for (const part of path.split(/[\\/]/)) {
+    if (part === ".." && parts.length > 0 && parts.at(-1) !== "..") parts.pop();
+    else if (part === "..") parts.push(part);
+    else parts.push(...[folded(part)].filter((name) => name !== ""));
+  }
+  return parts;
+}
+
+/** A name as the most forgiving file system reads it: no case, one way to write accents, no dots or spaces at its end. */
+function folded(name: string): string {
+  return name
+    .normalize("NFC")
+    .replaceAll(ignored, "")
+    .toUpperCase()
+    .toLowerCase()
+    .replace(/[. ]+$/, "");
+}

@@ -1,0 +1,160 @@
+import { describe, expect, test } from "vitest";
+import {
+  type CreateMemoryOptions,
+  type ManagerReadParams,
+  type ManagerSearchOptions,
+  type MemorySearchManager,
+  type MemorySearchResult,
+  type SearchReport,
+  isPrivateNote,
+} from "../src/index.ts";
+import { guarded, report, result } from "./support/fakes.ts";
+
+const group = "agent:main:telegram:group:-100123";
+const own = "agent:main:telegram:direct:7";
+const left = "private notes are left out in a shared session";
+
+/** A manager that leaves the audience out of account, as it was asked and as the guard answered. */
+async function searched(
+  sessionKey: string | undefined,
+  found: MemorySearchResult[],
+  given?: Partial<SearchReport>,
+): Promise<{ results: MemorySearchResult[]; report: SearchReport | undefined; asked: ManagerSearchOptions[] }> {
+  const asked: ManagerSearchOptions[] = [];
+  let seen: SearchReport | undefined;
+  const search: MemorySearchManager["search"] = async (_query, options) => {
+    asked.push(options);
+    if (given) options.onDebug(report(given));
+    return found;
+  };
+  const results = await guarded({ search }).search("q", { sessionKey, onDebug: (told) => (seen = told) });
+  return { results, report: seen, asked };
+}
+
+const mixed = [
+  result({ path: "MEMORY.md", score: 0.9 }),
+  result({ path: "memory/2026-11-21.md", score: 0.8 }),
+  result({ path: "./memory/../USER.md", score: 0.7 }),
+  result({ path: "../notes/MEMORY.md", score: 0.6 }),
+  result({ path: "docs/team.md", score: 0.5 }),
+];
+
+describe("a search from a shared session", () => {
+  test("never gets private notes, whatever the manager gives", async () => {
+    const { results, asked } = await searched(group, mixed);
+    expect(results.map(({ path }) => path)).toEqual(["docs/team.md"]);
+    expect(asked[0]).toMatchObject({ audience: "shared", sessionKey: group });
+  });
+
+  test("says that they are left out, also where nothing else is wrong", async () => {
+    expect((await searched(group, [result({ path: "docs/team.md" })])).report).toMatchObject({
+      state: "ok",
+      reason: left,
+    });
+    expect((await searched(group, [])).report?.reason).toBe(`${left}; nothing in memory matches the query`);
+  });
+
+  test("counts what was dropped for the host, and tells by no other figure what private notes hold", async () => {
+    const told = await searched(group, mixed.slice(0, 4), {
+      legs: { keyword: { candidates: 40, kept: 4 }, vector: { candidates: 30, kept: 4 } },
+      dropped: { minScore: 3, source: 2, limit: 9 },
+      confidence: 0.9,
+      reason: "the best 9 of 40 are shown",
+    });
+    expect(told.report?.dropped).toEqual({ minScore: 0, source: 0, limit: 0, audience: 4 });
+    expect(told.report?.legs).toEqual({});
+    expect(told.report?.confidence).toBeUndefined();
+    expect(told.report?.reason).toBe(`${left}; nothing in memory matches the query`);
+  });
+
+  test("keeps the figures of a manager that has left private notes out by itself", async () => {
+    const legs = { keyword: { candidates: 4, kept: 1 } };
+    const told = await searched(group, [result({ path: "docs/team.md" })], { legs, confidence: 0.9 });
+    expect(told.report).toMatchObject({ legs, confidence: 0.9 });
+    expect(told.report?.dropped).not.toHaveProperty("audience");
+  });
+});
+
+describe("a search from the owner's own session", () => {
+  test.each([undefined, own])("gets everything, with no word of an audience: %s", async (sessionKey) => {
+    const { results, report: told, asked } = await searched(sessionKey, mixed);
+    expect(results).toHaveLength(5);
+    expect(told?.reason).toBeUndefined();
+    expect(told?.dropped).not.toHaveProperty("audience");
+    expect(asked[0]).toMatchObject({ audience: "private" });
+  });
+});
+
+/** What a manager was asked to read; it reads whatever it is asked for, and says that it was `path`. */
+function reader(path?: string, options: Partial<CreateMemoryOptions> = {}) {
+  const asked: ManagerReadParams[] = [];
+  const readFile: MemorySearchManager["readFile"] = async (params) => {
+    asked.push(params);
+    return { status: "ok", text: "secret", path: path ?? params.relPath, from: 1, lines: 1 };
+  };
+  return { memory: guarded({ readFile }, options), asked };
+}
+
+describe("reading a file from a shared session", () => {
+  test.each([
+    "MEMORY.md",
+    "memory.md",
+    "USER.md",
+    "memory/2026-11-21.md",
+    "./MEMORY.md",
+    "memory/../MEMORY.md",
+    "docs/../MEMORY.md",
+    "../notes/MEMORY.md",
+    "../NOTES/memory/a.md",
+    "/notes/MEMORY.md",
+    "Memory\\a.md",
+  ])("refuses %s with a plain reason, without asking the manager", async (relPath) => {
+    const { memory, asked } = reader();
+    await expect(memory.readFile({ relPath, sessionKey: group })).rejects.toMatchObject({
+      code: "PATH_NOT_ALLOWED",
+      message: `${JSON.stringify(relPath)} cannot be read in a shared session: MEMORY.md, USER.md and memory/ are private notes, which are read in the owner's own sessions only`,
+    });
+    expect(asked).toEqual([]);
+  });
+
+  test("knows the accents of the workspace's name in either spelling", async () => {
+    const { memory, asked } = reader(undefined, { workspaceDir: "/größe" });
+    const relPath = `../${"größe".normalize("NFD")}/MEMORY.md`;
+    await expect(memory.readFile({ relPath, sessionKey: group })).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
+    expect(asked).toEqual([]);
+  });
+
+  test("refuses what turned out to be a private note, by a spelling that only the manager could follow", async () => {
+    expect(isPrivateNote("MEMORY~1.MD", "/notes")).toBe(false);
+    const { memory } = reader("MEMORY.md");
+    await expect(memory.readFile({ relPath: "MEMORY~1.MD", sessionKey: group })).rejects.toMatchObject({
+      code: "PATH_NOT_ALLOWED",
+    });
+  });
+
+  test("reads other files, and tells the manager who reads along", async () => {
+    const { memory, asked } = reader();
+    await expect(memory.readFile({ relPath: "docs/team.md", sessionKey: group })).resolves.toMatchObject({
+      text: "secret",
+    });
+    expect(asked).toMatchObject([{ relPath: "docs/team.md", audience: "shared" }]);
+  });
+
+  test.each([undefined, own])("is no matter for the owner: %s", async (sessionKey) => {
+    const { memory, asked } = reader();
+    await expect(memory.readFile({ relPath: "MEMORY.md", sessionKey })).resolves.toMatchObject({ text: "secret" });
+    expect(asked).toMatchObject([{ audience: "private" }]);
+  });
+});
+
+describe("the session of another agent", () => {
+  test("neither searches nor reads", async () => {
+    const { memory, asked } = reader();
+    const sessionKey = "agent:other:main";
+    await expect(memory.search("q", { sessionKey })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    await expect(memory.readFile({ relPath: "MEMORY.md", sessionKey })).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+    });
+    expect(asked).toEqual([]);
+  });
+});

@@ -1,0 +1,39 @@
+import { constants, lstatSync, realpathSync, type Stats } from "node:fs";
+import { messageOf } from "@memslot/core";
+
+export const linkReason = "is a symbolic link, which is not followed";
+
+/** Opening a path that turned into a link since it was looked at fails, where the platform can say so. */
+export const openForReading: number = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+/** Looks at what is there, without following a link. */
+export function statOf(absolutePath: string): Stats | Error {
+  try {
+    return lstatSync(absolutePath);
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+/** What something is that is no regular file. */
+export function kindOf(stats: Stats): string {
+  if (stats.isSymbolicLink()) return linkReason;
+  if (stats.isDirectory()) return "is a folder, not a file";
+  if (stats.isFIFO()) return "is a named pipe, not a file";
+  if (stats.isSocket()) return "is a socket, not a file";
+  if (stats.isBlockDevice() || stats.isCharacterDevice()) return "is a device, not a file";
+  return "is not a file";
+}
+
+/** What to do about a link that stands where memory may stand. */
+export function adviceForLink(link: string): string {
+  try {
+    return `name the real path instead, ${realpathSync.native(link)}`;
+  } catch (error) {
+    return `it leads nowhere (${messageOf(error)})`;
+  }
+}
+
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}

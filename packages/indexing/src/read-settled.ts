@@ -1,0 +1,67 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { codeOf, kindOf, openForReading } from "./file-kind.ts";
+import { leadsElsewhere } from "./same-file.ts";
+import { maxFileBytes } from "./scan.ts";
+
+const readAttempts = 3;
+const retryMs = 25;
+/** A file that is written in two steps is empty or short between them. */
+const shortForMs = 100;
+
+/** One state of a file. */
+export interface FileState {
+  bytes: Buffer;
+  mtimeMs: number;
+  /** False: it changed each time that it was read, so that what was read may be a state that it never had. */
+  settled: boolean;
+}
+
+/**
+ * Reads a file that others may be writing. One that changes meanwhile is read again, and so is one that has just become
+ * shorter than `knownSize`: most programs truncate a file before they write it. Undefined where it is gone. Throws for
+ * what is no regular file, is too large, or lies behind a link that was not there when it was found.
+ */
+export async function readSettled(
+  absolutePath: string,
+  knownSize: number | undefined,
+  signal: AbortSignal,
+): Promise<FileState | undefined> {
+  for (let attempt = 1; ; attempt++) {
+    signal.throwIfAborted();
+    const isLast = attempt === readAttempts;
+    let handle: FileHandle | undefined;
+    try {
+      handle = await open(absolutePath, openForReading);
+      const state = await readOnce(handle);
+      if (leadsElsewhere(absolutePath))
+        throw new Error("leads out of its folder through a link, which is not followed");
+      const age = Date.now() - state.mtimeMs;
+      const isShort = state.bytes.length < (knownSize ?? 0) && age >= 0 && age < shortForMs;
+      if (isLast || (state.settled && !isShort)) return state;
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === "ENOENT") return undefined;
+      // Cloud folders answer so while they fetch a file.
+      if (isLast || (code !== "EAGAIN" && code !== "EDEADLK" && code !== "EBUSY")) throw error;
+    } finally {
+      await handle?.close();
+    }
+    await new Promise((resolve) => setTimeout(resolve, retryMs * attempt));
+  }
+}
+
+/** Reads as many bytes as there are at the beginning, so that a file that grows for ever comes to an end. */
+async function readOnce(handle: FileHandle): Promise<FileState> {
+  const before = await handle.stat();
+  if (!before.isFile()) throw new Error(`is not a regular file: ${kindOf(before)}`);
+  if (before.size > maxFileBytes) throw new Error(`has grown to more than ${maxFileBytes / 1024 / 1024} MiB: split it`);
+  const bytes = Buffer.alloc(before.size);
+  let length = 0;
+  while (length < bytes.length) {
+    const { bytesRead } = await handle.read(bytes, length, bytes.length - length, length);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  const { mtimeMs, size } = await handle.stat();
+  return { bytes: bytes.subarray(0, length), mtimeMs, settled: mtimeMs === before.mtimeMs && size === length };
+}

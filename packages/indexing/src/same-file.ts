@@ -1,0 +1,76 @@
+import { type BigIntStats, lstatSync, realpathSync, type Stats } from "node:fs";
+
+/** Tells whether two paths are names of one file, as the file system sees it. */
+export interface KnownFiles<Known extends { absolutePath: string }> {
+  /** What is known already and is the same file; otherwise this one is known from now on. */
+  add(file: Known, stats: Stats): Known | undefined;
+}
+
+/**
+ * Remembers files by the number that the file system gives them: two hard links have one, and so have two spellings
+ * where the file system makes no difference between them. Where it gives none, its own spelling of the path tells.
+ */
+export function createKnownFiles<Known extends { absolutePath: string }>(): KnownFiles<Known> {
+  const known = new Map<string, Known>();
+  return {
+    add(file, stats) {
+      const isNumbered = stats.ino !== 0;
+      const key = isNumbered ? `${stats.dev}:${stats.ino}` : realSpelling(file.absolutePath);
+      const earlier = known.get(key);
+      if (earlier === undefined) known.set(key, file);
+      else if (
+        earlier.absolutePath === file.absolutePath ||
+        !isNumbered ||
+        isSameFile(earlier.absolutePath, file.absolutePath)
+      )
+        return earlier;
+      return undefined;
+    },
+  };
+}
+
+/**
+ * Compares what the file system says of two paths. A number alone is not enough: it may be too large for a JavaScript
+ * number (Windows), and some file systems give one to all empty files (FAT on macOS).
+ */
+export function isSameFile(left: string, right: string): boolean {
+  const [a, b] = [exactStatOf(left), exactStatOf(right)];
+  return (
+    a !== undefined &&
+    b !== undefined &&
+    a.ino !== 0n &&
+    a.ino === b.ino &&
+    a.dev === b.dev &&
+    a.size === b.size &&
+    a.mtimeNs === b.mtimeNs &&
+    a.ctimeNs === b.ctimeNs &&
+    a.birthtimeNs === b.birthtimeNs
+  );
+}
+
+/** Whether a path leads to another place than it says, through a link in it. Throws where nothing is there. */
+export function leadsElsewhere(absolutePath: string): boolean {
+  const real = realpathSync.native(absolutePath);
+  return real !== absolutePath && foldedName(real) !== foldedName(absolutePath);
+}
+
+/** A name as file systems compare it that leave case and the way accents are written out of account. */
+export function foldedName(name: string): string {
+  return name.normalize("NFC").toLowerCase();
+}
+
+function realSpelling(absolutePath: string): string {
+  try {
+    return realpathSync.native(absolutePath);
+  } catch {
+    return absolutePath;
+  }
+}
+
+function exactStatOf(absolutePath: string): BigIntStats | undefined {
+  try {
+    return lstatSync(absolutePath, { bigint: true });
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,203 @@
+import { createHash } from "node:crypto";
+import { type FileHandle, open } from "node:fs/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { StoredFile } from "../chunk-store.ts";
+import type { FileReading } from "../indexed-source.ts";
+import { openForReading } from "../file-kind.ts";
+import type { ScannedFile } from "../scan.ts";
+import { createMessageChunker, type MessageChunker, type RenderedMessage } from "./chunk-messages.ts";
+import { readAssistantText, readUserText } from "./generated-text.ts";
+import { renderMessage } from "./render-message.ts";
+import { stripInjected } from "./strip-injected.ts";
+import { continues, marksOf, type Origin, parseCursor, type TranscriptCursor } from "./transcript-cursor.ts";
+import { readLines, type TranscriptLine } from "./transcript-lines.ts";
+import { readRecord } from "./transcript-record.ts";
+
+/** One reading ends behind so many new bytes, or so many characters that were said. */
+const bytesPerReading = 2 * 1024 * 1024;
+const charactersPerReading = 100_000;
+/** A file that was saved so recently could change again within the same time stamp. */
+const settledMs = 2000;
+const sliceMs = 8;
+const piecesPerSlice = 32;
+const readAttempts = 3;
+const beginning: Origin = { bytes: 0, lines: 0, turn: "plain", day: "", passedOver: 0 };
+
+export interface TranscriptReading {
+  file: ScannedFile;
+  stored: StoredFile | undefined;
+  recipe: string;
+  /** Estimated tokens that one chunk may have. */
+  tokens: number;
+  signal: AbortSignal;
+}
+
+/**
+ * Reads what has come to a transcript since it was read last, or all of it where it is another file by now. A last line
+ * that is not whole yet is left for later. Gives `undefined` where the file is gone.
+ */
+export async function readTranscript(reading: TranscriptReading): Promise<FileReading | undefined> {
+  for (let attempt = 1; ; attempt++) {
+    reading.signal.throwIfAborted();
+    let handle;
+    try {
+      handle = await open(reading.file.absolutePath, openForReading);
+      return await readOpened(handle, reading);
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? error.code : undefined;
+      if (code === "ENOENT") return undefined;
+      // Cloud folders answer so while they fetch a file.
+      if (attempt === readAttempts || (code !== "EAGAIN" && code !== "EDEADLK" && code !== "EBUSY")) throw error;
+    } finally {
+      await handle?.close();
+    }
+    await new Promise((resolve) => setTimeout(resolve, 25 * attempt));
+  }
+}
+
+async function readOpened(handle: FileHandle, reading: TranscriptReading): Promise<FileReading> {
+  const { file, stored, recipe, signal } = reading;
+  const stats = await handle.stat();
+  if (!stats.isFile()) throw new Error("is not a regular file");
+  const known = stored?.recipe === recipe ? parseCursor(stored.cursor) : undefined;
+  // Lines are only ever added: the same size at another time is a file that somebody has edited.
+  const edited = stored?.size === stats.size && known?.mtimeMs !== stats.mtimeMs && !known?.more;
+  const cursor = known && !edited && (await continues(handle, known)) ? known : undefined;
+  const base = {
+    path: file.path,
+    source: "sessions",
+    mtimeMs: Date.now() - stats.mtimeMs < settledMs ? -1 : stats.mtimeMs,
+    size: stats.size,
+    recipe,
+  };
+  if (stored && cursor && !cursor.more && stored.size === stats.size) {
+    return { record: { ...base, hash: stored.hash, cursor: stored.cursor }, changed: undefined };
+  }
+
+  const from = cursor?.from ?? beginning;
+  const chunker = createMessageChunker<Origin>(reading.tokens);
+  const end = await readOn(handle, {
+    chunker,
+    from,
+    skip: cursor?.skip ?? 0,
+    sizeBytes: stats.size,
+    knownBytes: cursor?.bytes ?? 0,
+    tokens: reading.tokens,
+    signal,
+  });
+  const openChunk = chunker.open();
+  const marks = await marksOf(handle, end.bytes);
+  const next: TranscriptCursor = {
+    bytes: end.bytes,
+    ended: end.ended,
+    more: end.more,
+    mtimeMs: stats.mtimeMs,
+    ...marks,
+    passedOver: end.origin.passedOver,
+    from: openChunk?.origin ?? end.origin,
+    skip: openChunk?.skip ?? 0,
+  };
+  const record: StoredFile = {
+    ...base,
+    // Until the end is reached the file counts as changed.
+    mtimeMs: end.more ? -1 : base.mtimeMs,
+    hash: createHash("sha256").update(`${end.bytes}\0${marks.head}\0${marks.tail}`).digest("hex"),
+    cursor: JSON.stringify(next),
+  };
+  return {
+    record,
+    changed: { ...record, chunks: chunker.chunks(), ...(cursor ? { fromLine: from.lines + 1 } : {}) },
+    more: end.more,
+  };
+}
+
+/** Where a reading has ended. `origin` is where the next begins when no chunk is open. */
+interface ReadingEnd {
+  bytes: number;
+  ended: boolean;
+  more: boolean;
+  origin: Origin;
+}
+
+async function readOn(
+  handle: FileHandle,
+  input: {
+    chunker: MessageChunker<Origin>;
+    from: Origin;
+    skip: number;
+    sizeBytes: number;
+    /** Bytes that were read before; up to there nothing is new. */
+    knownBytes: number;
+    tokens: number;
+    signal: AbortSignal;
+  },
+): Promise<ReadingEnd> {
+  const { chunker, knownBytes, sizeBytes, signal } = input;
+  let { from: origin, skip } = input;
+  const pause = createPause(signal);
+  for await (const lines of readLines(handle, origin.bytes, sizeBytes, signal)) {
+    for (const line of lines) {
+      const taken = takeLine(line, origin, input.tokens);
+      if (taken === undefined) return { bytes: line.start, ended: true, more: false, origin };
+      chunker.reach(line.start);
+      const { message } = taken;
+      for (let index = skip; index < (message?.rendered.length ?? 0); index += piecesPerSlice) {
+        if (message) chunker.add(message, index, index + piecesPerSlice);
+        await pause();
+      }
+      // The line may yet turn out to be longer: then it is read again.
+      if (!line.ended) return { bytes: line.end, ended: false, more: false, origin };
+      origin = taken.after;
+      skip = 0;
+      const enough = line.end >= knownBytes + bytesPerReading || chunker.characters() >= charactersPerReading;
+      if (enough && line.end > knownBytes && line.end < sizeBytes)
+        return { bytes: line.end, ended: true, more: true, origin };
+      await pause();
+    }
+  }
+  return { bytes: origin.bytes, ended: true, more: false, origin };
+}
+
+/** What a line says, and what holds behind it; undefined where it has no end yet and is not whole either. */
+function takeLine(
+  line: TranscriptLine,
+  before: Origin,
+  tokens: number,
+): { after: Origin; message?: RenderedMessage<Origin> } | undefined {
+  const record = line.bytes === undefined ? ({ kind: "broken" } as const) : readRecord(line.bytes);
+  if (!line.ended && (record.kind === "broken" || record.kind === "blank")) return undefined;
+  const after: Origin = { ...before, bytes: line.end, lines: before.lines + 1 };
+  if (record.kind === "broken" || (record.kind === "message" && record.cut)) after.passedOver++;
+  if (record.kind === "broken" || record.kind === "blank") return { after };
+  if (record.timeMs !== undefined) after.day = localDay(record.timeMs);
+  // What saves notes before a compaction ends with it.
+  if (record.kind === "compaction") after.turn = "plain";
+  if (record.kind !== "message") return { after };
+
+  const { role } = record;
+  let text = stripInjected(record.text, role);
+  if (role === "user") ({ turn: after.turn, text } = readUserText(text));
+  else text = readAssistantText(text, before.turn);
+  const rendered = renderMessage(role, text, tokens);
+  if (rendered.length === 0) return { after };
+  return {
+    after,
+    message: { line: after.lines, startByte: line.start, role, day: after.day, rendered, origin: before },
+  };
+}
+
+/** Lets others work once a slice of time is used up. */
+function createPause(signal: AbortSignal): () => Promise<void> | undefined {
+  let sliceStart = performance.now();
+  return () => {
+    if (performance.now() - sliceStart <= sliceMs) return undefined;
+    return nextTurn(undefined, { signal }).then(() => void (sliceStart = performance.now()));
+  };
+}
+
+/** The day as people here have it: "yesterday" in a question is counted by the same clock. */
+function localDay(timeMs: number): string {
+  const time = new Date(timeMs);
+  const pad = (value: number, length: number): string => String(value).padStart(length, "0");
+  return `${pad(time.getFullYear(), 4)}-${pad(time.getMonth() + 1, 2)}-${pad(time.getDate(), 2)}`;
+}

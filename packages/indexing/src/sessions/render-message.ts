@@ -1,0 +1,25 @@
+import { splitLines } from "../file-text.ts";
+import { redactLines } from "../redact-secrets.ts";
+import { splitLongLine } from "../split-long-line.ts";
+import { estimateTokens } from "../token-weight.ts";
+
+/** At a quarter of a token for a character: no line has more than 800 characters of what was said. */
+const maxLineTokens = 200;
+const labels = { user: "User: ", assistant: "Assistant: " } as const;
+const said = /[\p{L}\p{N}\p{S}]/u;
+
+/**
+ * A message as lines that can stand alone: `User: …` or `Assistant: …`, each short enough for a chunk of `tokens`.
+ * Secrets are taken out before anything is cut, once with the lines as they were written and once joined: neither a line
+ * end nor a cut may hide one. Empty where nothing was said.
+ */
+export function renderMessage(role: "user" | "assistant", text: string, tokens: number): string[] {
+  const clean = text.toWellFormed().replaceAll("\0", " ").normalize("NFC");
+  const joined = redactLines(splitLines(clean)).join(" ").replaceAll(/\s+/g, " ").trim();
+  const [content = ""] = redactLines([joined]);
+  if (!said.test(content)) return [];
+  const label = labels[role];
+  // Room for one character of any script, however small a chunk is.
+  const room = Math.max(Math.min(tokens - estimateTokens(label) - 0.25, maxLineTokens), 2);
+  return Array.from(splitLongLine(content, room, 0), (line) => label + line);
+}

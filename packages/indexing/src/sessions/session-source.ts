@@ -1,0 +1,40 @@
+import type { MemorySearchSettings } from "@memslot/core";
+import type { IndexedSource } from "../indexed-source.ts";
+import { redactionVersion } from "../redact-secrets.ts";
+import { wordsVersion } from "../words.ts";
+import { readTranscript } from "./read-transcript.ts";
+import { scanTranscripts } from "./scan-transcripts.ts";
+import { createSessionLookup } from "./session-lookup.ts";
+import { sessionsFolder } from "./sessions-folder.ts";
+import { parseCursor } from "./transcript-cursor.ts";
+import { createTranscriptDue } from "./transcript-due.ts";
+
+/** Part of the recipe: raise it when the same transcript gives other chunks. */
+const transcriptVersion = 1;
+
+/**
+ * The transcripts of an agent as a source of the index: `agents/<agentId>/sessions/*.jsonl` below the state folder.
+ * What user and assistant said is kept, without secrets; lines are those of the JSONL file. A transcript is read on
+ * from where it ended last time. Throws `INVALID_ARGUMENT` for an agent id that is no plain folder name.
+ */
+export function createSessionSource(input: {
+  stateDir: string;
+  agentId: string;
+  settings: MemorySearchSettings;
+}): IndexedSource {
+  sessionsFolder(input);
+  const { tokens } = input.settings.chunking;
+  const recipe = `transcripts${transcriptVersion}:${tokens} words${wordsVersion} redaction${redactionVersion}`;
+  const due = createTranscriptDue({ settings: input.settings, recipe, lookup: createSessionLookup(input) });
+  return {
+    source: "sessions",
+    recipe,
+    scan: async (signal) => await scanTranscripts(input, signal),
+    issueOf(stored) {
+      const lines = parseCursor(stored.cursor)?.passedOver ?? 0;
+      return lines === 0 ? undefined : `${lines} lines were passed over or cut: not JSON, not UTF-8 or too long`;
+    },
+    isDue: async (file, stored, params) => await due({ file, stored, params }),
+    read: async (file, stored, signal) => await readTranscript({ file, stored, recipe, tokens, signal }),
+  };
+}

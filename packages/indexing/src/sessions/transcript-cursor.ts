@@ -1,0 +1,104 @@
+import { createHash } from "node:crypto";
+import type { FileHandle } from "node:fs/promises";
+import type { Turn } from "./generated-text.ts";
+
+const markBytes = 4096;
+
+/** A place before a line, and what the lines before it have to say about those behind. */
+export interface Origin {
+  bytes: number;
+  /** Lines before it. */
+  lines: number;
+  turn: Turn;
+  /** ISO day of the last time that was seen; empty where none was. */
+  day: string;
+  /** Lines before it that could not be read, or not to their end. */
+  passedOver: number;
+}
+
+/** How far a transcript was read, as it stands in `StoredFile.cursor`. */
+export interface TranscriptCursor {
+  /** Bytes that were read. What stands behind them is new, or a line that is not whole yet. */
+  bytes: number;
+  /** False where the last line was whole but had no line end. */
+  ended: boolean;
+  /** True where a reading stopped in the middle of a long transcript. */
+  more: boolean;
+  /** The file's own, which the record does not have while the file may change within the same time stamp. */
+  mtimeMs: number;
+  /** Hashes of the first bytes and of the last before `bytes`. */
+  head: string;
+  tail: string;
+  /** Lines that could not be read, or not to their end. */
+  passedOver: number;
+  /** Where the last chunk is cut from anew. */
+  from: Origin;
+  /** Rendered lines of the first message there that stand in earlier chunks. */
+  skip: number;
+}
+
+/** Undefined for what is no cursor: the transcript is read whole. */
+export function parseCursor(text: string | undefined): TranscriptCursor | undefined {
+  if (text === undefined) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  return isCursor(value) ? value : undefined;
+}
+
+/** Hashes that tell whether a file still begins, and goes on up to `bytes`, as it did. */
+export async function marksOf(handle: FileHandle, bytes: number): Promise<{ head: string; tail: string }> {
+  const headBytes = Math.min(bytes, markBytes);
+  return { head: await hashOf(handle, 0, headBytes), tail: await hashOf(handle, bytes - headBytes, headBytes) };
+}
+
+/** Whether a file is the one that was read, grown or not. */
+export async function continues(handle: FileHandle, cursor: TranscriptCursor): Promise<boolean> {
+  if (!cursor.ended && !(await endsLine(handle, cursor.bytes))) return false;
+  const { head, tail } = await marksOf(handle, cursor.bytes);
+  return head === cursor.head && tail === cursor.tail;
+}
+
+/** A line that was taken as whole has ended, or nothing came behind it yet. */
+async function endsLine(handle: FileHandle, position: number): Promise<boolean> {
+  const next = Buffer.alloc(2);
+  const { bytesRead } = await handle.read(next, 0, 2, position);
+  const text = next.toString("latin1", 0, bytesRead);
+  return text === "" || text === "\r" || text === "\r\n" || text.startsWith("\n");
+}
+
+async function hashOf(handle: FileHandle, position: number, length: number): Promise<string> {
+  const bytes = Buffer.alloc(length);
+  let read = 0;
+  while (read < length) {
+    const { bytesRead } = await handle.read(bytes, read, length - read, position + read);
+    if (bytesRead === 0) break;
+    read += bytesRead;
+  }
+  return createHash("sha256").update(bytes.subarray(0, read)).digest("hex");
+}
+
+const cursorShape = {
+  bytes: "number",
+  ended: "boolean",
+  more: "boolean",
+  mtimeMs: "number",
+  head: "string",
+  tail: "string",
+  passedOver: "number",
+  skip: "number",
+} as const;
+const originShape = { bytes: "number", lines: "number", turn: "string", day: "string", passedOver: "number" } as const;
+
+function isCursor(value: unknown): value is TranscriptCursor {
+  return hasShape(value, cursorShape) && "from" in value && hasShape(value.from, originShape);
+}
+
+function hasShape(value: unknown, shape: Readonly<Record<string, string>>): value is object {
+  if (typeof value !== "object" || value === null) return false;
+  const fields = new Map<string, unknown>(Object.entries(value));
+  return Object.entries(shape).every(([key, type]) => typeof fields.get(key) === type);
+}

@@ -1,0 +1,104 @@
+import { open } from "node:fs/promises";
+import type { ManagerSyncParams, MemorySearchSettings } from "@memslot/core";
+import type { StoredFile } from "../chunk-store.ts";
+import { openForReading } from "../file-kind.ts";
+import type { ScannedFile } from "../scan.ts";
+import type { SessionLookup } from "./session-lookup.ts";
+import { transcriptPath } from "./sessions-folder.ts";
+import { continues, parseCursor } from "./transcript-cursor.ts";
+
+const blockBytes = 64 * 1024;
+/** Syncs that nobody has asked for: they leave a transcript until enough of it is new. */
+const background: ReadonlySet<string> = new Set(["search", "watch", "interval"]);
+
+export interface TranscriptDue {
+  file: ScannedFile;
+  stored: StoredFile | undefined;
+  params: Pick<ManagerSyncParams, "reason" | "sessions">;
+}
+
+/** Lines of a part of a file, counted once: what came since is counted on to them. */
+interface Counted {
+  from: number;
+  to: number;
+  lines: number;
+}
+
+/**
+ * Whether a transcript that looks changed is read in this sync. In the background it is once it has grown by
+ * `deltaBytes` or `deltaMessages`; after a compaction too, where `postCompactionForce` is off; else always. Where
+ * sessions are named, these and no others. What is no longer the file that was read is always due.
+ */
+export function createTranscriptDue(input: {
+  settings: MemorySearchSettings;
+  recipe: string;
+  lookup: SessionLookup;
+}): (due: TranscriptDue) => Promise<boolean> {
+  const { deltaBytes, deltaMessages, postCompactionForce } = input.settings.sync.sessions;
+  const countedOf = new Map<string, Counted>();
+
+  async function holdsLines(file: ScannedFile, from: number, wanted: number): Promise<boolean> {
+    const before = countedOf.get(file.path);
+    const counted = before?.from === from && before.to <= file.size ? before : { from, to: from, lines: 0 };
+    const handle = await open(file.absolutePath, openForReading);
+    try {
+      const block = Buffer.allocUnsafe(blockBytes);
+      while (counted.lines < wanted && counted.to < file.size) {
+        const length = Math.min(block.length, file.size - counted.to);
+        const { bytesRead } = await handle.read(block, 0, length, counted.to);
+        if (bytesRead === 0) break;
+        const read = block.subarray(0, bytesRead);
+        for (let at = read.indexOf(10); at >= 0; at = read.indexOf(10, at + 1)) counted.lines++;
+        counted.to += bytesRead;
+      }
+    } finally {
+      await handle.close();
+    }
+    countedOf.set(file.path, counted);
+    return counted.lines >= wanted;
+  }
+
+  async function hasGrown(file: ScannedFile, stored: StoredFile | undefined): Promise<boolean> {
+    const cursor = stored?.recipe === input.recipe ? parseCursor(stored.cursor) : undefined;
+    if (stored && (!cursor || cursor.more || file.size <= stored.size)) return true;
+    const from = cursor?.bytes ?? 0;
+    if (file.size - from >= deltaBytes) return true;
+    if (cursor && !(await isSame(file, cursor))) return true;
+    return await holdsLines(file, from, deltaMessages);
+  }
+
+  return async ({ file, stored, params }) => {
+    const { reason, sessions } = params;
+    if (sessions) return await isNamed(file.path, sessions, input.lookup);
+    if (!background.has(reason) && (reason !== "compaction" || postCompactionForce)) return true;
+    try {
+      return await hasGrown(file, stored);
+    } catch {
+      // Reading it says what is wrong.
+      return true;
+    }
+  };
+}
+
+async function isSame(file: ScannedFile, cursor: NonNullable<ReturnType<typeof parseCursor>>): Promise<boolean> {
+  const handle = await open(file.absolutePath, openForReading);
+  try {
+    return await continues(handle, cursor);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A session's file has its id as name, with the topic behind it where the session has topics. */
+async function isNamed(
+  path: string,
+  sessions: NonNullable<ManagerSyncParams["sessions"]>,
+  lookup: SessionLookup,
+): Promise<boolean> {
+  for (const { sessionId, sessionKey } of sessions) {
+    const name = transcriptPath(sessionId);
+    if (path === `${name}.jsonl` || path.startsWith(`${name}-topic-`)) return true;
+    if (sessionKey !== undefined && (await lookup(sessionKey)) === path) return true;
+  }
+  return false;
+}

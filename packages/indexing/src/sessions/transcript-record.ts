@@ -1,0 +1,83 @@
+import { isUtf8 } from "node:buffer";
+import { surrogateSafe } from "../token-weight.ts";
+
+/** What one message says beyond this is left out: it is a pasted file, and nothing else is done while it is read. */
+export const maxTextLength: number = 256 * 1024;
+
+/** What one line of a transcript is, as far as memory cares. */
+export type TranscriptRecord =
+  | {
+      kind: "message";
+      role: "user" | "assistant";
+      text: string;
+      /** The text went on. */
+      cut: boolean;
+      timeMs: number | undefined;
+    }
+  /** The conversation was compacted here. */
+  | { kind: "compaction"; timeMs: number | undefined }
+  /** Tool calls and results, system lines, settings: nothing that was said. */
+  | { kind: "other"; timeMs: number | undefined }
+  | { kind: "blank" }
+  /** Not a JSON object, or not UTF-8. */
+  | { kind: "broken" };
+
+type JsonObject = Record<string, unknown>;
+
+const textTypes: ReadonlySet<unknown> = new Set(["text", "input_text", "output_text"]);
+/** Records that hold a message. A plain `{"role", "content"}` has no type. */
+const messageTypes: ReadonlySet<unknown> = new Set([undefined, "message", "user", "assistant"]);
+/** User messages that no person has written. */
+const generatedOrigins: ReadonlySet<unknown> = new Set(["inter_session", "internal_system", "heartbeat"]);
+const latestMs = 8.64e15;
+
+/** Reads one line, without its line end. Of a message only the texts are kept: no tool calls, thinking or images. */
+export function readRecord(line: Buffer): TranscriptRecord {
+  if (!isUtf8(line)) return { kind: "broken" };
+  const json = line.toString("utf8").replace(/^\uFEFF/, "");
+  if (json.trim() === "") return { kind: "blank" };
+  let record: unknown;
+  try {
+    record = JSON.parse(json);
+  } catch {
+    return { kind: "broken" };
+  }
+  if (!isObject(record)) return { kind: "broken" };
+  const message = isObject(record["message"]) ? record["message"] : record;
+  const timeMs = timeOf(message["timestamp"]) ?? timeOf(record["timestamp"]);
+  if (record["type"] === "compaction") return { kind: "compaction", timeMs };
+  const role = message["role"];
+  if (!messageTypes.has(record["type"]) || (role !== "user" && role !== "assistant")) return { kind: "other", timeMs };
+  const origin = message["provenance"];
+  if (role === "user" && isObject(origin) && generatedOrigins.has(origin["kind"])) return { kind: "other", timeMs };
+  const text = textOf(message["content"]);
+  const cut = text.length > maxTextLength;
+  return { kind: "message", role, text: cut ? beginningOf(text) : text, cut, timeMs };
+}
+
+/** Ends at a space where one is near, so that no half of a secret is left. */
+function beginningOf(text: string): string {
+  const near = text.slice(0, maxTextLength).search(/\s\S{0,9999}$/);
+  return text.slice(0, near > 0 ? near : surrogateSafe(text, maxTextLength));
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content
+    .filter((part: unknown) => isObject(part) && textTypes.has(part["type"]) && typeof part["text"] === "string")
+    .map((part: JsonObject) => part["text"])
+    .join("\n");
+}
+
+/** A time as ISO text, or in seconds or milliseconds since 1970. */
+function timeOf(value: unknown): number | undefined {
+  const time = typeof value === "string" ? Date.parse(value) : typeof value === "number" ? value : Number.NaN;
+  if (!(time > 0)) return undefined;
+  const timeMs = typeof value === "number" && time < 1e11 ? time * 1000 : time;
+  return timeMs <= latestMs ? timeMs : undefined;
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,87 @@
+import type { MemorySearchSettings, WatchStatus } from "@memslot/core";
+import { createBurst } from "./burst.ts";
+import { watchRoots } from "./watch-roots.ts";
+import type { WatchRoot } from "./watch-targets.ts";
+
+/** A file that is written for ever is indexed all the same: after so many times the quiet that is waited for. */
+const ceilingFactor = 10;
+
+/** What looks at the files without being asked. */
+export interface Triggers {
+  state(): WatchStatus;
+  /** Look again at which folders there are; to be called after each sync. */
+  refresh(): void;
+  /** Ends all, and waits for the run that is on its way: its owner makes it end first. */
+  close(): Promise<void>;
+}
+
+export interface TriggerInput {
+  settings: Pick<MemorySearchSettings["sync"], "watch" | "watchDebounceMs" | "intervalMinutes">;
+  roots: () => readonly WatchRoot[];
+  /**
+   * Something may have changed since the files were last looked at. Called at once with the first event of a burst, and
+   * when watching begins or ends: what changed before it began was seen by nobody.
+   */
+  changed: () => void;
+  /** Looks at the files. One at a time; what it throws is its own to record. */
+  run: (reason: "watch" | "interval") => Promise<void>;
+  notify: (line: string) => void;
+}
+
+/**
+ * Starts a run when files have changed and then been left alone for a moment, and at intervals. An event says only that
+ * something changed: the run looks for itself. Nothing here keeps a process alive.
+ */
+export function createTriggers(input: TriggerInput): Triggers {
+  const { settings, changed, notify } = input;
+  const { watchDebounceMs, intervalMinutes } = settings;
+  let closed = false;
+  let running: Promise<void> | undefined;
+  let next: "watch" | "interval" | undefined;
+
+  function start(reason: "watch" | "interval"): void {
+    if (closed) return;
+    if (running) {
+      // What is running may have passed the file already.
+      if (next !== "watch") next = reason;
+      return;
+    }
+    running = (async () => await input.run(reason))()
+      .catch(() => undefined)
+      .then(() => {
+        running = undefined;
+        const again = next;
+        next = undefined;
+        if (again) start(again);
+      });
+  }
+
+  const burst = createBurst({
+    quietMs: watchDebounceMs,
+    ceilingMs: watchDebounceMs * ceilingFactor,
+    began: changed,
+    ended: () => start("watch"),
+  });
+  const watch = settings.watch
+    ? watchRoots({ roots: input.roots, event: burst.touch, began: changed, notify })
+    : undefined;
+  // A timer takes at most 2^31 - 1 milliseconds, about 24 days.
+  const intervalMs = Math.min(intervalMinutes * 60_000, 2 ** 31 - 1);
+  const interval = intervalMinutes > 0 ? setInterval(() => start("interval"), intervalMs).unref() : undefined;
+
+  return {
+    state: () => watch?.state() ?? { mode: "off", reason: "sync.watch is false" },
+
+    refresh() {
+      if (!closed) watch?.refresh();
+    },
+
+    async close() {
+      closed = true;
+      clearInterval(interval);
+      burst.cancel();
+      watch?.close();
+      await running;
+    },
+  };
+}
