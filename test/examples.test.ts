@@ -17,6 +17,7 @@ const pages = [
   "extensions/embeddings-gemini/README.md",
   "extensions/embeddings-local/README.md",
   "docs/embeddings.md",
+  "docs/index-health.md",
   "apps/memslot/README.md",
 ];
 /** Inside the repository, so that package names resolve as they do for its own code. */
@@ -109,33 +110,36 @@ describe("the examples in the documentation", () => {
     expect(answer).toMatch(/memory\/\S+\.md#L\d+-L\d+/);
   });
 
-  test.each(["README.md", "README.zh-CN.md"])("the commands of %s work as they are written", (page) => {
-    const home = path.join(folder, `home-${page}`);
-    const place = path.join(folder, `place-${page}`);
-    mkdirSync(home);
-    mkdirSync(place);
-    execFileSync("cp", ["-r", notes, path.join(home, "notes")]);
-    const lines = examplesOf(page, "sh").flatMap((block) =>
-      block.split("\n").filter((line) => line.startsWith("memslot ")),
-    );
-    expect(lines.length).toBeGreaterThan(0);
-    for (const line of lines) {
-      const command = line.replace("memslot ", `"$NODE" --conditions=@memslot/source "$CLI" `);
-      const output = execFileSync("sh", ["-c", command], {
-        cwd: place,
-        encoding: "utf8",
-        timeout: 60_000,
-        env: {
-          ...process.env,
-          NODE: process.execPath,
-          CLI: path.join(root, "apps/memslot/src/cli.ts"),
-          HOME: home,
-          MEMSLOT_HOME: path.join(home, ".memslot"),
-        },
-      });
-      expect(output).not.toBe("");
-    }
-  });
+  test.each(["README.md", "README.zh-CN.md", "docs/index-health.md"])(
+    "the commands of %s work as they are written",
+    (page) => {
+      const home = path.join(folder, `home-${path.basename(page)}`);
+      const place = path.join(folder, `place-${path.basename(page)}`);
+      mkdirSync(home);
+      mkdirSync(place);
+      execFileSync("cp", ["-r", notes, path.join(home, "notes")]);
+      const lines = examplesOf(page, "sh").flatMap((block) =>
+        block.split("\n").filter((line) => line.startsWith("memslot ")),
+      );
+      expect(lines.length).toBeGreaterThan(0);
+      for (const line of lines) {
+        const command = line.replace("memslot ", `"$NODE" --conditions=@memslot/source "$CLI" `);
+        const output = execFileSync("sh", ["-c", command], {
+          cwd: place,
+          encoding: "utf8",
+          timeout: 60_000,
+          env: {
+            ...process.env,
+            NODE: process.execPath,
+            CLI: path.join(root, "apps/memslot/src/cli.ts"),
+            HOME: home,
+            MEMSLOT_HOME: path.join(home, ".memslot"),
+          },
+        });
+        expect(output).not.toBe("");
+      }
+    },
+  );
 });
 
 function withoutEndpoint(): NodeJS.ProcessEnv {

@@ -2,7 +2,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { type ApiRequest, type EmbeddingApi, type EmbeddingApiOptions, startEmbeddingApi } from "@memslot/testkit";
-import { type Memory, type MemorySearchResult, openMemory, parseConfig, type SearchReport } from "memslot";
+import {
+  type Memory,
+  type MemorySearchOptions,
+  type MemorySearchResult,
+  openMemory,
+  parseConfig,
+  type SearchReport,
+} from "memslot";
 import { afterEach } from "vitest";
 
 /** Notes, a state folder and a server that plays the far end of every provider. */
@@ -71,9 +78,10 @@ export function useEmbeddingBench(): (options?: EmbeddingApiOptions) => Promise<
 export async function ask(
   memory: Memory,
   query: string,
+  options: Omit<MemorySearchOptions, "onDebug"> = {},
 ): Promise<{ results: MemorySearchResult[]; report: SearchReport }> {
   let report: SearchReport | undefined;
-  const results = await memory.search(query, { onDebug: (given) => (report = given) });
+  const results = await memory.search(query, { ...options, onDebug: (given) => (report = given) });
   if (report === undefined) throw new Error("the search gave no report");
   return { results, report };
 }

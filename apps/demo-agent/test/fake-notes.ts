@@ -51,6 +51,8 @@ export function fakeNotes(notes: FakeNotes): Memory {
     status: () => ({ backend: "fake", provider: "none" }),
     sync: async () => undefined,
     estimate: async () => undefined,
+    check: async () => undefined,
+    compact: async () => undefined,
     probeEmbeddingAvailability: async () => ({ ok: false }),
     probeVectorAvailability: async () => false,
     close: async () => undefined,

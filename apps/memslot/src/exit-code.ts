@@ -7,12 +7,14 @@ export const ExitCode = {
   usage: 2,
   /** Done, but some files could not be indexed. */
   partial: 3,
+  /** Not done: another process is at work on the same index. */
+  busy: 4,
   interrupted: 130,
   terminated: 143,
 } as const;
 
 /** The worse of two outcomes of one run. */
 export function worseExitCode(left: number, right: number): number {
-  const order: readonly number[] = [ExitCode.ok, ExitCode.partial, ExitCode.usage, ExitCode.error];
+  const order: readonly number[] = [ExitCode.ok, ExitCode.partial, ExitCode.busy, ExitCode.usage, ExitCode.error];
   return order.indexOf(right) > order.indexOf(left) ? right : left;
 }

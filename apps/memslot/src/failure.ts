@@ -6,7 +6,7 @@ import { UsageError } from "./usage-error.ts";
 /** The exit code of an error that ended a command. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof UsageError || MemoryError.is(error, "INVALID_ARGUMENT")) return ExitCode.usage;
-  return ExitCode.error;
+  return MemoryError.is(error, "BUSY") ? ExitCode.busy : ExitCode.error;
 }
 
 /** The field's shape of a failed command on stdout, with the code added. */

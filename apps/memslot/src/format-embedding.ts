@@ -1,4 +1,5 @@
 import type { MemoryProviderStatus } from "@memslot/core";
+import { localTime } from "./local-time.ts";
 import { counted } from "./report-failed-files.ts";
 
 /** Where requests go and with whose key, from the status of one agent. */
@@ -39,13 +40,4 @@ export function describeQuarantined({ embedding }: MemoryProviderStatus): string
   return (embedding?.quarantined ?? []).map(
     ({ path, startLine, endLine, reason }) => `${path}#L${startLine}-L${endLine}: ${reason}`,
   );
-}
-
-/** A moment as a clock on the wall shows it: `2026-03-14 09:05`. */
-function localTime(iso: string): string {
-  const date = new Date(iso);
-  if (Number.isNaN(date.getTime())) return iso;
-  const two = (part: number): string => part.toString().padStart(2, "0");
-  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`;
 }

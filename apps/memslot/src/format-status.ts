@@ -1,5 +1,5 @@
 import type { MemoryProviderStatus, MemorySearchSettings } from "@memslot/core";
-import type { Output } from "./output.ts";
+import { formatCheck } from "./format-check.ts";
 import {
   describeAnsweredBy,
   describeBudget,
@@ -9,6 +9,20 @@ import {
   describePending,
   describeQuarantined,
 } from "./format-embedding.ts";
+import {
+  describeAtWork,
+  describeBatch,
+  describeCache,
+  describeGeneration,
+  describeLastError,
+  describeLastSync,
+  describeMeaning,
+  describeRebuild,
+  describeSources,
+  describeStore,
+  describeWatch,
+} from "./format-index.ts";
+import type { Output } from "./output.ts";
 import { printable } from "./printable.ts";
 import { counted } from "./report-failed-files.ts";
 import type { AgentStatus } from "./scan-summary.ts";
@@ -18,9 +32,17 @@ const LABEL_WIDTH = 16;
 
 type Row = readonly [label: string, value: string | undefined];
 
+export interface FormatStatusOptions {
+  settings: MemorySearchSettings;
+  style: Output["style"];
+  /** What was wrong was to be mended. */
+  fix: boolean;
+}
+
 /** The status of one agent for people, with the labels of the field. */
-export function formatStatus(entry: AgentStatus, settings: MemorySearchSettings, style: Output["style"]): string {
+export function formatStatus(entry: AgentStatus, options: FormatStatusOptions): string {
   const { status, scan } = entry;
+  const { settings, style } = options;
   const rows: Row[] = [
     ["Backend", status.backend],
     ["Provider", describeProvider(status)],
@@ -32,9 +54,15 @@ export function formatStatus(entry: AgentStatus, settings: MemorySearchSettings,
     ["Indexed", describeIndexed(entry)],
     ["By source", describeSources(status)],
     ["Dirty", describeDirty(status)],
-    ["Last sync", status.lastSync?.finishedAt],
+    ["Generation", describeGeneration(status)],
+    ["Rebuild", describeRebuild(status)],
+    ["At work", describeAtWork(status)],
+    ["Watching", describeWatch(status)],
+    ["Last sync", describeLastSync(status)],
     ["Last sync error", status.lastSyncError],
+    ["Last error", describeLastError(status)],
     ["Index error", entry.indexError],
+    ["Index check", describeCheck(entry)],
     ["Store", describeStore(status)],
     ["Workspace", status.workspaceDir],
     ["Search mode", describeMode(status)],
@@ -44,7 +72,9 @@ export function formatStatus(entry: AgentStatus, settings: MemorySearchSettings,
     ["Without vector", describePending(status)],
     ["Circuit", describeCircuit(status)],
     ["Budget", describeBudget(status)],
+    ["Batches", describeBatch(status)],
     ["Batch jobs", describeJobs(status)],
+    ["Meaning", describeMeaning(status)],
     ["Vector store", describeVector(status)],
     ["Vector dims", status.vector?.dims?.toString()],
     ["FTS", describeFts(status)],
@@ -69,6 +99,7 @@ export function formatStatus(entry: AgentStatus, settings: MemorySearchSettings,
     ),
     ...list("Refused by the embedding provider, found by words only", describeQuarantined(status)),
     ...list("Notices", [...(status.custom?.notices ?? [])]),
+    ...(entry.check === undefined ? [] : formatCheck(entry.check, options)),
   ].join("\n");
 }
 
@@ -107,21 +138,16 @@ function describeDirty(status: MemoryProviderStatus): string {
   return status.dirty ? "yes: memslot memory index brings it up to date" : "no";
 }
 
+/** A line only where there is more to say than the list of findings does. */
+function describeCheck({ check, checkError }: AgentStatus): string | undefined {
+  if (checkError !== undefined) return `could not be made: ${checkError}`;
+  if (check === undefined) return "not checked (memslot memory status --deep compares the parts of the index)";
+  return check.findings.length === 0 ? "not checked: this backend cannot tell" : undefined;
+}
+
 /** Whether this process has compared the index with the files. */
 function wasLookedAt({ roots = [] }: MemoryProviderStatus): boolean {
   return roots.length > 0;
-}
-
-function describeSources({ sourceCounts = [] }: MemoryProviderStatus): string | undefined {
-  if (sourceCounts.length < 2) return undefined;
-  return sourceCounts
-    .map(({ source, files, chunks }) => `${source} ${counted(files, "file")} · ${counted(chunks, "chunk")}`)
-    .join(", ");
-}
-
-function describeStore({ dbPath, storage }: MemoryProviderStatus): string | undefined {
-  if (dbPath === undefined || storage === undefined) return dbPath;
-  return `${dbPath} (${((storage.databaseBytes + storage.walBytes) / 1e6).toFixed(1)} MB)`;
 }
 
 function describeMode({ custom }: MemoryProviderStatus): string | undefined {
@@ -160,11 +186,4 @@ function describeFts({ fts }: MemoryProviderStatus): string | undefined {
   if (fts === undefined) return undefined;
   if (!fts.enabled) return "off";
   return fts.available ? "ready" : `unavailable${fts.error === undefined ? "" : `: ${fts.error}`}`;
-}
-
-function describeCache({ cache }: MemoryProviderStatus): string | undefined {
-  if (cache === undefined) return undefined;
-  if (!cache.enabled) return "off";
-  const cap = cache.maxEntries === undefined ? "" : ` of at most ${cache.maxEntries}`;
-  return cache.entries === undefined ? "on" : `${cache.entries} vectors${cap}`;
 }

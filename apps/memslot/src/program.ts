@@ -121,13 +121,14 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     .command("index")
     .description("bring the index up to date")
     .option("--agent <id>", "only this agent (default: all)")
-    .option("--force", "build it anew from the files")
+    .option("--force", "build it anew from the files; what is there answers until the new one is whole")
+    .option("--wait", "wait for another process that is at work on the index (else: exit code 4)")
     .option("--verbose", "say which places were looked at, and name each file")
     .option("--estimate", "print what it would cost in texts, tokens and money, and change nothing")
     .option("--json", "with --estimate: print JSON")
     .addHelpText(
       "after",
-      examples("memslot memory index", "memslot memory index --estimate", "memslot memory index --force --agent main"),
+      examples("memslot memory index", "memslot memory index --estimate", "memslot memory index --force --wait"),
     )
     .action(
       run(async () => async (context: CommandContext, options: IndexOptions) => {
@@ -149,11 +150,19 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     .command("status")
     .description("say what is indexed, from where, and what does not work")
     .option("--agent <id>", "only this agent (default: all)")
-    .option("--deep", "try the embedding provider and the vector store for real")
+    .option("--deep", "compare the parts of the index, try the embedding provider and the vector store for real")
+    .option("--fix", "mend what is wrong with the index, from what it holds; implies --deep")
     .option("--index", "bring the index up to date first; implies --deep")
     .option(...option.json)
     .addHelpText("after", examples("memslot memory status", "memslot memory status --deep --json"))
     .action(run(async () => (await import("./commands/memory-status.ts")).memoryStatus));
+  memory
+    .command("compact")
+    .description("give back the space that deleted and changed notes have left in the index")
+    .option("--agent <id>", "only this agent (default: all)")
+    .option(...option.json)
+    .addHelpText("after", examples("memslot memory compact", "memslot memory compact --agent main --json"))
+    .action(run(async () => (await import("./commands/memory-compact.ts")).memoryCompact));
 
   program
     .command("config")
@@ -200,7 +209,8 @@ function describeRoot(program: Command, world: ProgramWorld): void {
       "after",
       `${examples('memslot memory search "what did we decide about backups" --workspace ~/notes', "memslot init")}
 
-Exit codes: 0 done, also with no results; 1 error; 2 the command line is wrong; 3 done, but some files failed.`,
+Exit codes: 0 done, also with no results; 1 error; 2 the command line is wrong; 3 done, but some files failed;
+4 another process is at work on the index.`,
     );
 }
 

@@ -31,7 +31,9 @@ function createLines(stderr: NodeJS.WriteStream, what: string, now: () => number
       nextAt = now() + LINE_INTERVAL_MS;
       const { phase, unit } = phaseOf(progress, what);
       const seconds = Math.round((now() - startedAt) / 1000);
-      stderr.write(`memslot: ${phase}: ${progress.completed} of ${progress.total}${unit} (${seconds} s)\n`);
+      // Another process that is waited for may not have said how far it is.
+      const far = progress.total === 0 ? "" : `: ${progress.completed} of ${progress.total}${unit}`;
+      stderr.write(`memslot: ${phase}${far} (${seconds} s)\n`);
     },
     stop() {
       stopped = true;
@@ -81,9 +83,12 @@ function createBar(stderr: NodeJS.WriteStream, what: string, now: () => number):
   };
 }
 
-/** A sync counts files under their paths, which end in `.md`; whatever else it does it gives a name, and counts what it likes. */
-function phaseOf({ label }: SyncProgress, what: string): { phase: string; unit: string } {
-  if (label === undefined || /\.md$/iu.test(label)) return { phase: what, unit: " files" };
+/**
+ * A sync counts files under their paths, which end in `.md` or `.jsonl`; whatever else it does it gives a name, and
+ * counts what it likes.
+ */
+export function phaseOf({ label }: { label?: string | undefined }, what: string): { phase: string; unit: string } {
+  if (label === undefined || /\.(?:md|jsonl)$/iu.test(label)) return { phase: what, unit: " files" };
   return { phase: label, unit: label.startsWith("downloading ") ? " MB" : "" };
 }
 

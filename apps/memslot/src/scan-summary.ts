@@ -1,6 +1,12 @@
-import type { AvailabilityProbe, MemoryProviderStatus, MemoryRootStatus, MemorySource } from "@memslot/core";
+import type {
+  AvailabilityProbe,
+  IndexCheck,
+  MemoryProviderStatus,
+  MemoryRootStatus,
+  MemorySource,
+} from "@memslot/core";
 
-const usualPlaces: ReadonlySet<string> = new Set(["MEMORY.md", "memory.md", "USER.md", "memory"]);
+const usualPlaces: ReadonlySet<string> = new Set(["MEMORY.md", "memory.md", "USER.md", "memory", "sessions"]);
 
 /** What the last look at the files found, by source. */
 export interface ScanSummary {
@@ -15,6 +21,9 @@ export interface AgentStatus {
   status: MemoryProviderStatus;
   embeddingProbe?: AvailabilityProbe;
   indexError?: string;
+  /** What `--deep` has found, and `--fix` has mended. */
+  check?: IndexCheck;
+  checkError?: string;
   scan: ScanSummary;
 }
 
@@ -22,17 +31,25 @@ export interface AgentStatus {
 export function scanSummary(status: MemoryProviderStatus): ScanSummary {
   const failed = status.lastSync?.report.failed ?? [];
   const fileIssues = failed.map(({ path, reason }) => `${path}: ${reason}`);
-  const rootIssues = (status.roots ?? []).filter(isIssue).map(({ path, reason = "skipped" }) => `${path}: ${reason}`);
-  const inRoots = status.roots?.reduce((sum, { files = 0 }) => sum + files, 0);
-  const counts = new Map((status.sourceCounts ?? []).map(({ source, files }) => [source, files]));
+  const skipped = (status.roots ?? []).filter(({ state }) => state === "skipped");
+  const rootIssues = skipped.filter(isIssue).map(describeRoot);
+  const ordinary = new Set(skipped.filter((root) => !isIssue(root)).map(describeRoot));
+  // No places: nobody has looked.
+  const inRoots = status.roots?.length ? status.roots.reduce((sum, { files = 0 }) => sum + files, 0) : undefined;
+  const counts = new Map((status.sourceCounts ?? []).map((count) => [count.source, count]));
+  const others = new Set(
+    [...counts.values()].flatMap(({ source, issues = [] }) => (source === "memory" ? [] : issues)),
+  );
+  const ofNotes = [...rootIssues, ...fileIssues.filter((issue) => !others.has(issue))];
   const names = new Set([...(status.sources ?? ["memory"]), ...counts.keys()]);
   const sources = [...names].map((source) => {
-    // Roots are places for notes; what other sources hold is known by what was indexed.
+    // Roots are places for notes; what other sources hold is known by what they say themselves.
     const isNotes = source === "memory";
+    const { files = 0, eligible, issues = [] } = counts.get(source) ?? {};
     return {
       source,
-      totalFiles: (isNotes ? inRoots : undefined) ?? (counts.get(source) ?? 0) + (isNotes ? failed.length : 0),
-      issues: isNotes ? [...rootIssues, ...fileIssues] : [],
+      totalFiles: eligible ?? (isNotes ? inRoots : undefined) ?? files + (isNotes ? failed.length : 0),
+      issues: [...new Set([...(isNotes ? ofNotes : []), ...issues])].filter((issue) => !ordinary.has(issue)),
     };
   });
   return {
@@ -42,8 +59,11 @@ export function scanSummary(status: MemoryProviderStatus): ScanSummary {
   };
 }
 
+function describeRoot({ path, reason = "skipped" }: MemoryRootStatus): string {
+  return `${path}: ${reason}`;
+}
+
 /** A usual place that nobody has made is no issue; a link in its stead, or an extra path that is missing, is one. */
-function isIssue({ path, state, reason = "" }: MemoryRootStatus): boolean {
-  if (state !== "skipped") return false;
+function isIssue({ path, reason = "" }: MemoryRootStatus): boolean {
   return !usualPlaces.has(path) || !/does not exist$|is used$/u.test(reason);
 }

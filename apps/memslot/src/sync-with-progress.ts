@@ -8,6 +8,8 @@ export interface SyncOptions {
   /** Who wants it; `cli` if left out. */
   reason?: string;
   force?: boolean;
+  /** Wait for another process that is at work on the same index; else it is named in a `BUSY` error. */
+  wait?: boolean;
   /** Names each file on stderr in place of the bar. */
   verbose?: boolean;
 }
@@ -24,6 +26,7 @@ export async function syncWithProgress(
     return await memory.sync({
       reason: options.reason ?? "cli",
       force: options.force ?? false,
+      wait: options.wait ?? false,
       signal: context.signal,
       progress: (update) => {
         if (options.verbose !== true) progress.update(update);

@@ -8,6 +8,8 @@ const commands = [
   ["memory", "get"],
   ["memory", "index"],
   ["memory", "status"],
+  ["memory", "usage"],
+  ["memory", "compact"],
   ["config"],
   ["trust"],
   ["doctor"],

@@ -18,6 +18,8 @@ describe("memslot doctor", () => {
       "config",
       "workspace",
       "slot",
+      "sync",
+      "writer",
       "index",
       "store",
       "fts",

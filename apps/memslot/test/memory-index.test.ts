@@ -39,15 +39,19 @@ describe("memslot memory index", () => {
     expect(stdout).toMatch(/nowhere: skipped: \S/u);
   });
 
-  test("indexes the good files beside a bad one, names the bad one and ends with 3", async () => {
+  test("indexes the good files beside a bad one, names the bad one and ends with 3, names what is too large", async () => {
     const sandbox = await createSandbox();
     for (let index = 0; index < 200; index++)
       await sandbox.write(`memory/note-${index}.md`, `# Note ${index}\n\nword${index}\n`);
     await sandbox.write("memory/note-200.md", "x".repeat(17 * 1024 * 1024));
+    const large = await sandbox.runHere(["memory", "index"]);
+    expect(large.exitCode).toBe(0);
+    expect(large.stderr).toMatch(/^memslot: left out: memory\/note-200\.md: is 17 MiB, more than \d+ MiB: .*\n$/u);
+    await sandbox.writeLost();
     const { exitCode, stdout, stderr } = await sandbox.runHere(["memory", "index"]);
     expect(exitCode).toBe(3);
-    expect(stdout).toContain("200 added, 1 failed");
-    expect(stderr).toContain("memory/note-200.md: ");
+    expect(stdout).toContain("200 unchanged, 1 failed");
+    expect(stderr).toMatch(/^memslot: memory\/bad-\ufffd\.md: .*UTF-8/mu);
     expect((await sandbox.runHere(["memory", "search", "word77"])).stdout).toContain("memory/note-77.md");
   });
 

@@ -168,7 +168,7 @@ describe("memslot memory search", () => {
     const sandbox = await createSandbox();
     await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
     await sandbox.write("memory/folder.md", null);
-    await sandbox.write("memory/big.md", "x".repeat(17 * 1024 * 1024));
+    await sandbox.writeLost();
     const { exitCode, stdout, stderr } = await sandbox.runHere(["memory", "search", "espresso"]);
     expect(exitCode).toBe(0);
     expect(stdout).toContain("MEMORY.md#L1-L1");

@@ -62,13 +62,13 @@ describe("memslot memory status", () => {
 
   test("--index ends with 3 and lists the issue when a file fails", async () => {
     const sandbox = await createSandbox();
-    await sandbox.write("memory/big.md", "x".repeat(17 * 1024 * 1024));
+    await sandbox.writeLost();
     await sandbox.write("memory/a.md", "one\n");
     const json = await sandbox.runHere(["memory", "status", "--index", "--json"]);
     expect(json.exitCode).toBe(3);
-    expect(JSON.parse(json.stdout)[0].scan.issues).toEqual([expect.stringContaining("memory/big.md: ")]);
+    expect(JSON.parse(json.stdout)[0].scan.issues).toEqual([expect.stringContaining("memory/bad-\ufffd.md: ")]);
     expect((await sandbox.runHere(["memory", "status", "--index"])).stdout).toMatch(
-      /^Issues:\n {2}memory\/big\.md: /mu,
+      /^Issues:\n {2}memory\/bad-\ufffd\.md: /mu,
     );
   });
 

@@ -27,6 +27,8 @@ export interface Sandbox {
   env: NodeJS.ProcessEnv;
   /** Writes a file of the workspace; `null` stands for an empty folder of that name. */
   write(relPath: string, content: string | Uint8Array | null): Promise<void>;
+  /** Writes a note that cannot be indexed: its name is no UTF-8, so that no path leads to it. */
+  writeLost(): Promise<void>;
   writeConfig(content: string): Promise<string>;
   /** Runs `memslot ARGS` from the sources. */
   run(args: readonly string[], options?: { env?: NodeJS.ProcessEnv; cwd?: string }): Promise<Finished>;
@@ -65,6 +67,13 @@ export async function createSandbox(): Promise<Sandbox> {
       const file = path.join(workspace, relPath);
       await mkdir(content === null ? file : path.dirname(file), { recursive: true });
       if (content !== null) await writeFile(file, content);
+    },
+    async writeLost() {
+      await mkdir(path.join(workspace, "memory"), { recursive: true });
+      await writeFile(
+        Buffer.concat([Buffer.from(`${workspace}/memory/bad-`), Buffer.of(0xff), Buffer.from(".md")]),
+        "x",
+      );
     },
     async writeConfig(content) {
       const file = path.join(folder, "memslot.json5");

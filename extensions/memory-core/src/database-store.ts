@@ -1,14 +1,22 @@
 import { reasonOf } from "./store-failure.ts";
-import type { KeywordAnswer, KeywordQuery } from "@memslot/indexing";
 import { createRowReader } from "./chunk-rows.ts";
+import { createBuilds } from "./builds.ts";
+import { createFreePages } from "./free-pages.ts";
+import { createDroppedGenerations } from "./dropped-generations.ts";
+import { Damage } from "./file-faults.ts";
 import { createFileTables } from "./file-tables.ts";
-import { createChunkCounter, createKeywordSearch } from "./keyword-search.ts";
-import { metaKeys } from "./meta.ts";
+import { openGenerations } from "./generations.ts";
+import { createKeywordSearch, createWordlessSearch } from "./keyword-search.ts";
+import type { LeaseRows } from "./leases.ts";
+import { type Meta, metaKeys } from "./meta.ts";
 import { openDatabase } from "./open-database.ts";
-import type { DatabaseStore, OpenOptions, StoreMethod } from "./protocol.ts";
-import { isCorrupt, toStoreError } from "./store-errors.ts";
+import { isPieces, type Pieces } from "./pieces.ts";
+import type { DatabaseStore, LeaseMethod, OpenOptions, StoreCalls } from "./protocol.ts";
+import { createWordRebuild } from "./rebuild-words.ts";
+import { isAboutWordsOnly, isCorrupt, toStoreError } from "./store-errors.ts";
 import { createStats } from "./store-stats.ts";
-import { createTransactions } from "./transactions.ts";
+import { createTransactions, type Transactions } from "./transactions.ts";
+import { createUpkeep } from "./upkeep.ts";
 import { createVectors } from "./vectors.ts";
 import { createWriterMark } from "./writers.ts";
 
@@ -17,40 +25,62 @@ const closingBusyTimeoutMs = 200;
 /** What is not done by then is done by the next one that writes. */
 const closingTrimMs = 500;
 
+/** Where words are missing, opening waits for those of some 10,000 chunks. The rest is done between calls. */
+const settlingSteps = 150;
+
+export type OpenedStore = DatabaseStore & {
+  /** The file that is open, as `fileIdentity` names it; undefined where the index is in memory. */
+  identity: string | undefined;
+  rows: LeaseRows;
+  /** Makes what is due before the first call. Never throws. */
+  settle(): Promise<void>;
+};
+
 /** The store on its own thread: one database connection, one call at a time. */
-export function openDatabaseStore(options: OpenOptions): DatabaseStore {
-  const { db, meta, location, isOnDisk, ftsError, notices } = openDatabase(options);
+export function openDatabaseStore(options: OpenOptions): OpenedStore {
+  const { db, meta, location, isOnDisk, identity, ftsError, notices } = openDatabase(options);
   const mark = createWriterMark(meta);
-  let hasWritten = false;
   const transactions = createTransactions(db, () => {
-    hasWritten = true;
     if (isOnDisk) mark.set();
   });
+  const generations = openGenerations(db, meta, ftsError === undefined);
   const readRows = createRowReader(db);
   const vectors = createVectors({
     db,
     meta,
     transactions,
+    generations,
     readRows,
     settings: options.vector,
     cacheMaxEntries: options.cacheMaxEntries,
     notice: (line) => void (notices.includes(line) || notices.push(line)),
   });
-  const files = createFileTables({
+  const indexWords = ftsError === undefined;
+  const fileTables = createFileTables({ db, meta, transactions, indexWords, listener: vectors.listener });
+  const files = fileTables({ generation: () => generations.active().id, changed: () => generations.revise() });
+  const builds = createBuilds({ transactions, generations, fileTables, vectors });
+  const dropped = createDroppedGenerations({ db, transactions, generations, vectors, withWords: indexWords });
+  const searchKeyword = indexWords
+    ? createKeywordSearch({ db, transactions, generations, readRows })
+    : createWordlessSearch(db, transactions, generations);
+  const words = createWordRebuild({ db, meta, transactions, indexWords });
+  const freePages = createFreePages(db, transactions);
+  const upkeep = createUpkeep({
     db,
     meta,
     transactions,
-    indexWords: ftsError === undefined,
-    listener: vectors.listener,
+    generations,
+    filesOf: (generation) => fileTables({ generation, changed: () => generations.revise() }),
+    vectors,
+    words,
+    dropped,
+    freePages,
+    indexWords,
+    path: isOnDisk ? location : undefined,
+    busyTimeoutMs: options.busyTimeoutMs,
   });
-  const searchKeyword = ftsError === undefined ? createKeywordSearch(db, transactions, readRows) : withoutWords();
-  const stats = createStats(db, isOnDisk ? location : undefined);
+  const stats = createStats(db, generations, isOnDisk ? location : undefined);
   let broken: Error | undefined;
-
-  function withoutWords(): (query: KeywordQuery) => KeywordAnswer {
-    const countChunks = createChunkCounter(db);
-    return ({ terms }) => ({ rows: [], chunkCount: countChunks(), documentFrequencies: terms.map(() => 0) });
-  }
 
   /** Turns failures into what a caller can act on. A damaged database answers nothing more and is made anew at the next open. */
   function guarded<Args extends readonly unknown[], Result>(
@@ -59,33 +89,56 @@ export function openDatabaseStore(options: OpenOptions): DatabaseStore {
     return (...args) => {
       if (broken) throw broken;
       try {
-        return call(...args);
+        const answer = call(...args);
+        return isPieces(answer) ? (guardedPieces(answer) as Result) : answer;
       } catch (error) {
-        const failure = toStoreError(error, location);
-        if (isCorrupt(error)) {
-          broken = failure;
-          markDamaged(reasonOf(error));
-        }
-        throw failure;
+        throw failureOf(error);
       }
     };
   }
 
-  function markDamaged(reason: string): void {
+  async function* guardedPieces(pieces: Pieces<unknown>): Pieces<unknown> {
     try {
-      transactions.write(() => meta.set(metaKeys.damaged, reason));
+      return yield* pieces;
+    } catch (error) {
+      throw failureOf(error);
+    }
+  }
+
+  function failureOf(error: unknown): Error {
+    const failure = toStoreError(error, location);
+    if (isCorrupt(error) || error instanceof Damage) {
+      broken = failure;
+      markDamaged(error);
+    }
+    return failure;
+  }
+
+  /** Words alone are no loss: they are made anew from the texts. */
+  function markDamaged(error: unknown): void {
+    try {
+      transactions.write(() =>
+        isAboutWordsOnly(error) ? meta.set(metaKeys.wordsStale, "1") : meta.set(metaKeys.damaged, reasonOf(error)),
+      );
     } catch {
       // Too damaged to say so: then the next one to open it sees that by itself.
     }
   }
 
+  async function tidy(): Promise<boolean> {
+    if (await words.step()) return true;
+    if (vectors.tidy()) return true;
+    // A process that only reads leaves it to one that writes.
+    return transactions.hasWritten() && (dropped.step() || freePages.stepIfMany());
+  }
+
   function close(): void {
     try {
-      if (broken || !hasWritten) return;
+      if (broken || !transactions.hasWritten()) return;
       db.pragma(`busy_timeout = ${closingBusyTimeoutMs}`);
       if (!isOnDisk) return;
       const until = Date.now() + closingTrimMs;
-      while (vectors.trim() && Date.now() < until);
+      while ((vectors.trim() || dropped.step()) && Date.now() < until);
       transactions.write(() => mark.clear());
       db.pragma("wal_checkpoint(TRUNCATE)");
     } catch {
@@ -95,11 +148,19 @@ export function openDatabaseStore(options: OpenOptions): DatabaseStore {
     }
   }
 
-  const calls: Pick<DatabaseStore, StoreMethod> = {
+  const calls: Omit<StoreCalls, LeaseMethod> = {
     listFiles: guarded(files.listFiles),
     replaceFiles: guarded(files.replaceFiles),
     touchFiles: guarded(files.touchFiles),
     removeFiles: guarded(files.removeFiles),
+    revision: guarded(generations.revision),
+    buildStart: guarded(builds.buildStart),
+    buildFinish: guarded(builds.buildFinish),
+    buildAbandon: guarded(builds.buildAbandon),
+    nextListFiles: guarded(builds.nextListFiles),
+    nextReplaceFiles: guarded(builds.nextReplaceFiles),
+    nextTouchFiles: guarded(builds.nextTouchFiles),
+    nextRemoveFiles: guarded(builds.nextRemoveFiles),
     searchKeyword: guarded(searchKeyword),
     useSpace: guarded(vectors.calls.useSpace),
     searchVector: guarded(vectors.calls.searchVector),
@@ -113,9 +174,25 @@ export function openDatabaseStore(options: OpenOptions): DatabaseStore {
     spaceStats: guarded(vectors.calls.spaceStats),
     probeVector: guarded(vectors.calls.probeVector),
     stats: guarded(() => transactions.read(stats)),
+    check: guarded(upkeep.check),
+    repair: guarded(upkeep.repair),
+    compact: guarded(upkeep.compact),
+    tables: guarded(upkeep.tables),
+    sample: guarded(upkeep.sample),
+    vectorOf: guarded(upkeep.vectorOf),
   };
   return {
     ...calls,
+    identity,
+    rows: rowsOf(meta, transactions),
+    async settle() {
+      try {
+        for (let step = 1; (await words.step()) && step < settlingSteps; step++);
+      } catch (error) {
+        // What cannot be done now is tried again between calls; damage is met by the next call.
+        failureOf(error);
+      }
+    },
     health: () => ({
       location,
       fts:
@@ -125,14 +202,36 @@ export function openDatabaseStore(options: OpenOptions): DatabaseStore {
       vector: vectors.health(),
       notices: [...notices],
     }),
-    tidy() {
+    async tidy() {
       try {
-        return broken === undefined && guarded(vectors.tidy)();
-      } catch {
+        return broken === undefined && (await tidy());
+      } catch (error) {
         // Nobody waits for it. What fails here fails in the next call too, and is told there.
+        failureOf(error);
         return false;
       }
     },
     close,
+  };
+}
+
+const rowAttempts = 20;
+const rowPauseMs = 5;
+
+/** Rows for others to read, which wait only a moment for a process that writes. */
+function rowsOf(meta: Meta, transactions: Transactions): LeaseRows {
+  return {
+    get: meta.get,
+    set(key, value) {
+      for (let attempt = 1; attempt <= rowAttempts; attempt++) {
+        const written = transactions.writeIfFree(() => {
+          if (value === undefined) meta.delete(key);
+          else meta.set(key, value);
+          return true;
+        });
+        if (written) return;
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, rowPauseMs);
+      }
+    },
   };
 }

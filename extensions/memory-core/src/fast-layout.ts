@@ -3,13 +3,15 @@ import type Database from "better-sqlite3";
 import { byScore, type ScoredId } from "./chunk-rows.ts";
 import type { Similarity } from "./cosine.ts";
 import type { EmbeddedChunks } from "./embedded-chunks.ts";
+import type { Generations } from "./generations.ts";
 import { highestCosine, toInt8 } from "./int8.ts";
 import { type Meta, metaKeys } from "./meta.ts";
+import { hasTable, vectorTable } from "./schema.ts";
 import { loadSqliteVec } from "./sqlite-vec.ts";
 import { isBusy, isFileFailure } from "./store-errors.ts";
 import { reasonOf } from "./store-failure.ts";
 import type { Transactions } from "./transactions.ts";
-import { createVectorIndex, maxNeighbours, type Neighbour, type VectorIndex } from "./vector-index.ts";
+import { createVectorIndexes, hasManyHoles, maxNeighbours, type Neighbour, type VectorIndex } from "./vector-index.ts";
 
 /** Neighbours to ask for at first, beside twice the limit. A long list costs hardly more than a short one. */
 const spareNeighbours = 1000;
@@ -18,21 +20,36 @@ const scoredAtOnce = 64;
 /** What counting in double precision may lose. */
 const scoreDoubt = 1e-9;
 
-/** The fast layout of one space, where sqlite-vec works. Without it everything goes on, by comparing all vectors. */
+/**
+ * The fast layout of one space for each generation, where sqlite-vec works. Without it everything goes on, by comparing
+ * all vectors.
+ */
 export interface FastLayout {
   /** Loads sqlite-vec at the first need of it. False: vectors are compared one by one. */
   isLoaded(): boolean;
   /** The space that is laid out, whoever did it; undefined where the table cannot be relied on. */
-  held(): number | undefined;
+  held(generation: number): number | undefined;
   /** Makes the table hold this space, unless it does already. Called outside of transactions. */
-  settle(space: { id: number; dimensions: number }, chunks: EmbeddedChunks): void;
+  settle(generation: number, space: { id: number; dimensions: number }, chunks: EmbeddedChunks): void;
   /** Keeps the table in step, inside a transaction that changes chunks or vectors, or says that it is not. */
-  follow(work: (index: VectorIndex, spaceId: number) => void): void;
+  follow(generation: number, work: (index: VectorIndex, spaceId: number) => void): void;
+  /** Vectors and blocks of the table; undefined where there is none, or no sqlite-vec to make it anew. Called inside a transaction. */
+  size(generation: number): { rows: number; blocks: number } | undefined;
+  /** Says that the table cannot be relied on, inside a transaction. */
+  distrust(generation: number): void;
+  /** Deletes what is laid out for a generation, inside a transaction. False where only sqlite-vec could. */
+  drop(generation: number): boolean;
   /**
    * The best by way of the table; undefined where it cannot tell. Called inside a transaction. Where the table still has
    * chunks whose vectors another process has taken out of the cache, these are passed over.
    */
-  rank(query: VectorQuery, spaceId: number, similarity: Similarity, chunks: EmbeddedChunks): ScoredId[] | undefined;
+  rank(
+    generation: number,
+    query: VectorQuery,
+    spaceId: number,
+    similarity: Similarity,
+    chunks: EmbeddedChunks,
+  ): ScoredId[] | undefined;
   health(): StoreHealth["vector"];
 }
 
@@ -42,23 +59,24 @@ export function createFastLayout(input: {
   transactions: Transactions;
   settings: { enabled: boolean; extensionPath?: string | undefined };
   notice: (line: string) => void;
+  generations: Generations;
 }): FastLayout {
-  const { db, meta, transactions, settings } = input;
+  const { db, meta, transactions, settings, generations } = input;
   let health: StoreHealth["vector"] = { ...settings };
-  let index: VectorIndex | undefined;
+  let indexOf: ((generation: number) => VectorIndex) | undefined;
 
-  function loaded(): VectorIndex | undefined {
-    if (!settings.enabled || health.available !== undefined) return index;
+  function loaded(): ((generation: number) => VectorIndex) | undefined {
+    if (!settings.enabled || health.available !== undefined) return indexOf;
     const { ok, path, ...outcome } = loadSqliteVec(db, settings.extensionPath);
     health = { ...health, available: ok, ...(path === undefined ? {} : { extensionPath: path }) };
     if ("error" in outcome) giveUp(outcome.error);
-    else index = createVectorIndex(db, meta);
-    return index;
+    else indexOf = createVectorIndexes(db, meta);
+    return indexOf;
   }
 
   function giveUp(error: string): void {
     health = { ...health, available: false, loadError: error };
-    index = undefined;
+    indexOf = undefined;
     input.notice(
       `sqlite-vec cannot be used (${error}): search by meaning compares all vectors instead, with the same results but slower; reinstall sqlite-vec or correct store.vector.extensionPath`,
     );
@@ -76,41 +94,64 @@ export function createFastLayout(input: {
     }
   }
 
-  function held(): number | undefined {
-    const id = meta.get(metaKeys.vectorSpace);
+  const spaceKey = (generation: number): string => `${metaKeys.vectorSpace}${generation}`;
+
+  function held(generation: number): number | undefined {
+    const id = meta.get(spaceKey(generation));
     return id === undefined ? undefined : Number(id);
+  }
+
+  function rebuild(generation: number, table: VectorIndex, space: { id: number; dimensions: number }): void {
+    // Another process may have put the next one in its place.
+    if (generations.live().includes(generation)) table.rebuild(space);
   }
 
   return {
     isLoaded: () => loaded() !== undefined,
     held,
-    settle(space, chunks) {
-      const table = loaded();
+    settle(generation, space, chunks) {
+      const table = loaded()?.(generation);
       if (!table) return;
-      const settled = transactions.read(() => held() === space.id && table.fits(chunks.countEmbedded(space.id)));
+      const settled = transactions.read(
+        () => held(generation) === space.id && fits(table.size(), chunks.countEmbedded(space.id, generation)),
+      );
       if (settled) return;
       try {
-        attempt(() => transactions.write(() => table.rebuild(space)));
+        attempt(() => transactions.write(() => rebuild(generation, table, space)));
       } catch (error) {
         // Another process writes for long. All vectors are compared until the next time.
         if (!isBusy(error)) throw error;
       }
     },
-    follow(work) {
-      const spaceId = held();
+    follow(generation, work) {
+      const spaceId = held(generation);
       if (spaceId === undefined) return;
-      const table = loaded();
-      if (!table || !attempt(() => work(table, spaceId))) meta.delete(metaKeys.vectorSpace);
+      const table = loaded()?.(generation);
+      if (!table || !attempt(() => work(table, spaceId))) meta.delete(spaceKey(generation));
     },
-    rank(query, spaceId, similarity, chunks) {
-      const table = loaded();
-      if (!table || held() !== spaceId) return undefined;
+    size: (generation) => loaded()?.(generation).size(),
+    distrust: (generation) => meta.delete(spaceKey(generation)),
+    drop(generation) {
+      meta.delete(spaceKey(generation));
+      meta.delete(`${metaKeys.vectorAngle}${generation}`);
+      const table = vectorTable(generation);
+      if (!hasTable(db, table)) return true;
+      return loaded() !== undefined && attempt(() => db.exec(`DROP TABLE ${table}`));
+    },
+    rank(generation, query, spaceId, similarity, chunks) {
+      const table = loaded()?.(generation);
+      if (!table || held(generation) !== spaceId) return undefined;
       let ranked: ScoredId[] | undefined;
       attempt(() => (ranked = rankSources(table, query, spaceId, similarity, chunks)));
       return ranked;
     },
     health: () => health,
   };
+}
+
+/** True when its size is that of `embedded` vectors, with few holes. */
+function fits(size: ReturnType<VectorIndex["size"]>, embedded: number): boolean {
+  return size !== undefined && size.rows === embedded && !hasManyHoles(size.rows, size.blocks);
 }
 
 function rankSources(

@@ -1,23 +1,44 @@
 import type { MemorySource } from "@memslot/core";
 import type { FileChunks, FileKey, StoredFile } from "@memslot/indexing";
 import type Database from "better-sqlite3";
+import { perGeneration } from "./generations.ts";
 import { type HashKey, toKey } from "./hash-key.ts";
 import { type Meta, metaKeys } from "./meta.ts";
+import { wordTable } from "./schema.ts";
 import type { Transactions } from "./transactions.ts";
 
 /** What has to be kept in step when chunks come and go. Called inside the transaction. */
 export interface ChunkListener {
-  added(chunk: { id: number; hash: HashKey; source: MemorySource }): void;
-  removed(chunk: { id: number; hash: HashKey }): void;
+  added(chunk: { id: number; hash: HashKey; source: MemorySource; generation: number }): void;
+  removed(chunk: { id: number; hash: HashKey; generation: number }): void;
   /** Called last. */
   changed(): void;
 }
 
+/** The files of one generation. */
 export interface FileTables {
   listFiles(): StoredFile[];
   replaceFiles(files: readonly FileChunks[]): void;
   touchFiles(files: readonly StoredFile[]): void;
   removeFiles(files: readonly FileKey[]): void;
+}
+
+/** Which generation a call is about, asked at the beginning of its transaction. */
+export interface FileTarget {
+  generation(): number;
+  /** Called at the end of a transaction that has changed files. */
+  changed(): void;
+}
+
+interface WordStatements {
+  insert: Database.Statement<[number, string]>;
+  remove: Database.Statement<[number]>;
+}
+
+interface FileRow {
+  id: number;
+  chunks: number;
+  bytes: number;
 }
 
 /** The files and their chunks with the words of each. `indexWords` is false where this SQLite has no FTS5. */
@@ -27,74 +48,118 @@ export function createFileTables(input: {
   transactions: Transactions;
   indexWords: boolean;
   listener: ChunkListener;
-}): FileTables {
+}): (target: FileTarget) => FileTables {
   const { db, meta, transactions, indexWords, listener } = input;
-  const list = db.prepare<[], StoredFile>("SELECT path, source, hash, mtime AS mtimeMs, size, recipe FROM files");
-  const find = db.prepare<[string, string], number>("SELECT id FROM files WHERE source = ? AND path = ?").pluck();
-  const insertFile = db.prepare(
-    "INSERT INTO files (path, source, hash, mtime, size, recipe) VALUES (:path, :source, :hash, :mtimeMs, :size, :recipe)",
+  // The plus has the table read as it lies: hardly ever are there files of another generation.
+  const list = db.prepare<[number], StoredFile & { cursor: string | null | undefined }>(
+    "SELECT path, source, hash, mtime AS mtimeMs, size, recipe, cursor FROM files WHERE +generation = ?",
   );
-  const updateFile = db.prepare(
-    "UPDATE files SET hash = :hash, mtime = :mtimeMs, size = :size, recipe = :recipe WHERE source = :source AND path = :path",
+  const find = db.prepare<[number, string, string], FileRow>(
+    "SELECT id, chunks, chunk_bytes AS bytes FROM files WHERE generation = ? AND source = ? AND path = ?",
+  );
+  const insertFile = db.prepare<[Record<string, unknown>]>(
+    `INSERT INTO files (generation, path, source, hash, mtime, size, recipe, cursor, chunks, chunk_bytes)
+     VALUES (:generation, :path, :source, :hash, :mtimeMs, :size, :recipe, :cursor, :count, :bytes)`,
+  );
+  const facts = "hash = :hash, mtime = :mtimeMs, size = :size, recipe = :recipe, cursor = :cursor";
+  const updateFile = db.prepare<[Record<string, unknown>]>(
+    `UPDATE files SET ${facts}, chunks = :count, chunk_bytes = :bytes WHERE id = :id`,
+  );
+  const touchFile = db.prepare<[Record<string, unknown>]>(
+    `UPDATE files SET ${facts} WHERE generation = :generation AND source = :source AND path = :path`,
   );
   const deleteFile = db.prepare<[number]>("DELETE FROM files WHERE id = ?");
-  const chunksOf = db.prepare<[number], { id: number; hash: HashKey }>("SELECT id, hash FROM chunks WHERE file_id = ?");
+  const chunksFrom = db.prepare<[number, number], { id: number; hash: HashKey }>(
+    "SELECT id, hash FROM chunks WHERE file_id = ? AND start_line >= ?",
+  );
+  const countFrom = db.prepare<[number, number], { count: number; bytes: number | null }>(
+    "SELECT count(*) AS count, sum(octet_length(text)) AS bytes FROM chunks WHERE file_id = ? AND start_line >= ?",
+  );
   const insertChunk = db.prepare(
     "INSERT INTO chunks (file_id, start_line, end_line, context, text, hash) VALUES (?, ?, ?, ?, ?, ?)",
   );
-  const deleteChunks = db.prepare<[number]>("DELETE FROM chunks WHERE file_id = ?");
-  const insertWords = indexWords ? db.prepare("INSERT INTO chunks_fts (rowid, terms) VALUES (?, ?)") : undefined;
-  const deleteWords = indexWords ? db.prepare<[number]>("DELETE FROM chunks_fts WHERE rowid = ?") : undefined;
+  const deleteChunks = db.prepare<[number, number]>("DELETE FROM chunks WHERE file_id = ? AND start_line >= ?");
+  const wordsOf = perGeneration((generation): WordStatements => ({
+    insert: db.prepare(`INSERT INTO ${wordTable(generation)} (rowid, terms) VALUES (?, ?)`),
+    remove: db.prepare(`DELETE FROM ${wordTable(generation)} WHERE rowid = ?`),
+  }));
 
-  function dropChunks(fileId: number): void {
-    for (const chunk of chunksOf.all(fileId)) {
-      deleteWords?.run(chunk.id);
-      listener.removed(chunk);
+  function dropChunks(generation: number, fileId: number, fromLine: number): void {
+    const words = indexWords ? wordsOf(generation) : undefined;
+    for (const chunk of chunksFrom.all(fileId, fromLine)) {
+      words?.remove.run(chunk.id);
+      listener.removed({ ...chunk, generation });
     }
-    deleteChunks.run(fileId);
+    deleteChunks.run(fileId, fromLine);
   }
 
-  function replaceFile({ chunks, ...file }: FileChunks): void {
-    let fileId = find.get(file.source, file.path);
-    if (fileId === undefined) {
-      fileId = Number(insertFile.run(file).lastInsertRowid);
-    } else {
-      dropChunks(fileId);
-      updateFile.run(file);
+  /** What stays of the file: what begins before the line. */
+  function keepBefore(generation: number, file: FileRow, fromLine: number | undefined): FileRow {
+    if (fromLine === undefined) {
+      dropChunks(generation, file.id, 0);
+      return { id: file.id, chunks: 0, bytes: 0 };
     }
+    const gone = countFrom.get(file.id, fromLine);
+    dropChunks(generation, file.id, fromLine);
+    return { id: file.id, chunks: file.chunks - (gone?.count ?? 0), bytes: file.bytes - (gone?.bytes ?? 0) };
+  }
+
+  function replaceFile(generation: number, { chunks, fromLine, ...file }: FileChunks): void {
+    const known = find.get(generation, file.source, file.path);
+    const kept = known && keepBefore(generation, known, fromLine);
+    const row = {
+      ...file,
+      cursor: file.cursor ?? null,
+      count: (kept?.chunks ?? 0) + chunks.length,
+      bytes: chunks.reduce((sum, { text }) => sum + Buffer.byteLength(text), kept?.bytes ?? 0),
+    };
+    const fileId = kept?.id ?? Number(insertFile.run({ ...row, generation }).lastInsertRowid);
+    if (kept) updateFile.run({ ...row, id: fileId });
+    const words = indexWords ? wordsOf(generation) : undefined;
     for (const { startLine, endLine, context, text, hash, terms } of chunks) {
       const key = toKey(hash);
       const id = Number(insertChunk.run(fileId, startLine, endLine, context, text, key).lastInsertRowid);
-      insertWords?.run(id, terms);
-      listener.added({ id, hash: key, source: file.source });
+      words?.insert.run(id, terms);
+      listener.added({ id, hash: key, source: file.source, generation });
     }
   }
 
-  function removeFile({ source, path }: FileKey): void {
-    const fileId = find.get(source, path);
-    if (fileId === undefined) return;
-    dropChunks(fileId);
-    deleteFile.run(fileId);
+  function removeFile(generation: number, { source, path }: FileKey): void {
+    const file = find.get(generation, source, path);
+    if (file === undefined) return;
+    dropChunks(generation, file.id, 0);
+    deleteFile.run(file.id);
   }
 
-  function write(work: () => void): void {
-    transactions.write(() => {
-      work();
-      listener.changed();
-      if (!indexWords) meta.set(metaKeys.wordsStale, "1");
-    });
-  }
+  return (target) => {
+    function write<File>(files: readonly File[], work: (generation: number, file: File) => void): void {
+      if (files.length === 0) return;
+      transactions.write(() => {
+        const generation = target.generation();
+        for (const file of files) work(generation, file);
+        listener.changed();
+        target.changed();
+        if (!indexWords) meta.set(metaKeys.wordsStale, "1");
+      });
+    }
 
-  return {
-    listFiles: () => list.all(),
-    replaceFiles(files) {
-      if (files.length > 0) write(() => files.forEach(replaceFile));
-    },
-    touchFiles(files) {
-      if (files.length > 0) transactions.write(() => files.forEach((file) => void updateFile.run(file)));
-    },
-    removeFiles(files) {
-      if (files.length > 0) write(() => files.forEach(removeFile));
-    },
+    return {
+      listFiles: () =>
+        transactions.read(() => {
+          const files = list.all(target.generation());
+          for (const file of files) file.cursor ??= undefined;
+          return files as StoredFile[];
+        }),
+      replaceFiles: (files) => write(files, replaceFile),
+      removeFiles: (files) => write(files, removeFile),
+      touchFiles(files) {
+        if (files.length === 0) return;
+        transactions.write(() => {
+          const generation = target.generation();
+          for (const file of files) touchFile.run({ ...file, cursor: file.cursor ?? null, generation });
+          target.changed();
+        });
+      },
+    };
   };
 }

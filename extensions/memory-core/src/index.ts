@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { defineMemoryPlugin, type MemoryPlugin } from "@memslot/core";
 import { openSqliteStore } from "./sqlite-store.ts";
 
@@ -14,6 +15,8 @@ const plugin: MemoryPlugin = defineMemoryPlugin({
     const store = await openSqliteStore({
       path: storage.path,
       mayCreate: context.lookOnly !== true,
+      owner: { agentId: context.agentId, workspaceDir: context.workspaceDir },
+      locksDir: join(context.stateDir, "locks"),
       vector: storage.vector,
       cacheMaxEntries: cache.enabled ? cache.maxEntries : 0,
       signal: context.signal,

@@ -1,6 +1,9 @@
 import type { KeywordAnswer, KeywordQuery, QueryTerm } from "@memslot/indexing";
 import type Database from "better-sqlite3";
 import { type ReadRows, type ScoredId } from "./chunk-rows.ts";
+import { filterParameters, isAsked } from "./file-filter.ts";
+import type { Generations } from "./generations.ts";
+import { wordTable } from "./schema.ts";
 import type { Transactions } from "./transactions.ts";
 
 /** From this many chunks on, very common terms are not looked for: the cost of a search follows its matches. */
@@ -11,63 +14,128 @@ const commonShare = 0.2;
 const maxPrefixWords = 1000;
 
 /** Keyword search for a database whose SQLite has FTS5. */
-export function createKeywordSearch(
-  db: Database.Database,
-  transactions: Transactions,
-  readRows: ReadRows,
-): (query: KeywordQuery) => KeywordAnswer {
-  db.exec("CREATE VIRTUAL TABLE temp.chunk_words USING fts5vocab(main, chunks_fts, 'row')");
-  const frequency = db.prepare<[string], number>("SELECT doc FROM chunk_words WHERE term = ?").pluck();
-  const prefixFrequency = db
-    .prepare<[string, string], number>(
-      `SELECT coalesce(sum(doc), 0) FROM (SELECT doc FROM chunk_words WHERE term >= ? AND term < ? LIMIT ${maxPrefixWords})`,
-    )
-    .pluck();
-  const countChunks = createChunkCounter(db);
-  // One step per source, where DISTINCT would read the whole index.
-  const sources = db
-    .prepare<[], string>(
-      `WITH RECURSIVE known (source) AS (
-         SELECT min(source) FROM files
-         UNION ALL SELECT (SELECT min(source) FROM files WHERE source > known.source) FROM known WHERE known.source IS NOT NULL
-       ) SELECT source FROM known WHERE source IS NOT NULL`,
-    )
-    .pluck();
-  const match = "SELECT rowid AS id, -bm25(chunks_fts) AS score FROM chunks_fts WHERE chunks_fts MATCH :match";
-  const order = "ORDER BY score DESC, id LIMIT :limit";
-  const searchAll = db.prepare<[Record<string, unknown>], ScoredId>(`${match} ${order}`);
-  // The plus keeps FTS5 from running the whole match once for each of the ids.
-  const searchSources = db.prepare<[Record<string, unknown>], ScoredId>(
-    `${match} AND +rowid IN (
-       SELECT c.id FROM files f JOIN chunks c ON c.file_id = f.id WHERE f.source IN (SELECT value FROM json_each(:sources))
-     ) ${order}`,
-  );
+export function createKeywordSearch(input: {
+  db: Database.Database;
+  transactions: Transactions;
+  generations: Generations;
+  readRows: ReadRows;
+}): (query: KeywordQuery) => KeywordAnswer {
+  const { db, transactions, generations, readRows } = input;
+  let prepared: Statements | undefined;
 
-  function countMatches({ term, prefix }: QueryTerm, chunkCount: number): number {
-    if (!prefix) return frequency.get(term) ?? 0;
-    return Math.min(chunkCount, prefixFrequency.get(term, `${term}\u{10ffff}`) ?? 0);
+  function statementsOf(generation: number): Statements {
+    if (prepared?.generation !== generation) prepared = prepareStatements(db, generation);
+    return prepared;
   }
 
-  return (query) =>
-    transactions.read(() => {
-      const chunkCount = countChunks();
-      const terms = query.terms.map(({ term, prefix }) => ({ term: foldAscii(term), prefix }));
-      const documentFrequencies = terms.map((term) => countMatches(term, chunkCount));
-      const asked = chooseTerms(terms, documentFrequencies, chunkCount);
-      if (asked.length === 0) return { rows: [], chunkCount, documentFrequencies };
+  function search(query: KeywordQuery): KeywordAnswer {
+    const generation = generations.active().id;
+    const statements = statementsOf(generation);
+    const chunkCount = statements.countChunks.get() ?? 0;
+    const terms = query.terms.map(({ term, prefix }) => ({ term: foldAscii(term), prefix }));
+    const documentFrequencies = terms.map((term) => countMatches(statements, term, chunkCount));
+    const asked = chooseTerms(terms, documentFrequencies, chunkCount);
+    if (asked.length === 0) return { rows: [], chunkCount, documentFrequencies };
 
-      const parameters = { match: asked.map(quote).join(" OR "), limit: query.limit };
-      const ranked = sources.all().every((source) => query.sources.includes(source))
-        ? searchAll.all(parameters)
-        : searchSources.all({ ...parameters, sources: JSON.stringify(query.sources) });
-      return { rows: readRows(ranked), chunkCount, documentFrequencies };
-    });
+    const parameters = { match: asked.map(quote).join(" OR "), limit: query.limit };
+    const isForAll =
+      !query.scope && statements.sources.all({ generation }).every((source) => query.sources.includes(source));
+    const filtered = query.scope ? statements.searchScope : statements.searchSources;
+    const ranked = isForAll
+      ? statements.searchAll.all(parameters)
+      : filtered.all({ ...parameters, ...filterParameters(generation, query) });
+    return { rows: readRows(ranked), chunkCount, documentFrequencies };
+  }
+
+  return (query) => {
+    try {
+      return transactions.read(() => search(query));
+    } catch (error) {
+      // What was made within the transaction is gone with it.
+      prepared = undefined;
+      throw error;
+    }
+  };
 }
 
-/** Chunks in the database, all sources together; counted in the smallest index. */
-export function createChunkCounter(db: Database.Database): () => number {
-  const count = db.prepare<[], number>("SELECT count(*) FROM chunks").pluck();
-  return () => count.get() ?? 0;
+type Statements = ReturnType<typeof prepareStatements>;
+
+/** Only one generation answers at a time. Called inside a transaction. */
+function prepareStatements(
+  db: Database.Database,
+  generation: number,
+): {
+  generation: number;
+  frequency: Database.Statement<[string], number>;
+  prefixFrequency: Database.Statement<[string, string], number>;
+  countChunks: Database.Statement<[], number>;
+  sources: Database.Statement<[{ generation: number }], string>;
+  searchAll: Database.Statement<[Record<string, unknown>], ScoredId>;
+  searchSources: Database.Statement<[Record<string, unknown>], ScoredId>;
+  searchScope: Database.Statement<[Record<string, unknown>], ScoredId>;
+} {
+  const words = wordTable(generation);
+  db.exec(`
+    DROP TABLE IF EXISTS temp.chunk_words;
+    CREATE VIRTUAL TABLE temp.chunk_words USING fts5vocab(main, ${words}, 'row');
+  `);
+  const match = `SELECT rowid AS id, -bm25(${words}) AS score FROM ${words} WHERE ${words} MATCH :match`;
+  const order = "ORDER BY score DESC, id LIMIT :limit";
+  // The plus keeps FTS5 from running the whole match once for each of the ids.
+  const within = (scoped: boolean): string =>
+    `${match} AND +rowid IN (
+       SELECT c.id FROM files f JOIN chunks c ON c.file_id = f.id WHERE ${isAsked(scoped)}
+     ) ${order}`;
+  return {
+    generation,
+    frequency: db.prepare<[string], number>("SELECT doc FROM chunk_words WHERE term = ?").pluck(),
+    prefixFrequency: db
+      .prepare<[string, string], number>(
+        `SELECT coalesce(sum(doc), 0) FROM (SELECT doc FROM chunk_words WHERE term >= ? AND term < ? LIMIT ${maxPrefixWords})`,
+      )
+      .pluck(),
+    // The smallest table that has one row for each chunk.
+    countChunks: db.prepare<[], number>(`SELECT count(*) FROM ${words}_docsize`).pluck(),
+    // One step per source, where DISTINCT would read the whole index.
+    sources: db
+      .prepare<[{ generation: number }], string>(
+        `WITH RECURSIVE known (source) AS (
+           SELECT min(source) FROM files WHERE generation = :generation
+           UNION ALL
+           SELECT (SELECT min(source) FROM files WHERE generation = :generation AND source > known.source) FROM known
+           WHERE known.source IS NOT NULL
+         ) SELECT source FROM known WHERE source IS NOT NULL`,
+      )
+      .pluck(),
+    searchAll: db.prepare<[Record<string, unknown>], ScoredId>(`${match} ${order}`),
+    searchSources: db.prepare<[Record<string, unknown>], ScoredId>(within(false)),
+    searchScope: db.prepare<[Record<string, unknown>], ScoredId>(within(true)),
+  };
+}
+
+/** For a database whose SQLite has no FTS5: nothing is found. */
+export function createWordlessSearch(
+  db: Database.Database,
+  transactions: Transactions,
+  generations: Generations,
+): (query: KeywordQuery) => KeywordAnswer {
+  const countChunks = createChunkCounter(db);
+  return ({ terms }) => ({
+    rows: [],
+    chunkCount: transactions.read(() => countChunks(generations.active().id)),
+    documentFrequencies: terms.map(() => 0),
+  });
+}
+
+/** Chunks of a generation, all sources together. */
+export function createChunkCounter(db: Database.Database): (generation: number) => number {
+  const count = db.prepare<[number], number | null>("SELECT sum(chunks) FROM files WHERE +generation = ?").pluck();
+  return (generation) => count.get(generation) ?? 0;
+}
+
+function countMatches({ frequency, prefixFrequency }: Statements, { term, prefix }: QueryTerm, most: number): number {
+  if (!prefix) return frequency.get(term) ?? 0;
+  return Math.min(most, prefixFrequency.get(term, `${term}\u{10ffff}`) ?? 0);
 }
 
 /** Leaves out terms that match nothing, and in a large index very common ones while a rarer one is there to find. */

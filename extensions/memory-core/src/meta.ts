@@ -10,16 +10,29 @@ export interface Meta {
 }
 
 export const metaKeys = {
-  /** The id of the space whose vectors `chunks_vec` holds, one for each chunk that has one. Absent: it cannot be relied on. */
-  vectorSpace: "vector_space",
-  /** How far rounding has turned the vectors in `chunks_vec` at most, in radians. */
-  vectorAngle: "vector_angle",
+  /**
+   * Followed by a generation: the id of the space whose vectors its `chunks_vec` holds, one for each chunk that has one.
+   * Absent: it cannot be relied on.
+   */
+  vectorSpace: "vector_space:",
+  /** Followed by a generation: how far rounding has turned the vectors in its `chunks_vec` at most, in radians. */
+  vectorAngle: "vector_angle:",
+  /** Goes up with every change of the files that answer. */
+  revision: "revision",
   /** Set when chunks were written by a process that could not index their words. */
   wordsStale: "words_stale",
+  /** Followed by a generation: some of its chunks lack their words, which are made from the texts that are there. */
+  wordsMissing: "words_missing:",
+  /** As many chunks as the index has ever had. */
+  mostChunks: "most_chunks",
   /** Set when SQLite found the file damaged. */
   damaged: "damaged",
   /** Followed by an id: a process that has written and has not closed yet. */
   writer: "writer:",
+  /** The agent and the workspace that the index is made for, as JSON. */
+  owner: "owner",
+  /** Followed by the name of a lease: who took it last, how far they are. Counts for nothing when its lock is free. */
+  lease: "lease:",
 } as const;
 
 export function openMeta(db: Database.Database): Meta {

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { forgetOlderAside } from "./aside-files.ts";
 import { Damage, Foreign } from "./file-faults.ts";
 import { openFile, type OpenFile, openInMemory } from "./open-file.ts";
 import { prepareFile } from "./prepare-file.ts";
@@ -11,6 +12,8 @@ export interface OpenDatabase extends OpenFile {
   /** The path of the file, or `:memory:`. */
   location: string;
   isOnDisk: boolean;
+  /** The file that is open, as `fileIdentity` names it; undefined in memory. */
+  identity?: string | undefined;
   notices: string[];
 }
 
@@ -31,9 +34,13 @@ export function openDatabase(options: OpenOptions): OpenDatabase {
     const identity = identityBefore(path);
     try {
       prepareFile(path);
-      return { ...openFile(options), location: path, isOnDisk: true, notices };
+      const opened = openFile(options);
+      if (opened.notice !== undefined) notices.push(opened.notice);
+      return { ...opened, location: path, isOnDisk: true, identity: fileIdentity(path), notices };
     } catch (error) {
-      if (attempt < attempts && isDamage(error)) {
+      if (options.mayCreate === false && isDamage(error)) {
+        notices.push(`the index ${path} is damaged (${reasonOf(error)}); the next sync makes it anew from the notes`);
+      } else if (attempt < attempts && isDamage(error)) {
         const repair = repairFile(path, identity, reasonOf(error));
         if (repair.notice !== undefined) notices.push(repair.notice);
         if (repair.again) continue;
@@ -59,6 +66,7 @@ function repairFile(path: string, identity: string | undefined, reason: string):
   try {
     const aside = setAside(path, identity);
     if (aside === undefined) return { again: true };
+    forgetOlderAside(path, aside);
     const kept = `the damaged file is kept as ${aside} and can be deleted`;
     return {
       again: true,
@@ -71,7 +79,7 @@ function repairFile(path: string, identity: string | undefined, reason: string):
 }
 
 function describeFault(path: string, error: unknown): string {
-  if (error instanceof Foreign) return memoryNotice(path, `is not used: ${error.message}`);
+  if (error instanceof Foreign) return memoryNotice(path, `is not used: ${error.message}`, error.remedy);
   if (isBusy(error)) return memoryNotice(path, "is locked by another process", "end that process");
   if (isDamage(error)) return memoryNotice(path, `is damaged again and again (${reasonOf(error)})`, "check the disk");
   if (isSqliteError(error) || isFileSystemError(error)) {

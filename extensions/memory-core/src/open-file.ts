@@ -1,13 +1,16 @@
 import Database from "better-sqlite3";
 import { Damage, Foreign } from "./file-faults.ts";
+import { isAboutWords, quickCheck } from "./index-parts.ts";
 import { laterVersion } from "./inspect-file.ts";
 import { type Meta, metaKeys, openMeta } from "./meta.ts";
 import type { OpenOptions } from "./protocol.ts";
-import { applicationId, createTables, createWordIndex, hasFts, hasTable, schemaVersion, setPragmas } from "./schema.ts";
+import { checkAgent, isNewOwner, recordOwner } from "./owner.ts";
+import { applicationId, createTables, hasFts, schemaVersion, setPragmas } from "./schema.ts";
+import { noFts, settleWords, wordsNotice } from "./settle-words.ts";
 import { isBusy, isCorrupt, isSqliteError } from "./store-errors.ts";
 import { reasonOf } from "./store-failure.ts";
 import { beginWrite } from "./transactions.ts";
-import { upgradeFromFirst } from "./upgrade.ts";
+import { upgradeFromFirst, upgradeFromSecond } from "./upgrade.ts";
 import { deadWriters } from "./writers.ts";
 
 /** A connection to a database with all tables in it. */
@@ -16,11 +19,14 @@ export interface OpenFile {
   meta: Meta;
   /** Why words cannot be indexed; undefined where they can. */
   ftsError: string | undefined;
+  /** What was done about something that was wrong. */
+  notice?: string | undefined;
 }
 
 /** What is asked of each table; fails when the table or a column is missing. */
 const probes = [
-  "SELECT id, path, source, hash, mtime, size, recipe FROM files",
+  "SELECT id, name, state, started_at, built_at FROM generations",
+  "SELECT id, generation, path, source, hash, mtime, size, recipe, cursor, chunks, chunk_bytes FROM files",
   "SELECT id, file_id, start_line, end_line, context, text, hash FROM chunks",
   "SELECT id, provider, model, provider_key, dims, written_at FROM spaces",
   "SELECT hash, space_id, used_at, vector_id FROM embedding_cache",
@@ -30,7 +36,7 @@ const probes = [
 const walPauseMs = 25;
 
 /** Opens the file, which is there and ours or empty. Throws `Foreign`, `Damage`, or what SQLite throws. */
-export function openFile({ path, busyTimeoutMs, disableFts }: OpenOptions): OpenFile {
+export function openFile({ path, busyTimeoutMs, disableFts, owner }: OpenOptions): OpenFile {
   const db = new Database(path, { timeout: busyTimeoutMs });
   try {
     setPragmas(db);
@@ -42,8 +48,11 @@ export function openFile({ path, busyTimeoutMs, disableFts }: OpenOptions): Open
     beginWrite(db, 1);
     db.exec("ROLLBACK");
     const meta = openMeta(db);
+    checkAgent(meta, owner);
     checkContent(db, meta);
-    return { db, meta, ftsError: settleWords(db, meta, withWords) };
+    if (owner && isNewOwner(meta, owner)) write(db, () => recordOwner(meta, owner));
+    const { ftsError, areEmptied } = settleWords({ db, meta, withWords, write: (work) => write(db, work) });
+    return { db, meta, ftsError, notice: areEmptied ? wordsNotice(path) : undefined };
   } catch (error) {
     db.close();
     // It is ours, of this schema, and still does not understand the simplest question.
@@ -55,10 +64,11 @@ export function openFile({ path, busyTimeoutMs, disableFts }: OpenOptions): Open
 export function openInMemory({ disableFts }: OpenOptions): OpenFile {
   const db = new Database(":memory:");
   setPragmas(db);
+  db.pragma("auto_vacuum = INCREMENTAL");
   const withWords = !disableFts && hasFts(db);
   createTables(db, withWords);
   const meta = openMeta(db);
-  return { db, meta, ftsError: settleWords(db, meta, withWords) };
+  return { db, meta, ftsError: withWords ? undefined : noFts };
 }
 
 /** The header that was looked at may be older than the log beside it, or another process may have put a file there. */
@@ -76,18 +86,34 @@ function checkOwner(db: Database.Database): void {
 }
 
 function makeTables(db: Database.Database, withWords: boolean): void {
-  write(db, () => {
+  const begin = numberOf(db, "page_count") === 0 ? beginFile : beginWriteOnce;
+  function make(): void {
     // Another process may have made them while this one waited for the lock.
     const version = numberOf(db, "user_version");
     if (version >= schemaVersion) return;
-    if (version === 1) {
-      upgradeFromFirst(db);
+    if (version > 0) {
+      if (version === 1) upgradeFromFirst(db);
+      upgradeFromSecond(db, withWords);
       db.pragma(`user_version = ${schemaVersion}`);
     } else {
       dropTables(db);
       createTables(db, withWords);
     }
-  });
+  }
+  write(db, make, begin);
+}
+
+/**
+ * Takes the write lock of an empty file. Before it has its first page, it learns that pages which become free can be
+ * given back piece by piece: within the transaction, because a file with a page and no tables is nobody's.
+ */
+function beginFile(db: Database.Database): void {
+  db.exec("BEGIN");
+  db.pragma("auto_vacuum = INCREMENTAL");
+}
+
+function beginWriteOnce(db: Database.Database): void {
+  beginWrite(db, 1);
 }
 
 /** Of a schema before the first, virtual tables first, because they drop their own. */
@@ -124,38 +150,24 @@ function useWal(db: Database.Database, waitMs: number): void {
 /** Throws when the database cannot be relied on. Looks at every page only after a process died while it was writing. */
 function checkContent(db: Database.Database, meta: Meta): void {
   for (const probe of probes) db.prepare(`${probe} LIMIT 1`).get();
+  const answering = db.prepare<[], number>("SELECT count(*) FROM generations WHERE state = 'active'").pluck().get();
+  if (answering !== 1) throw new Damage(`${answering ?? 0} builds of it are marked as the one that answers`);
   const damage = meta.get(metaKeys.damaged);
   if (damage !== undefined) throw new Damage(damage);
   const dead = deadWriters(meta);
   if (dead.length === 0) return;
-  const finding = db.prepare<[], string>("PRAGMA quick_check(1)").pluck().get();
-  if (finding !== "ok") throw new Damage(finding ?? "quick_check gave no answer");
+  const faults = quickCheck(db);
+  const damaged = faults.find((line) => !isAboutWords(line));
+  if (damaged !== undefined) throw new Damage(damaged);
   write(db, () => {
     for (const key of dead) meta.delete(key);
+    if (faults.length > 0) meta.set(metaKeys.wordsStale, "1");
   });
 }
 
-/**
- * Makes the table of words fit the chunks. Words are not kept anywhere else, so where they are missing the files are
- * forgotten and the next sync reads them again; their vectors stay.
- */
-function settleWords(db: Database.Database, meta: Meta, withWords: boolean): string | undefined {
-  if (!withWords) return "this build of SQLite has no FTS5";
-  if (hasTable(db, "chunks_fts") && meta.get(metaKeys.wordsStale) === undefined) {
-    db.prepare("SELECT rowid FROM chunks_fts LIMIT 1").get();
-    return undefined;
-  }
-  write(db, () => {
-    db.exec(`DROP TABLE IF EXISTS chunks_fts; ${createWordIndex}; DELETE FROM chunks; DELETE FROM files`);
-    meta.delete(metaKeys.wordsStale);
-    meta.delete(metaKeys.vectorSpace);
-  });
-  return undefined;
-}
-
-function write(db: Database.Database, work: () => void): void {
-  beginWrite(db, 1);
+function write(db: Database.Database, work: () => void, begin = beginWriteOnce): void {
   try {
+    begin(db);
     work();
     db.exec("COMMIT");
   } catch (error) {
@@ -164,6 +176,6 @@ function write(db: Database.Database, work: () => void): void {
   }
 }
 
-function numberOf(db: Database.Database, pragma: "application_id" | "user_version"): number {
+function numberOf(db: Database.Database, pragma: "application_id" | "user_version" | "page_count"): number {
   return Number(db.pragma(pragma, { simple: true }));
 }

@@ -1,16 +1,48 @@
-import type { ChunkStore, StoreHealth } from "@memslot/indexing";
 import type { MemoryErrorCode } from "@memslot/core";
+import type { ChunkStore, FileTable, StoreHealth, StoreLeases } from "@memslot/indexing";
+import type { IndexOwner } from "./owner.ts";
+import type { Upkeep } from "./upkeep.ts";
 
-/** The calls of a store that are answered by its worker. */
-export type StoreMethod = Exclude<keyof ChunkStore, "health" | "close">;
+/** Methods of a contract, answered at once instead of later. */
+type AnsweredAtOnce<Contract> = {
+  [Method in keyof Contract]: Contract[Method] extends (...args: infer Args) => Promise<infer Result>
+    ? (...args: Args) => Result
+    : never;
+};
 
-/** The store as it is inside the worker: the calls of `ChunkStore`, answered at once. */
-export type DatabaseStore = {
-  [Method in StoreMethod]: (...args: Parameters<ChunkStore[Method]>) => Awaited<ReturnType<ChunkStore[Method]>>;
-} & {
+/** The methods of a contract under names that begin with a word for it. */
+type Named<Prefix extends string, Contract> = {
+  [Method in keyof Contract & string as `${Prefix}${Capitalize<Method>}`]: Contract[Method];
+};
+
+/** The files of the build that is being made, by the number that `buildStart` gave. */
+export type BuildFiles = {
+  [Method in keyof FileTable]: FileTable[Method] extends (...args: infer Args) => Promise<infer Result>
+    ? (build: number, ...args: Args) => Result
+    : never;
+};
+
+type OwnMethod = Exclude<keyof ChunkStore, "revision" | "builds" | "leases" | "upkeep" | "health" | "close">;
+
+/** The calls of a store that are answered by its worker: all that `ChunkStore` has in it, side by side. */
+export type StoreCalls = AnsweredAtOnce<Pick<ChunkStore, OwnMethod>> & {
+  revision(): string;
+  /** Gives the number of the build. */
+  buildStart(name: string): number;
+  buildFinish(): void;
+  buildAbandon(): void;
+} & Named<"next", BuildFiles> &
+  Named<"lease", AnsweredAtOnce<StoreLeases>> &
+  Upkeep;
+
+export type StoreMethod = keyof StoreCalls;
+export type LeaseMethod = keyof Named<"lease", StoreLeases>;
+
+/** The store as it is inside the worker, but for the leases, which do not depend on the file that is open. */
+export type DatabaseStore = Omit<StoreCalls, LeaseMethod> & {
   health(): StoreHealth;
   /** A small piece of work that can wait, done between calls. True: there may be more. Never throws. */
-  tidy(): boolean;
+  tidy(): Promise<boolean>;
   close(): void;
 };
 
@@ -18,6 +50,9 @@ export interface OpenOptions {
   path: string;
   /** False: an index that is not there is kept in memory. */
   mayCreate?: boolean | undefined;
+  owner?: IndexOwner | undefined;
+  /** Where the locks of the leases lie. Absent: there are none. */
+  locksDir?: string | undefined;
   vector: { enabled: boolean; extensionPath?: string | undefined };
   cacheMaxEntries: number;
   /** How long one attempt to lock the file may take. */

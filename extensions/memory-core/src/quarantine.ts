@@ -7,11 +7,11 @@ export interface Quarantine {
   add(spaceId: number, hash: HashKey, reason: string): void;
   release(spaceId: number, hash: HashKey): void;
   releaseAll(spaceId: number): void;
-  /** Forgets texts that no chunk has any more, in all spaces. */
+  /** Forgets texts that no chunk has any more in a generation that is not dropped, in all spaces. */
   forgetGone(): void;
-  /** Chunks. */
-  count(spaceId: number): number;
-  list(spaceId: number, limit: number): QuarantinedChunk[];
+  /** Chunks of the generation. */
+  count(spaceId: number, generation: number): number;
+  list(spaceId: number, generation: number, limit: number): QuarantinedChunk[];
 }
 
 export function openQuarantine(db: Database.Database): Quarantine {
@@ -20,23 +20,26 @@ export function openQuarantine(db: Database.Database): Quarantine {
   );
   const release = db.prepare<[number, HashKey]>("DELETE FROM quarantine WHERE space_id = ? AND hash = ?");
   const releaseAll = db.prepare<[number]>("DELETE FROM quarantine WHERE space_id = ?");
-  const forgetGone = db.prepare<[]>(
-    "DELETE FROM quarantine WHERE NOT EXISTS (SELECT 1 FROM chunks c WHERE c.hash = quarantine.hash)",
-  );
+  const forgetGone = db.prepare<[]>(`
+    DELETE FROM quarantine WHERE NOT EXISTS (
+      SELECT 1 FROM chunks c JOIN files f ON f.id = c.file_id JOIN generations g ON g.id = f.generation
+      WHERE c.hash = quarantine.hash AND g.state <> 'dropped')
+  `);
   // Few texts are refused: they come first, and their chunks are looked up.
-  const chunks = "FROM quarantine q CROSS JOIN chunks c ON c.hash = q.hash";
-  const count = db.prepare<[number], number>(`SELECT count(*) ${chunks} WHERE q.space_id = ?`).pluck();
-  const list = db.prepare<[number, number], Omit<QuarantinedChunk, "hash"> & { hash: HashKey }>(`
+  const chunks = `FROM quarantine q CROSS JOIN chunks c ON c.hash = q.hash JOIN files f ON f.id = c.file_id
+    WHERE q.space_id = ? AND f.generation = ?`;
+  const count = db.prepare<[number, number], number>(`SELECT count(*) ${chunks}`).pluck();
+  const list = db.prepare<[number, number, number], Omit<QuarantinedChunk, "hash"> & { hash: HashKey }>(`
     SELECT f.path, f.source, q.hash, c.start_line AS startLine, c.end_line AS endLine, q.reason
-    ${chunks} JOIN files f ON f.id = c.file_id
-    WHERE q.space_id = ? ORDER BY f.path, f.source, c.start_line, c.id LIMIT ?
+    ${chunks} ORDER BY f.path, f.source, c.start_line, c.id LIMIT ?
   `);
   return {
     add: (spaceId, hash, reason) => void add.run(spaceId, hash, reason),
     release: (spaceId, hash) => void release.run(spaceId, hash),
     releaseAll: (spaceId) => void releaseAll.run(spaceId),
     forgetGone: () => void forgetGone.run(),
-    count: (spaceId) => count.get(spaceId) ?? 0,
-    list: (spaceId, limit) => list.all(spaceId, limit).map((chunk) => ({ ...chunk, hash: toHash(chunk.hash) })),
+    count: (spaceId, generation) => count.get(spaceId, generation) ?? 0,
+    list: (spaceId, generation, limit) =>
+      list.all(spaceId, generation, limit).map((chunk) => ({ ...chunk, hash: toHash(chunk.hash) })),
   };
 }

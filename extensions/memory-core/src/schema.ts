@@ -3,7 +3,7 @@ import type Database from "better-sqlite3";
 /** Marks a file as an index of memslot: the letters `mslt`. */
 export const applicationId = 0x6d736c74;
 /** Goes up when tables change. A file with a higher number is left alone, one with a lower number is brought up to this. */
-export const schemaVersion = 2;
+export const schemaVersion = 3;
 
 /** A vector of 1,536 float32 numbers fits five times into such a page, into one of half the size only twice. */
 const pageBytes = 32_768;
@@ -17,18 +17,37 @@ const walPages = 500;
  */
 const ftsTokenizer = `ascii tokenchars '${asciiPunctuation().replaceAll("'", "''")}'`.replaceAll('"', '""');
 
-const tables = `
-  CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+/** `active` answers, at most one is `next`, and what is `dropped` waits to be deleted. No number comes twice. */
+export const createGenerationTable: string = `
+  CREATE TABLE generations (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL,
+    state TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    built_at INTEGER
+  );
+`;
+
+/** A file stands once in each generation. `chunks` and `chunk_bytes` (UTF-8) count what would be long to count. */
+export const createFileTable: string = `
   CREATE TABLE files (
     id INTEGER PRIMARY KEY,
+    generation INTEGER NOT NULL,
     path TEXT NOT NULL,
     source TEXT NOT NULL,
     hash TEXT NOT NULL,
     mtime REAL NOT NULL,
     size INTEGER NOT NULL,
     recipe TEXT NOT NULL,
-    UNIQUE (source, path)
+    cursor TEXT,
+    chunks INTEGER NOT NULL,
+    chunk_bytes INTEGER NOT NULL,
+    UNIQUE (generation, source, path)
   );
+`;
+
+/** The chunks of all generations: to which one a chunk belongs, its file tells. */
+const createChunkTable = `
   CREATE TABLE chunks (
     id INTEGER PRIMARY KEY,
     file_id INTEGER NOT NULL,
@@ -38,8 +57,10 @@ const tables = `
     text TEXT NOT NULL,
     hash BLOB NOT NULL
   );
-  CREATE INDEX chunks_by_file ON chunks (file_id);
 `;
+
+/** With the lines, so that the end of a long file is found without reading its beginning. */
+export const createFileIndex = "CREATE INDEX chunks_by_file ON chunks (file_id, start_line);";
 
 /**
  * A vector has two rows: who it belongs to and when it was used last, which is small and often changed or counted, and
@@ -71,10 +92,22 @@ export const createVectorTables: string = `
   ) WITHOUT ROWID;
 `;
 
-/** Words only, no text: the text stands once, in `chunks`. */
-export const createWordIndex: string = `
-  CREATE VIRTUAL TABLE chunks_fts USING fts5(terms, content='', contentless_delete=1, tokenize="${ftsTokenizer}")
-`;
+/**
+ * The words of one generation: only words, no text, which stands once, in `chunks`. A table for each generation, so that
+ * no search has to tell one from the other, how often a word stands there is counted in one alone, and the old one goes at once.
+ */
+export function wordTable(generation: number): string {
+  return `chunks_fts_${generation}`;
+}
+
+export function createWordIndex(generation: number): string {
+  return `CREATE VIRTUAL TABLE ${wordTable(generation)} USING fts5(terms, content='', contentless_delete=1, tokenize="${ftsTokenizer}");`;
+}
+
+/** The vectors of one generation, laid out for sqlite-vec. */
+export function vectorTable(generation: number): string {
+  return `chunks_vec_${generation}`;
+}
 
 /** Settings of a connection. The page size only counts for a file that is still empty. */
 export function setPragmas(db: Database.Database): void {
@@ -93,11 +126,22 @@ export function setPragmas(db: Database.Database): void {
  * The caller has begun the transaction.
  */
 export function createTables(db: Database.Database, withWords: boolean): void {
-  db.exec(tables);
-  db.exec(createVectorTables);
-  if (withWords) db.exec(createWordIndex);
+  db.exec("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID");
+  db.exec(`${createGenerationTable} ${createFileTable} ${createChunkTable} ${createFileIndex} ${createVectorTables}`);
+  addGeneration(db, { name: "", state: "active", withWords });
   db.pragma(`application_id = ${applicationId}`);
   db.pragma(`user_version = ${schemaVersion}`);
+}
+
+/** Makes an empty generation and gives its number. The caller has begun the transaction. */
+export function addGeneration(
+  db: Database.Database,
+  { name, state, withWords }: { name: string; state: "active" | "next"; withWords: boolean },
+): number {
+  const insert = db.prepare("INSERT INTO generations (name, state, started_at) VALUES (?, ?, ?)");
+  const id = Number(insert.run(name, state, Date.now()).lastInsertRowid);
+  if (withWords) db.exec(createWordIndex(id));
+  return id;
 }
 
 export function hasTable(db: Database.Database, name: string): boolean {

@@ -5,6 +5,8 @@ import type Database from "better-sqlite3";
 export interface Spaces {
   /** Undefined for a space that has never had a vector and was never used. */
   find(space: VectorSpace): number | undefined;
+  /** Undefined for a number that stands for none. */
+  dimensionsOf(id: number): number | undefined;
   /** Finds or adds it. Called inside a write transaction. */
   add(space: VectorSpace): number;
   /** Records that vectors were written to it. Called inside a write transaction. */
@@ -19,6 +21,7 @@ export function openSpaces(db: Database.Database): Spaces {
       "SELECT id FROM spaces WHERE provider = :provider AND model = :model AND provider_key = :providerKey AND dims = :dimensions",
     )
     .pluck();
+  const dimensions = db.prepare<[number], number>("SELECT dims FROM spaces WHERE id = ?").pluck();
   const insert = db.prepare<[VectorSpace]>(
     "INSERT INTO spaces (provider, model, provider_key, dims, written_at) VALUES (:provider, :model, :providerKey, :dimensions, 0)",
   );
@@ -33,6 +36,7 @@ export function openSpaces(db: Database.Database): Spaces {
   `);
   return {
     find: (space) => find.get({ ...space }),
+    dimensionsOf: (id) => dimensions.get(id),
     add: (space) => find.get({ ...space }) ?? Number(insert.run({ ...space }).lastInsertRowid),
     written: (id, at) => void written.run(at, id),
     list: () => list.all().map(({ vectors, ...space }) => ({ space, vectors })),

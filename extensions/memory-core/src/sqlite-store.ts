@@ -1,6 +1,8 @@
 import { MemoryError } from "@memslot/core";
-import type { ChunkStore, StoreHealth } from "@memslot/indexing";
-import type { OpenOptions, StoreMethod } from "./protocol.ts";
+import type { ChunkStore, StoreHealth, VectorAnswer } from "@memslot/indexing";
+import type { IndexOwner } from "./owner.ts";
+import type { Pieces } from "./pieces.ts";
+import type { OpenOptions, StoreCalls, StoreMethod } from "./protocol.ts";
 import { startWorker, type WorkerClient } from "./worker-client.ts";
 
 export interface SqliteStoreOptions {
@@ -8,6 +10,13 @@ export interface SqliteStoreOptions {
   path: string;
   /** False: an index that is not there is not made on disk, only in memory for as long as it is open. */
   mayCreate?: boolean | undefined;
+  /** Whose notes it holds. A file that was made for another agent is not used. Absent: anybody's. */
+  owner?: IndexOwner | undefined;
+  /**
+   * A folder for the locks that keep several processes from bringing this index up to date at once: the same for all of
+   * them, and not that of the index, beside which nothing appears. Absent: the store has no leases.
+   */
+  locksDir?: string | undefined;
   /** sqlite-vec; where it is off or does not load, all vectors are compared one by one. */
   vector: { enabled: boolean; extensionPath?: string | undefined };
   /** Vectors to keep beside those of the chunks that are there. */
@@ -25,6 +34,7 @@ export interface SqliteStoreFaults {
 const openDeadlineMs = 120_000;
 const readDeadlineMs = 30_000;
 const writeDeadlineMs = 120_000;
+const longDeadlineMs = 900_000;
 const busyTimeoutMs = 5000;
 
 /**
@@ -44,6 +54,8 @@ export async function openStore(options: SqliteStoreOptions, faults: SqliteStore
     const request: OpenOptions = {
       path,
       mayCreate: options.mayCreate,
+      owner: options.owner,
+      locksDir: options.locksDir,
       vector: options.vector.extensionPath === undefined ? { enabled: options.vector.enabled } : { ...options.vector },
       cacheMaxEntries: options.cacheMaxEntries,
       busyTimeoutMs: faults.busyTimeoutMs ?? busyTimeoutMs,
@@ -52,7 +64,8 @@ export async function openStore(options: SqliteStoreOptions, faults: SqliteStore
     await untilAborted(client.call("open", [request], { deadlineMs: openDeadlineMs }), signal);
     const health = client.health();
     if (!health) throw new MemoryError("UNAVAILABLE", `the index ${path} opened without saying where it is`);
-    return createClientStore(client, health);
+    const { leases, ...store } = createClientStore(client, health);
+    return options.locksDir === undefined ? store : { ...store, leases };
   } catch (error) {
     await client.close();
     throw error;
@@ -62,15 +75,22 @@ export async function openStore(options: SqliteStoreOptions, faults: SqliteStore
 function createClientStore(client: WorkerClient, firstHealth: StoreHealth): ChunkStore {
   function read<Method extends StoreMethod>(
     method: Method,
-    ...args: Parameters<ChunkStore[Method]>
-  ): ReturnType<ChunkStore[Method]> {
-    return client.call(method, args, { deadlineMs: readDeadlineMs }) as ReturnType<ChunkStore[Method]>;
+    ...args: Parameters<StoreCalls[Method]>
+  ): Promise<ReturnType<StoreCalls[Method]>> {
+    return client.call(method, args, { deadlineMs: readDeadlineMs }) as Promise<ReturnType<StoreCalls[Method]>>;
   }
   function write<Method extends StoreMethod>(
     method: Method,
-    ...args: Parameters<ChunkStore[Method]>
-  ): ReturnType<ChunkStore[Method]> {
-    return client.call(method, args, { deadlineMs: writeDeadlineMs }) as ReturnType<ChunkStore[Method]>;
+    ...args: Parameters<StoreCalls[Method]>
+  ): Promise<ReturnType<StoreCalls[Method]>> {
+    return client.call(method, args, { deadlineMs: writeDeadlineMs }) as Promise<ReturnType<StoreCalls[Method]>>;
+  }
+
+  /** The worker answers other calls between the pieces. */
+  function long<Method extends "check" | "repair" | "compact">(
+    method: Method,
+  ): Promise<StoreCalls[Method] extends () => Pieces<infer Result> ? Result : never> {
+    return client.call(method, [], { deadlineMs: longDeadlineMs }) as ReturnType<typeof long<Method>>;
   }
 
   return {
@@ -78,6 +98,20 @@ function createClientStore(client: WorkerClient, firstHealth: StoreHealth): Chun
     replaceFiles: (files) => write("replaceFiles", files),
     touchFiles: (files) => write("touchFiles", files),
     removeFiles: (files) => write("removeFiles", files),
+    revision: () => read("revision"),
+    builds: {
+      async start(name) {
+        const build = await write("buildStart", name);
+        return {
+          listFiles: () => read("nextListFiles", build),
+          replaceFiles: (files) => write("nextReplaceFiles", build, files),
+          touchFiles: (files) => write("nextTouchFiles", build, files),
+          removeFiles: (files) => write("nextRemoveFiles", build, files),
+        };
+      },
+      finish: () => write("buildFinish"),
+      abandon: () => write("buildAbandon"),
+    },
     searchKeyword: (query) => read("searchKeyword", query),
     useSpace: (space) => write("useSpace", space),
     async searchVector(query) {
@@ -85,7 +119,7 @@ function createClientStore(client: WorkerClient, firstHealth: StoreHealth): Chun
       return (await client.call("searchVector", [{ ...query, vector }], {
         deadlineMs: readDeadlineMs,
         transfer: [vector.buffer],
-      })) as Awaited<ReturnType<ChunkStore["searchVector"]>>;
+      })) as VectorAnswer;
     },
     pendingVectors: (space, limit) => read("pendingVectors", space, limit),
     async putVectors(space, entries) {
@@ -102,6 +136,21 @@ function createClientStore(client: WorkerClient, firstHealth: StoreHealth): Chun
     spaceStats: (space) => read("spaceStats", space),
     probeVector: () => read("probeVector"),
     stats: () => read("stats"),
+    leases: {
+      acquire: (name, reason) => write("leaseAcquire", name, reason),
+      release: (name) => write("leaseRelease", name),
+      report: (progress) => write("leaseReport", progress),
+      holder: (name) => read("leaseHolder", name),
+    },
+    upkeep: {
+      check: () => long("check"),
+      repair: () => long("repair"),
+      compact: () => long("compact"),
+      tables: () =>
+        client.call("tables", [], { deadlineMs: longDeadlineMs }) as Promise<ReturnType<StoreCalls["tables"]>>,
+      sample: (count) => read("sample", count),
+      vectorOf: (space, hash) => read("vectorOf", space, hash),
+    },
     health: () => client.health() ?? firstHealth,
     close: () => client.close(),
   };

@@ -1,3 +1,4 @@
+import { Damage } from "./file-faults.ts";
 import { reasonOf, StoreFailure } from "./store-failure.ts";
 
 /** True for an error of SQLite whose code is one of these or an extended form of it. */
@@ -13,6 +14,11 @@ export function isBusy(error: unknown): boolean {
 
 export function isCorrupt(error: unknown): boolean {
   return isSqliteError(error, "SQLITE_CORRUPT", "SQLITE_NOTADB");
+}
+
+/** True for damage in the tables of FTS5, which nothing else depends on. */
+export function isAboutWordsOnly(error: unknown): boolean {
+  return isSqliteError(error, "SQLITE_CORRUPT_VTAB");
 }
 
 /** True when the failure lies with the file or the disk, so that nothing else that is tried on it can go better. */
@@ -32,7 +38,7 @@ export function toStoreError(error: unknown, location: string): StoreFailure {
 }
 
 function adviceFor(error: unknown, location: string, reason: string): string {
-  if (isCorrupt(error)) {
+  if (isCorrupt(error) || error instanceof Damage) {
     return `the index ${location} is damaged (${reason}); it is rebuilt from the notes when it is opened the next time, so start again`;
   }
   if (isBusy(error)) {

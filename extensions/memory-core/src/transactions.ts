@@ -10,6 +10,10 @@ export interface Transactions {
   read<Result>(work: () => Result): Result;
   /** All or nothing. Takes the write lock first, so that it never has to be given up half-way. */
   write<Result>(work: () => Result): Result;
+  /** A write that can wait: undefined, and nothing done, where another process is writing just now. */
+  writeIfFree<Result>(work: () => Result): Result | undefined;
+  /** True once this process has written. */
+  hasWritten(): boolean;
 }
 
 /** `beforeFirstWrite` runs inside the first write transaction. */
@@ -27,6 +31,15 @@ export function createTransactions(db: Database.Database, beforeFirstWrite: () =
     }
   }
 
+  function runWrite<Result>(work: () => Result): Result {
+    const result = run(() => {
+      if (!hasWritten) beforeFirstWrite();
+      return work();
+    });
+    hasWritten = true;
+    return result;
+  }
+
   return {
     read(work) {
       db.exec("BEGIN");
@@ -34,13 +47,22 @@ export function createTransactions(db: Database.Database, beforeFirstWrite: () =
     },
     write(work) {
       beginWrite(db, lockAttempts);
-      const result = run(() => {
-        if (!hasWritten) beforeFirstWrite();
-        return work();
-      });
-      hasWritten = true;
-      return result;
+      return runWrite(work);
     },
+    writeIfFree(work) {
+      const busyTimeoutMs = Number(db.pragma("busy_timeout", { simple: true }));
+      try {
+        db.pragma("busy_timeout = 0");
+        beginWrite(db, 1);
+      } catch (error) {
+        if (isBusy(error)) return undefined;
+        throw error;
+      } finally {
+        db.pragma(`busy_timeout = ${busyTimeoutMs}`);
+      }
+      return runWrite(work);
+    },
+    hasWritten: () => hasWritten,
   };
 }
 

@@ -1,5 +1,13 @@
 import type Database from "better-sqlite3";
-import { createVectorTables } from "./schema.ts";
+import {
+  createFileIndex,
+  createFileTable,
+  createGenerationTable,
+  createVectorTables,
+  hasTable,
+  wordTable,
+} from "./schema.ts";
+import { metaKeys } from "./meta.ts";
 
 /** A hash of the first schema, in hexadecimal, as it is stored since. */
 const key = "CASE WHEN length(hash) = 64 AND hash NOT GLOB '*[^0-9a-f]*' THEN unhex(hash) ELSE hash END";
@@ -24,4 +32,31 @@ export function upgradeFromFirst(db: Database.Database): void {
     DROP TABLE first_cache;
     DELETE FROM meta WHERE key = 'vector_space';
   `);
+}
+
+/**
+ * Brings the tables of schema 2 to those of schema 3: what is there is the first generation. Of the words only the name
+ * of their table changes. `withWords` is false where this SQLite cannot do even that; they are made anew then by one that
+ * can. `chunks_vec` stays as above. The caller has begun the transaction.
+ */
+export function upgradeFromSecond(db: Database.Database, withWords: boolean): void {
+  const first = 1;
+  db.exec(`
+    ${createGenerationTable}
+    INSERT INTO generations (id, name, state, started_at) VALUES (${first}, '', 'active', ${Date.now()});
+    ALTER TABLE files RENAME TO second_files;
+    ${createFileTable}
+    INSERT INTO files (id, generation, path, source, hash, mtime, size, recipe, chunks, chunk_bytes)
+      SELECT f.id, ${first}, path, source, hash, mtime, size, recipe, coalesce(c.chunks, 0), coalesce(c.bytes, 0)
+      FROM second_files f
+      LEFT JOIN (SELECT file_id, count(*) AS chunks, sum(octet_length(text)) AS bytes FROM chunks GROUP BY file_id) c
+        ON c.file_id = f.id;
+    DROP TABLE second_files;
+    DROP INDEX chunks_by_file;
+    ${createFileIndex}
+    DELETE FROM meta WHERE key IN ('vector_space', 'vector_angle');
+  `);
+  if (!hasTable(db, "chunks_fts")) return;
+  if (withWords) db.exec(`ALTER TABLE chunks_fts RENAME TO ${wordTable(first)}`);
+  else db.prepare("INSERT OR REPLACE INTO meta VALUES (?, '1')").run(metaKeys.wordsStale);
 }

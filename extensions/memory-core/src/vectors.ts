@@ -1,14 +1,16 @@
-import type { ChunkStore, StoreHealth, VectorAnswer, VectorQuery, VectorSpace } from "@memslot/indexing";
+import type { ChunkStore, SpaceStats, StoreHealth, VectorAnswer, VectorQuery, VectorSpace } from "@memslot/indexing";
 import type Database from "better-sqlite3";
 import { byScore, type ReadRows } from "./chunk-rows.ts";
 import { createClock } from "./clock.ts";
 import { lengthOf, similarityTo, toVector } from "./cosine.ts";
-import { createHashIndex, type EmbeddedChunks, openEmbeddedChunks } from "./embedded-chunks.ts";
+import { createHashIndex, type EmbeddedChunks, openEmbeddedChunks, type PendingText } from "./embedded-chunks.ts";
 import { openEmbeddingCache } from "./embedding-cache.ts";
+import { createDeadVectors, type DeadVectors } from "./dead-vectors.ts";
 import { createEviction } from "./eviction.ts";
 import { createFastLayout } from "./fast-layout.ts";
 import type { ChunkListener } from "./file-tables.ts";
-import { toKey } from "./hash-key.ts";
+import type { Generations } from "./generations.ts";
+import { type HashKey, toKey } from "./hash-key.ts";
 import { createChunkCounter } from "./keyword-search.ts";
 import type { Meta } from "./meta.ts";
 import type { DatabaseStore } from "./protocol.ts";
@@ -18,9 +20,13 @@ import { openSpaces } from "./spaces.ts";
 import { isBusy } from "./store-errors.ts";
 import { StoreFailure } from "./store-failure.ts";
 import type { Transactions } from "./transactions.ts";
+import { hasHoles, hasManyHoles } from "./vector-index.ts";
 
 /** Stands for a space that the database does not know: no vector belongs to it. */
 const unknownSpace = 0;
+
+/** So many chunks leave half an empty block in the layout. */
+const removedBeforeLook = 64;
 
 /** The calls of a store that are about vectors. */
 type VectorMethod = Extract<
@@ -44,8 +50,21 @@ export interface Vectors {
   listener: ChunkListener;
   /** Deletes a batch of what the cache holds too much. True: there may be more. */
   trim(): boolean;
-  /** The same, where the vectors that were put in last drove out more than one call should delete. */
+  /** The same, where the vectors that were put in last drove out more than one call should delete; and mends many holes. */
   tidy(): boolean;
+  /** The space that is laid out for a generation. */
+  held(generation: number): number | undefined;
+  /** True when the layout could be smaller. Called inside a transaction. */
+  hasHoles(generation: number): boolean;
+  /** Makes the layout of a generation anew from the stored vectors; where that cannot be, it is not relied on any more. */
+  layOutAnew(generation: number): void;
+  dead: DeadVectors;
+  /** The bytes of the vector of a text. */
+  embeddingOf(space: VectorSpace, hash: HashKey): Buffer | undefined;
+  /** Lays out what a build that is being made holds, as far as this process searches by meaning. */
+  prepare(generation: number): void;
+  /** Deletes what is laid out for a generation that is dropped, inside a transaction. False where only sqlite-vec could. */
+  drop(generation: number): boolean;
   health(): StoreHealth["vector"];
 }
 
@@ -53,12 +72,13 @@ export function createVectors(input: {
   db: Database.Database;
   meta: Meta;
   transactions: Transactions;
+  generations: Generations;
   readRows: ReadRows;
   settings: { enabled: boolean; extensionPath?: string | undefined };
   cacheMaxEntries: number;
   notice: (line: string) => void;
 }): Vectors {
-  const { db, transactions } = input;
+  const { db, transactions, generations } = input;
   const now = createClock();
   const spaces = openSpaces(db);
   const cache = openEmbeddingCache(db);
@@ -67,11 +87,22 @@ export function createVectors(input: {
   /** Spaces that this process searches or fills: their chunks keep their vectors. */
   const spacesInUse = new Set<number>();
   const eviction = createEviction({ db, transactions, cache, maxEntries: input.cacheMaxEntries, spacesInUse });
+  const dead = createDeadVectors({
+    db,
+    meta: input.meta,
+    transactions,
+    generations,
+    prepare: () => void embeddedChunks(),
+  });
   const countChunks = createChunkCounter(db);
   let chunksWithVectors: EmbeddedChunks | undefined;
   /** The space to lay out for fast search. */
-  let wanted: number | undefined;
+  let wanted: { id: number; dimensions: number } | undefined;
   let isTooMuch = false;
+  /** Chunks that have gone since the layout and their vectors were looked at. */
+  let removed = 0;
+  let hasChanged = false;
+  let mayBeDead = false;
   /** When what is being written now happens. */
   let turn: number | undefined;
 
@@ -88,14 +119,37 @@ export function createVectors(input: {
   function search(query: VectorQuery, spaceId: number): VectorAnswer {
     const chunks = embeddedChunks();
     const similarity = similarityTo(query.vector);
-    // Dropped by a process without sqlite-vec. One that wants another space keeps it: the two would take turns for ever.
-    if (spaceId === wanted && fast.held() === undefined)
-      fast.settle({ id: spaceId, dimensions: query.space.dimensions }, chunks);
+    // Dropped by a process without sqlite-vec, or a build that took over without one. A process that wants another space
+    // keeps it: the two would take turns for ever.
+    const { id: answering } = generations.active();
+    if (spaceId === wanted?.id && fast.held(answering) === undefined) fast.settle(answering, wanted, chunks);
     return transactions.read(() => {
-      const ranked =
-        fast.rank(query, spaceId, similarity, chunks) ?? chunks.compareAll(spaceId, similarity, query.sources);
+      const generation = generations.active().id;
+      // Of a few files the nearest may lie behind any number of others: all of theirs are compared.
+      const nearest = query.scope ? undefined : fast.rank(generation, query, spaceId, similarity, chunks);
+      const ranked = nearest ?? chunks.compareAll(spaceId, similarity, generation, query);
       return { rows: input.readRows(ranked.toSorted(byScore).slice(0, query.limit)) };
     });
+  }
+
+  function pending(spaceId: number, limit: number): PendingText[] {
+    const chunks = embeddedChunks();
+    return transactions.read(() => {
+      const first = chunks.pending(spaceId, generations.active().id, limit);
+      const next = generations.next();
+      if (!next || first.length >= limit) return first;
+      const hashes = new Set(first.map(({ hash }) => hash));
+      const further = chunks.pending(spaceId, next.id, limit).filter(({ hash }) => !hashes.has(hash));
+      return [...first, ...further].slice(0, limit);
+    });
+  }
+
+  function countIn(generation: number, spaceId: number | undefined): Required<Omit<SpaceStats, "nextPending">> {
+    const all = countChunks(generation);
+    if (spaceId === undefined) return { embedded: 0, pending: all, quarantined: 0 };
+    const embedded = embeddedChunks().countEmbedded(spaceId, generation);
+    const quarantined = quarantine.count(spaceId, generation);
+    return { embedded, pending: all - embedded - quarantined, quarantined };
   }
 
   function trim(): boolean {
@@ -108,14 +162,31 @@ export function createVectors(input: {
     }
   }
 
+  function layOutAnew(generation: number): void {
+    const id = transactions.read(() => fast.held(generation));
+    const dimensions = id === undefined ? undefined : spaces.dimensionsOf(id);
+    transactions.write(() => fast.distrust(generation));
+    if (id !== undefined && dimensions !== undefined) fast.settle(generation, { id, dimensions }, embeddedChunks());
+  }
+
+  function mendHoles(): void {
+    const generation = transactions.read(() => {
+      const { id } = generations.active();
+      const size = fast.held(id) === undefined ? undefined : fast.size(id);
+      return size && hasManyHoles(size.rows, size.blocks) ? id : undefined;
+    });
+    if (generation !== undefined) layOutAnew(generation);
+  }
+
   const calls: Vectors["calls"] = {
     useSpace(space) {
       const chunks = embeddedChunks();
       const spaceId = addSpace(space);
       spacesInUse.add(spaceId);
-      if (wanted === spaceId && fast.held() === spaceId) return;
-      wanted = spaceId;
-      fast.settle({ id: spaceId, dimensions: space.dimensions }, chunks);
+      const { id: answering } = generations.active();
+      if (wanted?.id === spaceId && fast.held(answering) === spaceId) return;
+      wanted = { id: spaceId, dimensions: space.dimensions };
+      fast.settle(answering, wanted, chunks);
     },
     searchVector(query) {
       checkVector(query.vector, query.space);
@@ -124,7 +195,7 @@ export function createVectors(input: {
       spacesInUse.add(spaceId);
       return search(query, spaceId);
     },
-    pendingVectors: (space, limit) => embeddedChunks().pending(spaces.find(space) ?? unknownSpace, limit),
+    pendingVectors: (space, limit) => pending(spaces.find(space) ?? unknownSpace, limit),
     putVectors(space, entries) {
       for (const { vector } of entries) checkVector(vector, space);
       if (entries.length === 0) return;
@@ -139,10 +210,10 @@ export function createVectors(input: {
           quarantine.release(id, key);
           const owners = chunks.chunksWith(key);
           if (owners.length === 0) eviction.wake();
-          if (fast.held() !== id) continue;
-          fast.follow((index) => {
-            for (const owner of owners) index.put(owner.id, owner.source, vector);
-          });
+          for (const owner of owners) {
+            if (fast.held(owner.generation) === id)
+              fast.follow(owner.generation, (index) => index.put(owner.id, owner.source, vector));
+          }
         }
         return id;
       });
@@ -165,7 +236,8 @@ export function createVectors(input: {
         }
       });
     },
-    quarantined: (space, limit) => quarantine.list(spaces.find(space) ?? unknownSpace, limit),
+    quarantined: (space, limit) =>
+      transactions.read(() => quarantine.list(spaces.find(space) ?? unknownSpace, generations.active().id, limit)),
     releaseQuarantine(space) {
       const id = spaces.find(space);
       if (id !== undefined) transactions.write(() => quarantine.releaseAll(id));
@@ -173,13 +245,13 @@ export function createVectors(input: {
     spaces: () => spaces.list(),
     spaceStats(space) {
       const spaceId = spaces.find(space);
-      const chunks = spaceId === undefined ? undefined : embeddedChunks();
+      if (spaceId !== undefined) embeddedChunks();
       return transactions.read(() => {
-        const all = countChunks();
-        if (spaceId === undefined) return { embedded: 0, pending: all, quarantined: 0 };
-        const embedded = chunks?.countEmbedded(spaceId) ?? 0;
-        const quarantined = quarantine.count(spaceId);
-        return { embedded, pending: all - embedded - quarantined, quarantined };
+        const next = generations.next();
+        return {
+          ...countIn(generations.active().id, spaceId),
+          ...(next ? { nextPending: countIn(next.id, spaceId).pending } : {}),
+        };
       });
     },
     probeVector: () => fast.isLoaded(),
@@ -188,25 +260,54 @@ export function createVectors(input: {
   return {
     calls,
     listener: {
-      added({ id, hash, source }) {
+      added({ id, hash, source, generation }) {
         cache.use(hash, (turn ??= now()));
-        fast.follow((index, held) => {
+        fast.follow(generation, (index, held) => {
           const embedding = cache.get(held, hash);
           if (embedding) index.put(id, source, toVector(embedding));
         });
       },
-      removed({ id, hash }) {
+      removed({ id, hash, generation }) {
         cache.use(hash, (turn ??= now()));
         eviction.wake();
-        fast.follow((index) => index.remove(id));
+        removed++;
+        fast.follow(generation, (index) => index.remove(id));
       },
       changed() {
         turn = undefined;
+        hasChanged = true;
         quarantine.forgetGone();
       },
     },
     trim,
-    tidy: () => (isTooMuch &&= trim()),
+    tidy() {
+      if (isTooMuch) return (isTooMuch = trim());
+      if (hasChanged) {
+        hasChanged = false;
+        dead.note();
+      }
+      if (removed >= removedBeforeLook) {
+        removed = 0;
+        mayBeDead = true;
+        mendHoles();
+      }
+      return (mayBeDead &&= dead.step());
+    },
+    dead,
+    held: fast.held,
+    hasHoles(generation) {
+      const size = fast.size(generation);
+      return size !== undefined && hasHoles(size.rows, size.blocks);
+    },
+    layOutAnew,
+    embeddingOf(space, hash) {
+      const id = spaces.find(space);
+      return id === undefined ? undefined : cache.get(id, hash);
+    },
+    prepare(generation) {
+      if (wanted) fast.settle(generation, wanted, embeddedChunks());
+    },
+    drop: (generation) => fast.drop(generation),
     health: () => fast.health(),
   };
 }

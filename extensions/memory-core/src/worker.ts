@@ -1,42 +1,66 @@
 import { parentPort } from "node:worker_threads";
 import { reasonOf, StoreFailure } from "./store-failure.ts";
-import type { DatabaseStore, OpenOptions, Reply, Request } from "./protocol.ts";
+import type { LastingStore } from "./lasting-store.ts";
+import { isPieces, type Pieces } from "./pieces.ts";
+import type { OpenOptions, Reply, Request } from "./protocol.ts";
 
 /** The worker's side of `worker-client.ts`: answers one request after the other. */
 const port = parentPort;
 if (port === null) throw new Error("this module is the entry of a worker thread");
 
-let store: DatabaseStore | undefined;
+let store: LastingStore | undefined;
 let sentHealth = "";
 let queue: Promise<void> = Promise.resolve();
 let isTidying = false;
 
 port.on("message", (request: Request) => {
   queue = queue.then(async () => {
-    port.postMessage(await answer(request));
+    const reply = await answer(request.id, () => run(request));
+    if (isPieces(reply.result)) goOn(request.id, reply.result);
+    else post(reply);
     tidyLater();
   });
 });
+
+/** Long work: piece by piece, each behind the requests that have come in meanwhile. */
+function goOn(id: number, pieces: Pieces<unknown>): void {
+  setImmediate(() => {
+    queue = queue.then(async () => {
+      let isDone = true;
+      const reply = await answer(id, async () => {
+        if (store === undefined) throw new StoreFailure("CLOSED", "the index is not open");
+        const step = await pieces.next();
+        isDone = step.done === true;
+        return step.value;
+      });
+      if (isDone) post(reply);
+      else goOn(id, pieces);
+    });
+  });
+}
 
 /** Piece by piece, each behind the requests that have come in meanwhile. */
 function tidyLater(): void {
   if (isTidying) return;
   isTidying = true;
   setImmediate(() => {
-    queue = queue.then(() => {
+    queue = queue.then(async () => {
       isTidying = false;
-      if (store?.tidy() === true) tidyLater();
+      if ((await store?.tidy()) === true) tidyLater();
     });
   });
 }
 
-async function answer(request: Request): Promise<Reply> {
-  const { id } = request;
+async function answer(id: number, work: () => Promise<unknown>): Promise<Reply> {
   try {
-    return { id, result: await run(request), ...changedHealth() };
+    return { id, result: await work() };
   } catch (error) {
-    return { id, error: describe(error), ...changedHealth() };
+    return { id, error: describe(error) };
   }
+}
+
+function post(reply: Reply): void {
+  port?.postMessage({ ...reply, ...changedHealth() } satisfies Reply);
 }
 
 async function run(request: Request): Promise<unknown> {
@@ -47,15 +71,14 @@ async function run(request: Request): Promise<unknown> {
     store = undefined;
     return undefined;
   }
-  const call = store[request.method] as (...args: readonly unknown[]) => unknown;
-  return call(...request.args);
+  return await store.call(request.method, request.args);
 }
 
 async function open(options: OpenOptions): Promise<void> {
   try {
     // Here and not above, so that a library that does not load is an answer and not the end of the thread.
-    const { openDatabaseStore } = await import("./database-store.ts");
-    store = openDatabaseStore(options);
+    const { openLastingStore } = await import("./lasting-store.ts");
+    store = await openLastingStore(options);
   } catch (error) {
     if (error instanceof StoreFailure) throw error;
     throw new StoreFailure(

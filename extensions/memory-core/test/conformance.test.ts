@@ -7,13 +7,14 @@ const whole = { enabled: true };
 /** As on a host where sqlite-vec does not load. */
 const withoutVec = { enabled: true, extensionPath: "/nowhere/vec0" };
 
+const placesIn = (stateDir: string) => ({ path: join(stateDir, "main.sqlite"), locksDir: join(stateDir, "locks") });
+
 describe("with sqlite-vec", () => {
   memoryConformance({ describe, test }, { plugin, options: {} });
   chunkStoreConformance(
     { describe, test },
     {
-      open: (stateDir) =>
-        openSqliteStore({ path: join(stateDir, "main.sqlite"), vector: whole, cacheMaxEntries: 1000 }),
+      open: (stateDir) => openSqliteStore({ ...placesIn(stateDir), vector: whole, cacheMaxEntries: 1000 }),
       reopens: true,
     },
   );
@@ -23,8 +24,7 @@ describe("without sqlite-vec", () => {
   chunkStoreConformance(
     { describe, test },
     {
-      open: (stateDir) =>
-        openSqliteStore({ path: join(stateDir, "main.sqlite"), vector: withoutVec, cacheMaxEntries: 1000 }),
+      open: (stateDir) => openSqliteStore({ ...placesIn(stateDir), vector: withoutVec, cacheMaxEntries: 1000 }),
       reopens: true,
       deviations: [
         {

@@ -1,12 +1,11 @@
 import { expect, test } from "vitest";
-import { openDatabaseStore } from "../src/database-store.ts";
-import type { DatabaseStore } from "../src/protocol.ts";
+import { openDatabaseStore, type OpenedStore } from "../src/database-store.ts";
 import { fileOf, open, sha256, spaceOf, tempPath, vectorOf } from "./support/stores.ts";
 
 const space = spaceOf("m");
 const live = fileOf("a.md", ["live 0", "live 1", "live 2"]);
 
-function put(store: DatabaseStore, name: string, count: number): void {
+function put(store: OpenedStore, name: string, count: number): void {
   const hashes = Array.from({ length: count }, (_, index) => sha256(`${name} ${index}`));
   store.putVectors(
     space,
@@ -15,7 +14,7 @@ function put(store: DatabaseStore, name: string, count: number): void {
 }
 
 /** The store on this thread, so that nothing happens between two calls. */
-function openHere(path: string, cacheMaxEntries: number): DatabaseStore {
+function openHere(path: string, cacheMaxEntries: number): OpenedStore {
   const fixed = { busyTimeoutMs: 1000, disableFts: false };
   return openDatabaseStore({ path, vector: { enabled: true }, cacheMaxEntries, ...fixed });
 }
@@ -30,11 +29,11 @@ test("a large surplus goes in small steps, the oldest first, and what is live st
 
   const store = openHere(path, 703);
   const count = (): number => store.stats().cachedVectors;
-  expect(store.tidy()).toBe(false);
+  expect(await store.tidy()).toBe(false);
   expect(count()).toBe(6003);
   put(store, "live", 1);
   const counts = [count()];
-  while (store.tidy()) counts.push(count());
+  while (await store.tidy()) counts.push(count());
   counts.push(count());
   const steps = counts.slice(1).map((left, index) => (counts[index] ?? 0) - left);
   expect(counts[0]).toBe(5003);
@@ -98,7 +97,7 @@ test("a space that begins to be searched while its vectors leave keeps those tha
   expect(store.stats().cachedVectors).toBe(501);
   const query = { space, vector: vectorOf("x"), sources: ["memory"], limit: 1000 };
   expect(store.searchVector(query).rows).toHaveLength(500);
-  while (store.tidy());
+  while (await store.tidy());
   expect(store.searchVector(query).rows).toHaveLength(500);
   store.close();
 });

@@ -4,11 +4,15 @@ import { similarityTo } from "../src/cosine.ts";
 import { type EmbeddedChunks, openEmbeddedChunks } from "../src/embedded-chunks.ts";
 import { createFastLayout, type FastLayout } from "../src/fast-layout.ts";
 import { createFileTables } from "../src/file-tables.ts";
+import { openGenerations } from "../src/generations.ts";
 import { openInMemory } from "../src/open-file.ts";
 import { createTransactions } from "../src/transactions.ts";
 import { createVectors } from "../src/vectors.ts";
 import { fileOf, spaceOf } from "./support/stores.ts";
 import { type Kind, kinds, randomFrom, vectorsOf } from "./support/vectors.ts";
+
+/** The first one answers. */
+const generation = 1;
 
 interface Bench {
   fast: FastLayout;
@@ -28,9 +32,13 @@ function layOut(vectors: readonly Float32Array[]): Bench {
   const transactions = createTransactions(db, () => undefined);
   const settings = { enabled: true };
   const fails = (line: string): never => expect.fail(line);
-  const both = { db, meta, transactions, settings, notice: fails };
+  const generations = openGenerations(db, meta, false);
+  const both = { db, meta, transactions, generations, settings, notice: fails };
   const { calls, listener } = createVectors({ ...both, readRows: createRowReader(db), cacheMaxEntries: 50_000 });
-  const files = createFileTables({ ...both, indexWords: false, listener });
+  const files = createFileTables({ ...both, indexWords: false, listener })({
+    generation: () => generation,
+    changed: () => undefined,
+  });
   files.replaceFiles(
     ["memory", "sessions"].map((source, parity) => {
       const own = vectors.flatMap((_, index) => (index % 2 === parity ? [`${index}`] : []));
@@ -46,8 +54,8 @@ function layOut(vectors: readonly Float32Array[]): Bench {
   );
   const fast = createFastLayout(both);
   const chunks = openEmbeddedChunks(db);
-  fast.settle({ id: 1, dimensions: space.dimensions }, chunks);
-  expect([fast.held(), chunks.countEmbedded(1)]).toEqual([1, vectors.length]);
+  fast.settle(generation, { id: 1, dimensions: space.dimensions }, chunks);
+  expect([fast.held(generation), chunks.countEmbedded(1, generation)]).toEqual([1, vectors.length]);
   return { fast, chunks };
 }
 
@@ -61,8 +69,8 @@ function ask(
   const similarity = similarityTo(vector);
   const query = { space: spaceOf("m", vector.length), vector, sources, limit };
   const best = (ranked: ScoredId[]): ScoredId[] => ranked.toSorted(byScore).slice(0, limit);
-  const ranked = fast.rank(query, 1, similarity, chunks);
-  return { fast: ranked && best(ranked), exact: best(chunks.compareAll(1, similarity, sources)) };
+  const ranked = fast.rank(generation, query, 1, similarity, chunks);
+  return { fast: ranked && best(ranked), exact: best(chunks.compareAll(1, similarity, generation, query)) };
 }
 
 const cases: [number, number, Kind][] = [

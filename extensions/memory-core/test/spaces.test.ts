@@ -11,7 +11,7 @@ function texts(count: number): string[] {
 
 /** The space that is laid out for fast search, by its model. */
 function laidOut(path: string): unknown {
-  const question = "SELECT model FROM spaces WHERE id = (SELECT value FROM meta WHERE key = 'vector_space')";
+  const question = "SELECT model FROM spaces WHERE id = (SELECT value FROM meta WHERE key = 'vector_space:1')";
   return edit(path, (db) => db.prepare(question).pluck().get());
 }
 
@@ -90,7 +90,7 @@ test("how far rounding turns vectors is known of every vector that is put in", a
   await store.replaceFiles([fileOf("a.md", ["round", "steep"])]);
   await store.useSpace(first);
   const angle = (): number =>
-    Number(edit(path, (db) => db.prepare("SELECT value FROM meta WHERE key = 'vector_angle'").pluck().get()));
+    Number(edit(path, (db) => db.prepare("SELECT value FROM meta WHERE key = 'vector_angle:1'").pluck().get()));
   await store.putVectors(first, [{ hash: sha256("round"), vector: new Float32Array(16).fill(0.25) }]);
   const before = angle();
   const steep = Float32Array.from({ length: 16 }, (_, index) => (index === 0 ? 127 : 0.49));

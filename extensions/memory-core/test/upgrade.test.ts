@@ -1,9 +1,11 @@
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { VectorSpace } from "@memslot/indexing";
+import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { loadSqliteVec } from "../src/sqlite-vec.ts";
 import { applicationId } from "../src/schema.ts";
+import { upgradeFromSecond } from "../src/upgrade.ts";
 import { edit } from "./support/damage.ts";
 import { fileOf, find, near, open, pendingTexts, sha256, tempPath, vectorOf } from "./support/stores.ts";
 
@@ -56,6 +58,159 @@ async function makeFirst(path: string): Promise<void> {
   });
 }
 
+/** A file as the second schema had it, with words, chunks, the vectors of one space, and a text that was refused. */
+async function makeSecond(path: string): Promise<void> {
+  await mkdir(dirname(path));
+  edit(path, (db) => {
+    db.pragma("page_size = 32768");
+    db.pragma("journal_mode = WAL");
+    expect(loadSqliteVec(db, undefined).ok).toBe(true);
+    db.exec(`
+      CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+      CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT NOT NULL, source TEXT NOT NULL, hash TEXT NOT NULL,
+        mtime REAL NOT NULL, size INTEGER NOT NULL, recipe TEXT NOT NULL, UNIQUE (source, path));
+      CREATE TABLE chunks (id INTEGER PRIMARY KEY, file_id INTEGER NOT NULL, start_line INTEGER NOT NULL,
+        end_line INTEGER NOT NULL, context TEXT NOT NULL, text TEXT NOT NULL, hash BLOB NOT NULL);
+      CREATE INDEX chunks_by_file ON chunks (file_id);
+      CREATE INDEX chunks_by_hash ON chunks (hash, file_id);
+      CREATE TABLE spaces (id INTEGER PRIMARY KEY, provider TEXT NOT NULL, model TEXT NOT NULL,
+        provider_key TEXT NOT NULL, dims INTEGER NOT NULL, written_at INTEGER NOT NULL,
+        UNIQUE (provider, model, provider_key, dims));
+      CREATE TABLE embedding_cache (hash BLOB NOT NULL, space_id INTEGER NOT NULL, used_at INTEGER NOT NULL,
+        vector_id INTEGER NOT NULL, PRIMARY KEY (hash, space_id)) WITHOUT ROWID;
+      CREATE TABLE vectors (id INTEGER PRIMARY KEY, embedding BLOB NOT NULL);
+      CREATE TABLE quarantine (hash BLOB NOT NULL, space_id INTEGER NOT NULL, reason TEXT NOT NULL,
+        PRIMARY KEY (hash, space_id)) WITHOUT ROWID;
+      CREATE VIRTUAL TABLE chunks_fts USING fts5(terms, content='', contentless_delete=1, tokenize="ascii");
+      CREATE VIRTUAL TABLE chunks_vec USING vec0(source TEXT PARTITION KEY, embedding INT8[8] distance_metric=cosine,
+        chunk_size=128);
+      INSERT INTO spaces VALUES (1, 'fake', 'older', '', 8, 1000);
+      INSERT INTO meta VALUES ('vector_space', '1'), ('vector_angle', '0.1');
+    `);
+    const files = [
+      { ...fileOf("a.md", texts), id: 1 },
+      { ...fileOf("b.jsonl", ["word one", "gr\u00fc\u00dfe"], "sessions"), id: 7 },
+      { ...fileOf("empty.md", []), id: 9 },
+    ];
+    const chunk = db.prepare("INSERT INTO chunks VALUES (?, ?, ?, ?, '', ?, ?)");
+    const words = db.prepare("INSERT INTO chunks_fts (rowid, terms) VALUES (?, ?)");
+    let id = 0;
+    for (const { id: fileId, path: name, source, hash, mtimeMs, size, recipe, chunks } of files) {
+      db.prepare("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)").run(
+        fileId,
+        name,
+        source,
+        hash,
+        mtimeMs,
+        size,
+        recipe,
+      );
+      for (const { startLine, endLine, text } of chunks) {
+        chunk.run(++id, fileId, startLine, endLine, text, Buffer.from(sha256(text), "hex"));
+        words.run(id, text);
+      }
+    }
+    db.prepare("INSERT INTO quarantine VALUES (?, 1, 'no')").run(Buffer.from(sha256("word three"), "hex"));
+    for (const [index, text] of ["word one", "word two", "gone"].entries()) {
+      db.prepare("INSERT INTO vectors VALUES (?, ?)").run(index + 1, Buffer.from(vectorOf(text).buffer));
+      const row = db.prepare("INSERT INTO embedding_cache VALUES (?, 1, ?, ?)");
+      row.run(Buffer.from(sha256(text), "hex"), 1000 + index, index + 1);
+    }
+    const fast = db.prepare("INSERT INTO chunks_vec (rowid, source, embedding) VALUES (?, ?, vec_int8(?))");
+    fast.run(1n, "memory", Buffer.alloc(8, 1));
+    db.pragma(`application_id = ${applicationId}`);
+    db.pragma("user_version = 2");
+  });
+}
+
+test("an index of the second schema is brought up to this one with its files, words, vectors and refused texts", async () => {
+  const path = await tempPath();
+  await makeSecond(path);
+  const store = await open(path);
+  expect(store.health()).toMatchObject({ location: path, notices: [] });
+  const records = [
+    fileOf("a.md", texts),
+    fileOf("b.jsonl", ["word one", "gr\u00fc\u00dfe"], "sessions"),
+    fileOf("empty.md", []),
+  ];
+  expect((await store.listFiles()).toSorted((left, right) => left.path.localeCompare(right.path))).toEqual(
+    records.map(({ chunks: _, ...record }) => record),
+  );
+  expect(await store.stats()).toMatchObject({
+    sources: [
+      { source: "memory", files: 2, chunks: 3, bytes: 20, chunkBytes: texts.join("").length },
+      { source: "sessions", files: 1, chunks: 2, bytes: 10, chunkBytes: "word one".length + 7 },
+    ],
+    cachedVectors: 3,
+    generation: { id: 1 },
+  });
+  expect((await store.stats()).generation?.builtAt).toBeUndefined();
+  expect(await find(store, "one", "two")).toHaveLength(3);
+  expect((await store.quarantined(older, 9)).map(({ reason, startLine }) => [reason, startLine])).toEqual([["no", 3]]);
+  expect(await pendingTexts(store, older)).toEqual(["gr\u00fc\u00dfe"]);
+  expect(edit(path, (db) => db.prepare("SELECT key FROM meta WHERE key GLOB 'vector_*'").all())).toEqual([]);
+  await store.useSpace(older);
+  expect(await near(store, older, "word two", 1)).toEqual(["word two"]);
+  expect(await near(store, older, "word one")).toHaveLength(3);
+
+  await store.replaceFiles([{ ...fileOf("a.md", ["gone"]), fromLine: 2 }, fileOf("c.md", ["word four"])]);
+  expect((await find(store, "word", "gone")).toSorted()).toEqual(["gone", "word four", "word one", "word one"]);
+  const table = await store.builds?.start("next");
+  await table?.replaceFiles([fileOf("a.md", ["word five"])]);
+  await store.builds?.finish();
+  expect(await find(store, "word")).toEqual(["word five"]);
+  await store.close();
+  edit(path, (db) => {
+    const tables = db.prepare(
+      "SELECT name FROM sqlite_schema WHERE name GLOB 'chunks_fts*' OR name GLOB 'chunks_vec*'",
+    );
+    const first = tables
+      .pluck()
+      .all()
+      .filter((name) => !/^chunks_(?:fts|vec)_2(?:_|$)/u.test(String(name)));
+    expect(first, "nothing is left of the tables under their old names, nor of the first build").toEqual([]);
+    expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
+  });
+});
+
+test("brought up where there is no FTS5, an index has its words again where there is", async () => {
+  const path = await tempPath();
+  await makeSecond(path);
+  const without = await open(path, { disableFts: true });
+  expect(without.health()).toMatchObject({ location: path, notices: [] });
+  expect(await without.listFiles()).toHaveLength(3);
+  await without.useSpace(older);
+  expect(await near(without, older, "word two", 1)).toEqual(["word two"]);
+  await without.close();
+  const store = await open(path);
+  expect(store.health()).toMatchObject({
+    location: path,
+    notices: [expect.stringMatching(/made anew from the texts/u)],
+  });
+  expect(await find(store, "two")).toEqual(["word two"]);
+  expect(
+    edit(path, (db) => db.prepare("SELECT count(*) FROM sqlite_schema WHERE name = 'chunks_fts'").pluck().get()),
+  ).toBe(0);
+});
+
+test("an upgrade that is broken off leaves the index as it was", async () => {
+  const path = await tempPath();
+  await makeSecond(path);
+  const db = new Database(path);
+  try {
+    db.exec("BEGIN IMMEDIATE");
+    upgradeFromSecond(db, true);
+    // As when the process is killed there.
+    db.exec("ROLLBACK");
+    expect(db.pragma("user_version", { simple: true })).toBe(2);
+  } finally {
+    db.close();
+  }
+  const store = await open(path);
+  expect(store.health()).toMatchObject({ location: path, notices: [] });
+  expect(await find(store, "two")).toEqual(["word two"]);
+});
+
 test("an index of the first schema is brought up to this one with its files, words and vectors", async () => {
   const path = await tempPath();
   await makeFirst(path);
@@ -64,7 +219,7 @@ test("an index of the first schema is brought up to this one with its files, wor
   const { chunks: _chunks, ...facts } = fileOf("a.md", texts);
   expect(await store.listFiles()).toEqual([facts]);
   expect(await find(store, "two")).toEqual(["word two"]);
-  const laidOut = "SELECT count(*) FROM meta WHERE key = 'vector_space'";
+  const laidOut = "SELECT count(*) FROM meta WHERE key GLOB 'vector_*'";
   expect(edit(path, (db) => db.prepare(laidOut).pluck().get())).toBe(0);
   expect(await store.spaces()).toEqual([
     { space: newer, vectors: 2 },
@@ -105,13 +260,17 @@ test("vectors keep the order in which they were used, so that the oldest still l
   expect(await store.knownVectors(older, texts.map(sha256))).toEqual([sha256("word three")]);
 });
 
-test("two processes that meet a file of the first schema bring it up once", async () => {
+test.each([
+  ["first", makeFirst, [2, 3]],
+  ["second", makeSecond, [3]],
+])("processes that meet a file of the %s schema bring it up once", async (_, make, vectors) => {
   const path = await tempPath();
-  await makeFirst(path);
+  await make(path);
   const stores = await Promise.all([open(path), open(path), open(path)]);
   for (const store of stores) {
     expect(store.health()).toMatchObject({ location: path, notices: [] });
-    expect((await store.spaces()).map(({ vectors }) => vectors)).toEqual([2, 3]);
+    expect((await store.spaces()).map((space) => space.vectors)).toEqual(vectors);
+    expect(await find(store, "two")).toEqual(["word two"]);
   }
 });
 

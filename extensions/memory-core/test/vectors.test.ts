@@ -13,7 +13,7 @@ function manyFiles(count: number): ReturnType<typeof fileOf>[] {
 }
 
 function vectorCount(path: string): number {
-  return edit(path, (db) => db.prepare<[], number>("SELECT count(*) FROM chunks_vec_rowids").pluck().get() ?? -1);
+  return edit(path, (db) => db.prepare<[], number>("SELECT count(*) FROM chunks_vec_1_rowids").pluck().get() ?? -1);
 }
 
 test("with sqlite-vec, without it, and with it switched off, answers are the same to the last digit", async () => {
@@ -125,7 +125,7 @@ test("a process that changes files and searches nothing keeps the table of sqlit
   await second.replaceFiles([fileOf("a.md", ["one"]), fileOf("c.md", ["three", "four"])]);
   await second.putVectors(space, [{ hash: fileOf("c.md", ["four"]).chunks[0]?.hash ?? "", vector: vectorOf("four") }]);
   await second.close();
-  expect(edit(path, (db) => db.prepare("SELECT value FROM meta WHERE key = 'vector_space'").pluck().get())).toBe("1");
+  expect(edit(path, (db) => db.prepare("SELECT value FROM meta WHERE key = 'vector_space:1'").pluck().get())).toBe("1");
   expect(vectorCount(path)).toBe(3);
   const third = await open(path);
   await third.useSpace(space);
@@ -134,12 +134,12 @@ test("a process that changes files and searches nothing keeps the table of sqlit
 });
 
 test.each([
-  ["missing", "DROP TABLE chunks_vec"],
-  ["short of rows", "DELETE FROM chunks_vec WHERE rowid = 1"],
-  ["of another space", "UPDATE meta SET value = '7' WHERE key = 'vector_space'"],
+  ["missing", "DROP TABLE chunks_vec_1"],
+  ["short of rows", "DELETE FROM chunks_vec_1 WHERE rowid = 1"],
+  ["of another space", "UPDATE meta SET value = '7' WHERE key = 'vector_space:1'"],
   [
     "full of holes",
-    "INSERT INTO chunks_vec_chunks (size, sequence_id, partition00, validity, rowids) SELECT 128, 0, 'gone', zeroblob(16), zeroblob(1024) FROM pragma_function_list LIMIT 60",
+    "INSERT INTO chunks_vec_1_chunks (size, sequence_id, partition00, validity, rowids) SELECT 128, 0, 'gone', zeroblob(16), zeroblob(1024) FROM pragma_function_list LIMIT 60",
   ],
 ])("a table of sqlite-vec that is %s is made anew from the stored vectors", async (_, change) => {
   const path = await tempPath();
@@ -151,7 +151,7 @@ test.each([
   await store.close();
   edit(path, (db) => {
     // With the module loaded its inner tables are protected.
-    if (!change.includes("chunks_vec_chunks")) db.loadExtension(extensionPath ?? "");
+    if (!change.includes("chunks_vec_1_chunks")) db.loadExtension(extensionPath ?? "");
     db.exec(change);
   });
   const again = await open(path);
@@ -161,7 +161,7 @@ test.each([
   expect(again.health().notices).toEqual([]);
   await again.close();
   expect(vectorCount(path)).toBe(3);
-  expect(edit(path, (db) => db.prepare("SELECT count(*) FROM chunks_vec_chunks").pluck().get())).toBe(1);
+  expect(edit(path, (db) => db.prepare("SELECT count(*) FROM chunks_vec_1_chunks").pluck().get())).toBe(1);
 });
 
 test("a table of sqlite-vec that fails in use gives way to comparing all vectors", async () => {
@@ -170,7 +170,7 @@ test("a table of sqlite-vec that fails in use gives way to comparing all vectors
   await store.replaceFiles([fileOf("a.md", ["one", "two", "three"])]);
   await store.useSpace(space);
   await embedAll(store, space);
-  edit(path, (db) => db.exec("DELETE FROM chunks_vec_vector_chunks00"));
+  edit(path, (db) => db.exec("DELETE FROM chunks_vec_1_vector_chunks00"));
   expect(await near(store, space, "one", 1)).toEqual(["one"]);
   expect(store.health().vector).toMatchObject({ available: false });
   expect(store.health().notices).toHaveLength(1);

@@ -79,7 +79,7 @@ test("every word survives whole: the index knows it, and nothing but it, and fin
   ]);
   for (const word of oddWords) expect(await find(store, word), word).toEqual([`before ${word} after`]);
   const known = edit(path, (db) => {
-    db.exec("CREATE VIRTUAL TABLE temp.known USING fts5vocab(main, chunks_fts, 'row')");
+    db.exec("CREATE VIRTUAL TABLE temp.known USING fts5vocab(main, chunks_fts_1, 'row')");
     return db.prepare<[], string>("SELECT term FROM known").pluck().all();
   });
   expect(known.toSorted()).toEqual([...oddWords, "before", "after"].toSorted());
@@ -277,12 +277,12 @@ test("a file that is removed or replaced is gone from every table", async () => 
   await store.replaceFiles([fileOf("b.md", ["harmless"])]);
   await store.close();
   edit(path, (db) => {
-    db.exec("CREATE VIRTUAL TABLE temp.known USING fts5vocab(main, chunks_fts, 'row')");
+    db.exec("CREATE VIRTUAL TABLE temp.known USING fts5vocab(main, chunks_fts_1, 'row')");
     expect(db.prepare("SELECT term FROM known").pluck().all()).toEqual(["harmless"]);
     expect(db.prepare("SELECT text FROM chunks").pluck().all()).toEqual(["harmless"]);
     expect(db.prepare("SELECT path FROM files").pluck().all()).toEqual(["b.md"]);
-    expect(db.prepare("SELECT count(*) FROM chunks_fts_docsize").pluck().get()).toBe(1);
-    expect(db.prepare("SELECT count(*) FROM chunks_vec_rowids").pluck().get()).toBe(0);
+    expect(db.prepare("SELECT count(*) FROM chunks_fts_1_docsize").pluck().get()).toBe(1);
+    expect(db.prepare("SELECT count(*) FROM chunks_vec_1_rowids").pluck().get()).toBe(0);
     expect(db.prepare("SELECT count(*) FROM embedding_cache").pluck().get()).toBe(2);
     expect(db.prepare("SELECT count(*) FROM vectors").pluck().get()).toBe(2);
     expect(db.prepare("SELECT count(*) FROM quarantine").pluck().get()).toBe(0);

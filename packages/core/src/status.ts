@@ -73,6 +73,8 @@ export interface SourceCount {
   chunkBytes?: number | undefined;
   /** Files that the last look found; null until one was made. */
   eligible?: number | null | undefined;
+  /** Files with news that are not taken yet: transcripts that have grown by less than `sync.sessions` asks for. */
+  waiting?: number | undefined;
   /** What of this source was skipped or failed, and why. */
   issues?: readonly string[] | undefined;
 }
@@ -93,6 +95,12 @@ export interface BatchStatus {
   concurrency: number;
   pollIntervalMs: number;
   timeoutMs: number;
+  /** Failures in a row after which batches would be given up; null: they never are. */
+  limit: number | null;
+  /** Failures in a row, of the last fill, and what the last one said. */
+  failures: number;
+  lastError?: string | undefined;
+  lastProvider?: string | undefined;
 }
 
 /** The complete build of the index that answers, and the one that is being made to take its place. */

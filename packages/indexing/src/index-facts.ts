@@ -9,7 +9,7 @@ import {
   type WriterStatus,
 } from "@memslot/core";
 import type { ChunkStore, StoreStats } from "./chunk-store.ts";
-import type { SyncOutcome } from "./sync.ts";
+import type { SourceOutcome, SyncOutcome } from "./sync.ts";
 import { HeldElsewhere } from "./write-right.ts";
 
 /** What is known of the index without looking. */
@@ -17,7 +17,7 @@ export interface IndexFacts {
   stats: StoreStats;
   roots: MemoryRootStatus[];
   /** By source: files that the last look found, and what was passed over or failed. */
-  sources: ReadonlyMap<MemorySource, { eligible: number; issues: string[] }>;
+  sources: ReadonlyMap<MemorySource, SourceOutcome>;
   lastSync: LastSync | undefined;
   lastSyncError: string | undefined;
   lastError: { message: string; at: string } | undefined;

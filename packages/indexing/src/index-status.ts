@@ -48,7 +48,8 @@ export function statusOfIndex(input: {
     vector: {
       ...health.vector,
       storeAvailable: true,
-      semanticAvailable: (embedding?.embedded ?? 0) > 0,
+      // Not known until the vectors were counted.
+      semanticAvailable: embedding?.missing === undefined && vectors ? undefined : (embedding?.embedded ?? 0) > 0,
       index: { state: vectorState(stats.chunks, embedding) },
       dims: embedding?.dimensions,
       embedded: embedding?.embedded ?? 0,
@@ -68,6 +69,10 @@ export function statusOfIndex(input: {
       concurrency: batch.concurrency,
       pollIntervalMs: batch.pollIntervalMs,
       timeoutMs: batch.timeoutMinutes * 60_000,
+      limit: null,
+      failures: embedding?.batchFailures?.count ?? 0,
+      lastError: embedding?.batchFailures?.message,
+      lastProvider: embedding?.batchFailures?.provider,
     },
     generation: stats.generation && generationOf(stats.generation, facts),
     writer: facts.writer,
@@ -89,7 +94,16 @@ function sourceCounts(wanted: readonly string[], { stats, sources }: IndexFacts)
   return [...new Set([...wanted, ...counted.keys()])].map((source) => {
     const { files = 0, chunks = 0, bytes = 0, chunkBytes = 0 } = counted.get(source) ?? {};
     const looked = sources.get(source);
-    return { source, files, chunks, bytes, chunkBytes, eligible: looked?.eligible ?? null, issues: looked?.issues };
+    return {
+      source,
+      files,
+      chunks,
+      bytes,
+      chunkBytes,
+      eligible: looked?.eligible ?? null,
+      issues: looked?.issues,
+      waiting: looked?.waiting,
+    };
   });
 }
 

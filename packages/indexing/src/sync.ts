@@ -13,14 +13,25 @@ import type { ScannedFile, ScanResult } from "./scan.ts";
 import type { StoredFiles, StoredListing } from "./stored-files.ts";
 
 const readsAtOnce = 8;
+const usualPlaces: ReadonlySet<string> = new Set(["MEMORY.md", "memory.md", "USER.md", "memory", "sessions"]);
 
 export interface SyncOutcome {
   report: SyncReport;
   roots: MemoryRootStatus[];
   /** By source: how many files there are, and what was passed over or failed. Absent for what was not looked at. */
-  sources: ReadonlyMap<MemorySource, { eligible: number; issues: string[] }>;
+  sources: ReadonlyMap<MemorySource, SourceOutcome>;
   /** Files in the index were made by another recipe: the whole index is to be built anew. */
   outdated: boolean;
+}
+
+/** What a look at one kind of memory has shown. */
+export interface SourceOutcome {
+  /** Files that are there. */
+  eligible: number;
+  /** What was passed over or failed, and why. */
+  issues: string[];
+  /** Files with news that are not taken yet: transcripts that have grown by little. */
+  waiting: number;
 }
 
 export interface SyncInput {
@@ -49,6 +60,8 @@ interface Plan {
   gone: FileKey[];
   unchanged: number;
   outdated: boolean;
+  /** Changed files that are not due, by source. */
+  waiting: Map<IndexedSource, number>;
 }
 
 /**
@@ -81,7 +94,12 @@ export async function syncFiles(input: SyncInput): Promise<SyncOutcome> {
   return {
     report,
     roots: scans.flatMap(({ scan }) => scan.roots),
-    sources: new Map(scans.map(({ source, scan }) => [source.source, summaryOf(scan, report)])),
+    sources: new Map(
+      scans.map(({ source, scan }) => [
+        source.source,
+        { ...summaryOf(scan, report), waiting: plan.waiting.get(source) ?? 0 },
+      ]),
+    ),
     outdated: plan.outdated,
   };
 }
@@ -91,7 +109,7 @@ async function planSync(
   scans: readonly { source: IndexedSource; scan: ScanResult }[],
   stored: StoredFiles,
 ): Promise<Plan> {
-  const plan: Plan = { work: [], gone: [], unchanged: 0, outdated: false };
+  const plan: Plan = { work: [], gone: [], unchanged: 0, outdated: false, waiting: new Map() };
   for (const { source, scan } of scans) {
     const own = stored.get(source.source) ?? new Map<string, StoredFile>();
     const present = new Set<string>();
@@ -105,7 +123,9 @@ async function planSync(
         before.mtimeMs === file.mtimeMs &&
         before.size === file.size &&
         (!recipeCounts || before.recipe === source.recipe);
-      if (same || (await source.isDue?.(file, before, params)) === false) {
+      const waits = !same && (await source.isDue?.(file, before, params)) === false;
+      if (waits) plan.waiting.set(source, (plan.waiting.get(source) ?? 0) + 1);
+      if (same || waits) {
         plan.unchanged++;
         if (before) noteSkipped(before, source, scan);
       } else plan.work.push({ source, scan, file, before });
@@ -191,12 +211,12 @@ function noteSkipped(record: StoredFile, source: IndexedSource, scan: ScanResult
   scan.roots.push({ path: record.path, state: "skipped", reason });
 }
 
-function summaryOf(scan: ScanResult, report: SyncReport): { eligible: number; issues: string[] } {
+function summaryOf(scan: ScanResult, report: SyncReport): Omit<SourceOutcome, "waiting"> {
   const paths = new Set(scan.files.map(({ path }) => path));
   const failed = report.failed.filter(
     ({ path }) => paths.has(path) || scan.failed.some((other) => other.path === path),
   );
-  const skipped = scan.roots.filter(({ state }) => state === "skipped");
+  const skipped = scan.roots.filter((root) => root.state === "skipped" && !isUsual(root));
   const partly = [...(scan.issues ?? [])].map(([path, reason]) => ({ path, reason }));
   return {
     eligible: scan.files.length,
@@ -204,6 +224,11 @@ function summaryOf(scan: ScanResult, report: SyncReport): { eligible: number; is
       reason === undefined ? path : `${path}: ${reason}`,
     ),
   };
+}
+
+/** Nobody has to make every place where memory may stand. */
+function isUsual({ path, reason = "" }: MemoryRootStatus): boolean {
+  return usualPlaces.has(path) && /^does not exist$|^(?:MEMORY|memory)\.md is used$/.test(reason);
 }
 
 function readFailure(error: unknown): string {

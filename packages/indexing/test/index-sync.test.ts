@@ -343,7 +343,7 @@ describe("what is known without looking", () => {
     const { index } = await lab();
     expect(index.facts().sources.size).toBe(0);
     await index.sync(syncParams());
-    expect(index.facts().sources.get("memory")).toEqual({ eligible: 2, issues: [] });
+    expect(index.facts().sources.get("memory")).toEqual({ eligible: 2, issues: [], waiting: 0 });
   });
 
   test("who is at work when it is opened", async () => {

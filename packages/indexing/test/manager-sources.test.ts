@@ -77,6 +77,7 @@ describe("transcripts", () => {
     await manager.sync?.(syncParams());
     transcript(workspace, "s1", "I saw a zebra");
     expect((await search(manager, "zebra")).paths).toEqual([]);
+    expect(manager.status().sourceCounts?.map(({ waiting }) => waiting)).toEqual([0, 1]);
     transcript(workspace, "s1", ...Array.from({ length: 50 }, (_, index) => `line ${index}`));
     expect((await search(manager, "zebra")).paths).toEqual(["sessions/s1.jsonl"]);
     transcript(workspace, "s1", "and a giraffe");

@@ -2,6 +2,7 @@ import { appendFileSync, type PathLike, rmSync, truncateSync, utimesSync, writeF
 import { open } from "node:fs/promises";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { readChunks } from "../src/read-chunks.ts";
 import { type FileState, readSettled } from "../src/read-settled.ts";
 import { never } from "./support/context.ts";
 import { useTempFolders } from "./support/temp-folder.ts";
@@ -66,6 +67,29 @@ describe("a file that is written while it is read", () => {
       if (reading === 1) writeFileSync(file, "two");
     });
     expect(String((await read(file))?.bytes)).toBe("two");
+  });
+
+  test("by somebody who sets the time back is noticed by its length", async () => {
+    const file = fileWith("one");
+    utimesSync(file, 1, 1);
+    duringReading((reading) => {
+      if (reading > 1) return;
+      appendFileSync(file, " and two");
+      utimesSync(file, 1, 1);
+    });
+    expect(String((await read(file))?.bytes)).toBe("one and two");
+  });
+
+  test("and does not come to rest is compared again in the next sync", async () => {
+    const file = fileWith("text ");
+    // Long ago, so that nothing but the reading tells that it is not settled.
+    duringReading((reading) => {
+      appendFileSync(file, String(reading));
+      utimesSync(file, reading, reading);
+    });
+    const scanned = { path: "a.md", absolutePath: file, mtimeMs: 0, size: 5 };
+    const reading = await readChunks(scanned, "memory", undefined, { tokens: 400, overlap: 80 }, never);
+    expect(reading?.changed).toMatchObject({ mtimeMs: -1, chunks: [{ text: "text 12" }] });
   });
 
   test("and becomes shorter ends where it ends", async () => {

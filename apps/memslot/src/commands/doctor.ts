@@ -8,14 +8,14 @@ import {
   messageOf,
 } from "@memslot/core";
 import { chooseAgent } from "../agents.ts";
+import { byteSize } from "../byte-size.ts";
 import type { CommandContext } from "../command-context.ts";
 import { disabledReason } from "../disabled-memory.ts";
 import { type DoctorCheck, failed, failedBy, formatCheck, passed, warned } from "../doctor-check.ts";
 import { ExitCode } from "../exit-code.ts";
 import { checkEmbeddings } from "../embedding-checks.ts";
+import { checkIndex, checkSync, checkWriter } from "../index-checks.ts";
 import { liveSearch } from "../live-search.ts";
-import { counted } from "../report-failed-files.ts";
-import { syncWithProgress } from "../sync-with-progress.ts";
 import { UsageError } from "../usage-error.ts";
 import { withMemory } from "../with-memory.ts";
 
@@ -75,7 +75,8 @@ async function checkWorkspace(workspaceDir: string): Promise<DoctorCheck> {
 async function examineMemory(context: CommandContext, memory: Memory, agent: AgentConfig): Promise<DoctorCheck[]> {
   const { signal } = context;
   const checks: DoctorCheck[] = [];
-  checks.push(checkSlot(memory.status()), await checkIndex(context, memory));
+  checks.push(checkSlot(memory.status()), await checkSync(context, memory), checkWriter(memory));
+  checks.push(await checkIndex(memory, signal));
   const embeddings = await memory.probeEmbeddingAvailability({ signal });
   const vector = await memory.probeVectorAvailability({ signal });
   const status = memory.status();
@@ -95,34 +96,8 @@ function checkSlot({ backend, fallback }: MemoryProviderStatus): DoctorCheck {
   );
 }
 
-async function checkIndex(context: CommandContext, memory: Memory): Promise<DoctorCheck> {
-  try {
-    const report = await syncWithProgress(context, memory, { what: "indexing" });
-    const { files = 0, chunks = 0 } = memory.status();
-    const indexed = `${counted(files, "file")}, ${counted(chunks, "chunk")}`;
-    if (report === undefined) return passed("index", "the backend keeps no index of its own");
-    if (report.failed.length > 0)
-      return warned(
-        "index",
-        `${indexed}; ${counted(report.failed.length, "file")} failed`,
-        "Run memslot memory index: it names them.",
-      );
-    if (report.pendingVectors !== undefined)
-      return warned(
-        "index",
-        `${indexed}; ${counted(report.pendingVectors.chunks, "chunk")} without a vector: ${report.pendingVectors.reason}`,
-      );
-    return files === 0
-      ? warned("index", "no notes yet", `Write MEMORY.md or memory/YYYY-MM-DD.md in ${memory.workspaceDir}.`)
-      : passed("index", indexed);
-  } catch (error) {
-    if (isAbort(error)) throw error;
-    return failed("index", messageOf(error));
-  }
-}
-
 function checkStore({ dbPath, storage }: MemoryProviderStatus): DoctorCheck {
-  const size = storage === undefined ? "" : ` (${((storage.databaseBytes + storage.walBytes) / 1e6).toFixed(1)} MB)`;
+  const size = storage === undefined ? "" : ` (${byteSize(storage.databaseBytes + storage.walBytes)})`;
   return passed("store", `${dbPath ?? "kept by the backend"}${size}`);
 }
 

@@ -3,6 +3,7 @@ import {
   type MemoryProviderStatus,
   type MemslotConfig,
   type SyncReport,
+  MemoryError,
   isAbort,
 } from "@memslot/core";
 import { chooseAgents } from "../agents.ts";
@@ -10,9 +11,11 @@ import type { CommandContext } from "../command-context.ts";
 import { disabledReason } from "../disabled-memory.ts";
 import { ExitCode, worseExitCode } from "../exit-code.ts";
 import { exitCodeOf, reportFailure } from "../failure.ts";
+import { describeCounts } from "../format-index.ts";
 import { printable } from "../printable.ts";
 import { readConfig } from "../read-config.ts";
-import { counted, reportFailedFiles } from "../report-failed-files.ts";
+import { counted, reportFailedFiles, reportLeftOut } from "../report-failed-files.ts";
+import { scanSummary } from "../scan-summary.ts";
 import { syncWithProgress } from "../sync-with-progress.ts";
 import { withMemory } from "../with-memory.ts";
 
@@ -20,9 +23,13 @@ export interface MemoryIndexCommandOptions {
   agent?: string;
   force?: boolean;
   verbose?: boolean;
+  wait?: boolean;
 }
 
-/** `memslot memory index`: brings the index of each agent up to date. One agent's trouble does not stop the next. */
+/**
+ * `memslot memory index`: brings the index of each agent up to date. One agent's trouble does not stop the next.
+ * Where another process is at work on the same index, that is said, and with `--wait` waited for.
+ */
 export async function memoryIndex(context: CommandContext, options: MemoryIndexCommandOptions): Promise<number> {
   const config = await readConfig(context);
   const agents = chooseAgents(config, options.agent);
@@ -32,9 +39,11 @@ export async function memoryIndex(context: CommandContext, options: MemoryIndexC
     try {
       exitCode = worseExitCode(exitCode, await indexAgent(context, config, agent, prefix, options));
     } catch (error) {
-      if (isAbort(error) || agents.length === 1) throw error;
-      context.output.notice(`agent "${agent.id}":`);
+      const busy = MemoryError.is(error, "BUSY");
+      if (isAbort(error) || (agents.length === 1 && !busy)) throw error;
+      if (agents.length > 1) context.output.notice(`agent "${agent.id}":`);
       reportFailure(context.output, error);
+      if (busy) context.output.notice("memslot memory index --wait waits for it");
       exitCode = worseExitCode(exitCode, exitCodeOf(error));
     }
   }
@@ -64,6 +73,7 @@ async function indexAgent(
         what: prefix === "" ? "indexing" : `indexing ${agent.id}`,
         force: options.force === true,
         verbose: options.verbose === true,
+        wait: options.wait === true,
       }),
       status: memory.status(),
     }),
@@ -82,23 +92,17 @@ async function indexAgent(
     );
   }
   reportFailedFiles(output, report.failed);
+  reportLeftOut(output, scanSummary(status).issues, report.failed);
   return report.failed.length > 0 ? ExitCode.partial : ExitCode.ok;
 }
 
 function describe(report: SyncReport, status: MemoryProviderStatus): string {
-  const counts = [
-    [report.added, "added"],
-    [report.changed, "changed"],
-    [report.removed, "removed"],
-    [report.unchanged, "unchanged"],
-    [report.failed.length, "failed"],
-  ] as const;
-  const parts = counts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
+  const counts = describeCounts(report);
   const total = [
     status.files === undefined ? undefined : counted(status.files, "file"),
     status.chunks === undefined ? undefined : counted(status.chunks, "chunk"),
   ].filter((part) => part !== undefined);
-  return `Indexed ${[total.join(" · "), parts.length === 0 ? "no notes yet" : parts.join(", ")].filter((part) => part !== "").join(": ")}`;
+  return `Indexed ${[total.join(" · "), counts === "" ? "no notes yet" : counts].filter((part) => part !== "").join(": ")}`;
 }
 
 function printRoots(print: (text: string) => void, { roots = [] }: MemoryProviderStatus): void {

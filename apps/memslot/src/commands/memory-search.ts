@@ -1,18 +1,21 @@
 import {
   type AgentConfig,
+  type Memory,
   type MemorySearchResult,
   type SearchReport,
   type SyncReport,
+  type WriterStatus,
+  MemoryError,
   isAbort,
   messageOf,
 } from "@memslot/core";
-import type { Memory } from "@memslot/core";
 import { chooseAgent } from "../agents.ts";
 import type { CommandContext } from "../command-context.ts";
 import { disabledReason, printDisabled } from "../disabled-memory.ts";
 import { ExitCode } from "../exit-code.ts";
 import { formatReport } from "../format-report.ts";
 import { formatResult } from "../format-result.ts";
+import { describeWriter } from "../format-writer.ts";
 import { readConfig } from "../read-config.ts";
 import { counted } from "../report-failed-files.ts";
 import { syncWithProgress } from "../sync-with-progress.ts";
@@ -36,6 +39,8 @@ interface Answer {
   state: SearchReport["state"];
   reason: string | undefined;
   action: string | undefined;
+  /** Another process that is at work on the index. */
+  writer: WriterStatus | undefined;
 }
 
 /** `memslot memory search`: brings the index up to date, then asks. */
@@ -82,18 +87,38 @@ async function ask(
     },
   });
   const { state = "ok", reason, action } = (report as SearchReport | undefined) ?? {};
-  if (syncProblem === undefined || state !== "ok") return { results, report, state, reason, action };
+  const writer = otherWriter(memory.status().writer);
+  if (syncProblem === undefined || state !== "ok") {
+    const isPartial = state === "stale" || state === "degraded";
+    return { results, report, state, reason: isPartial ? withWriter(reason, writer) : reason, action, writer };
+  }
+  return { results, report, state: "stale", ...staleBecause(syncProblem, writer), writer };
+}
+
+function otherWriter(writer: WriterStatus | undefined): WriterStatus | undefined {
+  return writer?.pid === process.pid ? undefined : writer;
+}
+
+/** Who is at work, after the reason why an answer is not all it could be, where the reason does not say so itself. */
+function withWriter(reason: string | undefined, writer: WriterStatus | undefined): string | undefined {
+  if (writer === undefined || reason?.includes(`process ${writer.pid} `) === true) return reason;
+  return [reason, describeWriter(writer)].filter((part) => part !== undefined).join("; ");
+}
+
+function staleBecause(error: unknown, writer: WriterStatus | undefined): Pick<Answer, "reason" | "action"> {
+  if (MemoryError.is(error, "BUSY"))
+    return { reason: withWriter(messageOf(error), writer), action: "Search again when it is done." };
   return {
-    results,
-    report,
-    state: "stale",
-    reason: syncProblem,
+    reason: withWriter(`the index could not be brought up to date: ${messageOf(error)}`, writer),
     action: "Run memslot memory index, then search again.",
   };
 }
 
-/** The search waits for the sync, so that what was just written is found. A failed sync leaves what was indexed before. */
-async function bringUpToDate(context: CommandContext, memory: Memory, agent: AgentConfig): Promise<string | undefined> {
+/**
+ * The search waits for its own sync, so that what was just written is found, and for no other process. Gives the error
+ * of a sync that failed: what was indexed before is searched then.
+ */
+async function bringUpToDate(context: CommandContext, memory: Memory, agent: AgentConfig): Promise<unknown> {
   const filesBefore = memory.status().files ?? 0;
   if (!agent.memorySearch.sync.onSearch && filesBefore > 0) return undefined;
   let done: SyncReport | undefined;
@@ -101,7 +126,7 @@ async function bringUpToDate(context: CommandContext, memory: Memory, agent: Age
     done = await syncWithProgress(context, memory, { what: "indexing", reason: "search" });
   } catch (error) {
     if (isAbort(error)) throw error;
-    return `the index could not be brought up to date: ${messageOf(error)}`;
+    return error;
   }
   if (done === undefined) return undefined;
   if (filesBefore === 0 && done.added > 0)
@@ -131,6 +156,7 @@ function printJson(
     fallback: report?.fallback,
     reason,
     action,
+    writer: answer.writer,
     ...(state === "ok" ? {} : { stale: true, warning: warningFor(answer) }),
     ...(options.explain === true ? { report } : {}),
   });

@@ -1,8 +1,8 @@
 import {
   type AgentConfig,
   type AvailabilityProbe,
+  type MemoryProviderStatus,
   type MemslotConfig,
-  type SyncReport,
   isAbort,
   messageOf,
 } from "@memslot/core";
@@ -20,6 +20,7 @@ import { withMemory } from "../with-memory.ts";
 export interface MemoryStatusCommandOptions {
   agent?: string;
   deep?: boolean;
+  fix?: boolean;
   index?: boolean;
   json?: boolean;
 }
@@ -37,11 +38,12 @@ export async function memoryStatus(context: CommandContext, options: MemoryStatu
       continue;
     }
     try {
-      const { entry, report } = await inspect(context, config, agent, options);
+      const inspected = await inspect(context, config, agent, options);
+      const { entry } = inspected;
       entries.push(entry);
-      blocks.push(formatStatus(entry, agent.memorySearch, context.output.style));
-      if (entry.indexError !== undefined) exitCode = worseExitCode(exitCode, ExitCode.error);
-      if ((report?.failed.length ?? 0) > 0) exitCode = worseExitCode(exitCode, ExitCode.partial);
+      const { memorySearch: settings } = agent;
+      blocks.push(formatStatus(entry, { settings, style: context.output.style, fix: options.fix === true }));
+      exitCode = worseExitCode(exitCode, inspected.exitCode);
     } catch (error) {
       if (isAbort(error)) throw error;
       entries.push(failureJson(error, agent.id));
@@ -54,37 +56,59 @@ export async function memoryStatus(context: CommandContext, options: MemoryStatu
   return exitCode;
 }
 
-function inspect(
+async function inspect(
   context: CommandContext,
   config: MemslotConfig,
   agent: AgentConfig,
   options: MemoryStatusCommandOptions,
-): Promise<{ entry: AgentStatus; report: SyncReport | undefined }> {
-  return withMemory(context, config, agent, async (memory) => {
-    const { signal } = context;
-    let report: SyncReport | undefined;
-    let indexError: string | undefined;
-    if (options.index === true) {
-      try {
-        report = await syncWithProgress(context, memory, { what: `indexing ${agent.id}` });
-      } catch (error) {
-        if (isAbort(error)) throw error;
-        indexError = messageOf(error);
-      }
-    }
+): Promise<{ entry: AgentStatus; exitCode: number }> {
+  const { signal } = context;
+  const deep = options.deep === true || options.fix === true || options.index === true;
+  return await withMemory(context, config, agent, async (memory) => {
+    const index = await tried(options.index === true, () =>
+      syncWithProgress(context, memory, { what: `indexing ${agent.id}` }),
+    );
+    // Before the probes: what the check mends is then what they try.
+    const check = await tried(deep, () => memory.check({ fix: options.fix === true, signal }));
     let embeddingProbe: AvailabilityProbe | undefined;
-    if (options.deep === true || options.index === true) {
+    if (deep) {
       embeddingProbe = await memory.probeEmbeddingAvailability({ signal });
       await memory.probeVectorAvailability({ signal });
     }
-    const status = memory.status();
+    const status = withWatch(memory.status(), agent);
     const entry: AgentStatus = {
       agentId: agent.id,
       status,
       ...(embeddingProbe === undefined ? {} : { embeddingProbe }),
-      ...(indexError === undefined ? {} : { indexError }),
+      ...(index.error === undefined ? {} : { indexError: messageOf(index.error) }),
+      ...(check.value === undefined ? {} : { check: check.value }),
+      ...(check.error === undefined ? {} : { checkError: messageOf(check.error) }),
       scan: scanSummary(status),
     };
-    return { entry, report };
+    const failedFiles = (index.value?.failed.length ?? 0) > 0 ? ExitCode.partial : ExitCode.ok;
+    const found = check.value?.ok === false ? ExitCode.error : ExitCode.ok;
+    const exitCode = [codeOf(index.error), codeOf(check.error), found].reduce(worseExitCode, failedFiles);
+    return { entry, exitCode };
   });
+}
+
+/** A step whose failure is part of the answer and does not end it. */
+async function tried<T>(wanted: boolean, step: () => Promise<T>): Promise<{ value?: T; error?: unknown }> {
+  if (!wanted) return {};
+  try {
+    return { value: await step() };
+  } catch (error) {
+    if (isAbort(error)) throw error;
+    return { error };
+  }
+}
+
+function codeOf(error: unknown): number {
+  return error === undefined ? ExitCode.ok : exitCodeOf(error);
+}
+
+/** A command is over before a watcher is any use: it watches nothing, whatever is set. That is not to look like a fault. */
+function withWatch(status: MemoryProviderStatus, agent: AgentConfig): MemoryProviderStatus {
+  if (status.watch === undefined || !agent.memorySearch.sync.watch) return status;
+  return { ...status, watch: { mode: "off", reason: "a command does not watch; an agent that runs does" } };
 }

@@ -34,7 +34,8 @@ const outcome = await store.searchKeyword(query).then(
   ({ rows }) => `${rows.length} rows`,
   (error: Error) => `failed: ${error.message}`,
 );
+process.stdout.write(`${outcome}\n${store.health().notices.join("\n")}\n`);
+const files = [{ path: "a.md", source: "memory", hash: "h", mtimeMs: 1, size: 1, recipe: "1", chunks: [] }];
+await store.replaceFiles(files);
+process.stdout.write(`alive with ${(await store.listFiles()).length} file\n`);
 await store.close();
-const again = await openSqliteStore(options);
-process.stdout.write(`${outcome}\n${again.health().notices.join("\n")}\nalive\n`);
-await again.close();

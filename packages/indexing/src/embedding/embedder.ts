@@ -13,6 +13,7 @@ import type { ChunkStore, QuarantinedChunk, VectorSpace } from "../chunk-store.t
 import { redactSecrets } from "../redact-secrets.ts";
 import { earlierLane } from "./earlier-lane.ts";
 import { fillLane, type FillRequest } from "./fill-lane.ts";
+import { embeddingStatus } from "./embedding-status.ts";
 import { listBatchJobs } from "./job-records.ts";
 import { createLane, isForGood, type Lane, type LaneContext, refusalOf } from "./lane.ts";
 import { isFilled, NotFilled, otherSize } from "./lane-faults.ts";
@@ -65,6 +66,8 @@ interface EmbedderFacts {
   missing: number | undefined;
   dimensions: number | undefined;
   fallback: MemoryFallback | undefined;
+  /** Fills by batch jobs that failed, one after the other. */
+  batchFailures: { count: number; message: string; provider: string } | undefined;
 }
 
 export function createEmbedder(input: {
@@ -88,6 +91,7 @@ export function createEmbedder(input: {
   let fallback: MemoryFallback | undefined;
   let pending: SyncReport["pendingVectors"];
   let answeredBy: EmbeddingProvider | undefined;
+  let batchFailures: EmbedderFacts["batchFailures"];
   let quarantined: QuarantinedChunk[] = [];
   let dimensions = provider.dimensions;
   let noted: Pick<EmbeddingStatus, "circuit" | "budget" | "jobs"> = {};
@@ -100,6 +104,14 @@ export function createEmbedder(input: {
       circuit: primary.requests.circuit.state(),
       budget: budget === undefined ? undefined : { tokensPerDay: budget, usedToday: usage.tokensToday() },
       jobs: settings.remote.batch.enabled ? listBatchJobs({ stateDir, agentId }) : undefined,
+    };
+  }
+
+  function noteBatch(outcome: Awaited<ReturnType<typeof fillOne>>): void {
+    batchFailures = outcome?.error && {
+      count: (batchFailures?.count ?? 0) + 1,
+      message: outcome.reason,
+      provider: provider.id,
     };
   }
 
@@ -222,6 +234,7 @@ export function createEmbedder(input: {
         if (lane) outcome = await fillOne(lane, { ...request, force: false });
       } else fallback = undefined;
       pending = outcome && { chunks: outcome.chunks, reason: outcome.reason };
+      if (settings.remote.batch.enabled) noteBatch(outcome);
       await count();
       return pending;
     },
@@ -270,20 +283,10 @@ export function createEmbedder(input: {
         missing: stats?.pending,
         dimensions,
         fallback: fallback ?? choice.fallback,
+        batchFailures,
         status: {
-          reason: choice.reason,
-          passedOver: choice.passedOver,
-          host: provider.endpoint?.host,
-          keySource: provider.endpoint?.keySource,
-          activity: primary.activity(),
-          answeredBy: other && { provider: other.id, model: other.model },
+          ...embeddingStatus(choice, primary, other, quarantined),
           ...noted,
-          quarantined: quarantined.map(({ path, startLine, endLine, reason }) => ({
-            path,
-            startLine,
-            endLine,
-            reason,
-          })),
           pending: missing > 0 ? { chunks: missing, reason: pending?.reason ?? "they are being made" } : undefined,
         },
       };

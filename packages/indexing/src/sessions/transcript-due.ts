@@ -27,7 +27,7 @@ interface Counted {
 /**
  * Whether a transcript that looks changed is read in this sync. In the background it is once it has grown by
  * `deltaBytes` or `deltaMessages`; after a compaction too, where `postCompactionForce` is off; else always. Where
- * sessions are named, these and no others. What is no longer the file that was read is always due.
+ * sessions are named, these and no others. What is not in the index, or no longer the file that was read, is always due.
  */
 export function createTranscriptDue(input: {
   settings: MemorySearchSettings;
@@ -58,19 +58,19 @@ export function createTranscriptDue(input: {
     return counted.lines >= wanted;
   }
 
-  async function hasGrown(file: ScannedFile, stored: StoredFile | undefined): Promise<boolean> {
-    const cursor = stored?.recipe === input.recipe ? parseCursor(stored.cursor) : undefined;
-    if (stored && (!cursor || cursor.more || file.size <= stored.size)) return true;
-    const from = cursor?.bytes ?? 0;
-    if (file.size - from >= deltaBytes) return true;
-    if (cursor && !(await isSame(file, cursor))) return true;
-    return await holdsLines(file, from, deltaMessages);
+  async function hasGrown(file: ScannedFile, stored: StoredFile): Promise<boolean> {
+    const cursor = stored.recipe === input.recipe ? parseCursor(stored.cursor) : undefined;
+    if (!cursor || cursor.more || file.size <= stored.size) return true;
+    if (file.size - cursor.bytes >= deltaBytes) return true;
+    if (!(await isSame(file, cursor))) return true;
+    return await holdsLines(file, cursor.bytes, deltaMessages);
   }
 
   return async ({ file, stored, params }) => {
     const { reason, sessions } = params;
     if (sessions) return await isNamed(file.path, sessions, input.lookup);
     if (!background.has(reason) && (reason !== "compaction" || postCompactionForce)) return true;
+    if (!stored) return true;
     try {
       return await hasGrown(file, stored);
     } catch {

@@ -85,15 +85,11 @@ export function watchRoots(input: RootWatchInput): RootWatch {
       return;
     }
     if (kind === "rename" && name === path.basename(folder)) {
-      // The folder itself was moved or deleted; a child of the same name looks the same.
+      // The folder itself was moved or deleted, and the watches below it may be those of a tree that is elsewhere now.
+      // A child of the same name looks the same.
       event();
-      forget(folder);
-      return;
-    }
-    const child = path.join(folder, name);
-    if (kind === "rename" && folders.get(child)) {
-      event();
-      forget(child);
+      folders.removeBelow(folder);
+      lookSoon();
       return;
     }
     const parts = name.split(path.sep);
@@ -105,17 +101,11 @@ export function watchRoots(input: RootWatchInput): RootWatch {
     // A folder has come, or has other permissions; where the system watches the whole tree, one may also have gone.
     if (isNamed) lookSoon();
     else if (inside) {
-      const stats = statOf(child);
+      const stats = statOf(path.join(folder, name));
       if (stats ? !stats.isDirectory() : !target.recursive) return;
       event();
       if (!target.recursive) lookSoon();
     }
-  }
-
-  /** A folder that is no longer what it was: the watches below it may be those of a tree that is elsewhere now. */
-  function forget(folder: string): void {
-    folders.removeBelow(folder);
-    lookSoon();
   }
 
   function lookSoon(): void {

@@ -30,29 +30,10 @@ function transcriptWith(sessions: {
 }
 
 describe("a transcript that is not in the index", () => {
-  test.each(background)("is left by a sync for %s until it is long enough", async (reason) => {
-    const transcript = transcriptWith({ deltaMessages: 3 });
-    transcript.write(line.repeat(2));
-    expect(await isDue(transcript, reason)).toBe(false);
-    // A third line that is not whole yet is no message.
-    appendFileSync(transcript.file, said("user", "third"));
-    expect(await isDue(transcript, reason)).toBe(false);
-    appendFileSync(transcript.file, "\n");
-    expect(await isDue(transcript, reason)).toBe(true);
-  });
-
-  test.each(asked)("is taken by a sync for %s", async (reason) => {
+  test.each([...background, ...asked])("is taken by a sync for %s, however short it is", async (reason) => {
     const transcript = transcriptWith({});
     transcript.write(line);
     expect(await isDue(transcript, reason)).toBe(true);
-  });
-
-  test("is taken in the background once it has the bytes, however few its lines are", async () => {
-    const transcript = transcriptWith({ deltaBytes: 1000 });
-    transcript.write("x".repeat(999));
-    expect(await isDue(transcript, "search")).toBe(false);
-    transcript.write("x".repeat(1000));
-    expect(await isDue(transcript, "search")).toBe(true);
   });
 });
 
@@ -85,6 +66,8 @@ describe("a transcript that has grown", () => {
   test("is left after a compaction too, where that is not to be forced", async () => {
     const transcript = transcriptWith({ postCompactionForce: false });
     transcript.write(line);
+    await transcript.sync();
+    appendFileSync(transcript.file, line);
     expect(await isDue(transcript, "compaction")).toBe(false);
     expect(await isDue(transcript, "cli")).toBe(true);
   });

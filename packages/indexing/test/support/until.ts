@@ -1,5 +1,5 @@
 /** Waits until something holds. */
-export async function until(holds: () => boolean, what: string, limitMs = 20_000): Promise<void> {
+export async function until(holds: () => boolean, what: string, limitMs = 40_000): Promise<void> {
   const end = performance.now() + limitMs;
   while (!holds()) {
     if (performance.now() > end) throw new Error(`${what}: not within ${limitMs / 1000} s`);

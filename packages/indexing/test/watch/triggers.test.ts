@@ -172,6 +172,9 @@ describe("a run follows", () => {
     await until(() => watch.runs.length > 0, "a run for the new folder");
     writeFileSync(path.join(workspace, "extra/b.md"), "changed");
     await expect.poll(watch.seen, patience).toEqual(notesOf(workspace));
+    roots.pop();
+    watch.triggers.refresh();
+    await until(() => watch.triggers.state().folders === 2, "the folder is let go");
   });
 
   test("transcripts, where a root names their ending", async () => {
@@ -287,6 +290,27 @@ describe("runs", () => {
       await until(() => runs >= count, `run ${count}`);
     }
     expect(runs).toBeGreaterThanOrEqual(3);
+  });
+
+  test("that are asked for during one lead to one more, at once", async () => {
+    vi.useFakeTimers();
+    const gates: PromiseWithResolvers<void>[] = [];
+    const run = async (): Promise<void> => {
+      const own = Promise.withResolvers<void>();
+      gates.push(own);
+      await own.promise;
+    };
+    const settings = { watch: false, watchDebounceMs: 0, intervalMinutes: 1 };
+    const triggers = createTriggers({ settings, roots: () => [], changed: () => {}, run, notify: () => {} });
+    open.push(triggers);
+    await vi.advanceTimersByTimeAsync(180_000);
+    expect(gates).toHaveLength(1);
+    gates[0]?.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(gates).toHaveLength(2);
+    gates[1]?.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(gates).toHaveLength(2);
   });
 
   test("come at intervals as well", async () => {

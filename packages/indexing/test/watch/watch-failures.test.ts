@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { EventEmitter } from "node:events";
-import { type FSWatcher, mkdirSync, statfsSync, watch as watchFolder, writeFileSync } from "node:fs";
+import { type FSWatcher, lstatSync, mkdirSync, statfsSync, watch as watchFolder, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { createFolderWatches } from "../../src/watch/folder-watches.ts";
 import { type RootWatch, type RootWatchInput, watchRoots } from "../../src/watch/watch-roots.ts";
 import { useTempFolders, writeFiles } from "../support/temp-folder.ts";
 import { until } from "../support/until.ts";
@@ -147,6 +148,27 @@ test("a watch that ends because its folder is gone, as on Windows, is no failure
   expect(own.lines).toEqual([]);
 });
 
+test("a root that appears is watched at once, with nobody asking", async () => {
+  const workspace = folderWith({ "MEMORY.md": "m" });
+  const { watch, events } = watching(workspace, { recursive: false });
+  await until(() => watch.state().mode === "folders", "it is on");
+  expect(watch.state().folders).toBe(1);
+  mkdirSync(path.join(workspace, "memory"));
+  await until(() => watch.state().folders === 2, "the root is watched");
+  expect(events()).toBeGreaterThanOrEqual(2);
+});
+
+test("a path that means another folder now is watched anew", () => {
+  const folder = folderWith({ "a/x.md": "", "b/x.md": "" });
+  const folders = createFolderWatches({ event: () => {}, failed: () => {} });
+  const target = { recursive: false, extensions: new Set([".md"]), names: new Set<string>() };
+  const [a, b] = [path.join(folder, "a"), path.join(folder, "b")];
+  expect(folders.set(a, target, lstatSync(a))).toBe(true);
+  expect(folders.set(a, target, lstatSync(a))).toBe(false);
+  expect(folders.set(a, target, lstatSync(b))).toBe(true);
+  folders.clear();
+});
+
 test("more folders than a system can be asked to watch turn watching off", async () => {
   const workspace = folderWith();
   for (let folder = 0; folder < 30; folder++) mkdirSync(path.join(workspace, `memory/${folder}`), { recursive: true });
@@ -217,7 +239,7 @@ describe.runIf(isLinux)("in a process with few open files", () => {
     const result = inProcess(256, "many", workspace);
     expect(result).toMatchObject({ first: { mode: "folders", folders: 202 }, lines: [], seen: true });
     expect(result.descriptors).toBeLessThanOrEqual(10);
-  });
+  }, 180_000);
 
   test("nothing keeps a process alive that has nothing else to do", () => {
     // It would run into the time limit of the test.

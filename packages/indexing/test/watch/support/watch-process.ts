@@ -17,10 +17,13 @@ const roots = (): WatchRoot[] => [
 if (mode === "idle") {
   const run = async (): Promise<void> => {};
   const settings = { watch: true, watchDebounceMs: 600_000, intervalMinutes: 60 };
-  const triggers = createTriggers({ settings, roots, changed: () => {}, run, notify });
+  let changes = 0;
+  const triggers = createTriggers({ settings, roots, changed: () => changes++, run, notify });
   await until(() => triggers.state().mode !== "off", "it is on");
-  // A burst whose timer waits.
+  const before = changes;
   writeFileSync(path.join(workspace, "memory/a.md"), "changed");
+  // A burst whose timer waits.
+  await until(() => changes > before, "a burst");
   process.on("exit", () => process.stdout.write(JSON.stringify({ ended: true })));
 } else {
   // Loads what a process opens late, so that it is there.

@@ -1,0 +1,143 @@
+import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { buildFileFaults, faultEnvironment } from "../support/file-faults.ts";
+import { copyHouse, type House, indexFile, useHouse } from "../support/house.ts";
+import { contentOf, integrityOf, strayFiles } from "../support/index-file.ts";
+import type { Found, MemoryProcessOptions } from "../support/memory-orders.ts";
+import { changeSomething, sessionsFolder, vocabulary } from "../support/random-notes.ts";
+import { type Random, randomOf } from "../support/random.ts";
+import { type Ending, type RemoteMemory, resultOf } from "../support/start-memory.ts";
+
+const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-any-order-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const faults = buildFileFaults(folder);
+
+/** `MEMSLOT_SEED=7` repeats what went wrong with that seed. */
+const given = process.env["MEMSLOT_SEED"];
+const seeds = given === undefined || given === "" ? [1, 2, Math.floor(Math.random() * 1e9)] : [Number(given)];
+const rounds = 40;
+
+type Settings = Omit<MemoryProcessOptions, "stateDir" | "workspaceDir">;
+
+const settingsToChooseFrom: readonly Settings[] = [
+  { model: "model-a" },
+  { model: "model-b" },
+  { model: "model-a", memorySearch: { chunking: { tokens: 60, overlap: 10 } } },
+].map(({ memorySearch, model }) => ({ model, memorySearch: { ...memorySearch, sources: ["memory", "sessions"] } }));
+
+/** An agent that is killed and started again, at a change of its index that chance decides. */
+class Agent {
+  settings: Settings;
+  readonly did: string[] = [];
+  #memory: RemoteMemory | undefined;
+  readonly #house: House;
+  readonly #random: Random;
+
+  constructor(house: House, random: Random) {
+    this.#house = house;
+    this.#random = random;
+    this.settings = random.pick(settingsToChooseFrom);
+  }
+
+  async memory(): Promise<RemoteMemory> {
+    if (this.#memory) return this.#memory;
+    this.#memory = this.#house.start(this.settings, { env: this.#lifetime() });
+    await this.note("open", this.#memory.open());
+    return this.#memory ?? (await this.memory());
+  }
+
+  #lifetime(): NodeJS.ProcessEnv {
+    if (typeof faults === "string" || this.#random.chance(0.3)) return {};
+    const how = this.#random.pick(["kill-before", "kill-half", "kill-after"] as const);
+    return faultEnvironment(faults.library, { below: this.#house.indexFolder, at: 1 + this.#random.below(150), how });
+  }
+
+  /** What a call comes to: it works, or the process was killed in it. */
+  async note(what: string, call: Promise<Ending<unknown>>): Promise<void> {
+    const ending = await call;
+    if (ending.error) throw new Error(`${what}: ${ending.error.code} ${ending.error.message}`);
+    this.did.push(ending.ended === undefined ? what : `${what} (killed)`);
+    if (ending.ended !== undefined) this.#memory = undefined;
+  }
+
+  async act(): Promise<void> {
+    const memory = await this.memory();
+    const random = this.#random;
+    const action = random.below(10);
+    if (action < 4)
+      return await this.note("sync", memory.sync({ reason: random.pick(["cli", "watch", "session-start"]) }));
+    if (action < 5) return await this.note("rebuild", memory.sync({ force: true, reason: "cli" }));
+    if (action < 7) return await this.note("search", memory.search(random.pick(vocabulary)));
+    if (action < 8) {
+      const rebuild = memory.sync({ force: true, reason: "cli" });
+      memory.kill();
+      await rebuild;
+      await memory.ended;
+      this.did.push("rebuild, killed at once");
+    } else {
+      await this.note("close", memory.close());
+      if (random.chance(0.4)) this.settings = random.pick(settingsToChooseFrom);
+    }
+    this.#memory = undefined;
+  }
+
+  async end(): Promise<void> {
+    this.#memory?.kill();
+    await this.#memory?.ended;
+    this.#memory = undefined;
+  }
+}
+
+/** Brings an index up to date with no harm done to it, and asks it something. */
+async function settle(house: House, settings: Settings): Promise<Found["results"][]> {
+  const memory = house.start(settings);
+  resultOf(await memory.open());
+  expect(resultOf(await memory.sync({ reason: "cli" }))).toMatchObject({ failed: [] });
+  expect(resultOf(await memory.sync({ reason: "cli" }))).toMatchObject({
+    added: 0,
+    changed: 0,
+    removed: 0,
+    failed: [],
+  });
+  const answers: Found["results"][] = [];
+  for (const word of vocabulary.slice(0, 12)) {
+    const { results, report } = resultOf(await memory.search(`${word} and ${vocabulary.at(-1)}`, { maxResults: 50 }));
+    expect(report).toMatchObject({ state: "ok", mode: "hybrid" });
+    answers.push(results);
+  }
+  expect(resultOf(await memory.check())).toMatchObject({ ok: true });
+  resultOf(await memory.close());
+  expect(memory.notices).toEqual([]);
+  return answers;
+}
+
+describe("after any order of edits, syncs, rebuilds, kills and new settings", { timeout: 180_000 }, () => {
+  test.each(seeds)("the index is the same as one that is built afresh (MEMSLOT_SEED=%i)", async (seed) => {
+    const random = randomOf(seed);
+    const house = useHouse();
+    sessionsFolder(house);
+    const agent = new Agent(house, random);
+    onTestFinished(({ task }) => {
+      if (task.result?.state === "fail") console.log(`MEMSLOT_SEED=${seed}\n${agent.did.join("\n")}`);
+    });
+    for (let round = 0; round < rounds; round++) {
+      for (let count = random.below(5); count > 0; count--) agent.did.push(changeSomething(house, random));
+      await agent.act();
+      if (existsSync(house.indexFolder)) expect(strayFiles(indexFile(house))).toEqual([]);
+    }
+    await agent.end();
+
+    const answers = await settle(house, agent.settings);
+    const fresh = copyHouse(house, { fresh: true });
+    onTestFinished(() => fresh.end());
+    cpSync(sessionsFolder(house), sessionsFolder(fresh), { recursive: true, preserveTimestamps: true });
+    const expectedAnswers = await settle(fresh, agent.settings);
+
+    const index = indexFile(house);
+    expect(integrityOf(index)).toEqual(["ok"]);
+    expect(contentOf(index, agent.settings.model)).toEqual(contentOf(indexFile(fresh), agent.settings.model));
+    expect(answers).toEqual(expectedAnswers);
+  });
+});

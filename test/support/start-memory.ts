@@ -1,0 +1,117 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import type { IndexCheck, MemoryProviderStatus, SyncReport } from "memslot";
+import type { Answer, Found, MemoryProcessOptions, Order } from "./memory-orders.ts";
+
+const entry = fileURLToPath(new URL("memory-process.ts", import.meta.url));
+/** Each process starts from the sources: only the first has to compile them. */
+const compileCache = fileURLToPath(new URL("../../node_modules/.cache/compile", import.meta.url));
+
+/** How a call ended: with its result, with the error of the memory, or with the end of the process. */
+export type Ending<Result> =
+  | { result: Result; error?: undefined; ended?: undefined }
+  | { error: { message: string; code?: string }; result?: undefined; ended?: undefined }
+  | { ended: number | string; result?: undefined; error?: undefined };
+
+/** A memory in a process of its own. */
+export interface RemoteMemory {
+  readonly pid: number;
+  open(): Promise<Ending<MemoryProviderStatus>>;
+  sync(options?: Omit<Extract<Order, { do: "sync" }>, "do">): Promise<Ending<SyncReport>>;
+  search(query: string, options?: { maxResults?: number; sources?: string[] }): Promise<Ending<Found>>;
+  status(): Promise<Ending<MemoryProviderStatus>>;
+  check(options?: { fix?: boolean }): Promise<Ending<IndexCheck>>;
+  /** Leaves the process no more than so many descriptors; without a number all again. */
+  hold(left?: number): Promise<Ending<null>>;
+  close(): Promise<Ending<null>>;
+  /** What the user was told. */
+  readonly notices: readonly string[];
+  /** What went to standard error. */
+  stderr(): string;
+  kill(): void;
+  /** Exit code, or the signal that ended it. */
+  readonly ended: Promise<number | string>;
+}
+
+/**
+ * Starts it. `limits` go before the process, as `ulimit -n 40`; `env` is added to that of this process. Whoever starts
+ * it ends it: `close`, which lets it end by itself, or `kill`.
+ */
+export function startMemory(
+  options: MemoryProcessOptions,
+  { env = {}, limits }: { env?: NodeJS.ProcessEnv; limits?: string } = {},
+): RemoteMemory {
+  const command = [process.execPath, "--conditions=@memslot/source", "--no-warnings", entry, JSON.stringify(options)];
+  const [program = "", ...args] =
+    limits === undefined ? command : ["sh", "-c", `${limits} && exec "$@"`, "sh", ...command];
+  const child = spawn(program, args, {
+    env: { NODE_COMPILE_CACHE: compileCache, ...process.env, ...env },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  const waiting = new Map<number, (ending: Ending<never>) => void>();
+  const notices: string[] = [];
+  let lastId = 0;
+  let stderr = "";
+  let text = "";
+  let over: number | string | undefined;
+  child.stdout.setEncoding("utf8").on("data", (data: string) => {
+    text += data;
+    for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n")) {
+      const answer = JSON.parse(text.slice(0, end)) as Answer;
+      text = text.slice(end + 1);
+      if ("notice" in answer) notices.push(answer.notice);
+      else
+        settle(answer.id, ("error" in answer ? { error: answer.error } : { result: answer.result }) as Ending<never>);
+    }
+  });
+  child.stderr.setEncoding("utf8").on("data", (data: string) => (stderr += data));
+  // A process that was killed does not read what is written to it.
+  child.stdin.on("error", () => undefined);
+  const ended = once(child, "close").then(([code, signal]) => {
+    over = (code ?? signal) as number | string;
+    for (const id of waiting.keys()) settle(id, { ended: over });
+    return over;
+  });
+
+  function settle(id: number, ending: Ending<never>): void {
+    waiting.get(id)?.(ending);
+    waiting.delete(id);
+  }
+
+  function call<Result>(order: Order): Promise<Ending<Result>> {
+    if (over !== undefined) return Promise.resolve({ ended: over });
+    const id = ++lastId;
+    return new Promise((resolve) => {
+      waiting.set(id, resolve as (ending: Ending<never>) => void);
+      child.stdin.write(`${JSON.stringify({ id, ...order })}\n`);
+    });
+  }
+
+  return {
+    pid: child.pid ?? 0,
+    open: () => call({ do: "open" }),
+    sync: (given = {}) => call({ do: "sync", ...given }),
+    search: (query, given = {}) => call({ do: "search", query, ...given }),
+    status: () => call({ do: "status" }),
+    check: (given = {}) => call({ do: "check", ...given }),
+    hold: (left) => call({ do: "hold", ...(left !== undefined && { left }) }),
+    async close() {
+      const ending = await call<null>({ do: "close" });
+      child.stdin.end();
+      await ended;
+      return ending;
+    },
+    notices,
+    stderr: () => stderr,
+    kill: () => void child.kill("SIGKILL"),
+    ended,
+  };
+}
+
+/** The result of a call that has to succeed. */
+export function resultOf<Result>(ending: Ending<Result>): Result {
+  if (ending.error) throw new Error(`the call failed: ${ending.error.code} ${ending.error.message}`);
+  if (ending.ended !== undefined) throw new Error(`the process ended: ${ending.ended}`);
+  return ending.result;
+}
