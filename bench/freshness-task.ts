@@ -45,6 +45,24 @@ function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 }
 
+/** Searches until it is found: where a search says that it is stale, the next one is asked. */
+async function find(memory: Memory, word: string): Promise<void> {
+  const until = performance.now() + 10_000;
+  for (;;) {
+    const [best] = await memory.search(word, { maxResults: 1 });
+    if (best?.snippet.includes(word)) return;
+    if (performance.now() > until) throw new Error(`${word} was not found`);
+  }
+}
+
+/** Searches again and again until the work has ended. */
+async function searchDuring(work: Promise<unknown>, search: (count: number) => Promise<void>): Promise<void> {
+  const state = { isDone: false };
+  const done = work.finally(() => (state.isDone = true));
+  for (let count = 0; !state.isDone; count++) await search(count);
+  await done;
+}
+
 const descriptors = (): number => readdirSync("/proc/self/fd").length;
 
 const tasks: Record<string, () => Promise<Record<string, number>>> = {
@@ -69,10 +87,7 @@ const tasks: Record<string, () => Promise<Record<string, number>>> = {
       const file = path.join(workspace, "memory", "note-00007.md");
       appendFileSync(file, `\nThe word is ${word}.\n`);
       const start = performance.now();
-      // Where a search says that it is stale, the next one is asked.
-      while (!(await memory.search(word, { maxResults: 1 }))[0]?.snippet.includes(word)) {
-        if (performance.now() - start > 10_000) throw new Error(`${word} was not found`);
-      }
+      await find(memory, word);
       waits.push(performance.now() - start);
     }
     await memory.close();
@@ -91,14 +106,10 @@ const tasks: Record<string, () => Promise<Record<string, number>>> = {
     const idle = delay.percentile(99) / 1e6;
     delay.reset();
     const memory = await open({ sync: { watch: false } });
-    const indexed = memory.sync();
-    let done = false;
-    indexed.finally(() => (done = true)).catch(() => {});
-    for (let count = 0; !done; count++) {
+    await searchDuring(memory.sync(), async (count) => {
       await memory.search(`access code of project zephyr${count % 100}`);
       await sleep(20);
-    }
-    await indexed;
+    });
     for (let count = 0; count < 100; count++) await memory.search(`access code of project zephyr${count}`);
     delay.disable();
     const { chunks = 0 } = memory.status();
@@ -113,9 +124,8 @@ const tasks: Record<string, () => Promise<Record<string, number>>> = {
     const { watch } = memory.status();
     const opened = descriptors() - before;
     writeFileSync(path.join(workspace, "memory", "note-00003.md"), "The word is heureka.\n");
-    const found = await memory.search("heureka");
+    await find(memory, "heureka");
     await memory.close();
-    if (found.length === 0) throw new Error("the saved note was not found");
     return { descriptors: opened, folders: watch?.folders ?? 0, watching: watch?.mode === "off" ? 0 : 1 };
   },
 
@@ -155,11 +165,7 @@ const tasks: Record<string, () => Promise<Record<string, number>>> = {
     const quiet: number[] = [];
     for (let count = 0; count < 300; count++) quiet.push(await ask(count));
     const busy: number[] = [];
-    const rebuilding = memory.sync({ force: true });
-    let done = false;
-    rebuilding.finally(() => (done = true)).catch(() => {});
-    for (let count = 0; !done; count++) busy.push(await ask(count));
-    await rebuilding;
+    await searchDuring(memory.sync({ force: true }), async (count) => void busy.push(await ask(count)));
     await memory.close();
     return { quiet: percentile(quiet, 0.99), busy: percentile(busy, 0.99), searches: busy.length };
   },

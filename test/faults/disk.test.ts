@@ -32,7 +32,7 @@ const disks = [
 type Disk = (typeof disks)[number];
 
 /** How far into the run the disk becomes bad. */
-const points = [0, 0.3, 0.6, 0.85];
+const points = [0, 0.4, 0.85];
 
 /** Notes with an index, to which some changes were made since. */
 let changed: House;

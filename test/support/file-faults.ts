@@ -5,7 +5,7 @@ import path from "node:path";
 /** A change of a file, as it is counted. */
 export type FileCall = "write" | "sync" | "truncate" | "unlink" | "rename" | "create" | "read";
 
-export const everyChange: readonly FileCall[] = ["write", "sync", "truncate", "unlink", "rename", "create"];
+const everyChange: readonly FileCall[] = ["write", "sync", "truncate", "unlink", "rename", "create"];
 /** What a disk without space refuses. */
 export const needsSpace: readonly FileCall[] = ["write", "create"];
 

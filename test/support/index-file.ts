@@ -17,7 +17,7 @@ export function strayFiles(index: string): string[] {
  * Looks into a copy of an index and its log, so that what a dead process has left behind is still there for the next
  * one. With this process' own SQLite, which knows nothing of sqlite-vec.
  */
-export function withCopy<Result>(index: string, look: (db: DatabaseSync) => Result): Result {
+function withCopy<Result>(index: string, look: (db: DatabaseSync) => Result): Result {
   const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-copy-"));
   try {
     const copy = path.join(folder, "copy.sqlite");

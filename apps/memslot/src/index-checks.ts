@@ -43,7 +43,8 @@ export async function checkIndex(memory: Memory, signal: AbortSignal): Promise<D
     if (check === undefined || check.findings.length === 0)
       return passed(name, "not checked: this backend cannot tell");
     const wrong = check.findings.filter(({ ok }) => !ok);
-    if (check.ok) return passed(name, check.findings.map((finding) => `${finding.name}: ${finding.message}`).join("; "));
+    if (check.ok)
+      return passed(name, check.findings.map((finding) => `${finding.name}: ${finding.message}`).join("; "));
     return failed(
       name,
       wrong.map((finding) => `${finding.name}: ${finding.message}`).join("; ") || "no reason given",

@@ -93,6 +93,9 @@ export function createLeases(input: {
       const since = new Date(now()).toISOString();
       held.set(name, { lock, status: { pid: process.pid, host: hostname(), reason, since }, writtenAt: 0 });
       write(name);
+      // The first word of how far it is goes out at once.
+      const lease = held.get(name);
+      if (lease) lease.writtenAt = 0;
       return true;
     },
     release,

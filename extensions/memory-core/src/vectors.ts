@@ -1,9 +1,10 @@
-import type { ChunkStore, SpaceStats, StoreHealth, VectorAnswer, VectorQuery, VectorSpace } from "@memslot/indexing";
+import type { ChunkStore, StoreHealth, VectorAnswer, VectorQuery, VectorSpace } from "@memslot/indexing";
 import type Database from "better-sqlite3";
 import { byScore, type ReadRows } from "./chunk-rows.ts";
 import { createClock } from "./clock.ts";
-import { lengthOf, similarityTo, toVector } from "./cosine.ts";
-import { createHashIndex, type EmbeddedChunks, openEmbeddedChunks, type PendingText } from "./embedded-chunks.ts";
+import { checkVector } from "./check-vector.ts";
+import { similarityTo, toVector } from "./cosine.ts";
+import { createHashIndex, type EmbeddedChunks, openEmbeddedChunks } from "./embedded-chunks.ts";
 import { openEmbeddingCache } from "./embedding-cache.ts";
 import { createDeadVectors, type DeadVectors } from "./dead-vectors.ts";
 import { createEviction } from "./eviction.ts";
@@ -11,14 +12,13 @@ import { createFastLayout } from "./fast-layout.ts";
 import type { ChunkListener } from "./file-tables.ts";
 import type { Generations } from "./generations.ts";
 import { type HashKey, toKey } from "./hash-key.ts";
-import { createChunkCounter } from "./keyword-search.ts";
 import type { Meta } from "./meta.ts";
+import { createMissingVectors } from "./missing-vectors.ts";
 import type { DatabaseStore } from "./protocol.ts";
 import { openQuarantine } from "./quarantine.ts";
 import { hasTable } from "./schema.ts";
 import { openSpaces } from "./spaces.ts";
 import { isBusy } from "./store-errors.ts";
-import { StoreFailure } from "./store-failure.ts";
 import type { Transactions } from "./transactions.ts";
 import { hasHoles, hasManyHoles } from "./vector-index.ts";
 
@@ -94,7 +94,7 @@ export function createVectors(input: {
     generations,
     prepare: () => void embeddedChunks(),
   });
-  const countChunks = createChunkCounter(db);
+  const missing = createMissingVectors({ db, transactions, generations, quarantine, embeddedChunks });
   let chunksWithVectors: EmbeddedChunks | undefined;
   /** The space to lay out for fast search. */
   let wanted: { id: number; dimensions: number } | undefined;
@@ -130,26 +130,6 @@ export function createVectors(input: {
       const ranked = nearest ?? chunks.compareAll(spaceId, similarity, generation, query);
       return { rows: input.readRows(ranked.toSorted(byScore).slice(0, query.limit)) };
     });
-  }
-
-  function pending(spaceId: number, limit: number): PendingText[] {
-    const chunks = embeddedChunks();
-    return transactions.read(() => {
-      const first = chunks.pending(spaceId, generations.active().id, limit);
-      const next = generations.next();
-      if (!next || first.length >= limit) return first;
-      const hashes = new Set(first.map(({ hash }) => hash));
-      const further = chunks.pending(spaceId, next.id, limit).filter(({ hash }) => !hashes.has(hash));
-      return [...first, ...further].slice(0, limit);
-    });
-  }
-
-  function countIn(generation: number, spaceId: number | undefined): Required<Omit<SpaceStats, "nextPending">> {
-    const all = countChunks(generation);
-    if (spaceId === undefined) return { embedded: 0, pending: all, quarantined: 0 };
-    const embedded = embeddedChunks().countEmbedded(spaceId, generation);
-    const quarantined = quarantine.count(spaceId, generation);
-    return { embedded, pending: all - embedded - quarantined, quarantined };
   }
 
   function trim(): boolean {
@@ -195,7 +175,7 @@ export function createVectors(input: {
       spacesInUse.add(spaceId);
       return search(query, spaceId);
     },
-    pendingVectors: (space, limit) => pending(spaces.find(space) ?? unknownSpace, limit),
+    pendingVectors: (space, limit) => missing.pending(spaces.find(space) ?? unknownSpace, limit),
     putVectors(space, entries) {
       for (const { vector } of entries) checkVector(vector, space);
       if (entries.length === 0) return;
@@ -243,17 +223,7 @@ export function createVectors(input: {
       if (id !== undefined) transactions.write(() => quarantine.releaseAll(id));
     },
     spaces: () => spaces.list(),
-    spaceStats(space) {
-      const spaceId = spaces.find(space);
-      if (spaceId !== undefined) embeddedChunks();
-      return transactions.read(() => {
-        const next = generations.next();
-        return {
-          ...countIn(generations.active().id, spaceId),
-          ...(next ? { nextPending: countIn(next.id, spaceId).pending } : {}),
-        };
-      });
-    },
+    spaceStats: (space) => missing.stats(spaces.find(space)),
     probeVector: () => fast.isLoaded(),
   };
 
@@ -310,20 +280,4 @@ export function createVectors(input: {
     drop: (generation) => fast.drop(generation),
     health: () => fast.health(),
   };
-}
-
-function checkVector(vector: Float32Array, space: VectorSpace): void {
-  if (vector.length !== space.dimensions) {
-    throw new StoreFailure(
-      "INVALID_ARGUMENT",
-      `a vector has ${vector.length} numbers, the space ${space.provider}/${space.model} has ${space.dimensions}`,
-    );
-  }
-  const length = lengthOf(vector);
-  if (length === 0 || !Number.isFinite(length)) {
-    throw new StoreFailure(
-      "INVALID_ARGUMENT",
-      `a vector of ${space.provider}/${space.model} is all zero or not finite`,
-    );
-  }
 }

@@ -28,7 +28,7 @@ interface Pending {
 
 /** Starts a worker. It keeps the process alive only while an answer is due. `what` names it in messages. */
 export function startWorker(entry: URL, what: string): WorkerClient {
-  const worker = new Worker(entry, { name: "memslot-memory-core", execArgv: workerArguments() });
+  const worker = new Worker(entry, { name: "memslot-memory-core", ...handedDown() });
   const pending = new Map<number, Pending>();
   let lastId = 0;
   let latestHealth: StoreHealth | undefined;
@@ -117,7 +117,18 @@ function errorOf({ code, message, cause }: NonNullable<Reply["error"]>): MemoryE
   return new MemoryError(code, message, cause === undefined ? undefined : { cause: new Error(cause) });
 }
 
-/** `node --input-type=module -e …` hands an option down that a worker with a file as its entry refuses. */
-function workerArguments(): string[] {
-  return process.execArgv.filter((argument) => !argument.startsWith("--input-type"));
+/**
+ * `node --input-type=module -e …` hands an option down that a worker with a file as its entry refuses. A list of one's
+ * own must in turn not hold what is meant for the whole process, such as `--expose-gc`, so that is made only then.
+ */
+function handedDown(): { execArgv?: string[] } {
+  const given = process.execArgv;
+  if (!given.some((argument) => argument.startsWith("--input-type"))) return {};
+  const isCondition = (argument = ""): boolean => /^(?:--conditions|-C)(?:=|$)/.test(argument);
+  return {
+    execArgv: given.filter(
+      (argument, index) =>
+        isCondition(argument) || (isCondition(given[index - 1]) && given[index - 1]?.includes("=") === false),
+    ),
+  };
 }

@@ -19,8 +19,8 @@ async function revisionOf(store: ChunkStore): Promise<string> {
 }
 
 /** The store on this thread, so that nothing happens between two calls. */
-function openHere(path: string, enabled = true): OpenedStore {
-  const fixed = { busyTimeoutMs: 1000, disableFts: false, cacheMaxEntries: 50_000 };
+function openHere(path: string, enabled = true, busyTimeoutMs = 1000): OpenedStore {
+  const fixed = { busyTimeoutMs, disableFts: false, cacheMaxEntries: 50_000 };
   return openDatabaseStore({ path, vector: { enabled }, ...fixed });
 }
 
@@ -47,39 +47,56 @@ function leftIn(path: string): { generations: number; words: number; vectors: nu
   };
 }
 
-test("nothing of a build that is being made is found, listed or counted until it takes over, and then nothing else", async () => {
-  const store = await open(await tempPath());
-  await store.replaceFiles([fileOf("a.md", ["old word"]), fileOf("b.md", ["old other", "gone word"])]);
-  await store.useSpace(space);
-  await embedAll(store, space);
-  const before = await store.stats();
-  const table = await builds(store).start("recipe 2");
-  await table.replaceFiles([fileOf("a.md", ["new word"]), fileOf("c.jsonl", ["new said"], "sessions")]);
-  await embedAll(store, space);
+test.each([
+  ["with sqlite-vec", { enabled: true }],
+  ["without sqlite-vec", off],
+])(
+  "nothing of a build that is being made is found, listed or counted until it takes over, and then nothing else, %s",
+  async (_, vector) => {
+    const store = await open(await tempPath(), { vector });
+    const scope = { within: [""], without: ["none/"] };
+    const inScope = async (): Promise<string[]> => {
+      const query = { space, vector: vectorOf("new word", 16), sources: ["memory", "sessions"], scope, limit: 9 };
+      return (await store.searchVector(query)).rows.map(({ text }) => text).toSorted();
+    };
+    await store.replaceFiles([fileOf("a.md", ["old word"]), fileOf("b.md", ["old other", "gone word"])]);
+    await store.useSpace(space);
+    await embedAll(store, space);
+    const before = await store.stats();
+    const table = await builds(store).start("recipe 2");
+    await table.replaceFiles([fileOf("a.md", ["new word"]), fileOf("c.jsonl", ["new said"], "sessions")]);
+    await embedAll(store, space);
 
-  const answer = await store.searchKeyword({ terms: words("word", "new"), sources: ["memory", "sessions"], limit: 9 });
-  expect(answer.rows.map(({ text }) => text).toSorted()).toEqual(["gone word", "old word"]);
-  expect([answer.chunkCount, answer.documentFrequencies]).toEqual([3, [2, 0]]);
-  expect((await near(store, space, "new word", 9)).toSorted()).toEqual(["gone word", "old other", "old word"]);
-  expect((await store.listFiles()).map(({ path }) => path)).toEqual(["a.md", "b.md"]);
-  expect((await table.listFiles()).map(({ path }) => path)).toEqual(["a.md", "c.jsonl"]);
-  const { generation, ...counts } = await store.stats();
-  expect(counts.sources).toEqual(before.sources);
-  expect(generation).toEqual({
-    id: 1,
-    next: { id: 2, name: "recipe 2", startedAt: expect.any(Number), files: 2, chunks: 2 },
-  });
+    const answer = await store.searchKeyword({
+      terms: words("word", "new"),
+      sources: ["memory", "sessions"],
+      limit: 9,
+    });
+    expect(answer.rows.map(({ text }) => text).toSorted()).toEqual(["gone word", "old word"]);
+    expect([answer.chunkCount, answer.documentFrequencies]).toEqual([3, [2, 0]]);
+    expect((await near(store, space, "new word", 9)).toSorted()).toEqual(["gone word", "old other", "old word"]);
+    expect(await inScope()).toEqual(["gone word", "old other", "old word"]);
+    expect((await store.listFiles()).map(({ path }) => path)).toEqual(["a.md", "b.md"]);
+    expect((await table.listFiles()).map(({ path }) => path)).toEqual(["a.md", "c.jsonl"]);
+    const { generation, ...counts } = await store.stats();
+    expect(counts.sources).toEqual(before.sources);
+    expect(generation).toEqual({
+      id: 1,
+      next: { id: 2, name: "recipe 2", startedAt: expect.any(Number), files: 2, chunks: 2 },
+    });
 
-  await builds(store).finish();
-  const after = await store.searchKeyword({ terms: words("word", "new"), sources: ["memory", "sessions"], limit: 9 });
-  expect(after.rows.map(({ text }) => text).toSorted()).toEqual(["new said", "new word"]);
-  expect([after.chunkCount, after.documentFrequencies]).toEqual([2, [1, 2]]);
-  expect((await near(store, space, "old word", 9)).toSorted()).toEqual(["new said", "new word"]);
-  expect((await store.listFiles()).map(({ path }) => path)).toEqual(["a.md", "c.jsonl"]);
-  const facts = (await store.stats()).generation;
-  expect(facts).toEqual({ id: 2, builtAt: expect.any(Number) });
-  expect(Math.abs((facts?.builtAt ?? 0) - Date.now())).toBeLessThan(600_000);
-});
+    await builds(store).finish();
+    const after = await store.searchKeyword({ terms: words("word", "new"), sources: ["memory", "sessions"], limit: 9 });
+    expect(after.rows.map(({ text }) => text).toSorted()).toEqual(["new said", "new word"]);
+    expect([after.chunkCount, after.documentFrequencies]).toEqual([2, [1, 2]]);
+    expect((await near(store, space, "old word", 9)).toSorted()).toEqual(["new said", "new word"]);
+    expect(await inScope()).toEqual(["new said", "new word"]);
+    expect((await store.listFiles()).map(({ path }) => path)).toEqual(["a.md", "c.jsonl"]);
+    const facts = (await store.stats()).generation;
+    expect(facts).toEqual({ id: 2, builtAt: expect.any(Number) });
+    expect(Math.abs((facts?.builtAt ?? 0) - Date.now())).toBeLessThan(600_000);
+  },
+);
 
 test("a store that searches while another one puts a new build in place answers from one of the two, whole", async () => {
   const path = await tempPath();
@@ -92,10 +109,10 @@ test("a store that searches while another one puts a new build in place answers 
     await table.replaceFiles(manyFiles(`new${round}`, 40));
     await embedAll(building, space);
     const seen = new Set<string>();
-    let isDone = false;
+    const progress = { isDone: false };
     const flip = builds(building)
       .finish()
-      .then(() => (isDone = true));
+      .then(() => (progress.isDone = true));
     do {
       const texts = [await find(searching, "one"), await near(searching, space, "anything", 50)];
       for (const found of texts) {
@@ -104,7 +121,7 @@ test("a store that searches while another one puts a new build in place answers 
         expect(names.size, "of one build").toBe(1);
         seen.add([...names].join());
       }
-    } while (!isDone);
+    } while (!progress.isDone);
     await flip;
     expect((await find(searching, "one"))[0]).toMatch(`new${round}`);
     expect((await near(searching, space, "anything", 1))[0]).toMatch(`new${round}`);
@@ -225,7 +242,8 @@ test("the old build is deleted in small steps, which a process that was killed l
 
 test("deleting the old build does not wait for another process that writes, and goes on when it is done", async () => {
   const path = await tempPath();
-  const store = openHere(path);
+  // Longer than a test may take.
+  const store = openHere(path, true, 90_000);
   store.replaceFiles(manyFiles("old", 5));
   store.buildStart("two");
   store.buildFinish();
@@ -324,6 +342,20 @@ test("texts of both builds are pending, each once, those of the build that answe
   expect((await store.quarantined(space, 9)).map(({ hash }) => hash)).toEqual([sha256("d")]);
 });
 
+test("a text that was refused is forgotten with its build, before that is deleted", async () => {
+  const store = openHere(await tempPath());
+  store.replaceFiles([fileOf("a.md", ["refused", "kept"])]);
+  store.nextReplaceFiles(store.buildStart("two"), [fileOf("a.md", ["kept"])]);
+  store.quarantine(
+    space,
+    ["refused", "kept"].map((text) => ({ hash: sha256(text), reason: "no" })),
+  );
+  store.buildFinish();
+  store.replaceFiles([fileOf("a.md", ["refused", "kept"])]);
+  expect(store.pendingVectors(space, 9).map(({ text }) => text)).toEqual(["refused"]);
+  store.close();
+});
+
 test("vectors of both builds are kept, those of the old one leave when it is gone", async () => {
   const path = await tempPath();
   const options = { path, vector: off, busyTimeoutMs: 1000, disableFts: false, cacheMaxEntries: 1 };
@@ -379,7 +411,7 @@ test("a search that fails leaves nothing behind that the next one stumbles over"
   await store.replaceFiles([fileOf("a.md", ["word"])]);
   // Breaks within the transaction in which the first search has made its own tables.
   const wrong = { terms: words("word"), sources: ["memory"], limit: {} as number };
-  await expect(store.searchKeyword(wrong)).rejects.toThrow();
+  await expect(store.searchKeyword(wrong)).rejects.toThrow(/bind/u);
   expect(await find(store, "word")).toEqual(["word"]);
 });
 

@@ -134,7 +134,7 @@ test("an index of the second schema is brought up to this one with its files, wo
     fileOf("empty.md", []),
   ];
   expect((await store.listFiles()).toSorted((left, right) => left.path.localeCompare(right.path))).toEqual(
-    records.map(({ chunks: _, ...record }) => record),
+    records.map(({ chunks: _chunks, ...record }) => record),
   );
   expect(await store.stats()).toMatchObject({
     sources: [

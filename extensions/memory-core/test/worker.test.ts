@@ -145,14 +145,19 @@ test("a process ends by itself after close, and also when it forgets to close", 
   }
 });
 
-test("it works in code that is handed to node on the command line", async () => {
+test.each([
+  [["--input-type=module"]],
+  [["--input-type=module", "--expose-gc", "--max-old-space-size=300"]],
+  [["--expose-gc", "--max-old-space-size=300"]],
+])("it works in code that is handed to node on the command line with %j", async (options) => {
   const entry = new URL("../src/index.ts", import.meta.url).href;
   const code = `
     const { openSqliteStore } = await import(${JSON.stringify(entry)});
     const store = await openSqliteStore({ path: ${JSON.stringify(await tempPath())}, vector: { enabled: false }, cacheMaxEntries: 1 });
     console.log((await store.stats()).files);
     await store.close();`;
-  const printed = execFileSync(process.execPath, ["--conditions=@memslot/source", "--input-type=module", "-e", code]);
+  const main = `(async () => { ${code} })();`;
+  const printed = execFileSync(process.execPath, ["--conditions=@memslot/source", ...options, "-e", main]);
   expect(printed.toString()).toBe("0\n");
 });
 

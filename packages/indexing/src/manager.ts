@@ -34,6 +34,7 @@ export async function createIndexedManager(input: {
 }): Promise<MemorySearchManager> {
   const { store, context, backend } = input;
   const { agentId, stateDir, settings, workspaceDir, embeddings } = context;
+  const { upkeep } = store;
   const provider = embeddings.provider;
   const vectors = provider && settings.query.hybrid.enabled ? embedderOf(provider) : undefined;
   await vectors?.count();
@@ -104,7 +105,7 @@ export async function createIndexedManager(input: {
       return await checkIndex({ store, vectors, fix, signal });
     },
 
-    ...(store.upkeep && { compact: async () => await store.upkeep!.compact() }),
+    ...(upkeep && { compact: async () => await upkeep.compact() }),
 
     async estimate({ signal }) {
       return await estimateSync({

@@ -122,7 +122,9 @@ describe("a rebuild", () => {
     const stop = new AbortController();
     let reads = 0;
     source.beforeRead = () => void (++reads === 200 && stop.abort());
-    await expect(index.sync(syncParams({ force: true, signal: stop.signal }))).rejects.toThrow();
+    await expect(index.sync(syncParams({ force: true, signal: stop.signal }))).rejects.toMatchObject({
+      name: "AbortError",
+    });
     await index.close();
     const done = new Set(store.next?.paths);
     expect(done.size).toBeGreaterThan(60);
