@@ -16,7 +16,7 @@ type Named<Prefix extends string, Contract> = {
 };
 
 /** The files of the build that is being made, by the number that `buildStart` gave. */
-export type BuildFiles = {
+type BuildFiles = {
   [Method in keyof FileTable]: FileTable[Method] extends (...args: infer Args) => Promise<infer Result>
     ? (build: number, ...args: Args) => Result
     : never;

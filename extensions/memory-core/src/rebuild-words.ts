@@ -10,13 +10,13 @@ export type IndexTerms = (text: string) => string;
 const batchChunks = 64;
 
 /** Loads the tokenizer when it is first needed: an index whose words are in order does without. */
-export async function loadIndexTerms(): Promise<IndexTerms> {
+async function loadIndexTerms(): Promise<IndexTerms> {
   const { indexTerms } = await import("@memslot/indexing");
   return indexTerms;
 }
 
 /** The text of a chunk that its words are made of. */
-export function wordsText({ text, context }: { text: string; context: string }): string {
+function wordsText({ text, context }: { text: string; context: string }): string {
   return `${text}\n${context}`;
 }
 

@@ -15,7 +15,7 @@ export class HeldElsewhere extends Error {
 }
 
 /** `process 812 on box is at work on the index (cli, 120 of 500) since 2026-05-04T10:00:00.000Z` */
-export function describeWriter(holder: WriterStatus | undefined): string {
+function describeWriter(holder: WriterStatus | undefined): string {
   if (!holder) return "another process is at work on the index";
   const { pid, host, reason, since, completed, total, label } = holder;
   const progress =

@@ -19,7 +19,7 @@ export interface RenderedMessage<Origin> {
 }
 
 /** Where cutting can begin anew and gives the same chunks: before the line of `origin`, without its first rendered lines. */
-export interface ChunkStart<Origin> {
+interface ChunkStart<Origin> {
   origin: Origin;
   skip: number;
 }

@@ -70,7 +70,7 @@ export async function scanTranscripts(
 }
 
 /** Whether a file of the folder is a transcript, by its name. */
-export function isTranscript(name: string): boolean {
+function isTranscript(name: string): boolean {
   return /\.jsonl$/i.test(name) && !name.startsWith(".") && !copies.test(name);
 }
 

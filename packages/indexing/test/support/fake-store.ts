@@ -15,7 +15,7 @@ import { type FakeBuild, createFakeBuild, rowOf, tableOf } from "./fake-build.ts
 import { createFakeLeases } from "./fake-leases.ts";
 import { createFakeVectors } from "./fake-vectors.ts";
 
-export type FakeMethod =
+type FakeMethod =
   | Exclude<keyof ChunkStore, "health" | "builds" | "leases" | "upkeep">
   | `next.${keyof FileTable}`
   | `builds.${keyof StoreBuilds}`
