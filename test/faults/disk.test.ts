@@ -6,7 +6,7 @@ import { buildFileFaults, type FaultSettings, faultEnvironment, linesOf, needsSp
 import { copyHouse, createHouse, type House, indexFile } from "../support/house.ts";
 import { contentOf, type IndexContent, integrityOf, strayFiles } from "../support/index-file.ts";
 import { noteName, twoPartNote, twoPartNotes } from "../support/notes.ts";
-import { type RemoteMemory, resultOf } from "../support/start-memory.ts";
+import { embeddedTexts, type RemoteMemory, resultOf } from "../support/start-memory.ts";
 
 const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-disk-"));
 const faults = buildFileFaults(folder);
@@ -163,6 +163,6 @@ describe.skipIf(library === "")(`the index${unless}`, { timeout: 120_000 }, () =
     expect(resultOf(await memory.sync())).toMatchObject({ changed: 20, removed: 20, failed: [] });
     resultOf(await memory.close());
     expect(memory.notices).toEqual([]);
-    expect(linesOf(texts)).toHaveLength(20);
+    expect(embeddedTexts(texts)).toHaveLength(20);
   });
 });

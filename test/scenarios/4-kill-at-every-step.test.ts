@@ -6,7 +6,7 @@ import { buildFileFaults, faultEnvironment, type FaultSettings, linesOf } from "
 import { copyHouse, createHouse, type House, indexFile } from "../support/house.ts";
 import { contentOf, type IndexContent, integrityOf, strayFiles } from "../support/index-file.ts";
 import { noteName, twoPartNote, twoPartNotes } from "../support/notes.ts";
-import { type RemoteMemory, resultOf } from "../support/start-memory.ts";
+import { embeddedTexts, type RemoteMemory, resultOf } from "../support/start-memory.ts";
 
 const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-kill-"));
 const faults = buildFileFaults(folder);
@@ -61,7 +61,7 @@ function startLogged(house: House, settings: Settings, given: Partial<FaultSetti
   const below = house.stateDir;
   const env = faultEnvironment(library, { below, opens: { below: house.notes, log: opens }, ...given });
   const memory = house.start({ ...settings, embedLog: texts }, { env });
-  return { memory, reads: () => linesOf(opens).length, embedded: () => linesOf(texts) };
+  return { memory, reads: () => linesOf(opens).length, embedded: () => embeddedTexts(texts) };
 }
 
 /** In the state folder, so that what is written there is counted too and shows which step the work has come to. */
@@ -151,26 +151,29 @@ describe.skipIf(library === "")(`an index whose process is killed${unless}`, { t
       changes = await countChanges(copyOf(indexed), after, true);
     }, 120_000);
 
-    test.each(points)("at $step $index/$count: answers at once, goes on, ends with the same", async (point) => {
-      expect(expected.chunks).toHaveLength(2 * fileCount);
-      expect(changes[point.step]).toBeGreaterThan(point.count);
-      const at = changeAt(point, changes);
-      const house = await killed(indexed, after, { at, way: point.index, force: true });
+    test.concurrent.each(points)(
+      "at $step $index/$count: answers at once, goes on, ends with the same",
+      async (point) => {
+        expect(expected.chunks).toHaveLength(2 * fileCount);
+        expect(changes[point.step]).toBeGreaterThan(point.count);
+        const at = changeAt(point, changes);
+        const house = await killed(indexed, after, { at, way: point.index, force: true });
 
-      const { memory, reads, embedded } = startLogged(house, after);
-      resultOf(await memory.open());
-      for (const index of [7, 77, 477]) await finds(memory, index);
-      expect(resultOf(await memory.sync())).toMatchObject({ failed: [] });
-      expect(resultOf(await memory.status()).generation).not.toHaveProperty("next");
-      expect(resultOf(await memory.check())).toMatchObject({ ok: true });
-      await finds(memory, 277, "piano of number 277");
-      resultOf(await memory.close());
+        const { memory, reads, embedded } = startLogged(house, after);
+        resultOf(await memory.open());
+        for (const index of [7, 77, 477]) await finds(memory, index);
+        expect(resultOf(await memory.sync())).toMatchObject({ failed: [] });
+        expect(resultOf(await memory.status()).generation).not.toHaveProperty("next");
+        expect(resultOf(await memory.check())).toMatchObject({ ok: true });
+        await finds(memory, 277, "piano of number 277");
+        resultOf(await memory.close());
 
-      expect(contentOf(indexFile(house), after.model)).toEqual(expected);
-      expect(strayFiles(indexFile(house))).toEqual([]);
-      expect(timesAgain(embedded())).toBeLessThanOrEqual(batchItems);
-      expect(reads() - fileCount).toBeLessThanOrEqual(filesOnTheWay);
-    });
+        expect(contentOf(indexFile(house), after.model)).toEqual(expected);
+        expect(strayFiles(indexFile(house))).toEqual([]);
+        expect(timesAgain(embedded())).toBeLessThanOrEqual(batchItems);
+        expect(reads() - fileCount).toBeLessThanOrEqual(filesOnTheWay);
+      },
+    );
   });
 
   describe("in a sync of some files", () => {
@@ -192,27 +195,30 @@ describe.skipIf(library === "")(`an index whose process is killed${unless}`, { t
       changes = await countChanges(copyOf(changed), before, false);
     }, 120_000);
 
-    test.each(points)("at $step $index/$count: answers at once, goes on, ends with the same", async (point) => {
-      expect(expected.files).toHaveLength(fileCount);
-      expect(changes[point.step]).toBeGreaterThan(point.count);
-      const at = changeAt(point, changes);
-      const house = await killed(changed, before, { at, way: point.index });
+    test.concurrent.each(points)(
+      "at $step $index/$count: answers at once, goes on, ends with the same",
+      async (point) => {
+        expect(expected.files).toHaveLength(fileCount);
+        expect(changes[point.step]).toBeGreaterThan(point.count);
+        const at = changeAt(point, changes);
+        const house = await killed(changed, before, { at, way: point.index });
 
-      const { memory, reads, embedded } = startLogged(house, before);
-      resultOf(await memory.open());
-      for (const index of [50, 77, 477]) await finds(memory, index);
-      expect(resultOf(await memory.sync())).toMatchObject({ failed: [] });
-      expect(resultOf(await memory.check())).toMatchObject({ ok: true });
-      const { results } = resultOf(await memory.search("word100"));
-      expect(results.map((result) => result.path)).not.toContain(noteName(100));
-      resultOf(await memory.close());
+        const { memory, reads, embedded } = startLogged(house, before);
+        resultOf(await memory.open());
+        for (const index of [50, 77, 477]) await finds(memory, index);
+        expect(resultOf(await memory.sync())).toMatchObject({ failed: [] });
+        expect(resultOf(await memory.check())).toMatchObject({ ok: true });
+        const { results } = resultOf(await memory.search("word100"));
+        expect(results.map((result) => result.path)).not.toContain(noteName(100));
+        resultOf(await memory.close());
 
-      expect(contentOf(indexFile(house), before.model)).toEqual(expected);
-      expect(strayFiles(indexFile(house))).toEqual([]);
-      // What was renamed costs a read, and no vector.
-      expect(new Set(embedded()).size).toBe(2 * edited);
-      expect(timesAgain(embedded())).toBeLessThanOrEqual(batchItems);
-      expect(reads()).toBeLessThanOrEqual(2 * 3 * edited);
-    });
+        expect(contentOf(indexFile(house), before.model)).toEqual(expected);
+        expect(strayFiles(indexFile(house))).toEqual([]);
+        // What was renamed costs a read, and no vector.
+        expect(new Set(embedded()).size).toBe(2 * edited);
+        expect(timesAgain(embedded())).toBeLessThanOrEqual(batchItems);
+        expect(reads()).toBeLessThanOrEqual(2 * 3 * edited);
+      },
+    );
   });
 });

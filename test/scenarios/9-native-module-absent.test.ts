@@ -4,8 +4,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { type House, useHouse } from "../support/house.ts";
 import { noteName, twoPartNotes } from "../support/notes.ts";
-import { linesOf } from "../support/file-faults.ts";
-import { type RemoteMemory, resultOf } from "../support/start-memory.ts";
+import { embeddedTexts, type RemoteMemory, resultOf } from "../support/start-memory.ts";
 
 // No FTS5: extensions/memory-core/test. No node-llama-cpp, or one that crashes: extensions/embeddings-local/test.
 
@@ -74,7 +73,7 @@ describe("the vector extension", () => {
       expect(memory.stderr()).toBe("");
 
       // It is there again: vectors are laid out for it from what is stored.
-      const sent = linesOf(log).length;
+      const sent = embeddedTexts(log).length;
       const again = house.start({ model: "model-a", embedLog: log });
       await useMemory(again);
       const { results: fast } = resultOf(await again.search("the piano of number 7"));
@@ -82,7 +81,8 @@ describe("the vector extension", () => {
       expect(resultOf(await again.status()).vector).toMatchObject({ available: true });
       expect(resultOf(await again.check())).toMatchObject({ ok: true });
       resultOf(await again.close());
-      expect(linesOf(log)).toHaveLength(sent);
+      expect(embeddedTexts(log)).toHaveLength(sent);
+      expect(sent).toBe(fileCount);
     },
   );
 

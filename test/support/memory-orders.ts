@@ -14,7 +14,7 @@ export interface MemoryProcessOptions {
   batchItems?: number;
   /** Milliseconds that it takes for each request. */
   delayMs?: number;
-  /** A file that gets each text that was embedded, as a line of JSON, before its vector is handed out. */
+  /** A file that gets each text that was embedded before its vector is handed out, see `embeddedTexts`. */
   embedLog?: string;
   lookOnly?: boolean;
 }

@@ -27,7 +27,7 @@ function embeddings(): ReturnType<typeof deterministicEmbeddings> | undefined {
     maxConcurrency: 1,
     async embedBatch(texts, given) {
       const vectors = await provider.embedBatch(texts, given);
-      if (embedLog !== undefined) appendFileSync(embedLog, texts.map((text) => `${JSON.stringify(text)}\n`).join(""));
+      if (embedLog !== undefined) appendFileSync(embedLog, texts.map((text) => `\n${JSON.stringify(text)}\n`).join(""));
       return vectors;
     },
   };

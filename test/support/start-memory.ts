@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { IndexCheck, MemoryProviderStatus, SyncReport } from "memslot";
+import { linesOf } from "./file-faults.ts";
 import type { Answer, Found, MemoryProcessOptions, Order } from "./memory-orders.ts";
 
 const entry = fileURLToPath(new URL("memory-process.ts", import.meta.url));
@@ -107,6 +108,11 @@ export function startMemory(
     kill: () => void child.kill("SIGKILL"),
     ended,
   };
+}
+
+/** The texts that processes with this `embedLog` have embedded, without one that a process died in. */
+export function embeddedTexts(log: string): string[] {
+  return linesOf(log).filter((line) => /^".*"$/u.test(line));
 }
 
 /** The result of a call that has to succeed. */
