@@ -83,7 +83,8 @@ function describeFault(path: string, error: unknown): string {
   if (isBusy(error)) return memoryNotice(path, "is locked by another process", "end that process");
   if (isDamage(error)) return memoryNotice(path, `is damaged again and again (${reasonOf(error)})`, "check the disk");
   if (isSqliteError(error) || isFileSystemError(error)) {
-    return memoryNotice(path, `cannot be used (${reasonOf(error)})`, "make it writable");
+    const remedy = isSqliteError(error, "SQLITE_IOERR") ? "check the disk" : "make it writable";
+    return memoryNotice(path, `cannot be used (${reasonOf(error)})`, remedy);
   }
   throw error;
 }

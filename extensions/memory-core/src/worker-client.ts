@@ -5,6 +5,8 @@ import type { Reply, Request } from "./protocol.ts";
 
 const closeWaitsMs = 2000;
 const terminateWaitsMs = 1000;
+/** No call of a database takes so long: a thread that has not answered by then never will. */
+const stuckAfterMs = 120_000;
 
 /** The caller's side of `worker.ts`. */
 export interface WorkerClient {
@@ -16,7 +18,10 @@ export interface WorkerClient {
   ): Promise<unknown>;
   /** As last reported; undefined before the first answer. */
   health(): StoreHealth | undefined;
-  /** Lets running calls end, has the worker close its database, and ends it; within about two seconds whatever happens. */
+  /**
+   * Lets running calls end, has the worker close its database, and ends it. Comes back within about three seconds; a
+   * thread that is still inside a call ends after it, and does not keep the process.
+   */
   close(): Promise<void>;
 }
 
@@ -27,7 +32,7 @@ interface Pending {
 }
 
 /** Starts a worker. It keeps the process alive only while an answer is due. `what` names it in messages. */
-export function startWorker(entry: URL, what: string): WorkerClient {
+export function startWorker(entry: URL, what: string, stuckMs: number = stuckAfterMs): WorkerClient {
   const worker = new Worker(entry, { name: "memslot-memory-core", ...handedDown() });
   const pending = new Map<number, Pending>();
   let lastId = 0;
@@ -35,6 +40,7 @@ export function startWorker(entry: URL, what: string): WorkerClient {
   /** Why nothing can be asked any more. */
   let ended: MemoryError | undefined;
   let closing: Promise<void> | undefined;
+  let hasExited = false;
 
   worker.unref();
   worker.on("message", (reply: Reply) => {
@@ -43,7 +49,10 @@ export function startWorker(entry: URL, what: string): WorkerClient {
   });
   worker.on("messageerror", (error) => end(stopped(error)));
   worker.on("error", (error) => end(stopped(error)));
-  worker.on("exit", (code) => end(stopped(new Error(`it exited with code ${code}`))));
+  worker.on("exit", (code) => {
+    hasExited = true;
+    end(stopped(new Error(`it exited with code ${code}`)));
+  });
 
   function stopped(cause: unknown): MemoryError {
     return new MemoryError("UNAVAILABLE", `the thread of ${what} has stopped (${messageOf(cause)}); open it again`, {
@@ -90,11 +99,25 @@ export function startWorker(entry: URL, what: string): WorkerClient {
   }
 
   async function stop(): Promise<void> {
-    // A worker that is dead or does not answer has nothing left to tidy.
-    await send("close", [], closeWaitsMs, []).catch(() => undefined);
+    const hasAnswered = send("close", [], closeWaitsMs, []).then(
+      () => true,
+      () => hasExited,
+    );
+    const closeId = lastId;
+    const isQuiet = await hasAnswered;
     end(closedError(what));
+    if (isQuiet) return await terminate();
+    // The binding of SQLite ends the whole process when its thread is stopped while it is loaded or inside a call.
+    const stuck = setTimeout(() => void terminate(), stuckMs).unref();
+    worker.on("message", ({ id }: Reply) => {
+      if (id !== closeId) return;
+      clearTimeout(stuck);
+      void terminate();
+    });
+  }
+
+  async function terminate(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
-    // A thread inside a long database call ends only after it.
     const enough = new Promise<void>((resolve) => (timer = setTimeout(resolve, terminateWaitsMs)));
     await Promise.race([worker.terminate(), enough]);
     clearTimeout(timer);

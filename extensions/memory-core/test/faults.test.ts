@@ -374,7 +374,7 @@ test("without FTS5 the vector leg works alone, and words are made from the texts
   const path = await tempPath();
   const store = await open(path, { disableFts: true });
   expect(store.health().fts).toMatchObject({ available: false, error: expect.stringContaining("FTS5") });
-  await store.replaceFiles([fileOf("a.md", ["word one"])]);
+  await store.replaceFiles([fileOf("a.md", ["word pear"])]);
   expect(
     await store.searchKeyword({ terms: [{ term: "word", prefix: false }], sources: ["memory"], limit: 5 }),
   ).toEqual({
@@ -384,24 +384,24 @@ test("without FTS5 the vector leg works alone, and words are made from the texts
   });
   await store.useSpace(spaceOf("m"));
   await embedAll(store, spaceOf("m"));
-  expect(await near(store, spaceOf("m"), "word one")).toEqual(["word one"]);
+  expect(await near(store, spaceOf("m"), "word pear")).toEqual(["word pear"]);
   await store.close();
 
   const later = await open(path);
   expect(later.health().fts.available).toBe(true);
   expect(later.health().notices).toEqual([expect.stringMatching(/words of the index .* made anew from the texts/u)]);
   expect(await later.listFiles()).toHaveLength(1);
-  expect(await find(later, "word")).toEqual(["word one"]);
+  expect(await find(later, "word")).toEqual(["word pear"]);
   expect(await later.pendingVectors(spaceOf("m"), 5)).toEqual([]);
   await later.close();
 
   const without = await open(path, { disableFts: true });
-  await without.replaceFiles([fileOf("a.md", ["word two"])]);
+  await without.replaceFiles([fileOf("a.md", ["word quill"])]);
   await without.close();
   const last = await open(path);
   expect(await last.listFiles()).toHaveLength(1);
-  expect(await find(last, "word")).toEqual(["word two"]);
-  expect(await find(last, "one")).toEqual([]);
+  expect(await find(last, "word")).toEqual(["word quill"]);
+  expect(await find(last, "pear")).toEqual([]);
   await last.close();
   expect((await open(path)).health().notices).toEqual([]);
 });

@@ -25,6 +25,7 @@ test("an index that is deleted while it is open is made anew by the next call th
     expect(store.health().location).toBe(path);
     expect(store.health().notices).toEqual([expect.stringMatching(/was deleted while it was open/u)]);
     await store.replaceFiles([fileOf("b.md", ["new word"])]);
+    expect(await store.revision?.(), "as many changes as there were in the old one").not.toBe(revision);
     expect(await find(store, "word")).toEqual(["new word"]);
     await store.close();
     const next = await open(path);
@@ -41,7 +42,8 @@ test("a whole state folder that is deleted comes back with the next write", asyn
   expect(await embedAll(store, space)).toBe(1);
   expect(await near(store, space, "word")).toEqual(["word"]);
   expect(existsSync(path)).toBe(true);
-  expect(store.health().vector).toMatchObject({ available: true });
+  const layout = (await store.upkeep?.check())?.find(({ name }) => name === "vectors");
+  expect(layout?.message, "the space that was in use is laid out again").toMatch(/^1 vectors in/u);
   if (process.platform !== "win32") expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
@@ -111,10 +113,14 @@ test("a build that was begun in a file that is gone says so, and can be begun ag
 
 test("whoever only looks makes no file in place of one that was deleted", async () => {
   const path = await tempPath();
-  await (await open(path)).close();
+  const first = await open(path);
+  await first.replaceFiles([fileOf("a.md", ["word"])]);
+  await first.close();
   const store = await open(path, { mayCreate: false });
   await rm(path);
-  await store.listFiles();
+  expect(await store.listFiles()).toHaveLength(1);
+  expect(await find(store, "word")).toEqual(["word"]);
+  expect(store.health()).toMatchObject({ location: path, notices: [] });
   expect(existsSync(path)).toBe(false);
 });
 

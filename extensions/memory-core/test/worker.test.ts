@@ -1,16 +1,18 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import { MemoryError } from "@memslot/core";
 import { expect, test } from "vitest";
 import { startWorker, type WorkerClient } from "../src/worker-client.ts";
 import { startChild } from "./support/children.ts";
-import { fileOf, find, open, spaceOf, tempPath } from "./support/stores.ts";
+import { fileOf, find, open, spaceOf, tempFolder, tempPath } from "./support/stores.ts";
 
 const options = { deadlineMs: 20_000 };
 
-function oddWorker(): WorkerClient {
-  return startWorker(new URL("support/odd-worker.ts", import.meta.url), "the odd worker");
+function oddWorker(stuckMs?: number): WorkerClient {
+  return startWorker(new URL("support/odd-worker.ts", import.meta.url), "the odd worker", stuckMs);
 }
 
 async function failureOf(work: Promise<unknown>): Promise<MemoryError> {
@@ -77,11 +79,26 @@ test("something that cannot be sent fails that call alone", async () => {
 });
 
 test("closing a thread that does not answer ends it all the same, and waiting calls fail with CLOSED", async () => {
-  const client = oddWorker();
+  const started = once(process, "worker") as Promise<[Worker]>;
+  const client = oddWorker(1);
+  const exited = started.then(async ([thread]) => await once(thread, "exit"));
   const waiting = failureOf(client.call("listFiles", ["busy"], options));
   await client.close();
   expect((await waiting).code).toBe("CLOSED");
   expect((await failureOf(client.call("listFiles", ["echo"], options))).code).toBe("CLOSED");
+  await exited;
+});
+
+test("a thread that is inside a long call when it is closed is let finish it, and ends then", async () => {
+  const path = join(await tempFolder(), "done");
+  const started = once(process, "worker") as Promise<[Worker]>;
+  const client = oddWorker();
+  const exited = started.then(async ([thread]) => await once(thread, "exit"));
+  const waiting = failureOf(client.call("listFiles", ["sleeps", path], options));
+  await client.close();
+  expect((await waiting).code).toBe("CLOSED");
+  await exited;
+  expect(readFileSync(path, "utf8")).toBe("done");
 });
 
 test("a store whose thread is killed says so, and the file opens again with all that was written", async () => {

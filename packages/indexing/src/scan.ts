@@ -194,7 +194,10 @@ function listWorkspace(workspaceDir: string): string[] {
   try {
     return readdirSync(workspaceDir);
   } catch (error) {
-    const message = `the workspace ${workspaceDir} cannot be read: ${messageOf(error)}. Check that the folder exists; \`memslot init\` makes one.`;
+    const advice = ["EMFILE", "ENFILE"].includes(codeOf(error) ?? "")
+      ? "Too many files are open: close some, or raise the limit (`ulimit -n`)."
+      : "Check that the folder exists; `memslot init` makes one.";
+    const message = `the workspace ${workspaceDir} cannot be read: ${messageOf(error)}. ${advice}`;
     throw new MemoryError("WORKSPACE", message, { cause: error });
   }
 }

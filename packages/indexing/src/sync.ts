@@ -235,5 +235,7 @@ function readFailure(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code === "EACCES" || code === "EPERM") return "permission denied: make the file readable for this user";
   if (code === "ELOOP") return "is a symbolic link, which is not followed";
+  if (code === "EMFILE" || code === "ENFILE")
+    return "too many open files: raise the limit (`ulimit -n`) and sync again";
   return messageOf(error);
 }
