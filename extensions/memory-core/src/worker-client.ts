@@ -107,7 +107,8 @@ export function startWorker(entry: URL, what: string, stuckMs: number = stuckAft
     const isQuiet = await hasAnswered;
     end(closedError(what));
     if (isQuiet) return await terminate();
-    // The binding of SQLite ends the whole process when its thread is stopped while it is loaded or inside a call.
+    // A call comes to its end by itself; and a thread that is stopped while the binding of SQLite loads in it takes the
+    // whole process along.
     const stuck = setTimeout(() => void terminate(), stuckMs).unref();
     worker.on("message", ({ id }: Reply) => {
       if (id !== closeId) return;

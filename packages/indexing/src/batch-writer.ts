@@ -1,8 +1,16 @@
 import { messageOf } from "@memslot/core";
 import type { FileChunks, FileTable, StoredFile } from "./chunk-store.ts";
 
-const batchFiles = 64;
-const batchCharacters = 400_000;
+/** How much is written in one transaction. */
+export interface BatchSize {
+  files: number;
+  characters: number;
+}
+
+/** What somebody waits for is written in large batches. */
+export const largeBatch: BatchSize = { files: 64, characters: 400_000 };
+/** Behind the one that answers a build is made in small ones: searches come in between, and little is done again. */
+export const smallBatch: BatchSize = { files: 8, characters: 64_000 };
 
 /** Gathers files into batches, each written whole; at most one batch is on its way while the next is filled. */
 export interface BatchWriter {
@@ -25,7 +33,7 @@ export function storeErrorOf(error: unknown): unknown {
   return error instanceof StoreFailure ? error.cause : error;
 }
 
-export function createBatchWriter(table: Pick<FileTable, "replaceFiles" | "touchFiles">): BatchWriter {
+export function createBatchWriter(table: Pick<FileTable, "replaceFiles" | "touchFiles">, size: BatchSize): BatchWriter {
   let files: FileChunks[] = [];
   let touched: StoredFile[] = [];
   let characters = 0;
@@ -53,11 +61,11 @@ export function createBatchWriter(table: Pick<FileTable, "replaceFiles" | "touch
     async replace(file) {
       files.push(file);
       for (const { text } of file.chunks) characters += text.length;
-      if (files.length >= batchFiles || characters >= batchCharacters) await send();
+      if (files.length >= size.files || characters >= size.characters) await send();
     },
     async touch(file) {
       touched.push(file);
-      if (touched.length >= batchFiles) await send();
+      if (touched.length >= size.files) await send();
     },
     async flush() {
       try {

@@ -1,4 +1,5 @@
 import type { SyncReport } from "@memslot/core";
+import { smallBatch } from "./batch-writer.ts";
 import type { StoreBuilds } from "./chunk-store.ts";
 import type { IndexedSource } from "./indexed-source.ts";
 import { listingOf } from "./stored-files.ts";
@@ -36,6 +37,7 @@ export async function rebuildIndex(input: {
       listing: listingOf(table),
       sources,
       recipeCounts: true,
+      batch: smallBatch,
       params: { ...input.params, progress, force: false, reason: "rebuild", sessions: undefined },
       withRight: (write) => write(),
     });

@@ -5,7 +5,14 @@ import {
   messageOf,
   type SyncReport,
 } from "@memslot/core";
-import { type BatchWriter, createBatchWriter, StoreFailure, storeErrorOf } from "./batch-writer.ts";
+import {
+  type BatchSize,
+  type BatchWriter,
+  createBatchWriter,
+  largeBatch,
+  StoreFailure,
+  storeErrorOf,
+} from "./batch-writer.ts";
 import type { FileKey, FileTable, StoredFile } from "./chunk-store.ts";
 import { forEachAtOnce } from "./for-each-at-once.ts";
 import type { IndexedSource } from "./indexed-source.ts";
@@ -41,6 +48,8 @@ export interface SyncInput {
   /** A file that was made by another recipe counts as changed. */
   recipeCounts: boolean;
   params: Omit<ManagerSyncParams, "wait">;
+  /** Absent: large ones. */
+  batch?: BatchSize | undefined;
   /**
    * Runs the writing with the right to write. It may wait for it, and throws where it is not to be had. Called only
    * when there is something to write.
@@ -150,9 +159,9 @@ function isUnknown(path: string, { unknown }: ScanResult): boolean {
   return unknown.some((prefix) => path === prefix || (prefix.endsWith("/") && path.startsWith(prefix)));
 }
 
-async function carryOut({ work, gone }: Plan, { table, params }: SyncInput, report: SyncReport): Promise<void> {
+async function carryOut({ work, gone }: Plan, { table, params, batch }: SyncInput, report: SyncReport): Promise<void> {
   const { signal } = params;
-  const writer = createBatchWriter(table);
+  const writer = createBatchWriter(table, batch ?? largeBatch);
   let completed = 0;
   if (work.length > 0) params.progress({ completed, total: work.length });
   try {
