@@ -121,10 +121,10 @@ async function planSync(
   const plan: Plan = { work: [], gone: [], unchanged: 0, outdated: false, waiting: new Map() };
   for (const { source, scan } of scans) {
     const own = stored.get(source.source) ?? new Map<string, StoredFile>();
-    const present = new Set<string>();
+    let known = 0;
     for (const file of scan.files) {
       const before = own.get(file.path);
-      present.add(file.path);
+      if (before) known++;
       if (before && before.recipe !== source.recipe) plan.outdated = true;
       const same =
         !params.force &&
@@ -141,6 +141,9 @@ async function planSync(
     }
     // With single transcripts named, nothing was asked about the others.
     if (params.sessions) continue;
+    // As a rule every file is still there, and that is told by counting.
+    if (known === own.size) continue;
+    const present = new Set(scan.files.map(({ path }) => path));
     for (const file of own.values()) {
       if (!present.has(file.path) && !isUnknown(file.path, scan))
         plan.gone.push({ path: file.path, source: source.source });
@@ -221,7 +224,7 @@ function noteSkipped(record: StoredFile, source: IndexedSource, scan: ScanResult
 }
 
 function summaryOf(scan: ScanResult, report: SyncReport): Omit<SourceOutcome, "waiting"> {
-  const paths = new Set(scan.files.map(({ path }) => path));
+  const paths = new Set(report.failed.length > 0 ? scan.files.map(({ path }) => path) : []);
   const failed = report.failed.filter(
     ({ path }) => paths.has(path) || scan.failed.some((other) => other.path === path),
   );
