@@ -107,14 +107,6 @@ export function createEmbedder(input: {
     };
   }
 
-  function noteBatch(outcome: Awaited<ReturnType<typeof fillOne>>): void {
-    batchFailures = outcome?.error && {
-      count: (batchFailures?.count ?? 0) + 1,
-      message: outcome.reason,
-      provider: provider.id,
-    };
-  }
-
   async function count(): Promise<void> {
     await primary.count();
     await openedSpare?.count();
@@ -234,7 +226,12 @@ export function createEmbedder(input: {
         if (lane) outcome = await fillOne(lane, { ...request, force: false });
       } else fallback = undefined;
       pending = outcome && { chunks: outcome.chunks, reason: outcome.reason };
-      if (settings.remote.batch.enabled) noteBatch(outcome);
+      if (settings.remote.batch.enabled)
+        batchFailures = outcome?.error && {
+          count: 1 + (batchFailures?.count ?? 0),
+          message: outcome.reason,
+          provider: provider.id,
+        };
       await count();
       return pending;
     },
