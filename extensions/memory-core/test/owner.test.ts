@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { edit } from "./support/damage.ts";
 import { fileOf, find, open, tempPath } from "./support/stores.ts";
 
-const ownerOf = (agentId: string, workspaceDir = `/work/${agentId}`) => ({ agentId, workspaceDir });
+const ownerOf = (agentId: string, workspaceDir = `/notes/${agentId}`) => ({ agentId, workspaceDir });
 
 function recorded(path: string): unknown {
   return edit(path, (db) =>

@@ -100,10 +100,7 @@ export async function createIndexedManager(input: {
 
     probeVectorAvailability: async () => await store.probeVector(),
 
-    async check({ fix, signal }) {
-      if (fix) await vectors?.primary.knownSpace();
-      return await checkIndex({ store, vectors, fix, signal });
-    },
+    check: async ({ fix, signal }) => await checkIndex({ store, vectors, fix, signal }),
 
     ...(upkeep && { compact: async () => await upkeep.compact() }),
 

@@ -37,6 +37,7 @@ function sharedNotes(workspaceDir: string, extraPaths: MemorySearchSettings["ext
   };
 }
 
+/** Narrower than the sessions that count as the owner's own: a direct chat may be with another person than the last one. */
 function isMainSession(sessionKey: string | undefined, agentId: string): boolean {
   if (sessionKey === undefined) return true;
   const key = sessionKey.trim().toLowerCase();
