@@ -17,7 +17,8 @@ export interface SourceRequest {
 export interface Source {
   /** Where the body comes from, for people to read. */
   host: string;
-  body: ReadableStream<Uint8Array>;
+  /** Locked from the start: an unlocked body is cancelled, as if it had ended, when its response is garbage-collected. */
+  body: ReadableStreamDefaultReader<Uint8Array>;
   /** The byte that the body begins with. */
   from: number;
   /** Bytes of the whole file, where it is said. */
@@ -84,7 +85,7 @@ function sourceOf(response: Response, url: URL, said: Pick<Source, "size" | "sha
   const tag = response.headers.get("etag");
   return {
     host: url.host,
-    body: response.body,
+    body: response.body.getReader(),
     from: isRest ? Number(range[1]) : 0,
     size: said.size ?? (Number.isInteger(length) ? length : undefined),
     sha256: said.sha256,

@@ -94,12 +94,11 @@ async function transfer(task: Download): Promise<void> {
   const file = await task.part.open(from, { url: task.url, size, sha256, validator });
   let written = from;
   const read = async (signal: AbortSignal, extend: () => void): Promise<void> => {
-    const reader = source.body.getReader();
-    const stop = (): void => void reader.cancel().catch(() => undefined);
+    const stop = (): void => void source.body.cancel().catch(() => undefined);
     signal.addEventListener("abort", stop, { once: true });
     try {
       for (;;) {
-        const { done, value } = await reader.read();
+        const { done, value } = await source.body.read();
         if (done) break;
         extend();
         await task.disk.write(file, value, written);

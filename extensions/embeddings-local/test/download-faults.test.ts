@@ -1,5 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { realDisk } from "../src/part-file.ts";
 import { modelBytes, targetOf } from "./support/downloads.ts";
@@ -118,6 +121,26 @@ test("a disk without room is told before anything is written", async () => {
   expect(failure.message).toContain(`the disk of ${dirname(target.path)} is full: model.gguf needs 2 MB more`);
   expect(failure.message).toContain("modelCacheDir");
   expect(target.partSize()).toBe(0);
+});
+
+test("an answer is not lost when its response is garbage-collected before the first byte is read", async () => {
+  const content = modelBytes();
+  const hub = await startHub(content);
+  const target = targetOf();
+  setFlagsFromString("--expose-gc");
+  const collectGarbage = runInNewContext("gc") as () => void;
+  const disk: typeof realDisk = {
+    ...realDisk,
+    async freeBytes(folder) {
+      for (let round = 0; round < 5; round++) {
+        collectGarbage();
+        await sleep(10);
+      }
+      return await realDisk.freeBytes(folder);
+    },
+  };
+  await target.fetch(hub, { disk });
+  expect(readFileSync(target.path).equals(content)).toBe(true);
 });
 
 test("a disk that becomes full on the way is told, and what was written is gone on from later", async () => {
