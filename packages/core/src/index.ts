@@ -83,6 +83,7 @@ export { type FoundKey, checkHeader, checkKey } from "./check-credentials.ts";
 export { type CallLimits, type Extend, withDeadline } from "./deadline.ts";
 export { type CreateMemoryOptions, type MemoryDeadlines, createMemory } from "./guard.ts";
 export { type OpenMemoryOptions, openMemory } from "./open-memory.ts";
+export { type MemoryFeature, memoryFeatures } from "./plugins/features.ts";
 export { type DisabledPlugin, type SlotCandidate, type SlotDecision, memoryState, resolveMemorySlot } from "./slot.ts";
 export { type DiscoverOptions, discoverPlugins } from "./plugins/discover.ts";
 export type { BrokenPlugin, FoundPlugin, FoundPlugins } from "./plugins/found-plugin.ts";

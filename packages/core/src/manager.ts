@@ -90,6 +90,9 @@ export interface MemoryFallback {
   from: string;
   to?: string | undefined;
   reason: string;
+  /** When the spare took over, and before when what was asked for is not tried again (ISO 8601). */
+  since?: string | undefined;
+  retryAt?: string | undefined;
 }
 
 /** A window of one file. `status` is `not_found` for an allowed path with no file behind it; then `text` is empty. */

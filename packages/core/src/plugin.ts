@@ -1,6 +1,7 @@
 import type { MemslotConfig } from "./config/types.ts";
 import type { EmbeddingChoice, EmbeddingProvider } from "./embedding.ts";
 import type { MemorySearchManager } from "./manager.ts";
+import type { MemoryFeature } from "./plugins/features.ts";
 import type { MemorySearchSettings } from "./settings.ts";
 
 /** The number of the contract in this file. It changes only when an existing plugin would break. */
@@ -75,6 +76,10 @@ export interface PluginManifest {
   configSchema: Readonly<Record<string, unknown>>;
   name?: string | undefined;
   description?: string | undefined;
+  /** Of a memory plugin: what it can do, for `memslot plugins`. */
+  features?: readonly MemoryFeature[] | undefined;
+  /** Of a memory plugin: what it cannot do or does otherwise, a sentence each. */
+  limits?: readonly string[] | undefined;
 }
 
 /** The default export of a memory plugin's entry. */

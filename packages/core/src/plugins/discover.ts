@@ -50,14 +50,15 @@ function handedIn(plugin: MemoryPlugin | EmbeddingPlugin, index: number): Plugin
   return { found: { id, kind, place, configSchema, load: () => Promise.resolve(plugin) } };
 }
 
-/** The plugins among the dependencies of the package that a file belongs to. */
+/** The plugins among the dependencies of the package that a file belongs to; peers where they are installed. */
 function dependenciesOf(host: string): { folder: string; name: string }[] {
   const file = host.startsWith("file:") ? fileURLToPath(host) : host;
   const packageJson = packageOf(file);
   const names = new Set(
-    [packageJson?.["dependencies"], packageJson?.["optionalDependencies"]].flatMap((list) =>
-      isObject(list) ? Object.keys(list) : [],
-    ),
+    ["dependencies", "optionalDependencies", "peerDependencies"].flatMap((field) => {
+      const list = packageJson?.[field];
+      return isObject(list) ? Object.keys(list) : [];
+    }),
   );
   return [...names].flatMap((name) => {
     const folder = packageFolder(name, file);

@@ -1,6 +1,7 @@
 import type { MemoryError } from "../errors.ts";
 import type { EmbeddingPlugin, MemoryPlugin } from "../plugin.ts";
 import type { SlotCandidate } from "../slot.ts";
+import type { MemoryFeature } from "./features.ts";
 
 /** A plugin that can be chosen. Its code has not run. */
 export interface FoundPlugin extends SlotCandidate {
@@ -8,6 +9,8 @@ export interface FoundPlugin extends SlotCandidate {
   readonly place: string;
   readonly name?: string | undefined;
   readonly description?: string | undefined;
+  readonly features?: readonly MemoryFeature[] | undefined;
+  readonly limits?: readonly string[] | undefined;
   readonly configSchema: Readonly<Record<string, unknown>> | undefined;
   /** Imports and checks its entry. Throws `PLUGIN`. */
   load(): Promise<MemoryPlugin | EmbeddingPlugin>;

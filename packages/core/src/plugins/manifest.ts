@@ -2,8 +2,10 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { show } from "../call-arguments.ts";
 import { isObject } from "../config/deep.ts";
+import { nearestWord } from "../config/nearest.ts";
 import { MemoryError, messageOf } from "../errors.ts";
 import type { PluginManifest } from "../plugin.ts";
+import { memoryFeatures } from "./features.ts";
 
 export const manifestName = "memslot.plugin.json";
 
@@ -51,7 +53,7 @@ function idOf(manifest: unknown): string | undefined {
 
 function problemOf(manifest: unknown): string | undefined {
   if (!isObject(manifest)) return `it must hold an object, not ${show(manifest)}`;
-  const { id, kind, configSchema, name, description } = manifest;
+  const { id, kind, configSchema, name, description, features, limits } = manifest;
   if (typeof id !== "string" || id.trim() === "" || id !== id.trim())
     return `"id" must be a non-empty string without spaces around it, not ${show(id)}`;
   if (reservedIds.includes(id.toLowerCase()))
@@ -64,5 +66,21 @@ function problemOf(manifest: unknown): string | undefined {
   if (name !== undefined && typeof name !== "string") return `"name" must be a string, not ${show(name)}`;
   if (description !== undefined && typeof description !== "string")
     return `"description" must be a string, not ${show(description)}`;
-  return undefined;
+  if (limits !== undefined && !isListOfStrings(limits))
+    return `"limits" must be a list of sentences, not ${show(limits)}`;
+  return features === undefined ? undefined : featureProblem(features);
+}
+
+function featureProblem(features: unknown): string | undefined {
+  if (!isListOfStrings(features)) return `"features" must be a list of names, not ${show(features)}`;
+  const known = Object.keys(memoryFeatures);
+  const unknown = features.find((feature) => !known.includes(feature));
+  if (unknown === undefined) return undefined;
+  const nearest = nearestWord(unknown, known);
+  const hint = nearest === undefined ? `known are ${known.join(", ")}` : `did you mean "${nearest}"?`;
+  return `"features": there is no feature ${show(unknown)}; ${hint}`;
+}
+
+function isListOfStrings(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
 }

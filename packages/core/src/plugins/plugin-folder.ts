@@ -32,7 +32,7 @@ export async function readPluginFolder(folder: string, installedAs?: string): Pr
   if (!hasManifest(place)) return { broken: { packageName, place, error: noManifest(packageName ?? place, place) } };
   const manifest = await readManifest(place);
   if ("error" in manifest) return { broken: { id: manifest.id, packageName, place, error: manifest.error } };
-  const { id, kind, name, description, configSchema } = manifest;
+  const { id, kind, name, description, features, limits, configSchema } = manifest;
   if (!isObject(packageJson)) {
     const why = unreadable === undefined ? "it must hold an object" : messageOf(unreadable);
     const error = new MemoryError("PLUGIN", `plugin "${id}": ${packageFile} cannot be used: ${why}`, {
@@ -49,6 +49,8 @@ export async function readPluginFolder(folder: string, installedAs?: string): Pr
       place,
       name,
       description,
+      features,
+      limits,
       configSchema,
       load: () => importEntry(place, entryPackage, manifest),
     },
