@@ -1,5 +1,6 @@
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { benchBackends } from "./backends.ts";
 import { benchEmbeddings } from "./embeddings.ts";
 import { benchFreshness } from "./freshness.ts";
 import { benchLocal } from "./local.ts";
@@ -11,12 +12,14 @@ const usage = `Usage: pnpm bench speed [--files 2000] [--openclaw]
        pnpm bench freshness [--files 10000]
        pnpm bench local [--model FILE]
        pnpm bench retrieval [--data DIR]
+       pnpm bench backends [--files 2000] [--qmd COMMAND] [--data DIR]
 
 speed       whole commands on generated notes; --openclaw installs openclaw into a temporary folder and runs it in turn
 embeddings  the same with an embedding server on this machine, and what is asked of it
 freshness   what it costs to be right: unchanged and changed files, event loop, watching, transcripts, rebuilds
 local       tokens per second of the local embeddings, on a made model if no GGUF file is given
-retrieval   recall on public data sets; --data is the folder that holds them (bench/README.md says which)`;
+retrieval   recall on public data sets; --data is the folder that holds them (bench/README.md says which)
+backends    the same notes and questions with every backend; --qmd is the command of the qmd tool`;
 
 const { values, positionals } = parseArgs({
   args: process.argv.slice(2).filter((argument) => argument !== "--"),
@@ -26,6 +29,7 @@ const { values, positionals } = parseArgs({
     openclaw: { type: "boolean", default: false },
     data: { type: "string" },
     model: { type: "string" },
+    qmd: { type: "string" },
   },
 });
 
@@ -36,6 +40,12 @@ else if (positionals[0] === "freshness") await benchFreshness(Number(values.file
 else if (positionals[0] === "local") await benchLocal(values.model && path.resolve(values.model));
 else if (positionals[0] === "retrieval")
   await benchRetrieval(path.resolve(values.data ?? path.join(import.meta.dirname, "data")));
+else if (positionals[0] === "backends")
+  await benchBackends({
+    files: options.files,
+    qmd: values.qmd && path.resolve(values.qmd),
+    data: values.data && path.resolve(values.data),
+  });
 else {
   console.error(usage);
   process.exitCode = 2;

@@ -18,6 +18,7 @@ const pages = [
   "extensions/embeddings-local/README.md",
   "docs/embeddings.md",
   "docs/index-health.md",
+  "docs/writing-a-memory-plugin.md",
   "apps/memslot/README.md",
 ];
 /** Inside the repository, so that package names resolve as they do for its own code. */

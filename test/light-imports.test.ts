@@ -1,5 +1,8 @@
 import { execFileSync } from "node:child_process";
+import path from "node:path";
 import { describe, expect, test } from "vitest";
+import type { ImportWatch } from "./support/import-watch.ts";
+import { manifestAt, publishedPlaces } from "./support/pack-all.ts";
 
 /** Modules that take long to load or bring native code: nobody pays for them by importing a package. */
 const heavy = [
@@ -9,41 +12,66 @@ const heavy = [
   "openai",
   "@google/genai",
   "node-llama-cpp",
+  "@lancedb/lancedb",
+  "apache-arrow",
+  "yaml",
   "commander",
   "cli-progress",
 ];
-const entries = [
-  "@memslot/core",
-  "@memslot/indexing",
-  "@memslot/agent-kit",
-  "@memslot/testkit",
-  "@memslot/memory-core",
-  "@memslot/embeddings-openai",
-  "@memslot/embeddings-gemini",
-  "@memslot/embeddings-local",
-  "memslot",
-];
 
 describe("importing a package", () => {
-  test.each(entries)("%s loads nothing heavy and starts nothing", (entry) => {
-    // Loaded native libraries and resolved files are what the process itself reports, so nothing can hide.
-    const script = `
-      import { registerHooks } from "node:module";
-      const seen = [];
-      registerHooks({ load(url, context, next) { seen.push(url); return next(url, context); } });
-      await import(${JSON.stringify(entry)});
-      const active = process.getActiveResourcesInfo().filter((name) => !/^(TTYWrap|PipeWrap|FSReqPromise)$/.test(name));
-      console.log(JSON.stringify({ seen, active, native: process.report.getReport().sharedObjects }));
-    `;
-    const output = execFileSync(
-      process.execPath,
-      ["--conditions=@memslot/source", "--input-type=module", "--eval", script],
-      { encoding: "utf8", cwd: import.meta.dirname, timeout: 30_000 },
+  test.each(publishedPlaces.map((place) => manifestAt(place).name))(
+    "%s loads nothing heavy and does no I/O",
+    (name) => {
+      const { modules, calls, active, native } = watchImport(name);
+      expect(modules.some((url) => url.endsWith("/src/index.ts"))).toBe(true);
+      expect(modules.filter((url) => heavy.some((each) => url.includes(`/node_modules/${each}/`)))).toEqual([]);
+      expect(calls).toEqual([]);
+      expect(active).toEqual([]);
+      expect(native.filter((file) => file.endsWith(".node") || /sqlite|vec0|lancedb|llama/.test(file))).toEqual([]);
+    },
+  );
+
+  test.each([
+    ["reads a file", 'import { readFileSync } from "node:fs"; readFileSync(process.execPath)', "fs.readFileSync"],
+    ["looks for a file", 'import fs from "node:fs"; fs.existsSync("/")', "fs.existsSync"],
+    ["lists a folder", 'import { readdir } from "node:fs/promises"; await readdir("/")', "fs.promises.readdir"],
+    [
+      "starts a process",
+      'import { execFileSync } from "node:child_process"; execFileSync(process.execPath, ["-v"])',
+      "childProcess.execFileSync",
+    ],
+    [
+      "starts a worker",
+      'import { Worker } from "node:worker_threads"; new Worker("", { eval: true })',
+      "workers.Worker",
+    ],
+    ["connects", 'import net from "node:net"; net.connect(1).on("error", () => {})', "net.connect"],
+    ["asks a server", 'fetch("http://127.0.0.1:1").catch(() => {})', "global.fetch"],
+  ])("is noticed when the package %s", (_name, text, call) => {
+    const { calls } = watchImport(`data:text/javascript,${encodeURIComponent(text)}`);
+    expect(calls.join("\n")).toContain(call);
+  });
+
+  test("is noticed when the package loads native code or leaves a timer", () => {
+    const library = path.join(
+      import.meta.dirname,
+      "../extensions/memory-core/node_modules/better-sqlite3/package.json",
     );
-    const { seen, active, native } = JSON.parse(output) as { seen: string[]; active: string[]; native: string[] };
-    expect(seen.length).toBeGreaterThan(0);
-    for (const name of heavy) expect(seen.filter((url) => url.includes(`/node_modules/${name}/`))).toEqual([]);
-    expect(native.filter((file) => /sqlite|vec0/.test(file))).toEqual([]);
-    expect(active).toEqual([]);
+    const native = `import { createRequire } from "node:module"; const need = createRequire(${JSON.stringify(library)}); new (need("better-sqlite3"))(":memory:");`;
+    const watched = watchImport(`data:text/javascript,${encodeURIComponent(`${native} setInterval(() => {}, 1e6)`)}`);
+    expect(watched.native.filter((file) => file.endsWith(".node"))).toHaveLength(1);
+    expect(watched.modules.some((url) => url.includes("/node_modules/better-sqlite3/"))).toBe(true);
+    expect(watched.active).toContain("Timeout");
   });
 });
+
+function watchImport(specifier: string): ImportWatch {
+  const script = path.join(import.meta.dirname, "support/import-watch.ts");
+  const output = execFileSync(process.execPath, ["--conditions=@memslot/source", script, specifier], {
+    encoding: "utf8",
+    cwd: import.meta.dirname,
+    timeout: 60_000,
+  });
+  return JSON.parse(output) as ImportWatch;
+}

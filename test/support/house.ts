@@ -46,6 +46,8 @@ export interface House {
     agentId?: string;
     stateDir?: string;
     lookOnly?: boolean;
+    /** Keys beside `agents`. */
+    settings?: Readonly<Record<string, unknown>>;
   }): Promise<Memory>;
   end(): Promise<void>;
 }
@@ -92,10 +94,10 @@ export function createHouse(): House {
       return memory;
     },
     async open({ memorySearch = {}, embeddings, ...more } = {}) {
-      const { agentId = "main", lookOnly = false } = more;
+      const { agentId = "main", lookOnly = false, settings = {} } = more;
       const provider = embeddings === undefined ? { provider: "none" } : {};
-      const raw = { agents: { defaults: { workspace: notes, memorySearch: { ...provider, ...memorySearch } } } };
-      const config = parseConfig(raw, { stateDir: more.stateDir ?? stateDir, env: {} });
+      const agents = { defaults: { workspace: notes, memorySearch: { ...provider, ...memorySearch } } };
+      const config = parseConfig({ ...settings, agents }, { stateDir: more.stateDir ?? stateDir, env: {} });
       const notify = (line: string): void => void notices.push(line);
       const memory = await openMemory({ config, agentId, embeddings, notify, lookOnly });
       ends.push(() => memory.close());

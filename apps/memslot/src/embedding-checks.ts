@@ -45,7 +45,9 @@ function checkProvider(status: MemoryProviderStatus, agent: AgentConfig, probe: 
   const asked = agent.memorySearch.provider;
   const reason = probe.error ?? status.custom?.providerUnavailableReason ?? "no reason given";
   if (status.provider === "none" && ["auto", "none"].includes(asked) && !isFailure(status))
-    return passed("provider", `none, keyword search: ${reason}`);
+    return reason.includes("is not installed")
+      ? warned("provider", `none, keyword search: ${reason}`, remedy(reason))
+      : passed("provider", `none, keyword search: ${reason}`);
   return failed("provider", `${asked} does not work: ${reason}`, remedy(reason));
 }
 
@@ -55,6 +57,7 @@ function isFailure({ custom }: MemoryProviderStatus): boolean {
 }
 
 const remedies: readonly (readonly [RegExp, string])[] = [
+  [/memslot plugins add/, "Run the command above, then memslot doctor again."],
   [/node-llama-cpp/i, "Run the command above, then memslot doctor again."],
   [/quota|credit|billing|402/i, "Add credit at the provider, then run memslot memory index: it tries at once."],
   [

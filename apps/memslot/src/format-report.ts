@@ -1,4 +1,5 @@
 import type { SearchLeg, SearchReport } from "@memslot/core";
+import { describeFallback } from "./format-fallback.ts";
 
 /** The search report for people (`--explain`): what each leg gave, what was left out, how long it took. */
 export function formatReport(report: SearchReport): string {
@@ -13,7 +14,7 @@ export function formatReport(report: SearchReport): string {
     ["Vector leg", describeLeg(report.legs.vector)],
     ["Left out", `${dropped.minScore} by min score, ${dropped.source} by source, ${dropped.limit} by the limit`],
     ["Confidence", report.confidence?.toFixed(3)],
-    ["Fallback", report.fallback === undefined ? undefined : `from ${report.fallback.from}: ${report.fallback.reason}`],
+    ["Fallback", report.fallback && describeFallback(report.fallback)],
     ["Timings", timings.length === 0 ? undefined : timings.join(", ")],
   ];
   return rows

@@ -9,6 +9,7 @@ import {
   describePending,
   describeQuarantined,
 } from "./format-embedding.ts";
+import { describeFallback, describeSpare } from "./format-fallback.ts";
 import {
   describeAtWork,
   describeBatch,
@@ -45,6 +46,7 @@ export function formatStatus(entry: AgentStatus, options: FormatStatusOptions): 
   const { settings, style } = options;
   const rows: Row[] = [
     ["Backend", status.backend],
+    ["Spare", describeSpare(status)],
     ["Provider", describeProvider(status)],
     ["Model", status.model],
     ["Endpoint", describeEndpoint(status)],
@@ -79,12 +81,7 @@ export function formatStatus(entry: AgentStatus, options: FormatStatusOptions): 
     ["Vector dims", status.vector?.dims?.toString()],
     ["FTS", describeFts(status)],
     ["Embedding cache", describeCache(status)],
-    [
-      "Fallback",
-      status.fallback === undefined
-        ? undefined
-        : `${status.fallback.from} → ${status.fallback.to ?? status.backend}: ${status.fallback.reason}`,
-    ],
+    ["Fallback", status.fallback && describeFallback({ to: status.backend, ...status.fallback })],
   ];
   const lines = rows.flatMap(([label, value]) =>
     value === undefined || value === "" ? [] : [`${`${label}:`.padEnd(LABEL_WIDTH)} ${printable(value)}`],
@@ -176,7 +173,7 @@ function describeVector({ vector }: MemoryProviderStatus): string | undefined {
   const embedded = vector.embedded === undefined ? "" : `, ${counted(vector.embedded, "chunk")} with a vector`;
   if (vector.available === true) return `ready${embedded}`;
   if (vector.loadError !== undefined)
-    return `sqlite-vec is not used, vectors are compared one by one: ${vector.loadError}${embedded}`;
+    return `the vector index is not used, vectors are compared one by one: ${vector.loadError}${embedded}`;
   return vector.available === undefined
     ? `not tried (memslot memory status --deep tries it)${embedded}`
     : `unavailable${embedded}`;

@@ -1,11 +1,14 @@
-import { readFileSync } from "node:fs";
 import { isAbort } from "@memslot/core";
 import { Command, CommanderError } from "commander";
+import type { Action } from "./command-action.ts";
 import type { CommandContext } from "./command-context.ts";
+import { examples } from "./examples.ts";
 import { ExitCode } from "./exit-code.ts";
 import { exitCodeOf, failureJson, reportFailure } from "./failure.ts";
 import { collect, fraction, wholeNumber } from "./option-values.ts";
 import { nearestCommand } from "./nearest-command.ts";
+import { packageVersion } from "./package-version.ts";
+import { describePlugins } from "./program-plugins.ts";
 import type { MemoryIndexCommandOptions } from "./commands/memory-index.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -30,9 +33,6 @@ export async function runProgram(argv: readonly string[], world: ProgramWorld): 
   }
   return exitCode;
 }
-
-/** A command's module, loaded only when it is asked for: `memory search` does not pay for `init`. */
-type Action<Options> = (context: CommandContext, options: Options, ...args: string[]) => Promise<number>;
 
 type IndexOptions = MemoryIndexCommandOptions & { estimate?: boolean; json?: boolean };
 
@@ -164,6 +164,8 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     .addHelpText("after", examples("memslot memory compact", "memslot memory compact --agent main --json"))
     .action(run(async () => (await import("./commands/memory-compact.ts")).memoryCompact));
 
+  const plugins = describePlugins(program, run);
+
   program
     .command("config")
     .description("print every setting with where it comes from; keys are not shown")
@@ -187,7 +189,7 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     .addHelpText("after", examples("memslot doctor", "memslot doctor --workspace ~/notes --json"))
     .action(run(async () => (await import("./commands/doctor.ts")).doctor));
 
-  for (const parent of [program, memory]) suggestOnUnknown(parent, program);
+  for (const parent of [program, memory, plugins]) suggestOnUnknown(parent, program);
   return program;
 }
 
@@ -214,10 +216,6 @@ Exit codes: 0 done, also with no results; 1 error; 2 the command line is wrong; 
     );
 }
 
-function examples(...commands: readonly string[]): string {
-  return `\nExamples:\n${commands.map((command) => `  $ ${command}`).join("\n")}`;
-}
-
 function suggestOnUnknown(parent: Command, program: Command): void {
   const known = program.commands.flatMap((command) => [
     command.name(),
@@ -228,10 +226,4 @@ function suggestOnUnknown(parent: Command, program: Command): void {
     const hint = nearest === undefined ? "see memslot --help" : `did you mean memslot ${nearest}?`;
     parent.error(`error: unknown command '${typed}'; ${hint}`, { code: "commander.unknownCommand" });
   });
-}
-
-function packageVersion(): string {
-  const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
-  const { version } = JSON.parse(text) as { version: string };
-  return version;
 }

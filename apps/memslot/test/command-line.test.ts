@@ -10,6 +10,12 @@ const commands = [
   ["memory", "status"],
   ["memory", "usage"],
   ["memory", "compact"],
+  ["plugins", "list"],
+  ["plugins", "info"],
+  ["plugins", "use"],
+  ["plugins", "add"],
+  ["plugins", "remove"],
+  ["plugins", "new"],
   ["config"],
   ["trust"],
   ["doctor"],
@@ -52,6 +58,7 @@ describe("the command line", () => {
       [["search", "x"], "memory search"],
       [["memory", "stauts"], "memory status"],
       [["docter"], "doctor"],
+      [["plugins", "lst"], "plugins list"],
     ] as const) {
       const { exitCode, stdout, stderr } = await sandbox.run([...typed]);
       expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });

@@ -31,9 +31,16 @@ export interface Sandbox {
   writeLost(): Promise<void>;
   writeConfig(content: string): Promise<string>;
   /** Runs `memslot ARGS` from the sources. */
-  run(args: readonly string[], options?: { env?: NodeJS.ProcessEnv; cwd?: string }): Promise<Finished>;
+  run(args: readonly string[], options?: RunOptions): Promise<Finished>;
   /** The same with `--workspace` of this sandbox. */
-  runHere(args: readonly string[], options?: { env?: NodeJS.ProcessEnv; cwd?: string }): Promise<Finished>;
+  runHere(args: readonly string[], options?: RunOptions): Promise<Finished>;
+}
+
+interface RunOptions {
+  env?: NodeJS.ProcessEnv;
+  cwd?: string;
+  /** The program, where it is not that of this package. */
+  cli?: string;
 }
 
 /** How the command is started in a test: the sources, as they are. */
@@ -55,7 +62,7 @@ export async function createSandbox(): Promise<Sandbox> {
     NODE_COMPILE_CACHE: compileCache,
   };
   const run: Sandbox["run"] = (args, options = {}) =>
-    runCommand(args, { cwd: options.cwd ?? cwd, env: { ...env, ...options.env } });
+    runCommand(args, { cwd: options.cwd ?? cwd, env: { ...env, ...options.env }, cli: options.cli ?? cli });
   return {
     cwd,
     workspace,
@@ -83,13 +90,16 @@ export async function createSandbox(): Promise<Sandbox> {
   };
 }
 
-function runCommand(args: readonly string[], options: { cwd: string; env: NodeJS.ProcessEnv }): Promise<Finished> {
-  const [program = process.execPath, ...fixed] = command;
+function runCommand(
+  args: readonly string[],
+  { cli: file, ...options }: { cwd: string; env: NodeJS.ProcessEnv; cli: string },
+): Promise<Finished> {
+  const [program = process.execPath, ...fixed] = [...command.slice(0, -1), file];
   return new Promise((resolve) => {
     execFile(
       program,
       [...fixed, ...args],
-      { ...options, timeout: 30_000, maxBuffer: 32 * 1024 * 1024 },
+      { ...options, timeout: 60_000, maxBuffer: 32 * 1024 * 1024 },
       (error: ExecFileException | null, stdout, stderr) => {
         const exitCode = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
         resolve({ exitCode, stdout, stderr });

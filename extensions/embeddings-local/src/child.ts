@@ -1,4 +1,5 @@
 import type { Llama, LlamaEmbeddingContext, Token } from "node-llama-cpp";
+import { endWithHost } from "./end-with-host.ts";
 import type { FromChild, LoadRequest, ToChild } from "./protocol.ts";
 import { createTextQueue } from "./text-queue.ts";
 
@@ -9,6 +10,7 @@ process.on("SIGINT", () => {});
 // At once: leaving in order would wait for the text that is being worked on, and there is nothing to tidy.
 process.on("disconnect", endNow);
 if (!process.connected) endNow();
+endWithHost();
 // When it aborts, llama.cpp would call a debugger first.
 process.env["GGML_NO_BACKTRACE"] = "1";
 

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
-import type { FromChild, LoadedModel, LoadRequest, ToChild } from "./protocol.ts";
+import { type FromChild, type LoadedModel, type LoadRequest, type ToChild, hostPipe } from "./protocol.ts";
 
 /** What came of the texts of one request. */
 export interface EmbeddedTexts {
@@ -65,7 +65,7 @@ const lastWordsWaitMs = 100;
 export function startModelProcess(request: Omit<LoadRequest, "type">, limits: ProcessLimits): ModelProcess {
   const child: ChildProcess = fork(fileURLToPath(import.meta.resolve("#child")), [], {
     // What it prints must not get between the lines of a host that speaks through its own output.
-    stdio: ["ignore", "ignore", "pipe", "ipc"],
+    stdio: ["ignore", "ignore", "pipe", "ipc", "pipe"],
     serialization: "advanced",
     execArgv: [],
   });
@@ -85,6 +85,8 @@ export function startModelProcess(request: Omit<LoadRequest, "type">, limits: Pr
   loading.promise.catch(() => undefined);
 
   const stderr = child.stderr as Socket | null;
+  const pipe = child.stdio[hostPipe] as Socket | null | undefined;
+  pipe?.on("error", () => {}); // Its end is told by "exit".
   stderr?.on("data", (data: Buffer) => (lastWords = (lastWords + data.toString()).slice(-keptWordsLength)));
   child.on("message", (message: FromChild) => {
     take(message);
@@ -136,7 +138,7 @@ export function startModelProcess(request: Omit<LoadRequest, "type">, limits: Pr
   function watch(): void {
     clearTimeout(silence);
     const isDue = isLoading || pending.size > 0;
-    for (const handle of [child, child.channel, stderr]) {
+    for (const handle of [child, child.channel, stderr, pipe]) {
       if (isDue) handle?.ref();
       else handle?.unref();
     }

@@ -1,3 +1,6 @@
+/** The pipe that the host holds the other end of, behind the three of every process and the channel. */
+export const hostPipe = 4;
+
 /** What the process with the model is told at its start. */
 export interface LoadRequest {
   type: "load";

@@ -180,6 +180,7 @@ export function openDatabaseStore(options: OpenOptions): OpenedStore {
     tables: guarded(upkeep.tables),
     sample: guarded(upkeep.sample),
     vectorOf: guarded(upkeep.vectorOf),
+    vectorsOf: guarded(upkeep.vectorsOf),
   };
   return {
     ...calls,

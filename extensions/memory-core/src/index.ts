@@ -2,7 +2,8 @@ import { join } from "node:path";
 import { defineMemoryPlugin, type MemoryPlugin } from "@memslot/core";
 import { openSqliteStore } from "./sqlite-store.ts";
 
-export { openSqliteStore, type SqliteStoreOptions } from "./sqlite-store.ts";
+export { openFolderLeases, type FolderLeases } from "./folder-leases.ts";
+export { openSqliteStore, openVectorCache, type SqliteStoreOptions, type VectorCache } from "./sqlite-store.ts";
 
 const plugin: MemoryPlugin = defineMemoryPlugin({
   id: "memory-core",

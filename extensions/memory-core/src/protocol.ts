@@ -1,5 +1,5 @@
 import type { MemoryErrorCode } from "@memslot/core";
-import type { ChunkStore, FileTable, StoreHealth, StoreLeases } from "@memslot/indexing";
+import type { ChunkStore, FileTable, StoreHealth, StoreLeases, VectorSpace } from "@memslot/indexing";
 import type { IndexOwner } from "./owner.ts";
 import type { Upkeep } from "./upkeep.ts";
 
@@ -22,7 +22,10 @@ type BuildFiles = {
     : never;
 };
 
-type OwnMethod = Exclude<keyof ChunkStore, "revision" | "builds" | "leases" | "upkeep" | "health" | "close">;
+type OwnMethod = Exclude<
+  keyof ChunkStore,
+  "revision" | "builds" | "leases" | "upkeep" | "keepsVectors" | "health" | "close"
+>;
 
 /** The calls of a store that are answered by its worker: all that `ChunkStore` has in it, side by side. */
 export type StoreCalls = AnsweredAtOnce<Pick<ChunkStore, OwnMethod>> & {
@@ -31,6 +34,7 @@ export type StoreCalls = AnsweredAtOnce<Pick<ChunkStore, OwnMethod>> & {
   buildStart(name: string): number;
   buildFinish(): void;
   buildAbandon(): void;
+  vectorsOf(space: VectorSpace, hashes: readonly string[]): { hash: string; vector: Float32Array }[];
 } & Named<"next", BuildFiles> &
   Named<"lease", AnsweredAtOnce<StoreLeases>> &
   Upkeep;

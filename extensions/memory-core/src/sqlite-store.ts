@@ -1,5 +1,5 @@
 import { MemoryError } from "@memslot/core";
-import type { ChunkStore, StoreHealth, VectorAnswer } from "@memslot/indexing";
+import type { ChunkStore, StoreHealth, VectorAnswer, VectorSpace } from "@memslot/indexing";
 import type { IndexOwner } from "./owner.ts";
 import type { Pieces } from "./pieces.ts";
 import type { OpenOptions, StoreCalls, StoreMethod } from "./protocol.ts";
@@ -46,7 +46,41 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Chun
   return await openStore(options, {});
 }
 
+/** The vectors of an index, for another store of the same notes: what either has embedded, neither has to embed again. */
+export interface VectorCache extends Pick<ChunkStore, "spaces" | "putVectors" | "close"> {
+  /** Of those of the hashes that have one. */
+  vectorsOf(space: VectorSpace, hashes: readonly string[]): Promise<{ hash: string; vector: Float32Array }[]>;
+  /** One line each: why the file itself is not used. */
+  notices(): readonly string[];
+}
+
+/** Opens the vectors of an index, as `openSqliteStore` opens all of it. */
+export async function openVectorCache(
+  options: Pick<SqliteStoreOptions, "path" | "mayCreate" | "owner" | "cacheMaxEntries" | "signal">,
+): Promise<VectorCache> {
+  const client = await openClient({ ...options, vector: { enabled: false } }, {});
+  return {
+    spaces: () => client.call("spaces", [], { deadlineMs: readDeadlineMs }) as ReturnType<VectorCache["spaces"]>,
+    vectorsOf: (space, hashes) =>
+      client.call("vectorsOf", [space, hashes], { deadlineMs: readDeadlineMs }) as ReturnType<VectorCache["vectorsOf"]>,
+    putVectors: (space, entries) => putVectors(client, space, entries),
+    notices: () => client.health()?.notices ?? [],
+    close: () => client.close(),
+  };
+}
+
 export async function openStore(options: SqliteStoreOptions, faults: SqliteStoreFaults): Promise<ChunkStore> {
+  const client = await openClient(options, faults);
+  const health = client.health();
+  if (!health) {
+    await client.close();
+    throw new MemoryError("UNAVAILABLE", `the index ${options.path} opened without saying where it is`);
+  }
+  const { leases, ...store } = createClientStore(client, health);
+  return options.locksDir === undefined ? store : { ...store, leases };
+}
+
+async function openClient(options: SqliteStoreOptions, faults: SqliteStoreFaults): Promise<WorkerClient> {
   const { path, signal } = options;
   signal?.throwIfAborted();
   const client = startWorker(new URL(import.meta.resolve("#worker")), `the index ${path}`);
@@ -62,10 +96,7 @@ export async function openStore(options: SqliteStoreOptions, faults: SqliteStore
       disableFts: faults.disableFts ?? false,
     };
     await untilAborted(client.call("open", [request], { deadlineMs: openDeadlineMs }), signal);
-    const health = client.health();
-    if (!health) throw new MemoryError("UNAVAILABLE", `the index ${path} opened without saying where it is`);
-    const { leases, ...store } = createClientStore(client, health);
-    return options.locksDir === undefined ? store : { ...store, leases };
+    return client;
   } catch (error) {
     await client.close();
     throw error;
@@ -122,12 +153,7 @@ function createClientStore(client: WorkerClient, firstHealth: StoreHealth): Chun
       })) as VectorAnswer;
     },
     pendingVectors: (space, limit) => read("pendingVectors", space, limit),
-    async putVectors(space, entries) {
-      // Copies are handed over: the caller may go on with its own, and a part of a larger buffer would bring all of it.
-      const copies = entries.map(({ hash, vector }) => ({ hash, vector: vector.slice() }));
-      const transfer = copies.map(({ vector }) => vector.buffer);
-      await client.call("putVectors", [space, copies], { deadlineMs: writeDeadlineMs, transfer });
-    },
+    putVectors: (space, entries) => putVectors(client, space, entries),
     knownVectors: (space, hashes) => read("knownVectors", space, hashes),
     quarantine: (space, entries) => write("quarantine", space, entries),
     quarantined: (space, limit) => read("quarantined", space, limit),
@@ -154,6 +180,17 @@ function createClientStore(client: WorkerClient, firstHealth: StoreHealth): Chun
     health: () => client.health() ?? firstHealth,
     close: () => client.close(),
   };
+}
+
+async function putVectors(
+  client: WorkerClient,
+  space: VectorSpace,
+  entries: readonly { hash: string; vector: Float32Array }[],
+): Promise<void> {
+  // Copies are handed over: the caller may go on with its own, and a part of a larger buffer would bring all of it.
+  const copies = entries.map(({ hash, vector }) => ({ hash, vector: vector.slice() }));
+  const transfer = copies.map(({ vector }) => vector.buffer);
+  await client.call("putVectors", [space, copies], { deadlineMs: writeDeadlineMs, transfer });
 }
 
 async function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {

@@ -28,6 +28,8 @@ export interface Upkeep {
   tables(): Awaited<ReturnType<StoreUpkeep["tables"]>>;
   sample(count: number): Awaited<ReturnType<StoreUpkeep["sample"]>>;
   vectorOf(space: VectorSpace, hash: string): Float32Array | undefined;
+  /** Of those that have one. */
+  vectorsOf(space: VectorSpace, hashes: readonly string[]): { hash: string; vector: Float32Array }[];
 }
 
 export function createUpkeep(input: {
@@ -81,6 +83,12 @@ export function createUpkeep(input: {
     return { name, ...transactions.read(look), fixed };
   }
 
+  function vectorOf(space: VectorSpace, hash: string): Float32Array | undefined {
+    const bytes = input.vectors.embeddingOf(space, toKey(hash));
+    // A copy: it goes to another thread, and would bring the buffer that it was cut from.
+    return bytes && toVector(bytes).slice();
+  }
+
   return {
     async *check() {
       const findings: IndexFinding[] = [];
@@ -104,10 +112,13 @@ export function createUpkeep(input: {
       transactions.read(() =>
         sample.all(generations.active().id, count).map((row) => ({ ...row, hash: toHash(row.hash) })),
       ),
-    vectorOf(space, hash) {
-      const bytes = input.vectors.embeddingOf(space, toKey(hash));
-      // A copy: it goes to another thread, and would bring the buffer that it was cut from.
-      return bytes && toVector(bytes).slice();
-    },
+    vectorOf,
+    vectorsOf: (space, hashes) =>
+      transactions.read(() =>
+        hashes.flatMap((hash) => {
+          const vector = vectorOf(space, hash);
+          return vector === undefined ? [] : [{ hash, vector }];
+        }),
+      ),
   };
 }

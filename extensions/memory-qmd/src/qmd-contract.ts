@@ -111,7 +111,7 @@ export interface QmdProcessOptions {
   notify: (line: string) => void;
 }
 
-/** Milliseconds, as in the adapter contract. Tests shorten them. */
+/** Milliseconds where nothing else is said, as in the adapter contract. Tests shorten them. */
 export interface QmdLimits {
   initializeMs: number;
   cliQueryMs: number;
@@ -125,6 +125,16 @@ export interface QmdLimits {
   killMs: number;
   /** Before the long-lived child is started again: the first, the second, … time. */
   restartMs: readonly number[];
+  /** Three ends of the long-lived child that nobody asked for within this time, and only the command line is used for as long. */
+  crashWindowMs: number;
+  /** How long an update waits for one of another process. */
+  lockWaitMs: number;
+  /** Before a command that found the index locked is tried again; each time longer, and never quite the same. */
+  busyRetryMs: number;
+  /** In lexical mode: the long-lived child is replaced when it has more, in bytes. */
+  maxMemoryBytes: number;
+  /** Between two looks at its memory. */
+  memoryCheckMs: number;
 }
 
 /**
@@ -135,12 +145,21 @@ export interface QmdLimits {
 export interface QmdProcess {
   /** An empty query by the command line: rc 0 and a list, else a failure that says why. */
   probe(signal: AbortSignal): Promise<void>;
-  /** By the long-lived child, and once by the command line where that fails or takes too long. */
+  /**
+   * By the long-lived child, and once by the command line where that fails or takes too long. A question with `vec` or
+   * `rerank` never goes by the command line, where the models would be read anew: it throws at once what went wrong
+   * (`timeout`: the child lives on and is warm the next time), or `models_unavailable` while the child rests after a
+   * failure, and the caller may ask again without them. A collection that qmd does not know throws `unknown_collection`
+   * by either way. The time of the child's start (`initializeMs`) comes before `deadlineMs`.
+   */
   query(query: QmdQuery): Promise<QmdAnswer>;
+  /** By the long-lived child alone: throws while that rests after a failure. */
   status(signal: AbortSignal): Promise<QmdIndexStatus>;
   /**
    * Reads all collections anew. `files` sets its time. Where it had to be killed it throws `timeout`, and
-   * `isTorn()` is true from then on: a document may be missing from the index for ever.
+   * `isTorn()` is true from then on: a document may be missing from the index for ever. Where it was asked to end and
+   * did, in its own time, it throws `timeout` too, and nothing is torn. `unknown_collection`: it found none though
+   * `index.yml` has some. `index_busy`: after three more tries, or another process was at it for too long.
    */
   update(params: { files: number; signal: AbortSignal }): Promise<void>;
   /** Makes vectors for at most so long. False: somebody else is at it. */
@@ -149,13 +168,18 @@ export interface QmdProcess {
   cleanup(signal: AbortSignal): Promise<void>;
   /** After `index.yml` or the index was changed under it. */
   restart(): Promise<void>;
-  /** Ends the long-lived child and keeps others from being started until `resume`, so that the index can be moved. */
+  /**
+   * Ends the long-lived child, waits for what else runs in this process, and keeps others from being started until
+   * `resume`, so that the index can be moved. Calls meanwhile throw `index_busy`.
+   */
   pause(): Promise<void>;
   resume(): void;
+  /** Kept in the folder: an update that was killed under another process, or by a loss of power, counts too. */
   isTorn(): boolean;
   /** After the index was made anew. */
   mended(): void;
   setMode(mode: "lexical" | "semantic"): Promise<void>;
   state(): QmdProcessState;
+  /** Ends all. An update that does not end soon is not waited for: its keeper ends it after the grace. */
   close(): Promise<void>;
 }

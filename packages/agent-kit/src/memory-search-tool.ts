@@ -178,6 +178,9 @@ function explanation(found: Found, state: string): { reason?: string; warning?: 
     text.warning = [
       `The answer may be incomplete, memory is ${state}${report?.reason === undefined ? "" : `: ${report.reason}`}.`,
       ...(atWork === undefined ? [] : [`${atWork}.`]),
+      ...(report?.fallback?.retryAt === undefined
+        ? []
+        : [`"${report.fallback.from}" is tried again by the first search after ${report.fallback.retryAt}.`]),
     ].join(" ");
     if (state === "stale")
       text.action ??=

@@ -93,6 +93,18 @@ describe("a search that works", () => {
     });
     expect(output).toMatchObject({ fallback, debug: { fallback } });
   });
+
+  test("says when the one that was asked for is tried again", async () => {
+    const times = { since: "2026-01-01T12:00:00.000Z", retryAt: "2026-01-01T12:00:30.000Z" };
+    const fallback = { from: "memory-qmd", to: "memory-core", reason: "no binary", ...times };
+    const memory = fakeMemory({ report: { state: "degraded", reason: "no binary", fallback } });
+    const output = await searchTool({ memory }).execute({ query: "x" });
+    expect(output).toMatchObject({
+      fallback,
+      warning:
+        'The answer may be incomplete, memory is degraded: no binary. "memory-qmd" is tried again by the first search after 2026-01-01T12:00:30.000Z.',
+    });
+  });
 });
 
 describe("an answer that is not to be taken at face value", () => {

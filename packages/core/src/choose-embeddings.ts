@@ -3,6 +3,7 @@ import type { MemslotConfig } from "./config/types.ts";
 import type { EmbeddingChoice, EmbeddingProvider } from "./embedding.ts";
 import { type EmbeddingOpeners, type EmbeddingRole, createEmbeddingOpeners } from "./embedding-openers.ts";
 import { MemoryError, isAbort, messageOf } from "./errors.ts";
+import { catalogued, howToAdd, pluginCatalogue } from "./plugins/catalogue.ts";
 import type { FoundPlugin, FoundPlugins } from "./plugins/found-plugin.ts";
 import { checkProvider } from "./plugins/opened.ts";
 import type { MemorySearchSettings } from "./settings.ts";
@@ -35,7 +36,7 @@ export interface ChosenEmbeddings {
 }
 
 /** What every step of the choice works with. */
-interface Choosing extends Pick<ChooseEmbeddingsOptions, "plugins" | "signal"> {
+interface Choosing extends Pick<ChooseEmbeddingsOptions, "config" | "settings" | "plugins" | "signal"> {
   pluginsConfig: MemslotConfig["plugins"];
   openers: EmbeddingOpeners;
 }
@@ -108,6 +109,8 @@ async function chooseAuto(choosing: Choosing): Promise<Outcome> {
     } else passedOver.push({ id, reason: answer.reason });
   }
   if (failures.length > 0) return { reason: `${failures.join("; ")}; keyword search only`, degraded: true, passedOver };
+  const missing = missingPlugin(choosing);
+  if (missing !== undefined) return { reason: missing, degraded: false, passedOver };
   const others = plugins.known
     .filter(({ id, kind }) => kind === "embedding" && !wellKnownProviders.includes(id))
     .filter((found) => forbiddenBy(found, pluginsConfig) === undefined)
@@ -115,6 +118,22 @@ async function chooseAuto(choosing: Choosing): Promise<Outcome> {
   const here = others.length === 0 ? "" : `; found: ${others.join(", ")}`;
   const reason = `no embedding provider is set up: keyword search only. To search by meaning too, set OPENAI_API_KEY or GEMINI_API_KEY, or set ${providerKey} to "local" for a model on this machine, or to the id of an embedding plugin${here}`;
   return { reason, degraded: false, passedOver };
+}
+
+/** That there is a key, and no plugin that uses it; undefined where there is no such key. */
+function missingPlugin({ config, settings, plugins, pluginsConfig }: Choosing): string | undefined {
+  for (const plugin of pluginCatalogue) {
+    const { id, kind, keyVariables = [] } = plugin;
+    if (kind !== "embedding" || [...plugins.known, ...plugins.broken].some((other) => other.id === id)) continue;
+    if (forbiddenBy(plugin, pluginsConfig) !== undefined) continue;
+    const places = keyVariables.filter((name) => config.environment(name) !== undefined);
+    if (config.providers[id]?.apiKey !== undefined) places.push(`models.providers.${id}.apiKey`);
+    if (id === "openai" && settings.remote.apiKey !== undefined) places.push("memorySearch.remote.apiKey");
+    if (id === "local" && settings.local.modelPath !== undefined) places.push("memorySearch.local.modelPath");
+    if (places.length > 0)
+      return `${places.join(" and ")} ${places.length === 1 ? "is" : "are"} set, but the embedding plugin "${id}" is not installed: keyword search only. To search by meaning too, ${howToAdd(plugin)}`;
+  }
+  return undefined;
 }
 
 async function whetherAvailable(
@@ -137,7 +156,7 @@ async function whetherAvailable(
 async function chooseNamed(choosing: Choosing, requested: string): Promise<Outcome> {
   const found = findPlugin(choosing, requested, providerKey);
   if (!found) {
-    const reason = `the embedding provider "${requested}" is not installed: keyword search only. Install a plugin with this id and name its folder in plugins.load.paths, or set ${providerKey} to "none"`;
+    const reason = `the embedding provider "${requested}" is not installed: keyword search only. To add it, ${addition(requested)}; or set ${providerKey} to "none"`;
     return { reason, degraded: true };
   }
   const opened = await choosing.openers.open(found, { role: "named", signal: choosing.signal });
@@ -159,7 +178,10 @@ async function withSpare(
   const spare = wanted ? findPlugin(choosing, fallback, fallbackKey) : undefined;
   const openSpare = async (signal: AbortSignal | undefined): Promise<EmbeddingProvider> => {
     if (!spare)
-      throw new MemoryError("UNAVAILABLE", `the embedding provider "${fallback}" (${fallbackKey}) is not installed`);
+      throw new MemoryError(
+        "UNAVAILABLE",
+        `the embedding provider "${fallback}" (${fallbackKey}) is not installed; to add it, ${addition(fallback)}`,
+      );
     const answer = await openers.open(spare, { role: "spare", signal });
     if ("provider" in answer) return answer.provider;
     throw new MemoryError("UNAVAILABLE", `${answer.failure} (${fallbackKey})`);
@@ -192,13 +214,18 @@ async function withSpare(
   }
 }
 
+function addition(name: string): string {
+  const plugin = catalogued(name);
+  return plugin === undefined ? "install a plugin with this id" : howToAdd(plugin);
+}
+
 /** The plugin of an id, or of a package name; undefined for a well-known one that is not installed. */
 function findPlugin({ plugins, pluginsConfig }: Choosing, wanted: string, key: string): FoundPlugin | undefined {
   const found = findNamed(plugins.known, wanted);
   if (!found) {
     const broken = findNamed(plugins.broken, wanted);
     if (broken) throw broken.error;
-    if (!wellKnownProviders.includes(wanted)) throw new MemoryError("CONFIG", unknownMessage(key, wanted, plugins));
+    if (catalogued(wanted)?.kind !== "embedding") throw new MemoryError("CONFIG", unknownMessage(key, wanted, plugins));
     return undefined;
   }
   if (found.kind !== "embedding") throw new MemoryError("CONFIG", unknownMessage(key, wanted, plugins));

@@ -74,6 +74,8 @@ export type {
   PluginEntry,
   PluginsConfig,
 } from "./config/types.ts";
+export { editConfigFile } from "./config/edit-file.ts";
+export type { ConfigEdit } from "./config/edit-text.ts";
 export { initialConfigText } from "./config/initial-text.ts";
 export { type LoadConfigOptions, type ParseConfigOptions, loadConfig, parseConfig } from "./config/load-config.ts";
 export { resolveStateDir } from "./config/paths.ts";
@@ -83,9 +85,19 @@ export { type FoundKey, checkHeader, checkKey } from "./check-credentials.ts";
 export { type CallLimits, type Extend, withDeadline } from "./deadline.ts";
 export { type CreateMemoryOptions, type MemoryDeadlines, createMemory } from "./guard.ts";
 export { type OpenMemoryOptions, openMemory } from "./open-memory.ts";
+export { type CataloguePlugin, pluginCatalogue } from "./plugins/catalogue.ts";
 export { type MemoryFeature, memoryFeatures } from "./plugins/features.ts";
-export { type DisabledPlugin, type SlotCandidate, type SlotDecision, memoryState, resolveMemorySlot } from "./slot.ts";
+export { installedPluginsDir } from "./plugins/installed.ts";
+export {
+  type DisabledPlugin,
+  type SlotCandidate,
+  type SlotDecision,
+  forbiddenBy,
+  memoryState,
+  resolveMemorySlot,
+} from "./slot.ts";
 export { type DiscoverOptions, discoverPlugins } from "./plugins/discover.ts";
 export type { BrokenPlugin, FoundPlugin, FoundPlugins } from "./plugins/found-plugin.ts";
 export { type ChooseEmbeddingsOptions, type ChosenEmbeddings, chooseEmbeddings } from "./choose-embeddings.ts";
+export type { BreakerClock } from "./breaker.ts";
 export { type FallbackOptions, type FallbackPrimary, type FallbackSpare, withFallback } from "./with-fallback.ts";

@@ -1,18 +1,22 @@
 import { isAbsolute, resolve } from "node:path";
 import { checkSignal, invalid } from "./call-arguments.ts";
 import { chooseEmbeddings, wellKnownProviders } from "./choose-embeddings.ts";
+import { chooseSpare, spareWords } from "./choose-spare.ts";
 import { isObject } from "./config/deep.ts";
 import { loadConfig, parseConfig } from "./config/load-config.ts";
 import type { MemslotConfig } from "./config/types.ts";
-import { openWithDeadline, withDeadline } from "./deadline.ts";
+import { withDeadline } from "./deadline.ts";
 import type { EmbeddingProvider } from "./embedding.ts";
 import { MemoryError, messageOf } from "./errors.ts";
 import { type MemoryDeadlines, createMemory, defaultDeadlines } from "./guard.ts";
 import { shareInstance } from "./instances.ts";
 import type { Memory } from "./memory.ts";
+import { openManager } from "./open-manager.ts";
 import type { EmbeddingPlugin, MemoryPlugin } from "./plugin.ts";
+import { catalogued } from "./plugins/catalogue.ts";
 import { discoverPlugins } from "./plugins/discover.ts";
 import type { FoundPlugin, FoundPlugins } from "./plugins/found-plugin.ts";
+import { installedPluginsDir } from "./plugins/installed.ts";
 import { pluginOptions } from "./plugins/plugin-options.ts";
 import type { MemorySearchSettings } from "./settings.ts";
 import { defaultMemoryPlugin, forbiddenBy, memorySlot, memoryState, resolveMemorySlot } from "./slot.ts";
@@ -57,20 +61,23 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
   if (!state.enabled) throw new MemoryError("CONFIG", `memory is disabled: ${state.reason}`);
 
   const limits = { what: "looking for workspace and plugins", deadlineMs: deadlines.openMs, signals: [signal] };
-  const { workspaceDir, plugins } = await withDeadline(limits, async () => ({
-    workspaceDir: await checkWorkspace(otherWorkspace ?? agent.workspaceDir),
-    plugins: await discoverPlugins({
-      config,
+  const { workspaceDir, plugins } = await withDeadline(limits, async () => {
+    const checked = await checkWorkspace(otherWorkspace ?? agent.workspaceDir);
+    const found = await discoverPlugins({
+      config: { plugins: config.plugins, agents: [...config.agents, { workspaceDir: checked }] },
       plugins: options.plugins,
       host,
+      installed: installedPluginsDir(config.stateDir),
       names: namesIn(config, agent.memorySearch),
-    }),
-  }));
+    });
+    return { workspaceDir: checked, plugins: found };
+  });
   const settings = settingsFor(agent, workspaceDir);
   const found = choosePlugin(config, plugins, options);
   const loading = { what: `loading memory plugin "${found.id}"`, deadlineMs: deadlines.openMs, signals: [signal] };
   const plugin = (await withDeadline(loading, () => found.load())) as MemoryPlugin;
   const pluginConfig = await pluginOptions(found, config.plugins);
+  const { spare, notice } = await chooseSpare({ config, plugins, primary: found, options: pluginConfig });
 
   const facts = {
     agentId: agent.id,
@@ -82,14 +89,16 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
     deadlines,
     lookOnly: options.lookOnly === true,
   };
+  const handedInSpare = options.plugins?.find(({ id }) => id === spare?.found.id);
   return shareInstance({
-    key: { facts, objects: [plugin, embeddings] },
+    key: { facts, objects: [plugin, embeddings, handedInSpare] },
     notify,
     signal,
     closeMs: deadlines.closeMs,
     open: async (opening, tell) => {
       for (const { id, error } of plugins.broken)
         if (id === undefined || forbiddenBy({ id }, config.plugins) === undefined) tell(error.message);
+      if (notice !== undefined) tell(notice);
       const chosen = await chooseEmbeddings({
         config,
         settings,
@@ -107,14 +116,10 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
         embeddings: chosen.choice,
         lookOnly: options.lookOnly,
         notify: tell,
+        signal: opening,
       };
       try {
-        const openLimits = {
-          what: `opening memory plugin "${found.id}"`,
-          deadlineMs: deadlines.openMs,
-          signals: [opening],
-        };
-        const opened = openWithDeadline(openLimits, (inner) => plugin.open({ ...context, signal: inner }));
+        const opened = openManager({ plugin, context, spare, deadlines });
         // After it, as an index may open in a thread of its own. What fails here fails again when it is needed.
         if (options.warm === true) chosen.choice.provider?.warm?.().catch(() => undefined);
         const manager = await opened;
@@ -177,8 +182,9 @@ function isConfig(config: object): config is MemslotConfig {
 
 /** What may be the name of a package. An id that has a meaning of its own never is: a package may be called so by chance. */
 function namesIn({ plugins }: MemslotConfig, { provider, fallback }: MemorySearchSettings): string[] {
-  const ownMeaning = ["none", "auto", defaultMemoryPlugin, ...wellKnownProviders];
-  return [memorySlot(plugins) ?? "", provider.trim(), fallback.trim()].filter(
+  const ownMeaning = ["none", "auto", defaultMemoryPlugin, ...wellKnownProviders, ...spareWords];
+  const spares = Object.values(plugins.entries).map((entry) => entry.fallback?.trim() ?? "");
+  return [memorySlot(plugins) ?? "", provider.trim(), fallback.trim(), ...spares].filter(
     (name) => !ownMeaning.includes(name.toLowerCase()),
   );
 }
@@ -194,7 +200,7 @@ function choosePlugin(
   const selected = broken.find(({ id, packageName }) => id === wanted || packageName === wanted);
   if (selected && !isKnown) throw selected.error;
   const knowsNone = wanted === defaultMemoryPlugin || !known.some(({ kind }) => kind === "memory");
-  if (!isKnown && knowsNone && host === undefined && plugins === undefined) {
+  if (!isKnown && knowsNone && catalogued(wanted ?? "") === undefined && host === undefined && plugins === undefined) {
     const step =
       'import openMemory from "memslot", which brings it, or pass `plugins: [memoryCore]` from "@memslot/memory-core"';
     throw new MemoryError(

@@ -1,6 +1,7 @@
 import { nearestWord } from "./config/nearest.ts";
 import type { MemslotConfig, PluginsConfig } from "./config/types.ts";
 import { MemoryError } from "./errors.ts";
+import { catalogued, howToAdd, pluginCatalogue } from "./plugins/catalogue.ts";
 
 /** The memory plugin that an absent or blank slot stands for. */
 export const defaultMemoryPlugin = "memory-core";
@@ -95,18 +96,22 @@ function unknownMessage(
   found: SlotCandidate | undefined,
   known: readonly SlotCandidate[],
 ): string {
+  const missing = found ? undefined : catalogued(wanted);
+  if (missing?.kind === "memory")
+    return `${slotWords(plugins, wanted)}, which is not installed; ${howToAdd(missing)}. ${listOf(known)}`;
   const what = found
     ? `which is an ${found.kind} plugin and cannot fill the memory slot`
     : "and no plugin with this id was found";
-  const ids = known.filter(({ kind }) => kind === "memory").map(({ id }) => id);
+  const ids = [...known, ...pluginCatalogue].filter(({ kind }) => kind === "memory").map(({ id }) => id);
   const nearest = found ? undefined : nearestWord(wanted, [...ids, "none"]);
   const question = nearest === undefined ? "" : ` Did you mean "${nearest}"?`;
   const other =
-    "Another plugin can be chosen by its package name, or by its id once its folder is in plugins.load.paths.";
+    "Another plugin can be chosen once `memslot plugins add` has installed it, or its folder is in plugins.load.paths.";
   return `${slotWords(plugins, wanted)}, ${what}.${question} ${listOf(known)} ${other}`;
 }
 
 function slotWords(plugins: PluginsConfig, wanted: string): string {
+  if (plugins.slots.chosenBy !== undefined) return `${plugins.slots.chosenBy} chooses "${wanted}"`;
   const written = plugins.slots.memory?.trim() ?? "";
   return written === ""
     ? `plugins.slots.memory is not set, which means "${wanted}"`

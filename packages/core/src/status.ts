@@ -23,6 +23,8 @@ export interface MemoryProviderStatus {
   cache?: { enabled: boolean; entries?: number | undefined; maxEntries?: number | undefined } | undefined;
   fts?: { enabled: boolean; available: boolean; error?: string | undefined } | undefined;
   fallback?: MemoryFallback | undefined;
+  /** What answers while the memory plugin is unavailable, and whether it was opened already. */
+  spare?: { backend: string; open: boolean } | undefined;
   vector?:
     | {
         enabled: boolean;

@@ -96,6 +96,28 @@ describe("provider auto", () => {
     for (const word of ["OPENAI_API_KEY", "GEMINI_API_KEY", '"local"']) expect(choice.reason).toContain(word);
   });
 
+  test.each<[string, Record<string, unknown>, Parameters<typeof choose>[2], string, string]>([
+    ["a key in the environment", {}, { env: { OPENAI_API_KEY: "sk-x" } }, "OPENAI_API_KEY is set", "openai"],
+    ["the other key", {}, { env: { GEMINI_API_KEY: "sk-x" } }, "GEMINI_API_KEY is set", "gemini"],
+    [
+      "a key in the configuration",
+      {},
+      { models: { providers: { openai: { apiKey: "sk-x" } } } },
+      "models.providers.openai.apiKey is set",
+      "openai",
+    ],
+    ["a remote key", { remote: { apiKey: "sk-x" } }, {}, "memorySearch.remote.apiKey is set", "openai"],
+    ["a model file", { local: { modelPath: "/m.gguf" } }, {}, "memorySearch.local.modelPath is set", "local"],
+  ])("says which command adds the plugin for %s that nothing uses", async (_name, memorySearch, more, words, id) => {
+    const { choice } = await choose(memorySearch, [], more);
+    expect(choice).toMatchObject({ provider: undefined, degraded: false });
+    expect(choice.reason).toContain(`${words}, but the embedding plugin "${id}" is not installed: keyword search only`);
+    expect(choice.reason).toContain(`run \`memslot plugins add ${id}\``);
+    expect(choice.reason).not.toContain("sk-x");
+    const denied = await choose(memorySearch, [], { ...more, plugins: { deny: [id] } });
+    expect(denied.choice.reason).not.toContain("memslot plugins add");
+  });
+
   test("opens nothing that is not available, and goes on past one that fails to open or to answer", async () => {
     const local = made("local", { reason: "no model" });
     const hanging = made("openai", { available: hang });

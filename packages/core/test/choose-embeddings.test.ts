@@ -137,7 +137,8 @@ describe("a provider by id", () => {
       const choice = await choose(provider);
       expect(choice).toMatchObject({ provider: undefined, requested: provider, degraded: true });
       expect(choice.reason).toContain(`"${provider}" is not installed`);
-      expect(choice.reason).toContain("plugins.load.paths");
+      expect(choice.reason).toContain(`\`memslot plugins add ${provider}\``);
+      expect(choice.reason).toContain(`npm install @memslot/embeddings-${provider}`);
     },
   );
 

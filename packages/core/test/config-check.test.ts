@@ -37,6 +37,7 @@ describe("a value of the wrong kind is an error that names the key, what was fou
     ["plugins.load.paths", "./x", 'must be a list of paths, but is the text "./x"'],
     ["plugins.deny", [1], "must be a list of texts"],
     ["plugins.entries.mine.enabled", "no", "must be true or false"],
+    ["plugins.entries.mine.fallback", true, "must be a text, but is true"],
     ["plugins.entries.mine.config", [], "must be an object, but is a list"],
   ])("%s = %j", async (key, value, expected) => {
     const message = await failure("CONFIG", () => parse(withKey(key, value)));

@@ -49,12 +49,14 @@ describe("plugins that the application hands in", () => {
 });
 
 describe("built-in plugins", () => {
-  test("are those among the dependencies and optional dependencies of the host's package", async () => {
+  test("are those among the dependencies, optional dependencies and installed peers of the host's package", async () => {
     const app = await fresh({
       "package.json": {
         name: "app",
         dependencies: { "pkg-one": "1", plain: "1", missing: "1" },
         optionalDependencies: { "pkg-two": "1", gone: "1" },
+        peerDependencies: { "pkg-three": "1", "pkg-peer-that-is-not-there": "1" },
+        devDependencies: { "pkg-stray": "1" },
       },
       "dist/package.json": { type: "module" },
       "dist/deep/index.js": "",
@@ -62,13 +64,14 @@ describe("built-in plugins", () => {
       "node_modules/pkg-stray/package.json": { name: "pkg-stray" },
       ...pluginFiles("one", {}, "node_modules/pkg-one"),
       ...embeddingFiles("two", undefined, "node_modules/pkg-two"),
+      ...pluginFiles("three", {}, "node_modules/pkg-three"),
       ...pluginFiles("stray", {}, "node_modules/pkg-stray"),
     });
     const found = await discoverPlugins({
       config: config(),
       host: pathToFileURL(join(app, "dist/deep/index.js")).href,
     });
-    expect(ids(found)).toEqual(["one", "two"]);
+    expect(ids(found)).toEqual(["one", "two", "three"]);
     expect(found.known[0]).toMatchObject({ packageName: "pkg-one", place: join(app, "node_modules/pkg-one") });
     expect(found.broken).toEqual([]);
   });

@@ -99,6 +99,23 @@ describe("a manifest", () => {
       { id: "one", kind: "memory", configSchema: schema, description: 1 },
       '"description" must be a string',
     ],
+    ["has the id builtin", { id: "builtin", kind: "memory", configSchema: schema }, '"id" may not be "builtin"'],
+    ["has the id keyword", { id: "keyword", kind: "memory", configSchema: schema }, '"id" may not be "keyword"'],
+    [
+      "brings tools",
+      { id: "one", kind: "memory", configSchema: schema, tools: [{ name: "recall" }] },
+      '"tools" must not be there: a plugin brings no tools in this contract; remove the field',
+    ],
+    [
+      "brings a tool with the name of one of the host",
+      { id: "one", kind: "memory", configSchema: schema, tools: ["memory_search"] },
+      '"tools" must not be there: a plugin brings no tools in this contract, and "memory_search" is a tool of the host',
+    ],
+    [
+      "brings commands",
+      { id: "one", kind: "memory", configSchema: schema, commands: {} },
+      '"commands" must not be there',
+    ],
   ];
 
   test.each(wrong)("that %s is refused, naming the plugin, the file and the field", async (_name, manifest, words) => {
@@ -214,6 +231,11 @@ describe("the entry of a plugin", () => {
       "an open that is no function",
       'export default { kind: "memory", id: "one", contract: 1, open: true };',
       '"open" must be a function, not true',
+    ],
+    [
+      "tools",
+      memoryEntry("one", "tools: { memory_get: {} },"),
+      '"tools" must not be there: a plugin brings no tools in this contract, and "memory_get" is a tool of the host',
     ],
   ])("with %s is refused, naming the plugin, the file and the field", async (_name, entry, words) => {
     const { error, folder } = await loadError({ entry });

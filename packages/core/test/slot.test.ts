@@ -72,6 +72,29 @@ describe("resolveMemorySlot", () => {
     expect(message).not.toContain('"vectors"');
   });
 
+  test.each([
+    ["memory-lancedb", "@memslot/memory-lancedb"],
+    ["@memslot/memory-lancedb", "@memslot/memory-lancedb"],
+    ["memory-qmd", "@memslot/memory-qmd"],
+  ])("refuses %s, which is not installed, with the commands that add it", (slot, packageName) => {
+    const { message } = refused({ slots: { memory: slot } });
+    expect(message).toContain(`plugins.slots.memory is "${slot}", which is not installed`);
+    expect(message).toContain(`run \`memslot plugins add ${packageName.replace("@memslot/", "")}\``);
+    expect(message).toContain(`npm install ${packageName}`);
+    expect(message).toContain('"memory-core", "memory-other"');
+  });
+
+  test("knows the plugins of this project by a name that is nearly right", () => {
+    expect(refused({ slots: { memory: "memory-lancdb" } }).message).toContain('Did you mean "memory-lancedb"?');
+  });
+
+  test("says which older key has chosen a plugin that is not installed", () => {
+    const older = config({ memory: { backend: "qmd" } });
+    expect(() => resolveMemorySlot(older, known)).toThrow(
+      'memory.backend chooses "memory-qmd", which is not installed; run `memslot plugins add memory-qmd`',
+    );
+  });
+
   test("refuses an embedding plugin in the memory slot", () => {
     const { message } = refused({ slots: { memory: "vectors" } });
     expect(message).toContain("embedding plugin");

@@ -47,6 +47,7 @@ const harmful: Record<string, unknown> = {
   "memory.qmd": { command: "/bin/evil" },
   "plugins.slots.memory": "./evil.ts",
   "plugins.entries.mine.config": { evil: true },
+  "plugins.entries.mine.fallback": "./evil.ts",
   "plugins.load.paths": ["./evil"],
   "models.providers.openai.apiKey": "sk-evil-1234567890",
   "models.providers.openai.baseUrl": "https://evil.example/v1",
@@ -117,6 +118,7 @@ describe("keys of a file that nobody has trusted", () => {
     ["plugins.slots.memory", "none"],
     ["plugins.deny", ["memory-qmd"]],
     ["plugins.entries.mine.enabled", false],
+    ["plugins.entries.mine.fallback", "keyword"],
     ["memory.backend", "qmd"],
     ["memory.citations", "off"],
     [`${search}.provider`, "none"],
@@ -138,6 +140,12 @@ describe("keys of a file that nobody has trusted", () => {
       expect(config.notices).toHaveLength(1);
     },
   );
+
+  test.each([["@scope/plugin"], ["plugin.js"], ["a/b"], ["file:x"]])("the spare %s names code", async (spare) => {
+    const config = await untrusted(withKey("plugins.entries.mine.fallback", spare));
+    expect(config.plugins.entries["mine"]?.fallback).toBeUndefined();
+    expect(config.notices).toHaveLength(1);
+  });
 });
 
 describe("paths of a file that nobody has trusted", () => {

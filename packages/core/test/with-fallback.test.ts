@@ -387,6 +387,7 @@ describe("sync", () => {
     );
     await memory.search("q");
     works = true;
+    await memory.search("q");
     const seen: SyncProgress[] = [];
     await expect(memory.sync({ reason: "watch", progress: (update) => seen.push(update) })).resolves.toEqual(done);
     expect(spareSyncs).toEqual(["watch"]);
@@ -395,11 +396,14 @@ describe("sync", () => {
 
   test("of the spare that fails leaves the primary's report and a notice in the status", async () => {
     let spareWorks = false;
+    let works = false;
     const { memory } = pair(
-      { search: fail, sync: async () => done },
+      { search: async () => (works ? [] : fail()), sync: async () => done },
       { sync: async () => (spareWorks ? done : Promise.reject(new Error("disk full"))) },
       { holdOffMs: 0 },
     );
+    await memory.search("q");
+    works = true;
     await memory.search("q");
     await expect(memory.sync()).resolves.toEqual(done);
     expect(memory.status().custom?.notices).toEqual(['the spare "memory-core" could not be synced: disk full']);

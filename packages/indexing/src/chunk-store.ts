@@ -236,6 +236,8 @@ export interface ChunkStore extends FileTable {
   /** Absent: only this process writes. */
   leases?: StoreLeases | undefined;
   upkeep?: StoreUpkeep | undefined;
+  /** False: it finds by words alone, no provider is asked, and nothing that is about vectors is called. */
+  keepsVectors?: boolean | undefined;
   /** Filters by source and scope before it counts to `limit`. */
   searchKeyword(query: KeywordQuery): Promise<KeywordAnswer>;
   /**

@@ -26,6 +26,22 @@ export type {
 } from "./chunk-store.ts";
 export { chunkMarkdown, type ChunkingOptions, type TextChunk } from "./chunk-markdown.ts";
 export { type UsageEntry, readUsage } from "./embedding/usage.ts";
-export { createIndexedManager } from "./manager.ts";
+export { type KeywordStore, isAsked, withoutVectors } from "./keyword-store.ts";
+export type { FileReading, IndexedSource } from "./indexed-source.ts";
+export { createIndexedManager, sourcesOf } from "./manager.ts";
+export { type MemoryRoot, isMarkdown, memoryRoots, relativePath, toSlashes } from "./memory-roots.ts";
+export { readChunks } from "./read-chunks.ts";
+export { readMemoryFile } from "./read-file.ts";
+export type { ScannedFile, ScanResult } from "./scan.ts";
+export {
+  type Place,
+  type LegAnswers,
+  type SearchInput,
+  type SearchOutcome,
+  outcomeOf,
+  placesOf,
+} from "./search-outcome.ts";
+export { type FoundChunk, matchTexts, rowOf } from "./search-texts.ts";
 export { maxSnippetLength } from "./snippet.ts";
+export { stopWords } from "./stop-words.ts";
 export { indexTerms, queryTerms, scanTerms, type SearchTerm, type TermKind, type TermSink } from "./words.ts";

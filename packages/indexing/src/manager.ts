@@ -1,4 +1,5 @@
 import {
+  type EmbeddingChoice,
   type ManagerSearchOptions,
   type MemoryPluginContext,
   type MemorySearchManager,
@@ -16,6 +17,7 @@ import { createNotesSource } from "./notes-source.ts";
 import { readMemoryFile } from "./read-file.ts";
 import { memoryRoots } from "./memory-roots.ts";
 import { searchChunks } from "./search.ts";
+import type { SearchInput, SearchOutcome } from "./search-outcome.ts";
 import { sessionScope } from "./session-scope.ts";
 import { createSessionLookup } from "./sessions/session-lookup.ts";
 import { createSessionSource } from "./sessions/session-source.ts";
@@ -31,21 +33,26 @@ export async function createIndexedManager(input: {
   store: ChunkStore;
   context: MemoryPluginContext;
   backend: string;
+  /** Finds in place of the store, for a backend that has a search of its own. It is given up to date files. */
+  search?: ((input: SearchInput) => Promise<SearchOutcome>) | undefined;
+  /** Another way to look at the files than that of the settings. */
+  sources?: readonly IndexedSource[] | undefined;
 }): Promise<MemorySearchManager> {
   const { store, context, backend } = input;
-  const { agentId, stateDir, settings, workspaceDir, embeddings } = context;
+  const { agentId, stateDir, settings, workspaceDir } = context;
   const { upkeep } = store;
+  const embeddings = store.keepsVectors === false ? noVectors(context.embeddings, backend) : context.embeddings;
   const provider = embeddings.provider;
   const vectors = provider && settings.query.hybrid.enabled ? embedderOf(provider) : undefined;
   await vectors?.count();
-  const sources = sourcesOf(context);
+  const sources = input.sources ?? sourcesOf(context);
   const transcripts = settings.sources.includes("sessions") ? createSessionLookup({ stateDir, agentId }) : undefined;
   const index = await createIndexSync({ store, sources, onSearch: settings.sync.onSearch, vectors });
   const triggers = context.lookOnly === true ? undefined : startTriggers();
   for (const notice of store.health().notices) context.notify(notice);
 
   return {
-    capabilities: { keyword: store.health().fts.available, vector: true, ownsIndex: true },
+    capabilities: { keyword: store.health().fts.available, vector: store.keepsVectors !== false, ownsIndex: true },
 
     async search(query: string, options: ManagerSearchOptions): Promise<MemorySearchResult[]> {
       vectors?.warm();
@@ -59,17 +66,11 @@ export async function createIndexedManager(input: {
         settings,
         transcriptOf: async (key) => await transcripts?.(key),
       });
-      const { results, report } = await searchChunks({
-        store,
-        settings,
-        // Without a chunk there is nothing to compare with.
-        vectors: index.facts().stats.chunks > 0 ? vectors : undefined,
-        backend,
-        query,
-        options,
-        scope,
-        now: new Date(),
-      });
+      const question: SearchInput = { settings, backend, query, options, scope, now: new Date() };
+      // Without a chunk there is nothing to compare with.
+      const known = index.facts().stats.chunks > 0 ? vectors : undefined;
+      const { results, report } = await (input.search?.(question) ??
+        searchChunks({ ...question, store, vectors: known }));
       options.onDebug(withFreshness(report, unfresh));
       return results;
     },
@@ -161,8 +162,13 @@ export async function createIndexedManager(input: {
   }
 }
 
+/** A store that finds by words alone has no use for a provider, whatever the configuration says. */
+function noVectors({ requested }: EmbeddingChoice, backend: string): EmbeddingChoice {
+  return { provider: undefined, requested, reason: `${backend} finds by words alone`, degraded: false };
+}
+
 /** The kinds of memory that the settings name, and that this package knows how to read. */
-function sourcesOf({ agentId, stateDir, settings, workspaceDir }: MemoryPluginContext): IndexedSource[] {
+export function sourcesOf({ agentId, stateDir, settings, workspaceDir }: MemoryPluginContext): IndexedSource[] {
   const wanted = new Set(settings.sources);
   return [
     ...(wanted.has("memory") ? [createNotesSource({ workspaceDir, settings })] : []),

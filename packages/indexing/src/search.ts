@@ -1,20 +1,8 @@
-import {
-  type ManagerSearchOptions,
-  type MemorySearchResult,
-  type MemorySearchSettings,
-  type MemorySource,
-  messageOf,
-  type SearchReport,
-} from "@memslot/core";
-import type { ChunkStore, KeywordAnswer, PathScope, QueryTerm, VectorAnswer } from "./chunk-store.ts";
+import { messageOf } from "@memslot/core";
+import type { ChunkStore, KeywordAnswer, QueryTerm, VectorAnswer } from "./chunk-store.ts";
 import type { EmbeddedQuery, Embedder } from "./embedding/embedder.ts";
-import { mergeOverlaps } from "./merge-overlaps.ts";
 import { redactSecrets } from "./redact-secrets.ts";
-import { dateHints } from "./query-dates.ts";
-import { type Candidate, type FusionWeights, rank, type Ranking } from "./rank.ts";
-import { withRoomForSources } from "./room-for-sources.ts";
-import { isClosed, type SourceScope } from "./session-scope.ts";
-import { snippetOf } from "./snippet.ts";
+import { outcomeOf, type Place, placesOf, type SearchInput, type SearchOutcome } from "./search-outcome.ts";
 import { queryTerms, type SearchTerm } from "./words.ts";
 
 /** Candidates that each leg gives at least, so that there is something to rank, and at most. */
@@ -23,27 +11,13 @@ const maxCandidates = 200;
 /** A word that the index does not know is tried as the beginning of one, from this length on. */
 const minPrefixLength = 3;
 
-/** The results of one search with what its report says. The caller adds freshness to the state. */
-export interface SearchOutcome {
-  results: MemorySearchResult[];
-  report: SearchReport;
-}
-
 /**
  * Asks the keyword and the vector leg in parallel, makes one list of both, and cuts snippets. Either leg may be missing
  * or fail: the other answers, and the report says so. If none is left to answer the error of the first is thrown.
  */
-export async function searchChunks(input: {
-  store: ChunkStore;
-  settings: MemorySearchSettings;
-  vectors: Embedder | undefined;
-  backend: string;
-  query: string;
-  options: ManagerSearchOptions;
-  /** What of each source may be found. */
-  scope: SourceScope;
-  now: Date;
-}): Promise<SearchOutcome> {
+export async function searchChunks(
+  input: SearchInput & { store: ChunkStore; vectors: Embedder | undefined },
+): Promise<SearchOutcome> {
   const { store, settings, options, query } = input;
   const places = placesOf(options, input.scope);
   const started = performance.now();
@@ -61,52 +35,15 @@ export async function searchChunks(input: {
   const answered = [keyword, vector].some((leg) => leg.status === "fulfilled" && leg.value !== undefined);
   const failed = [keyword, vector].find((leg) => leg.status === "rejected");
   if (!answered && failed) throw failed.reason;
-  const legsMs = performance.now() - started;
 
-  const keywordAnswer = keyword.status === "fulfilled" ? keyword.value : undefined;
   const vectorAnswer = vector.status === "fulfilled" ? vector.value : undefined;
-  const ranking = rank({
-    terms: keywordAnswer?.terms ?? [],
-    keyword: keywordAnswer?.answer,
+  return outcomeOf(input, places, {
+    keyword: keyword.status === "fulfilled" ? keyword.value : undefined,
     vector: vectorAnswer,
-    weights: fusionWeights(settings, keywordAnswer !== undefined),
-    hints: dateHints(query, input.now),
-  });
-  const { kept, belowScore, overLimit } = choose(ranking, options);
-  const results = kept.map((candidate) => resultOf(candidate, ranking));
-  const degraded = degradation(keyword, vector, useKeywords, store) ?? vectorAnswer?.note;
-  const report: SearchReport = {
-    backend: input.backend,
-    mode: vectorAnswer && keywordAnswer ? "hybrid" : vectorAnswer ? "vector" : "keyword",
-    state: degraded ? "degraded" : "ok",
-    reason: degraded ?? (results.length === 0 ? emptyReason(keywordAnswer, belowScore, places) : undefined),
-    legs: {
-      keyword: keywordAnswer && {
-        candidates: keywordAnswer.answer.rows.length,
-        kept: kept.filter((candidate) => candidate.textScore !== undefined).length,
-      },
-      vector: vectorAnswer && {
-        candidates: vectorAnswer.rows.length,
-        kept: kept.filter((candidate) => candidate.vectorScore !== undefined).length,
-      },
-    },
-    sources: sourceCounts(places, ranking, kept),
-    dropped: { minScore: belowScore, source: 0, limit: overLimit },
-    confidence: ranking.confidence,
+    degraded: degradation(keyword, vector, useKeywords, store) ?? vectorAnswer?.note,
     fallback: vectorAnswer?.fallback,
-    timingsMs: { legs: round(legsMs), rank: round(performance.now() - started - legsMs) },
-  };
-  return { results, report };
-}
-
-/** A source that is searched by itself, so that none crowds another out of the candidates. */
-interface Place {
-  source: MemorySource;
-  scope: PathScope | undefined;
-}
-
-function placesOf({ sources }: ManagerSearchOptions, scope: SourceScope): Place[] {
-  return sources.map((source) => ({ source, scope: scope(source) })).filter((place) => !isClosed(place.scope));
+    legsMs: performance.now() - started,
+  });
 }
 
 async function keywordLeg(
@@ -158,63 +95,6 @@ async function vectorLeg(
   return { rows: answers.flatMap(({ rows }) => rows), note, fallback };
 }
 
-/** How many candidates each source gave and how many of them are in the answer. */
-function sourceCounts(
-  places: readonly Place[],
-  { candidates }: Ranking,
-  kept: readonly Candidate[],
-): NonNullable<SearchReport["sources"]> {
-  const count = (of: readonly Candidate[], source: MemorySource): number =>
-    of.filter(({ row }) => row.source === source).length;
-  return places.map(({ source }) => ({
-    source,
-    candidates: count(candidates, source),
-    kept: count(kept, source),
-  }));
-}
-
-/** The configured weights, made to sum to 1. Alone, a leg has all the weight. */
-function fusionWeights(settings: MemorySearchSettings, keywordRan: boolean): FusionWeights {
-  const { vectorWeight, textWeight } = settings.query.hybrid;
-  const sum = vectorWeight + textWeight;
-  if (!keywordRan || sum === 0) return { vector: 1, text: 0 };
-  return { vector: vectorWeight / sum, text: textWeight / sum };
-}
-
-/**
- * Applies `minScore` and the limit. The threshold is for the vector leg: a chunk that the keyword leg found stays,
- * unless the caller named a threshold for this search and the chunk does not hold the query exactly.
- */
-function choose(
-  ranking: Ranking,
-  options: ManagerSearchOptions,
-): { kept: Candidate[]; belowScore: number; overLimit: number } {
-  const passed = ranking.candidates.filter((candidate) => {
-    if (candidate.score >= options.minScore || candidate.exact) return true;
-    return candidate.textScore !== undefined && !options.strict;
-  });
-  const merged = mergeOverlaps(passed, options.maxResults);
-  const kept = withRoomForSources(merged, options.maxResults);
-  return {
-    kept,
-    belowScore: ranking.candidates.length - passed.length,
-    overLimit: merged.length - kept.length,
-  };
-}
-
-function resultOf(candidate: Candidate, ranking: Ranking): MemorySearchResult {
-  return {
-    path: candidate.row.path,
-    startLine: candidate.row.startLine,
-    endLine: candidate.row.endLine,
-    score: candidate.score,
-    ...(candidate.vectorScore === undefined ? {} : { vectorScore: candidate.vectorScore }),
-    ...(candidate.textScore === undefined ? {} : { textScore: candidate.textScore }),
-    snippet: snippetOf(candidate.lines, candidate.matches.lines, ranking.terms),
-    source: candidate.row.source,
-  };
-}
-
 function degradation(
   keyword: PromiseSettledResult<unknown>,
   vector: PromiseSettledResult<unknown>,
@@ -225,21 +105,4 @@ function degradation(
   if (keyword.status === "rejected") return `keyword search failed, meaning answered: ${messageOf(keyword.reason)}`;
   if (!useKeywords) return `keyword search is not available: ${store.health().fts.error ?? "FTS5 is missing"}`;
   return undefined;
-}
-
-function emptyReason(
-  keyword: { terms: SearchTerm[]; answer: KeywordAnswer } | undefined,
-  belowScore: number,
-  places: readonly Place[],
-): string {
-  if (places.length === 0) return "nothing of what was asked for may be shown in this session";
-  if (belowScore > 0) return `${belowScore} results are below minScore`;
-  if (keyword && keyword.terms.length === 0) return "the query holds no word to search for";
-  if (keyword && keyword.answer.documentFrequencies.every((count) => count === 0))
-    return "no memory file holds any word of the query";
-  return "nothing in memory matches";
-}
-
-function round(milliseconds: number): number {
-  return Math.round(milliseconds * 10) / 10;
 }

@@ -13,6 +13,7 @@ import type { CommandContext } from "../command-context.ts";
 import { disabledReason } from "../disabled-memory.ts";
 import { type DoctorCheck, failed, failedBy, formatCheck, passed, warned } from "../doctor-check.ts";
 import { ExitCode } from "../exit-code.ts";
+import { describeOutage, describeSpare } from "../format-fallback.ts";
 import { checkEmbeddings } from "../embedding-checks.ts";
 import { checkIndex, checkSync, checkWriter } from "../index-checks.ts";
 import { liveSearch } from "../live-search.ts";
@@ -87,13 +88,13 @@ async function examineMemory(context: CommandContext, memory: Memory, agent: Age
   return checks;
 }
 
-function checkSlot({ backend, fallback }: MemoryProviderStatus): DoctorCheck {
+function checkSlot(status: MemoryProviderStatus): DoctorCheck {
+  const { backend, fallback } = status;
+  const spare = describeSpare(status);
   // Another one names an embedding provider.
-  if (fallback === undefined || (fallback.to ?? backend) !== backend) return passed("slot", backend);
-  return warned(
-    "slot",
-    `${fallback.from} is not in use, ${fallback.to ?? backend} answers in its place: ${fallback.reason}`,
-  );
+  if (fallback === undefined || (fallback.to ?? backend) !== backend)
+    return passed("slot", spare === undefined ? backend : `${backend}, with a spare: ${spare}`);
+  return warned("slot", `${fallback.from} is not in use, ${backend} answers in its place: ${describeOutage(fallback)}`);
 }
 
 function checkStore({ dbPath, storage }: MemoryProviderStatus): DoctorCheck {
@@ -111,13 +112,17 @@ function checkFts({ fts }: MemoryProviderStatus): DoctorCheck {
   );
 }
 
-function checkVector({ vector, provider }: MemoryProviderStatus, available: boolean): DoctorCheck {
-  if (vector?.enabled === false) return passed("vector", "off by memorySearch.store.vector.enabled");
+function checkVector({ vector, provider, backend }: MemoryProviderStatus, available: boolean): DoctorCheck {
+  if (vector?.enabled === false) {
+    const isSetting = backend === "memory-core";
+    return passed("vector", isSetting ? "off by memorySearch.store.vector.enabled" : "not used by this backend");
+  }
   if (available) return passed("vector", provider === "none" ? "ready, unused without an embedding provider" : "ready");
-  const reason = vector?.loadError ?? "no reason given";
+  if (vector === undefined) return passed("vector", "not told by this backend");
+  const reason = vector.loadError ?? "no reason given";
   return warned(
     "vector",
-    `sqlite-vec is not used, vectors are compared one by one: ${reason}`,
+    `the vector index is not used, vectors are compared one by one: ${reason}`,
     "Answers are the same, only slower with very many notes.",
   );
 }

@@ -127,7 +127,10 @@ function pluginsConfig(
 ): PluginsConfig {
   return {
     enabled: values.get("plugins.enabled")?.value !== false,
-    slots: { memory: slot === undefined ? undefined : String(slot.value) },
+    slots: {
+      memory: slot === undefined ? undefined : String(slot.value),
+      ...(slot?.key.key === "memory.backend" && { chosenBy: slot.key.key }),
+    },
     entries: pluginEntries(values),
     load: { paths: textsAt(values, "plugins.load.paths") },
     deny: textsAt(values, "plugins.deny"),
@@ -135,15 +138,21 @@ function pluginsConfig(
   };
 }
 
+interface MadeEntry {
+  enabled: boolean | undefined;
+  fallback: string | undefined;
+  config: Record<string, unknown>;
+}
+
 function pluginEntries(values: FoundValues): Readonly<Record<string, PluginEntry>> {
-  const entries = byName<{ enabled: boolean | undefined; config: Record<string, unknown> }>();
-  const entry = (id: string): { enabled: boolean | undefined; config: Record<string, unknown> } =>
-    (entries[id] ??= { enabled: undefined, config: {} });
+  const entries = byName<MadeEntry>();
+  const entry = (id: string): MadeEntry => (entries[id] ??= { enabled: undefined, fallback: undefined, config: {} });
   const qmd = values.get("memory.qmd")?.value;
   if (isObject(qmd)) entry("memory-qmd").config = qmd;
   for (const { key, name, value } of values.values()) {
     if (name === undefined) continue;
     if (key.key === "plugins.entries.*.enabled") entry(name).enabled = value === true;
+    if (key.key === "plugins.entries.*.fallback") entry(name).fallback = String(value);
     if (key.key === "plugins.entries.*.config" && isObject(value))
       entry(name).config = { ...entry(name).config, ...value };
   }

@@ -131,6 +131,14 @@ const pluginKeys: readonly ConfigKey[] = [
     doc: "Options of this plugin, checked against the schema that it brings.",
   },
   {
+    key: "plugins.entries.*.fallback",
+    type: "string",
+    default: undefined,
+    guarded: "code",
+    harmless: "plain id",
+    doc: "What answers while this memory plugin is unavailable: `builtin` (memory-core), `keyword` (memory-core without any embedding request), the id of another memory plugin, or `none`. A plugin may have a default of its own: memory-qmd has `memory.qmd.fallback`.",
+  },
+  {
     key: "plugins.load.paths",
     type: "paths",
     default: [],

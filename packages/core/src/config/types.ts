@@ -48,7 +48,11 @@ export interface PluginsConfig {
   /** False: no plugin is used at all. */
   readonly enabled: boolean;
   /** As written, or what `memory.backend` stands for; undefined where both are absent. The slot resolver gives it its meaning. */
-  readonly slots: { readonly memory: string | undefined };
+  readonly slots: {
+    readonly memory: string | undefined;
+    /** The older key that chose it, where that is so: for messages. */
+    readonly chosenBy?: "memory.backend" | undefined;
+  };
   readonly entries: Readonly<Record<string, PluginEntry>>;
   /** Absolute paths. */
   readonly load: { readonly paths: readonly string[] };
@@ -62,6 +66,8 @@ export interface PluginsConfig {
 
 export interface PluginEntry {
   readonly enabled: boolean | undefined;
+  /** `builtin`, `keyword`, `none` or the id of a memory plugin, as written; undefined where it is not. */
+  readonly fallback: string | undefined;
   /** For `memory-qmd` laid over `memory.qmd`. */
   readonly config: Readonly<Record<string, unknown>>;
 }

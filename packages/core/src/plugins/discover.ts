@@ -2,37 +2,52 @@ import { readFileSync } from "node:fs";
 import { dirname, join, parse } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isObject } from "../config/deep.ts";
-import type { PluginsConfig } from "../config/types.ts";
+import type { AgentConfig, PluginsConfig } from "../config/types.ts";
 import { MemoryError, messageOf } from "../errors.ts";
 import type { EmbeddingPlugin, MemoryPlugin } from "../plugin.ts";
 import { pluginProblem } from "./entry.ts";
 import type { BrokenPlugin, FoundPlugin, FoundPlugins } from "./found-plugin.ts";
+import { readInstalled } from "./installed.ts";
 import { isPackageName, packageFolder } from "./package-folder.ts";
 import { type PluginFolder, hasManifest, readLoadPath, readPluginFolder } from "./plugin-folder.ts";
 
 export interface DiscoverOptions {
-  config: { readonly plugins: PluginsConfig };
+  config: {
+    readonly plugins: PluginsConfig;
+    /** Code is never taken from a workspace of these, which agents write to. */
+    readonly agents?: readonly Pick<AgentConfig, "workspaceDir">[] | undefined;
+  };
   /** Plugins that the application hands in. */
   plugins?: readonly (MemoryPlugin | EmbeddingPlugin)[] | undefined;
   /** `import.meta.url` of the application: the plugins among its dependencies are built in. */
   host?: string | undefined;
+  /** The folder that `memslot plugins add` installs into: `installedPluginsDir(stateDir)`. */
+  installed?: string | undefined;
   /** Values of slot and provider keys, which may be names of packages. */
   names?: readonly string[] | undefined;
 }
 
 /**
- * Finds the plugins that the application hands in, those among its dependencies, those of `plugins.load.paths` and
- * those named by package. Reads manifests only; a plugin that cannot be used is listed with the reason.
+ * Finds the plugins that the application hands in, those among its dependencies, those that `memslot plugins add` has
+ * installed, those of `plugins.load.paths` and those named by package. Reads manifests only; a plugin that cannot be
+ * used is listed with the reason. What the application brings itself is used in place of an installed copy.
  */
 export async function discoverPlugins({
   config,
   plugins = [],
   host,
+  installed,
   names = [],
 }: DiscoverOptions): Promise<FoundPlugins> {
   const folders: PluginFolder[] = plugins.map(handedIn);
   for (const { folder, name } of host === undefined ? [] : dependenciesOf(host))
     folders.push(await readPluginFolder(folder, name));
+  if (installed !== undefined) {
+    const own = new Set(folders.map(idOf));
+    const workspaces = (config.agents ?? []).map(({ workspaceDir }) => workspaceDir);
+    const added = await readInstalled(installed, workspaces);
+    folders.push(...added.filter((plugin) => idOf(plugin) === undefined || !own.has(idOf(plugin))));
+  }
   for (const path of config.plugins.load.paths) folders.push(...(await readLoadPath(path)));
   for (const name of new Set(names)) await addNamed(name, folders, { from: config.plugins.resolveFrom, host });
   return withoutDoubles(folders);

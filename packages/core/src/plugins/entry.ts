@@ -5,6 +5,7 @@ import { isObject } from "../config/deep.ts";
 import { MemoryError, messageOf } from "../errors.ts";
 import { CONTRACT, type EmbeddingPlugin, type MemoryPlugin, type PluginManifest } from "../plugin.ts";
 import { entryFile } from "./entry-file.ts";
+import { reservedProblem } from "./reserved-fields.ts";
 
 /** Imports the entry of a plugin folder and checks that it is what the manifest says. Throws `PLUGIN`. */
 export async function importEntry(
@@ -51,7 +52,7 @@ export function pluginProblem(plugin: unknown, manifest?: Pick<PluginManifest, "
   if (manifest && id !== manifest.id) return `"id" is "${id}", and the manifest says "${manifest.id}"`;
   if (contract !== CONTRACT) return contractProblem(contract);
   if (typeof open !== "function") return `"open" must be a function, not ${show(open)}`;
-  return undefined;
+  return reservedProblem(plugin);
 }
 
 function contractProblem(contract: unknown): string {

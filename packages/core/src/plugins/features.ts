@@ -7,6 +7,7 @@ export const memoryFeatures = {
   keyword: "finds words, identifiers and Chinese, Japanese, Korean and Thai text as written",
   vector: "finds by meaning with the embedding provider of the configuration",
   "own-models": "finds by meaning with models that the backend brings itself",
+  "shared-vectors": "uses the vectors that another backend has made, so that a change of the slot embeds nothing again",
   sessions: "searches session transcripts",
   sections: "finds several places in one file",
   fresh: "finds a note with the first search after it was saved",

@@ -6,11 +6,12 @@ import { nearestWord } from "../config/nearest.ts";
 import { MemoryError, messageOf } from "../errors.ts";
 import type { PluginManifest } from "../plugin.ts";
 import { memoryFeatures } from "./features.ts";
+import { reservedProblem } from "./reserved-fields.ts";
 
 export const manifestName = "memslot.plugin.json";
 
-// What a slot or a provider key means by itself.
-const reservedIds = ["none", "auto"];
+// What a slot, a spare or a provider key means by itself.
+const reservedIds = ["none", "auto", "builtin", "keyword"];
 
 /** Why a manifest cannot be used, with the id it gives itself, where it gives one. */
 export interface ManifestProblem {
@@ -68,7 +69,7 @@ function problemOf(manifest: unknown): string | undefined {
     return `"description" must be a string, not ${show(description)}`;
   if (limits !== undefined && !isListOfStrings(limits))
     return `"limits" must be a list of sentences, not ${show(limits)}`;
-  return features === undefined ? undefined : featureProblem(features);
+  return (features === undefined ? undefined : featureProblem(features)) ?? reservedProblem(manifest);
 }
 
 function featureProblem(features: unknown): string | undefined {

@@ -88,6 +88,8 @@ export const lifecycleChecks: readonly MemoryCheck[] = [
       const second = await lab.open({ agentId: "second" });
       await second.settle();
       assert.deepEqual(pathsOf((await second.ask("otter", { minScore: 0 })).results), ["memory/b.md"]);
+      // One that reads the notes for each question finds the new one with both, and is right.
+      if (!lab.capabilities.ownsIndex) return;
       assert.ok(!pathsOf((await first.ask("otter", { minScore: 0 })).results).includes("memory/b.md"));
     },
   },

@@ -1,0 +1,8 @@
+import { readFileSync } from "node:fs";
+
+/** The version of this package, with which those of its plugins belong together. */
+export function packageVersion(): string {
+  const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  const { version } = JSON.parse(text) as { version: string };
+  return version;
+}

@@ -1,0 +1,14 @@
+import { MemoryError } from "@memslot/core";
+import { nearestCommand } from "../nearest-command.ts";
+import type { SurveyedPlugin } from "./survey.ts";
+
+/** The plugin with this id or package name. Throws `CONFIG` with the nearest id and all of them for one that nobody has. */
+export function findOne(plugins: readonly SurveyedPlugin[], wanted: string): SurveyedPlugin {
+  const found = plugins.find(({ id }) => id === wanted) ?? plugins.find(({ packageName }) => packageName === wanted);
+  if (found !== undefined) return found;
+  const ids = plugins.map(({ id }) => id);
+  const nearest = nearestCommand(wanted, ids);
+  const question = nearest === undefined ? "" : ` Did you mean "${nearest}"?`;
+  const others = "Another one has to be added first: `memslot plugins add NAME`, or its folder in plugins.load.paths.";
+  throw new MemoryError("CONFIG", `there is no plugin "${wanted}".${question} Known: ${ids.join(", ")}. ${others}`);
+}

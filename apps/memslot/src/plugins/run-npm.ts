@@ -1,0 +1,72 @@
+import { spawn } from "node:child_process";
+import { MemoryError } from "@memslot/core";
+import type { CommandContext } from "../command-context.ts";
+import { findNpm } from "./find-npm.ts";
+
+/** Packages of some hundred megabytes come over slow lines. */
+const DEADLINE_MS = 30 * 60_000;
+const KILL_WAITS_MS = 5000;
+const KEPT_LENGTH = 16 * 1024;
+const SHOWN_LINES = 5;
+/** Lines of a stack, fields of an error, and where the log is. */
+const notForPeople = /^(?:at |errno |syscall |\w+: ['\d]|\}|A complete log)|debug-\d+\.log/u;
+
+/** Runs npm in a folder, with its output on stderr as it comes. Throws `PLUGIN` with its own words where it fails. */
+export async function runNpm(context: CommandContext, folder: string, args: readonly string[]): Promise<void> {
+  const { output, signal, env } = context;
+  signal.throwIfAborted();
+  const npm = findNpm(process.execPath, env);
+  if (npm === undefined) {
+    throw new MemoryError(
+      "PLUGIN",
+      `npm is not there, neither beside ${process.execPath} nor on the PATH; install it (it comes with Node, https://nodejs.org) and run the command again`,
+    );
+  }
+  const child = spawn(npm.program, [...npm.args, ...args], { cwd: folder, env, stdio: ["pipe", "pipe", "pipe"] });
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8");
+    stream.on("data", (text: string) => {
+      said = (said + text).slice(-KEPT_LENGTH);
+      output.stderr.write(text);
+    });
+  }
+  // Nothing is sent: it is there to be closed when this process ends.
+  child.stdin.on("error", () => undefined);
+  let stopped: "aborted" | "late" | undefined;
+  let killing: NodeJS.Timeout | undefined;
+  const stop = (why: "aborted" | "late") => (): void => {
+    stopped ??= why;
+    child.kill("SIGTERM");
+    killing ??= setTimeout(() => child.kill("SIGKILL"), KILL_WAITS_MS);
+  };
+  const onAbort = stop("aborted");
+  signal.addEventListener("abort", onAbort, { once: true });
+  const late = setTimeout(stop("late"), DEADLINE_MS);
+  try {
+    const ended = await new Promise<{ code: number | null } | { error: Error }>((resolve) => {
+      child.once("error", (error) => resolve({ error }));
+      child.once("close", (code) => resolve({ code }));
+    });
+    if (stopped === "aborted") signal.throwIfAborted();
+    if (stopped === "late") throw failed(`did not end within ${DEADLINE_MS / 60_000} minutes`, said);
+    if ("error" in ended) throw failed(`(${npm.file}) cannot be started: ${ended.error.message}`, "");
+    if (ended.code !== 0) throw failed(`ended with code ${ended.code}`, said);
+  } finally {
+    clearTimeout(late);
+    clearTimeout(killing);
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+function failed(how: string, said: string): MemoryError {
+  const errors = said.split("\n").filter((line) => /^npm (?:error|ERR!)/u.test(line));
+  const words = errors.map((line) => line.replace(/^npm (?:error|ERR!) ?/u, "").trim());
+  const told = words
+    .filter((line) => line !== "" && !notForPeople.test(line))
+    .slice(0, SHOWN_LINES)
+    .join("; ");
+  const isNetwork = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH/u.test(said);
+  const step = isNetwork ? ". The registry cannot be reached: check the network and the proxy settings of npm" : "";
+  return new MemoryError("PLUGIN", `npm ${how}${told === "" ? "" : `: ${told}`}${step}`);
+}

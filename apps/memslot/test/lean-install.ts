@@ -1,0 +1,30 @@
+import { cp, mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+
+const app = fileURLToPath(new URL("..", import.meta.url));
+/** What comes with the command: no other backend, no embedding provider. */
+const dependencies: readonly string[] = [
+  "@memslot/agent-kit",
+  "@memslot/core",
+  "@memslot/indexing",
+  "@memslot/memory-core",
+  "cli-progress",
+  "commander",
+];
+
+/** The command as `npm install memslot` leaves it. Gives the file that starts it. */
+export async function leanInstall(): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), "memslot-lean-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  for (const part of ["src", "templates", "package.json"])
+    await cp(path.join(app, part), path.join(folder, part), { recursive: true });
+  for (const name of dependencies) {
+    const link = path.join(folder, "node_modules", name);
+    await mkdir(path.dirname(link), { recursive: true });
+    await symlink(path.join(app, "node_modules", name), link, "junction");
+  }
+  return path.join(folder, "src/cli.ts");
+}

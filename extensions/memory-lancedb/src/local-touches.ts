@@ -1,0 +1,70 @@
+import { readFileSync } from "node:fs";
+import { mkdir, rename, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { FileKey, StoredFile } from "@memslot/indexing";
+import { keyOf } from "./chunk-listing.ts";
+
+/**
+ * Modification times of files on this machine. Where several machines share an index, the same note has another time on
+ * each; written into the index they would overwrite each other for ever.
+ */
+export interface LocalTouches {
+  /** The file as it is known here. */
+  apply(file: StoredFile): StoredFile;
+  /** True: nothing but the time has changed, and it is noted. */
+  note(file: StoredFile, known: StoredFile): boolean;
+  /** The file has been written anew: its time stands in the index. */
+  forget(file: FileKey): void;
+  save(): Promise<void>;
+  /** Goes up with each note. */
+  count(): number;
+}
+
+type Touched = Record<string, { hash: string; mtimeMs: number }>;
+
+export function openLocalTouches(path: string): LocalTouches {
+  const touched = readTouches(path);
+  let count = 0;
+  let saving: Promise<void> = Promise.resolve();
+
+  async function write(): Promise<void> {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    const draft = `${path}.${process.pid}.tmp`;
+    await writeFile(draft, JSON.stringify(Object.fromEntries(touched)), { mode: 0o600 });
+    await rename(draft, path);
+  }
+
+  return {
+    apply(file) {
+      const own = touched.get(keyOf(file));
+      return own?.hash === file.hash ? { ...file, mtimeMs: own.mtimeMs } : file;
+    },
+    note({ mtimeMs, ...file }, { mtimeMs: _mtimeMs, ...known }) {
+      if (!isSame(file, known)) return false;
+      touched.set(keyOf(file), { hash: file.hash, mtimeMs });
+      count++;
+      return true;
+    },
+    forget: (file) => void touched.delete(keyOf(file)),
+    async save() {
+      // What cannot be kept is found out again by reading the file.
+      saving = saving.then(() => write().catch(() => undefined));
+      await saving;
+    },
+    count: () => count,
+  };
+}
+
+function isSame(left: Omit<StoredFile, "mtimeMs">, right: Omit<StoredFile, "mtimeMs">): boolean {
+  return (
+    left.hash === right.hash && left.size === right.size && left.recipe === right.recipe && left.cursor === right.cursor
+  );
+}
+
+function readTouches(path: string): Map<string, Touched[string]> {
+  try {
+    return new Map(Object.entries(JSON.parse(readFileSync(path, "utf8")) as Touched));
+  } catch {
+    return new Map();
+  }
+}

@@ -1,0 +1,84 @@
+import { homedir } from "node:os";
+import { isAbsolute, join, resolve } from "node:path";
+import type { LanceOptions } from "../options.ts";
+import { agentFolder } from "./agent-folder.ts";
+import { configError } from "./option-errors.ts";
+
+/** Where the index of one agent lies, as the options say it. Nothing has been opened yet. */
+export type Address =
+  | { kind: "folder"; folder: string }
+  /** `uri` ends with the agent's own prefix and has no slash at its end. */
+  | { kind: "bucket"; scheme: BucketScheme; bucket: string; uri: string }
+  /** `prefix` begins the name of each table of this agent. */
+  | { kind: "cloud"; uri: string; prefix: string };
+
+type BucketScheme = "s3" | "gs" | "az";
+
+const bucketSchemes: readonly string[] = ["s3", "gs", "az"] satisfies BucketScheme[];
+
+/** Longer than one letter, which is a drive of Windows. */
+const schemePattern = /^([a-z][a-z\d+.-]+):\/\/(.*)$/i;
+
+/** Reads `dbPath`. Throws `CONFIG` naming the key and what to write. */
+export function addressOf({ lance, agentId, stateDir }: AddressInput): Address {
+  const folder = agentFolder(agentId);
+  const { dbPath } = lance;
+  if (dbPath === undefined || dbPath.trim() === "")
+    return { kind: "folder", folder: join(stateDir, "memory", "lancedb", folder) };
+  const [, scheme, rest] = schemePattern.exec(dbPath.trim()) ?? [];
+  if (scheme === undefined || rest === undefined)
+    return { kind: "folder", folder: join(absoluteFolder(dbPath), folder) };
+  return addressWithScheme(scheme.toLowerCase(), rest, folder);
+}
+
+export interface AddressInput {
+  lance: LanceOptions;
+  agentId: string;
+  stateDir: string;
+}
+
+function addressWithScheme(scheme: string, rest: string, folder: string): Address {
+  if (rest.includes("@"))
+    throw configError("dbPath", "must hold no name and no password; write them into storageOptions");
+  if (/[?#]/.test(rest)) throw configError("dbPath", 'must end before "?" or "#"; write settings into storageOptions');
+  const [name = "", ...parts] = rest.split("/");
+  if (scheme === "db") return cloudAddress(name, parts, folder);
+  if (scheme === "s3+ddb")
+    throw configError(
+      "dbPath",
+      "must not begin with s3+ddb://: a lock table in DynamoDB is not needed any more, because S3 itself refuses to write a key twice; write s3:// in its place",
+    );
+  if (!isBucketScheme(scheme))
+    throw configError(
+      "dbPath",
+      `begins with ${scheme}://, which is no place for an index; write the path of a folder, or an address that begins with s3://, gs://, az:// or db://`,
+    );
+  if (name === "")
+    throw configError("dbPath", `names no bucket; write ${scheme}://bucket, or ${scheme}://bucket/prefix`);
+  if (parts.some((part) => part === "." || part === ".."))
+    throw configError("dbPath", 'must have no "." and no ".." between its slashes; write the prefix as it is');
+  const uri = [`${scheme}:/`, name, ...parts.filter((part) => part !== ""), folder].join("/");
+  return { kind: "bucket", scheme, bucket: name, uri };
+}
+
+function cloudAddress(name: string, parts: readonly string[], folder: string): Address {
+  if (name === "") throw configError("dbPath", "names no LanceDB Cloud project; write db://name");
+  if (parts.some((part) => part !== ""))
+    throw configError("dbPath", `must have nothing after the name of the project; write db://${name}`);
+  return { kind: "cloud", uri: `db://${name}`, prefix: `${folder}.` };
+}
+
+function isBucketScheme(scheme: string): scheme is BucketScheme {
+  return bucketSchemes.includes(scheme);
+}
+
+/** Where a plugin's options were written is not known here, so a relative path would mean another folder for each caller. */
+function absoluteFolder(path: string): string {
+  if (path === "~") return homedir();
+  if (/^~[/\\]/.test(path)) return resolve(homedir(), path.slice(2));
+  if (isAbsolute(path)) return resolve(path);
+  throw configError(
+    "dbPath",
+    "is a relative path; write an absolute one, one that begins with ~/, or an address such as s3://bucket/prefix",
+  );
+}

@@ -1,0 +1,82 @@
+import { MemoryError, messageOf } from "@memslot/core";
+import type { Redact } from "./secrets.ts";
+
+/** What to say when a place is at fault. */
+export interface PlaceErrors {
+  /** The place, for people. Holds no key. */
+  name: string;
+  /** What a person can do where a deadline has passed. */
+  patience: string;
+  /** The error to throw for one that LanceDB threw. */
+  of(error: unknown, what: string): unknown;
+}
+
+type Fault = "region" | "bucket" | "keys" | "reach";
+
+/** What LanceDB and the storages below it say of each fault, in the order in which they are looked for. */
+const signs: readonly (readonly [Fault | undefined, RegExp])[] = [
+  ["region", /PermanentRedirect|AuthorizationHeaderMalformed|redirect without LOCATION|resolve region/i],
+  ["bucket", /NoSuchBucket|ContainerNotFound|(?:bucket|container) (?:does not|doesn't) exist/i],
+  // A table or a file that is not there is no fault of the place, in whatever answer of a server it was found.
+  [undefined, /Table '[^']*' was not found|Object at location .* not found|Wrapped error: Not found/i],
+  [
+    "keys",
+    /status(?: code)?:? ?40[13]\b|\b40[13] (?:Forbidden|Unauthorized)|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|AuthenticationFailed|AuthorizationFailure|Unauthenticated|PermissionDenied|lacks valid authentication|credentials/i,
+  ],
+  [
+    "reach",
+    /error sending request|HTTP error|dns error|timed out|timeout|connection (?:refused|reset|closed)|connect error|error trying to connect|Generic (?:S3|GCS|MicrosoftAzure) error|store: "(?:S3|GCS|MicrosoftAzure)"|status(?: code)?:? ?(?:429|50[0234])\b|SlowDown|ServiceUnavailable/i,
+  ],
+];
+
+/** Which fault of the place an error of LanceDB stands for; undefined for one that is not about the place. */
+export function faultOf(message: string): Fault | undefined {
+  return signs.find(([, sign]) => sign.test(message))?.[0];
+}
+
+/** Errors of a folder: what is wrong with it is told by who uses it. */
+export function folderErrors(folder: string): PlaceErrors {
+  return {
+    name: folder,
+    patience: "look whether the disk answers, and try again",
+    of: (error) => error,
+  };
+}
+
+export interface RemoteErrorsInput {
+  name: string;
+  /** What is there, in a person's words: "the bucket", "the LanceDB Cloud project". */
+  noun: string;
+  /** The option that names it. */
+  place: string;
+  /** The option that holds its keys. */
+  keys: string;
+  redact: Redact;
+}
+
+export function remoteErrors({ name, noun, place, keys, redact }: RemoteErrorsInput): PlaceErrors {
+  const option = (key: string): string => `plugins.entries.memory-lancedb.config.${key}`;
+  const texts: Record<Fault, string> = {
+    region: `${name} lies in another region than was said; set ${option("storageOptions.region")} to the region of ${noun}`,
+    bucket: `${noun} of ${name} does not exist; make it, or correct ${option(place)}`,
+    keys: `${name} refuses access with these keys, or there are none; check ${option(keys)}, and that they may read, write, list and delete there`,
+    reach: `${name} cannot be reached; check the network and ${option(place)}, and try again`,
+  };
+  return {
+    name,
+    patience: `check the network, and whether ${noun} answers; then try again`,
+    of(error, what) {
+      const message = messageOf(error);
+      const fault = faultOf(message);
+      const safe = redact(message);
+      if (fault !== undefined)
+        return new MemoryError("UNAVAILABLE", `${what}: ${texts[fault]}`, { cause: new Error(shortened(safe)) });
+      return safe === message ? error : new Error(safe);
+    },
+  };
+}
+
+/** LanceDB repeats the same error for each of its layers. */
+function shortened(text: string): string {
+  return text.length <= 600 ? text : `${text.slice(0, 600)}…`;
+}

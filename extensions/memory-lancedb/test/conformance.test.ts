@@ -1,0 +1,21 @@
+import { chunkStoreConformance, memoryConformance } from "@memslot/testkit";
+import { describe, test } from "vitest";
+import plugin, { openLanceStore } from "../src/index.ts";
+
+describe("in a folder", () => {
+  memoryConformance({ describe, test }, { plugin, options: {} });
+  chunkStoreConformance(
+    { describe, test },
+    {
+      open: (stateDir) =>
+        openLanceStore({
+          lance: {},
+          agentId: "main",
+          stateDir,
+          mayCreate: true,
+          signal: AbortSignal.timeout(60_000),
+        }),
+      reopens: true,
+    },
+  );
+});

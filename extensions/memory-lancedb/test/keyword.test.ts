@@ -1,0 +1,122 @@
+import { indexTerms, queryTerms } from "@memslot/indexing";
+import type { ChunkStore, FileChunks } from "@memslot/indexing";
+import { openSqliteStore } from "@memslot/memory-core";
+import { connect } from "@lancedb/lancedb";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { fileOf, indexFolder, open, tempFolder } from "./support/stores.ts";
+
+const texts = [
+  "患者昨天去医院看病，医生开了感冒药。",
+  "我们在上海的办公室讨论了新的搜索引擎。",
+  "The ticket QX-7919 was closed by memory_search in node.js.",
+  "parseHttpHeader() throws for c++ and C# callers",
+  "東京タワーへ行きました。とても楽しかったです。",
+  "서울에서 부산까지 기차로 갔다",
+  "Änderungen an der Größe der Bücher",
+  "The password of the guest network is in the drawer.",
+  "node.js, node.ts and nodes of a tree",
+  "INC4711 and INC-4711 are two tickets",
+];
+
+const questions = [
+  "看病",
+  "医院",
+  "搜索引擎",
+  "QX-7919",
+  "memory_search",
+  "node.js",
+  "parseHttpHeader",
+  "c++",
+  "東京",
+  "부산",
+  "Größe",
+  "drawer",
+  "INC-4711",
+  "INC4711",
+  "药",
+  "tick",
+];
+
+function noteOf(text: string, index: number): FileChunks {
+  const file = fileOf(`${index}.md`, [text]);
+  return { ...file, chunks: file.chunks.map((chunk) => ({ ...chunk, terms: indexTerms(text) })) };
+}
+
+async function answers(store: ChunkStore): Promise<unknown[]> {
+  return await Promise.all(
+    questions.map(async (question) => {
+      const terms = queryTerms(question).map((term) => ({ ...term, prefix: term.prefix || question === "tick" }));
+      const { rows, chunkCount, documentFrequencies } = await store.searchKeyword({
+        terms,
+        sources: ["memory"],
+        limit: 20,
+      });
+      return { question, found: rows.map(({ path }) => path).toSorted(), chunkCount, documentFrequencies };
+    }),
+  );
+}
+
+test("the same words are found as in memory-core, with the same counts, in the index of words and before they are in it", async () => {
+  const stateDir = await tempFolder();
+  const core = await openSqliteStore({
+    path: join(stateDir, "main.sqlite"),
+    vector: { enabled: false },
+    cacheMaxEntries: 0,
+  });
+  onTestFinished(() => core.close());
+  const store = await open(stateDir);
+  const notes = texts.map(noteOf);
+  await core.replaceFiles(notes);
+  await store.replaceFiles(notes);
+  const expected = await answers(core);
+  expect(expected.every((answer) => (answer as { found: unknown[] }).found.length > 0)).toBe(true);
+  expect(await answers(store)).toEqual(expected);
+  await store.upkeep?.compact();
+  expect(await answers(store)).toEqual(expected);
+  // Half in the index, half not.
+  const later = noteOf("QX-7919 看病 drawer", 99);
+  await core.replaceFiles([later]);
+  await store.replaceFiles([later]);
+  expect(await answers(store)).toEqual(await answers(core));
+});
+
+test("in a large index very common words are not looked for while a rarer one is there", async () => {
+  const stateDir = await tempFolder();
+  const store = await open(stateDir);
+  const many = Array.from({ length: 60 }, (_, file) =>
+    fileOf(
+      `${file}.md`,
+      Array.from({ length: 100 }, (_chunk, part) => `common filler${part} of${file}`),
+    ),
+  );
+  await store.replaceFiles([...many, fileOf("rare.md", ["a rare word"])]);
+  const ask = async (...terms: string[]) =>
+    await store.searchKeyword({
+      terms: terms.map((term) => ({ term, prefix: false })),
+      sources: ["memory"],
+      limit: 50,
+    });
+  const both = await ask("common", "rare");
+  expect(both.rows.map(({ path }) => path)).toEqual(["rare.md"]);
+  expect(both.documentFrequencies).toEqual([6000, 1]);
+  expect((await ask("common")).rows).toHaveLength(50);
+});
+
+test("a table without its index of words, left by a process that was killed, gets one with the next write", async () => {
+  const stateDir = await tempFolder();
+  const first = await open(stateDir);
+  await first.replaceFiles([fileOf("a.md", ["word a"])]);
+  await first.close();
+  const connection = await connect(indexFolder(stateDir));
+  onTestFinished(() => connection.close());
+  await (await connection.openTable("chunks_1")).dropIndex("terms_idx");
+  const store = await open(stateDir);
+  await store.replaceFiles([fileOf("b.md", ["word b"])]);
+  const { rows } = await store.searchKeyword({
+    terms: [{ term: "word", prefix: false }],
+    sources: ["memory"],
+    limit: 5,
+  });
+  expect(rows).toHaveLength(2);
+});

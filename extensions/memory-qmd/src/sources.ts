@@ -1,0 +1,47 @@
+import path from "node:path";
+import type { MemoryPluginContext } from "@memslot/core";
+import { type IndexedSource, memoryRoots, type ScanResult, sourcesOf, toSlashes } from "@memslot/indexing";
+import type { QmdOptions } from "./options.ts";
+
+const dayMs = 86_400_000;
+const switchedOff = "memory.qmd.includeDefaultMemory is false";
+
+/** The memory files as every other backend sees them, without what `memory.qmd` leaves out. */
+export function qmdSources(context: MemoryPluginContext, options: QmdOptions): IndexedSource[] {
+  return sourcesOf(context).map((source) => {
+    if (source.source === "memory" && !options.includeDefaultMemory)
+      return { ...source, scan: async (signal) => withoutOwn(await source.scan(signal), context) };
+    const { retentionDays } = options.sessions;
+    if (source.source === "sessions" && retentionDays !== undefined)
+      return { ...source, scan: async (signal) => withoutOld(await source.scan(signal), retentionDays) };
+    return source;
+  });
+}
+
+/** Only what an extra path leads to. */
+function withoutOwn(scan: ScanResult, { workspaceDir, settings }: MemoryPluginContext): ScanResult {
+  const roots = memoryRoots(workspaceDir, settings.extraPaths);
+  const extra = roots.filter((root) => root.extra);
+  const own = new Set(roots.filter((root) => !root.extra).map(({ label }) => label));
+  return {
+    ...scan,
+    files: scan.files.filter(({ absolutePath }) =>
+      extra.some((root) => {
+        const inside = path.relative(root.absolutePath, absolutePath);
+        return (
+          inside === "" || (!inside.startsWith("..") && !path.isAbsolute(inside) && root.matches(toSlashes(inside)))
+        );
+      }),
+    ),
+    roots: scan.roots.map((root) =>
+      own.has(root.path) && root.state === "indexed"
+        ? { path: root.path, state: "skipped", reason: switchedOff }
+        : root,
+    ),
+  };
+}
+
+function withoutOld(scan: ScanResult, days: number): ScanResult {
+  const oldest = Date.now() - days * dayMs;
+  return { ...scan, files: scan.files.filter(({ mtimeMs }) => mtimeMs >= oldest) };
+}

@@ -1,0 +1,65 @@
+import type { MemoryProviderStatus } from "@memslot/core";
+import type { LedgerFacts, LedgerFile } from "./ledger.ts";
+import type { Meaning } from "./meaning.ts";
+import type { QmdOptions } from "./options.ts";
+import type { FoundQmd, QmdProcessState } from "./qmd-contract.ts";
+import type { UpdateFacts } from "./updates.ts";
+
+/** The status of the files, with what is known of qmd. Looks at nothing. */
+export function statusOfQmd(input: {
+  inner: MemoryProviderStatus;
+  found: FoundQmd;
+  folder: string;
+  process: QmdProcessState;
+  updates: UpdateFacts;
+  ledger: LedgerFacts;
+  unseen: readonly LedgerFile[];
+  meaning: ReturnType<Meaning["state"]>;
+  options: QmdOptions;
+}): MemoryProviderStatus {
+  const { inner, found, process, updates, ledger, unseen, meaning, options } = input;
+  const { lastError, index } = updates;
+  const byMeaning = meaning.wanted && meaning.modelsPresent === true && meaning.resting === undefined;
+  // Those that qmd has been told of and passes over: it will never have them.
+  const passedOver = unseen.filter(({ seen, hash }) => seen === hash);
+  const notices = [
+    ...(inner.custom?.notices ?? []),
+    ...(passedOver.length === 0
+      ? []
+      : [
+          `qmd does not index ${passedOver.length} notes, which memslot searches itself: ${passedOver
+            .slice(0, 3)
+            .map(({ path }) => path)
+            .join(", ")}${passedOver.length > 3 ? ", …" : ""}`,
+        ]),
+  ];
+  return {
+    ...inner,
+    lastSyncError: inner.lastSyncError ?? lastError?.message,
+    lastError: inner.lastError ?? (lastError && { message: lastError.message, at: lastError.at }),
+    custom: {
+      ...inner.custom,
+      searchMode: byMeaning && index?.hasVectorIndex === true ? "hybrid" : "keyword",
+      providerUnavailableReason: "qmd finds by words, and by meaning with models of its own",
+      notices,
+      qmd: {
+        version: found.version,
+        location: found.location,
+        folder: input.folder,
+        searchMode: options.searchMode,
+        mode: byMeaning ? "semantic" : "lexical",
+        ...(meaning.resting !== undefined && { resting: meaning.resting }),
+        ...(meaning.modelsPresent !== undefined && { modelsPresent: meaning.modelsPresent }),
+        transport: process.transport,
+        ...(process.pid !== undefined && { pid: process.pid }),
+        restarts: process.restarts,
+        ...(process.activity !== undefined && { activity: process.activity }),
+        ...(process.lastError !== undefined && { lastError: { ...process.lastError } }),
+        ...(index !== undefined && { documents: index.documents, needsEmbedding: index.needsEmbedding }),
+        waiting: unseen.length - passedOver.length,
+        passedOver: passedOver.length,
+        ...(ledger.updatedAt !== undefined && { lastUpdate: ledger.updatedAt, lastUpdateMs: ledger.updateMs }),
+      },
+    },
+  };
+}

@@ -1,0 +1,10 @@
+import { memoryConformance } from "@memslot/testkit";
+import { describe, test } from "vitest";
+import plugin from "../src/index.ts";
+import { realQmd } from "./support/real-qmd.ts";
+
+const { command, reason } = await realQmd();
+
+describe.skipIf(command === undefined)(reason ?? "with the real qmd", () => {
+  memoryConformance({ describe, test }, { plugin, options: { command, fallback: "none" } });
+});

@@ -1,0 +1,412 @@
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+  type Memory,
+  MemoryError,
+  type MemoryErrorCode,
+  type MemoryPlugin,
+  type MemoryPluginContext,
+  type MemorySearchManager,
+  type OpenMemoryOptions,
+  type SearchReport,
+  defineEmbeddingPlugin,
+  defineMemoryPlugin,
+  openMemory,
+  parseConfig,
+} from "../src/index.ts";
+import { fakeManager, fakeProvider, gate, hang, result, settle } from "./support/fakes.ts";
+import { folderOf, pluginFiles, writeFiles } from "./support/plugin-folders.ts";
+
+let root = "";
+let remove: () => Promise<void>;
+const opened: Memory[] = [];
+
+beforeEach(async () => {
+  ({ folder: root, remove } = await folderOf({ "notes/MEMORY.md": "# Notes" }));
+});
+
+afterEach(async () => {
+  await Promise.allSettled(opened.splice(0).map((memory) => memory.close()));
+  await remove();
+});
+
+interface Counted {
+  plugin: MemoryPlugin;
+  contexts: MemoryPluginContext[];
+  closed: () => number;
+}
+
+/** A plugin that counts what is opened and finds a note that is named after it. */
+function counted(id: string, own: Partial<MemoryPlugin> = {}, manager: Partial<MemorySearchManager> = {}): Counted {
+  const contexts: MemoryPluginContext[] = [];
+  let closed = 0;
+  const plugin = defineMemoryPlugin({
+    id,
+    async open(context) {
+      contexts.push(context);
+      return fakeManager({
+        search: async () => [result({ path: `${id}.md` })],
+        status: () => ({ backend: id, provider: context.embeddings.provider?.id ?? "none" }),
+        close: async () => void (closed += 1),
+        ...manager,
+      });
+    },
+    ...own,
+  });
+  return { plugin, contexts, closed: () => closed };
+}
+
+const fail =
+  (code: MemoryErrorCode = "UNAVAILABLE", message = "qmd is not installed") =>
+  async (): Promise<never> =>
+    Promise.reject(new MemoryError(code, message));
+
+/** A plugin that cannot be opened. */
+function dead(id: string, code?: MemoryErrorCode, own: Partial<MemoryPlugin> = {}): MemoryPlugin {
+  return defineMemoryPlugin({ id, open: fail(code), ...own });
+}
+
+interface Slot {
+  slot?: string;
+  fallback?: string | undefined;
+  plugins?: OpenMemoryOptions["plugins"];
+  entries?: Record<string, unknown>;
+  content?: Record<string, unknown>;
+  deny?: string[];
+  provider?: string;
+  told?: string[];
+  options?: Partial<OpenMemoryOptions>;
+}
+
+async function open({ slot = "tool", fallback, plugins, entries = {}, ...more }: Slot): Promise<Memory> {
+  const entry = fallback === undefined ? {} : { [slot]: { fallback } };
+  const memorySearch = { provider: more.provider ?? "none" };
+  const config = parseConfig(
+    {
+      agents: { defaults: { workspace: join(root, "notes"), memorySearch } },
+      plugins: { slots: { memory: slot }, entries: { ...entry, ...entries }, deny: more.deny ?? [] },
+      ...more.content,
+    },
+    { baseDir: root, stateDir: join(root, "state"), env: { HOME: root } },
+  );
+  const notify = (line: string): void => void more.told?.push(line);
+  const memory = await openMemory({ config, agentId: "main", notify, plugins, ...more.options });
+  opened.push(memory);
+  return memory;
+}
+
+async function failure(slot: Slot): Promise<MemoryError> {
+  const error: unknown = await open(slot).catch((caught: unknown) => caught);
+  if (!MemoryError.is(error)) throw new Error(`expected a MemoryError, got ${String(error)}`);
+  return error;
+}
+
+async function asked(memory: Memory): Promise<{ paths: string[]; report: SearchReport | undefined }> {
+  const reports: SearchReport[] = [];
+  const results = await memory.search("q", { onDebug: (report) => reports.push(report) });
+  return { paths: results.map(({ path }) => path), report: reports[0] };
+}
+
+describe("plugins.entries.<id>.fallback", () => {
+  test.each([
+    ["builtin", "memory-core"],
+    ["Builtin", "memory-core"],
+    ["keyword", "memory-core"],
+    ["memory-core", "memory-core"],
+    ["other", "other"],
+  ])("%s opens %s where the plugin in the slot cannot be opened, and says so", async (fallback, id) => {
+    const told: string[] = [];
+    const plugins = [dead("tool"), counted("memory-core").plugin, counted("other").plugin];
+    const memory = await open({ fallback, plugins, told });
+    const { paths, report } = await asked(memory);
+    expect(paths).toEqual([`${id}.md`]);
+    const named = { from: "tool", to: id, reason: "qmd is not installed" };
+    expect(report).toMatchObject({ state: "degraded", fallback: named });
+    expect(memory.status()).toMatchObject({ backend: id, fallback: named, spare: { backend: id, open: true } });
+    expect(told).toEqual([
+      `"tool" is unavailable: qmd is not installed; "${id}" answers in its place until it is back`,
+    ]);
+  });
+
+  test("opens nothing while the plugin in the slot works", async () => {
+    const [tool, core] = [counted("tool"), counted("memory-core")];
+    const memory = await open({ fallback: "builtin", plugins: [tool.plugin, core.plugin] });
+    expect((await asked(memory)).paths).toEqual(["tool.md"]);
+    await memory.sync();
+    expect(core.contexts).toEqual([]);
+    expect(memory.status()).toMatchObject({ backend: "tool", spare: { backend: "memory-core", open: false } });
+    expect(memory.status().fallback).toBeUndefined();
+    await memory.close();
+    expect([tool.closed(), core.closed()]).toEqual([1, 0]);
+  });
+
+  test.each([["none"], ["None"], [" "], [undefined]])("%j leaves it at the error of the plugin", async (fallback) => {
+    const core = counted("memory-core");
+    const error = await failure({ fallback, plugins: [dead("tool"), core.plugin] });
+    expect(error).toMatchObject({ code: "UNAVAILABLE", message: "qmd is not installed" });
+    expect(core.contexts).toEqual([]);
+  });
+
+  test("wins over the plugin's own options, which are its default otherwise", async () => {
+    const configSchema = { type: "object", properties: { fallback: { type: "string", default: "builtin" } } };
+    const plugins = (): OpenMemoryOptions["plugins"] => [
+      dead("tool", "UNAVAILABLE", { configSchema }),
+      counted("memory-core").plugin,
+      counted("other").plugin,
+    ];
+    expect((await asked(await open({ plugins: plugins() }))).paths).toEqual(["memory-core.md"]);
+    const config = { tool: { config: { fallback: "other" } } };
+    expect((await asked(await open({ plugins: plugins(), entries: config }))).paths).toEqual(["other.md"]);
+    const both = { tool: { config: { fallback: "other" }, fallback: "none" } };
+    expect((await failure({ plugins: plugins(), entries: both })).code).toBe("UNAVAILABLE");
+  });
+
+  test("of memory-qmd may stand in memory.qmd too, and memory.backend chooses it", async () => {
+    const memory = await open({
+      content: { memory: { backend: "qmd", qmd: { fallback: "keyword" } }, plugins: {} },
+      plugins: [dead("memory-qmd"), counted("memory-core").plugin],
+    });
+    expect((await asked(memory)).report?.fallback).toMatchObject({ from: "memory-qmd", to: "memory-core" });
+    expect(memory.status().backend).toBe("memory-core");
+  });
+
+  test("gives the spare its own options, and searches that look for what has changed", async () => {
+    const [tool, core] = [counted("tool", {}, { search: fail() }), counted("memory-core")];
+    const memory = await open({
+      fallback: "builtin",
+      plugins: [tool.plugin, core.plugin],
+      entries: { tool: { config: { command: "qmd" }, fallback: "builtin" }, "memory-core": { config: { size: 3 } } },
+      content: {
+        agents: { defaults: { workspace: join(root, "notes"), memorySearch: { sync: { onSearch: false } } } },
+      },
+    });
+    await memory.search("q");
+    expect(tool.contexts[0]?.options).toEqual({ command: "qmd" });
+    expect(core.contexts[0]?.options).toEqual({ size: 3 });
+    expect(tool.contexts[0]?.settings.sync.onSearch).toBe(false);
+    expect(core.contexts[0]?.settings.sync.onSearch).toBe(true);
+  });
+
+  test("finds a spare by its package name", async () => {
+    await writeFiles(root, pluginFiles("spare", {}, "node_modules/pkg-spare"));
+    const memory = await open({ fallback: "pkg-spare", plugins: [dead("tool")] });
+    expect((await asked(memory)).report?.fallback).toMatchObject({ from: "tool", to: "spare" });
+  });
+});
+
+describe("a spare that cannot be used is an error that names the key", () => {
+  const key = "plugins.entries.tool.fallback";
+  const tool = counted("tool").plugin;
+  const embeddings = defineEmbeddingPlugin({ id: "vectors", open: async () => fakeProvider() });
+
+  test.each<[string, Slot, string]>([
+    [
+      "an unknown id",
+      { fallback: "memory-cora" },
+      `${key} is "memory-cora", and no memory plugin with this id was found. Did you mean "memory-core"?`,
+    ],
+    [
+      "one that is not installed",
+      { fallback: "memory-lancedb" },
+      `${key} is "memory-lancedb", which is not installed; run \`memslot plugins add memory-lancedb\``,
+    ],
+    [
+      "the plugin itself",
+      { fallback: "tool" },
+      `${key} is "tool", the plugin that is in the slot itself; write one of "builtin", "keyword", "none"`,
+    ],
+    ["an embedding plugin", { fallback: "vectors" }, `${key} is "vectors", an embedding plugin;`],
+    [
+      "one that is denied",
+      { fallback: "builtin", deny: ["memory-core"] },
+      `${key} is "builtin", which is "memory-core", but plugins.deny lists "memory-core"`,
+    ],
+    [
+      "one that is switched off",
+      { fallback: "memory-core", entries: { tool: { fallback: "memory-core" }, "memory-core": { enabled: false } } },
+      `${key} is "memory-core", but plugins.entries.memory-core.enabled is false`,
+    ],
+    [
+      "one of the plugin's own options",
+      { entries: { tool: { config: { fallback: "gone" } } } },
+      'plugins.entries.tool.config.fallback is "gone", and no memory plugin',
+    ],
+    [
+      "memory-core for itself",
+      { slot: "memory-core", fallback: "keyword" },
+      'plugins.entries.memory-core.fallback is "keyword", which is "memory-core", the plugin that is in the slot itself; write one of "tool", "none"',
+    ],
+  ])("%s", async (_name, slot, words) => {
+    const error = await failure({ plugins: [tool, counted("memory-core").plugin, embeddings], ...slot });
+    expect(error.code).toBe("CONFIG");
+    expect(error.message).toContain(words);
+  });
+
+  test("wrong options of the spare", async () => {
+    const core = counted("memory-core", { configSchema: { type: "object", additionalProperties: false } }).plugin;
+    const entries = { tool: { fallback: "builtin" }, "memory-core": { config: { sise: 1 } } };
+    expect((await failure({ plugins: [tool, core], entries })).message).toContain(
+      "plugins.entries.memory-core.config.sise is not a key",
+    );
+  });
+
+  test("a broken spare, by its own reason", async () => {
+    await writeFiles(root, pluginFiles("spare", { manifest: { id: "spare", configSchema: {} } }, "plugins/spare"));
+    const content = {
+      plugins: { slots: { memory: "tool" }, entries: { tool: { fallback: "spare" } }, load: { paths: ["plugins"] } },
+    };
+    const error = await failure({ plugins: [tool], content });
+    expect(error).toMatchObject({ code: "PLUGIN", message: expect.stringContaining('plugin "spare"') });
+  });
+
+  test("but not where it is only the default of the plugin: then there is none, and a line says why", async () => {
+    const told: string[] = [];
+    const configSchema = { type: "object", properties: { fallback: { type: "string", default: "builtin" } } };
+    const plugins = [counted("tool", { configSchema }).plugin, counted("memory-core").plugin];
+    const memory = await open({ plugins, deny: ["memory-core"], told });
+    expect((await asked(memory)).paths).toEqual(["tool.md"]);
+    expect(memory.status().spare).toBeUndefined();
+    expect(told).toEqual([expect.stringMatching(/^"tool" has no spare: .*plugins\.deny lists "memory-core"/)]);
+  });
+});
+
+describe("keyword", () => {
+  test("opens memory-core without a provider and says why; builtin opens it with the provider", async () => {
+    const requests: string[] = [];
+    const embed = async (texts: readonly string[]): Promise<number[][]> => {
+      requests.push(...texts);
+      return texts.map(() => [1]);
+    };
+    const provider = fakeProvider({ embedQuery: async (text) => (await embed([text]))[0] ?? [], embedBatch: embed });
+    for (const [fallback, seen] of [
+      ["keyword", undefined],
+      ["builtin", provider],
+    ] as const) {
+      const core = counted("memory-core");
+      const memory = await open({ fallback, plugins: [dead("tool"), core.plugin], options: { embeddings: provider } });
+      await memory.search("q");
+      await memory.sync();
+      const [context] = core.contexts;
+      expect(context?.embeddings.provider).toBe(seen);
+      if (fallback === "keyword")
+        expect(context?.embeddings).toMatchObject({
+          requested: "none",
+          reason: 'plugins.entries.tool.fallback is "keyword": "memory-core" finds words only',
+          degraded: false,
+        });
+      await memory.close();
+    }
+    expect(requests).toEqual([]);
+  });
+});
+
+describe("opening", () => {
+  test.each(["PLUGIN", "CONFIG", "WORKSPACE", "BUSY"] as const)(
+    "that fails with %s is refused as without a spare",
+    async (code) => {
+      const core = counted("memory-core");
+      const error = await failure({ fallback: "builtin", plugins: [dead("tool", code), core.plugin] });
+      expect(error).toMatchObject({ code, message: "qmd is not installed" });
+      expect(core.contexts).toEqual([]);
+    },
+  );
+
+  test("that fails for both names both, and can be tried again", async () => {
+    let works = false;
+    const core = counted("memory-core");
+    const flaky: MemoryPlugin = {
+      ...core.plugin,
+      open: async (context) => (works ? core.plugin.open(context) : Promise.reject(new TypeError("disk full"))),
+    };
+    const slot = { fallback: "builtin", plugins: [dead("tool"), flaky] };
+    const error = await failure(slot);
+    expect(error.code).toBe("UNAVAILABLE");
+    for (const words of ['"tool"', "qmd is not installed", '"memory-core"', "disk full"])
+      expect(error.message).toContain(words);
+    works = true;
+    expect((await asked(await open(slot))).paths).toEqual(["memory-core.md"]);
+  });
+
+  test("that hangs counts as unavailable after half of the time", async () => {
+    const plugins = [defineMemoryPlugin({ id: "tool", open: hang }), counted("memory-core").plugin];
+    const memory = await open({ fallback: "builtin", plugins, options: { deadlines: { openMs: 60 } } });
+    expect((await asked(memory)).report?.fallback?.reason).toContain("gave no answer within 0.03 s");
+  });
+
+  test("that is aborted opens no spare", async () => {
+    const core = counted("memory-core");
+    const started = gate();
+    const tool = defineMemoryPlugin({
+      id: "tool",
+      open: async () => {
+        started.open();
+        return hang();
+      },
+    });
+    const controller = new AbortController();
+    const opening = open({
+      fallback: "builtin",
+      plugins: [tool, core.plugin],
+      options: { signal: controller.signal },
+    }).catch((error: unknown) => error);
+    await started.opened;
+    controller.abort();
+    expect(await opening).toMatchObject({ name: "AbortError" });
+    await settle();
+    expect(core.contexts).toEqual([]);
+  });
+
+  test("to look only opens a spare that is only looked at too", async () => {
+    const core = counted("memory-core");
+    await open({ fallback: "builtin", plugins: [dead("tool"), core.plugin], options: { lookOnly: true } });
+    expect(core.contexts[0]?.lookOnly).toBe(true);
+  });
+
+  test("is shared by callers of the same spare, and by none of another", async () => {
+    const core = counted("memory-core");
+    const plugins = [dead("tool"), core.plugin];
+    await Promise.all([open({ fallback: "builtin", plugins }), open({ fallback: "builtin", plugins })]);
+    expect(core.contexts).toHaveLength(1);
+    await open({ fallback: "keyword", plugins });
+    expect(core.contexts).toHaveLength(2);
+    const [tool] = plugins;
+    const other = counted("memory-core");
+    if (tool) await open({ fallback: "builtin", plugins: [tool, other.plugin] });
+    expect(other.contexts).toHaveLength(1);
+  });
+});
+
+describe("what else a memory does goes on with a spare", () => {
+  test("an estimate, a check, space given back and BUSY are those of the one that answers", async () => {
+    const core = counted(
+      "memory-core",
+      {},
+      {
+        check: async () => ({ ok: true, findings: [] }),
+        compact: async () => ({ beforeBytes: 2, afterBytes: 1 }),
+        sync: fail("BUSY", "process 1 is at work"),
+      },
+    );
+    const memory = await open({ fallback: "builtin", plugins: [dead("tool"), core.plugin] });
+    expect(await memory.estimate()).toBeUndefined();
+    expect(await memory.check()).toEqual({ ok: true, findings: [] });
+    expect(await memory.compact()).toEqual({ beforeBytes: 2, afterBytes: 1 });
+    await expect(memory.sync()).rejects.toMatchObject({ code: "BUSY", message: "process 1 is at work" });
+  });
+
+  test("closing closes what was opened, and then the provider", async () => {
+    const order: string[] = [];
+    const core = counted("memory-core", {}, { close: async () => void order.push("memory-core") });
+    const vectors = defineEmbeddingPlugin({
+      id: "vectors",
+      open: async () => fakeProvider({ close: async () => void order.push("provider") }),
+    });
+    const memory = await open({
+      fallback: "builtin",
+      provider: "vectors",
+      plugins: [dead("tool"), core.plugin, vectors],
+    });
+    await memory.close();
+    expect(order).toEqual(["memory-core", "provider"]);
+  });
+});

@@ -1,0 +1,257 @@
+/**
+ * A scripted qmd: the commands `query`, `mcp`, `update`, `embed`, `cleanup`, `status` and `--version` of 2.8.3 over an
+ * index in JSON, and every fault that `behaviour.json` in its folder asks for. That file is read for each command and
+ * for each call of the MCP server, so it can be changed while the server runs. What is started and called stands in
+ * `log.jsonl`.
+ */
+import { readFileSync } from "node:fs";
+import { getPriority } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { beforehand, complain, end, faultOf, log, print } from "./fake-qmd-faults.mjs";
+import { Failure, loadIndex, readCollections, rowOf, saveIndex, updateCollection } from "./fake-qmd-index.mjs";
+import { searchLines } from "./fake-qmd-search.mjs";
+
+const commands = { query, search: query, mcp, update, embed, cleanup, status };
+
+/** Runs the command line of this process as qmd with the tool folder. */
+export async function run(tool) {
+  const options = optionsOf(process.argv.slice(2));
+  const context = { tool, options, command: options.words[0] ?? "", write: (text) => process.stdout.write(text) };
+  log(tool, {
+    kind: "start",
+    keeper: process.ppid,
+    command: options.version ? "--version" : context.command,
+    argv: process.argv.slice(2),
+    cwd: process.cwd(),
+    priority: getPriority(),
+    env: { ...process.env },
+  });
+  process.on("exit", (code) => log(tool, { kind: "end", command: context.command, code }));
+  if (options.version) context.command = "version";
+  try {
+    const fault = faultOf(context);
+    await beforehand(context, fault);
+    if (options.version) print(`qmd ${JSON.parse(readFileSync(join(tool, "package.json"), "utf8")).version} (facd35e)`);
+    else if (commands[context.command]) await commands[context.command](context, fault);
+    else throw new Failure(`Unknown command: ${context.command}`);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    complain(error.message);
+    process.exitCode = 1;
+  }
+}
+
+function optionsOf(argv) {
+  const options = { collections: [], words: [], limit: 20, rerank: true, version: false };
+  for (let at = 0; at < argv.length; at++) {
+    const part = argv[at];
+    if (part === "--") {
+      options.words.push(...argv.slice(at + 1));
+      break;
+    }
+    if (part === "-c") options.collections.push(argv[++at]);
+    else if (part === "-n") options.limit = Number(argv[++at]) || 20;
+    else if (part === "--index" || part === "--timeout" || part === "-C" || part === "--candidate-limit")
+      options[part] = argv[++at];
+    else if (part === "--no-rerank") options.rerank = false;
+    else if (part === "--version") options.version = true;
+    else if (!part.startsWith("-")) options.words.push(part);
+  }
+  return options;
+}
+
+function query(context, fault) {
+  const { options, write } = context;
+  const [, ...words] = options.words;
+  const text = words.join(" ");
+  if (text.trim() === "") throw new Failure('Usage: qmd query [options] "<query>"');
+  const all = readCollections(configFolder());
+  const names = options.collections.length > 0 ? options.collections : all.map(({ name }) => name);
+  const missing = fault.unknownCollection ? names[0] : names.find((name) => !all.some((each) => each.name === name));
+  if (missing !== undefined) throw new Failure(`Collection not found: ${missing}`);
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const searches = lines.map((line, at) => {
+    const [, type, rest] = /^\s*(lex|vec|hyde):\s*(.*)$/.exec(line) ?? [];
+    if (type === undefined) throw new Failure(`Error: Line ${at + 1} is missing a lex:/vec:/hyde: prefix.`);
+    return { type, query: rest };
+  });
+  const index = loadIndex(process.env.INDEX_PATH);
+  complain(`Structured search: ${searches.length} queries (${searches.map(({ type }) => type).join("+")})`);
+  for (const { type, query } of searches) complain(`├─ ${type}: ${query}`);
+  complain("└─ Searching...");
+  const rows = answer(index, searches, names, fault).slice(0, options.limit);
+  const json = `${JSON.stringify(
+    rows.map(({ document, rank }) => rowOf(document, rank, searches[0].query)),
+    null,
+    2,
+  )}\n`;
+  if (fault.exitMidAnswer) {
+    write(json.slice(0, Math.floor(json.length / 2)));
+    return end("SIGKILL");
+  }
+  write(fault.stdout ?? `${fault.noiseBefore ?? ""}${json}${fault.noiseAfter ?? ""}`);
+}
+
+function answer(index, searches, names, fault) {
+  const usesModel = searches.some(({ type }) => type !== "lex") && index.documents.some(({ vector }) => vector);
+  if (usesModel && process.env.CI) throw new Failure("Error: LLM operations are disabled in CI (CI=1)");
+  const documents = searchLines(index, searches, names);
+  if (fault.nowhere) for (const document of documents) document.path = `gone/${document.path}`;
+  return documents.map((document, at) => ({ document, rank: at + 1 }));
+}
+
+async function update(context, fault) {
+  const collections = readCollections(configFolder());
+  if (collections.length === 0 || fault.desync) {
+    print("No collections found. Run 'qmd collection add .' to index markdown files.");
+    return;
+  }
+  print(`Updating ${collections.length} collection(s)...\n`);
+  const index = loadIndex(process.env.INDEX_PATH);
+  for (const [at, collection] of collections.entries()) {
+    print(`[${at + 1}/${collections.length}] ${collection.name} (${collection.pattern})`);
+    const counts = updateCollection(index, collection);
+    print(
+      `\nIndexed: ${Object.entries(counts)
+        .map(([name, count]) => `${count} ${name}`)
+        .join(", ")}\n`,
+    );
+  }
+  if (fault.diskFull) throw new Failure("SqliteError: database or disk is full\n  code: 'SQLITE_FULL'");
+  saveIndex(process.env.INDEX_PATH, index);
+  print("✓ All collections updated.");
+}
+
+function embed(context, fault) {
+  if (fault.embedLocked) {
+    print("Another embed process is already running. Skipping.");
+    return;
+  }
+  const index = loadIndex(process.env.INDEX_PATH);
+  for (const document of index.documents) document.vector = document.active;
+  saveIndex(process.env.INDEX_PATH, index);
+  print(`✓ Done! Embedded ${index.documents.length} documents`);
+}
+
+function cleanup() {
+  const index = loadIndex(process.env.INDEX_PATH);
+  index.documents = index.documents.filter(({ active }) => active);
+  saveIndex(process.env.INDEX_PATH, index);
+  print("✓ Cleared 0 cached API responses\nNo orphaned embeddings to remove\n✓ FTS compacted, database vacuumed");
+}
+
+function status() {
+  const { totalDocuments, collections } = statusOf();
+  print(`QMD Status\n\nIndex: ${process.env.INDEX_PATH}\n\nDocuments\n  Total:    ${totalDocuments} files indexed`);
+  for (const { name, documents } of collections) print(`  ${name} (qmd://${name}/)\n    Files:    ${documents}`);
+}
+
+function statusOf() {
+  const index = loadIndex(process.env.INDEX_PATH);
+  const active = index.documents.filter((each) => each.active);
+  return {
+    totalDocuments: active.length,
+    needsEmbedding: active.filter(({ vector }) => !vector).length,
+    hasVectorIndex: active.some(({ vector }) => vector),
+    // One without documents is not told, as one that is not known.
+    collections: readCollections(configFolder())
+      .map(({ name, path, pattern }) => ({
+        name,
+        path,
+        pattern,
+        documents: active.filter(({ collection }) => collection === name).length,
+      }))
+      .filter(({ documents }) => documents > 0),
+  };
+}
+
+/** JSON-RPC by lines on standard input and output, as the server of the Model Context Protocol. */
+async function mcp(context, startFault) {
+  loadIndex(process.env.INDEX_PATH);
+  readCollections(configFolder());
+  if (startFault.noiseBefore) context.write(startFault.noiseBefore);
+  const input = createInterface({ input: process.stdin });
+  input.on("close", () => {
+    // A model that is being loaded keeps the real one alive too.
+    if (!faultOf(context).ignoreEof && !faultOf(context).hang) process.exit(0);
+    setInterval(() => {}, 1000);
+  });
+  input.on("line", (line) => {
+    let message;
+    try {
+      message = JSON.parse(line);
+    } catch {
+      return;
+    }
+    if (message.id !== undefined) void reply(context, message);
+    else log(context.tool, { kind: "notification", method: message.method, params: message.params });
+  });
+}
+
+async function reply(context, { id, method, params }) {
+  const fault = faultOf(context);
+  const send = (body) => context.write(`${JSON.stringify({ jsonrpc: "2.0", id, ...body })}\n`);
+  if (method === "initialize") {
+    if (fault.hangAtStart) return;
+    send({
+      result: {
+        protocolVersion: params.protocolVersion,
+        capabilities: { tools: { listChanged: true } },
+        serverInfo: { name: "qmd", version: "2.8.3" },
+      },
+    });
+    return;
+  }
+  if (method !== "tools/call") return send({ error: { code: -32601, message: `Method not found: ${method}` } });
+  log(context.tool, { kind: "call", name: params.name, arguments: params.arguments });
+  if (fault.crash) return end(fault.crash);
+  if (fault.blockMs) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, fault.blockMs);
+  if (fault.hang) return;
+  if (fault.slowMs) {
+    await new Promise((resolve) => setTimeout(resolve, fault.slowMs));
+    log(context.tool, { kind: "late" });
+  }
+  let result;
+  try {
+    if (fault.toolError) throw new Failure(fault.toolError);
+    result = params.name === "status" ? statusResult() : queryResult(params.arguments, fault);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    result = { content: [{ type: "text", text: error.message }], isError: true };
+  }
+  if (fault.exitMidAnswer) {
+    context.write(JSON.stringify({ jsonrpc: "2.0", id, result }).slice(0, 40));
+    return end("SIGKILL");
+  }
+  if (fault.stdout !== undefined) return context.write(fault.stdout);
+  context.write(fault.noiseBefore ?? "");
+  send({ result });
+  context.write(fault.noiseAfter ?? "");
+}
+
+function statusResult() {
+  const structuredContent = statusOf();
+  return {
+    content: [{ type: "text", text: `Total documents: ${structuredContent.totalDocuments}` }],
+    structuredContent,
+  };
+}
+
+function queryResult({ searches, limit = 10, collections }, fault) {
+  if (!searches?.length) throw new Failure("Error: provide either 'query' (plain text) or 'searches'");
+  const known = readCollections(configFolder()).map(({ name }) => name);
+  const names = (collections ?? known).filter((name) => known.includes(name) && !fault.unknownCollection);
+  const rows = answer(loadIndex(process.env.INDEX_PATH), searches, names, fault).slice(0, limit);
+  const results = rows.map(({ document, rank }) => {
+    const row = rowOf(document, rank, searches[0].query);
+    const numbered = row.snippet.split("\n").map((text, at) => `${row.line + at}: ${text}`);
+    return { ...row, file: row.file.slice("qmd://".length), context: null, snippet: numbered.join("\n") };
+  });
+  return { content: [{ type: "text", text: `Found ${results.length} results` }], structuredContent: { results } };
+}
+
+/** The folder of `index.yml`, as qmd finds it. */
+function configFolder() {
+  return process.env.QMD_CONFIG_DIR ?? join(process.env.XDG_CONFIG_HOME ?? join(process.env.HOME, ".config"), "qmd");
+}

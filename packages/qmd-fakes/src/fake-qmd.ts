@@ -1,0 +1,165 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+
+/** What goes wrong with a command of the scripted qmd. Everything is left out where nothing does. */
+export interface FakeFault {
+  /** Ends by this signal; the MCP server when it is started and at a call. */
+  crash?: string | undefined;
+  /** Answers never. The MCP server still says hello, and stays when its input is closed. */
+  hang?: boolean | undefined;
+  /** The MCP server says no hello. */
+  hangAtStart?: boolean | undefined;
+  /** Waits first; of the MCP server each call waits. */
+  slowMs?: number | undefined;
+  /** Waits first and meanwhile listens to nothing, as a real `update` does. */
+  blockMs?: number | undefined;
+  noiseBefore?: string | undefined;
+  noiseAfter?: string | undefined;
+  /** In place of the answer. */
+  stdout?: string | undefined;
+  /** Besides whatever else it says. */
+  stderr?: string | undefined;
+  /** Ends at once with this code and `stdout` and `stderr`. */
+  rc?: number | undefined;
+  /** Fails with rc 1 and this on stderr. */
+  failure?: string | undefined;
+  notBuilt?: boolean | undefined;
+  /** Finds the index locked: so many times, or always. */
+  busy?: number | boolean | undefined;
+  unknownCollection?: boolean | undefined;
+  /** `update` finds no collections though there are some. */
+  desync?: boolean | undefined;
+  /** The rows of an answer name files that are not there. */
+  nowhere?: boolean | undefined;
+  ignoreTerm?: boolean | undefined;
+  /** The MCP server stays when its input is closed. */
+  ignoreEof?: boolean | undefined;
+  /** Starts a process of its own that holds the output and never ends. `apart`: out of its group, where no stop finds it. */
+  grandchild?: boolean | "apart" | undefined;
+  exitMidAnswer?: boolean | undefined;
+  diskFull?: boolean | undefined;
+  embedLocked?: boolean | undefined;
+  /** The answer of an MCP call is this error. */
+  toolError?: string | undefined;
+}
+
+/** Faults of all commands, and over them those of one. */
+export type FakeBehaviour = Partial<
+  Record<"all" | "query" | "mcp" | "update" | "embed" | "cleanup" | "status" | "version", FakeFault>
+>;
+
+interface FakeStart extends Record<string, unknown> {
+  pid: number;
+  /** The process that has started it. */
+  keeper: number;
+  /** Milliseconds since 1970. */
+  at: number;
+  command: string;
+  argv: string[];
+  cwd: string;
+  /** As Node has it: 0 is usual, and more gives way. */
+  priority: number;
+  env: Record<string, string>;
+}
+
+interface FakeCall extends Record<string, unknown> {
+  pid: number;
+  name: string;
+  arguments: Record<string, unknown>;
+}
+
+interface FakeEnd extends Record<string, unknown> {
+  pid: number;
+  /** Milliseconds since 1970. */
+  at: number;
+  command: string;
+  code: number;
+}
+
+/** A scripted qmd in a package folder of its own. */
+export interface FakeQmd {
+  /** Its package folder. */
+  folder: string;
+  /** What a person would write as the command: `bin/qmd` in it. */
+  command: string;
+  /** The command line that starts it without a wrapper. */
+  argv: readonly string[];
+  version: string;
+  /** From now on, for processes that run too. `{}`: it works. */
+  set(behaviour: FakeBehaviour): void;
+  starts(command?: string): FakeStart[];
+  /** The calls of the MCP server. */
+  calls(name?: string): FakeCall[];
+  /** The commands that came to their own end, in this order. */
+  ends(command?: string): FakeEnd[];
+  /** How many calls of the MCP server have waited for `slowMs` and are answered now. */
+  lateAnswers(): number;
+  /** The processes that it has started for the fault `grandchild`. */
+  grandchildren(): number[];
+  /** Deletes its folder. */
+  remove(): void;
+}
+
+export interface FakeQmdOptions {
+  version?: string | undefined;
+  behaviour?: FakeBehaviour | undefined;
+  /** Where to put it; a new temporary folder if left out. May have spaces and the like in its name. */
+  folder?: string | undefined;
+}
+
+/** Makes a scripted qmd. The caller removes it after the test. */
+export function makeFakeQmd(options: FakeQmdOptions = {}): FakeQmd {
+  const version = options.version ?? "2.8.3";
+  const folder = options.folder ?? realpathSync(mkdtempSync(join(tmpdir(), "memslot-fake-qmd-")));
+  const script = new URL("fake-qmd.mjs", import.meta.url).href;
+  const entry = join(folder, "dist/cli/qmd.js");
+  const command = join(folder, "bin/qmd");
+  const write = (path: string, text: string): void => {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  };
+  write(join(folder, "package.json"), JSON.stringify({ name: "@tobilu/qmd", version, type: "module" }));
+  write(entry, `import { run } from ${JSON.stringify(script)};\nawait run(${JSON.stringify(folder)});\n`);
+  write(command, `#!/usr/bin/env node\nimport "../dist/cli/qmd.js";\n`);
+  chmodSync(command, 0o755);
+  const set = (behaviour: FakeBehaviour): void => {
+    rmSync(join(folder, "busy-count"), { force: true });
+    writeFileSync(join(folder, "behaviour.json"), JSON.stringify(behaviour));
+  };
+  set(options.behaviour ?? {});
+
+  const entries = (kind: string): Record<string, unknown>[] => {
+    const file = join(folder, "log.jsonl");
+    if (!existsSync(file)) return [];
+    return readFileSync(file, "utf8")
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter((entry) => entry["kind"] === kind);
+  };
+  const named = <T extends Record<string, unknown>>(kind: string, key: keyof T, name: string | undefined): T[] =>
+    (entries(kind) as T[]).filter((each) => name === undefined || each[key] === name);
+  return {
+    folder,
+    command,
+    argv: [process.execPath, entry],
+    version,
+    set,
+    starts: (name) => named<FakeStart>("start", "command", name),
+    calls: (name) => named<FakeCall>("call", "name", name),
+    ends: (name) => named<FakeEnd>("end", "command", name),
+    lateAnswers: () => entries("late").length,
+    grandchildren: () => entries("grandchild").map(({ child }) => child as number),
+    remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }),
+  };
+}

@@ -1,0 +1,16 @@
+// Deletes from each package's dist what was built from a source that is gone. The compiler leaves such files, and they
+// would be published.
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
+for (const group of ["packages", "extensions", "apps"])
+  for (const name of readdirSync(path.join(root, group))) {
+    const dist = path.join(root, group, name, "dist");
+    if (!existsSync(dist)) continue;
+    for (const file of readdirSync(dist, { recursive: true, encoding: "utf8" })) {
+      const source = path.join(root, group, name, "src", file.replace(/(\.d\.ts|\.js)$/, ".ts"));
+      if (/(\.d\.ts|\.js)$/.test(file) && !existsSync(source)) rmSync(path.join(dist, file));
+    }
+  }
