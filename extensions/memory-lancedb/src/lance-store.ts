@@ -250,7 +250,8 @@ async function ownConnection(
   notices: string[],
 ): Promise<{ tables: ReturnType<typeof createTables>; isInMemory: boolean; close: () => void }> {
   const tables = createTables(place.connection, place.tablePrefix);
-  const meta = await createMetaTable(tables, owner).read();
+  const reading = createMetaTable(tables, owner);
+  const meta = await place.within("opening the index", readDeadlineMs, undefined, () => reading.read());
   const reason = whyNotUsed(meta, owner);
   if (reason === undefined && (mayCreate || !meta.isNew))
     return { tables, isInMemory: false, close: () => tables.close() };

@@ -2,12 +2,19 @@ import { MatchQuery, type Table } from "@lancedb/lancedb";
 import type { QueryTerm } from "@memslot/indexing";
 import { allRows } from "./arrow-rows.ts";
 import { holds } from "./filter.ts";
+import { createTermSample, type TermSample } from "./term-sample.ts";
 
 /** Terms whose counts are remembered. */
 const keptTerms = 4000;
-/** From so many chunks on, a count is taken from a moment ago while the index has hardly changed. */
-const roughFrom = 1000;
+/**
+ * From so many chunks on a count may be a little wrong: it weighs words against each other, and an index of this size
+ * does not change by much. Below, every count is exact.
+ */
+const roughFrom = 5000;
+/** How much the index may change, as a share of its chunks, before what was counted is counted again. */
 const roughShare = 0.02;
+/** Chunks that are counted one by one, in a large index. For a word that stands in more, a sample tells how many. */
+const countedAtMost = 4096;
 /** Chunks that are read for the words that begin with something, and words that are searched for in its place. */
 const chunksRead = 1000;
 const wordsAsked = 200;
@@ -40,13 +47,14 @@ interface Kept {
 
 export function createTermCounts(): TermCounts {
   const kept = new Map<string, Kept>();
+  const sample = createTermSample(roughShare);
 
   return {
     async count(term, build) {
       const key = `${term.prefix ? "*" : "="}${term.term}`;
       const known = kept.get(key);
       if (known && isStillRight(known, build)) return known.count;
-      const count = await (term.prefix ? countBeginnings(term.term, build) : countWord(term.term, build));
+      const count = await (term.prefix ? countBeginnings(term.term, build) : countWord(term.term, build, sample));
       const { generation, version, chunkCount } = build;
       kept.delete(key);
       kept.set(key, { generation, version, chunkCount, count });
@@ -59,15 +67,29 @@ export function createTermCounts(): TermCounts {
 function isStillRight({ generation, version, chunkCount, count }: Kept, build: Counted): boolean {
   if (generation !== build.generation) return false;
   if (version === build.version) return true;
-  return count.chunks >= roughFrom && Math.abs(build.chunkCount - chunkCount) <= chunkCount * roughShare;
+  // A word that stood nowhere may be the one that was just written.
+  return (
+    count.chunks > 0 && chunkCount >= roughFrom && Math.abs(build.chunkCount - chunkCount) <= chunkCount * roughShare
+  );
 }
 
-async function countWord(word: string, { table, chunkCount }: Counted): Promise<TermCount> {
+async function countWord(word: string, build: Counted, sample: TermSample): Promise<TermCount> {
+  const { table, chunkCount } = build;
+  const words = [word];
+  if (chunkCount < roughFrom) return { chunks: await matches(table, word, chunkCount, false), words };
+  // Rows that are not in the index of the words yet are looked at one by one, which takes longer than all the others.
+  const indexed = await matches(table, word, countedAtMost, true);
+  const chunks = indexed > 0 ? indexed : await matches(table, word, countedAtMost, false);
+  if (chunks < countedAtMost) return { chunks, words };
+  return { chunks: Math.max(chunks, Math.round((await sample.share(word, build)) * chunkCount)), words };
+}
+
+async function matches(table: Table, word: string, limit: number, indexedOnly: boolean): Promise<number> {
   // The score alone, as it comes from the index: a column would be read for each of them.
-  const query = table.query().fullTextSearch(new MatchQuery(word, "terms")).select(["_score"]).limit(chunkCount);
+  const query = table.query().fullTextSearch(new MatchQuery(word, "terms")).select(["_score"]).limit(limit);
   let chunks = 0;
-  for await (const batch of query) chunks += batch.numRows;
-  return { chunks, words: [word] };
+  for await (const batch of indexedOnly ? query.fastSearch() : query) chunks += batch.numRows;
+  return chunks;
 }
 
 /** LanceDB searches for no beginnings of words: the chunks that hold one are asked for the words themselves. */

@@ -13,6 +13,8 @@ import { createStaleRows, holdsSource, type StaleRows, type VectorListing } from
 
 /** Texts that a filter names one by one, at most. Beyond, more is asked for than is wanted, until there is enough. */
 const namedAtMost = 4000;
+/** So many rows of texts that are gone are passed over after the search: naming them makes it look at every row first. */
+const passedOver = 100;
 /** How many candidates of the quantised index are scored again from the exact numbers, for each that is wanted. */
 const refineFactor = 2;
 /** More than any index has: all of its partitions are looked at. */
@@ -106,11 +108,12 @@ function choose(
   if (missing.length + superfluous.length > namedAtMost) return choiceOf(undefined, vectors.size, vectors.size);
   const isAll = wantedCombinations.length === combinations.size;
   const marked = isAll ? undefined : oneOf("sources", wantedCombinations);
-  const kept = superfluous.length === 0 ? marked : allOf(...(marked ? [marked] : []), not(oneOf("hash", superfluous)));
+  const isNamed = superfluous.length > passedOver;
+  const kept = isNamed ? allOf(...(marked ? [marked] : []), not(oneOf("hash", superfluous))) : marked;
   const filter = kept && missing.length > 0 ? anyOf(kept, oneOf("hash", missing)) : kept;
-  let rows = missing.length - superfluous.length;
+  let rows = missing.length - (isNamed ? superfluous.length : 0);
   for (const combination of wantedCombinations) rows += combinations.get(combination) ?? 0;
-  return choiceOf(filter, rows, rows);
+  return choiceOf(filter, rows, isNamed ? rows : rows - superfluous.length);
 }
 
 function choiceOf(filter: Filter | undefined, rows: number, wanted: number): Choice {

@@ -87,7 +87,7 @@ test("in a large index very common words are not looked for while a rarer one is
   const many = Array.from({ length: 60 }, (_, file) =>
     fileOf(
       `${file}.md`,
-      Array.from({ length: 100 }, (_chunk, part) => `common filler${part} of${file}`),
+      Array.from({ length: 100 }, (_chunk, part) => `common part${part} of${file} ${part % 4 < 3 ? "often" : ""}`),
     ),
   );
   await store.replaceFiles([...many, fileOf("rare.md", ["a rare word"])]);
@@ -99,8 +99,20 @@ test("in a large index very common words are not looked for while a rarer one is
     });
   const both = await ask("common", "rare");
   expect(both.rows.map(({ path }) => path)).toEqual(["rare.md"]);
-  expect(both.documentFrequencies).toEqual([6000, 1]);
+  // What stands in thousands of chunks is estimated from a sample: here all of it says so.
+  expect(both.documentFrequencies).toEqual([6001, 1]);
   expect((await ask("common")).rows).toHaveLength(50);
+  // In three of four: estimated too, and near.
+  expect((await ask("often")).documentFrequencies[0]).toBeGreaterThan(4096);
+  expect((await ask("often")).documentFrequencies[0]).toBeLessThan(4800);
+  // In one of a hundred: counted one by one.
+  expect((await ask("part7")).documentFrequencies).toEqual([60]);
+  // A word that stood nowhere is found as soon as it is written, by its count too.
+  expect((await ask("newcomer")).documentFrequencies).toEqual([0]);
+  await store.replaceFiles([fileOf("new.md", ["a newcomer"])]);
+  const found = await ask("newcomer", "common");
+  expect(found.documentFrequencies[0]).toBe(1);
+  expect(found.rows.map(({ path }) => path)).toEqual(["new.md"]);
 });
 
 test("a table without its index of words, left by a process that was killed, gets one with the next write", async () => {

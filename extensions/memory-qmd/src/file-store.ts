@@ -23,9 +23,9 @@ export function createFileStore(input: {
     revision: async () => ledger.revision(),
     async replaceFiles(files) {
       for (const file of files) {
-        let chunks: readonly Chunk[] = file.chunks;
-        if (file.source === "sessions" && !readOnly) chunks = sessions.put(file);
-        ledger.put({ ...file, chunks, fromLine: undefined });
+        const isKept = file.source === "sessions" && !readOnly;
+        const chunks: readonly Chunk[] = isKept ? sessions.put(file) : file.chunks;
+        ledger.put({ ...file, chunks });
         cache.set(keyOf(file), chunks);
       }
     },

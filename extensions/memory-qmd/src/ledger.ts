@@ -111,8 +111,9 @@ export function openLedger(folder: string, readOnly: boolean): Ledger {
     files: () => [...files.values()],
     get: (key) => files.get(keyOf(key)),
 
-    put({ chunks, fromLine: _, ...file }) {
-      const key = keyOf(file);
+    put({ path, source, hash, mtimeMs, size, recipe, cursor, chunks }) {
+      const key = keyOf({ path, source });
+      const file: StoredFile = { path, source, hash, mtimeMs, size, recipe, cursor };
       const chunkBytes = chunks.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
       files.set(key, { ...file, chunks: chunks.length, chunkBytes, seen: files.get(key)?.seen });
       gone.delete(key);
@@ -146,7 +147,7 @@ export function openLedger(folder: string, readOnly: boolean): Ledger {
       changed();
     },
     forgetSeen() {
-      for (const [key, { seen: _, ...file }] of files) files.set(key, file);
+      for (const [key, file] of files) files.set(key, { ...file, seen: undefined });
       gone.clear();
       updatedAt = undefined;
       empty = [];

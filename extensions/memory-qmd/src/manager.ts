@@ -86,6 +86,7 @@ export async function openQmdManager(input: {
         sessionsFolder: settings.sources.includes("sessions") ? sessions.folder : undefined,
         passedOver: passedOver(),
       }),
+    readOnly,
     onUpdated: () => background?.updated(),
   });
   const ask = createAskQmd({ process, updates, meaning, options });

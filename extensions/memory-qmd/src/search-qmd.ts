@@ -74,7 +74,9 @@ export async function searchQmd(input: SearchInput, parts: QmdSearchParts): Prom
   if (updates.unseen().length > 0) updates.request(own.left > 0 ? "soon" : "later");
   return {
     // The place of a file in the list of qmd is no likeness of its text to the question.
-    results: outcome.results.map(({ vectorScore: _, ...result }) => result),
+    results: outcome.results.map((result) =>
+      result.vectorScore === undefined ? result : { ...result, vectorScore: undefined },
+    ),
     report: { ...withFreshness(outcome.report, own.left, waited), ...(note && { action: note.action }) },
   };
 }
@@ -97,8 +99,11 @@ async function waitForFirstIndex({ updates, ledger }: QmdSearchParts, signal: Ab
   const hasIndex = (): boolean => ledger.files().some(({ seen }) => seen !== undefined);
   if (ledger.files().length === 0 || hasIndex()) return false;
   const { lastError } = updates.facts();
-  // A qmd that cannot make an index is none that can be asked.
-  if (lastError !== undefined) throw unavailable(lastError.error);
+  if (lastError !== undefined) {
+    // A qmd that cannot make an index is none that can be asked. It is tried again when it has rested.
+    updates.request("soon");
+    throw unavailable(lastError.error);
+  }
   if (fits(ledger.files())) return false;
   const patience = AbortSignal.timeout(firstIndexWaitsMs);
   try {

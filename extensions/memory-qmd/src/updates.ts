@@ -47,6 +47,8 @@ export function createUpdates(input: {
   process: QmdProcess;
   options: QmdOptions["update"];
   collections: () => Collection[];
+  /** Nothing is told to qmd and nothing is written, for somebody who only looks. */
+  readOnly: boolean;
   /** After an update that went well. */
   onUpdated: () => void;
 }): Updates {
@@ -100,9 +102,11 @@ export function createUpdates(input: {
     const isNew = writeIndexYaml(folder, collections, false);
     if (!force && !isNew && !isBehind()) return;
     const started = performance.now();
-    const anew = (how: { damaged: boolean }): Promise<void> => {
+    const anew = async (how: { damaged: boolean }): Promise<void> => {
+      // Vectors take minutes to make: whether there are some is asked where it is not known.
+      if (facts.index === undefined && !how.damaged && hasIndex(folder)) await lookSafely(signal);
       const keepVectors = facts.index?.hasVectorIndex === true;
-      return emptyIndex({ folder, process, ledger, collections, keepVectors, signal, ...how });
+      await emptyIndex({ folder, process, ledger, collections, keepVectors, signal, ...how });
     };
     if (force || lost || damaged || process.isTorn()) await anew({ damaged });
     const before = ledger.snapshot();
@@ -191,7 +195,7 @@ export function createUpdates(input: {
   }
 
   function request(when: "later" | "soon"): void {
-    if (closing.signal.aborted) return;
+    if (closing.signal.aborted || input.readOnly) return;
     const at = Math.max(restsUntil, Date.now() + (when === "soon" ? 0 : options.debounceMs));
     if (timer !== undefined && timer.at <= at) return;
     clearTimeout(timer?.handle);
@@ -214,6 +218,7 @@ export function createUpdates(input: {
   return {
     request,
     async now({ force, signal }) {
+      if (input.readOnly) return;
       // Whoever gives up waiting for its turn is told at once.
       await withDeadline({ what: "an update of qmd", signals: [signal] }, (inner) => inTurn(() => run(force, inner)));
     },
@@ -225,7 +230,7 @@ export function createUpdates(input: {
     },
     async restoreCollections() {
       collections = input.collections();
-      writeIndexYaml(folder, collections, true);
+      if (!input.readOnly) writeIndexYaml(folder, collections, true);
       await process.restart();
       request("soon");
     },

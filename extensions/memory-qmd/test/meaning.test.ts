@@ -56,7 +56,7 @@ describe("a search by meaning", () => {
   });
 
   test("that takes too long is answered by words in the same call, and not tried again for a while", async () => {
-    const lab = await openSemantic({ limits: { timeoutMs: 1500 } });
+    const lab = await openSemantic({ limits: { timeoutMs: 4000 } });
     lab.fake.set({ mcp: { hang: true } });
     const { results, report } = await lab.ask("lynx").catch(() => ({ results: [], report: undefined }));
     // The server hangs for words too; the command line answers.

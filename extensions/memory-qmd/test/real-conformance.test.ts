@@ -4,7 +4,8 @@ import plugin from "../src/index.ts";
 import { realQmd } from "./support/real-qmd.ts";
 
 const { command, reason } = await realQmd();
+if (reason !== undefined) process.stderr.write(`${reason}\n`);
 
-describe.skipIf(command === undefined)(reason ?? "with the real qmd", () => {
+describe.skipIf(command === undefined)("with the real qmd", () => {
   memoryConformance({ describe, test }, { plugin, options: { command, fallback: "none" } });
 });

@@ -3,8 +3,9 @@ import { memoryLab, qmdStatus } from "./support/memory-lab.ts";
 import { realQmd } from "./support/real-qmd.ts";
 
 const { command, reason } = await realQmd();
+if (reason !== undefined) process.stderr.write(`${reason}\n`);
 
-describe.skipIf(command === undefined)(reason ?? "with the real qmd", () => {
+describe.skipIf(command === undefined)("with the real qmd", () => {
   test("a question in whole sentences finds the note that answers it", async () => {
     const lab = memoryLab();
     lab.write("memory/2026-03-01.md", "# Sunday\n\nThe marmalade recipe of grandmother is in the blue folder.\n");

@@ -52,7 +52,9 @@ describe("memory.qmd.scope", () => {
     ],
     ["a subagent fits no rule", { default: "deny", rules: [rule("allow")] }, "agent:main:subagent:7", false],
   ];
-  for (const [name, settings, key, allowed] of cases) test(name, () => expect(maySearch(settings, key)).toBe(allowed));
+  test.each(cases)("%s", (_name, settings, key, allowed) => {
+    expect(maySearch(settings, key)).toBe(allowed);
+  });
 
   test("refuses with an empty list and the reason, and asks nobody", async () => {
     const lab = memoryLab();

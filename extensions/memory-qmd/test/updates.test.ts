@@ -162,6 +162,22 @@ describe("a sync", () => {
     expect((await ask("lynx")).paths).toEqual(["memory/a.md"]);
   });
 
+  test("with force keeps the vectors of an index that this process has not asked about yet", async () => {
+    const lab = memoryLab();
+    lab.write("memory/a.md", lynx("mill"));
+    const first = await lab.open();
+    await first.memory.sync();
+    await first.memory.close();
+    const file = join(lab.folder, "index.sqlite");
+    const index = JSON.parse(readFileSync(file, "utf8")) as { documents: { vector: boolean }[] };
+    for (const document of index.documents) document.vector = true;
+    writeFileSync(file, JSON.stringify(index));
+    const { memory, ask } = await lab.open();
+    await memory.sync({ force: true });
+    expect(qmdStatus({ memory })).toMatchObject({ documents: 1, needsEmbedding: 0 });
+    expect((await ask("lynx")).paths).toEqual(["memory/a.md"]);
+  });
+
   test("tries again where the index is locked", async () => {
     const lab = memoryLab();
     lab.write("memory/a.md", lynx("mill"));

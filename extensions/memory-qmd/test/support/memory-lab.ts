@@ -19,7 +19,7 @@ import { findQmd } from "../../src/process/find-qmd.ts";
 import type { QmdLimits } from "../../src/qmd-contract.ts";
 import { stateFolder } from "../../src/state-folder.ts";
 import { type FakeQmd } from "./fake-qmd.ts";
-import { fakeQmd, shortLimits, tempFolder } from "./qmd-lab.ts";
+import { fakeQmd, tempFolder } from "./qmd-lab.ts";
 
 export interface MemoryLab {
   readonly fake: FakeQmd;
@@ -54,6 +54,15 @@ export interface OpenedMemory {
     options?: MemorySearchOptions,
   ): Promise<{ results: MemorySearchResult[]; report: SearchReport; paths: string[] }>;
 }
+
+/** Times that are over soon, but for those that a configuration sets. */
+const shortLimits: Partial<QmdLimits> = {
+  updateGraceMs: 300,
+  stopMs: 300,
+  killMs: 300,
+  restartMs: [0],
+  busyRetryMs: 5,
+};
 
 /** Nothing but the test itself looks at the files or tells qmd of them. */
 const quiet = { onSessionStart: false, onSearch: false, watch: false, intervalMinutes: 0 };

@@ -1,0 +1,11 @@
+import { behindDeadPrimary, createReferencePlugin, memoryConformance, withSpare } from "@memslot/testkit";
+import { afterAll, describe, test } from "vitest";
+import plugin from "../src/index.ts";
+import { makeFakeQmd } from "./support/fake-qmd.ts";
+
+const fake = makeFakeQmd();
+afterAll(() => fake.remove());
+const options = { command: fake.command, fallback: "none" };
+
+memoryConformance({ describe, test }, { plugin: behindDeadPrimary(plugin), options });
+memoryConformance({ describe, test }, { plugin: withSpare(plugin, createReferencePlugin()), options });
