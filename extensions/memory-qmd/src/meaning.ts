@@ -10,7 +10,7 @@ const lookAgainMs = 60_000;
 const crashesAllowed = 3;
 
 /** Whether a question may be asked by meaning now. */
-export type MeaningState =
+type MeaningState =
   | { use: true }
   /** `reason` is absent where the configuration does not ask for it. */
   | { use: false; reason?: string | undefined; action?: string | undefined };

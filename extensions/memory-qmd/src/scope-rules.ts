@@ -4,7 +4,7 @@ export interface ScopeSettings {
   rules: readonly ScopeRule[];
 }
 
-export interface ScopeRule {
+interface ScopeRule {
   action: "allow" | "deny";
   /** All that is written has to fit; nothing written fits every session. */
   match?:

@@ -4,7 +4,7 @@ import { isAbort, MemoryError } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import plugin from "../src/index.ts";
-import type { FakeBehaviour } from "./support/fake-qmd.ts";
+import type { FakeBehaviour } from "@memslot/qmd-fakes";
 import {
   errorOf,
   type LabOptions,

@@ -1,7 +1,7 @@
 import { behindDeadPrimary, createReferencePlugin, memoryConformance, withSpare } from "@memslot/testkit";
 import { afterAll, describe, test } from "vitest";
 import plugin from "../src/index.ts";
-import { makeFakeQmd } from "./support/fake-qmd.ts";
+import { makeFakeQmd } from "@memslot/qmd-fakes";
 
 const fake = makeFakeQmd();
 afterAll(() => fake.remove());

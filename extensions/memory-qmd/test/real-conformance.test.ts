@@ -1,7 +1,7 @@
 import { memoryConformance } from "@memslot/testkit";
 import { describe, test } from "vitest";
 import plugin from "../src/index.ts";
-import { realQmd } from "./support/real-qmd.ts";
+import { realQmd } from "@memslot/qmd-fakes";
 
 const { command, reason } = await realQmd();
 if (reason !== undefined) process.stderr.write(`${reason}\n`);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { memoryLab, qmdStatus } from "./support/memory-lab.ts";
-import { realQmd } from "./support/real-qmd.ts";
+import { realQmd } from "@memslot/qmd-fakes";
 
 const { command, reason } = await realQmd();
 if (reason !== undefined) process.stderr.write(`${reason}\n`);

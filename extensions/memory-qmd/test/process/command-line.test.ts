@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { FakeFault, FakeQmd } from "../support/fake-qmd.ts";
+import type { FakeFault, FakeQmd } from "@memslot/qmd-fakes";
 import { type QmdLab, eventually, failureOf, fakeQmd, isRunning, noSignal, openLab } from "../support/qmd-lab.ts";
 
 const files = { "a.md": "# Alpha\n\nThe staging server listens on port 5544.\n", "b.md": "# Beta\n\nMore words.\n" };

@@ -3,7 +3,7 @@ import { delimiter, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { findQmd } from "../../src/process/find-qmd.ts";
 import type { FoundQmd } from "../../src/qmd-contract.ts";
-import type { FakeQmd } from "../support/fake-qmd.ts";
+import type { FakeQmd } from "@memslot/qmd-fakes";
 import { failureOf, fakeQmd, isRunning, noSignal, tempFolder } from "../support/qmd-lab.ts";
 
 const environment = { PATH: process.env["PATH"], HOME: process.env["HOME"] };

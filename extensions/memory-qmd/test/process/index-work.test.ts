@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { getPriority } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { FakeQmd } from "../support/fake-qmd.ts";
+import type { FakeQmd } from "@memslot/qmd-fakes";
 import { eventually, failureOf, fakeQmd, isRunning, noSignal, openLab, tempFolder } from "../support/qmd-lab.ts";
 import { startScript } from "../support/start-script.ts";
 

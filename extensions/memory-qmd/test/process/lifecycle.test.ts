@@ -1,7 +1,7 @@
 import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { FakeBehaviour, FakeQmd } from "../support/fake-qmd.ts";
+import type { FakeBehaviour, FakeQmd } from "@memslot/qmd-fakes";
 import { type QmdLab, eventually, failureOf, fakeQmd, isRunning, noSignal, openLab } from "../support/qmd-lab.ts";
 
 const files = { "a.md": "# Alpha\n\nstaging\n" };

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type FakeBehaviour, type FakeQmd } from "../support/fake-qmd.ts";
+import { type FakeBehaviour, type FakeQmd } from "@memslot/qmd-fakes";
 import { eventually, fakeQmd, isRunning, openLab, tempFolder, writeConfig, writeNotes } from "../support/qmd-lab.ts";
 import { type Script, startScript } from "../support/start-script.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { FakeFault, FakeQmd } from "../support/fake-qmd.ts";
+import type { FakeFault, FakeQmd } from "@memslot/qmd-fakes";
 import {
   type QmdLab,
   type QmdLabOptions,

@@ -14,7 +14,7 @@ import {
   writeConfig,
   writeNotes,
 } from "../support/qmd-lab.ts";
-import { realQmd } from "../support/real-qmd.ts";
+import { realQmd } from "@memslot/qmd-fakes";
 import { startScript } from "../support/start-script.ts";
 
 const files = {

@@ -18,7 +18,7 @@ import { readOptions } from "../../src/options.ts";
 import { findQmd } from "../../src/process/find-qmd.ts";
 import type { QmdLimits } from "../../src/qmd-contract.ts";
 import { stateFolder } from "../../src/state-folder.ts";
-import { type FakeQmd } from "./fake-qmd.ts";
+import { type FakeQmd } from "@memslot/qmd-fakes";
 import { fakeQmd, tempFolder } from "./qmd-lab.ts";
 
 export interface MemoryLab {

@@ -12,7 +12,7 @@ import {
   type QmdProcessOptions,
   type QmdQuery,
 } from "../../src/qmd-contract.ts";
-import { type FakeQmd, type FakeQmdOptions, makeFakeQmd } from "./fake-qmd.ts";
+import { type FakeQmd, type FakeQmdOptions, makeFakeQmd } from "@memslot/qmd-fakes";
 
 /** A folder that is deleted after the test. */
 export function tempFolder(name = "memslot-qmd-"): string {
