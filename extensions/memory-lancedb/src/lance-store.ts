@@ -11,6 +11,7 @@ import { createKeywordSearch } from "./keyword-search.ts";
 import { shareLeases } from "./leases.ts";
 import type { LocalTouches } from "./local-touches.ts";
 import { createMetaTable, type IndexOwner, layoutVersion } from "./meta.ts";
+import { closeNative } from "./place/close-native.ts";
 import type { LancePlace } from "./place/open-place.ts";
 import { createQuarantine } from "./quarantine.ts";
 import { createVectorSettling } from "./settle-vectors.ts";
@@ -236,7 +237,7 @@ export async function createLanceStore(options: LanceStoreOptions): Promise<Chun
         await tidy.close();
         await writes.settled();
         await Promise.all([leases?.close(), shared.close()]);
-        own.close();
+        await own.close();
         await place.close();
       })();
       return closing;
@@ -248,7 +249,7 @@ export async function createLanceStore(options: LanceStoreOptions): Promise<Chun
 async function ownConnection(
   { place, mayCreate, owner }: LanceStoreOptions,
   notices: string[],
-): Promise<{ tables: ReturnType<typeof createTables>; isInMemory: boolean; close: () => void }> {
+): Promise<{ tables: ReturnType<typeof createTables>; isInMemory: boolean; close: () => Promise<void> }> {
   const tables = createTables(place.connection, place.tablePrefix);
   const reading = createMetaTable(tables, owner);
   const meta = await place.within("opening the index", readDeadlineMs, undefined, () => reading.read());
@@ -257,15 +258,15 @@ async function ownConnection(
     return { tables, isInMemory: false, close: () => tables.close() };
   if (reason !== undefined)
     notices.push(`the index ${place.location} is not used, and this one is kept in memory: ${reason}`);
-  tables.close();
+  await tables.close();
   const connection = await connect("memory://", { readConsistencyInterval: 0 });
   const inMemory = createTables(connection, "");
   return {
     tables: inMemory,
     isInMemory: reason !== undefined,
-    close() {
-      inMemory.close();
-      connection.close();
+    async close() {
+      await inMemory.close();
+      await closeNative(connection);
     },
   };
 }

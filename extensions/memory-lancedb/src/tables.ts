@@ -1,5 +1,6 @@
 import { type Connection, Index, type Table } from "@lancedb/lancedb";
 import { type Columns, schemaOf } from "./arrow-rows.ts";
+import { closeNative } from "./place/close-native.ts";
 import { isGone } from "./store-failure.ts";
 
 /** One row for each thing that is to be known of the index as a whole. */
@@ -52,7 +53,7 @@ export interface Tables {
   /** Forgets what is open: a table may have been deleted, or be another one under the same name. */
   forget(): void;
   names(): Promise<string[]>;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** `prefix` stands before each name, where other agents have tables at the same place. */
@@ -100,9 +101,10 @@ export function createTables(connection: Connection, prefix: string): Tables {
       const all = await connection.tableNames();
       return all.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
     },
-    close() {
-      for (const table of opened.values()) table.close();
+    async close() {
+      const tables = [...opened.values()];
       opened.clear();
+      await closeNative(...tables);
     },
   };
 }

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { MemoryError, messageOf } from "@memslot/core";
+import { closeNative } from "./close-native.ts";
 import { createWithin } from "./deadlines.ts";
 import type { LanceLibrary } from "./library.ts";
 import type { LancePlace } from "./open-place.ts";
@@ -22,7 +23,7 @@ export async function openFolder(library: LanceLibrary, folder: string, mayCreat
     folder,
     tablePrefix: "",
     within: createWithin(folderErrors(folder)),
-    close: async () => connection.close(),
+    close: () => closeNative(connection),
   };
 }
 

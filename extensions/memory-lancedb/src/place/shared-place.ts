@@ -1,4 +1,5 @@
 import type { Connection } from "@lancedb/lancedb";
+import { closeNative } from "./close-native.ts";
 import { createWithin } from "./deadlines.ts";
 import { createLeaseRows } from "./lease-rows.ts";
 import { createLeaseTable } from "./lease-table.ts";
@@ -44,11 +45,11 @@ export async function openShared(input: SharedPlaceInput): Promise<LancePlace> {
       within,
       async close() {
         await leases.close();
-        connection.close();
+        await closeNative(connection);
       },
     };
   } catch (error) {
-    connection.close();
+    await closeNative(connection);
     throw error;
   }
 }

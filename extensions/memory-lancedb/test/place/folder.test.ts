@@ -2,6 +2,7 @@ import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { errorOf, open, tempFolder } from "../support/places.ts";
+import { closeNative } from "../../src/place/close-native.ts";
 import { libraryMessage } from "../../src/place/library.ts";
 
 test("a folder is made, for its owner alone, and keeps what is written", async () => {
@@ -47,4 +48,21 @@ test("a machine without a binary is told what to do", () => {
     'LanceDB has no binary for darwin-x64; set plugins.slots.memory to "memory-core", or use another machine',
   );
   expect(libraryMessage(new Error("Cannot find module"), "linux", "x64")).toContain("install @lancedb/lancedb again");
+});
+
+test("closing waits for calls that are under way", async () => {
+  const stateDir = await tempFolder();
+  const place = await open({}, { stateDir });
+  const table = await place.connection.createTable("t", [{ x: 1 }]);
+  for (let round = 0; round < 20; round++) {
+    const other = await open({}, { stateDir });
+    const calls = Array.from({ length: 20 }, () => other.connection.openTable("t"));
+    const names = other.connection.tableNames();
+    await other.close();
+    await Promise.allSettled([...calls, names]);
+  }
+  const counts = Array.from({ length: 50 }, () => table.countRows());
+  await closeNative(table);
+  await Promise.allSettled(counts);
+  expect(table.isOpen()).toBe(false);
 });
