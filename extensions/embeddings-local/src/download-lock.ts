@@ -35,7 +35,12 @@ export async function takeLock(options: LockOptions): Promise<(() => Promise<voi
   for (;;) {
     signal.throwIfAborted();
     if (await isDone()) return "done";
-    if (await create(path, own)) return () => release(path, own);
+    if (await create(path, own)) {
+      // The one before may have come to its end between the two.
+      if (!(await isDone())) return () => release(path, own);
+      await release(path, own);
+      return "done";
+    }
     const now = performance.now();
     const present = await look();
     if (present !== seen) {
