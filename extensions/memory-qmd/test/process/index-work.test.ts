@@ -121,8 +121,8 @@ test("the lock is free again when its holder was killed", async () => {
   await eventually(() => fake.starts("update").length === 1);
   const [start] = fake.starts("update");
   fake.set({});
-  // The keeper too, which is the one that holds it.
-  for (const pid of [host.process.pid, start?.keeper, start?.pid]) process.kill(pid ?? 0, "SIGKILL");
+  // The keeper first: it holds the lock, and would ask the update to end when it sees that the host is gone.
+  for (const pid of [start?.keeper, start?.pid, host.process.pid]) process.kill(pid ?? 0, "SIGKILL");
   await first.update({ files: 0, signal: noSignal });
   expect(fake.ends("update").length).toBe(1);
   expect(first.isTorn()).toBe(true);
