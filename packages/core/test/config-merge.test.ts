@@ -55,8 +55,35 @@ describe("defaults", () => {
     }).toStrictEqual(defaultSettings);
     expect(compaction).toStrictEqual({
       reserveTokensFloor: 20_000,
-      memoryFlush: { enabled: true, softThresholdTokens: 4000, prompt: undefined, systemPrompt: undefined },
+      memoryFlush: {
+        enabled: true,
+        softThresholdTokens: 4000,
+        forceFlushTranscriptBytes: 2_097_152,
+        prompt: undefined,
+        systemPrompt: undefined,
+      },
     });
+  });
+
+  test("the time zone is the machine's unless one is configured, for all or for one agent", () => {
+    const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+    expect(parse({}).agent("main").userTimezone).toBe(timeZone);
+    const config = parse({
+      agents: {
+        defaults: { userTimezone: "Asia/Shanghai" },
+        list: [{ id: "main" }, { id: "other", userTimezone: "Europe/Lisbon" }],
+      },
+    });
+    expect([config.agent("main").userTimezone, config.agent("other").userTimezone]).toEqual([
+      "Asia/Shanghai",
+      "Europe/Lisbon",
+    ]);
+  });
+
+  test.each(["Mars/Olympus", 5])("a time zone that nobody knows is an error: %j", (userTimezone) => {
+    expect(() => parse({ agents: { defaults: { userTimezone } } })).toThrow(
+      /agents\.defaults\.userTimezone must be the name of a time zone, such as Europe\/Amsterdam or UTC/,
+    );
   });
 
   test("everything else is there as well", () => {

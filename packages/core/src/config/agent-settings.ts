@@ -41,8 +41,9 @@ export function agentSettings(id: string, own: FoundValues, sources: AgentSource
     const name = lookupKey(key, undefined, true);
     put(tree, name, read(name) ?? defaultOf(key, sources.stateDir));
   }
-  // The table names every field of these two types; a test compares them whole.
-  const { memorySearch, compaction } = tree as unknown as {
+  // The table names every field of these types; a test compares them whole.
+  const { userTimezone, memorySearch, compaction } = tree as unknown as {
+    userTimezone: string | undefined;
     memorySearch: MemorySearchSettings;
     compaction: CompactionSettings;
   };
@@ -50,6 +51,7 @@ export function agentSettings(id: string, own: FoundValues, sources: AgentSource
   return {
     id,
     workspaceDir,
+    userTimezone: userTimezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
     compaction,
     memorySearch: {
       ...memorySearch,

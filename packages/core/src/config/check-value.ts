@@ -14,6 +14,8 @@ export function wantedValue(key: ConfigKey): string {
       return "an address that starts with http:// or https://";
     case "boolean":
       return "true or false";
+    case "timeZone":
+      return "the name of a time zone, such as Europe/Amsterdam or UTC";
     case "integer":
       return `a whole number${between(key)}`;
     case "number":
@@ -46,6 +48,8 @@ export function isWanted(key: ConfigKey, value: unknown): boolean {
       return typeof value === "string" && /^https?:\/\//i.test(value) && URL.canParse(value);
     case "boolean":
       return typeof value === "boolean";
+    case "timeZone":
+      return isTimeZone(value);
     case "integer":
       return Number.isInteger(value) && isBetween(key, value);
     case "number":
@@ -80,6 +84,15 @@ export function shownValue(key: ConfigKey, value: unknown): string {
 
 function isPath(value: unknown): value is string {
   return typeof value === "string" && value.trim() !== "" && !value.includes("\0");
+}
+
+function isTimeZone(value: unknown): boolean {
+  if (typeof value !== "string" || value.trim() === "") return false;
+  try {
+    return new Intl.DateTimeFormat("en-US", { timeZone: value }) instanceof Intl.DateTimeFormat;
+  } catch {
+    return false;
+  }
 }
 
 function isExtraPath(value: unknown): boolean {

@@ -3,6 +3,7 @@ type KeyType =
   | "path"
   | "url"
   | "boolean"
+  | "timeZone"
   | "integer"
   | "number"
   | "choice"

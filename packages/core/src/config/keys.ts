@@ -10,6 +10,12 @@ const defaultsKeys: readonly ConfigKey[] = [
     common: true,
     doc: "The folder that holds MEMORY.md, USER.md and memory/.",
   },
+  {
+    key: "agents.defaults.userTimezone",
+    type: "timeZone",
+    default: undefined,
+    doc: "The user's time zone, such as `Europe/Amsterdam`: it decides which day a daily log is for. Without it, the machine's.",
+  },
   ...memorySearchKeys,
   {
     key: "agents.defaults.compaction.reserveTokensFloor",
@@ -30,6 +36,13 @@ const defaultsKeys: readonly ConfigKey[] = [
     default: 4000,
     range: [0, 10_000_000],
     doc: "How many tokens before the compaction point the flush runs.",
+  },
+  {
+    key: "agents.defaults.compaction.memoryFlush.forceFlushTranscriptBytes",
+    type: "integer",
+    default: 2_097_152,
+    range: [0, 1_000_000_000_000],
+    doc: "The flush also runs once a transcript has grown by so many bytes since the last compaction; 0: never for that.",
   },
   {
     key: "agents.defaults.compaction.memoryFlush.prompt",
@@ -62,11 +75,17 @@ const agentKeys: readonly ConfigKey[] = [
   },
   { key: "agents.list[].name", type: "string", default: undefined, doc: "A name for people." },
   same("agents.list[].workspace", "agents.defaults.workspace", "This agent's own workspace."),
+  same("agents.list[].userTimezone", "agents.defaults.userTimezone", "This agent's own user."),
   same("agents.list[].memorySearch", "agents.defaults.memorySearch", "What this agent does otherwise, field by field."),
   same("agents.list[].compaction", "agents.defaults.compaction", "What this agent does otherwise, field by field."),
   same("agents.entries.*.default", "agents.list[].default", "Another spelling of the same key of `agents.list`."),
   same("agents.entries.*.name", "agents.list[].name", "Another spelling of the same key of `agents.list`."),
   same("agents.entries.*.workspace", "agents.defaults.workspace", "Another spelling of `agents.list[].workspace`."),
+  same(
+    "agents.entries.*.userTimezone",
+    "agents.defaults.userTimezone",
+    "Another spelling of `agents.list[].userTimezone`.",
+  ),
   same(
     "agents.entries.*.memory.search",
     "agents.defaults.memorySearch",

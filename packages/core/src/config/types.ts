@@ -30,6 +30,8 @@ export interface AgentConfig {
   readonly id: string;
   /** Absolute; `~` and a path relative to the config file already resolved. Not checked for existence. */
   readonly workspaceDir: string;
+  /** The user's time zone as an IANA name; the machine's where none is configured. */
+  readonly userTimezone: string;
   readonly memorySearch: MemorySearchSettings;
   readonly compaction: CompactionSettings;
 }
@@ -39,6 +41,8 @@ export interface CompactionSettings {
   readonly memoryFlush: {
     readonly enabled: boolean;
     readonly softThresholdTokens: number;
+    /** Bytes of a transcript since the last compaction; 0: they do not matter. */
+    readonly forceFlushTranscriptBytes: number;
     readonly prompt: string | undefined;
     readonly systemPrompt: string | undefined;
   };
