@@ -16,6 +16,9 @@ const heavy = [
   "apache-arrow",
   "yaml",
   "commander",
+  "@modelcontextprotocol/server",
+  "zod",
+  "hono",
   "cli-progress",
 ];
 
