@@ -1,4 +1,5 @@
 import type { MemorySearchResult } from "@memslot/core";
+import { frameRecalled, onOneLine } from "./recalled-text.ts";
 
 /** `auto` cites in direct chats only: in a group, where a note stands is nobody else's business. */
 export type CitationsMode = "auto" | "on" | "off";
@@ -23,14 +24,16 @@ export function parseCitation(text: string): { path: string; startLine: number; 
   return startLine >= 1 && endLine >= startLine ? { path, startLine, endLine } : undefined;
 }
 
-/** A result with its citation in the field and at the end of its snippet, where a model cannot miss it. */
+/** A result with its citation in the field and behind its framed snippet, where a model cannot miss it. */
 export function withCitation(result: MemorySearchResult): MemorySearchResult {
   const citation = formatCitation(result);
-  return { ...result, citation, snippet: `${result.snippet}\n\nSource: ${citation}` };
+  const source = `Source: ${onOneLine(citation)}`;
+  const snippet = frameRecalled(citation, result.snippet);
+  return { ...result, citation, snippet: snippet === "" ? source : `${snippet}\n\n${source}` };
 }
 
 /** A result as it is shown where citations are off, whatever its backend put there. */
 export function withoutCitation(result: MemorySearchResult): MemorySearchResult {
   const { citation: _, ...rest } = result;
-  return rest;
+  return { ...rest, snippet: frameRecalled("note", result.snippet) };
 }

@@ -1,3 +1,4 @@
+export { type AppendNoteOptions, type AppendedNote, type NoteKind, appendNote } from "./append-note.ts";
 export { type ChatType, type CitationsMode, formatCitation, parseCitation } from "./citations.ts";
 export type {
   AssistantMessage,
@@ -7,10 +8,18 @@ export type {
   ToolMessage,
   UserMessage,
 } from "./conversation.ts";
+export { type FlushMoment, flushPrompts } from "./flush/flush-prompts.ts";
+export type { DropReceipt, FlushReport } from "./flush/flush-report.ts";
+export type { FlushSession } from "./flush/flush-state.ts";
+export type { FlushTurn } from "./flush/flush-turn.ts";
+export { type MemoryFlush, type MemoryFlushOptions, createMemoryFlush } from "./flush/memory-flush.ts";
+export { type FlushDecision, type FlushState, shouldFlush } from "./flush/should-flush.ts";
+export { type McpTool, type McpToolAnnotations, type McpToolResult, toMcpResult, toMcpTools } from "./mcp-tools.ts";
 export type { MemoryTool, ToolInputSchema } from "./memory-tool.ts";
-export { type MemoryToolsOptions, createMemoryTools } from "./memory-tools.ts";
+export { type AppendOptions, type MemoryToolsOptions, createMemoryTools } from "./memory-tools.ts";
 export { type OpenAiTool, runToolCall, toOpenAiTools } from "./openai-tools.ts";
 export { memoryPromptSection } from "./prompt-section.ts";
+export { frameRecalled } from "./recalled-text.ts";
 export {
   type SessionStartContext,
   type SessionStartFile,
@@ -19,3 +28,26 @@ export {
   sessionStartContext,
 } from "./session-start.ts";
 export { type StartSessionOptions, startSession } from "./start-session.ts";
+export {
+  type CompactSessionOptions,
+  type CompactionReport,
+  type Summarize,
+  compactSession,
+} from "./session/compact-session.ts";
+export { handedOver } from "./session/model-context.ts";
+export { openSessions } from "./session/open-sessions.ts";
+export {
+  type DescribeSession,
+  type SessionNote,
+  type SessionNoteOptions,
+  writeSessionNote,
+} from "./session/session-note.ts";
+export type {
+  OpenSessionsOptions,
+  Session,
+  SessionCompaction,
+  SessionContext,
+  SessionFacts,
+  SessionPatch,
+  Sessions,
+} from "./session/session.ts";

@@ -2,12 +2,33 @@ import { MemoryError } from "@memslot/core";
 
 /** The calendar day in a time zone, as `YYYY-MM-DD`. */
 export function localDay(now: Date, timeZone: string): string {
-  const part = new Map(
-    formatterFor(timeZone)
-      .formatToParts(now)
-      .map(({ type, value }) => [type, value]),
-  );
-  return `${part.get("year")?.padStart(4, "0")}-${part.get("month")}-${part.get("day")}`;
+  return localTime(now, timeZone).day;
+}
+
+/**
+ * The calendar day in a time zone, as `YYYY-MM-DD`, and the time of its clocks, as `HH:MM` from 00:00 to 23:59. Throws
+ * `INVALID_ARGUMENT` for an unknown time zone and for a date that is none.
+ */
+export function localTime(now: Date, timeZone: string): LocalTime {
+  return localClock(timeZone)(now);
+}
+
+export interface LocalTime {
+  day: string;
+  time: string;
+}
+
+/** The same for many moments: most of the work is done once. */
+export function localClock(timeZone: string): (at: Date) => LocalTime {
+  const formatter = formatterFor(timeZone);
+  return (at) => {
+    if (Number.isNaN(at.getTime())) throw new MemoryError("INVALID_ARGUMENT", "the date is not a valid one");
+    const part = new Map(formatter.formatToParts(at).map(({ type, value }) => [type, value]));
+    return {
+      day: `${part.get("year")?.padStart(4, "0")}-${part.get("month")}-${part.get("day")}`,
+      time: `${part.get("hour")}:${part.get("minute")}`,
+    };
+  };
 }
 
 /** The day before, by the calendar: subtracting 24 hours would be wrong on days of 23 or 25. */
@@ -25,6 +46,9 @@ function formatterFor(timeZone: string): Intl.DateTimeFormat {
       year: "numeric",
       month: "2-digit",
       day: "2-digit",
+      hour: "2-digit",
+      minute: "2-digit",
+      hourCycle: "h23",
     });
   } catch (error) {
     throw new MemoryError(

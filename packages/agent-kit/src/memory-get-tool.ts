@@ -1,8 +1,10 @@
-import { MemoryError, messageOf } from "@memslot/core";
-import { parseCitation } from "./citations.ts";
+import { MemoryError, type MemoryReadResult, messageOf } from "@memslot/core";
+import { citationsShown, formatCitation, parseCitation } from "./citations.ts";
 import { inTime } from "./deadline.ts";
 import { adviceForTimeout } from "./failure-advice.ts";
-import { type MemoryTool, recalledTextNote } from "./memory-tool.ts";
+import type { MemoryTool } from "./memory-tool.ts";
+import { frameRecalled, recalledTextNote } from "./recalled-text.ts";
+import type { RecentRecalls } from "./recent-recalls.ts";
 import type { ToolSetting } from "./tool-setting.ts";
 import { type InputFields, checkInput, inputSchemaOf } from "./tool-input.ts";
 
@@ -18,7 +20,7 @@ const fields = {
 } as const satisfies InputFields;
 
 /** Reads files straight away and so keeps working while the search is in its cooldown. */
-export function memoryGetTool(setting: ToolSetting): MemoryTool {
+export function memoryGetTool(setting: ToolSetting, recalls: RecentRecalls): MemoryTool {
   return {
     name: "memory_get",
     description:
@@ -29,11 +31,9 @@ export function memoryGetTool(setting: ToolSetting): MemoryTool {
       const checked = checkInput(fields, input);
       if (!checked.ok) return failure(pathOf(input), "INVALID_ARGUMENT", checked.error, { field: checked.field });
       const { relPath, from, lines } = placeOf(checked.values);
-      const { memory, sessionKey } = setting;
-      if (setting.unavailable !== undefined)
-        return failure(relPath, codeOf(setting.unavailable.error), messageOf(setting.unavailable.error));
-      if (memory === undefined)
-        return failure(relPath, "UNAVAILABLE", "memory is off for this agent", { disabled: true });
+      const { opened, sessionKey } = setting;
+      if ("error" in opened) return failure(relPath, codeOf(opened.error), messageOf(opened.error));
+      const { memory } = opened;
       try {
         const outcome = await inTime((signal) => memory.readFile({ relPath, from, lines, sessionKey, signal }), {
           timeoutMs: setting.deadlineMs,
@@ -43,13 +43,22 @@ export function memoryGetTool(setting: ToolSetting): MemoryTool {
           return failure(relPath, "UNAVAILABLE", adviceForTimeout(setting.deadlineMs).error, {
             timedOut: true,
           });
-        return outcome.value.status === "ok" ? { ...outcome.value, note: recalledTextNote } : outcome.value;
+        return outcome.value.status === "ok" ? answer(setting, recalls, outcome.value) : outcome.value;
       } catch (error) {
         if (options.signal?.aborted) throw error;
         return failure(relPath, codeOf(error), messageOf(error));
       }
     },
   };
+}
+
+function answer(setting: ToolSetting, recalls: RecentRecalls, read: MemoryReadResult): object {
+  const { path, text, from = 1, lines = 1 } = read;
+  if (text === "") return read;
+  const place = { path, startLine: from, endLine: from + Math.max(1, lines) - 1 };
+  recalls.keep([{ ...place, text }]);
+  const label = citationsShown(setting.citations, setting.chatType) ? formatCitation(place) : "note";
+  return { ...read, text: frameRecalled(label, text), note: recalledTextNote };
 }
 
 /** Models like to hand back a citation whole; its lines count where none are named. */

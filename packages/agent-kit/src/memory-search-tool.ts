@@ -9,7 +9,9 @@ import { citationsShown, withCitation, withoutCitation } from "./citations.ts";
 import type { Cooldown } from "./cooldown.ts";
 import { inTime } from "./deadline.ts";
 import { type FailureAdvice, adviceForError, adviceForTimeout } from "./failure-advice.ts";
-import { type MemoryTool, recalledTextNote } from "./memory-tool.ts";
+import type { MemoryTool } from "./memory-tool.ts";
+import { recalledTextNote } from "./recalled-text.ts";
+import type { RecentRecalls } from "./recent-recalls.ts";
 import type { ToolSetting } from "./tool-setting.ts";
 import { type CheckedInput, type InputFields, checkInput, inputSchemaOf } from "./tool-input.ts";
 
@@ -43,7 +45,9 @@ type SearchInput = CheckedInput<typeof fields>;
 /** Under this, the best result holds little of what was asked. */
 const weakConfidence = 0.2;
 
-export function memorySearchTool(setting: ToolSetting, cooldown: Cooldown): MemoryTool {
+const queryLimit = 10_000;
+
+export function memorySearchTool(setting: ToolSetting, cooldown: Cooldown, recalls: RecentRecalls): MemoryTool {
   return {
     name: "memory_search",
     description:
@@ -55,9 +59,10 @@ export function memorySearchTool(setting: ToolSetting, cooldown: Cooldown): Memo
       const startedMs = setting.now();
       const checked = checkInput(fields, input);
       if (!checked.ok) return badInput(checked.field, checked.error);
-      if (setting.unavailable !== undefined) return unavailable(adviceForError(setting.unavailable.error));
-      const { memory } = setting;
-      if (memory === undefined) return disabled();
+      const tooLong = queryProblem(checked.values.query);
+      if (tooLong !== undefined) return badInput("query", tooLong);
+      if ("error" in setting.opened) return unavailable(adviceForError(setting.opened.error));
+      const { memory } = setting.opened;
       const failed = cooldown.current();
       if (failed !== undefined) return unavailable(failed.advice, { retryAfterMs: Math.ceil(failed.remainingMs) });
 
@@ -84,6 +89,7 @@ export function memorySearchTool(setting: ToolSetting, cooldown: Cooldown): Memo
           return unavailable(advice, { timedOut: true, timeoutMs: setting.deadlineMs });
         }
         cooldown.clear();
+        recalls.keep(outcome.value.map(({ snippet, ...place }) => ({ ...place, text: snippet })));
         return answer({
           setting,
           memory,
@@ -238,14 +244,12 @@ function unavailable(
   };
 }
 
-function disabled(): object {
-  const advice: FailureAdvice = {
-    error: "memory search is off for this agent",
-    warning: "Memory was not searched: it is off for this agent. Do not answer that nothing is known.",
-    action:
-      "Answer without memory. To turn it on, see plugins.slots.memory and memorySearch.enabled in the configuration.",
-  };
-  return { results: [], disabled: true, ...advice, debug: { ...advice } };
+/** Memory would cut it and search with its beginning, which a model does not notice. */
+function queryProblem(query: string): string | undefined {
+  // As memory counts them: letters outside the first plane are one each.
+  const length = query.length <= queryLimit ? query.length : [...query].length;
+  if (length <= queryLimit) return undefined;
+  return `query has ${length.toLocaleString("en-US")} characters, and at most ${queryLimit.toLocaleString("en-US")} are searched: ask with the few words that matter`;
 }
 
 function badInput(field: string, error: string): object {

@@ -1,9 +1,12 @@
 import { type Memory, MemoryError, audienceOf } from "@memslot/core";
 import type { ChatType, CitationsMode } from "./citations.ts";
 import { createCooldown } from "./cooldown.ts";
+import { localDay } from "./local-day.ts";
+import { type AppendSetting, memoryAppendTool } from "./memory-append-tool.ts";
 import { memoryGetTool } from "./memory-get-tool.ts";
 import { memorySearchTool } from "./memory-search-tool.ts";
 import type { MemoryTool } from "./memory-tool.ts";
+import { createRecentRecalls } from "./recent-recalls.ts";
 import type { ToolSetting } from "./tool-setting.ts";
 
 export interface MemoryToolsOptions {
@@ -26,21 +29,31 @@ export interface MemoryToolsOptions {
   deadlineMs?: number | undefined;
   /** How long a failure of `memory_search` is repeated without asking again; 60 s if left out. */
   cooldownMs?: number | undefined;
-  /** The clock, in milliseconds. */
+  /** Where `memory_append` takes the day from; `false` leaves the tool out. */
+  append?: false | AppendOptions | undefined;
+  /** The clock of deadlines and cooldowns, in milliseconds. */
   now?: (() => number) | undefined;
 }
 
+export interface AppendOptions {
+  /** The user's, as an IANA name; that of this machine if left out. */
+  timeZone?: string | undefined;
+  /** The date and time of day. */
+  clock?: (() => Date) | undefined;
+}
+
 /**
- * `memory_search` and `memory_get` for one agent. A host that can choose its tools leaves both out when memory is off;
- * one with a fixed list gets tools that answer that it is off. Throws `INVALID_ARGUMENT` for a `sessionKey` of another
- * agent.
+ * `memory_search`, `memory_get` and, unless others read along, `memory_append` for one agent. None when memory is off.
+ * Throws `INVALID_ARGUMENT` for a `sessionKey` of another agent and for an unknown time zone.
  */
 export function createMemoryTools(options: MemoryToolsOptions): MemoryTool[] {
   const now = options.now ?? (() => performance.now());
+  const append = appendSettingOf(options);
   const { sessionKey, shared } = sessionOf(options);
+  const opened = options.unavailable ?? (options.memory && { memory: options.memory });
+  if (opened === undefined) return [];
   const setting: ToolSetting = {
-    memory: options.memory,
-    unavailable: options.unavailable,
+    opened,
     citations: options.citations,
     chatType: options.chatType ?? (shared ? "group" : "direct"),
     sessionKey,
@@ -49,7 +62,18 @@ export function createMemoryTools(options: MemoryToolsOptions): MemoryTool[] {
     now,
   };
   const cooldown = createCooldown({ durationMs: options.cooldownMs ?? 60_000, now });
-  return [memorySearchTool(setting, cooldown), memoryGetTool(setting)];
+  const recalls = createRecentRecalls();
+  const tools = [memorySearchTool(setting, cooldown, recalls), memoryGetTool(setting, recalls)];
+  if (append !== undefined && !shared) tools.push(memoryAppendTool(setting, append, recalls));
+  return tools;
+}
+
+/** A wrong time zone is the host's mistake, and told to it at once. */
+function appendSettingOf({ append = {} }: MemoryToolsOptions): AppendSetting | undefined {
+  if (append === false) return undefined;
+  const { timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone, clock = () => new Date() } = append;
+  localDay(new Date(), timeZone);
+  return { timeZone, clock };
 }
 
 /** The key that goes to memory with every call. A wrong one is the host's mistake, which no model could mend. */

@@ -1,9 +1,8 @@
-import { createHash } from "node:crypto";
-import { readdir } from "node:fs/promises";
-import path from "node:path";
-import { MemoryError, type SessionKind, messageOf } from "@memslot/core";
+import type { SessionKind } from "@memslot/core";
+import { curatedName } from "./curated-name.ts";
 import { type FittedLines, fitLines, linesOf, shareBudget } from "./fit-lines.ts";
 import { dayBefore, localDay } from "./local-day.ts";
+import { frameRecalled } from "./recalled-text.ts";
 import { readWorkspaceNote } from "./workspace-note.ts";
 
 export interface SessionStartOptions {
@@ -100,7 +99,7 @@ function fitParts(parts: readonly Part[], budgetChars: number, files: SessionSta
     const totalLines = linesOf(part.text).length;
     // The longest notice that this part can get, so that the budget also holds when it is needed.
     const notice = noticeOf(part, { text: "", totalLines, omittedLines: totalLines });
-    return framed(part, "", notice).length + 2;
+    return framed(part, "x", notice).length - 1 + 2;
   });
   const available = budgetChars - frames.reduce((sum, length) => sum + length, 0);
   const shares = shareBudget(
@@ -121,9 +120,8 @@ function fitParts(parts: readonly Part[], budgetChars: number, files: SessionSta
 
 /** The notice stands on the side that was cut. */
 function framed(part: Part, text: string, notice: string | undefined): string {
-  const key = keyFor(text);
-  const block = `>>> ${part.path} ${key}\n${text}\n<<< ${part.path} ${key}`;
-  if (notice === undefined) return block;
+  const block = frameRecalled(part.path, text);
+  if (notice === undefined || block === "") return notice ?? block;
   return part.keep === "start" ? `${block}\n${notice}` : `${notice}\n${block}`;
 }
 
@@ -132,29 +130,4 @@ function noticeOf(part: Part, fitted: FittedLines): string {
   const from = part.keep === "start" ? totalLines - omittedLines + 1 : 1;
   const which = part.keep === "start" ? "last" : "first";
   return `[${part.path}: the ${which} ${omittedLines} of ${totalLines} lines are left out or cut here. Read them with memory_get: path "${part.path}", from ${from}, lines ${omittedLines}.]`;
-}
-
-/** A word that the text does not hold. It follows from the text alone, so the same notes give the same prompt. */
-function keyFor(text: string): string {
-  for (let salt = 0; ; salt += 1) {
-    const key = createHash("sha256").update(`${salt}\n${text}`).digest("hex").slice(0, 12);
-    if (!text.includes(key)) return key;
-  }
-}
-
-/** `MEMORY.md`, or `memory.md` where only that is there. */
-async function curatedName(workspaceDir: string): Promise<string> {
-  let names: string[];
-  try {
-    names = await readdir(path.resolve(workspaceDir));
-  } catch (error) {
-    throw new MemoryError(
-      "WORKSPACE",
-      `cannot read the workspace ${workspaceDir} (${messageOf(error)}): check that the folder is there`,
-      {
-        cause: error,
-      },
-    );
-  }
-  return !names.includes("MEMORY.md") && names.includes("memory.md") ? "memory.md" : "MEMORY.md";
 }

@@ -2,7 +2,7 @@ import type { ToolInputSchema } from "./memory-tool.ts";
 
 /** One field that a tool takes. The same table gives the schema that the model sees and the check at run time. */
 interface InputField {
-  readonly type: "string" | "integer" | "number";
+  readonly type: "string" | "strings" | "integer" | "number";
   readonly description: string;
   readonly required?: true;
   readonly minimum?: number;
@@ -13,7 +13,13 @@ interface InputField {
 
 export type InputFields = Readonly<Record<string, InputField>>;
 
-type ValueOf<F extends InputField> = F["type"] extends "string" ? string : number;
+type ValueOf<F extends InputField> = F["type"] extends "string"
+  ? F extends { readonly values: readonly (infer Value)[] }
+    ? Value
+    : string
+  : F["type"] extends "strings"
+    ? readonly string[]
+    : number;
 
 /** What came through the check: required fields are there, the others may be undefined. */
 export type CheckedInput<F extends InputFields> = {
@@ -27,7 +33,9 @@ export type InputCheck<F extends InputFields> =
 export function inputSchemaOf(fields: InputFields): ToolInputSchema {
   const properties: Record<string, Record<string, unknown>> = {};
   for (const [name, field] of Object.entries(fields)) {
-    const property: Record<string, unknown> = { type: field.type, description: field.description };
+    const { type, description } = field;
+    const property: Record<string, unknown> =
+      type === "strings" ? { type: "array", items: { type: "string" }, description } : { type, description };
     if (field.values !== undefined) property["enum"] = [...field.values];
     if (field.minimum !== undefined) property["minimum"] = field.minimum;
     if (field.maximum !== undefined) property["maximum"] = field.maximum;
@@ -58,19 +66,30 @@ export function checkInput<const F extends InputFields>(fields: F, input: unknow
         error: `unknown field "${name}"; the fields are ${listOf(fields)}`,
       };
   }
-  const values: Record<string, string | number | undefined> = {};
+  const values: Record<string, Value | undefined> = {};
   for (const [name, field] of Object.entries(fields)) {
     const checked = checkField(name, field, given.get(name));
-    if (typeof checked === "object") return { ok: false, field: name, error: checked.error };
+    if (typeof checked === "object" && "error" in checked) return { ok: false, field: name, error: checked.error };
     values[name] = checked;
   }
   // The loop above has put a value of the right type, or undefined where that is allowed, under each name.
   return { ok: true, values: values as CheckedInput<F> };
 }
 
-function checkField(name: string, field: InputField, value: unknown): string | number | undefined | { error: string } {
+type Value = string | readonly string[] | number;
+
+function checkField(name: string, field: InputField, value: unknown): Value | undefined | { error: string } {
   if (value === undefined || value === null) return field.required ? { error: `${name} is missing` } : undefined;
-  return field.type === "string" ? checkText(name, field, value) : checkNumber(name, field, value);
+  if (field.type === "string") return checkText(name, field, value);
+  return field.type === "strings" ? checkTexts(name, value) : checkNumber(name, field, value);
+}
+
+function checkTexts(name: string, value: unknown): readonly string[] | { error: string } {
+  if (!Array.isArray(value)) return { error: `${name} must be a list of strings, not ${kindOf(value)}` };
+  const other = value.find((item) => typeof item !== "string");
+  if (other !== undefined || value.includes(undefined))
+    return { error: `${name} must be a list of strings; one of them is ${kindOf(other)}` };
+  return value;
 }
 
 function checkText(name: string, field: InputField, value: unknown): string | { error: string } {

@@ -3,8 +3,8 @@ import type { ChatType, CitationsMode } from "./citations.ts";
 
 /** The options of `createMemoryTools` with every default filled in. */
 export interface ToolSetting {
-  readonly memory: Memory | undefined;
-  readonly unavailable: { readonly error: unknown } | undefined;
+  /** Memory, or why it could not be opened. */
+  readonly opened: { readonly memory: Memory } | { readonly error: unknown };
   readonly citations: CitationsMode;
   readonly chatType: ChatType;
   /** The session that asks; a group's where the host says that it is a group. */

@@ -1,6 +1,6 @@
 import { MemoryError } from "@memslot/core";
 import { expect, test } from "vitest";
-import { type MemoryTool, type MemoryToolsOptions, createMemoryTools } from "../src/index.ts";
+import { type MemoryTool, type MemoryToolsOptions, createMemoryTools, frameRecalled } from "../src/index.ts";
 import { fakeMemory } from "./fake-memory.ts";
 
 function getTool(options: Partial<MemoryToolsOptions> = {}): MemoryTool {
@@ -21,8 +21,9 @@ test("reads the lines that are asked for", async () => {
   expect(output).toMatchObject({
     status: "ok",
     path: "memory/boats.md",
-    text: "- The harbour code is HX-19.",
+    text: frameRecalled("memory/boats.md#L3-L3", "- The harbour code is HX-19."),
     from: 3,
+    note: expect.stringContaining("not instructions"),
   });
   expect(memory.reads[0]).toMatchObject({ relPath: "memory/boats.md", from: 3, lines: 7 });
 });
@@ -83,12 +84,7 @@ test.each([
   });
 });
 
-test("memory that is off or could not be opened is an error, not an empty file", async () => {
-  expect(await getTool({ memory: undefined }).execute({ path: "a.md" })).toMatchObject({
-    status: "error",
-    disabled: true,
-    code: "UNAVAILABLE",
-  });
+test("memory that could not be opened is an error, not an empty file", async () => {
   const broken = getTool({
     memory: undefined,
     unavailable: { error: new MemoryError("CONFIG", "bad slot") },
@@ -98,6 +94,15 @@ test("memory that is off or could not be opened is an error, not an empty file",
     code: "CONFIG",
     error: "bad slot",
   });
+});
+
+test("the text is framed without its place where citations are off, and an empty one not at all", async () => {
+  const output = await getTool({ citations: "off" }).execute({ path: "memory/boats.md" });
+  expect(output).toMatchObject({ text: frameRecalled("note", "- The harbour code is HX-19.") });
+  const memory = fakeMemory({
+    readFile: async ({ relPath }) => ({ status: "ok", path: relPath, text: "", from: 9, lines: 0 }),
+  });
+  expect(await getTool({ memory }).execute({ path: "a.md", from: 9 })).toMatchObject({ status: "ok", text: "" });
 });
 
 test("a read that never ends is cut off, and an abort stays an abort", async () => {

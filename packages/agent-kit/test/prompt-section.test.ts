@@ -4,7 +4,7 @@ import { memoryPromptSection } from "../src/index.ts";
 const section = (tools: string[], citations: "auto" | "on" | "off" = "auto"): string =>
   memoryPromptSection({ availableTools: new Set(tools), citations }).join("\n");
 
-test("there is none when the agent has neither tool", () => {
+test("there is none when the agent has none of the tools", () => {
   expect(memoryPromptSection({ availableTools: new Set(["web_search"]), citations: "on" })).toEqual([]);
 });
 
@@ -25,4 +25,14 @@ test("it asks for citations unless they are off", () => {
   expect(section(["memory_search"], "on")).toContain("path#L3-L9");
   expect(section(["memory_search"], "off")).not.toContain("path#L3-L9");
   expect(section(["memory_search"], "off")).toMatch(/Do not name file paths/);
+});
+
+test("it says what to note and how, only where notes can be written", () => {
+  const text = section(["memory_search", "memory_get", "memory_append"]);
+  expect(text).toMatch(/memory_append with kind "daily" for .* "longterm" only for lasting facts/);
+  expect(text).toMatch(/one fact per note.*only be added.*secrets/s);
+  expect(text).toMatch(/"duplicate" means/);
+  expect(section(["memory_search", "memory_get"])).not.toContain("memory_append");
+  expect(section(["memory_append"])).toMatch(/^## Memory\n/);
+  expect(section(["memory_append"])).not.toMatch(/memory_search|memory_get/);
 });

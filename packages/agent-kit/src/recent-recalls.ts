@@ -1,0 +1,43 @@
+import { formatCitation } from "./citations.ts";
+
+/** A text that came out of memory, with its place. */
+interface RecalledText {
+  readonly path: string;
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly text: string;
+}
+
+/** What the tools have given a model lately, so that it does not become memory a second time. */
+export interface RecentRecalls {
+  /** The texts of one answer. */
+  keep(texts: readonly RecalledText[]): void;
+  /** The latest place whose text holds all of this one; undefined also for what is too short to tell. */
+  holding(text: string): (Omit<RecalledText, "text"> & { citation: string }) | undefined;
+}
+
+/** A shorter text may be the same by chance. */
+const minLength = 40;
+
+export function createRecentRecalls(limit = 50): RecentRecalls {
+  const recalls: (readonly RecalledText[])[] = [];
+  return {
+    keep: (texts) => {
+      if (texts.length === 0) return;
+      recalls.unshift(texts.map((recalled) => ({ ...recalled, text: flat(recalled.text) })));
+      recalls.length = Math.min(recalls.length, limit);
+    },
+    holding: (given) => {
+      const wanted = flat(given);
+      if (wanted.length < minLength) return undefined;
+      const found = recalls.flat().find(({ text }) => text.includes(wanted));
+      if (found === undefined) return undefined;
+      const { path, startLine, endLine } = found;
+      return { path, startLine, endLine, citation: formatCitation(found) };
+    },
+  };
+}
+
+function flat(text: string): string {
+  return text.normalize("NFC").replaceAll(/\s+/g, " ").trim();
+}

@@ -1,0 +1,317 @@
+import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { MemoryError } from "@memslot/core";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type MemoryTool, type MemoryToolsOptions, createMemoryTools, frameRecalled } from "../src/index.ts";
+import { type FakeBehaviour, fakeMemory, harbour } from "./fake-memory.ts";
+
+let workspaceDir: string;
+
+beforeEach(async () => {
+  workspaceDir = await mkdtemp(path.join(os.tmpdir(), "memslot-tool-"));
+});
+
+afterEach(async () => rm(workspaceDir, { recursive: true, force: true }));
+
+const clock = (): Date => new Date("2026-11-22T15:59:59Z");
+const daily = "memory/2026-11-22.md";
+
+type Run = (name: string, input: unknown, options?: { signal?: AbortSignal }) => Promise<object>;
+
+function tools(options: Partial<MemoryToolsOptions> = {}, behaviour: FakeBehaviour = {}): MemoryTool[] {
+  const memory = fakeMemory({ workspaceDir, ...behaviour });
+  return createMemoryTools({ memory, citations: "auto", append: { timeZone: "Asia/Shanghai", clock }, ...options });
+}
+
+function runner(options: Partial<MemoryToolsOptions> = {}, behaviour: FakeBehaviour = {}): Run {
+  const all = tools(options, behaviour);
+  return async (name, input, more) => {
+    const tool = all.find((one) => one.name === name);
+    if (tool === undefined) throw new Error(`no tool ${name}`);
+    return tool.execute(input, more);
+  };
+}
+
+const read = (relPath: string): Promise<string> => readFile(path.join(workspaceDir, relPath), "utf8");
+
+const fact = "The harbour master is called Joost.";
+
+describe("who gets the tool", () => {
+  const names = (options: Partial<MemoryToolsOptions> = {}): string[] => tools(options).map(({ name }) => name);
+
+  test("everyone who is alone with the owner, after the other two", () => {
+    expect(names()).toEqual(["memory_search", "memory_get", "memory_append"]);
+    expect(names({ append: undefined })).toEqual(["memory_search", "memory_get", "memory_append"]);
+    expect(names({ sessionKey: "agent:main:telegram:direct:7" })).toContain("memory_append");
+  });
+
+  test("nobody where the host does not want it, where others read along, and where memory is off", () => {
+    expect(names({ append: false })).toEqual(["memory_search", "memory_get"]);
+    expect(names({ sessionKey: "agent:main:telegram:group:-100" })).toEqual(["memory_search", "memory_get"]);
+    expect(names({ chatType: "group" })).toEqual(["memory_search", "memory_get"]);
+    expect(names({ memory: undefined })).toEqual([]);
+  });
+
+  test("a time zone that is none is told to the host at once", () => {
+    expect(() => tools({ append: { timeZone: "Mars/Olympus" } })).toThrow(
+      expect.objectContaining({ code: "INVALID_ARGUMENT" }),
+    );
+  });
+});
+
+describe("a note that a model writes", () => {
+  test("goes to the day of the user's time zone at the moment of writing", async () => {
+    const moments = ["2026-11-22T15:59:59Z", "2026-11-22T16:00:01Z"];
+    const nextMoment = (): Date => new Date(moments.shift() ?? "x");
+    const run = runner({ append: { timeZone: "Asia/Shanghai", clock: nextMoment } });
+    expect(await run("memory_append", { text: fact, kind: "daily", tags: ["港口", "boats"] })).toEqual({
+      status: "ok",
+      state: "appended",
+      path: daily,
+      startLine: 3,
+      endLine: 3,
+      citation: `${daily}#L3-L3`,
+      day: "2026-11-22",
+    });
+    expect(await run("memory_append", { text: fact, kind: "daily" })).toMatchObject({
+      state: "appended",
+      day: "2026-11-23",
+      path: "memory/2026-11-23.md",
+    });
+    expect(await read(daily)).toBe(`# 2026-11-22\n\n- 23:59 ${fact} #港口 #boats\n`);
+    expect(await read("memory/2026-11-23.md")).toBe(`# 2026-11-23\n\n- 00:00 ${fact}\n`);
+  });
+
+  test("goes to the curated file where it is to last", async () => {
+    expect(await runner()("memory_append", { text: fact, kind: "longterm", tags: null })).toMatchObject({
+      status: "ok",
+      citation: "MEMORY.md#L1-L1",
+    });
+    expect(await read("MEMORY.md")).toBe(`- 2026-11-22 ${fact}\n`);
+  });
+
+  test("is written once, also by 50 calls at once from several sets of tools", async () => {
+    const runs = [runner(), runner()];
+    const outputs = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => runs[index % 2]?.("memory_append", { text: fact, kind: "daily" })),
+    );
+    expect(outputs.filter((output) => output && "state" in output && output.state === "appended")).toHaveLength(1);
+    expect(outputs.at(-1)).toMatchObject({
+      status: "ok",
+      state: "duplicate",
+      citation: `${daily}#L3-L3`,
+      note: expect.stringContaining("Nothing was written"),
+    });
+    expect(await read(daily)).toBe(`# 2026-11-22\n\n- 23:59 ${fact}\n`);
+  });
+
+  test("is written while the search is in its cooldown", async () => {
+    const run = runner({}, { search: async () => Promise.reject(new Error("down")) });
+    expect(await run("memory_search", { query: "x" })).toMatchObject({ unavailable: true });
+    expect(await run("memory_append", { text: fact, kind: "daily" })).toMatchObject({ status: "ok" });
+  });
+});
+
+describe("what was recalled", () => {
+  const note = "- The harbour code is HX-19, and the gate\n  closes at ten in the evening.";
+  const search = async (): Promise<(typeof harbour)[]> => [{ ...harbour, snippet: note }];
+
+  test.each([
+    ["whole", note],
+    ["in part, with other spaces", "The harbour code is HX-19,  and the gate closes at ten"],
+  ])("by a search does not become memory again: %s", async (_, text) => {
+    const run = runner({}, { search });
+    await run("memory_search", { query: "harbour" });
+    expect(await run("memory_append", { text, kind: "longterm" })).toEqual({
+      status: "ok",
+      state: "duplicate",
+      path: harbour.path,
+      startLine: 3,
+      endLine: 9,
+      citation: "memory/boats.md#L3-L9",
+      day: "2026-11-22",
+      note: expect.stringContaining("just recalled"),
+    });
+    expect(await readdir(workspaceDir)).toEqual([]);
+  });
+
+  test("by a read does not become memory again, and its place is that of the lines", async () => {
+    const readFile = async (): Promise<{ status: "ok"; path: string; text: string; from: number; lines: number }> => ({
+      status: "ok",
+      path: "memory/boats.md",
+      text: note,
+      from: 7,
+      lines: 2,
+    });
+    const run = runner({}, { readFile });
+    await run("memory_get", { path: "memory/boats.md", from: 7 });
+    expect(await run("memory_append", { text: note, kind: "daily" })).toMatchObject({
+      state: "duplicate",
+      citation: "memory/boats.md#L7-L8",
+    });
+  });
+
+  test("and its frame are told apart from a note by the frame", async () => {
+    const text = frameRecalled("note", note);
+    expect(await runner()("memory_append", { text, kind: "daily" })).toMatchObject({
+      field: "text",
+      error: expect.stringContaining('">>> … key"'),
+    });
+  });
+
+  test("may be written down with something new, and where it is too short to tell", async () => {
+    const run = runner({}, { search });
+    await run("memory_search", { query: "harbour" });
+    const more = `${note.slice(2)} It was HX-18 before.`;
+    expect(await run("memory_append", { text: more, kind: "daily" })).toMatchObject({ state: "appended" });
+    expect(await run("memory_append", { text: "The harbour code is HX-19", kind: "daily" })).toMatchObject({
+      state: "appended",
+    });
+  });
+
+  test("is forgotten after 50 other recalls, and is not known to another set of tools", async () => {
+    let answered = 0;
+    const run = runner({}, { search: async () => (answered++ === 0 ? search() : [harbour]) });
+    await run("memory_search", { query: "harbour" });
+    const text = "The harbour code is HX-19, and the gate closes";
+    expect(await runner()("memory_append", { text, kind: "longterm" })).toMatchObject({ state: "appended" });
+    for (let index = 0; index < 49; index++) await run("memory_search", { query: "x" });
+    expect(await run("memory_append", { text, kind: "daily" })).toMatchObject({ state: "duplicate" });
+    await run("memory_search", { query: "x" });
+    expect(await run("memory_append", { text, kind: "daily" })).toMatchObject({ state: "appended" });
+  });
+});
+
+describe("bad input", () => {
+  const hidden = (code: number): string => `before ${String.fromCodePoint(code)} after`;
+  test.each<[string, object, string, RegExp]>([
+    ["nothing", {}, "text", /text is missing/],
+    ["no kind", { text: fact }, "kind", /kind is missing/],
+    ["an unknown kind", { text: fact, kind: "weekly" }, "kind", /daily, longterm/],
+    ["a path", { text: fact, kind: "daily", path: "x.md" }, "path", /unknown field "path"/],
+    ["a number for the text", { text: 7, kind: "daily" }, "text", /must be a string/],
+    ["0 bytes", { text: "", kind: "daily" }, "text", /text is empty/],
+    ["a blank text", { text: " \n\t", kind: "daily" }, "text", /text is empty/],
+    ["1 MB", { text: "x".repeat(1_048_576), kind: "daily" }, "text", /1,048,576 characters.*8,000.*split/],
+    ["8,001 characters", { text: "x".repeat(8_001), kind: "daily" }, "text", /8,001 characters/],
+    ["front matter", { text: "---\ntitle: x\n---\nfact", kind: "daily" }, "text", /only "---".*leave that line out/],
+    ["front matter of another kind", { text: "fact\r\n +++ \r\nx", kind: "daily" }, "text", /only "\+\+\+"/],
+    ["the start of a comment", { text: "fact <!-- hidden", kind: "daily" }, "text", /HTML comment/],
+    ["the end of a comment", { text: "fact --> x", kind: "daily" }, "text", /HTML comment.*arrow/],
+    ["a citation", { text: "fact\n\nSource: memory/a.md#L1-L2", kind: "daily" }, "text", /only memory itself writes/],
+    ["a citation in a list", { text: "- **source:** a.md#L4", kind: "daily" }, "text", /only memory itself writes/],
+    ["the end of a frame", { text: "fact\n<<< note 0123456789ab", kind: "daily" }, "text", /"<<< … key"/],
+    ["the start of a frame", { text: ">>> MEMORY.md 0123456789AB\nx", kind: "daily" }, "text", /">>> … key"/],
+    ["a bell", { text: hidden(7), kind: "daily" }, "text", /control character U\+0007/],
+    ["NUL", { text: hidden(0), kind: "daily" }, "text", /U\+0000/],
+    ["escape", { text: hidden(0x1b), kind: "daily" }, "text", /U\+001B/],
+    ["a vertical tab", { text: hidden(0x0b), kind: "daily" }, "text", /U\+000B/],
+    ["delete", { text: hidden(0x7f), kind: "daily" }, "text", /U\+007F/],
+    ["a C1 control", { text: hidden(0x9b), kind: "daily" }, "text", /U\+009B/],
+    ["a line separator", { text: hidden(0x2028), kind: "daily" }, "text", /line separator U\+2028/],
+    ["a direction override", { text: hidden(0x202e), kind: "daily" }, "text", /U\+202E, which changes the direction/],
+    ["a direction isolate", { text: hidden(0x2066), kind: "daily" }, "text", /U\+2066/],
+    ["half a character", { text: "x \ud83d y", kind: "daily" }, "text", /lone surrogate/],
+    ["the sentinel", { text: "NO_REPLY", kind: "daily" }, "text", /NO_REPLY.*as your reply/],
+    ["the sentinel with marks", { text: " **no_reply**.", kind: "daily" }, "text", /NO_REPLY/],
+    ["tags in one string", { text: fact, kind: "daily", tags: "a, b" }, "tags", /list of strings, not a string/],
+    ["a tag that is no string", { text: fact, kind: "daily", tags: ["a", 7] }, "tags", /one of them is a number/],
+    ["a tag of nothing", { text: fact, kind: "daily", tags: ["#"] }, "tags", /letters, digits/],
+    ["a tag with a space", { text: fact, kind: "daily", tags: ["a b"] }, "tags", /not "a b"/],
+    ["a tag with a line", { text: fact, kind: "daily", tags: ["a\n# b"] }, "tags", /letters, digits/],
+    ["nine tags", { text: fact, kind: "daily", tags: [..."abcdefghi"] }, "tags", /9 words.*at most 8/],
+    ["a long tag", { text: fact, kind: "daily", tags: ["x".repeat(41)] }, "tags", /41 characters.*at most 40/],
+  ])("%s is an error that names the field and says what to change", async (_, input, field, message) => {
+    expect(await runner()("memory_append", input)).toEqual({
+      status: "error",
+      code: "INVALID_ARGUMENT",
+      field,
+      error: expect.stringMatching(message),
+      action: `Correct "${field}" and call memory_append again.`,
+    });
+    expect(await readdir(workspaceDir)).toEqual([]);
+  });
+
+  test.each([
+    ["8,000 characters", "x".repeat(8_000)],
+    ["what only looks like it", "The source: a book. NO_REPLY is what it said. a -> b ---- <<< >>> 0123456789ab"],
+    ["tabs, line ends and letters of all kinds", "a\tb\r\nc\n\nд 飞书 ไทย שלום 👩‍👩‍👧 🏴󠁧󠁢󠁥󠁮󠁧󠁿"],
+  ])("and good input is not refused: %s", async (_, text) => {
+    expect(
+      await runner()("memory_append", { text, kind: "daily", tags: ["x".repeat(40), "a-b_1", "Ж", "ไทย"] }),
+    ).toMatchObject({
+      status: "ok",
+    });
+  });
+
+  test("a curated file that is full is an error with a way out", async () => {
+    await writeFile(path.join(workspaceDir, "MEMORY.md"), "x".repeat(20_000));
+    expect(await runner()("memory_append", { text: fact, kind: "longterm" })).toMatchObject({
+      status: "error",
+      code: "INVALID_ARGUMENT",
+      field: "kind",
+      error: expect.stringMatching(/kind "daily".*ask the user to tidy MEMORY\.md/),
+    });
+  });
+});
+
+describe("a failure", () => {
+  test("of memory to open is told with its reason", async () => {
+    const run = runner({ memory: undefined, unavailable: { error: new MemoryError("CONFIG", "bad slot") } });
+    expect(await run("memory_append", { text: fact, kind: "daily" })).toMatchObject({
+      status: "error",
+      code: "CONFIG",
+      error: "bad slot",
+      action: expect.stringContaining("Nothing was noted"),
+    });
+  });
+
+  test("of the workspace names the file and the next step", async () => {
+    const run = runner({}, { workspaceDir: path.join(workspaceDir, "gone") });
+    expect(await run("memory_append", { text: fact, kind: "daily" })).toMatchObject({
+      status: "error",
+      code: "WORKSPACE",
+      error: expect.stringMatching(/memory\/2026-11-22\.md.*workspace folder is there/),
+    });
+  });
+
+  test("of the host's clock is an answer too", async () => {
+    const run = runner({
+      append: {
+        timeZone: "UTC",
+        clock: () => {
+          throw new Error("no battery");
+        },
+      },
+    });
+    expect(await run("memory_append", { text: fact, kind: "daily" })).toMatchObject({
+      status: "error",
+      code: "UNAVAILABLE",
+      error: "no battery",
+    });
+  });
+
+  test("by the caller's abort is thrown as one", async () => {
+    const signal = AbortSignal.abort();
+    await expect(runner()("memory_append", { text: fact, kind: "daily" }, { signal })).rejects.toMatchObject({
+      name: "AbortError",
+    });
+    expect(await readdir(workspaceDir)).toEqual([]);
+  });
+});
+
+test("the schema is closed and has no path", () => {
+  const tool = tools().find(({ name }) => name === "memory_append");
+  expect(tool?.inputSchema).toMatchObject({
+    type: "object",
+    additionalProperties: false,
+    required: ["text", "kind"],
+    properties: {
+      text: { type: "string" },
+      kind: { type: "string", enum: ["daily", "longterm"] },
+      tags: { type: "array", items: { type: "string" } },
+    },
+  });
+  expect(Object.keys(tool?.inputSchema.properties ?? {})).toEqual(["text", "kind", "tags"]);
+});
