@@ -9,6 +9,8 @@ export const ExitCode = {
   partial: 3,
   /** Not done: another process is at work on the same index. */
   busy: 4,
+  /** The terminal that a server was started from has gone. */
+  hungUp: 129,
   interrupted: 130,
   terminated: 143,
 } as const;

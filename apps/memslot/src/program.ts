@@ -164,6 +164,25 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     .addHelpText("after", examples("memslot memory compact", "memslot memory compact --agent main --json"))
     .action(run(async () => (await import("./commands/memory-compact.ts")).memoryCompact));
 
+  program
+    .command("mcp")
+    .description("serve the memory to MCP clients, over stdin and stdout or over HTTP on this machine")
+    .option(...option.agent)
+    .option("--read-only", "leave out the tool that writes notes")
+    .option("--http", "serve over HTTP at /mcp, with a bearer token, until a signal ends it")
+    .option("--port <n>", "with --http: the port (default: any that is free; it is printed)", wholeNumber(0, 65_535))
+    .option("--host <address>", "with --http: 127.0.0.1 (the default) or ::1")
+    .option("--token-file <file>", "with --http: where the token stands (default: MEMSLOT_MCP_TOKEN, else one is made)")
+    .addHelpText(
+      "after",
+      examples(
+        "memslot mcp --workspace ~/notes",
+        "memslot mcp --workspace ~/notes --read-only",
+        "memslot mcp --http --port 7331 --workspace ~/notes",
+      ),
+    )
+    .action(run(async () => (await import("./commands/mcp.ts")).mcp));
+
   const plugins = describePlugins(program, run);
 
   program

@@ -26,7 +26,7 @@ export async function withMemory<T>(
   try {
     return await use(memory);
   } finally {
-    await closed(context, memory);
+    await closeInTime(context, memory);
   }
 }
 
@@ -46,7 +46,7 @@ function syncedByCommand(config: MemslotConfig): MemslotConfig {
 }
 
 /** An answer is worth more than a tidy end: a close that fails or hangs is told and not waited for. */
-async function closed(context: CommandContext, memory: Memory): Promise<void> {
+export async function closeInTime(context: CommandContext, memory: Memory): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<string>((resolve) => {
     timer = setTimeout(() => resolve(`did not end within ${CLOSE_DEADLINE_MS / 1000} s`), CLOSE_DEADLINE_MS);

@@ -19,6 +19,7 @@ const commands = [
   ["config"],
   ["trust"],
   ["doctor"],
+  ["mcp"],
 ];
 
 describe("the command line", () => {

@@ -7,7 +7,7 @@
  * | `INVALID_ARGUMENT` | a call with an argument of the wrong type or out of range, or a missing agent id          |
  * | `CONFIG`           | a configuration file, key, slot id or environment variable that cannot be used            |
  * | `PLUGIN`           | a plugin that cannot be loaded, or that broke its contract                                |
- * | `WORKSPACE`        | a workspace folder that is missing or cannot be read                                      |
+ * | `WORKSPACE`        | a workspace folder that is missing or cannot be read or written                                    |
  * | `PATH_NOT_ALLOWED` | a read outside the memory files                                                           |
  * | `UNAVAILABLE`      | binary missing, native module will not load, store cannot open, deadline passed: the only code on which a spare is tried |
  * | `BUSY`             | another process is at work on the same index, and the caller did not want to wait for it   |

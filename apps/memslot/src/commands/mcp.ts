@@ -1,0 +1,138 @@
+import { memoryPromptSection } from "@memslot/agent-kit";
+import type { AgentConfig, MemslotConfig } from "@memslot/core";
+import { chooseAgent } from "../agents.ts";
+import type { CommandContext } from "../command-context.ts";
+import { disabledReason } from "../disabled-memory.ts";
+import { ExitCode } from "../exit-code.ts";
+import { type McpMemory, createMcpMemory } from "../mcp/mcp-memory.ts";
+import { createMcpServers } from "../mcp/mcp-server.ts";
+import { serveOverHttp } from "../mcp/serve-http.ts";
+import { serveOverStdio } from "../mcp/serve-stdio.ts";
+import { type BearerToken, bearerToken } from "../mcp/token.ts";
+import { openMemory } from "../open-memory.ts";
+import { readConfig } from "../read-config.ts";
+import { resolvePath } from "../resolve-path.ts";
+import { UsageError } from "../usage-error.ts";
+import { closeInTime } from "../with-memory.ts";
+
+export interface McpCommandOptions {
+  agent?: string;
+  readOnly?: boolean;
+  http?: boolean;
+  port?: number;
+  host?: string;
+  tokenFile?: string;
+}
+
+const loopback = ["127.0.0.1", "::1"];
+
+/** `memslot mcp`: serves the memory of one agent to MCP clients until the client goes or a signal comes. */
+export async function mcp(context: CommandContext, options: McpCommandOptions): Promise<number> {
+  checkOptions(options);
+  const config = await readConfig(context);
+  const agent = chooseAgent(config, options.agent);
+  context.onAgent(agent.id);
+  const notice = (line: string): void => context.output.notice(line);
+  const token = options.http === true ? await tokenOf(context, config, options) : undefined;
+
+  const ending = new AbortController();
+  let hungUp = false;
+  let badConfig: { error: unknown } | undefined;
+  const onHangup = (): void => {
+    hungUp = true;
+    ending.abort();
+  };
+  process.once("SIGHUP", onHangup);
+  const signal = AbortSignal.any([context.signal, ending.signal]);
+
+  const off = disabledReason(config, agent);
+  if (off !== undefined) notice(`memory is off for agent "${agent.id}": ${off}`);
+  const memory = createMcpMemory({
+    openMemory:
+      off === undefined
+        ? (opening) =>
+            openMemory({ config, agentId: agent.id, notify: notice, signal: AbortSignal.any([opening, signal]) })
+        : undefined,
+    tools: {
+      citations: config.citations,
+      append: options.readOnly === true ? false : { timeZone: agent.userTimezone },
+    },
+    closeMemory: (opened) => closeInTime(context, opened),
+    notice,
+    onBadConfig: (error) => {
+      badConfig ??= { error };
+      ending.abort();
+    },
+  });
+  const factory = createMcpServers({
+    memory,
+    instructions: instructionsFor(memory, config, agent, off),
+    workspaceDir: agent.workspaceDir,
+    timeZone: agent.userTimezone,
+    now: () => new Date(),
+  });
+  memory.start();
+  try {
+    if (token === undefined)
+      await serveOverStdio({
+        factory,
+        stdin: process.stdin,
+        stdout: process.stdout,
+        stderr: process.stderr,
+        notice,
+        signal,
+      });
+    else
+      await serveOverHttp({
+        factory,
+        host: options.host ?? "127.0.0.1",
+        port: options.port ?? 0,
+        token: token.token,
+        notice,
+        onListening: (url) => {
+          notice(`MCP server at ${url}`);
+          notice(`the bearer token is ${token.origin}`);
+        },
+        signal,
+      });
+  } finally {
+    await memory.close();
+    process.off("SIGHUP", onHangup);
+  }
+  if (badConfig !== undefined) throw badConfig.error;
+  return hungUp ? ExitCode.hungUp : ExitCode.ok;
+}
+
+function checkOptions({ http, port, host, tokenFile }: McpCommandOptions): void {
+  const given = { "--port": port, "--host": host, "--token-file": tokenFile };
+  for (const [name, value] of Object.entries(given))
+    if (value !== undefined && http !== true) throw new UsageError(`${name} belongs to --http`);
+  if (host !== undefined && !loopback.includes(host))
+    throw new UsageError(
+      `--host ${host} is not served: only this machine may ask, at ${loopback.join(" or ")}. For another machine, tunnel to it over SSH.`,
+    );
+}
+
+function tokenOf(
+  context: CommandContext,
+  config: MemslotConfig,
+  { tokenFile }: McpCommandOptions,
+): Promise<BearerToken> {
+  return bearerToken({
+    tokenFile: tokenFile === undefined ? undefined : resolvePath(tokenFile, context.cwd, context.env),
+    env: context.env,
+    stateDir: config.stateDir,
+  });
+}
+
+function instructionsFor(
+  memory: McpMemory,
+  config: MemslotConfig,
+  agent: AgentConfig,
+  off: string | undefined,
+): string {
+  if (off !== undefined)
+    return `Memory is off for agent "${agent.id}" (${off}): there are no memory tools. Do not answer that nothing is known.`;
+  const availableTools = new Set(memory.tools.map(({ name }) => name));
+  return memoryPromptSection({ availableTools, citations: config.citations }).join("\n");
+}

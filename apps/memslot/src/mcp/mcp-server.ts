@@ -1,0 +1,88 @@
+import { toMcpResult, toMcpTools } from "@memslot/agent-kit";
+import type { SyncProgress } from "@memslot/core";
+import { ProtocolError, ProtocolErrorCode, Server, type ServerContext } from "@modelcontextprotocol/server";
+import { packageVersion } from "../package-version.ts";
+import type { McpMemory } from "./mcp-memory.ts";
+import { listNotes, noteTemplate, readNote } from "./resources.ts";
+
+/** A client is told of progress no more often than this, so that a large folder does not drown it. */
+const PROGRESS_EVERY_MS = 100;
+
+export interface McpServerOptions {
+  memory: McpMemory;
+  instructions: string;
+  workspaceDir: string;
+  timeZone: string;
+  now: () => Date;
+}
+
+/** Makes one server per connection, or per HTTP request; all of them share one memory. */
+export function createMcpServers(options: McpServerOptions): () => Server {
+  const { memory, instructions, workspaceDir, timeZone } = options;
+  const version = packageVersion();
+  const tools = toMcpTools(memory.tools);
+  const off = memory.tools.length === 0;
+
+  return () => {
+    const server = new Server(
+      { name: "memslot", title: "memslot", version },
+      { capabilities: { tools: {}, resources: {} }, instructions },
+    );
+    server.setRequestHandler("tools/list", () => ({ tools }));
+    server.setRequestHandler("tools/call", async ({ params }, context) => {
+      const tool = memory.tools.find(({ name }) => name === params.name);
+      if (tool === undefined) throw unknownTool(params.name, memory);
+      const progress = progressOf(context);
+      const answer = await memory.call(tool, params.arguments ?? {}, {
+        signal: context.mcpReq.signal,
+        onProgress: progress?.report,
+      });
+      await progress?.sent();
+      return { ...toMcpResult(answer) };
+    });
+    server.setRequestHandler("resources/list", async () => ({
+      resources: off ? [] : await listNotes({ workspaceDir, now: options.now(), timeZone }),
+    }));
+    server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: off ? [] : [noteTemplate] }));
+    server.setRequestHandler("resources/read", async ({ params }, { mcpReq: { signal } }) => ({
+      contents: [await readNote(params.uri, () => memory.open(signal), signal)],
+    }));
+    return server;
+  };
+}
+
+function unknownTool(name: string, memory: McpMemory): ProtocolError {
+  const known = memory.tools.map((tool) => tool.name).join(", ") || "none: memory is off for this agent";
+  return new ProtocolError(
+    ProtocolErrorCode.InvalidParams,
+    `Unknown tool ${JSON.stringify(name.slice(0, 100))}; the tools are: ${known}`,
+  );
+}
+
+interface ProgressReports {
+  report: (progress: SyncProgress) => void;
+  /** Resolves when all that was reported is on its way, so that nothing comes after the answer. */
+  sent(): Promise<void>;
+}
+
+/** Where the request asks for progress: its notifications, each further than the one before. */
+function progressOf({ mcpReq }: ServerContext): ProgressReports | undefined {
+  const progressToken = mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return undefined;
+  let last: { completed: number; atMs: number } | undefined;
+  let sending: Promise<unknown> = Promise.resolve();
+  return {
+    report({ completed, total, label }) {
+      const atMs = performance.now();
+      if (last !== undefined && (completed <= last.completed || atMs - last.atMs < PROGRESS_EVERY_MS)) return;
+      last = { completed, atMs };
+      const message = `making the index: ${completed} of ${total}${label === undefined ? "" : `, ${label}`}`;
+      // A client that is gone misses nothing by it.
+      const sent = mcpReq
+        .notify({ method: "notifications/progress", params: { progressToken, progress: completed, total, message } })
+        .catch(() => undefined);
+      sending = Promise.all([sending, sent]);
+    },
+    sent: async () => void (await sending),
+  };
+}

@@ -1,0 +1,71 @@
+import { randomBytes } from "node:crypto";
+import { chmod, mkdir, open, readFile, stat } from "node:fs/promises";
+import path from "node:path";
+import { MemoryError, messageOf } from "@memslot/core";
+
+const VARIABLE = "MEMSLOT_MCP_TOKEN";
+const MIN_LENGTH = 16;
+
+export interface BearerToken {
+  readonly token: string;
+  /** Where it stands, in words. The token itself is never shown. */
+  readonly origin: string;
+}
+
+/** The token that a client has to bring: from `--token-file`, the environment, else one made at random and kept. */
+export async function bearerToken(options: {
+  tokenFile: string | undefined;
+  env: NodeJS.ProcessEnv;
+  stateDir: string;
+}): Promise<BearerToken> {
+  const { tokenFile } = options;
+  if (tokenFile !== undefined)
+    return { token: checked(await readToken(tokenFile), tokenFile), origin: `in ${tokenFile}` };
+  const given = options.env[VARIABLE]?.trim() ?? "";
+  if (given !== "") return { token: checked(given, VARIABLE), origin: `that of ${VARIABLE}` };
+  const file = path.join(options.stateDir, "mcp-token");
+  return { token: checked(await keptToken(file), file), origin: `in ${file}` };
+}
+
+/** Made once. Whoever is first writes it; others read what stands there then. */
+async function keptToken(file: string): Promise<string> {
+  try {
+    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+    const handle = await open(file, "wx", 0o600);
+    try {
+      await handle.writeFile(`${randomBytes(32).toString("base64url")}\n`);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST"))
+      throw new MemoryError(
+        "CONFIG",
+        `the bearer token cannot be kept in ${file}: ${messageOf(error)}. Make the folder writable or set ${VARIABLE}.`,
+        { cause: error },
+      );
+    // Nobody else is to read it, whoever copied it here.
+    const { mode } = await stat(file);
+    if ((mode & 0o077) !== 0 && process.platform !== "win32") await chmod(file, 0o600);
+  }
+  return readToken(file);
+}
+
+async function readToken(file: string): Promise<string> {
+  try {
+    return (await readFile(file, "utf8")).trim();
+  } catch (error) {
+    throw new MemoryError("CONFIG", `the bearer token in ${file} cannot be read: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+function checked(token: string, origin: string): string {
+  if (token.length >= MIN_LENGTH && /^[\w.~+/=-]+$/u.test(token)) return token;
+  throw new MemoryError(
+    "CONFIG",
+    `the bearer token of ${origin} cannot be used: it needs at least ${MIN_LENGTH} letters, digits or any of -._~+/=`,
+  );
+}

@@ -1,0 +1,127 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { createSandbox } from "../run-memslot.ts";
+import { startHttpServer, token } from "./http-server.ts";
+import { callTool, initialize, startServer } from "./raw-server.ts";
+
+const page = readFileSync(path.join(import.meta.dirname, "../../../../docs/mcp.md"), "utf8");
+
+interface Entry {
+  type?: string;
+  command?: string;
+  args?: string[];
+  url?: string;
+  headers?: Record<string, string>;
+  bearer_token_env_var?: string;
+}
+
+interface Snippet {
+  client: string;
+  entry: Entry;
+}
+
+/** The snippets of one language, each with the heading, or the line before it, that says whose it is. */
+function snippetsIn(language: "json" | "toml" | "sh"): { client: string; code: string }[] {
+  return [...page.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, "gmu"))].map(
+    ({ 1: code = "", index }) => {
+      const before = page.slice(0, index);
+      const heading = /## (.+)\n[^#]*$/u.exec(before)?.[1] ?? "";
+      return {
+        client: heading === "Over HTTP" ? (/(?:^|\n)([A-Z][\w ]+?)[,;:][^\n]*\n\n$/u.exec(before)?.[1] ?? "") : heading,
+        code,
+      };
+    },
+  );
+}
+
+/** Enough of TOML for what stands there: one table, and values that are written as in JSON. */
+function parseToml(code: string): { table: string; values: Entry } {
+  const [head = "", ...lines] = code.trim().split("\n");
+  const pairs = lines.map((line) => {
+    const [, key = "", value = ""] = /^(\w+) = (.+)$/u.exec(line) ?? [];
+    return [key, JSON.parse(value) as unknown];
+  });
+  return { table: /^\[([\w.]+)\]$/u.exec(head)?.[1] ?? "", values: Object.fromEntries(pairs) as Entry };
+}
+
+function entries(): Snippet[] {
+  return [
+    ...snippetsIn("json").map(({ client, code }): Snippet => {
+      const config = JSON.parse(code) as Record<string, Record<string, Entry>>;
+      // VS Code has a name of its own for the list of servers.
+      const entry = config[client === "VS Code" ? "servers" : "mcpServers"]?.["memslot"];
+      if (entry === undefined) throw new Error(`no server in the snippet for ${client}`);
+      return { client, entry };
+    }),
+    ...snippetsIn("toml").map(({ client, code }): Snippet => {
+      const { table, values } = parseToml(code);
+      expect(table).toBe("mcp_servers.memslot");
+      return { client, entry: values };
+    }),
+  ];
+}
+
+const started = entries().filter(({ entry }) => entry.command !== undefined);
+const reached = entries().filter(({ entry }) => entry.url !== undefined);
+
+describe("docs/mcp.md", () => {
+  test("has a snippet for each client", () => {
+    expect(started.map(({ client }) => client)).toEqual([
+      "Claude Code",
+      "Claude Desktop",
+      "Cursor",
+      "VS Code",
+      "Codex",
+    ]);
+    expect(reached.map(({ client }) => client)).toEqual(["Cursor", "VS Code", "Codex"]);
+    for (const { client, code } of snippetsIn("sh").filter(({ client: name }) => name === "Claude Code"))
+      expect({ client, code }).toEqual({ client, code: expect.stringMatching(/^claude mcp add .*memslot/u) });
+  });
+
+  test.each(started)("starts a server that answers: $client", async ({ entry: { command, args = [] } }) => {
+    const [yes, name, ...rest] = args;
+    expect([command, yes, name]).toEqual(["npx", "-y", "memslot"]);
+    const sandbox = await createSandbox();
+    await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
+    const cliArgs = rest.map((arg) => (arg === "/path/to/notes" ? sandbox.workspace : arg));
+    const server = startServer(sandbox, [], {}, cliArgs);
+    await initialize(server);
+    expect((await callTool(server, "memory_search", { query: "espresso" })).result).toMatchObject({
+      structuredContent: { results: [{ path: "MEMORY.md" }] },
+    });
+  });
+
+  test("names the path and the header of the HTTP server", async () => {
+    const { url } = await startHttpServer(await createSandbox());
+    for (const { client, entry } of reached) {
+      const written = new URL(entry.url ?? "");
+      expect({ client, host: written.hostname, path: written.pathname }).toEqual({
+        client,
+        host: url.hostname,
+        path: url.pathname,
+      });
+      const authorization =
+        entry.bearer_token_env_var === "MEMSLOT_MCP_TOKEN"
+          ? `Bearer ${token}`
+          : (entry.headers?.["Authorization"] ?? "").replace(
+              /\$\{(?:env:MEMSLOT_MCP_TOKEN|input:memslot-token)\}/u,
+              token,
+            );
+      const ping = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+      const headers = {
+        authorization,
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+      };
+      expect((await fetch(url, { method: "POST", headers, body: ping })).status).toBe(200);
+    }
+  });
+
+  test("lists every option of the command", async () => {
+    const { stdout } = await (await createSandbox()).run(["mcp", "--help"]);
+    const options = [...stdout.matchAll(/^ +(--[\w-]+)/gmu)].map(([, name = ""]) => name);
+    expect(options).toContain("--http");
+    for (const option of options.filter((name) => name !== "--help")) expect(page).toContain(`\`${option}`);
+  });
+});

@@ -1,0 +1,90 @@
+import { describe, expect, test } from "vitest";
+import { type Sandbox, createSandbox } from "../run-memslot.ts";
+import { type Transport, connect, connectOld } from "./clients.ts";
+import { startHttpServer } from "./http-server.ts";
+import { envelope, initialize, startServer } from "./raw-server.ts";
+import { watchedBackend } from "./watched-backend.ts";
+
+const transports: Transport[] = ["stdio", "http"];
+const question = { name: "memory_search", arguments: { query: "espresso" } };
+const found = { results: [{ path: "MEMORY.md", startLine: 1 }], state: "ok" };
+
+async function sandboxWithNote(): Promise<Sandbox> {
+  const sandbox = await createSandbox();
+  await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
+  return sandbox;
+}
+
+describe.each(transports)("over %s", (transport) => {
+  test.each(["2025-11-25", "2026-07-28"] as const)("the newest client is served in revision %s", async (revision) => {
+    const client = await connect(await sandboxWithNote(), transport, { revision });
+    expect(client.getNegotiatedProtocolVersion()).toBe(revision);
+    expect(client.getInstructions()).toContain("memory_search");
+    expect(client.getServerVersion()).toMatchObject({ name: "memslot" });
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([
+      "memory_search",
+      "memory_get",
+      "memory_append",
+    ]);
+    expect((await client.callTool(question)).structuredContent).toMatchObject(found);
+    const { contents } = await client.readResource({ uri: "memslot://memory/MEMORY.md" });
+    expect(contents).toEqual([expect.objectContaining({ text: "Anna likes espresso.\n" })]);
+  });
+
+  test("the client of the 2025 revisions is served", async () => {
+    const client = await connectOld(await sandboxWithNote(), transport);
+    expect(client.getInstructions()).toContain("memory_search");
+    expect((await client.listTools()).tools).toHaveLength(3);
+    // This client holds the answer to the outputSchema.
+    expect((await client.callTool(question)).structuredContent).toMatchObject(found);
+    expect((await client.callTool({ name: "memory_get", arguments: {} })).isError).toBe(true);
+    expect((await client.listResources()).resources).toHaveLength(1);
+  });
+});
+
+describe("by raw frames", () => {
+  test.each(["2025-06-18", "2025-11-25"])("revision %s is spoken on stdio where it is asked for", async (revision) => {
+    const server = startServer(await sandboxWithNote());
+    expect((await initialize(server, revision)).result).toMatchObject({
+      protocolVersion: revision,
+      capabilities: { tools: {}, resources: {} },
+      serverInfo: { name: "memslot" },
+    });
+    expect((await server.request("ping")).result).toEqual({});
+    expect((await server.request("tools/call", question)).result).toMatchObject({ structuredContent: found });
+  });
+
+  test("an unknown revision is answered with one that is known", async () => {
+    const server = startServer(await sandboxWithNote());
+    expect((await initialize(server, "2031-01-01")).result).toMatchObject({ protocolVersion: "2025-11-25" });
+    expect((await server.request("tools/list")).result).toHaveProperty("tools");
+  });
+
+  test("revision 2026-07-28 needs no handshake, and answers what it can do", async () => {
+    const server = startServer(await sandboxWithNote());
+    const { result } = await server.request("server/discover", { _meta: envelope });
+    expect(result).toMatchObject({ supportedVersions: ["2026-07-28"], capabilities: { tools: {}, resources: {} } });
+    const answer = await server.request("tools/call", { ...question, _meta: envelope });
+    expect(answer.result).toMatchObject({ resultType: "complete", structuredContent: found });
+  });
+
+  test.each(["2025-06-18", "2025-11-25"])("revision %s is spoken over HTTP", async (revision) => {
+    const { post } = await startHttpServer(await sandboxWithNote());
+    const params = { protocolVersion: revision, capabilities: {}, clientInfo: { name: "raw", version: "1.0.0" } };
+    const hello = await post({ jsonrpc: "2.0", id: 1, method: "initialize", params });
+    expect(await hello.text()).toContain(`"protocolVersion":"${revision}"`);
+    const answer = await post(
+      { jsonrpc: "2.0", id: 2, method: "tools/call", params: question },
+      { "mcp-protocol-version": revision },
+    );
+    expect(await answer.text()).toContain('"path":"MEMORY.md"');
+  });
+
+  test("the server answers before its memory is open", async () => {
+    const sandbox = await sandboxWithNote();
+    const server = startServer(sandbox, await watchedBackend(sandbox), { WATCHED_OPEN: "never" });
+    await initialize(server);
+    expect((await server.request("tools/list")).result).toMatchObject({ tools: [{}, {}, {}] });
+    expect((await server.request("resources/list")).result).toMatchObject({ resources: [{ name: "MEMORY.md" }] });
+  });
+});
