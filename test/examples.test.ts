@@ -16,6 +16,7 @@ const pages = [
   "extensions/embeddings-openai/README.md",
   "extensions/embeddings-gemini/README.md",
   "extensions/embeddings-local/README.md",
+  "docs/agents.md",
   "docs/embeddings.md",
   "docs/index-health.md",
   "docs/writing-a-memory-plugin.md",

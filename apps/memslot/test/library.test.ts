@@ -17,6 +17,7 @@ describe("the library", () => {
       expect(createMemoryTools({ memory, citations: config.citations }).map(({ name }) => name)).toEqual([
         "memory_search",
         "memory_get",
+        "memory_append",
       ]);
     } finally {
       await memory.close();

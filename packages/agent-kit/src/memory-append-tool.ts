@@ -40,11 +40,7 @@ export interface AppendTarget extends Pick<ToolSetting, "deadlineMs"> {
 }
 
 /** Writes straight to the files, and so keeps working while the search is in its cooldown. */
-export function memoryAppendTool(
-  setting: AppendTarget,
-  append: AppendSetting,
-  recalls: RecentRecalls,
-): MemoryTool {
+export function memoryAppendTool(setting: AppendTarget, append: AppendSetting, recalls: RecentRecalls): MemoryTool {
   return {
     name: "memory_append",
     description:

@@ -19,13 +19,17 @@ export interface StartSessionOptions extends Omit<SessionStartOptions, "workspac
 export async function startSession(options: StartSessionOptions): Promise<SessionStartContext> {
   const { memory, sessionKey, onSyncError, signal, ...rest } = options;
   const kind = sessionKindOf(sessionKey, memory.agentId);
-  memory.sync({ reason: "session-start", signal }).catch((error: unknown) => {
-    // The host has ended it, and knows.
-    if (!isAbort(error) && !MemoryError.is(error, "CLOSED")) onSyncError?.(error);
-  });
-  return sessionStartContext({
-    ...rest,
-    workspaceDir: memory.workspaceDir,
-    session: { kind, private: kind !== "group" },
-  });
+  try {
+    return await sessionStartContext({
+      ...rest,
+      workspaceDir: memory.workspaceDir,
+      session: { kind, private: kind !== "group" },
+    });
+  } finally {
+    // After it: reading a few notes takes a moment, and behind a look at a large folder it would wait.
+    memory.sync({ reason: "session-start", signal }).catch((error: unknown) => {
+      // The host has ended it, and knows.
+      if (!isAbort(error) && !MemoryError.is(error, "CLOSED")) onSyncError?.(error);
+    });
+  }
 }

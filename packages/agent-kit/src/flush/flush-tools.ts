@@ -1,0 +1,28 @@
+import type { Memory } from "@memslot/core";
+import { memoryAppendTool } from "../memory-append-tool.ts";
+import type { MemoryTool } from "../memory-tool.ts";
+import { createMemoryTools } from "../memory-tools.ts";
+import { createRecentRecalls } from "../recent-recalls.ts";
+
+/** Everything that a model may do in a flush turn. */
+const allowed: ReadonlySet<string> = new Set(["memory_append", "memory_search"]);
+
+/**
+ * The tools of one flush turn: `memory_append`, which dates every entry with the time of the messages, and
+ * `memory_search`. Where memory is not open, notes can be added all the same: they are files.
+ */
+export function flushTools(options: {
+  memory: Memory | undefined;
+  workspaceDir: string;
+  sessionKey: string;
+  timeZone: string;
+  at: Date;
+}): MemoryTool[] {
+  const { memory, workspaceDir, sessionKey, timeZone, at } = options;
+  const append = { timeZone, clock: () => at };
+  if (memory === undefined) {
+    const target = { opened: { memory: { workspaceDir } }, deadlineMs: 30_000 };
+    return [memoryAppendTool(target, append, createRecentRecalls())];
+  }
+  return createMemoryTools({ memory, citations: "auto", sessionKey, append }).filter(({ name }) => allowed.has(name));
+}

@@ -1,0 +1,77 @@
+import type { AgentConfig, Memory } from "@memslot/core";
+import type { ConversationMessage } from "../conversation.ts";
+import { localClock } from "../local-day.ts";
+import { appendDigests } from "./append-digests.ts";
+import type { DigestCause } from "./flush-digest.ts";
+import { flushGroups, timeOf } from "./flush-groups.ts";
+import { flushTools } from "./flush-tools.ts";
+import { type FlushTurn, runFlushTurn } from "./flush-turn.ts";
+import { type HandedOver, handOver } from "./hand-over.ts";
+
+/** Takes messages to the notes, by a model or as a digest. */
+export interface MessageSaver {
+  /** Whether a model is there. */
+  readonly hasModel: boolean;
+  /** The local days of messages, in their order. */
+  daysOf(messages: readonly ConversationMessage[]): string[];
+  handOver(messages: readonly ConversationMessage[], run: SaverRun): Promise<HandedOver>;
+  /** Gives the citations. Throws as `appendNote` does. */
+  digest(messages: readonly ConversationMessage[], cause: DigestCause, signal: AbortSignal): Promise<string[]>;
+}
+
+interface SaverRun {
+  /** Whose notes `memory_search` may see. */
+  readonly sessionKey: string;
+  readonly retryDelaysMs: readonly number[];
+  readonly signal: AbortSignal;
+  readonly onDone: (messageIds: readonly string[]) => Promise<void>;
+}
+
+export interface MessageSaverOptions {
+  readonly agent: AgentConfig;
+  readonly memory: Memory | undefined;
+  readonly runTurn: FlushTurn | undefined;
+  readonly contextWindowTokens: number | undefined;
+  readonly turnDeadlineMs: number;
+  readonly clock: () => Date;
+}
+
+/** A turn with less than this would be all prompt. */
+const leastTokens = 256;
+
+export function createMessageSaver(options: MessageSaverOptions): MessageSaver {
+  const { agent, memory, runTurn, contextWindowTokens = 0, turnDeadlineMs, clock } = options;
+  const timeZone = agent.userTimezone;
+  const workspaceDir = memory?.workspaceDir ?? agent.workspaceDir;
+  // Half of the window: the prompts, the tools and what they give need room too.
+  const maxTokens =
+    contextWindowTokens > 0 ? Math.max(leastTokens, Math.floor(contextWindowTokens / 2)) : Number.POSITIVE_INFINITY;
+
+  return {
+    hasModel: runTurn !== undefined,
+    daysOf: (messages) => {
+      const now = clock();
+      const localTime = localClock(timeZone);
+      return [...new Set(messages.map((message) => localTime(timeOf(message, now)).day))];
+    },
+    async handOver(messages, { sessionKey, ...run }) {
+      if (runTurn === undefined) return { entries: [], tries: 0, failure: { error: "no model", unwritable: false } };
+      return await handOver(flushGroups(messages, { timeZone, maxTokens, fallbackTime: clock() }), {
+        ...run,
+        workspaceDir,
+        turn: (group) =>
+          runFlushTurn({
+            group,
+            settings: agent.compaction,
+            timeZone,
+            runTurn,
+            tools: flushTools({ memory, workspaceDir, sessionKey, timeZone, at: group.at }),
+            deadlineMs: turnDeadlineMs,
+            signal: run.signal,
+          }),
+      });
+    },
+    digest: (messages, cause, signal) =>
+      appendDigests(messages, { workspaceDir, timeZone, cause, fallbackTime: clock(), signal }),
+  };
+}

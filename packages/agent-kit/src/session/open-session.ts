@@ -1,0 +1,273 @@
+import { randomUUID } from "node:crypto";
+import path from "node:path";
+import { MemoryError, messageOf } from "@memslot/core";
+import type { ConversationMessage } from "../conversation.ts";
+import { checkMessage } from "./check-message.ts";
+import { createTurns } from "./in-turn.ts";
+import { modelContext } from "./model-context.ts";
+import { acquireLock, type LockHolder, type ProcessLock } from "./process-lock.ts";
+import { maxLineBytes } from "./read-transcript.ts";
+import { factsOf } from "./session-facts.ts";
+import type { SessionTableFile, TableEntry } from "./session-table.ts";
+import type { Session, SessionContext, SessionPatch } from "./session.ts";
+import { compactionLine, messageLine, sessionLine } from "./transcript-entry.ts";
+import { openTranscript, type TranscriptFile } from "./transcript-file.ts";
+
+/** The time of the last message is noted in the list of sessions no more often than this. */
+const noteEveryMs = 5_000;
+const ownFields: ReadonlySet<string> = new Set([
+  "sessionId",
+  "sessionFile",
+  "updatedAt",
+  "compactionCount",
+  "compactedBytes",
+]);
+
+export interface SessionPlace {
+  folder: string;
+  table: SessionTableFile;
+  clock: () => Date;
+  notify: (line: string) => void;
+  cwd: string;
+}
+
+/** A session as its `Sessions` has it. */
+export interface OwnedSession {
+  readonly session: Session;
+  /** Whether anybody said anything in it, ever. */
+  readonly spoken: boolean;
+  /** Lets no call in any more, waits for those that are at work, runs `before`, and gives the session free. */
+  end(before: () => Promise<void>): Promise<void>;
+}
+
+/** Opens the session that the list has for a key, or puts a new one there. Throws `BUSY` where another process has it. */
+export async function openSession(key: string, place: SessionPlace): Promise<OwnedSession> {
+  for (;;) {
+    const entry = await place.table.change((table) => {
+      const known = table.get(key) ?? newEntry(place.clock());
+      table.set(key, known);
+      return known;
+    });
+    const lock = await acquireWriter(key, path.join(place.folder, entry.sessionFile));
+    try {
+      // Until the lock was ours, another process may have ended the session and begun the next.
+      const current = (await place.table.read()).get(key);
+      if (current?.sessionId === entry.sessionId) return await sessionOf({ key, entry: current, lock, place });
+    } catch (error) {
+      await lock.release();
+      throw error;
+    }
+    await lock.release();
+  }
+}
+
+/** A session that has a key and no transcript yet. What hosts note stays with the key, but for what flushes noted. */
+export function newEntry(now: Date, before?: TableEntry | undefined): TableEntry {
+  const sessionId = randomUUID();
+  const kept = Object.entries(before?.more ?? {}).filter(([name]) => !name.startsWith("memoryFlush"));
+  const more = Object.fromEntries(kept);
+  const counts = { compactionCount: 0, compactedBytes: 0 };
+  return { sessionId, sessionFile: `${sessionId}.jsonl`, updatedAt: now.getTime(), ...counts, more };
+}
+
+async function acquireWriter(key: string, file: string): Promise<ProcessLock> {
+  const lockFile = `${file}.lock`;
+  const busy = (holder: LockHolder | undefined): string => {
+    const who = holder ? `process ${holder.pid} (${holder.host}, since ${holder.since})` : "another process";
+    return `session ${JSON.stringify(key)} is open in ${who}; use another session key, or end that process. If it is gone, delete ${lockFile}`;
+  };
+  return await acquireLock(lockFile, { waitMs: 0, busy });
+}
+
+async function sessionOf(input: {
+  key: string;
+  entry: TableEntry;
+  lock: ProcessLock;
+  place: SessionPlace;
+}): Promise<OwnedSession> {
+  const { key, lock, place } = input;
+  const { table, clock, notify, cwd } = place;
+  const { sessionId: id, sessionFile } = input.entry;
+  const filePath = path.join(place.folder, sessionFile);
+  const file = await openTranscript(filePath);
+  const inTurn = createTurns();
+  let entry = current(input.entry);
+  let notedAt = performance.now();
+  let noted = true;
+  let noting: Promise<void> = Promise.resolve();
+  let ending: Promise<void> | undefined;
+  let seen: { at: string; context: SessionContext; recorded: readonly ConversationMessage[] } | undefined;
+
+  try {
+    if (!file.state.begun) await file.write([sessionLine({ id, key, at: clock().toISOString(), cwd })]);
+    // A process may have ended between the transcript and the list.
+    if (entry.compactionCount !== input.entry.compactionCount) await note({});
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+
+  /** The entry with what the transcript says. */
+  function current(before: TableEntry): TableEntry {
+    const { compactionCount, compactedBytes, lastAt } = file.state;
+    const updatedAt = Math.max(before.updatedAt, Date.parse(lastAt ?? "") || 0);
+    return { ...before, updatedAt, compactionCount, compactedBytes };
+  }
+
+  async function note(patch: SessionPatch): Promise<void> {
+    notedAt = performance.now();
+    const written = await table.change((sessions) => {
+      const there = sessions.get(key);
+      if (there !== undefined && there.sessionId !== id) throw ended();
+      const more = { ...(there ?? entry).more, ...patch };
+      const next = { ...current(entry), sessionId: id, sessionFile, more: withoutUndefined(more) };
+      sessions.set(key, next);
+      return next;
+    });
+    // More may have been said meanwhile.
+    entry = { ...current(entry), more: written.more };
+    noted = entry.updatedAt === written.updatedAt;
+  }
+
+  /** Behind the caller's back: the transcript has what counts. */
+  function noteSoon(): void {
+    entry = { ...entry, updatedAt: clock().getTime() };
+    noted = false;
+    if (performance.now() - notedAt < noteEveryMs) return;
+    notedAt = performance.now();
+    noting = noting.then(() => note({})).catch((error: unknown) => notify(messageOf(error)));
+  }
+
+  function ended(): MemoryError {
+    return new MemoryError("CLOSED", `session ${id} of ${JSON.stringify(key)} was closed; open the session key again`);
+  }
+
+  async function act<T>(run: () => Promise<T>): Promise<T> {
+    if (ending) throw ended();
+    return await inTurn(async () => {
+      await file.settle();
+      return await run();
+    });
+  }
+
+  function look(): { context: SessionContext; recorded: readonly ConversationMessage[] } {
+    const { state } = file;
+    const at = `${state.bytes}:${state.messages.length}`;
+    if (seen?.at !== at) {
+      const recorded = [...state.messages];
+      seen = { at, recorded, context: { summary: state.summary, messages: modelContext(recorded) } };
+    }
+    return seen;
+  }
+
+  function end(before: () => Promise<void>): Promise<void> {
+    return (ending ??= inTurn(async () => {
+      try {
+        await noting;
+        await before();
+      } finally {
+        await file.close();
+        await lock.release();
+      }
+    }));
+  }
+
+  const session: Session = {
+    key,
+    id,
+    file: filePath,
+    get context() {
+      return look().context;
+    },
+    get recorded() {
+      return look().recorded;
+    },
+    get facts() {
+      const { bytes, brokenLines } = file.state;
+      return { ...factsOf({ key, folder: place.folder, entry, transcriptBytes: bytes }), brokenLines };
+    },
+    get unanswered() {
+      return file.state.unanswered;
+    },
+    get closed() {
+      return ending !== undefined;
+    },
+    async append(...given) {
+      const messages = given.map((message) => checkMessage(message, clock));
+      return await act(async () => {
+        const written = await writeMessages(file, messages);
+        noteSoon();
+        return written;
+      });
+    },
+    async compact(compaction) {
+      await act(async () => {
+        const { firstKeptId, firstDroppedId, summary, tokensBefore } = compaction;
+        if (firstDroppedId !== undefined && file.state.messages[0]?.id !== firstDroppedId)
+          throw new MemoryError("BUSY", `session ${id} was compacted meanwhile; look at its context again`);
+        if (firstKeptId !== undefined && !file.state.messages.some((message) => message.id === firstKeptId))
+          throw new MemoryError("INVALID_ARGUMENT", `message ${firstKeptId} is not in the context of session ${id}`);
+        const at = clock().toISOString();
+        const line = compactionLine({ id: randomUUID(), at, summary, firstKeptId, tokensBefore }, file.state.lastId);
+        checkLength(line);
+        await file.write([line]);
+        entry = current({ ...entry, updatedAt: clock().getTime() });
+        // The transcript says it already; the list is brought in line now or when the session is opened next.
+        await note({}).catch((error: unknown) => notify(messageOf(error)));
+      });
+    },
+    async update(patch) {
+      const own = Object.keys(patch).find((name) => ownFields.has(name));
+      if (own !== undefined) throw new MemoryError("INVALID_ARGUMENT", `${own} of a session is not for a host to set`);
+      await act(async () => {
+        entry = { ...entry, updatedAt: clock().getTime() };
+        await note(patch);
+      });
+    },
+    close: () =>
+      end(async () => {
+        if (!noted) await note({}).catch((error: unknown) => notify(messageOf(error)));
+      }),
+  };
+  return {
+    session,
+    get spoken() {
+      return file.state.spoken;
+    },
+    end,
+  };
+}
+
+/** Writes those that are not there yet. Gives each as it is there. */
+async function writeMessages(
+  file: TranscriptFile,
+  messages: readonly ConversationMessage[],
+): Promise<ConversationMessage[]> {
+  const fresh = new Map<string, ConversationMessage>();
+  const lines: string[] = [];
+  let parentId = file.state.lastId;
+  const result = messages.map((message) => {
+    const there = fresh.get(message.id) ?? file.state.find(message.id);
+    if (there !== undefined) return there === "before" ? message : there;
+    const line = messageLine(message, parentId);
+    checkLength(line);
+    lines.push(line);
+    fresh.set(message.id, message);
+    parentId = message.id;
+    return message;
+  });
+  if (lines.length > 0) await file.write(lines);
+  return result;
+}
+
+function checkLength(line: string): void {
+  if (Buffer.byteLength(line) <= maxLineBytes) return;
+  throw new MemoryError(
+    "INVALID_ARGUMENT",
+    `a message of more than ${maxLineBytes / 1024 / 1024} MiB cannot be written into a transcript; keep it in a file and say where`,
+  );
+}
+
+function withoutUndefined(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,136 @@
+import { lstat, mkdir, readdir, rm, stat } from "node:fs/promises";
+import path from "node:path";
+import { MemoryError, messageOf } from "@memslot/core";
+import { sessionsFolder } from "@memslot/indexing";
+import { codeOf } from "./files.ts";
+import { createTurns, type InTurn } from "./in-turn.ts";
+import { newEntry, openSession, type OwnedSession, type SessionPlace } from "./open-session.ts";
+import { factsOf } from "./session-facts.ts";
+import { openSessionTable } from "./session-table.ts";
+import type { OpenSessionsOptions, Session, SessionFacts, Sessions } from "./session.ts";
+
+const maxKeyLength = 512;
+const draftAgeMs = 60 * 60 * 1000;
+
+/**
+ * Opens the sessions of an agent: transcripts as JSONL in the field's format, which the index reads too, and the list
+ * of their keys in `sessions.json`. Close it at the end. Throws `INVALID_ARGUMENT` for an agent id that is no folder
+ * name, `CONFIG` where the folder is a link, and `UNAVAILABLE` where it cannot be made or read.
+ */
+export async function openSessions(options: OpenSessionsOptions): Promise<Sessions> {
+  const folder = path.resolve(sessionsFolder(options));
+  const { clock = () => new Date(), notify = () => undefined, cwd = process.cwd() } = options;
+  await prepareFolder(folder);
+  const table = openSessionTable({ folder, clock, notify });
+  const place: SessionPlace = { folder, table, clock, notify, cwd };
+  const open = new Map<string, OwnedSession>();
+  const turns = new Map<string, InTurn>();
+  let closed = false;
+  // A damaged list is told at the beginning, not in the middle of a conversation.
+  await table.read();
+
+  /** One call at a time for a key. */
+  async function forKey<T>(key: string, run: () => Promise<T>): Promise<T> {
+    checkKey(key);
+    let inTurn = turns.get(key);
+    if (!inTurn) turns.set(key, (inTurn = createTurns()));
+    return await inTurn(async () => {
+      if (closed) throw new MemoryError("CLOSED", `the sessions in ${folder} were closed; open them again`);
+      return await run();
+    });
+  }
+
+  async function openKey(key: string): Promise<OwnedSession> {
+    const there = open.get(key);
+    if (there && !there.session.closed) return there;
+    // One that is still closing has the lock until then.
+    await there?.session.close();
+    const opened = await openSession(key, place);
+    open.set(key, opened);
+    return opened;
+  }
+
+  return {
+    folder,
+    open: (key) => forKey(key, async () => (await openKey(key)).session),
+    reset: (key) =>
+      forKey(key, async (): Promise<Session> => {
+        const old = await openKey(key);
+        if (!old.spoken) return old.session;
+        await old.end(async () => {
+          await table.change((sessions) => {
+            const entry = sessions.get(key);
+            if (entry?.sessionId === old.session.id) sessions.set(key, newEntry(clock(), entry));
+          });
+        });
+        return (await openKey(key)).session;
+      }),
+    async list() {
+      const facts: SessionFacts[] = [];
+      for (const [key, entry] of await table.read()) {
+        const own = open.get(key);
+        const transcriptBytes = await sizeOf(path.join(folder, entry.sessionFile));
+        const isOpen = own !== undefined && !own.session.closed && own.session.id === entry.sessionId;
+        facts.push(isOpen ? own.session.facts : factsOf({ key, folder, entry, transcriptBytes }));
+      }
+      return facts.toSorted((a, b) => Date.parse(b.updatedAt) - Date.parse(a.updatedAt));
+    },
+    async close() {
+      closed = true;
+      await Promise.all([...turns.values()].map((inTurn) => inTurn(async () => undefined)));
+      await Promise.all([...open.values()].map(({ session }) => session.close()));
+    },
+  };
+}
+
+function checkKey(key: unknown): void {
+  const fits = typeof key === "string" && key.trim() !== "" && key.length <= maxKeyLength && !/\p{Cc}/u.test(key);
+  if (fits) return;
+  throw new MemoryError(
+    "INVALID_ARGUMENT",
+    `a session key must be a text of 1 to ${maxKeyLength} characters on one line, such as agent:main:main`,
+  );
+}
+
+async function prepareFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    // A link in place of the agent's folder could lead to those of another agent: the index does not follow one either.
+    for (const part of [path.dirname(path.dirname(folder)), path.dirname(folder), folder]) {
+      if ((await lstat(part)).isSymbolicLink())
+        throw new MemoryError("CONFIG", `${part} is a symbolic link, which is not followed: put a real folder there`);
+    }
+    await removeDrafts(folder);
+  } catch (error) {
+    if (MemoryError.is(error)) throw error;
+    throw new MemoryError(
+      "UNAVAILABLE",
+      `the folder of the transcripts, ${folder}, cannot be used: ${messageOf(error)}; see to the state folder, or name another one in MEMSLOT_HOME`,
+      { cause: error },
+    );
+  }
+}
+
+/** Drafts of files that were never put in place, because the process ended before. */
+async function removeDrafts(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!/\.(?:json|lock|takeover)\.[0-9a-f-]{36}\.tmp$/.test(name)) continue;
+    const file = path.join(folder, name);
+    const isOld = await stat(file).then(
+      ({ mtimeMs }) => Date.now() - mtimeMs > draftAgeMs,
+      () => false,
+    );
+    if (isOld) await rm(file, { force: true });
+  }
+}
+
+async function sizeOf(file: string): Promise<number> {
+  try {
+    return (await stat(file)).size;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return 0;
+    throw new MemoryError("UNAVAILABLE", `the transcript ${file} cannot be read: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+}

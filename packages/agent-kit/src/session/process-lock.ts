@@ -1,0 +1,229 @@
+import { randomUUID } from "node:crypto";
+import { link, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import os from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { MemoryError, messageOf } from "@memslot/core";
+import { codeOf } from "./files.ts";
+
+/** A lock that does not say whose it is belongs to a process which is just writing it, unless it is older than this. */
+const writingMs = 3_000;
+/** How often a holder says that it is alive, for those who cannot see its process. */
+const beatMs = 10_000;
+const silentMs = 60_000;
+const pauseMs = 20;
+
+/** Who holds a lock, as its file says. */
+export interface LockHolder {
+  readonly pid: number;
+  /** When its process began, in the words of this computer; undefined where it cannot say. */
+  readonly processStart?: string | undefined;
+  /** The computer or container. */
+  readonly host: string;
+  /** When the lock was taken, as ISO text. */
+  readonly since: string;
+  readonly token: string;
+}
+
+export interface LockOptions {
+  /** How long to wait for another holder, in milliseconds. */
+  waitMs: number;
+  /** The message of `BUSY`, without the holder. */
+  busy: (holder: LockHolder | undefined) => string;
+  signal?: AbortSignal | undefined;
+}
+
+export interface ProcessLock {
+  release(): Promise<void>;
+}
+
+/**
+ * A lock between processes: a file that only one can make. It is taken over when its process is gone, also one that was
+ * killed, and, where the process cannot be seen from here (another container), when it has been silent for a minute.
+ * Throws `BUSY` when it is not free in time.
+ */
+export async function acquireLock(file: string, options: LockOptions): Promise<ProcessLock> {
+  const endsAt = performance.now() + options.waitMs;
+  for (;;) {
+    options.signal?.throwIfAborted();
+    const own = await ownHolder();
+    if (await createLock(file, own)) return held(file, own);
+    const seen = await readLock(file);
+    if (seen === "gone") continue;
+    const mayTake = await isAbandoned(seen);
+    if (mayTake && (await takeOver(file, own, options))) return held(file, own);
+    if (performance.now() >= endsAt) throw new MemoryError("BUSY", options.busy(seen.holder));
+    // Not in step with others that wait.
+    await sleep(pauseMs * (0.5 + Math.random()), undefined, { signal: options.signal });
+  }
+}
+
+/** Runs something while holding a lock. */
+export async function withLock<T>(file: string, options: LockOptions, run: () => Promise<T>): Promise<T> {
+  const lock = await acquireLock(file, options);
+  try {
+    return await run();
+  } finally {
+    await lock.release();
+  }
+}
+
+interface SeenLock {
+  holder: LockHolder | undefined;
+  mtimeMs: number;
+}
+
+/** Makes the lock with its holder in it, all at once where the file system has links. */
+async function createLock(file: string, own: LockHolder): Promise<boolean> {
+  const draft = await draftOf(file, own);
+  try {
+    await link(draft, file);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    return await createLockInPlace(file, own);
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+async function createLockInPlace(file: string, own: LockHolder): Promise<boolean> {
+  try {
+    await writeFile(file, JSON.stringify(own), { flag: "wx", mode: 0o600 });
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw cannotLock(file, error);
+  }
+}
+
+async function draftOf(file: string, own: LockHolder): Promise<string> {
+  const draft = `${file}.${own.token}.tmp`;
+  try {
+    await writeFile(draft, JSON.stringify(own), { flag: "wx", mode: 0o600 });
+    return draft;
+  } catch (error) {
+    throw cannotLock(file, error);
+  }
+}
+
+/**
+ * Puts a lock of our own in the place of an abandoned one. Two may find it abandoned at once: only one at a time may
+ * look again and replace it, which a second lock sees to, that can itself be abandoned and taken over.
+ */
+async function takeOver(file: string, own: LockHolder, options: LockOptions): Promise<boolean> {
+  let claim: ProcessLock;
+  try {
+    claim = await acquireLock(`${file}.takeover`, { ...options, waitMs: 0 });
+  } catch (error) {
+    if (MemoryError.is(error, "BUSY")) return false;
+    throw error;
+  }
+  try {
+    const seen = await readLock(file);
+    if (seen === "gone" || !(await isAbandoned(seen))) return false;
+    await replaceLock(file, own);
+    return true;
+  } finally {
+    await claim.release();
+  }
+}
+
+async function replaceLock(file: string, own: LockHolder): Promise<void> {
+  const draft = await draftOf(file, own);
+  try {
+    await rename(draft, file);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw cannotLock(file, error);
+  }
+}
+
+function held(file: string, own: LockHolder): ProcessLock {
+  const beat = setInterval(() => {
+    const now = new Date();
+    // A beat that fails is not told: the next one may not, and processes of this computer do not need it.
+    utimes(file, now, now).catch(() => undefined);
+  }, beatMs);
+  beat.unref();
+  let released: Promise<void> | undefined;
+  return {
+    release: () =>
+      (released ??= (async () => {
+        clearInterval(beat);
+        const seen = await readLock(file);
+        if (seen !== "gone" && seen.holder?.token === own.token) await rm(file, { force: true });
+      })()),
+  };
+}
+
+async function readLock(file: string): Promise<SeenLock | "gone"> {
+  try {
+    const text = await readFile(file, "utf8");
+    const { mtimeMs } = await stat(file);
+    return { holder: holderOf(text), mtimeMs };
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return "gone";
+    throw cannotLock(file, error);
+  }
+}
+
+function holderOf(text: string): LockHolder | undefined {
+  try {
+    const value = JSON.parse(text) as LockHolder;
+    return Number.isSafeInteger(value.pid) && value.pid > 0 && typeof value.token === "string" ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function isAbandoned({ holder, mtimeMs }: SeenLock): Promise<boolean> {
+  const ageMs = Date.now() - mtimeMs;
+  if (!holder) return ageMs > writingMs;
+  if (holder.host !== os.hostname()) return ageMs > silentMs;
+  const start = await processStart(holder.pid);
+  if (start === "gone") return true;
+  if (start !== undefined && holder.processStart !== undefined) return start !== holder.processStart;
+  // Without start times: a number that is ours now was another's, if the lock is older than this process.
+  const ownStartMs = Date.now() - process.uptime() * 1000;
+  return holder.pid === process.pid && Date.parse(holder.since) < ownStartMs - 2_000;
+}
+
+async function ownHolder(): Promise<LockHolder> {
+  const start = await processStart(process.pid);
+  return {
+    pid: process.pid,
+    processStart: start === "gone" ? undefined : start,
+    host: os.hostname(),
+    since: new Date().toISOString(),
+    token: randomUUID(),
+  };
+}
+
+/** When a process began: its number alone may be another's by now. Linux says it; elsewhere only whether it lives. */
+async function processStart(pid: number): Promise<string | "gone" | undefined> {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if (codeOf(error) === "ESRCH") return "gone";
+  }
+  if (process.platform !== "linux") return undefined;
+  try {
+    const stat = await readFile(`/proc/${pid}/stat`, "utf8");
+    // Behind the name, which may hold anything, stand the state and, as the 22nd field of all, the start.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    if (fields[0] === "Z" || fields[0] === "X") return "gone";
+    const boot = (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
+    return `${boot}:${fields[19]}`;
+  } catch {
+    return undefined;
+  }
+}
+
+function cannotLock(file: string, error: unknown): Error {
+  if (MemoryError.is(error)) return error;
+  return new MemoryError(
+    "UNAVAILABLE",
+    `${file} cannot be written: ${messageOf(error)}; check the state folder, or name another one in MEMSLOT_HOME`,
+    { cause: error },
+  );
+}

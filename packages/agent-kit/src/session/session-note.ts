@@ -1,0 +1,174 @@
+import { constants } from "node:fs";
+import { type FileHandle, lstat, mkdir, open, readdir, realpath, rm } from "node:fs/promises";
+import path from "node:path";
+import { MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
+import { redactLines } from "@memslot/indexing";
+import type { ConversationMessage } from "../conversation.ts";
+import { localDay } from "../local-day.ts";
+import { codeOf, noSurprises, syncFolder } from "./files.ts";
+
+const describeDeadlineMs = 30_000;
+const maxSlugLength = 40;
+const maxTextLength = 8_000;
+const maxNamesTried = 100;
+
+/** Says in a few words and in a short text what a session was about. */
+export type DescribeSession = (input: {
+  summary?: string | undefined;
+  messages: readonly ConversationMessage[];
+  signal: AbortSignal;
+}) => Promise<{ slug: string; text: string }>;
+
+export interface SessionNoteOptions {
+  workspaceDir: string;
+  /** The session that ended, see `Session`. Its messages can be read after it was closed. */
+  session: { readonly key: string; readonly id: string };
+  messages: readonly ConversationMessage[];
+  /** Of what was compacted before. */
+  summary?: string | undefined;
+  /** A model. Without one no note is written. */
+  describe?: DescribeSession | undefined;
+  at: Date;
+  timeZone: string;
+  signal?: AbortSignal | undefined;
+}
+
+/** The note that was written, by its path in the workspace; or why none was. */
+export type SessionNote =
+  | { readonly path: string; readonly reason?: undefined }
+  | { readonly path?: undefined; readonly reason: string };
+
+/**
+ * Writes a short note about a session that was ended with /new or /reset: `memory/YYYY-MM-DD-slug.md`. An existing file
+ * is never changed; a session that has a note of this day already gets no second one. What looks like a secret is left
+ * out of it, as of every copy. Rejects with `AbortError` when aborted; every other failure is the `reason`.
+ */
+export async function writeSessionNote(options: SessionNoteOptions): Promise<SessionNote> {
+  const { workspaceDir, session, messages, summary, describe, signal, at, timeZone } = options;
+  if (!describe) return { reason: "no model to describe the session" };
+  if (!messages.some((message) => message.role === "user")) return { reason: "nobody said anything in the session" };
+  try {
+    const day = localDay(at, timeZone);
+    const folder = await memoryFolder(workspaceDir);
+    const there = await noteOf(session.id, folder, day);
+    if (there !== undefined) return { path: `memory/${there}` };
+    const described = await withDeadline(
+      { what: "the description of the session", deadlineMs: describeDeadlineMs, signals: [signal] },
+      async (inner) => await describe({ summary, messages, signal: inner }),
+    );
+    const text = noteText(described?.text);
+    if (text === "") return { reason: "the model did not describe the session" };
+    const time = localTime(at, timeZone);
+    const slug = slugOf(described.slug) || time.replace(":", "");
+    const head = `# Session of ${day} ${time}\n\n${marked("Session", session.id)}\n${marked("Key", session.key)}\n\n`;
+    return { path: `memory/${await createNote(folder, `${day}-${slug}`, `${head}${text}\n`)}` };
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    return { reason: isAbort(error) ? "the description of the session was aborted" : messageOf(error) };
+  }
+}
+
+/** `memory/` of the workspace, made where it is missing. A link in its place is refused: notes must stay inside. */
+async function memoryFolder(workspaceDir: string): Promise<string> {
+  const folder = path.join(await realpath(workspaceDir), "memory");
+  try {
+    await mkdir(folder);
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+  }
+  const stats = await lstat(folder);
+  if (stats.isDirectory()) return folder;
+  const what = stats.isSymbolicLink() ? "a symbolic link, which is not followed" : "no folder";
+  throw new MemoryError("PATH_NOT_ALLOWED", `${folder} is ${what}: put a real folder there`);
+}
+
+/** The note of this day that is about the session, for a host that ended before it began the next one. */
+async function noteOf(sessionId: string, folder: string, day: string): Promise<string | undefined> {
+  const names = (await readdir(folder)).filter((name) => name.startsWith(`${day}-`) && name.endsWith(".md"));
+  for (const name of names) {
+    const head = await headOf(path.join(folder, name));
+    if (head.includes(`\n${marked("Session", sessionId)}\n`)) return name;
+  }
+  return undefined;
+}
+
+async function headOf(file: string): Promise<string> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(file, constants.O_RDONLY | noSurprises);
+    if (!(await handle.stat()).isFile()) return "";
+    const head = Buffer.alloc(2048);
+    const { bytesRead } = await handle.read(head, 0, head.length, 0);
+    return head.toString("utf8", 0, bytesRead);
+  } catch {
+    // A file that cannot be read is no note that was written here.
+    return "";
+  } finally {
+    await handle?.close();
+  }
+}
+
+async function createNote(folder: string, name: string, text: string): Promise<string> {
+  for (let number = 1; number <= maxNamesTried; number++) {
+    const fileName = `${name}${number === 1 ? "" : `-${number}`}.md`;
+    const file = path.join(folder, fileName);
+    let handle: FileHandle;
+    try {
+      handle = await open(file, "wx", 0o666);
+    } catch (error) {
+      if (codeOf(error) === "EEXIST") continue;
+      throw error;
+    }
+    try {
+      // The folder may have turned into a link since it was looked at.
+      if ((await realpath(file)) !== file) throw new Error(`${folder} turned into a symbolic link`);
+      await handle.writeFile(text);
+      await handle.sync();
+    } catch (error) {
+      // It is ours and nobody was told of it.
+      await rm(file, { force: true });
+      throw error;
+    } finally {
+      await handle.close();
+    }
+    await syncFolder(folder);
+    return fileName;
+  }
+  throw new Error(`${name}.md and ${maxNamesTried - 1} more of that name are there already`);
+}
+
+function marked(name: string, value: string): string {
+  return `- ${name}: \`${value.replaceAll("`", "'")}\``;
+}
+
+function slugOf(slug: unknown): string {
+  if (typeof slug !== "string") return "";
+  const [clean = ""] = redactLines([slug.slice(0, 1_000)]);
+  const ascii = clean
+    .normalize("NFKD")
+    .replaceAll(/\p{M}+/gu, "")
+    .toLowerCase();
+  return ascii
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .slice(0, maxSlugLength + 1)
+    .replace(/^-/, "")
+    .slice(0, maxSlugLength)
+    .replace(/-$/, "");
+}
+
+function noteText(text: unknown): string {
+  if (typeof text !== "string") return "";
+  const short = text.slice(0, maxTextLength).toWellFormed();
+  const clean = short.replaceAll(/\r\n?/g, "\n").replaceAll(/[^\P{Cc}\t\n]/gu, "");
+  return redactLines(clean.split("\n")).join("\n").trim();
+}
+
+function localTime(at: Date, timeZone: string): string {
+  return new Intl.DateTimeFormat("en-GB", {
+    timeZone,
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+    numberingSystem: "latn",
+  }).format(at);
+}

@@ -1,0 +1,71 @@
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
+
+const program = fileURLToPath(new URL("support/flush-process.ts", import.meta.url));
+const points = 30;
+
+/** Runs the conversation, and kills it as soon as it has said so many lines. Gives what it said. */
+async function talk(place: { notes: string; state: string }, turns: number, killAfter = Infinity): Promise<string[]> {
+  const child = spawn(
+    process.execPath,
+    ["--conditions=@memslot/source", program, place.notes, place.state, String(turns)],
+    { stdio: ["ignore", "pipe", "inherit"] },
+  );
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+    if (said.split("\n").length > killAfter) child.kill("SIGKILL");
+  });
+  await new Promise((resolve) => child.on("close", resolve));
+  return said.trim().split("\n");
+}
+
+/** What the notes say the user said, each as often as it stands there. */
+function noted(notes: string): string[] {
+  const folder = path.join(notes, "memory");
+  if (!existsSync(folder)) return [];
+  const text = readdirSync(folder)
+    .map((name) => readFileSync(path.join(folder, name), "utf8"))
+    .join("");
+  return [...text.matchAll(/The user said ([\w-]+)\./g)].map(([, id = ""]) => id);
+}
+
+function journaled(state: string): string[] {
+  const folder = path.join(state, "agents/main/flush");
+  if (!existsSync(folder)) return [];
+  const names = readdirSync(folder).filter((name) => name.endsWith(".json") && !name.endsWith(".done.json"));
+  return names.flatMap((name) => {
+    const entry = JSON.parse(readFileSync(path.join(folder, name), "utf8")) as { messages: { id: string }[] };
+    return entry.messages.map(({ id }) => id);
+  });
+}
+
+test(`a process that is killed at ${points} points loses no message that it was let drop, and notes none twice`, async () => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-flush-kill-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+  const place = { notes: path.join(folder, "notes"), state: path.join(folder, "state") };
+  mkdirSync(place.notes);
+  const dropped: string[] = [];
+  for (let point = 1; point <= points; point++) {
+    const lines = await talk(place, 8, 1 + ((point * 7) % 19));
+    expect(lines).not.toContain("closed");
+    dropped.push(...lines.flatMap((line) => (line.startsWith("dropped ") ? line.split(" ").slice(1) : [])));
+    const there = noted(place.notes);
+    expect(there.toSorted()).toEqual([...new Set(there)].toSorted());
+    const safe = new Set([...there, ...journaled(place.state)]);
+    expect(dropped.filter((id) => id.endsWith("-u") && !safe.has(id))).toEqual([]);
+  }
+  expect(dropped.length).toBeGreaterThan(points);
+
+  // The last one is let finish what all of them have left.
+  expect((await talk(place, 0)).at(-1)).toBe("closed");
+  expect((await talk(place, 0)).at(-1)).toBe("closed");
+  const there = noted(place.notes);
+  expect(there.toSorted()).toEqual([...new Set(there)].toSorted());
+  expect(dropped.filter((id) => id.endsWith("-u") && !there.includes(id))).toEqual([]);
+  expect(journaled(place.state)).toEqual([]);
+}, 600_000);

@@ -1,0 +1,172 @@
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { type AgentConfig, parseConfig } from "@memslot/core";
+import { onTestFinished } from "vitest";
+import {
+  type AssistantMessage,
+  type FlushReport,
+  type FlushSession,
+  type FlushTurn,
+  type MemoryFlush,
+  type MemoryFlushOptions,
+  type UserMessage,
+  createMemoryFlush,
+  runToolCall,
+} from "../../../src/index.ts";
+import { fakeMemory } from "../../fake-memory.ts";
+
+const sessionKey = "agent:main:main";
+
+/** A workspace, a state folder and a session whose record is kept in memory. */
+export interface FlushHouse {
+  readonly workspaceDir: string;
+  readonly stateDir: string;
+  readonly journalDir: string;
+  readonly agent: AgentConfig;
+  readonly session: FlushSession & { readonly record: Record<string, unknown> };
+  readonly reports: FlushReport[];
+  agentWith(compaction: Record<string, unknown>): AgentConfig;
+  open(options?: Partial<MemoryFlushOptions>): Promise<MemoryFlush>;
+  /** Names in the journal that end so. */
+  journal(ending?: string): string[];
+  note(day: string): string;
+  notes(): string;
+}
+
+export function useFlushHouse({
+  timeZone = "Europe/Amsterdam",
+  key = sessionKey,
+}: { timeZone?: string; key?: string } = {}): FlushHouse {
+  const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-flush-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+  const workspaceDir = path.join(folder, "notes");
+  const stateDir = path.join(folder, "state");
+  const journalDir = path.join(stateDir, "agents/main/flush");
+  mkdirSync(path.join(workspaceDir, "memory"), { recursive: true });
+  const agentWith = (compaction: Record<string, unknown>): AgentConfig =>
+    parseConfig(
+      { agents: { defaults: { workspace: workspaceDir, userTimezone: timeZone, compaction } } },
+      { stateDir, env: {} },
+    ).agent("main");
+  const session = fakeSession(key);
+  const reports: FlushReport[] = [];
+  const agent = agentWith({});
+  const read = (name: string): string => {
+    try {
+      return readFileSync(path.join(workspaceDir, name), "utf8");
+    } catch {
+      return "";
+    }
+  };
+  return {
+    workspaceDir,
+    stateDir,
+    journalDir,
+    agent,
+    session,
+    reports,
+    agentWith,
+    async open(options = {}) {
+      const flush = await createMemoryFlush({
+        agent,
+        stateDir,
+        session,
+        memory: fakeMemory({ workspaceDir }),
+        onReport: (report) => void reports.push(report),
+        retryDelaysMs: [0, 0],
+        ...options,
+      });
+      onTestFinished(() => flush.close());
+      return flush;
+    },
+    journal(ending = ".json") {
+      try {
+        return readdirSync(journalDir).filter(
+          (name) => name.endsWith(ending) && (ending !== ".json" || !name.endsWith(".done.json")),
+        );
+      } catch {
+        return [];
+      }
+    },
+    note: (day) => read(`memory/${day}.md`),
+    notes: () =>
+      ["MEMORY.md", ...readdirSync(path.join(workspaceDir, "memory")).map((name) => `memory/${name}`)]
+        .map(read)
+        .join(""),
+  };
+}
+
+/** A session whose record can be looked at. */
+function fakeSession(key: string, id = "5f3c"): FlushHouse["session"] {
+  const record: Record<string, unknown> = {};
+  return {
+    key,
+    id,
+    record,
+    get facts() {
+      const at = record["memoryFlushCompactionCount"];
+      return {
+        key,
+        id,
+        file: "/nowhere.jsonl",
+        updatedAt: "2026-03-05T10:00:00.000Z",
+        compactionCount: 0,
+        transcriptBytes: 0,
+        bytesSinceCompaction: 0,
+        memoryFlushCompactionCount: typeof at === "number" ? at : undefined,
+      };
+    },
+    async update(patch) {
+      Object.assign(record, patch);
+    },
+  };
+}
+
+export function user(id: string, text: string, at = "2026-03-05T10:00:00.000Z"): UserMessage {
+  return { role: "user", id, at, text };
+}
+
+export function assistant(id: string, text: string, at = "2026-03-05T10:00:05.000Z"): AssistantMessage {
+  return { role: "assistant", id, at, text };
+}
+
+/** A model that notes every user text, one entry each, and then says that it is done. */
+export const noteTaker: FlushTurn = async ({ messages, tools, signal }) => {
+  for (const message of messages)
+    if (message.role === "user")
+      await runToolCall(
+        tools,
+        { name: "memory_append", arguments: JSON.stringify({ text: message.text, kind: "daily" }) },
+        { signal },
+      );
+  return "NO_REPLY";
+};
+
+/** A model that keeps what it was given, and then does as another. */
+export function watching(turn: FlushTurn): FlushTurn & { readonly given: Parameters<FlushTurn>[0][] } {
+  const given: Parameters<FlushTurn>[0][] = [];
+  return Object.assign(
+    async (request: Parameters<FlushTurn>[0]) => {
+      given.push(request);
+      return await turn(request);
+    },
+    { given },
+  );
+}
+
+/** What most tests talk about. */
+export const talk: readonly (UserMessage | AssistantMessage)[] = [
+  user("u1", "The boat is called Heron."),
+  assistant("a1", "A good name. I like it."),
+];
+
+export const down: FlushTurn = async () => {
+  throw new Error("503 the model is down");
+};
+
+/** The one entry of the journal, as it is on disk. */
+export function entryOf(house: FlushHouse): Record<string, unknown> {
+  const [name = ""] = house.journal();
+  return JSON.parse(readFileSync(path.join(house.journalDir, name), "utf8")) as Record<string, unknown>;
+}

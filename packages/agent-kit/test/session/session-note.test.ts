@@ -1,0 +1,165 @@
+import { mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test, vi } from "vitest";
+import {
+  type ConversationMessage,
+  type DescribeSession,
+  type SessionNoteOptions,
+  writeSessionNote,
+} from "../../src/index.ts";
+import { stateFolder } from "./support/sessions.ts";
+
+const messages: ConversationMessage[] = [
+  { id: "1", at: "2026-03-05T20:00:00Z", role: "user", text: "Plan the trip." },
+  { id: "2", at: "2026-03-05T20:00:01Z", role: "assistant", text: "Done." },
+];
+const describes =
+  (slug: unknown, text: unknown = "We planned a trip."): DescribeSession =>
+  async () =>
+    ({ slug, text }) as { slug: string; text: string };
+
+function options(more: Partial<SessionNoteOptions> = {}): SessionNoteOptions {
+  return {
+    workspaceDir: more.workspaceDir ?? stateFolder(),
+    session: { key: "agent:main:main", id: "s-1" },
+    messages,
+    describe: describes("trip to rome"),
+    at: new Date("2026-03-05T23:30:00Z"),
+    timeZone: "Asia/Shanghai",
+    ...more,
+  };
+}
+
+const notesIn = (workspaceDir: string): string[] => readdirSync(path.join(workspaceDir, "memory")).toSorted();
+
+describe("the note of a session that ended", () => {
+  test("stands under the day of the user, with what the model says of it", async () => {
+    const given = options();
+    expect(await writeSessionNote(given)).toEqual({ path: "memory/2026-03-06-trip-to-rome.md" });
+    expect(readFileSync(path.join(given.workspaceDir, "memory/2026-03-06-trip-to-rome.md"), "utf8")).toBe(
+      "# Session of 2026-03-06 07:30\n\n- Session: `s-1`\n- Key: `agent:main:main`\n\nWe planned a trip.\n",
+    );
+  });
+
+  test.each<[unknown, string]>([
+    ["../../etc/passwd", "etc-passwd"],
+    ["Über Café, 100%!", "uber-cafe-100"],
+    ["-".repeat(80), "0730"],
+    ["日本", "0730"],
+    [undefined, "0730"],
+    [{ toString: () => "x" }, "0730"],
+    [`${"a".repeat(39)} b and more`, "a".repeat(39)],
+    ["a\0b\nc", "a-b-c"],
+    ["sk-proj-Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb3dEf6hIj9k", "redacted-openai-key"],
+  ])("is named %j as %s", async (slug, name) => {
+    expect(await writeSessionNote(options({ describe: describes(slug) }))).toEqual({
+      path: `memory/2026-03-06-${name}.md`,
+    });
+  });
+
+  test("never takes the place of another", async () => {
+    const given = options();
+    const folder = path.join(given.workspaceDir, "memory");
+    mkdirSync(folder);
+    writeFileSync(path.join(folder, "2026-03-06-trip-to-rome.md"), "mine");
+    symlinkSync("../outside.md", path.join(folder, "2026-03-06-trip-to-rome-2.md"));
+    expect(await writeSessionNote(given)).toEqual({ path: "memory/2026-03-06-trip-to-rome-3.md" });
+    expect(readFileSync(path.join(folder, "2026-03-06-trip-to-rome.md"), "utf8")).toBe("mine");
+    expect(readdirSync(given.workspaceDir)).toEqual(["memory"]);
+    const two = await Promise.all(
+      ["a", "b"].map((id) => writeSessionNote({ ...given, session: { key: "k", id }, describe: describes("same") })),
+    );
+    expect(two.map((note) => note.path).toSorted()).toEqual([
+      "memory/2026-03-06-same-2.md",
+      "memory/2026-03-06-same.md",
+    ]);
+  });
+
+  test("is written once for a session", async () => {
+    const given = options();
+    const first = await writeSessionNote(given);
+    expect(await writeSessionNote({ ...given, describe: describes("other words") })).toEqual(first);
+    expect(notesIn(given.workspaceDir)).toHaveLength(1);
+    await writeSessionNote({ ...given, session: { key: "agent:main:main", id: "s-" } });
+    expect(notesIn(given.workspaceDir)).toHaveLength(2);
+  });
+
+  test("has no secrets, no control characters and a bounded text", async () => {
+    const key = "sk-proj-Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb3dEf6hIj9k";
+    const text = `The key is ${key}\r\nand \u0007\u001b[31mred\ttab\n${"word ".repeat(5_000)}`;
+    const given = options({ describe: describes("x", text), session: { key: "a`b", id: "s-1" } });
+    const note = await writeSessionNote(given);
+    const written = readFileSync(path.join(given.workspaceDir, note.path ?? ""), "utf8");
+    expect(written).toContain("The key is [redacted: OpenAI key]\nand [31mred\ttab\n");
+    expect(written).toContain("- Key: `a'b`\n");
+    expect(written.length).toBeLessThan(8_200);
+  });
+
+  test.each<[string, Partial<SessionNoteOptions>, string]>([
+    ["there is no model", { describe: undefined }, "no model"],
+    ["nobody said anything", { messages: messages.slice(1) }, "nobody said anything"],
+    ["the model fails", { describe: () => Promise.reject(new Error("overloaded")) }, "overloaded"],
+    ["the model says nothing", { describe: describes("x", " \n") }, "did not describe"],
+    ["the model gives something else", { describe: async () => undefined as never }, "did not describe"],
+    ["the model gives a number", { describe: describes("x", 7) }, "did not describe"],
+    ["the time zone is unknown", { timeZone: "Mars/Base" }, "Mars/Base"],
+  ])("is not written when %s, and the reason is told", async (_what, more, reason) => {
+    const workspaceDir = stateFolder();
+    mkdirSync(path.join(workspaceDir, "memory"));
+    const note = await writeSessionNote(options({ workspaceDir, ...more }));
+    expect(note).toEqual({ reason: expect.stringContaining(reason) as string });
+    expect(notesIn(workspaceDir)).toEqual([]);
+  });
+
+  test("is not written where a link or a file stands in place of the folder, or the workspace is gone", async () => {
+    const workspaceDir = stateFolder();
+    const elsewhere = stateFolder();
+    symlinkSync(elsewhere, path.join(workspaceDir, "memory"));
+    expect((await writeSessionNote(options({ workspaceDir }))).reason).toContain("symbolic link");
+    expect(readdirSync(elsewhere)).toEqual([]);
+    rmSync(path.join(workspaceDir, "memory"));
+    writeFileSync(path.join(workspaceDir, "memory"), "");
+    expect((await writeSessionNote(options({ workspaceDir }))).reason).toContain("no folder");
+    const gone = path.join(workspaceDir, "gone");
+    expect((await writeSessionNote(options({ workspaceDir: gone }))).reason).toContain(gone);
+  });
+
+  test("goes into a workspace that is reached through a link", async () => {
+    const real = stateFolder();
+    const link = path.join(stateFolder(), "link");
+    symlinkSync(real, link);
+    await writeSessionNote(options({ workspaceDir: link }));
+    expect(notesIn(real)).toHaveLength(1);
+  });
+
+  test("is given up with the caller's signal, and in half a minute by itself", async () => {
+    const controller = new AbortController();
+    const asked = Promise.withResolvers<void>();
+    const describe: DescribeSession = () => {
+      asked.resolve();
+      return new Promise(() => {});
+    };
+    const aborted = writeSessionNote(options({ describe, signal: controller.signal }));
+    await asked.promise;
+    controller.abort();
+    await expect(aborted).rejects.toMatchObject({ name: "AbortError" });
+
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const again = Promise.withResolvers<void>();
+      const work = writeSessionNote(
+        options({
+          describe: () => {
+            again.resolve();
+            return new Promise(() => {});
+          },
+        }),
+      );
+      await again.promise;
+      vi.advanceTimersByTime(30_000);
+      expect((await work).reason).toContain("30 s");
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});

@@ -1,0 +1,93 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { type ChatRequest, lastToolResult, startModel } from "./model-server.ts";
+import { createPlace } from "./place.ts";
+
+const files = {
+  "MEMORY.md": "# Memory\n\n- The user writes short answers.\n",
+  "memory/2026-03-02.md": "# 2026-03-02\n\n- The staging database listens on port 5544.\n",
+};
+const question = "Which port does the staging database listen on?";
+const search = { name: "memory_search", arguments: '{"query":"staging database port"}' };
+
+/** Says what it was given, so that the answer proves where it came from. */
+function quote(request: ChatRequest): string {
+  const { results } = lastToolResult(request) as { results: { citation: string; snippet: string }[] };
+  return `${/port \d+/u.exec(results[0]?.snippet ?? "")?.[0]}, ${results[0]?.citation}`;
+}
+
+describe.each(["openai-tool-loop.ts", "vercel-ai-sdk.ts"])("%s", (program) => {
+  test("lets the model search, and prints the answer that it made of the note", async () => {
+    const place = createPlace(files);
+    const model = await startModel((request) => (lastToolResult(request) ? { text: quote(request) } : search));
+
+    const { stdout, exitCode, stderr } = await place.run(program, [place.notes, question], model.env);
+
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+    expect(stdout).toBe("port 5544, memory/2026-03-02.md#L1-L3\n");
+    expect(model.keys).toEqual(["Bearer sk-test", "Bearer sk-test"]);
+    const [first] = model.requests;
+    expect(first?.model).toBe("scripted");
+    expect(first?.messages.map(({ role }) => role)).toEqual(["system", "user"]);
+    expect(first?.messages[0]?.content).toContain("## Memory Recall");
+    expect(first?.messages[0]?.content).toContain("The user writes short answers.");
+    expect(first?.messages[1]?.content).toContain(question);
+    const names = first?.tools?.map((tool) => tool.function.name);
+    expect(names).toEqual(["memory_search", "memory_get", "memory_append"]);
+    expect(first?.tools?.[0]?.function.parameters).toMatchObject({ required: ["query"], additionalProperties: false });
+  });
+
+  test("gives what was wrong with the arguments back to the model, which then asks as it should", async () => {
+    const place = createPlace(files);
+    const model = await startModel((request, index) => {
+      if (index === 0) return { name: "memory_get", arguments: '{"from":3}' };
+      return index === 1 ? search : { text: quote(request) };
+    });
+
+    const { stdout, exitCode } = await place.run(program, [place.notes, question], model.env);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "port 5544, memory/2026-03-02.md#L1-L3\n" });
+    expect(lastToolResult(model.requests[1] as ChatRequest)).toMatchObject({ code: "INVALID_ARGUMENT", field: "path" });
+  });
+
+  test("lets the model note what the user asks it to remember", async () => {
+    const place = createPlace(files);
+    const note = { text: "The user's cat is called Juniper.", kind: "longterm" };
+    const model = await startModel((request) => {
+      const result = lastToolResult(request);
+      return result === undefined
+        ? { name: "memory_append", arguments: JSON.stringify(note) }
+        : { text: `${String(result["state"])} at ${String(result["citation"])}` };
+    });
+
+    const { stdout } = await place.run(program, [place.notes, "Remember that my cat is called Juniper."], model.env);
+
+    expect(stdout).toMatch(/^appended at MEMORY\.md#L\d+-L\d+\n$/u);
+    const text = readFileSync(path.join(place.notes, "MEMORY.md"), "utf8");
+    expect(text.startsWith(files["MEMORY.md"])).toBe(true);
+    expect(text).toContain(note.text);
+  });
+
+  test("ends with an answer where a model would call tools for ever", async () => {
+    const place = createPlace(files);
+    const model = await startModel((request) => (request.tool_choice === "none" ? { text: "I give up." } : search));
+
+    const { stdout, exitCode } = await place.run(program, [place.notes, question], model.env);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "I give up.\n" });
+    expect(model.requests.length).toBeLessThanOrEqual(9);
+  });
+});
+
+test("openai-tool-loop.ts gives broken JSON back to the model as an error of the tool", async () => {
+  const place = createPlace(files);
+  const model = await startModel((_request, index) =>
+    index === 0 ? { name: "memory_search", arguments: '{"query": "stag' } : { text: "Once more, please." },
+  );
+
+  const { stdout } = await place.run("openai-tool-loop.ts", [place.notes, question], model.env);
+
+  expect(stdout).toBe("Once more, please.\n");
+  expect(lastToolResult(model.requests[1] as ChatRequest)).toMatchObject({ status: "error", field: "arguments" });
+});
