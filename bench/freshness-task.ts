@@ -5,6 +5,7 @@ import path from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Memory, openMemory } from "memslot";
+import { percentile } from "./table.ts";
 
 /** One measurement, in a process of its own: `node freshness-task.ts TASK FOLDER`. Prints its figures as JSON. */
 const [task = "", folder = ""] = process.argv.slice(2);
@@ -40,11 +41,6 @@ function statWalk(place: string): number {
 function settle(place: string): void {
   const then = new Date(2026, 0, 1);
   for (const name of readdirSync(place)) utimesSync(path.join(place, name), then, then);
-}
-
-function percentile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 }
 
 /** Searches until it is found: where a search says that it is stale, the next one is asked. */

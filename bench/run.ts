@@ -1,9 +1,11 @@
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { benchAgent } from "./agent.ts";
 import { benchBackends } from "./backends.ts";
 import { benchEmbeddings } from "./embeddings.ts";
 import { benchFreshness } from "./freshness.ts";
 import { benchLocal } from "./local.ts";
+import { benchMcp } from "./mcp.ts";
 import { benchRetrieval } from "./retrieval.ts";
 import { benchSpeed } from "./speed.ts";
 
@@ -13,13 +15,17 @@ const usage = `Usage: pnpm bench speed [--files 2000] [--openclaw]
        pnpm bench local [--model FILE]
        pnpm bench retrieval [--data DIR]
        pnpm bench backends [--files 2000] [--qmd COMMAND] [--data DIR]
+       pnpm bench mcp [--files 2000] [--qmd COMMAND]
+       pnpm bench agent [--files 2000]
 
 speed       whole commands on generated notes; --openclaw installs openclaw into a temporary folder and runs it in turn
 embeddings  the same with an embedding server on this machine, and what is asked of it
 freshness   what it costs to be right: unchanged and changed files, event loop, watching, transcripts, rebuilds
 local       tokens per second of the local embeddings, on a made model if no GGUF file is given
 retrieval   recall on public data sets; --data is the folder that holds them (bench/README.md says which)
-backends    the same notes and questions with every backend; --qmd is the command of the qmd tool`;
+backends    the same notes and questions with every backend; --qmd is the command of the qmd tool
+mcp         searches through \`memslot mcp\` over stdio; with --qmd through \`qmd mcp\` in turn
+agent       the start of a session with an index that is there, and what a flush adds to the user's turn`;
 
 const { values, positionals } = parseArgs({
   args: process.argv.slice(2).filter((argument) => argument !== "--"),
@@ -46,6 +52,9 @@ else if (positionals[0] === "backends")
     qmd: values.qmd && path.resolve(values.qmd),
     data: values.data && path.resolve(values.data),
   });
+else if (positionals[0] === "mcp")
+  await benchMcp({ files: options.files, qmd: values.qmd && path.resolve(values.qmd) });
+else if (positionals[0] === "agent") await benchAgent(options.files);
 else {
   console.error(usage);
   process.exitCode = 2;

@@ -1,6 +1,15 @@
-import readline from "node:readline";
-import { messageOf } from "@memslot/core";
-import type { Answerer } from "./answerer.ts";
+import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
+import { styleText } from "node:util";
+import { isAbort, messageOf } from "@memslot/core";
+import type { Agent } from "./agent.ts";
+import { type Command, runCommand } from "./commands.ts";
+import { type History, maxHistoryLines } from "./history.ts";
+
+/** Where lines go that nobody asked for. A chat at a terminal takes it over: none lands in an answer or a prompt. */
+export interface Teller {
+  tell(line: string): void;
+}
 
 export interface ChatOptions {
   input: NodeJS.ReadableStream;
@@ -10,46 +19,100 @@ export interface ChatOptions {
   notices: NodeJS.WritableStream;
   /** A person at a terminal; otherwise the input is a script with one question on each line. */
   interactive: boolean;
-  answerer: Answerer;
-  help: string;
+  agent: Agent;
+  commands: readonly Command[];
+  history: History;
+  teller: Teller;
   signal: AbortSignal;
-  /** A terminal in line mode keeps Ctrl-C to itself; it is handed on here. */
+  /** A person wants to leave by Ctrl-C. */
   onInterrupt: () => void;
 }
 
-/** Answers line by line until the input ends or `/quit`. Gives the number of questions that failed. */
+const leavingMs = 2_000;
+
+/** Answers line by line until the input ends or `/quit`. Gives the number of questions and commands that failed. */
 export async function runChat(options: ChatOptions): Promise<{ failed: number }> {
-  const { interactive, notices, signal } = options;
+  const { interactive, agent, commands, notices, output, history, signal } = options;
   signal.throwIfAborted();
-  const lines = readline.createInterface({
+  let [failed, answered, ended, quit] = [0, 0, false, false];
+  /** The turn or command at work. */
+  let turn: AbortController | undefined;
+  /** The last Ctrl-C with no line typed since. */
+  let pressed: { ms: number; atPrompt: boolean } | undefined;
+  const waiting: string[] = [];
+  const names = [...commands.map(({ name }) => `/${name}`), "/quit"];
+  const lines = createInterface({
     input: options.input,
-    ...(interactive && { output: options.output, prompt: "you> " }),
     terminal: interactive,
     crlfDelay: Infinity,
+    ...(interactive && {
+      // What is typed while an answer is shown waits for the prompt, and a new window size does not wipe the answer.
+      output: screen(output, () => turn !== undefined),
+      prompt: styled("bold", "you> ", output),
+      history: history.lines,
+      historySize: maxHistoryLines,
+      removeHistoryDuplicates: true,
+      completer: (line: string): [string[], string] => [names.filter((name) => line && name.startsWith(line)), line],
+    }),
   });
   const close = (): void => lines.close();
   signal.addEventListener("abort", close, { once: true });
-  lines.on("SIGINT", options.onInterrupt);
   // Lines that came before the end are still handed out after it.
-  let ended = false;
   lines.on("close", () => (ended = true));
-  let failed = 0;
-  let answered = 0;
-  let quit = false;
+  lines.on("history", (typed) => history.keep(typed));
+  lines.on("line", () => (pressed = undefined));
+  lines.on("SIGINT", () => {
+    const atPrompt = turn === undefined;
+    const ms = performance.now();
+    if (pressed && (ms - pressed.ms < leavingMs || (atPrompt && pressed.atPrompt))) return options.onInterrupt();
+    pressed = { ms, atPrompt };
+    if (turn !== undefined) return turn.abort();
+    // Empties the line.
+    lines.write(null, { ctrl: true, name: "e" });
+    lines.write(null, { ctrl: true, name: "u" });
+    options.teller.tell("(Ctrl-C again leaves)");
+  });
+  if (interactive)
+    options.teller.tell = (line) => {
+      if (turn !== undefined) return void waiting.push(line);
+      notices.write(`\r\u001B[K${line}\n`);
+      if (!ended) lines.prompt(true);
+    };
+
+  /** One Ctrl-C ends a turn and nothing else. */
+  async function run(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const own = (turn = new AbortController());
+    try {
+      await work(AbortSignal.any([signal, own.signal]));
+    } catch (error) {
+      signal.throwIfAborted();
+      // A person has seen it; a script is told at its end.
+      if (!interactive) failed += 1;
+      notices.write(own.signal.aborted && isAbort(error) ? "\n(stopped)\n" : `error: ${printable(messageOf(error))}\n`);
+    } finally {
+      turn = undefined;
+    }
+    for (const line of waiting.splice(0)) options.teller.tell(line);
+  }
+
   try {
+    let offered = interactive ? agent.unanswered : undefined;
     if (interactive) lines.prompt();
     for await (const line of lines) {
-      const question = line.trim();
-      quit = question === "/quit" || question === "/exit";
+      const typed = line.trim() || (offered ?? "");
+      offered = undefined;
+      quit = typed === "/quit" || typed === "/exit";
       if (quit) break;
-      if (question === "/help") notices.write(`${options.help}\n`);
-      else if (question !== "") {
-        // A blank line keeps the answers of a script apart.
-        const before = answered > 0 && !interactive ? "\n" : "";
-        if (await answerOne(options, question, before)) answered += 1;
-        else failed += 1;
+      if (typed.startsWith("/")) {
+        await run(async (own) => void notices.write(`${printable(await runCommand(commands, typed, own))}\n`));
+      } else if (typed !== "") {
+        await run(async (own) => {
+          // A blank line keeps the answers of a script apart.
+          await answerOne({ ...options, signal: own }, typed, answered > 0 && !interactive ? "\n" : "");
+          answered += 1;
+        });
       }
-      if (interactive && !ended) lines.prompt();
+      if (interactive && !ended) lines.prompt(true);
     }
     signal.throwIfAborted();
     return { failed };
@@ -61,19 +124,33 @@ export async function runChat(options: ChatOptions): Promise<{ failed: number }>
   }
 }
 
-/** False when there was no answer; the reason is then among the notices. */
+/** At a terminal the answer is shown as it comes. */
 export async function answerOne(
-  options: Pick<ChatOptions, "answerer" | "output" | "notices" | "signal">,
+  options: Pick<ChatOptions, "agent" | "output" | "notices" | "interactive" | "signal">,
   question: string,
   before = "",
-): Promise<boolean> {
-  try {
-    const answer = await options.answerer.answer(question, { signal: options.signal });
-    options.output.write(`${before}${answer}\n`);
-    return true;
-  } catch (error) {
-    options.signal.throwIfAborted();
-    options.notices.write(`error: ${messageOf(error)}\n`);
-    return false;
-  }
+): Promise<void> {
+  const { agent, output, notices, interactive, signal } = options;
+  const onText = interactive ? (delta: string) => void output.write(printable(delta)) : undefined;
+  const { text, sources } = await agent.ask(question, { signal, onText });
+  output.write(interactive ? "\n" : `${before}${printable(text)}\n`);
+  notices.write(`${styled("dim", `Memory: ${sources.join(", ") || "nothing was looked up"}`, notices)}\n`);
+}
+
+/** Notes and models decide what is shown, but not what the terminal does. */
+function printable(text: string): string {
+  return text.replaceAll(/[^\P{Cc}\n\t]|\p{Bidi_Control}/gu, "");
+}
+
+function styled(format: "bold" | "dim", text: string, stream: NodeJS.WritableStream): string {
+  return Reflect.get(stream, "isTTY") === true ? styleText(format, text, { stream }) : text;
+}
+
+/** The terminal as the line editor sees it; while `isBusy` nothing that the editor draws is shown. */
+function screen(output: NodeJS.WritableStream, isBusy: () => boolean): NodeJS.WritableStream {
+  const write = (chunk: Buffer): unknown => isBusy() || output.write(chunk);
+  const shown = new Writable({ write: (chunk: Buffer, _encoding, done) => void (write(chunk), done()) });
+  Object.defineProperty(shown, "columns", { get: () => Reflect.get(output, "columns") });
+  output.on("resize", () => void (isBusy() || shown.emit("resize")));
+  return shown;
 }

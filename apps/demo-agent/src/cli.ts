@@ -1,93 +1,110 @@
-import type { SyncReport } from "@memslot/core";
-import { createMemoryTools } from "@memslot/agent-kit";
-import { messageOf } from "@memslot/core";
-import type { Answerer } from "./answerer.ts";
-import { bannerText, helpText } from "./banner.ts";
-import { answerOne, runChat } from "./chat.ts";
+import path from "node:path";
+import { messageOf, withDeadline } from "@memslot/core";
+import { type Agent, createAgent } from "./agent.ts";
+import { type Teller, answerOne, runChat } from "./chat.ts";
+import { chatCommands } from "./commands.ts";
+import { openHistory } from "./history.ts";
 import { type Interrupt, exitInterrupted, listenForInterrupt } from "./interrupt.ts";
-import { createModelLoop } from "./model-loop.ts";
+import type { ChatModel } from "./models/chat-model.ts";
+import { chooseModel } from "./models/choose-model.ts";
 import { type OpenedNotes, describeIndex, openNotes } from "./open-notes.ts";
 import { type DemoOptions, parseOptions, usage } from "./options.ts";
-import { createResponder } from "./responder.ts";
-import { createSampleWorkspace } from "./sample-workspace.ts";
-import { buildSystemPrompt } from "./system-prompt.ts";
+import { createSampleWorkspace, sampleQuestions } from "./sample-workspace.ts";
 
-const { stdin, stdout, stderr } = process;
+const { stdin, stdout, stderr, env } = process;
+
+/** How long a flush may hold up the end of a run. */
+const farewellMs = 5_000;
 
 /** Everything but answers goes to stderr, so that stdout holds answers alone. */
-const tell = (line: string): void => void stderr.write(`${line}\n`);
+const teller: Teller = { tell: (line) => void stderr.write(`${line}\n`) };
+const tell = (line: string): void => teller.tell(line);
 
-async function run(options: DemoOptions, interrupt: Interrupt): Promise<number> {
+async function run(options: DemoOptions, model: ChatModel | undefined, interrupt: Interrupt): Promise<number> {
   const sample = options.workspaceDir === undefined ? await createSampleWorkspace() : undefined;
   const removeNow = (): void => sample?.removeNow();
   // Also when the process ends without waiting for anything.
   process.once("exit", removeNow);
   let notes: OpenedNotes | undefined;
+  let agent: Agent | undefined;
   try {
     const { signal } = interrupt;
-    notes = await openNotes({ ...options, sample, env: process.env, cwd: process.cwd(), notify: tell, signal });
-    const report = await sync(notes, signal);
-    const index =
-      notes.memory === undefined
-        ? `none, memory is off: ${notes.offReason}`
-        : describeIndex(notes.memory.status(), report);
-    tell(bannerText({ options, workspaceDir: notes.workspaceDir, isSample: sample !== undefined, index }));
-    const answerer = await chooseAnswerer(options, notes);
-    const shared = { answerer, output: stdout, notices: stderr, signal };
-    if (options.ask !== undefined) return (await answerOne(shared, options.ask)) ? 0 : 1;
-    const { failed } = await runChat({
-      ...shared,
-      input: stdin,
-      interactive: stdin.isTTY === true && stdout.isTTY === true,
-      help: helpText(sample !== undefined),
-      onInterrupt: () => interrupt.stop(exitInterrupted),
-    });
+    notes = await openNotes({ ...options, sample, env, cwd: process.cwd(), notify: tell, signal });
+    const index = await sync(notes, signal);
+    const { stateDir } = notes.config;
+    const sessionKey = `agent:${notes.agent.id}:main`;
+    agent = await createAgent({ ...notes, stateDir, sessionKey, model, notify: tell });
+    const interactive = options.ask === undefined && stdin.isTTY === true && stdout.isTTY === true;
+    tell(banner({ notes, agent, model, index }));
+    const shared = { agent, output: stdout, notices: stderr, interactive, signal };
+    let failed = 0;
+    if (options.ask !== undefined) await answerOne(shared, options.ask);
+    else {
+      const historyFile = sample === undefined && interactive ? path.join(stateDir, "demo-history") : undefined;
+      const chat = { input: stdin, commands: chatCommands(agent, notes), history: openHistory(historyFile, tell) };
+      ({ failed } = await runChat({ ...shared, ...chat, teller, onInterrupt: () => interrupt.stop(exitInterrupted) }));
+    }
+    // Nobody reads what would be saved to a copy that is about to be removed.
+    if (sample === undefined && model !== undefined) await finishFlushes(agent, signal);
     return failed === 0 ? 0 : 1;
   } finally {
+    await agent?.close();
+    await model?.close();
     await notes?.memory?.close();
     await sample?.remove();
     process.off("exit", removeNow);
   }
 }
 
-async function sync(notes: OpenedNotes, signal: AbortSignal): Promise<SyncReport | undefined> {
-  const line = progressLine();
+/** What is not done by then stays in the journal. Without a model it waits there for one in any case. */
+async function finishFlushes(agent: Agent, signal: AbortSignal): Promise<void> {
+  const limits = { what: "the memory flush", deadlineMs: farewellMs, signals: [signal] };
+  await withDeadline(limits, () => agent.settled()).catch((error: unknown) => tell(messageOf(error)));
+  if (agent.pendingFlushes > 0)
+    tell("What was not saved to memory yet is in the journal; the next start goes on with it.");
+}
+
+/** What a person should know before the first question. */
+function banner(opened: { notes: OpenedNotes; agent: Agent; model?: ChatModel | undefined; index: string }): string {
+  const { notes, agent, model, index } = opened;
+  const lines = [
+    "memslot demo agent: ask about a folder of Markdown notes, and see where each answer stands.",
+    `Notes: ${notes.agent.workspaceDir}${notes.isSample ? " (a copy of the sample notes, removed at the end)" : ""}`,
+    `Index: ${index}`,
+    `Answers: ${model ? `${model.name}, which reads the notes through tools` : withoutModel}`,
+  ];
+  if (notes.isSample) lines.push("Try:", ...sampleQuestions.map((question) => `  ${question}`));
+  if (agent.unanswered !== undefined)
+    lines.push(
+      `Not answered yet: ${agent.unanswered}`,
+      "Enter on an empty line has it answered, or the same question.",
+    );
+  return [...lines, "/help lists the commands, /quit leaves.", ""].join("\n");
+}
+
+const withoutModel: string =
+  "a built-in responder. It is no language model: it finds lines in the notes and quotes them. Set OPENAI_API_KEY, OPENAI_BASE_URL or GEMINI_API_KEY, or give --model FILE.gguf, to talk to a real one.";
+
+/** Brings the index up to date. Gives a line about it. */
+async function sync({ memory, offReason }: OpenedNotes, signal: AbortSignal): Promise<string> {
+  if (memory === undefined) return `none, memory is off: ${offReason}`;
+  let shownMs = -Infinity;
+  // One line that is written over on a terminal; in a pipe there is nothing to watch.
+  const progress = ({ completed, total }: { completed: number; total: number }): void => {
+    if (!stderr.isTTY || performance.now() - shownMs < 50) return;
+    shownMs = performance.now();
+    stderr.write(`\r\u001B[KReading notes ${completed}/${total} …`);
+  };
   try {
-    return await notes.memory?.sync({ reason: "session-start", progress: line.show, signal });
+    const report = await memory.sync({ reason: "session-start", progress, signal });
+    return describeIndex(memory.status(), report);
   } finally {
-    line.clear();
+    if (stderr.isTTY) stderr.write("\r\u001B[K");
   }
 }
 
-/** One line that is written over on a terminal; in a pipe there is nothing to watch. */
-function progressLine(): { show: (update: { completed: number; total: number }) => void; clear: () => void } {
-  if (!stderr.isTTY) return { show: () => undefined, clear: () => undefined };
-  let shownMs = -Infinity;
-  return {
-    show: ({ completed, total }) => {
-      const nowMs = performance.now();
-      if (nowMs - shownMs < 50) return;
-      shownMs = nowMs;
-      stderr.write(`\r\u001B[KReading notes ${completed}/${total} …`);
-    },
-    clear: () => void stderr.write("\r\u001B[K"),
-  };
-}
-
-async function chooseAnswerer(options: DemoOptions, notes: OpenedNotes): Promise<Answerer> {
-  const { endpoint } = options;
-  if (endpoint === undefined) return createResponder(notes);
-  const { memory, citations, workspaceDir } = notes;
-  // An agent without memory is not offered the tools at all.
-  const tools = memory === undefined ? [] : createMemoryTools({ memory, citations, chatType: "direct" });
-  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-  const toolNames = tools.map(({ name }) => name);
-  const systemPrompt = await buildSystemPrompt({ workspaceDir, toolNames, citations, now: new Date(), timeZone });
-  return createModelLoop({ endpoint, systemPrompt, tools });
-}
-
 async function main(): Promise<number> {
-  const parsed = parseOptions(process.argv.slice(2), process.env);
+  const parsed = parseOptions(process.argv.slice(2));
   if (parsed.kind === "help") {
     stdout.write(usage);
     return 0;
@@ -96,15 +113,17 @@ async function main(): Promise<number> {
     stderr.write(`${parsed.error}\n\n${usage}`);
     return 2;
   }
+  const { options } = parsed;
   const interrupt = listenForInterrupt();
   try {
-    const exitCode = await run(parsed.options, interrupt);
+    const exitCode = options.tour
+      ? await (await import("./tour/run-tour.ts")).runTour({ output: stdout, signal: interrupt.signal })
+      : await run(options, chooseModel(options, env), interrupt);
     return interrupt.exitCode() ?? exitCode;
   } catch (error) {
     const exitCode = interrupt.exitCode();
-    if (exitCode !== undefined) return exitCode;
-    tell(`error: ${messageOf(error)}`);
-    return 1;
+    if (exitCode === undefined) tell(`error: ${messageOf(error)}`);
+    return exitCode ?? 1;
   }
 }
 

@@ -22,73 +22,56 @@ const tableRule = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
 export function noteUnits(text: string, firstLine = 1): NoteUnit[] {
   const lines = text.split("\n");
   const units: NoteUnit[] = [];
-  const headings: string[] = [];
+  let headings: string[] = [];
   /** List items that a deeper one may stand under. */
   let parents: { indent: number; text: string }[] = [];
   let columns: string[] | undefined;
   let closing: string | undefined;
-  let lastText = "";
-  let open: { unit: NoteUnit; indent: number } | undefined;
+  /** The unit that the next line may go on with, and the text before a piece of code. */
+  let open: NoteUnit | undefined;
+  let before = "";
 
   const add = (line: number, quoted: string, surroundings: string): NoteUnit => {
-    const unit = { startLine: line, endLine: line, text: quoted, headings: [...headings], surroundings };
+    const unit = { startLine: line, endLine: line, text: quoted, headings, surroundings };
     units.push(unit);
-    lastText = quoted;
     return unit;
   };
+  const textAbove = (): string => parents.map((parent) => parent.text).join(" ");
 
   for (let index = firstLine === 1 ? frontMatterEnd(lines) : 0; index < lines.length; index += 1) {
     const line = (lines[index] ?? "").trimEnd();
     const number = firstLine + index;
     const fenced = fence.exec(line)?.[1];
+    const [, marks = "", title] = heading.exec(line) ?? [];
+    const [, space = "", itemText] = item.exec(line) ?? [];
+    const isRow = tableRow.test(line);
     if (closing !== undefined) {
       if (fenced?.startsWith(closing)) closing = undefined;
-      else if (line.trim() !== "") add(number, line.trim(), open?.unit.text ?? "");
-      continue;
-    }
-    if (fenced !== undefined) {
-      closing = fenced;
-      open = {
-        unit: { startLine: number, endLine: number, text: lastText, headings: [], surroundings: "" },
-        indent: 0,
-      };
-      continue;
-    }
-    const [, marks, title] = heading.exec(line) ?? [];
-    if (marks !== undefined && title !== undefined) {
-      headings.length = Math.min(headings.length, marks.length - 1);
-      headings.push(title);
-      [parents, columns, open, lastText] = [[], undefined, undefined, ""];
-      continue;
-    }
-    if (line.trim() === "" || thematicBreak.test(line)) {
-      columns = undefined;
-      open = undefined;
-      continue;
-    }
-    if (tableRow.test(line)) {
+      else if (line.trim() !== "") add(number, line.trim(), before);
+    } else if (fenced !== undefined) {
+      const last = units.at(-1);
+      [closing, open, before] = [fenced, undefined, last?.headings === headings ? last.text : ""];
+    } else if (title !== undefined) {
+      headings = [...headings.slice(0, marks.length - 1), title];
+      [parents, columns, open] = [[], undefined, undefined];
+    } else if (line.trim() === "" || thematicBreak.test(line)) {
+      [columns, open] = [undefined, undefined];
+    } else if (isRow) {
       const cells = cellsOf(line);
       if (columns === undefined) columns = cells;
       else if (!tableRule.test(line)) add(number, withColumns(columns, cells), "");
       open = undefined;
-      continue;
+    } else if (itemText !== undefined) {
+      parents = parents.filter((parent) => parent.indent < space.length);
+      open = add(number, itemText, textAbove());
+      parents.push({ indent: space.length, text: itemText });
+    } else if (open !== undefined) {
+      open.text += ` ${line.trim()}`;
+      open.endLine = number;
+    } else {
+      if (!/^\s/.test(line)) parents = [];
+      open = add(number, line.trim(), textAbove());
     }
-    const [, space, itemText] = item.exec(line) ?? [];
-    if (space !== undefined && itemText !== undefined) {
-      const indent = space.length;
-      parents = parents.filter((parent) => parent.indent < indent);
-      open = { unit: add(number, itemText, parents.map((parent) => parent.text).join(" ")), indent };
-      parents.push({ indent, text: itemText });
-      continue;
-    }
-    if (open !== undefined) {
-      open.unit.text += ` ${line.trim()}`;
-      open.unit.endLine = number;
-      lastText = open.unit.text;
-      continue;
-    }
-    if (!/^\s/.test(line)) parents = [];
-    open = { unit: add(number, line.trim(), parents.map((parent) => parent.text).join(" ")), indent: 0 };
   }
   return units;
 }

@@ -1,4 +1,5 @@
 import {
+  type AgentConfig,
   type Memory,
   type MemoryProviderStatus,
   type MemslotConfig,
@@ -10,13 +11,19 @@ import {
 import { openMemory } from "memslot";
 import type { SampleWorkspace } from "./sample-workspace.ts";
 
-/** The notes of this run with the memory over them. */
-export interface OpenedNotes {
-  workspaceDir: string;
-  citations: MemslotConfig["citations"];
-  /** Undefined when the configuration turns memory off. */
+/** The memory over the notes; undefined when the configuration turns it off, and why. */
+interface OpenedMemory {
   memory: Memory | undefined;
   offReason: string | undefined;
+}
+
+/** The notes of this run with the memory over them. */
+export interface OpenedNotes extends OpenedMemory {
+  config: MemslotConfig;
+  agent: AgentConfig;
+  isSample: boolean;
+  /** The same notes with another backend, as `plugins.slots.memory` names it. */
+  openWith(backend: string, signal: AbortSignal): Promise<OpenedMemory>;
 }
 
 export interface OpenNotesOptions {
@@ -32,23 +39,28 @@ export interface OpenNotesOptions {
 
 /** Opens the sample with the built-in defaults and nothing of the user's, or the user's notes with their configuration. */
 export async function openNotes(options: OpenNotesOptions): Promise<OpenedNotes> {
-  const { sample, backend, env, cwd, notify, signal } = options;
-  const read = sample
+  const { sample, backend, env, cwd, notify } = options;
+  const config = sample
     ? parseConfig({}, { env, baseDir: sample.rootDir, stateDir: sample.stateDir, workspace: sample.workspaceDir })
     : await loadConfig({ cwd, env, workspace: options.workspaceDir });
-  const config = backend === undefined ? read : { ...read, plugins: { ...read.plugins, slots: { memory: backend } } };
   for (const notice of config.notices) notify(notice);
   const agent = config.agents[0] ?? config.agent("main");
-  const { workspaceDir } = agent;
-  const state = memoryState(config, agent.id);
-  const memory = state.enabled
-    ? await openMemory({ config, agentId: agent.id, workspaceDir, notify, signal })
-    : undefined;
-  return { workspaceDir, citations: config.citations, memory, offReason: state.reason };
+  const open = async (given: MemslotConfig, signal: AbortSignal): Promise<OpenedMemory> => {
+    const state = memoryState(given, agent.id);
+    const place = { config: given, agentId: agent.id, workspaceDir: agent.workspaceDir, notify, signal };
+    return { memory: state.enabled ? await openMemory(place) : undefined, offReason: state.reason };
+  };
+  const withSlot = (memory: string): MemslotConfig => ({
+    ...config,
+    plugins: { ...config.plugins, slots: { memory } },
+  });
+  const opened = await open(backend === undefined ? config : withSlot(backend), options.signal);
+  const isSample = sample !== undefined;
+  return { ...opened, config, agent, isSample, openWith: (id, signal) => open(withSlot(id), signal) };
 }
 
 /** One line about what the index holds and how it is searched. */
-export function describeIndex(status: MemoryProviderStatus, report: SyncReport | undefined): string {
+export function describeIndex(status: MemoryProviderStatus, report?: SyncReport): string {
   const mode = status.custom?.searchMode ?? "keyword";
   const how =
     mode === "keyword"

@@ -29,10 +29,11 @@ const searchShare = 0.15;
 /** Scores the units of the notes that a search has found, best first. */
 export function matchUnits(question: string, candidates: readonly CandidateUnit[]): UnitMatch[] {
   const parts = questionParts(question);
-  const texts = candidates.map(({ path, unit }) => ({
-    own: termsOf(unit.text),
-    around: termsOf([...unit.headings, unit.surroundings, path].join("\n")),
-  }));
+  const texts = candidates.map((candidate) => {
+    const { path, unit } = candidate;
+    const around = termsOf([...unit.headings, unit.surroundings, path].join("\n"));
+    return { candidate, own: termsOf(unit.text), around };
+  });
   const weights = parts.map((part) => {
     const holding = texts.filter(({ own }) => holds(own, part)).length;
     return part.weight * Math.log(1 + (candidates.length - holding + 0.5) / (holding + 0.5));
@@ -41,17 +42,13 @@ export function matchUnits(question: string, candidates: readonly CandidateUnit[
   if (total === 0) return [];
   const sumOf = (test: (part: QuestionPart) => boolean): number =>
     parts.reduce((sum, part, index) => (test(part) ? sum + (weights[index] ?? 0) : sum), 0) / total;
-  return candidates
-    .map((candidate, index): UnitMatch => {
-      const { own = new Set<string>(), around = new Set<string>() } = texts[index] ?? {};
+  return texts
+    .map(({ candidate, own, around }): UnitMatch => {
       const inside = sumOf((part) => holds(own, part));
       const outside = sumOf((part) => !holds(own, part) && holds(around, part));
-      return {
-        ...candidate,
-        coverage: inside + outside,
-        score:
-          inside + aroundShare * outside + searchShare * candidate.searchScore - lengthPenalty(candidate.unit.text),
-      };
+      const { searchScore, unit } = candidate;
+      const score = inside + aroundShare * outside + searchShare * searchScore - lengthPenalty(unit.text);
+      return { ...candidate, coverage: inside + outside, score };
     })
     .sort((a, b) => b.score - a.score || a.unit.text.length - b.unit.text.length);
 }

@@ -1,6 +1,5 @@
 import type { Memory, MemorySearchResult, SearchReport } from "@memslot/core";
 import { formatCitation } from "@memslot/agent-kit";
-import type { Answerer } from "./answerer.ts";
 import { excerpt } from "./excerpt.ts";
 import { type NoteUnit, noteUnits } from "./note-units.ts";
 import { type CandidateUnit, type UnitMatch, matchUnits } from "./question-match.ts";
@@ -22,25 +21,33 @@ const furtherShare = 0.75;
 const linesAbove = 80;
 const linesBelow = 3;
 
+/** In the digest of a flush: what was asked, and what was answered from these notes, is no note. */
+const echo = /^\d{2}:\d{2} (?:assistant: |user: .*[?？]$)/;
+
 /**
  * Answers without a language model: searches, reads the lines around what was found, and quotes those that hold the
  * words of the question, each with its citation. `memory` is undefined where memory is off, for the reason given.
  */
-export function createResponder(options: { memory: Memory | undefined; offReason?: string | undefined }): Answerer {
-  return {
-    answer: async (question, { signal }) => {
-      const phrases = phrasesFor(question);
-      const { memory } = options;
-      if (memory === undefined) return phrases.off(options.offReason);
-      let report: SearchReport | undefined;
-      const results = await memory.search(question, { maxResults, signal, onDebug: (given) => (report = given) });
-      const candidates = await unitsAround(memory, results, signal);
-      const matches = matchUnits(question, candidates);
-      const lines = composed(question, matches, results, report, phrases);
-      if (report !== undefined && report.state !== "ok") lines.push("", phrases.notWhole(report.state, report.reason));
-      return lines.join("\n");
-    },
-  };
+export async function respond(question: string, { memory, offReason, signal }: RespondOptions): Promise<string> {
+  const phrases = phrasesFor(question);
+  if (memory === undefined) return phrases.off(offReason);
+  let report: SearchReport | undefined;
+  const results = await memory.search(question, { maxResults, signal, onDebug: (given) => (report = given) });
+  const matches = matchUnits(question, await unitsAround(memory, results, signal));
+  const lines = composed(question, matches, results, report, phrases);
+  if (report !== undefined && report.state !== "ok") lines.push("", phrases.notWhole(report.state, report.reason));
+  return lines.join("\n");
+}
+
+interface RespondOptions {
+  memory: Memory | undefined;
+  offReason?: string | undefined;
+  signal: AbortSignal;
+}
+
+/** The citations of an answer: each on a line of its own. */
+export function citationsOf(answer: string): string[] {
+  return [...answer.matchAll(/^ {2}(\S.*#L\d+-L\d+)$/gm)].map(([, citation = ""]) => citation);
 }
 
 function composed(
@@ -52,27 +59,19 @@ function composed(
 ): string[] {
   const [best] = matches;
   if (best !== undefined && best.coverage >= answerCoverage) {
-    const alsoGood = ({ score, coverage }: UnitMatch): boolean =>
-      score >= furtherShare * best.score && coverage >= answerCoverage;
-    const quoted = matches.slice(0, maxQuotes).filter(alsoGood);
-    return [phrases.found, ...quoted.flatMap((match) => quote(question, match))];
+    const leastScore = furtherShare * best.score;
+    const good = matches.filter(({ coverage, score }) => coverage >= answerCoverage && score >= leastScore);
+    return [phrases.found, ...good.slice(0, maxQuotes).flatMap((match) => quote(question, match))];
   }
   if (best !== undefined && best.coverage >= weakCoverage) return [phrases.weak, ...quote(question, best)];
+  if (report?.mode === "keyword") return [phrases.nothing, phrases.wordsOnly];
   // Search by meaning may have found what no word of the question leads to.
-  const near = report?.mode === "keyword" ? undefined : nearestByMeaning(matches, results);
-  if (near !== undefined) return [phrases.weak, ...quote(question, near)];
-  return report?.mode === "keyword" ? [phrases.nothing, phrases.wordsOnly] : [phrases.nothing];
-}
-
-function nearestByMeaning(
-  matches: readonly UnitMatch[],
-  results: readonly MemorySearchResult[],
-): UnitMatch | undefined {
   const [first] = results;
-  if (first?.vectorScore === undefined) return undefined;
-  return matches.find(
-    ({ path, unit }) => path === first.path && unit.endLine >= first.startLine && unit.startLine <= first.endLine,
-  );
+  const near = matches.find(({ path, unit }) => {
+    if (first?.vectorScore === undefined || path !== first.path) return false;
+    return unit.endLine >= first.startLine && unit.startLine <= first.endLine;
+  });
+  return near === undefined ? [phrases.nothing] : [phrases.weak, ...quote(question, near)];
 }
 
 function quote(question: string, { path, unit }: UnitMatch): string[] {
@@ -88,8 +87,8 @@ function quote(question: string, { path, unit }: UnitMatch): string[] {
 /** Where the line belongs: the day of a daily log, the nearest heading, the list item that it stands under. */
 function leadOf(path: string, unit: NoteUnit): string {
   const day = /(?:^|\/)(\d{4}-\d{2}-\d{2})[^/]*\.md$/.exec(path)?.[1];
-  const above =
-    [...unit.surroundings].length > 80 ? `${[...unit.surroundings].slice(0, 80).join("")}…` : unit.surroundings;
+  const characters = [...unit.surroundings];
+  const above = characters.length > 80 ? `${characters.slice(0, 80).join("")}…` : unit.surroundings;
   const heading = unit.headings.at(-1);
   // Many daily logs have their day as the heading.
   const parts = [heading?.startsWith(day ?? "\n") ? undefined : day, heading, above];
@@ -104,10 +103,10 @@ async function unitsAround(
 ): Promise<CandidateUnit[]> {
   const found = new Map<string, CandidateUnit>();
   const windows = await Promise.all(results.map((result) => unitsOf(memory, result, signal)));
-  for (const [index, result] of results.entries()) {
+  for (const [index, { path, score }] of results.entries()) {
     for (const unit of windows[index] ?? []) {
-      const key = `${result.path}\n${unit.startLine}`;
-      if (!found.has(key)) found.set(key, { path: result.path, unit, searchScore: result.score });
+      const key = `${path}\n${unit.startLine}`;
+      if (!found.has(key)) found.set(key, { path, unit, searchScore: score });
     }
   }
   return [...found.values()];
@@ -115,25 +114,15 @@ async function unitsAround(
 
 async function unitsOf(memory: Memory, result: MemorySearchResult, signal: AbortSignal): Promise<NoteUnit[]> {
   const from = Math.max(1, result.startLine - linesAbove);
-  const lines = await readLines(memory, result.path, from, result.endLine + linesBelow, signal);
-  return noteUnits(lines.join("\n"), from).filter((unit) => unit.endLine >= result.startLine);
-}
-
-/** A read gives a window of limited size and says where more begins. */
-async function readLines(
-  memory: Memory,
-  relPath: string,
-  from: number,
-  to: number,
-  signal: AbortSignal,
-): Promise<string[]> {
+  const to = result.endLine + linesBelow;
   const lines: string[] = [];
-  let next: number | undefined = from;
-  while (next !== undefined && next <= to) {
-    const read = await memory.readFile({ relPath, from: next, lines: to - next + 1, signal });
+  // A read gives a window of limited size and says where more begins.
+  for (let next: number | undefined = from; next !== undefined && next <= to;) {
+    const read = await memory.readFile({ relPath: result.path, from: next, lines: to - next + 1, signal });
     // What comes after the counted lines is a notice.
     lines.push(...read.text.split("\n").slice(0, read.lines ?? 0));
     next = read.nextFrom !== undefined && read.nextFrom > next ? read.nextFrom : undefined;
   }
-  return lines;
+  const units = noteUnits(lines.join("\n"), from);
+  return units.filter((unit) => unit.endLine >= result.startLine && !echo.test(unit.text));
 }

@@ -1,23 +1,35 @@
 import { type CitationsMode, memoryPromptSection, sessionStartContext } from "@memslot/agent-kit";
+import type { SessionKind } from "@memslot/core";
 
-/** What the model is told: who it is, how it uses its memory, and what a session starts with. */
+export interface SystemPrompt {
+  text: string;
+  /** The notes that stand in it. */
+  paths: string[];
+}
+
+/** What the model is told: who it is, how it uses its memory, what a session starts with, and what was compacted. */
 export async function buildSystemPrompt(options: {
   workspaceDir: string;
+  kind: SessionKind;
   toolNames: readonly string[];
   citations: CitationsMode;
   now: Date;
   timeZone: string;
-}): Promise<string> {
-  const { workspaceDir, toolNames, citations, now, timeZone } = options;
+  summary?: string | undefined;
+  budgetChars: number;
+}): Promise<SystemPrompt> {
+  const { workspaceDir, kind, toolNames, citations, now, timeZone, summary, budgetChars } = options;
   const section = memoryPromptSection({ availableTools: new Set(toolNames), citations });
-  const context = await sessionStartContext({ workspaceDir, now, timeZone, session: { kind: "main", private: true } });
+  const session = { kind, private: kind !== "group" };
+  const context = await sessionStartContext({ workspaceDir, now, timeZone, session, budgetChars });
   const today = new Intl.DateTimeFormat("en-GB", { timeZone, dateStyle: "full" }).format(now);
-  return [
-    [
-      "You are a personal assistant in a terminal, with a long-term memory made of the user's Markdown notes. Answer briefly and in the language of the question.",
+  const parts = [
+    "You are a personal assistant in a terminal, with a long-term memory made of the user's Markdown notes. Answer briefly and in the language of the question.\n" +
       `Today is ${today}, time zone ${timeZone}.`,
-    ].join("\n"),
-    ...(section.length === 0 ? [] : [section.join("\n")]),
-    ...(context.text === "" ? [] : [context.text]),
-  ].join("\n\n");
+    section.join("\n"),
+    context.text,
+    summary === undefined ? "" : `# The conversation before this, summarised\n\n${summary}`,
+  ];
+  const shown = context.files.filter(({ state }) => state === "whole" || state === "cut");
+  return { text: parts.filter((part) => part !== "").join("\n\n"), paths: shown.map(({ path }) => path) };
 }

@@ -1,5 +1,6 @@
 import { PassThrough } from "node:stream";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import type { Agent } from "../src/agent.ts";
 import { type ChatOptions, runChat } from "../src/chat.ts";
 
 interface Heard {
@@ -8,21 +9,47 @@ interface Heard {
   failed: number;
 }
 
+const agentThat = (ask: Agent["ask"], unanswered?: string): Agent => ({
+  ask,
+  flush: async () => "flushed",
+  compact: async () => "compacted",
+  newSession: async () => "new",
+  useMemory: () => undefined,
+  status: () => "fine",
+  sources: [],
+  unanswered,
+  pendingFlushes: 0,
+  settled: async () => undefined,
+  close: async () => undefined,
+});
+
+const obliging: Agent["ask"] = async (question, { onText }) => {
+  if (question.includes("fail")) throw new Error("it broke\nbadly");
+  const text = `answer to ${question}`;
+  onText?.(text);
+  return { text, sources: question === "one" ? ["memory/a.md#L1-L2", "MEMORY.md#L3-L3"] : [] };
+};
+
 async function chat(script: string, options: Partial<ChatOptions> = {}): Promise<Heard> {
-  const [input, output, notices] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const input = new PassThrough();
   input.end(script);
+  return await chatOn(input, options);
+}
+
+async function chatOn(input: PassThrough, options: Partial<ChatOptions>): Promise<Heard> {
+  const [output, notices] = [new PassThrough(), new PassThrough()];
   const { failed } = await runChat({
     input,
     output,
     notices,
     interactive: false,
-    answerer: {
-      answer: async (question) => {
-        if (question.includes("fail")) throw new Error("it broke\nbadly");
-        return `answer to ${question}`;
-      },
-    },
-    help: "the help",
+    agent: agentThat(obliging),
+    commands: [
+      { name: "help", usage: "help", help: "", run: async () => "the help" },
+      { name: "status", usage: "status", help: "", run: async (argument) => `status of ${argument}` },
+    ],
+    history: { lines: [], keep: () => undefined },
+    teller: { tell: () => undefined },
     signal: new AbortController().signal,
     onInterrupt: () => undefined,
     ...options,
@@ -30,60 +57,123 @@ async function chat(script: string, options: Partial<ChatOptions> = {}): Promise
   return { output: String(output.read() ?? ""), notices: String(notices.read() ?? ""), failed };
 }
 
-test("a script is answered line by line, blank lines are skipped", async () => {
+test("a script is answered line by line, blank lines are skipped, and each answer says what it rests on", async () => {
   expect(await chat("one\n\n   \r\n two \r\nthree")).toEqual({
     output: "answer to one\n\nanswer to two\n\nanswer to three\n",
-    notices: "",
+    notices:
+      "Memory: memory/a.md#L1-L2, MEMORY.md#L3-L3\nMemory: nothing was looked up\nMemory: nothing was looked up\n",
     failed: 0,
   });
 });
 
 test("a question that fails is told on one line beside the answers, and the chat goes on", async () => {
-  expect(await chat("one\nfail\ntwo\n")).toEqual({
-    output: "answer to one\n\nanswer to two\n",
-    notices: "error: it broke badly\n",
-    failed: 1,
-  });
+  const { output, notices, failed } = await chat("one\nfail\ntwo\n");
+  expect({ output, failed }).toEqual({ output: "answer to one\n\nanswer to two\n", failed: 1 });
+  expect(notices).toMatch(/^error: it broke badly$/m);
 });
 
-test("/quit ends it and /help helps", async () => {
-  expect(await chat("/help\none\n/quit\ntwo\n")).toEqual({
+test("/quit ends it, and commands answer beside the answers", async () => {
+  expect(await chat("/help\n/status  of all \none\n/quit\ntwo\n")).toMatchObject({
     output: "answer to one\n",
-    notices: "the help\n",
+    notices: expect.stringMatching(/^the help\nstatus of of all\nMemory: /),
     failed: 0,
   });
 });
 
-test("a person at a terminal is asked", async () => {
+test("an unknown command is answered with the nearest one", async () => {
+  const { notices } = await chat("/stats\n/\n/hlep\n");
+  expect(notices).toMatch(/no \/stats\. Did you mean \/status\?/);
+  expect(notices).toMatch(/no \/hlep\. Did you mean \/help\?/);
+});
+
+test("what notes and models say cannot steer the terminal", async () => {
+  const agent = agentThat(async () => ({ text: "\u001B[2Jred\u0007 \u202Eback\tkept\nline", sources: [] }));
+  expect((await chat("x\n", { agent })).output).toBe("[2Jred back\tkept\nline\n");
+});
+
+test("a person at a terminal is asked, and sees the answer as it comes", async () => {
   const { output } = await chat("one\n/quit\n", { interactive: true });
   expect(output).toContain("you> ");
   expect(output).toContain("answer to one\n");
 });
 
-test("Ctrl-C at a terminal is handed on", async () => {
+test("Enter on an empty line has an open question answered, once; a script never does", async () => {
+  const asked: string[] = [];
+  const ask: Agent["ask"] = async (question) => {
+    asked.push(question);
+    return { text: "now", sources: [] };
+  };
+  await chat("\n\nother\n", { interactive: true, agent: agentThat(ask, "left open?") });
+  expect(asked.splice(0)).toEqual(["left open?", "other"]);
+  await chat("other\n\n", { interactive: true, agent: agentThat(ask, "left open?") });
+  expect(asked.splice(0)).toEqual(["other"]);
+  await chat("\nother\n", { agent: agentThat(ask, "left open?") });
+  expect(asked).toEqual(["other"]);
+});
+
+test("Ctrl-C at the prompt has to be pressed twice in a row", async () => {
   let interrupts = 0;
-  await chat("\u0003", { interactive: true, onInterrupt: () => (interrupts += 1) });
+  const onInterrupt = (): void => void (interrupts += 1);
+  await chat("\u0003one\n\u0003two\n", { interactive: true, onInterrupt });
+  expect(interrupts).toBe(0);
+  await chat("\u0003\u0003", { interactive: true, onInterrupt });
   expect(interrupts).toBe(1);
+});
+
+test("Ctrl-C that stopped an answer does not count at the prompt later, but does within two seconds", async () => {
+  const now = vi.spyOn(performance, "now");
+  for (const [laterMs, leaves] of [
+    [1_900, true],
+    [2_100, false],
+  ] as const) {
+    let interrupts = 0;
+    now.mockReturnValue(10_000);
+    const input = new PassThrough();
+    const agent = agentThat((_question, { signal }) => {
+      setImmediate(() => input.write("\u0003"));
+      return new Promise((_resolve, reject) => {
+        signal.addEventListener("abort", () => {
+          reject(signal.reason);
+          now.mockReturnValue(10_000 + laterMs);
+          setImmediate(() => input.end("\u0003"));
+        });
+      });
+    });
+    input.write("one\r");
+    const { notices } = await chatOn(input, { interactive: true, agent, onInterrupt: () => void (interrupts += 1) });
+    expect([notices.includes("(stopped)"), interrupts]).toEqual([true, leaves ? 1 : 0]);
+  }
+  now.mockRestore();
+});
+
+test("what the agent tells in mid-turn is shown behind the answer", async () => {
+  const teller = { tell: (_line: string): void => undefined };
+  const agent = agentThat(async (_question, { onText }) => {
+    onText?.("first ");
+    teller.tell("a flush has ended");
+    onText?.("second");
+    return { text: "first second", sources: [] };
+  });
+  const { output, notices } = await chat("one\n", { interactive: true, agent, teller });
+  expect(output).toContain("first second\n");
+  expect(notices).toMatch(/Memory: nothing was looked up\n[^]*a flush has ended\n/);
 });
 
 test("an abort ends the chat, also in the middle of an answer", async () => {
   const controller = new AbortController();
-  const answerer: ChatOptions["answerer"] = {
-    answer: (_question, { signal }) =>
+  const agent = agentThat(
+    (_question, { signal }) =>
       new Promise((_resolve, reject) => {
         signal.addEventListener("abort", () => reject(signal.reason));
         controller.abort();
       }),
-  };
-  await expect(chat("one\ntwo\n", { signal: controller.signal, answerer })).rejects.toMatchObject({
-    name: "AbortError",
-  });
+  );
+  const aborted = { name: "AbortError" };
+  await expect(chat("one\ntwo\n", { signal: controller.signal, agent })).rejects.toMatchObject(aborted);
   // Aborted before it began: it must not wait for input.
-  await expect(chat("", { signal: controller.signal, input: new PassThrough() })).rejects.toMatchObject({
-    name: "AbortError",
-  });
+  await expect(chat("", { signal: controller.signal, input: new PassThrough() })).rejects.toMatchObject(aborted);
   const waiting = new AbortController();
   const input = new PassThrough();
   setTimeout(() => waiting.abort(), 10);
-  await expect(chat("", { signal: waiting.signal, input })).rejects.toMatchObject({ name: "AbortError" });
+  await expect(chat("", { signal: waiting.signal, input })).rejects.toMatchObject(aborted);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createResponder } from "../src/responder.ts";
+import { respond } from "../src/responder.ts";
 import { type FakeNotes, fakeNotes } from "./fake-notes.ts";
 
 const boats = [
@@ -22,7 +22,7 @@ const everything = (files: Record<string, string>): FakeNotes => ({
 });
 
 const ask = (question: string, notes: FakeNotes): Promise<string> =>
-  createResponder({ memory: fakeNotes(notes) }).answer(question, { signal: new AbortController().signal });
+  respond(question, { memory: fakeNotes(notes), signal: new AbortController().signal });
 
 test("quotes the line that holds the words of the question, with its heading and citation", async () => {
   expect(await ask("What is the gate code of the harbour?", everything({ "memory/boats.md": boats }))).toBe(
@@ -127,8 +127,19 @@ test("reads on where a read gives only a window, and takes no notice for a line"
 });
 
 test("says that memory is off and why", async () => {
-  const off = createResponder({ memory: undefined, offReason: 'plugins.slots.memory is "none"' });
-  expect(await off.answer("gate code", { signal: new AbortController().signal })).toBe(
+  const off = { memory: undefined, offReason: 'plugins.slots.memory is "none"' };
+  expect(await respond("gate code", { ...off, signal: new AbortController().signal })).toBe(
     'Memory is off (plugins.slots.memory is "none"), so there is nothing to answer from.',
   );
+});
+
+test("takes what was said from the digest of a flush, and not what was asked or answered", async () => {
+  const digest = [
+    "- 07:25 Digest of dropped messages (no model was available):",
+    "  - 07:25 user: What is the gate code of the harbour?",
+    "  - 07:25 assistant: From the notes: the gate code of the harbour is HX-18.",
+    "  - 07:26 user: The gate code of the harbour is HX-20 now.",
+  ].join("\n");
+  const answer = await ask("What is the gate code of the harbour?", everything({ "memory/2026-04-20.md": digest }));
+  expect(answer.match(/#L\d+-L\d+/g)).toEqual(["#L4-L4"]);
 });

@@ -40,18 +40,15 @@ export function startDemo(
   args: readonly string[] = [],
   env: Record<string, string> = {},
 ): ChildProcessWithoutNullStreams {
-  return spawn(process.execPath, ["--conditions=@memslot/source", cli, ...args], {
-    cwd: place.rootDir,
-    env: {
-      PATH: process.env["PATH"],
-      HOME: place.homeDir,
-      USERPROFILE: place.homeDir,
-      TMPDIR: place.tmpDir,
-      TEMP: place.tmpDir,
-      TMP: place.tmpDir,
-      ...env,
-    },
-  });
+  const command = ["--conditions=@memslot/source", cli, ...args];
+  return spawn(process.execPath, command, { cwd: place.rootDir, env: demoEnv(place, env) });
+}
+
+/** The environment of a run: nothing of whoever runs the tests but where programs are found. */
+export function demoEnv(place: DemoPlace, env: Record<string, string> = {}): Record<string, string> {
+  const { homeDir, tmpDir } = place;
+  const folders = { HOME: homeDir, USERPROFILE: homeDir, TMPDIR: tmpDir, TEMP: tmpDir, TMP: tmpDir };
+  return { PATH: process.env["PATH"] ?? "", ...folders, ...env };
 }
 
 export async function ended(child: ChildProcessWithoutNullStreams): Promise<DemoResult> {

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { openNotes } from "../src/open-notes.ts";
-import { createResponder } from "../src/responder.ts";
+import { respond } from "../src/responder.ts";
 import { createSampleWorkspace } from "../src/sample-workspace.ts";
 
 interface SampleQuestion {
@@ -31,11 +31,10 @@ test("the responder answers nine of ten keyword questions from the right line, a
     });
     try {
       await notes.memory?.sync();
-      const responder = createResponder(notes);
       const wrong: string[] = [];
       const claimed: string[] = [];
       for (const { question, kind, path, line, answer } of questions) {
-        const text = await responder.answer(question, { signal: never });
+        const text = await respond(question, { memory: notes.memory, signal: never });
         const [, citedPath, from, to] = /^ {2}(.+)#L(\d+)-L(\d+)$/m.exec(text) ?? [];
         const right = citedPath === path && Number(from) <= Number(line) && Number(to) >= Number(line);
         if (kind === "keyword" && !(right && text.includes(answer ?? ""))) wrong.push(question);

@@ -37,10 +37,9 @@ function syncedByCommand(config: MemslotConfig): MemslotConfig {
     agent(agentId) {
       const agent = config.agent(agentId);
       const { memorySearch } = agent;
-      return {
-        ...agent,
-        memorySearch: { ...memorySearch, sync: { ...memorySearch.sync, onSearch: false, watch: false } },
-      };
+      const synced = { ...memorySearch, sync: { ...memorySearch.sync, onSearch: false, watch: false } };
+      // The agent stands behind it, as copying its fields would ask for the machine's time zone, which is slow.
+      return Object.create(agent, { memorySearch: { value: synced, enumerable: true } }) as typeof agent;
     },
   };
 }

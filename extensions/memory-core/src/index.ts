@@ -9,11 +9,8 @@ const plugin: MemoryPlugin = defineMemoryPlugin({
   id: "memory-core",
   configSchema: { type: "object", properties: {}, additionalProperties: false },
   async open(context) {
-    // Loads while the store opens in its own thread. A failure to load is met where it is awaited.
-    const indexing = import("@memslot/indexing");
-    indexing.catch(() => undefined);
     const { store: storage, cache } = context.settings;
-    const store = await openSqliteStore({
+    const opening = openSqliteStore({
       path: storage.path,
       mayCreate: context.lookOnly !== true,
       owner: { agentId: context.agentId, workspaceDir: context.workspaceDir },
@@ -22,6 +19,11 @@ const plugin: MemoryPlugin = defineMemoryPlugin({
       cacheMaxEntries: cache.enabled ? cache.maxEntries : 0,
       signal: context.signal,
     });
+    // Loads while the store opens in its own thread, which is started first: loading holds this one up. A failure to
+    // load is met where it is awaited.
+    const indexing = import("@memslot/indexing");
+    indexing.catch(() => undefined);
+    const store = await opening;
     try {
       const { createIndexedManager } = await indexing;
       return await createIndexedManager({ store, context, backend: "memory-core" });

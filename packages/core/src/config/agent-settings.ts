@@ -51,7 +51,10 @@ export function agentSettings(id: string, own: FoundValues, sources: AgentSource
   return {
     id,
     workspaceDir,
-    userTimezone: userTimezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+    // The first question to Intl costs 20 to 40 ms, and most commands need no date.
+    get userTimezone() {
+      return userTimezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+    },
     compaction,
     memorySearch: {
       ...memorySearch,

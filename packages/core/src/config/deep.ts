@@ -25,7 +25,8 @@ export function someText(value: unknown, test: (text: string) => boolean, depth 
 /** Freezes lists and plain objects all the way down; class instances belong to whoever made them. */
 export function deepFreeze<T>(value: T): T {
   if ((!Array.isArray(value) && !isPlain(value)) || Object.isFrozen(value)) return value;
-  for (const inner of Object.values(value)) deepFreeze(inner);
+  // What a getter gives is not asked for: it may be costly.
+  for (const { value: inner } of Object.values(Object.getOwnPropertyDescriptors(value))) deepFreeze(inner);
   return Object.freeze(value);
 }
 

@@ -1,0 +1,117 @@
+import { MemoryError, type MemoryErrorCode, messageOf } from "@memslot/core";
+
+/** Where a language model answers over the network. */
+export interface Endpoint {
+  readonly model: string;
+  /** Undefined where the endpoint wants none. */
+  readonly apiKey: string | undefined;
+  /** Undefined for the provider's own. */
+  readonly baseUrl: string | undefined;
+  /** What people call it. */
+  readonly where: string;
+  /** The environment variables that hold the key and the address. */
+  readonly keyName: string;
+  readonly urlName: string;
+}
+
+/** One line about what went wrong at an endpoint and what to do about it. The key is never in it. */
+export class EndpointFailure extends Error {
+  readonly code: MemoryErrorCode;
+  /** Of the answer, where there is one. */
+  readonly status: number | undefined;
+  /** How long to wait before the same request may go better; undefined where it will not. */
+  readonly waitMs: number | undefined;
+
+  constructor(
+    code: MemoryErrorCode,
+    message: string,
+    facts: { status?: number | undefined; waitMs?: number | undefined } = {},
+  ) {
+    super(message);
+    this.code = code;
+    this.status = facts.status;
+    this.waitMs = facts.waitMs;
+  }
+}
+
+/** The failure in what a request has thrown, which an SDK may have wrapped. */
+export function failureOf(thrown: unknown, endpoint: Endpoint): EndpointFailure {
+  const chain = causesOf(thrown);
+  const known = chain.find((error) => error instanceof EndpointFailure);
+  if (known !== undefined) return known;
+  if (MemoryError.is(thrown)) return new EndpointFailure(thrown.code, thrown.message);
+  // What the SDKs make of an error in the middle of a stream. Some servers write a status where others have a word.
+  const { status, code, error } = (chain[0] ?? {}) as { status?: unknown; code?: unknown; error?: unknown };
+  const number = [status, code].find((value) => typeof value === "number");
+  const text = typeof error === "object" && error !== null ? JSON.stringify({ error }) : messageOf(thrown);
+  return answerFailure(endpoint, { status: number, text });
+}
+
+/** What an answer means that is no success. Of its text only words count that all servers use. */
+export function answerFailure(
+  endpoint: Endpoint,
+  answer: { status: number | undefined; text: string; headers?: Headers | undefined },
+): EndpointFailure {
+  const { where, model, keyName, urlName } = endpoint;
+  const { status, text } = answer;
+  const at = status === undefined ? "" : ` (${status})`;
+  const told = wordsOf(text, endpoint);
+  const failure = (code: MemoryErrorCode, message: string, waitMs?: number): EndpointFailure =>
+    new EndpointFailure(code, message, { status, waitMs });
+  if (status === 401 || status === 403 || text.includes("API_KEY_INVALID"))
+    return failure("CONFIG", `${where} refused the key${at}: check ${keyName}`);
+  if (status === 404) return failure("CONFIG", `${where} knows no model "${model}"${at}: check --model and ${urlName}`);
+  if (status !== undefined && status >= 300 && status < 400)
+    return failure("CONFIG", `${where} sends on to another address${at}: write that one into ${urlName}`);
+  if (/context.?(?:length|size|window)|too many tokens|number of tokens|prompt is too long/i.test(text))
+    return failure("INVALID_ARGUMENT", `the conversation is too long for ${model}${at}, shorten it: ${told}`);
+  if (text.includes("insufficient_quota"))
+    return failure("UNAVAILABLE", `${where} takes no more requests${at}, check your plan there: ${told}`);
+  const waitMs = waitOf(answer.headers);
+  if (status === 429)
+    return failure("UNAVAILABLE", `${where} takes no more requests for now${at}, ask again later: ${told}`, waitMs);
+  if (status === undefined || status === 408 || status >= 500)
+    return failure("UNAVAILABLE", `${where} gave no whole answer${at}, ask again later: ${told}`, waitMs);
+  return failure("UNAVAILABLE", `${where} answered with an error${at}, check --model and ${urlName}: ${told}`);
+}
+
+/** A request that got no answer at all. Where nobody listens, nobody will in a second. */
+export function unreachable(endpoint: Endpoint, error: unknown): EndpointFailure {
+  const last = causesOf(error).at(-1);
+  const code = last !== undefined && "code" in last ? String(last.code) : "";
+  const words = wordsOf(messageOf(last ?? error) || code, endpoint);
+  const text = `cannot reach ${endpoint.where}: check ${endpoint.urlName} and the network (${words})`;
+  return new EndpointFailure("UNAVAILABLE", text, {
+    waitMs: code === "ECONNREFUSED" || code === "ENOTFOUND" ? undefined : 0,
+  });
+}
+
+/** The message in an answer, on one line and without the key, which some endpoints put into their errors. */
+function wordsOf(text: string, { apiKey }: Endpoint): string {
+  let words = text;
+  try {
+    const body = JSON.parse(text.slice(Math.max(0, text.indexOf("{")))) as Record<string, unknown>;
+    const inner = (body["error"] ?? body) as { message?: unknown };
+    const message = inner.message ?? body["message"] ?? body["error"];
+    if (typeof message === "string") words = message;
+  } catch {
+    if (/^\s*</.test(text)) words = "a page of HTML";
+  }
+  if (apiKey !== undefined) words = words.replaceAll(apiKey, "[key]");
+  words = messageOf(words) || "it says nothing more";
+  return words.length > 300 ? `${words.slice(0, 300)}…` : words;
+}
+
+/** `Retry-After` is in seconds, or a date. */
+function waitOf(headers: Headers | undefined): number {
+  const written = headers?.get("retry-after")?.trim();
+  if (!written) return 0;
+  const ms = /^\d+(?:\.\d+)?$/.test(written) ? Number(written) * 1000 : Date.parse(written) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : 0;
+}
+
+function causesOf(error: unknown): Error[] {
+  const errors: Error[] = [];
+  for (let at = error; at instanceof Error && errors.length < 8; at = at.cause) errors.push(at);
+  return errors;
+}

@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { MemoryError, withDeadline } from "@memslot/core";
+import type { ModelReply, ModelRequest } from "./chat-model.ts";
+import { type Endpoint, answerFailure, failureOf, unreachable } from "./endpoint-failure.ts";
+import { createEventReader } from "./event-stream.ts";
+
+/** How patient a client is. */
+export interface Patience {
+  /** How long an endpoint may send nothing at all; 60 s if left out. */
+  readonly silenceMs?: number | undefined;
+  /** The pause before the first new try, which doubles; half a second if left out. */
+  readonly retryDelayMs?: number | undefined;
+}
+
+/** One try of a request. */
+export interface Attempt {
+  /** Gives an answer whose body is a stream of events, or fails. Watches the time, and follows no redirect with the key. */
+  readonly fetch: typeof fetch;
+  readonly signal: AbortSignal;
+  readonly onText: (delta: string) => void;
+  /** Whether the stream said that it is complete. */
+  readonly isComplete: () => boolean;
+}
+
+const maxRetries = 2;
+/** Who is to be left alone for longer than this is not waited for. */
+const longestWaitMs = 10_000;
+
+/** Asks an endpoint, and again where that may help and nothing was shown yet. Throws as `ChatModel.complete` does. */
+export async function endpointReply(
+  endpoint: Endpoint,
+  { silenceMs = 60_000, retryDelayMs = 500 }: Patience,
+  request: ModelRequest,
+  ask: (attempt: Attempt) => Promise<ModelReply>,
+): Promise<ModelReply> {
+  let shown = false;
+  const limits = {
+    what: endpoint.where,
+    deadlineMs: silenceMs,
+    signals: [request.signal],
+    action: `ask again, or check ${endpoint.urlName}`,
+  };
+  for (let retries = 0; ; retries += 1) {
+    try {
+      return await withDeadline(limits, (signal, extend) => {
+        const reader = createEventReader(extend);
+        const onText = (delta: string): void => {
+          if (delta === "" || signal.aborted || request.onText === undefined) return;
+          shown = true;
+          request.onText(delta);
+        };
+        const fetch = eventFetch(endpoint, signal, reader.read);
+        return ask({ fetch, signal, onText, isComplete: reader.isComplete });
+      });
+    } catch (thrown) {
+      request.signal.throwIfAborted();
+      const failure = failureOf(thrown, endpoint);
+      const waitMs = Math.max(failure.waitMs ?? Infinity, retryDelayMs * 2 ** retries);
+      if (shown || retries >= maxRetries || waitMs > longestWaitMs) {
+        // Without a cause: what an SDK throws may hold the key.
+        throw new MemoryError(failure.code, failure.message);
+      }
+      await sleep(waitMs, undefined, { signal: request.signal });
+    }
+  }
+}
+
+function eventFetch(endpoint: Endpoint, signal: AbortSignal, read: (response: Response) => Response): typeof fetch {
+  return async (input, init) => {
+    let response: Response;
+    try {
+      response = await fetch(input, { ...init, signal, redirect: "manual" });
+    } catch (error) {
+      throw unreachable(endpoint, error);
+    }
+    if (response.ok) return read(response);
+    const text = await response.text().catch(() => "");
+    throw answerFailure(endpoint, { status: response.status, text, headers: response.headers });
+  };
+}

@@ -1,0 +1,103 @@
+import { rmSync } from "node:fs";
+import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { inspect, isDeepStrictEqual, styleText } from "node:util";
+import { messageOf, withDeadline } from "@memslot/core";
+import { exitInterrupted } from "../interrupt.ts";
+import { conversationSteps } from "./conversation-steps.ts";
+import { notesSteps } from "./notes-steps.ts";
+import { recoverySteps } from "./recovery-steps.ts";
+import { type Teller, type TourParts, openTour, tourParts } from "./tour.ts";
+
+export interface TourOptions {
+  /** Takes the story as plain text; on a terminal with colour, unless `NO_COLOR` is set. */
+  output: NodeJS.WritableStream & { readonly isTTY?: boolean };
+  signal: AbortSignal;
+  /** No pauses for a reader. They are made on a terminal only. */
+  fast?: boolean | undefined;
+  /** Parts in place of the usual ones. */
+  parts?: Partial<TourParts> | undefined;
+}
+
+const steps = [...notesSteps, ...conversationSteps, ...recoverySteps];
+const stepTimeoutMs = 60_000;
+const pauseMs = 700;
+const farewellMs = 3_000;
+
+/**
+ * Plays a month of an assistant's life in a temporary folder and checks every promise on the way. Gives the exit code:
+ * 0 when all held, 1 when one did not, 130 when it was aborted. Leaves nothing behind.
+ */
+export async function runTour(options: TourOptions): Promise<number> {
+  const { output, signal } = options;
+  const write = (line = ""): void => void output.write(`${line}\n`);
+  const paint = (style: "green" | "red" | "bold", text: string): string => styleText(style, text, { stream: output });
+  const startedMs = performance.now();
+  const failed = new Set<string>();
+  let current = "";
+  const tell = (what: string, failure: string | undefined): void => {
+    if (failure !== undefined) failed.add(current);
+    write(`     ${failure === undefined ? paint("green", "ok") : paint("red", "FAILED")}  ${what}${failure ?? ""}`);
+  };
+  const shown = (value: unknown): string => inspect(value, { breakLength: Infinity, maxStringLength: 300 });
+  const teller: Teller = {
+    say: (line) => write(`     ${line}`),
+    check: (what, found, expected) => {
+      const held = isDeepStrictEqual(found, expected);
+      tell(what, held ? undefined : `: expected ${shown(expected)}, found ${shown(found)}`);
+    },
+    holds: (what, text, wanted) => {
+      tell(what, text.includes(wanted) ? undefined : `: ${shown(wanted)} is not in ${shown(text)}`);
+    },
+  };
+
+  if (signal.aborted) return exitInterrupted;
+  const rootDir = await realpath(await mkdtemp(path.join(os.tmpdir(), "memslot-tour-")));
+  const removal = { recursive: true, force: true, maxRetries: 5, retryDelay: 100 };
+  // Also when the process ends without waiting for anything.
+  const removeNow = (): void => rmSync(rootDir, removal);
+  process.once("exit", removeNow);
+  try {
+    await mkdir(path.join(rootDir, "notes"));
+    write(paint("bold", "A month with an assistant, on a virtual clock."));
+    write(
+      "In a temporary folder and on 127.0.0.1: no key, no network, no model. The chat model keeps to a script, and",
+    );
+    write("the vectors come from a toy that knows a few synonyms; all else is what an agent really runs.");
+    let running = Promise.resolve();
+    const tour = await openTour({ rootDir, parts: { ...tourParts, ...options.parts }, signal, teller });
+    try {
+      for (const [index, step] of steps.entries()) {
+        current = `${index + 1} ${step.name}`;
+        write(`\n${paint("bold", `${String(index + 1).padStart(2)}/${steps.length} ${step.name}`)}`);
+        const limits = { what: `step ${index + 1}`, deadlineMs: stepTimeoutMs, signals: [signal] };
+        running = step.run(tour);
+        await withDeadline(limits, () => running).catch((error: unknown) => {
+          signal.throwIfAborted();
+          tell("it comes to its end", `: ${messageOf(error)}`);
+        });
+        if (output.isTTY === true && options.fast !== true) await sleep(pauseMs, undefined, { signal });
+      }
+    } finally {
+      // A step that was aborted may be opening what has to be closed, and what is open still writes.
+      await Promise.race([running.catch(() => undefined), sleep(farewellMs)]);
+      await tour.close();
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return exitInterrupted;
+  } finally {
+    await rm(rootDir, removal);
+    // An opening that was aborted ends in its own time, and may still make a folder.
+    if (!signal.aborted) process.off("exit", removeNow);
+  }
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
+  const outcome = failed.size === 0 ? "all held" : `${failed.size} failed`;
+  write(`\n${steps.length} steps, ${outcome}, in ${seconds} s`);
+  for (const name of failed) write(`     ${paint("red", "FAILED")}  ${name}`);
+  if (failed.size > 0) return 1;
+  write("Talk to it: npm start. Give its memory to an assistant of yours: memslot mcp");
+  return 0;
+}

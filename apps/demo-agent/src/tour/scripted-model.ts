@@ -1,0 +1,129 @@
+import type { NewMessage, ToolCall } from "@memslot/agent-kit";
+import { estimateTokens } from "@memslot/indexing";
+import type { ChatModel, ModelReply } from "../models/chat-model.ts";
+
+/** What `memory_search` gives, as far as the tour looks at it. */
+export interface SearchAnswer {
+  readonly state: string;
+  readonly mode: string;
+  readonly reason?: string;
+  /** Undefined in what is left of an answer that did not fit into the window. */
+  readonly results?: readonly {
+    path: string;
+    citation: string;
+    score: number;
+    vectorScore?: number;
+    snippet: string;
+  }[];
+}
+
+/** A request as the model got it; `text` is all that it could know: system text and every message. */
+export interface SeenRequest {
+  readonly kind: "reply" | "flush" | "summary";
+  readonly tokens: number;
+  readonly text: string;
+}
+
+/** A chat model without a model: it keeps to a script, so that the tour needs no key. The agent does not know that. */
+export interface ScriptedModel extends ChatModel {
+  readonly seen: readonly SeenRequest[];
+  readonly lastSearch: SearchAnswer | undefined;
+  /** Flush turns wait from now on until `release`; `begun` resolves when the first one has come. */
+  holdFlushes(): { readonly begun: Promise<void>; readonly release: () => void };
+}
+
+const smallTalk =
+  "That sounds good. We could begin with the part that takes longest, look at the weather before the weekend, and leave the rest for a quiet evening. ";
+
+/**
+ * The script: a question is looked up with `memory_search` and answered with the best line found; anything else gets
+ * small talk; a flush turn appends each sentence that begins with "For the record:"; a summary names no detail.
+ */
+export function createScriptedModel(contextWindowTokens: number): ScriptedModel {
+  const seen: SeenRequest[] = [];
+  let lastSearch: SearchAnswer | undefined;
+  let calls = 0;
+  let hold: { begin: () => void; end: Promise<void>; release: () => void } | undefined;
+  const call = (name: string, input: object): ToolCall => {
+    calls += 1;
+    return { id: `call-${calls}`, name, arguments: JSON.stringify(input) };
+  };
+
+  const flushed = (messages: readonly NewMessage[]): Partial<ModelReply> => {
+    if (messages.at(-1)?.role === "tool") return { text: "NO_REPLY" };
+    const facts = messages.flatMap(({ text }) =>
+      [...text.matchAll(/For the record: (.+?\.)/g)].map(([, fact]) => fact),
+    );
+    if (facts.length === 0) return { text: "NO_REPLY" };
+    return { toolCalls: [...new Set(facts)].map((text) => call("memory_append", { text, kind: "daily" })) };
+  };
+
+  const replied = (messages: readonly NewMessage[]): Partial<ModelReply> => {
+    const question = messages.findLast(({ role }) => role === "user")?.text ?? "";
+    const last = messages.at(-1);
+    if (last?.role === "tool") {
+      lastSearch = JSON.parse(last.text) as SearchAnswer;
+      return { text: quoted(question, lastSearch) };
+    }
+    return question.endsWith("?")
+      ? { toolCalls: [call("memory_search", { query: question })] }
+      : { text: smallTalk.repeat(6).trim() };
+  };
+
+  return {
+    name: "a scripted model",
+    contextWindowTokens,
+    seen,
+    get lastSearch() {
+      return lastSearch;
+    },
+    holdFlushes: () => {
+      const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const release = (): void => {
+        hold = undefined;
+        end.resolve();
+      };
+      // Of a step that has failed before it came to it.
+      hold?.release();
+      hold = { begin: begun.resolve, end: end.promise, release };
+      return { begun: begun.promise, release };
+    },
+    complete: async ({ system, messages, tools, signal, onText }) => {
+      signal.throwIfAborted();
+      const text = [system, ...messages.map((message) => message.text)].join("\n");
+      const names = tools.map(({ name }) => name);
+      const kind = names.includes("memory_get") ? "reply" : names.includes("memory_append") ? "flush" : "summary";
+      seen.push({ kind, tokens: Math.ceil(estimateTokens(text)), text });
+      if (kind === "flush" && hold !== undefined) {
+        hold.begin();
+        await Promise.race([hold.end, aborted(signal)]);
+        signal.throwIfAborted();
+      }
+      const summary = { text: "They talked about the garden and the coming weekend." };
+      const reply = { flush: flushed, reply: replied, summary: () => summary }[kind](messages);
+      if (reply.text !== undefined) onText?.(reply.text);
+      return { text: "", toolCalls: [], ...reply };
+    },
+    close: async () => undefined,
+  };
+}
+
+/** The line of the best result that shares most words with the question, with its citation. */
+function quoted(question: string, { results = [], state, reason }: SearchAnswer): string {
+  const [best] = results;
+  const caveat = state === "ok" ? "" : ` (memory is ${state}: ${reason})`;
+  if (best === undefined) return `My notes hold nothing on this.${caveat}`;
+  const asked = wordsOf(question);
+  const shared = (line: string): number => wordsOf(line).intersection(asked).size;
+  const lines = best.snippet.split("\n").filter((line) => line.startsWith("- "));
+  const [line = best.snippet] = lines.toSorted((left, right) => shared(right) - shared(left));
+  return `${line.replace("- ", "")} (${best.citation})${caveat}`;
+}
+
+export function wordsOf(text: string): Set<string> {
+  return new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu));
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}

@@ -1,0 +1,184 @@
+import { readFile, readdir } from "node:fs/promises";
+import path from "node:path";
+import { createMemoryTools, parseCitation } from "@memslot/agent-kit";
+import { type Memory, type MemslotConfig, parseConfig } from "@memslot/core";
+import { sessionsFolder } from "@memslot/indexing";
+import { openMemory } from "memslot";
+import { type Agent, type Answer, createAgent } from "../agent.ts";
+import { type ScriptedModel, createScriptedModel } from "./scripted-model.ts";
+import { type ToyEmbeddings, startToyEmbeddings } from "./toy-embeddings.ts";
+
+/** What a tour is made of. Tests put a broken part in the place of one, to see that the tour notices. */
+export interface TourParts {
+  createModel: typeof createScriptedModel;
+  openMemory: typeof openMemory;
+}
+
+export const tourParts: TourParts = { createModel: createScriptedModel, openMemory };
+
+/** One promise of memory, played and checked. */
+export interface Step {
+  readonly name: string;
+  readonly run: (tour: Tour) => Promise<void>;
+}
+
+/** Takes what a step has to tell. */
+export interface Teller {
+  say(line: string): void;
+  /** Tells whether `found` is what was expected. Where it is not, the tour has failed; the step goes on. */
+  check(what: string, found: unknown, expected: unknown): void;
+  /** The same for a text that has to hold another one. */
+  holds(what: string, text: string, wanted: string): void;
+}
+
+/** The one assistant whose month is played: its files, its memory, its model and its conversation. */
+export interface Tour extends Teller {
+  readonly signal: AbortSignal;
+  readonly stateDir: string;
+  readonly embeddings: ToyEmbeddings;
+  readonly model: ScriptedModel;
+  readonly memory: Memory;
+  readonly agent: Agent;
+  /** Moves the virtual clock to a time in `timeZone`, such as `2026-03-02 23:58`. */
+  at(time: string): void;
+  /** Opens a memory in place of the one that is open; the conversation goes on with it. */
+  openMemory(options: { provider: "none" | "openai"; slot?: string }): Promise<void>;
+  openAgent(): Promise<void>;
+  ask(question: string): Promise<Answer>;
+  /** Waits for the flush behind the reply, and has the index know what it wrote. */
+  settled(): Promise<void>;
+  call(tool: string, input: object): Promise<unknown>;
+  /** Every note, by its path. */
+  notes(): Promise<ReadonlyMap<string, string>>;
+  /** The lines of the notes that a citation names. */
+  cited(citation: string | undefined): Promise<string>;
+  /** Lines of the transcript on disk, or entries of the flush's journal. */
+  records(kind: "sessions" | "flush"): Promise<StateRecord[]>;
+  close(): Promise<void>;
+}
+
+/** What the state folder has in JSON, as far as the tour looks at it. */
+export interface StateRecord {
+  type?: string;
+  id?: string;
+  message?: { role?: string; content?: { text?: string }[] };
+  /** Of a compaction. */
+  summary?: string;
+  firstKeptEntryId?: string;
+  /** Of a journal entry: what waits; and what was handed over. */
+  messages?: { id: string }[];
+  ids?: string[];
+}
+
+export const timeZone = "Asia/Shanghai";
+const agentId = "main";
+/** Small, so that it fills up in a dozen turns. */
+export const windowTokens = 8_000;
+const reserveTokens = 2_500;
+/** From here on a flush is due. */
+export const flushTokens = 4_000;
+
+/** Opens what the steps share; nothing of the user's is read. */
+export async function openTour(options: {
+  rootDir: string;
+  parts: TourParts;
+  signal: AbortSignal;
+  teller: Teller;
+}): Promise<Tour> {
+  const { rootDir, parts, signal, teller } = options;
+  const [workspaceDir, stateDir] = [path.join(rootDir, "notes"), path.join(rootDir, "state")];
+  const embeddings = await startToyEmbeddings();
+  const model = parts.createModel(windowTokens);
+  let now = new Date(0);
+  let open: { memory: Memory; config: MemslotConfig } | undefined;
+  let agent: Agent | undefined;
+  const clock = (): Date => now;
+
+  const tour: Tour = {
+    ...teller,
+    signal,
+    stateDir,
+    embeddings,
+    model,
+    get memory() {
+      return there(open, "memory").memory;
+    },
+    get agent() {
+      return there(agent, "conversation");
+    },
+    at: (time) => {
+      now = new Date(`${time.replace(" ", "T")}:00+08:00`);
+    },
+    openMemory: async ({ provider, slot = "memory-core" }) => {
+      const remote = { baseUrl: embeddings.baseUrl, apiKey: "tour" };
+      const memoryFlush = { softThresholdTokens: windowTokens - reserveTokens - flushTokens };
+      const defaults = {
+        userTimezone: timeZone,
+        // A search gives the look for changed notes 0.3 s, which is not enough on every machine: the tour syncs by itself.
+        memorySearch: { provider, model: "toy", remote, sync: { watch: false, onSearch: false } },
+        compaction: { reserveTokensFloor: reserveTokens, memoryFlush },
+      };
+      const config = parseConfig(
+        { agents: { defaults }, plugins: { slots: { memory: slot } } },
+        { env: {}, baseDir: rootDir, stateDir, workspace: workspaceDir },
+      );
+      const memory = await parts.openMemory({ config, agentId, notify: teller.say, signal });
+      const old = open;
+      open = { memory, config };
+      agent?.useMemory(memory);
+      await old?.memory.close();
+      await memory.sync({ signal });
+    },
+    openAgent: async () => {
+      await agent?.close();
+      agent = undefined;
+      const { memory, config } = there(open, "memory");
+      const shared = { memory, config, agent: config.agent(agentId), stateDir, sessionKey: `agent:${agentId}:main` };
+      agent = await createAgent({ ...shared, model, clock, notify: () => undefined });
+    },
+    ask: (question) => tour.agent.ask(question, { signal }),
+    settled: async () => {
+      await tour.agent.settled();
+      await tour.memory.sync({ signal });
+    },
+    call: async (name, input) => {
+      const tools = createMemoryTools({ memory: tour.memory, citations: "on", append: { timeZone, clock } });
+      const tool = tools.find((each) => each.name === name);
+      return await there(tool, name).execute(input, { signal });
+    },
+    notes: async () => {
+      const names = (await readdir(workspaceDir, { recursive: true })).filter((name) => name.endsWith(".md"));
+      const read = async (name: string): Promise<[string, string]> => [
+        name.replaceAll("\\", "/"),
+        await readFile(path.join(workspaceDir, name), "utf8"),
+      ];
+      return new Map(await Promise.all(names.toSorted().map(read)));
+    },
+    cited: async (citation = "") => {
+      const { path: name = "", startLine = 0, endLine = 0 } = parseCitation(citation) ?? {};
+      const lines = (await tour.notes()).get(name)?.split("\n") ?? [];
+      return lines.slice(startLine - 1, endLine).join("\n");
+    },
+    records: async (kind) => {
+      const folder = path.join(path.dirname(sessionsFolder({ stateDir, agentId })), kind);
+      // The journal's folder comes with its first entry.
+      const names = (await readdir(folder).catch(() => [])).filter((name) => /\.jsonl?$/.test(name));
+      const wanted = names.filter((name) => name !== "sessions.json").toSorted();
+      const texts = await Promise.all(wanted.map((name) => readFile(path.join(folder, name), "utf8")));
+      const lines = texts.join("").split("\n").filter(Boolean);
+      return lines.map((line) => JSON.parse(line) as StateRecord);
+    },
+    close: async () => {
+      // One that fails to close does not keep the others open.
+      const closed = await Promise.allSettled([agent?.close(), embeddings.stop(), model.close()]);
+      const [last] = await Promise.allSettled([open?.memory.close()]);
+      for (const end of [...closed, last]) if (end.status === "rejected") throw end.reason;
+    },
+  };
+  return tour;
+}
+
+function there<Value>(value: Value | undefined, what: string): Value {
+  if (value === undefined) throw new Error(`there is no ${what}, as an earlier step has failed`);
+  return value;
+}
