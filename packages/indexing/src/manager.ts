@@ -16,6 +16,7 @@ import type { IndexedSource } from "./indexed-source.ts";
 import { createNotesSource } from "./notes-source.ts";
 import { readMemoryFile } from "./read-file.ts";
 import { memoryRoots } from "./memory-roots.ts";
+import { searchAhead } from "./search-ahead.ts";
 import { searchChunks } from "./search.ts";
 import type { SearchInput, SearchOutcome } from "./search-outcome.ts";
 import { sessionScope } from "./session-scope.ts";
@@ -56,21 +57,10 @@ export async function createIndexedManager(input: {
 
     async search(query: string, options: ManagerSearchOptions): Promise<MemorySearchResult[]> {
       vectors?.warm();
+      // A backend's own search, and a provider that is paid for a question, are asked once and not ahead.
+      const ahead = vectors || input.search ? undefined : searchAhead(store, () => answerTo(query, options));
       const unfresh = await index.freshen(options.signal);
-      const { sessionKey, audience } = options;
-      const scope = await sessionScope({
-        sessionKey,
-        audience,
-        agentId,
-        workspaceDir,
-        settings,
-        transcriptOf: async (key) => await transcripts?.(key),
-      });
-      const question: SearchInput = { settings, backend, query, options, scope, now: new Date() };
-      // Without a chunk there is nothing to compare with.
-      const known = index.facts().stats.chunks > 0 ? vectors : undefined;
-      const { results, report } = await (input.search?.(question) ??
-        searchChunks({ ...question, store, vectors: known }));
+      const { results, report } = (await ahead?.()) ?? (await answerTo(query, options));
       options.onDebug(withFreshness(report, unfresh));
       return results;
     },
@@ -123,6 +113,22 @@ export async function createIndexedManager(input: {
       await store.close();
     },
   };
+
+  async function answerTo(query: string, options: ManagerSearchOptions): Promise<SearchOutcome> {
+    const { sessionKey, audience } = options;
+    const scope = await sessionScope({
+      sessionKey,
+      audience,
+      agentId,
+      workspaceDir,
+      settings,
+      transcriptOf: async (key) => await transcripts?.(key),
+    });
+    const question: SearchInput = { settings, backend, query, options, scope, now: new Date() };
+    // Without a chunk there is nothing to compare with.
+    const known = index.facts().stats.chunks > 0 ? vectors : undefined;
+    return await (input.search?.(question) ?? searchChunks({ ...question, store, vectors: known }));
+  }
 
   function embedderOf(own: NonNullable<typeof provider>): Embedder {
     const { notify } = context;

@@ -18,7 +18,7 @@ export interface SearchAnswer {
 }
 
 /** A request as the model got it; `text` is all that it could know: system text and every message. */
-export interface SeenRequest {
+interface SeenRequest {
   readonly kind: "reply" | "flush" | "summary";
   readonly tokens: number;
   readonly text: string;
