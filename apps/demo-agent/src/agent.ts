@@ -9,6 +9,7 @@ import {
   compactSession,
   createMemoryFlush,
   createMemoryTools,
+  handedOver,
   openSessions,
   writeSessionNote,
 } from "@memslot/agent-kit";
@@ -23,9 +24,7 @@ import {
   withDeadline,
 } from "@memslot/core";
 import { estimateTokens } from "@memslot/indexing";
-import { fixedTokens, modelTasks, tokensOf } from "./model-tasks.ts";
-import type { ChatModel } from "./models/chat-model.ts";
-import { runToolLoop } from "./models/tool-loop.ts";
+import { type ChatModel, fixedTokens, modelTasks, runToolLoop, tokensOf } from "@memslot/chat-models";
 import { describeIndex } from "./open-notes.ts";
 import { citationsOf, respond } from "./responder.ts";
 import { createSourceLog } from "./sources.ts";
@@ -122,8 +121,9 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
 
   async function openFlush(): Promise<void> {
     const onReport = (report: FlushReport): void => void (quiet || notify(flushLine(report)));
-    const place = { agent, stateDir, session, memory, contextWindowTokens, clock };
-    flush = await createMemoryFlush({ ...place, runTurn: tasks?.flushTurn, onReport });
+    const place = { stateDir, session, memory, contextWindowTokens, clock };
+    const own = memory === undefined ? withoutFlush(agent) : agent;
+    flush = await createMemoryFlush({ ...place, agent: own, runTurn: tasks?.flushTurn, onReport });
     // What a run before this one could not save.
     flush.retry();
   }
@@ -209,7 +209,7 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
       await opening;
       quiet = true;
       try {
-        await flush.beforeDrop(session.context.messages, { signal });
+        await flush.beforeDrop(handedOver(session.recorded), { signal });
         const limits = { what: "the memory flush", deadlineMs: flushDeadlineMs, signals: [signal] };
         const report = await withDeadline(limits, () => flush.settled());
         return report === undefined ? "There is nothing that is not saved already." : flushLine(report);
@@ -227,7 +227,7 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
       await opening;
       const closed = session;
       const { messages, summary } = closed.context;
-      await flush.beforeDrop(messages, { signal });
+      await flush.beforeDrop(handedOver(closed.recorded), { signal });
       session = await sessions.reset(closed.key);
       if (session === closed) return "This session is new: nothing has been said in it.";
       reopenFlush();
@@ -269,6 +269,11 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
       await sessions.close();
     },
   };
+}
+
+/** Memory that is off is not written to either. */
+function withoutFlush({ compaction, ...agent }: AgentConfig): AgentConfig {
+  return { ...agent, compaction: { ...compaction, memoryFlush: { ...compaction.memoryFlush, enabled: false } } };
 }
 
 /** What is kept free for the answer. As the flush does: where the two figures need more than half of a small window, less. */

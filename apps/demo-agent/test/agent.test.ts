@@ -305,6 +305,16 @@ describe("sessions", () => {
 });
 
 describe("the memory behind it", () => {
+  test("turned off: what leaves the conversation is not written to the notes either", async () => {
+    const before = await place.notes();
+    const agent = await place.agent({ memory: undefined, offReason: "for a test" });
+    for (const question of ["My locker is 88.", "My desk is 12."]) await agent.ask(question, { signal: never });
+    await agent.compact(never);
+    await agent.settled();
+    expect(await place.notes()).toBe(before);
+    expect(await place.journal()).toEqual([]);
+  });
+
   test("turned off in mid-conversation: no tools, and the responder says so", async () => {
     const agent = await place.agent();
     agent.useMemory(undefined, "for a test");

@@ -3,7 +3,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { createPlace, ended, startDemo } from "./run-demo.ts";
 import { journalOf, notesOf, transcriptOf } from "./support/agent-place.ts";
-import { type ChatBody, type ChatReply, calls, says, startFakeChatServer } from "./support/fake-chat-server.ts";
+import { type ChatBody, type ChatReply, calls, says, startFakeChatServer } from "@memslot/chat-fakes";
 
 const kills = 30;
 const factOf = (index: number): string => `fact ${String(index).padStart(3, "0")}`;

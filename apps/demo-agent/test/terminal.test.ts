@@ -3,7 +3,7 @@ import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type DemoPlace, createPlace } from "./run-demo.ts";
 import { transcriptOf } from "./support/agent-place.ts";
-import { type FakeChatServer, frame, says, startFakeChatServer } from "./support/fake-chat-server.ts";
+import { type FakeChatServer, frame, says, startFakeChatServer } from "@memslot/chat-fakes";
 import { type PtyDemo, startPtyDemo } from "./support/pty-demo.ts";
 
 const [arrowUp, tab, ctrlC, ctrlD] = ["\u001B[A", "\t", "\u0003", "\u0004"];

@@ -5,7 +5,7 @@ import type { ToolCall } from "@memslot/agent-kit";
 import { type Memory, type MemslotConfig, parseConfig } from "@memslot/core";
 import { openMemory } from "memslot";
 import { type Agent, type AgentOptions, createAgent } from "../../src/agent.ts";
-import type { ChatModel, ModelReply, ModelRequest } from "../../src/models/chat-model.ts";
+import type { ChatModel, ModelReply, ModelRequest } from "@memslot/chat-models";
 
 /** A workspace and a state folder with a real memory over them. */
 export interface AgentPlace {

@@ -1,17 +1,9 @@
 import type { NewMessage } from "@memslot/agent-kit";
 import { afterEach, expect, test } from "vitest";
-import type { ModelReply } from "../../src/models/chat-model.ts";
-import { type ToolLoopOptions, type ToolLoopResult, runToolLoop } from "../../src/models/tool-loop.ts";
-import {
-  type FakeChatServer,
-  callFrames,
-  calls,
-  event,
-  frame,
-  says,
-  startFakeChatServer,
-} from "../support/fake-chat-server.ts";
-import { never, openAiAt, rolesOf, scripted, searchTool, testKey, thrownBy } from "../support/model-lab.ts";
+import type { ModelReply } from "../src/chat-model.ts";
+import { type ToolLoopOptions, type ToolLoopResult, runToolLoop } from "../src/tool-loop.ts";
+import { type FakeChatServer, callFrames, calls, event, frame, says, startFakeChatServer } from "@memslot/chat-fakes";
+import { never, openAiAt, rolesOf, scripted, searchTool, testKey, thrownBy } from "./support/model-lab.ts";
 
 let server: FakeChatServer | undefined;
 afterEach(async () => server?.close());

@@ -2,12 +2,12 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import type { ChatModel } from "../../src/models/chat-model.ts";
-import { chooseModel } from "../../src/models/choose-model.ts";
-import { createLocalModel } from "../../src/models/local.ts";
-import { runToolLoop } from "../../src/models/tool-loop.ts";
-import { never, request, searchTool, thrownBy } from "../support/model-lab.ts";
-import { blank, end, newline, writeTinyChatModel } from "../support/tiny-chat-model.ts";
+import type { ChatModel } from "../src/chat-model.ts";
+import { chooseModel } from "../src/choose-model.ts";
+import { createLocalModel } from "../src/local.ts";
+import { runToolLoop } from "../src/tool-loop.ts";
+import { never, request, searchTool, thrownBy } from "./support/model-lab.ts";
+import { blank, end, newline, writeTinyChatModel } from "./support/tiny-chat-model.ts";
 
 let folder: string;
 beforeAll(async () => void (folder = await mkdtemp(join(tmpdir(), "memslot-chat-model-"))));

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
-import type { ModelRequest } from "../../src/models/chat-model.ts";
-import type { Patience } from "../../src/models/endpoint-reply.ts";
-import { createOpenAiModel } from "../../src/models/openai.ts";
+import type { ModelRequest } from "../src/chat-model.ts";
+import type { Patience } from "../src/endpoint-reply.ts";
+import { createOpenAiModel } from "../src/openai.ts";
 import {
   type ChatReply,
   type ChatRequest,
@@ -10,8 +10,8 @@ import {
   frame,
   says,
   startFakeChatServer,
-} from "../support/fake-chat-server.ts";
-import { request, testKey, thrownBy } from "../support/model-lab.ts";
+} from "@memslot/chat-fakes";
+import { request, testKey, thrownBy } from "./support/model-lab.ts";
 
 let server: FakeChatServer | undefined;
 afterEach(async () => server?.close());

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "vitest";
-import type { ModelReply } from "../../src/models/chat-model.ts";
-import { createEventReader } from "../../src/models/event-stream.ts";
-import { type FakeChatServer, callFrames, event, frame, startFakeChatServer } from "../support/fake-chat-server.ts";
-import { openAiAt, request, searchTool } from "../support/model-lab.ts";
+import type { ModelReply } from "../src/chat-model.ts";
+import { createEventReader } from "../src/event-stream.ts";
+import { type FakeChatServer, callFrames, event, frame, startFakeChatServer } from "@memslot/chat-fakes";
+import { openAiAt, request, searchTool } from "./support/model-lab.ts";
 
 let server: FakeChatServer | undefined;
 afterEach(async () => server?.close());

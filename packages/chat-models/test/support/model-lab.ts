@@ -1,7 +1,7 @@
 import type { MemoryTool, NewMessage } from "@memslot/agent-kit";
 import { inspect } from "node:util";
-import type { ChatModel, ModelReply, ModelRequest } from "../../src/models/chat-model.ts";
-import { chooseModel } from "../../src/models/choose-model.ts";
+import type { ChatModel, ModelReply, ModelRequest } from "../../src/chat-model.ts";
+import { chooseModel } from "../../src/choose-model.ts";
 
 /** The key that every test uses, so that one check finds it wherever it should not be. */
 export const testKey = "sk-test-4711-abcdef";

@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from "vitest";
-import type { ChatModel } from "../../src/models/chat-model.ts";
-import { createGeminiModel } from "../../src/models/gemini.ts";
-import { runToolLoop } from "../../src/models/tool-loop.ts";
-import { type ChatReply, type FakeChatServer, event, startFakeChatServer } from "../support/fake-chat-server.ts";
-import { never, request, searchTool, testKey, thrownBy } from "../support/model-lab.ts";
+import type { ChatModel } from "../src/chat-model.ts";
+import { createGeminiModel } from "../src/gemini.ts";
+import { runToolLoop } from "../src/tool-loop.ts";
+import { type ChatReply, type FakeChatServer, event, startFakeChatServer } from "@memslot/chat-fakes";
+import { never, request, searchTool, testKey, thrownBy } from "./support/model-lab.ts";
 
 let server: FakeChatServer | undefined;
 afterEach(async () => server?.close());

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { chooseModel } from "../../src/models/choose-model.ts";
-import { request, testKey, thrownBy } from "../support/model-lab.ts";
+import { chooseModel } from "../src/choose-model.ts";
+import { request, testKey, thrownBy } from "./support/model-lab.ts";
 
 const openAi = { OPENAI_API_KEY: testKey };
 const gemini = { GEMINI_API_KEY: testKey };
@@ -75,7 +75,7 @@ test("choosing loads no SDK and sends nothing; the first request loads the one t
     registerHooks({ load(url, context, next) { seen.push(url); return next(url, context); } });
     let sent = 0;
     globalThis.fetch = async () => { sent++; return Response.json({ choices: [{ message: { content: "hi" } }] }); };
-    const { chooseModel } = await import(${JSON.stringify(import.meta.resolve("../../src/models/choose-model.ts"))});
+    const { chooseModel } = await import(${JSON.stringify(import.meta.resolve("../src/choose-model.ts"))});
     const loaded = () => ["openai", "@google/genai", "node-llama-cpp"].filter((name) =>
       seen.some((url) => url.includes("/node_modules/" + name + "/")));
     const env = { OPENAI_API_KEY: "sk-1", GEMINI_API_KEY: "k" };

@@ -7,8 +7,8 @@ import type {
   Summarize,
 } from "@memslot/agent-kit";
 import { estimateTokens } from "@memslot/indexing";
-import type { ChatModel } from "./models/chat-model.ts";
-import { runToolLoop } from "./models/tool-loop.ts";
+import type { ChatModel } from "./chat-model.ts";
+import { runToolLoop } from "./tool-loop.ts";
 
 /** What the agent has a model do beside answering. The user sees nothing of these turns. */
 export interface ModelTasks {
