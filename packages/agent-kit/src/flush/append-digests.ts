@@ -1,6 +1,6 @@
 import { appendNote } from "../append-note.ts";
 import type { ConversationMessage } from "../conversation.ts";
-import { type DigestCause, flushDigest } from "./flush-digest.ts";
+import { type DigestOptions, flushDigest } from "./flush-digest.ts";
 import { flushGroups } from "./flush-groups.ts";
 
 /**
@@ -9,7 +9,7 @@ import { flushGroups } from "./flush-groups.ts";
  */
 export async function appendDigests(
   messages: readonly ConversationMessage[],
-  options: { workspaceDir: string; timeZone: string; cause: DigestCause; fallbackTime: Date; signal: AbortSignal },
+  options: DigestOptions & { workspaceDir: string; signal: AbortSignal },
 ): Promise<string[]> {
   const { workspaceDir, timeZone, signal } = options;
   const citations: string[] = [];

@@ -7,27 +7,42 @@ import { timeOf } from "./flush-groups.ts";
 /** Why no model has chosen what to keep. */
 export type DigestCause = "no-model" | "model-failed";
 
+export interface DigestOptions {
+  readonly cause: DigestCause;
+  readonly timeZone: string;
+  /** For messages without a time that can be read. */
+  readonly fallbackTime: Date;
+  /** For messages that are kept nowhere else. */
+  readonly everything?: boolean | undefined;
+}
+
 const maxCharacters = 2_000;
+const mereQuestion = /^[^.!?。！？\n]*[?？]$/;
+const citesNotes = /#L\d+(?:-L?\d+)?(?!\d)/;
 const maxOfMessage = 300;
 /** What comes after this in a message cannot be in the digest. */
 const maxRead = 20_000;
 
 /**
  * The plain digest of what was said on one day, marked as such: what the user wrote and the first sentence of each
- * answer, without what looks like a secret. It follows from the messages alone, so that writing it a second time is
- * recognised. Undefined where nothing was said, but by tools.
+ * answer, without what looks like a secret. A mere question is left out, which would be found in place of its answer, and
+ * so is an answer that cites notes, which must not become notes again; `everything` keeps them. The digest follows from
+ * the messages alone, so that writing it a second time is recognised. Undefined where nothing is left.
  */
-export function flushDigest(
-  messages: readonly ConversationMessage[],
-  options: { cause: DigestCause; timeZone: string; fallbackTime: Date },
-): string | undefined {
+export function flushDigest(messages: readonly ConversationMessage[], options: DigestOptions): string | undefined {
   const clock = localClock(options.timeZone);
   const heading =
     options.cause === "no-model"
       ? "Digest of dropped messages (no model was available):"
       : "Digest of dropped messages (the model did not answer):";
   const moreOf = (count: number): string => `… and ${count} more messages in the journal`;
-  const said = messages.filter(({ role, text }) => role !== "tool" && text.trim() !== "" && !isNoReply(text));
+  const said = messages.filter(
+    (message) =>
+      message.role !== "tool" &&
+      message.text.trim() !== "" &&
+      !isNoReply(message.text) &&
+      (options.everything === true || isNews(message)),
+  );
   const lines = [heading];
   let room = maxCharacters - heading.length - moreOf(said.length).length - 1;
   for (const [index, message] of said.entries()) {
@@ -41,6 +56,10 @@ export function flushDigest(
     lines.push(line);
   }
   return lines.length > 1 ? lines.join("\n") : undefined;
+}
+
+function isNews({ role, text }: ConversationMessage): boolean {
+  return role === "user" ? !mereQuestion.test(text.trim()) : !citesNotes.test(text);
 }
 
 function lineOf(message: ConversationMessage, { time }: LocalTime): string | undefined {

@@ -16,7 +16,11 @@ export interface MessageSaver {
   daysOf(messages: readonly ConversationMessage[]): string[];
   handOver(messages: readonly ConversationMessage[], run: SaverRun): Promise<HandedOver>;
   /** Gives the citations. Throws as `appendNote` does. */
-  digest(messages: readonly ConversationMessage[], cause: DigestCause, signal: AbortSignal): Promise<string[]>;
+  digest(
+    messages: readonly ConversationMessage[],
+    how: { cause: DigestCause; everything?: boolean },
+    signal: AbortSignal,
+  ): Promise<string[]>;
 }
 
 interface SaverRun {
@@ -71,7 +75,7 @@ export function createMessageSaver(options: MessageSaverOptions): MessageSaver {
           }),
       });
     },
-    digest: (messages, cause, signal) =>
-      appendDigests(messages, { workspaceDir, timeZone, cause, fallbackTime: clock(), signal }),
+    digest: (messages, how, signal) =>
+      appendDigests(messages, { ...how, workspaceDir, timeZone, fallbackTime: clock(), signal }),
   };
 }

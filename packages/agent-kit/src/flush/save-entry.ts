@@ -122,7 +122,7 @@ async function digestOf(
 ): Promise<FlushReport> {
   let citations: string[];
   try {
-    citations = await saver.digest(messages, cause, signal);
+    citations = await saver.digest(messages, { cause }, signal);
   } catch (error) {
     if (isAbort(error)) throw error;
     await journal.save(name, { ...record, lastTriedAt: clock().toISOString(), lastError: messageOf(error) });

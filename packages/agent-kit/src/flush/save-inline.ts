@@ -48,7 +48,13 @@ export async function saveInline(options: {
           return { state: entries.length > 0 ? "done" : "nothing", reason, entries, tries, ...about };
       }
       const left = messages.filter(({ id }) => !done.has(id));
-      entries.push(...(await saver.digest(left, saver.hasModel ? "model-failed" : "no-model", signal)));
+      entries.push(
+        ...(await saver.digest(
+          left,
+          { cause: saver.hasModel ? "model-failed" : "no-model", everything: true },
+          signal,
+        )),
+      );
       await onDone(left.map(({ id }) => id));
       return { state: "digested", reason, entries, tries, ...about };
     });

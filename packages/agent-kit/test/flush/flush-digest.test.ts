@@ -31,6 +31,24 @@ describe("a digest", () => {
     );
   });
 
+  test("leaves out mere questions and answers from notes, unless they are kept nowhere else", () => {
+    const messages = [
+      user("u1", "Who serviced the boiler?"),
+      assistant("a1", "Anke Brandt did. MEMORY.md#L3-L3"),
+      user("u2", "锅炉是谁修的？"),
+      user("u3", "It leaks again. Can you note that?"),
+      assistant("a2", "I call her on Monday."),
+    ];
+    const heading = "Digest of dropped messages (no model was available):";
+    expect(flushDigest(messages, options)?.split("\n")).toEqual([
+      heading,
+      "- 11:00 user: It leaks again. Can you note that?",
+      "- 11:00 assistant: I call her on Monday.",
+    ]);
+    expect(flushDigest(messages.slice(0, 3), options)).toBeUndefined();
+    expect(flushDigest(messages, { ...options, everything: true })?.split("\n")).toHaveLength(6);
+  });
+
   test("says so where a model was there and failed", () => {
     expect(flushDigest([user("u1", "Hi")], { ...options, cause: "model-failed" })).toMatch(
       /^Digest of dropped messages \(the model did not answer\):\n/,
