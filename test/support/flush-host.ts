@@ -10,7 +10,7 @@ import {
   createMemoryFlush,
   openSessions,
 } from "@memslot/agent-kit";
-import { estimateTokens } from "@memslot/indexing";
+import { estimateTokens } from "@memslot/indexing/host";
 import { type AgentConfig, parseConfig } from "memslot";
 import { onTestFinished } from "vitest";
 import type { House } from "./house.ts";

@@ -23,7 +23,7 @@ import {
   sessionKindOf,
   withDeadline,
 } from "@memslot/core";
-import { estimateTokens } from "@memslot/indexing";
+import { estimateTokens } from "@memslot/indexing/host";
 import { type ChatModel, fixedTokens, modelTasks, runToolLoop, tokensOf } from "@memslot/chat-models";
 import { describeIndex } from "./open-notes.ts";
 import { citationsOf, respond } from "./responder.ts";

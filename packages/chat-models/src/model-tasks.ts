@@ -6,7 +6,7 @@ import type {
   NewMessage,
   Summarize,
 } from "@memslot/agent-kit";
-import { estimateTokens } from "@memslot/indexing";
+import { estimateTokens } from "@memslot/indexing/host";
 import type { ChatModel } from "./chat-model.ts";
 import { runToolLoop } from "./tool-loop.ts";
 

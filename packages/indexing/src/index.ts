@@ -42,9 +42,7 @@ export {
   placesOf,
 } from "./search-outcome.ts";
 export { type FoundChunk, matchTexts, rowOf } from "./search-texts.ts";
-export { redactLines } from "./redact-secrets.ts";
 export { sessionsFolder } from "./sessions/sessions-folder.ts";
 export { maxSnippetLength } from "./snippet.ts";
 export { stopWords } from "./stop-words.ts";
-export { estimateTokens } from "./token-weight.ts";
 export { indexTerms, queryTerms, scanTerms, type SearchTerm, type TermKind, type TermSink } from "./words.ts";

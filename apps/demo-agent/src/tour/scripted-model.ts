@@ -1,5 +1,5 @@
 import type { NewMessage, ToolCall } from "@memslot/agent-kit";
-import { estimateTokens } from "@memslot/indexing";
+import { estimateTokens } from "@memslot/indexing/host";
 import type { ChatModel, ModelReply } from "@memslot/chat-models";
 
 /** What `memory_search` gives, as far as the tour looks at it. */

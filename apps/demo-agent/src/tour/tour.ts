@@ -2,7 +2,7 @@ import { readFile, readdir } from "node:fs/promises";
 import path from "node:path";
 import { createMemoryTools, parseCitation } from "@memslot/agent-kit";
 import { type Memory, type MemslotConfig, parseConfig } from "@memslot/core";
-import { sessionsFolder } from "@memslot/indexing";
+import { sessionsFolder } from "@memslot/indexing/host";
 import { openMemory } from "memslot";
 import { type Agent, type Answer, createAgent } from "../agent.ts";
 import { type ScriptedModel, createScriptedModel } from "./scripted-model.ts";

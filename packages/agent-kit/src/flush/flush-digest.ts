@@ -1,4 +1,4 @@
-import { redactLines } from "@memslot/indexing";
+import { redactLines } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../conversation.ts";
 import { type LocalTime, localClock } from "../local-day.ts";
 import { isNoReply, noReply } from "./flush-prompts.ts";

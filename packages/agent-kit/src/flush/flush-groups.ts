@@ -1,4 +1,4 @@
-import { estimateTokens } from "@memslot/indexing";
+import { estimateTokens } from "@memslot/indexing/host";
 import type { AssistantMessage, ConversationMessage, ToolMessage } from "../conversation.ts";
 import { localClock } from "../local-day.ts";
 

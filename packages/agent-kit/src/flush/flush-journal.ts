@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { chmod, mkdir, readFile, readdir, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { messageOf } from "@memslot/core";
-import { sessionsFolder } from "@memslot/indexing";
+import { sessionsFolder } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../conversation.ts";
 import { codeOf, replaceFile, syncFolder } from "../session/files.ts";
 import { type FlushRecord, isDoneRecord, isFlushRecord } from "./flush-record.ts";

@@ -1,5 +1,5 @@
 import { MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
-import { estimateTokens } from "@memslot/indexing";
+import { estimateTokens } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../conversation.ts";
 import { handedOver } from "./model-context.ts";
 import { plainDigest } from "./plain-digest.ts";

@@ -1,7 +1,7 @@
 import { lstat, mkdir, readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError, messageOf } from "@memslot/core";
-import { sessionsFolder } from "@memslot/indexing";
+import { sessionsFolder } from "@memslot/indexing/host";
 import { codeOf } from "./files.ts";
 import { createTurns, type InTurn } from "./in-turn.ts";
 import { newEntry, openSession, type OwnedSession, type SessionPlace } from "./open-session.ts";

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readdir, realpath, rm } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
-import { redactLines } from "@memslot/indexing";
+import { redactLines } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../conversation.ts";
 import { localDay } from "../local-day.ts";
 import { codeOf, noSurprises, syncFolder } from "./files.ts";

@@ -1,4 +1,4 @@
-import { estimateTokens } from "@memslot/indexing";
+import { estimateTokens } from "@memslot/indexing/host";
 import { describe, expect, test } from "vitest";
 import { type FlushGroup, flushGroups } from "../../src/flush/flush-groups.ts";
 import type { ConversationMessage } from "../../src/index.ts";
