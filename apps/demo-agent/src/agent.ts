@@ -25,6 +25,7 @@ import {
 } from "@memslot/core";
 import { estimateTokens } from "@memslot/indexing/host";
 import { type ChatModel, fixedTokens, modelTasks, runToolLoop, tokensOf } from "@memslot/chat-models";
+import { flushLine } from "./flush-line.ts";
 import { describeIndex } from "./open-notes.ts";
 import { citationsOf, respond } from "./responder.ts";
 import { createSourceLog } from "./sources.ts";
@@ -280,20 +281,6 @@ function withoutFlush({ compaction, ...agent }: AgentConfig): AgentConfig {
 function reserveTokens(window: number, { reserveTokensFloor, memoryFlush }: CompactionSettings): number {
   const wanted = reserveTokensFloor + memoryFlush.softThresholdTokens;
   return reserveTokensFloor * Math.min(1, window / 2 / wanted);
-}
-
-function flushLine({ state, reason, entries, messages }: FlushReport): string {
-  const outcome = {
-    done: `saved ${messages} messages`,
-    nothing: "found nothing worth keeping",
-    failed: "failed, the messages stay in the journal",
-    skipped: "was skipped, the messages stay in the journal",
-    digested:
-      entries.length > 0
-        ? `wrote a plain digest of ${messages} messages`
-        : `found nothing to note in ${messages} messages without a model, they stay in the journal`,
-  }[state];
-  return `The memory flush ${outcome}${entries.length === 0 ? "" : ` to ${entries.join(", ")}`}${reason === undefined ? "" : ` (${reason})`}.`;
 }
 
 function tooLong(tokens: number, windowTokens: number): MemoryError {
