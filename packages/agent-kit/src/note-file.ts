@@ -3,6 +3,7 @@ import { type FileHandle, lstat, mkdir, open, stat } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MemoryError, isAbort, messageOf } from "@memslot/core";
+import { codeOf, syncFolder } from "./session/files.ts";
 
 /** A note that is to be appended to. */
 export interface NoteTarget {
@@ -165,17 +166,6 @@ async function readBytes(target: NoteTarget, handle: FileHandle): Promise<Buffer
   }
 }
 
-/** A file that is new is safe only when its folder is. Windows and some network folders cannot do that. */
-async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === "win32") return;
-  const handle = await open(folder, constants.O_RDONLY);
-  try {
-    await unlessCode("EINVAL", handle.sync());
-  } finally {
-    await handle.close();
-  }
-}
-
 /** Undefined where it failed with that code. */
 async function unlessCode<Result>(code: string, run: Promise<Result>): Promise<Result | undefined> {
   try {
@@ -184,10 +174,6 @@ async function unlessCode<Result>(code: string, run: Promise<Result>): Promise<R
     if (codeOf(error) === code) return undefined;
     throw error;
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && "code" in error ? error.code : undefined;
 }
 
 function failureOf(target: NoteTarget, error: unknown): unknown {

@@ -4,7 +4,7 @@ import path from "node:path";
 import { MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
 import { redactLines } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../conversation.ts";
-import { localDay } from "../local-day.ts";
+import { localTime } from "../local-day.ts";
 import { codeOf, noSurprises, syncFolder } from "./files.ts";
 
 const describeDeadlineMs = 30_000;
@@ -48,7 +48,7 @@ export async function writeSessionNote(options: SessionNoteOptions): Promise<Ses
   if (!describe) return { reason: "no model to describe the session" };
   if (!messages.some((message) => message.role === "user")) return { reason: "nobody said anything in the session" };
   try {
-    const day = localDay(at, timeZone);
+    const { day, time } = localTime(at, timeZone);
     const folder = await memoryFolder(workspaceDir);
     const there = await noteOf(session.id, folder, day);
     if (there !== undefined) return { path: `memory/${there}` };
@@ -58,7 +58,6 @@ export async function writeSessionNote(options: SessionNoteOptions): Promise<Ses
     );
     const text = noteText(described?.text);
     if (text === "") return { reason: "the model did not describe the session" };
-    const time = localTime(at, timeZone);
     const slug = slugOf(described.slug) || time.replace(":", "");
     const head = `# Session of ${day} ${time}\n\n${marked("Session", session.id)}\n${marked("Key", session.key)}\n\n`;
     return { path: `memory/${await createNote(folder, `${day}-${slug}`, `${head}${text}\n`)}` };
@@ -161,14 +160,4 @@ function noteText(text: unknown): string {
   const short = text.slice(0, maxTextLength).toWellFormed();
   const clean = short.replaceAll(/\r\n?/g, "\n").replaceAll(/[^\P{Cc}\t\n]/gu, "");
   return redactLines(clean.split("\n")).join("\n").trim();
-}
-
-function localTime(at: Date, timeZone: string): string {
-  return new Intl.DateTimeFormat("en-GB", {
-    timeZone,
-    hour: "2-digit",
-    minute: "2-digit",
-    hourCycle: "h23",
-    numberingSystem: "latn",
-  }).format(at);
 }
