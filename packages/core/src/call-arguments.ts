@@ -22,12 +22,22 @@ export interface CheckedSearch {
   notes: string[];
 }
 
+/** Whose sessions may ask for what is private, see `audienceOf`. */
+interface Asker {
+  readonly agentId: string;
+  readonly ownerAllowFrom: readonly string[];
+}
+
+interface SearchFacts {
+  readonly settings: MemorySearchSettings;
+  readonly asker: Asker;
+  readonly knownSources: () => ReadonlySet<MemorySource>;
+}
+
 export function checkSearch(
   query: string,
   options: MemorySearchOptions,
-  settings: MemorySearchSettings,
-  agentId: string,
-  knownSources: () => ReadonlySet<MemorySource>,
+  { settings, asker, knownSources }: SearchFacts,
 ): CheckedSearch {
   if (typeof query !== "string") throw invalid("query", "a string", query);
   checkObject("options", options);
@@ -37,7 +47,7 @@ export function checkSearch(
   const notes: string[] = [];
   const text = cut(query);
   if (text !== query) notes.push(`the query was cut to its first ${queryLimit} characters`);
-  const audience = checkSessionKey(options.sessionKey, agentId);
+  const audience = checkSessionKey(options.sessionKey, asker);
   if (audience === "shared") notes.push("private notes are left out in a shared session");
   return {
     query: text,
@@ -54,10 +64,10 @@ export function checkSearch(
 }
 
 /** Who reads along in the session that asks, see `audienceOf`. Throws for a key that belongs to another agent. */
-function checkSessionKey(sessionKey: string | undefined, agentId: string): SessionAudience {
+function checkSessionKey(sessionKey: string | undefined, { agentId, ownerAllowFrom }: Asker): SessionAudience {
   if (sessionKey !== undefined && (typeof sessionKey !== "string" || sessionKey.trim() === ""))
     throw invalid("sessionKey", "the key of a session, as the host names it", sessionKey);
-  return audienceOf(sessionKey, agentId);
+  return audienceOf(sessionKey, agentId, ownerAllowFrom);
 }
 
 function checkMaxResults(value: number): number {
@@ -101,7 +111,7 @@ function cut(query: string): string {
   return query.slice(0, end);
 }
 
-export function checkRead(params: MemoryReadParams, agentId: string): Omit<ManagerReadParams, "signal"> {
+export function checkRead(params: MemoryReadParams, asker: Asker): Omit<ManagerReadParams, "signal"> {
   checkObject("params", params);
   checkSignal(params.signal);
   const { relPath, from = 1, lines = defaultLines } = params;
@@ -110,7 +120,7 @@ export function checkRead(params: MemoryReadParams, agentId: string): Omit<Manag
   if (relPath.includes("\0")) throw invalid("relPath", "a path without NUL characters", relPath);
   if (!Number.isSafeInteger(from) || from < 1) throw invalid("from", "a line number, 1 or more", from);
   if (!Number.isSafeInteger(lines) || lines < 1) throw invalid("lines", "a number of lines, 1 or more", lines);
-  return { relPath, from, lines, audience: checkSessionKey(params.sessionKey, agentId) };
+  return { relPath, from, lines, audience: checkSessionKey(params.sessionKey, asker) };
 }
 
 export interface CheckedSync extends Omit<ManagerSyncParams, "signal" | "progress"> {

@@ -21,16 +21,19 @@ export class EmbeddingError extends Error {
   readonly kind: EmbeddingFailure;
   /** Milliseconds that the other side wants to be left alone, where it said so. */
   readonly retryAfterMs: number | undefined;
+  /** The other side has done the work, so that what was sent counts as spent although its answer is of no use. */
+  readonly hasCost: boolean;
 
   constructor(
     kind: EmbeddingFailure,
     message: string,
-    options: { cause?: unknown; retryAfterMs?: number | undefined } = {},
+    options: { cause?: unknown; retryAfterMs?: number | undefined; hasCost?: boolean | undefined } = {},
   ) {
     super(message, "cause" in options ? { cause: options.cause } : undefined);
     this.name = "EmbeddingError";
     this.kind = kind;
     this.retryAfterMs = options.retryAfterMs;
+    this.hasCost = options.hasCost === true;
     Object.defineProperty(this, marker, { value: true });
   }
 

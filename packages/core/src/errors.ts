@@ -9,7 +9,7 @@
  * | `PLUGIN`           | a plugin that cannot be loaded, or that broke its contract                                |
  * | `WORKSPACE`        | a workspace folder that is missing or cannot be read or written                                    |
  * | `PATH_NOT_ALLOWED` | a read outside the memory files                                                           |
- * | `UNAVAILABLE`      | binary missing, native module will not load, store cannot open, deadline passed: the only code on which a spare is tried |
+ * | `UNAVAILABLE`      | binary missing, native module will not load, store cannot open, deadline passed: a spare answers. It also does for a plugin that cannot be loaded or opened for any reason but `CONFIG`, `WORKSPACE` and `BUSY` |
  * | `BUSY`             | another process is at work on the same index, and the caller did not want to wait for it   |
  * | `CLOSED`           | a call after `close()`                                                                    |
  */

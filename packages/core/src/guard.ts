@@ -20,7 +20,7 @@ import type {
 } from "./manager.ts";
 import type { Memory } from "./memory.ts";
 import { checkManager } from "./plugins/opened.ts";
-import { isPrivateNote } from "./private-notes.ts";
+import { isForEveryone, isPrivateNote } from "./private-notes.ts";
 import {
   checkCompactReport,
   checkIndexCheck,
@@ -68,6 +68,8 @@ export interface CreateMemoryOptions {
   /** The id of the memory plugin, for messages and reports. */
   backend: string;
   settings: MemorySearchSettings;
+  /** The peers of direct chats that are the owner, see `audienceOf`; nobody if left out. */
+  ownerAllowFrom?: readonly string[] | undefined;
   /** How the provider was chosen. When it is degraded, every answer says so. */
   embeddings?: EmbeddingChoice | undefined;
   deadlines?: Partial<MemoryDeadlines> | undefined;
@@ -82,8 +84,9 @@ const hanging = "run `memslot memory status --deep` to see what does not answer"
  * is kept here, once.
  */
 export function createMemory(manager: MemorySearchManager, options: CreateMemoryOptions): Memory {
-  const { agentId, workspaceDir, backend, settings, embeddings } = options;
+  const { agentId, workspaceDir, backend, settings, embeddings, ownerAllowFrom = [] } = options;
   checkManager(backend, manager);
+  const asker = { agentId, ownerAllowFrom };
   const deadlines = { ...defaultDeadlines, ...options.deadlines };
   const lifecycle = createLifecycle(`the memory of agent "${agentId}"`, deadlines.closeMs);
   const singleSync = createSingleSync({
@@ -149,7 +152,7 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
   }
 
   function knownSources(): ReadonlySet<MemorySource> {
-    return new Set(["memory", "sessions", ...settings.sources, ...(status().sources ?? [])]);
+    return new Set(["memory", "sessions", "journal", ...settings.sources, ...(status().sources ?? [])]);
   }
 
   /** Nothing found in a source that is not looked at is no answer; the report has to say so. */
@@ -161,10 +164,15 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
   }
 
   function assertReadable(path: string, audience: SessionAudience): void {
-    if (audience === "private" || !isPrivateNote(path, workspaceDir)) return;
+    if (audience === "private" || isForEveryone(path, workspaceDir)) return;
+    if (!isPrivateNote(path, workspaceDir))
+      throw new MemoryError(
+        "PATH_NOT_ALLOWED",
+        `${show(path)} cannot be read in a shared session: it has more than one name (a hard link), and the other one may be a private note; put a copy in its place`,
+      );
     throw new MemoryError(
       "PATH_NOT_ALLOWED",
-      `${show(path)} cannot be read in a shared session: MEMORY.md, USER.md and memory/ are private notes, which are read in the owner's own sessions only`,
+      `${show(path)} cannot be read in a shared session: MEMORY.md, USER.md, memory/ and the journal are private notes, which are read in the owner's own sessions only`,
     );
   }
 
@@ -181,7 +189,8 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
       manager.search(query, { ...checked, signal: inner, onDebug }),
     );
     const found = checkResults(backend, answer);
-    const kept = keepResults(found, checked, { capabilities: manager.capabilities, workspaceDir });
+    const places = { workspaceDir, extraPaths: settings.extraPaths, roots: () => status().roots };
+    const kept = keepResults(found, checked, { capabilities: manager.capabilities, places });
     return {
       results: kept.results,
       report: finishReport({ given, facts, found, kept, options: checked, embeddings, notes }),
@@ -191,20 +200,22 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
   return {
     agentId,
     workspaceDir,
+    ownerAllowFrom,
 
     async search(query, given = {}) {
       lifecycle.assertOpen();
-      const checked = checkSearch(query, given, settings, agentId, knownSources);
+      const checked = checkSearch(query, given, { settings, asker, knownSources });
       if (given.signal?.aborted) throw abortErrorOf(given.signal);
       if (checked.query.trim() === "") {
-        given.onDebug?.({ ...reportOf(facts()), state: "ok", reason: "the query is blank" });
+        const report = reportOf(facts(), checked.options.audience);
+        given.onDebug?.({ ...report, state: "ok", reason: "the query is blank" });
         return [];
       }
       if (given.sources) checked.notes.push(...aboutSources(checked.options.sources));
       const { results, report } = await searched(checked, given.signal).catch((error: unknown) => {
         // An aborted or closed search was not finished: nobody waits for a report of it.
         if (!isAbort(error) && !MemoryError.is(error, "CLOSED"))
-          given.onDebug?.(failureReport(facts(), messageOf(error)));
+          given.onDebug?.(failureReport(facts(), messageOf(error), checked.options.audience));
         throw error;
       });
       given.onDebug?.(report);
@@ -213,7 +224,7 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
 
     async readFile(params) {
       lifecycle.assertOpen();
-      const checked = checkRead(params, agentId);
+      const checked = checkRead(params, asker);
       assertReadable(checked.relPath, checked.audience);
       const read = checkReadResult(
         backend,
@@ -242,6 +253,13 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
       checkProbe(given);
       if (!manager.estimate) return undefined;
       return ask("estimate", deadlines.syncIdleMs, given.signal, async (signal) => manager.estimate?.({ signal }));
+    },
+
+    async survey(given = {}) {
+      lifecycle.assertOpen();
+      checkProbe(given);
+      if (!manager.survey) return undefined;
+      return ask("survey", deadlines.upkeepMs, given.signal, async (signal) => manager.survey?.({ signal }));
     },
 
     async check(given = {}) {

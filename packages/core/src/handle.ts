@@ -23,11 +23,13 @@ export function createHandle(memory: Memory, closeMs: number, release: () => Pro
 
   return {
     agentId: memory.agentId,
+    ownerAllowFrom: memory.ownerAllowFrom,
     workspaceDir: memory.workspaceDir,
     search: (query, options) => call("search", options, (own) => memory.search(query, own)),
     readFile: (params) => call("readFile", params, (own) => memory.readFile({ ...params, ...own })),
     status: () => memory.status(),
     sync: (params) => call("sync", params, (own) => memory.sync(own)),
+    survey: (options) => call("survey", options, (own) => memory.survey(own)),
     estimate: (options) => call("estimate", options, (own) => memory.estimate(own)),
     check: (options) => call("check", options, (own) => memory.check(own)),
     compact: (options) => call("compact", options, (own) => memory.compact(own)),

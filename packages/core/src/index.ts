@@ -1,4 +1,5 @@
 export { type MemoryErrorCode, MemoryError, isAbort, messageOf } from "./errors.ts";
+export { childEnvironment, networkVariables } from "./child-environment.ts";
 export type {
   AvailabilityProbe,
   CompactReport,
@@ -13,6 +14,8 @@ export type {
   MemorySearchManager,
   MemorySearchResult,
   MemorySource,
+  MemorySurvey,
+  SearchCondition,
   SearchLeg,
   SearchReport,
   SearchState,
@@ -22,6 +25,7 @@ export type {
   SyncFailure,
   SyncProgress,
   SyncReport,
+  UnsearchedFiles,
 } from "./manager.ts";
 export type {
   BatchStatus,
@@ -35,7 +39,9 @@ export type {
   WatchStatus,
   WriterStatus,
 } from "./status.ts";
-export { isPrivateNote } from "./private-notes.ts";
+export { conditionsOf, weakConfidence, withConditions } from "./conditions.ts";
+export { type Glob, createGlob } from "./glob.ts";
+export { hasOtherNames, isPrivateNote } from "./private-notes.ts";
 export { type SessionKind, audienceOf, sessionKindOf } from "./session-audience.ts";
 export type {
   EmbeddingBatches,
@@ -53,6 +59,7 @@ export {
   embeddingErrorOf,
   httpEmbeddingError,
 } from "./embedding-error.ts";
+export { answerLines, limitAnswer, smallAnswerBytes, vectorAnswerBytes } from "./answer-size.ts";
 export { type ModelPrefixes, modelPrefixes } from "./model-prefixes.ts";
 export type { ExtraPath, MemorySearchSettings } from "./settings.ts";
 export type { Memory, MemoryReadParams, MemorySearchOptions, MemorySyncParams } from "./memory.ts";
@@ -66,6 +73,7 @@ export {
   defineEmbeddingPlugin,
   defineMemoryPlugin,
 } from "./plugin.ts";
+export type { StorePlace } from "./store-place.ts";
 export type {
   AgentConfig,
   CompactionSettings,
@@ -74,12 +82,14 @@ export type {
   PluginEntry,
   PluginsConfig,
 } from "./config/types.ts";
+export { agentIdProblem, agentsWithState, checkAgentPlace } from "./config/agent-id.ts";
 export { editConfigFile } from "./config/edit-file.ts";
 export type { ConfigEdit } from "./config/edit-text.ts";
 export { initialConfigText } from "./config/initial-text.ts";
 export { type LoadConfigOptions, type ParseConfigOptions, loadConfig, parseConfig } from "./config/load-config.ts";
-export { resolveStateDir } from "./config/paths.ts";
+export { currentFolder, homeDir, resolveStateDir } from "./config/paths.ts";
 export { type ConfigReferenceRow, configReference } from "./config/reference.ts";
+export type { TrustedCode } from "./config/trusted-code.ts";
 export { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "./config/trust.ts";
 export { type FoundKey, checkHeader, checkKey } from "./check-credentials.ts";
 export { type CallLimits, type Extend, withDeadline } from "./deadline.ts";
@@ -101,3 +111,11 @@ export type { BrokenPlugin, FoundPlugin, FoundPlugins } from "./plugins/found-pl
 export { type ChooseEmbeddingsOptions, type ChosenEmbeddings, chooseEmbeddings } from "./choose-embeddings.ts";
 export type { BreakerClock } from "./breaker.ts";
 export { type FallbackOptions, type FallbackPrimary, type FallbackSpare, withFallback } from "./with-fallback.ts";
+export {
+  nameFromVisible,
+  unseenCharacter,
+  visibleJson,
+  visibleMessage,
+  visibleName,
+  visibleText,
+} from "./visible-text.ts";

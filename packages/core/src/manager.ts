@@ -1,8 +1,9 @@
+import type { EmbeddingFailure } from "./embedding-error.ts";
 import type { EmbeddingPrice } from "./embedding-price.ts";
 import type { MemoryProviderStatus } from "./status.ts";
 
 /** A kind of memory. `memory` is the Markdown files, `sessions` the transcripts; a plugin may add its own. */
-export type MemorySource = "memory" | "sessions" | (string & {});
+export type MemorySource = "memory" | "sessions" | "journal" | (string & {});
 
 /** One ranked answer. Lines are 1-based and inclusive; `path` is relative to the workspace with `/`. */
 export interface MemorySearchResult {
@@ -49,6 +50,15 @@ export type SessionAudience = "private" | "shared";
 /** Whether an answer can be taken at face value. */
 export type SearchState = "ok" | "stale" | "degraded" | "unavailable";
 
+/** One thing that keeps an answer from being taken at face value. */
+export interface SearchCondition {
+  state: "stale" | "degraded";
+  /** A sentence without its full stop, for people and models. */
+  reason: string;
+  /** How many files or chunks it is about, where that is known. */
+  count?: number | undefined;
+}
+
 /** How many candidates a leg gave and how many of them are in the answer. */
 export interface SearchLeg {
   candidates: number;
@@ -59,9 +69,12 @@ export interface SearchLeg {
 export interface SearchReport {
   backend: string;
   mode: "hybrid" | "keyword" | "vector";
+  /** The worst of what is the case: `unavailable`, `degraded`, `stale`, `ok`. */
   state: SearchState;
-  /** Why the state is not `ok`, or why nothing was found. */
+  /** Why the state is not `ok`, all of it, joined by `; `; or why nothing was found. */
   reason?: string | undefined;
+  /** Each thing that is the case, one by one. A manager may leave it out; what an application gets always has it. */
+  conditions?: readonly SearchCondition[] | undefined;
   /** What a person can do about it. */
   action?: string | undefined;
   legs: { keyword?: SearchLeg | undefined; vector?: SearchLeg | undefined };
@@ -74,15 +87,37 @@ export interface SearchReport {
     limit: number;
     /** Private notes that were found for a shared session. Not to be told there: it says what the notes hold. */
     audience?: number | undefined;
+    /** Results of notes that stand neither in the workspace nor in `extraPaths`: a mistake of the plugin. */
+    outside?: number | undefined;
+    /** Results of the same lines of the same file: the best one is returned. */
+    duplicate?: number | undefined;
   };
   /**
    * How much of what the query asks for the best result holds, 0 to 1: its keyword score over the score of a perfect
    * match. Under about 0.2 the match is weak. Absent when the keyword leg did not run.
    */
   confidence?: number | undefined;
+  /** What was not looked at, where the answer is empty or weak. Never told to others than the owner. */
+  unsearched?: UnsearchedFiles | undefined;
   fallback?: MemoryFallback | undefined;
   /** Milliseconds spent, by step. */
   timingsMs?: Readonly<Record<string, number>> | undefined;
+}
+
+/** Markdown files below the workspace that are no part of the memory. `memorySearch.extraPaths` takes them in. */
+export interface UnsearchedFiles {
+  files: number;
+  /** True: the count was ended before its end, there may be more. */
+  more: boolean;
+  /** Folders of the workspace that hold them, those with the most first, at most five. */
+  folders: readonly string[];
+}
+
+/** What stands in the files, and is not found. */
+export interface MemorySurvey {
+  /** Files and folders of the memory that are there and cannot be read. */
+  unread: readonly SyncFailure[];
+  unsearched: UnsearchedFiles;
 }
 
 /** A spare that answers in place of what was asked for. */
@@ -159,8 +194,11 @@ export interface SyncReport {
   removed: number;
   unchanged: number;
   failed: SyncFailure[];
-  /** Chunks whose vector is still to be made, with the reason, when the embedding provider failed. */
-  pendingVectors?: { chunks: number; reason: string } | undefined;
+  /**
+   * Chunks whose vector is still to be made, with the reason. `failure` is set where the embedding provider failed, and
+   * absent where it is not to blame: the budget of the day is spent, a batch job is under way.
+   */
+  pendingVectors?: { chunks: number; reason: string; failure?: EmbeddingFailure | undefined } | undefined;
 }
 
 /** What one real request to the embedding provider has shown. */
@@ -244,6 +282,8 @@ export interface MemorySearchManager {
   sync?(params: ManagerSyncParams): Promise<SyncReport | undefined>;
   /** What `sync` would cost. Absent, or undefined, where it would cost nothing or cannot be told. */
   estimate?(params: { signal: AbortSignal }): Promise<SyncEstimate | undefined>;
+  /** Looks for what a search would not find and nobody would notice. Changes nothing. Absent where there are no files. */
+  survey?(params: { signal: AbortSignal }): Promise<MemorySurvey | undefined>;
   /**
    * Compares the parts of the index with each other, and has a sample of what it holds find itself by the very search
    * that answers questions. With `fix` what is wrong is mended from what is there, without a request to a provider.

@@ -5,6 +5,7 @@ import type {
   MemoryReadResult,
   MemorySearchResult,
   MemorySource,
+  MemorySurvey,
   SearchReport,
   SessionTarget,
   SyncEstimate,
@@ -50,15 +51,21 @@ export interface MemorySyncParams {
 export interface Memory {
   readonly agentId: string;
   readonly workspaceDir: string;
+  /** The peers of direct chats that are the owner, see `audienceOf`. */
+  readonly ownerAllowFrom: readonly string[];
   /** Results sorted by score. `[]` for a blank query. Throws `MemoryError`, or `AbortError` when aborted. */
   search(query: string, options?: MemorySearchOptions): Promise<MemorySearchResult[]>;
   readFile(params: MemoryReadParams): Promise<MemoryReadResult>;
   /** Never throws, also after `close`. */
   status(): MemoryProviderStatus;
-  /** One sync runs at a time; a later caller joins it. A caller with `force` waits for it and starts its own. */
+  /**
+   * What was saved before the call is found after it. One sync runs at a time; callers that come meanwhile share the next.
+   */
   sync(params?: MemorySyncParams): Promise<SyncReport | undefined>;
   /** What a sync would cost, without doing it. Undefined where the backend cannot tell. */
   estimate(options?: { signal?: AbortSignal | undefined }): Promise<SyncEstimate | undefined>;
+  /** What the files hold and a search does not find. Undefined where the backend cannot tell. */
+  survey(options?: { signal?: AbortSignal | undefined }): Promise<MemorySurvey | undefined>;
   /** Whether the index can be relied on; with `fix` it is mended. Undefined where the backend cannot tell. */
   check(options?: { fix?: boolean | undefined; signal?: AbortSignal | undefined }): Promise<IndexCheck | undefined>;
   /** Gives back space on disk. Undefined where the backend has none to give. */

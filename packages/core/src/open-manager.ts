@@ -4,6 +4,7 @@ import type { MemoryDeadlines } from "./guard.ts";
 import type { MemorySearchManager } from "./manager.ts";
 import { openWithFallback } from "./open-with-fallback.ts";
 import type { MemoryPlugin, MemoryPluginContext } from "./plugin.ts";
+import { storePlaceOf } from "./store-place.ts";
 
 /** Opens the memory plugin in the slot, behind it the spare, where there is one. */
 export async function openManager(input: {
@@ -39,6 +40,7 @@ function spareOf(
   const { settings, embeddings } = context;
   const own: MemoryPluginContext = {
     ...context,
+    storePlace: storePlaceOf({ ...context, pluginId: found.id }),
     options,
     // Nobody syncs a spare before it is needed: its searches look for what has changed themselves.
     settings: { ...settings, sync: { ...settings.sync, onSearch: true } },

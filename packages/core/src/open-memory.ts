@@ -1,7 +1,9 @@
 import { isAbsolute, resolve } from "node:path";
 import { checkSignal, invalid } from "./call-arguments.ts";
+import { checkNode } from "./check-node.ts";
 import { chooseEmbeddings, wellKnownProviders } from "./choose-embeddings.ts";
 import { chooseSpare, spareWords } from "./choose-spare.ts";
+import { checkAgentPlace } from "./config/agent-id.ts";
 import { isObject } from "./config/deep.ts";
 import { loadConfig, parseConfig } from "./config/load-config.ts";
 import type { MemslotConfig } from "./config/types.ts";
@@ -12,7 +14,7 @@ import { type MemoryDeadlines, createMemory, defaultDeadlines } from "./guard.ts
 import { shareInstance } from "./instances.ts";
 import type { Memory } from "./memory.ts";
 import { openManager } from "./open-manager.ts";
-import type { EmbeddingPlugin, MemoryPlugin } from "./plugin.ts";
+import { type EmbeddingPlugin, type MemoryPlugin, defineMemoryPlugin } from "./plugin.ts";
 import { catalogued } from "./plugins/catalogue.ts";
 import { discoverPlugins } from "./plugins/discover.ts";
 import type { FoundPlugin, FoundPlugins } from "./plugins/found-plugin.ts";
@@ -20,6 +22,7 @@ import { installedPluginsDir } from "./plugins/installed.ts";
 import { pluginOptions } from "./plugins/plugin-options.ts";
 import type { MemorySearchSettings } from "./settings.ts";
 import { defaultMemoryPlugin, forbiddenBy, memorySlot, memoryState, resolveMemorySlot } from "./slot.ts";
+import { storePlaceOf } from "./store-place.ts";
 import { checkWorkspace, settingsFor } from "./workspace.ts";
 
 export interface OpenMemoryOptions {
@@ -51,12 +54,16 @@ export interface OpenMemoryOptions {
  * a message that begins with `memory is disabled`, where `memoryState` says so.
  */
 export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
+  checkNode();
   checkOptions(options);
   const { host, embeddings, signal } = options;
   const notify = options.notify ?? warn;
   const deadlines = { ...defaultDeadlines, ...options.deadlines };
   const { config, otherWorkspace } = await configOf(options, notify);
   const agent = config.agent(options.agentId);
+  // An agent that is listed has its id; another one must not share the files of one that has some.
+  if (!config.agents.some(({ id }) => id === agent.id))
+    checkAgentPlace({ stateDir: config.stateDir, agentId: agent.id });
   const state = memoryState(config, agent.id);
   if (!state.enabled) throw new MemoryError("CONFIG", `memory is disabled: ${state.reason}`);
 
@@ -74,10 +81,11 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
   });
   const settings = settingsFor(agent, workspaceDir);
   const found = choosePlugin(config, plugins, options);
-  const loading = { what: `loading memory plugin "${found.id}"`, deadlineMs: deadlines.openMs, signals: [signal] };
-  const plugin = (await withDeadline(loading, () => found.load())) as MemoryPlugin;
   const pluginConfig = await pluginOptions(found, config.plugins);
   const { spare, notice } = await chooseSpare({ config, plugins, primary: found, options: pluginConfig });
+  const loading = { what: `loading memory plugin "${found.id}"`, deadlineMs: deadlines.openMs, signals: [signal] };
+  const load = (): Promise<MemoryPlugin> => withDeadline(loading, async () => (await found.load()) as MemoryPlugin);
+  const plugin = spare === undefined ? await load() : await loadOrStandIn(found, load, signal);
 
   const facts = {
     agentId: agent.id,
@@ -88,10 +96,12 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
     options: pluginConfig,
     deadlines,
     lookOnly: options.lookOnly === true,
+    ownerAllowFrom: agent.ownerAllowFrom,
   };
   const handedInSpare = options.plugins?.find(({ id }) => id === spare?.found.id);
   return shareInstance({
-    key: { facts, objects: [plugin, embeddings, handedInSpare] },
+    // One that could not be loaded is another object each time.
+    key: { facts, objects: ["failure" in plugin ? undefined : plugin, embeddings, handedInSpare] },
     notify,
     signal,
     closeMs: deadlines.closeMs,
@@ -111,6 +121,7 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
         agentId: agent.id,
         workspaceDir,
         stateDir: config.stateDir,
+        storePlace: storePlaceOf({ stateDir: config.stateDir, pluginId: found.id, agentId: agent.id, workspaceDir }),
         settings,
         options: pluginConfig,
         embeddings: chosen.choice,
@@ -128,6 +139,7 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
           workspaceDir,
           backend: found.id,
           settings,
+          ownerAllowFrom: agent.ownerAllowFrom,
           embeddings: chosen.choice,
           deadlines,
           onClose: chosen.close,
@@ -142,6 +154,36 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
       }
     },
   });
+}
+
+/** In place of a plugin that cannot be loaded: a spare answers then as for one that cannot be opened. */
+interface StandIn extends MemoryPlugin {
+  readonly failure: unknown;
+}
+
+/** The plugin; where it cannot be loaded, one that opens with why, and after that with another try. */
+async function loadOrStandIn(
+  { id }: FoundPlugin,
+  load: () => Promise<MemoryPlugin>,
+  signal: AbortSignal | undefined,
+): Promise<MemoryPlugin | StandIn> {
+  try {
+    return await load();
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    let isTold = false;
+    return {
+      ...defineMemoryPlugin({
+        id,
+        async open(context) {
+          if (isTold) return (await load()).open(context);
+          isTold = true;
+          throw error;
+        },
+      }),
+      failure: error,
+    };
+  }
 }
 
 function checkOptions(options: OpenMemoryOptions): void {

@@ -3,6 +3,7 @@ import type { EmbeddingChoice, EmbeddingProvider } from "./embedding.ts";
 import type { MemorySearchManager } from "./manager.ts";
 import type { MemoryFeature } from "./plugins/features.ts";
 import type { MemorySearchSettings } from "./settings.ts";
+import type { StorePlace } from "./store-place.ts";
 
 /** The number of the contract in this file. It changes only when an existing plugin would break. */
 export const CONTRACT = 1;
@@ -15,6 +16,8 @@ export interface MemoryPluginContext {
   workspaceDir: string;
   /** Where derived files may be kept, `~/.memslot` unless `MEMSLOT_HOME` says otherwise. */
   stateDir: string;
+  /** Where this plugin may keep the index of this agent in this workspace: nobody else is given the same place. */
+  storePlace: StorePlace;
   settings: MemorySearchSettings;
   /** `plugins.entries.<id>.config`, checked against the plugin's `configSchema`. */
   options: Readonly<Record<string, unknown>>;

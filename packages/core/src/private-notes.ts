@@ -1,10 +1,11 @@
+import { lstatSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 
 /** Characters that some file systems leave out of account when they compare names. */
 const ignored = /[\u200C-\u200F\u202A-\u202E\u206A-\u206F\uFEFF]/g;
 
 /**
- * True for the owner's own notes: `MEMORY.md`, `USER.md` and all below `memory/`. A path is relative to the workspace;
+ * True for the owner's own notes: `MEMORY.md`, `USER.md`, all below `memory/`, and the files of the journal. A path is relative to the workspace;
  * where that is given, one that leads out of it and back in, and an absolute one, are known too. Spellings that any file
  * system takes for the same name are the same here: what is refused too much is a file that nobody would make.
  */
@@ -12,7 +13,26 @@ export function isPrivateNote(path: string, workspaceDir?: string): boolean {
   const parts = workspaceDir === undefined ? partsOf(path) : partsInside(path, workspaceDir);
   const [first, ...below] = parts ?? [];
   if (first === "memory") return true;
+  if (first === "journal" && below.length === 1 && below[0]?.endsWith(".jsonl") === true) return true;
   return below.length === 0 && (first === "memory.md" || first === "user.md");
+}
+
+/**
+ * True for a file that has more than one name (a hard link). The other one may be that of a private note, of this agent
+ * or of another one, and nothing tells where it is: so such a file counts as private too, wherever it lies.
+ */
+export function hasOtherNames(absolutePath: string): boolean {
+  try {
+    const stats = lstatSync(absolutePath);
+    return stats.isFile() && stats.nlink > 1;
+  } catch {
+    return false; // Nothing is there that anybody could read.
+  }
+}
+
+/** Whether a shared audience may be told what stands at a path of the workspace. */
+export function isForEveryone(path: string, workspaceDir: string): boolean {
+  return !isPrivateNote(path, workspaceDir) && !hasOtherNames(resolve(workspaceDir, path));
 }
 
 /** The parts of a path below the workspace; undefined for one that is outside it. */

@@ -1,10 +1,14 @@
+import { conditionsOf, withConditions } from "./conditions.ts";
 import type { EmbeddingChoice } from "./embedding.ts";
 import type {
   ManagerSearchOptions,
   MemoryCapabilities,
+  MemoryFallback,
   MemorySearchResult,
+  SearchCondition,
   SearchReport,
   SearchState,
+  SessionAudience,
 } from "./manager.ts";
 import type { KeptResults } from "./search-results.ts";
 import type { MemoryProviderStatus } from "./status.ts";
@@ -19,7 +23,10 @@ export interface ReportFacts {
 }
 
 /** The report of a search that looked at nothing, or whose manager gave none. */
-export function reportOf({ backend, capabilities, status }: ReportFacts): SearchReport {
+export function reportOf(
+  { backend, capabilities, status }: ReportFacts,
+  audience: SessionAudience = "private",
+): SearchReport {
   const report: SearchReport = {
     backend,
     mode: status.custom?.searchMode ?? modeOf(capabilities, status),
@@ -27,12 +34,34 @@ export function reportOf({ backend, capabilities, status }: ReportFacts): Search
     legs: {},
     dropped: { minScore: 0, source: 0, limit: 0 },
   };
-  if (status.fallback)
-    return { ...report, state: "degraded", reason: status.fallback.reason, fallback: status.fallback };
-  if (status.lastSyncError !== undefined)
-    return { ...report, state: "stale", reason: `the last sync failed: ${status.lastSyncError}` };
-  if (status.dirty === true) return { ...report, state: "stale", reason: "files have changed since the last sync" };
-  return report;
+  const fallback = audience === "shared" ? fallbackForAll(status.fallback) : status.fallback;
+  const told = withConditions(report, conditionsIn({ ...status, fallback }, audience));
+  return { ...told, ...(fallback && { fallback }) };
+}
+
+/** What others who read along are told of a spare: what the other one has said of its failure may name a note. */
+export function fallbackForAll(fallback: MemoryFallback | undefined): MemoryFallback | undefined {
+  return fallback && { ...fallback, reason: unavailableReason(fallback.from) };
+}
+
+export function unavailableReason(name: string): string {
+  return `"${name}" is unavailable`;
+}
+
+/** What a status tells of the answers that are given. To others who read along, not what a sync has failed at. */
+function conditionsIn(
+  { fallback, lastSyncError, dirty }: MemoryProviderStatus,
+  audience: SessionAudience,
+): SearchCondition[] {
+  const conditions: SearchCondition[] = [];
+  if (fallback) conditions.push({ state: "degraded", reason: fallback.reason });
+  if (audience === "shared") {
+    if (lastSyncError !== undefined || dirty === true)
+      conditions.push({ state: "stale", reason: "what was saved last may be missing" });
+  } else if (lastSyncError !== undefined)
+    conditions.push({ state: "stale", reason: `the last sync failed: ${lastSyncError}` });
+  else if (dirty === true) conditions.push({ state: "stale", reason: "files have changed since the last sync" });
+  return conditions;
 }
 
 function modeOf(capabilities: MemoryCapabilities, status: MemoryProviderStatus): SearchReport["mode"] {
@@ -41,8 +70,9 @@ function modeOf(capabilities: MemoryCapabilities, status: MemoryProviderStatus):
 }
 
 /** The report of a search that failed. */
-export function failureReport(facts: ReportFacts, reason: string): SearchReport {
-  return { ...reportOf(facts), state: "unavailable", reason };
+export function failureReport(facts: ReportFacts, reason: string, audience: SessionAudience): SearchReport {
+  const told = audience === "shared" ? "memory could not be searched" : reason;
+  return { ...reportOf(facts, audience), state: "unavailable", reason: told };
 }
 
 export interface Finish {
@@ -51,32 +81,37 @@ export interface Finish {
   facts: () => ReportFacts;
   found: readonly MemorySearchResult[];
   kept: KeptResults;
-  options: Pick<ManagerSearchOptions, "minScore" | "sources">;
+  options: Pick<ManagerSearchOptions, "minScore" | "sources" | "audience">;
   embeddings: EmbeddingChoice | undefined;
   notes: readonly string[];
 }
 
 /** The one report of a search: what the manager said, with what the guard dropped and knows besides. */
 export function finishReport({ given, facts, found, kept, options, embeddings, notes }: Finish): SearchReport {
-  const report = reportFor(given, facts, found, kept);
+  const told = reportFor(given, facts, found, { kept, audience: options.audience });
+  const isShared = options.audience === "shared";
+  const degraded = embeddings?.degraded === true && told.state !== "unavailable";
+  const report = withConditions(told, degraded ? [{ state: "degraded", reason: embeddings.reason }] : []);
   const dropped = {
     minScore: count(report.dropped?.minScore) + kept.dropped.minScore,
     source: count(report.dropped?.source) + kept.dropped.source,
     limit: count(report.dropped?.limit) + kept.dropped.limit,
     ...(kept.dropped.audience > 0 ? { audience: kept.dropped.audience } : {}),
+    ...(kept.dropped.outside > 0 ? { outside: kept.dropped.outside } : {}),
+    ...(kept.dropped.duplicate > 0 ? { duplicate: kept.dropped.duplicate } : {}),
   };
-  const degraded = embeddings?.degraded === true && (report.state === "ok" || report.state === "stale");
-  const reasons = [report.reason, degraded ? embeddings.reason : undefined, ...notes].filter(
-    (reason) => reason !== undefined,
-  );
-  if (kept.results.length === 0 && report.reason === undefined) reasons.push(whyNothing(dropped, options));
+  const reasons = [report.reason, ...notes].filter((reason) => reason !== undefined);
+  if (kept.results.length === 0 && (report.reason === undefined || kept.dropped.outside > 0))
+    reasons.push(whyNothing(dropped, options));
   return {
     ...report,
-    state: degraded ? "degraded" : report.state,
     reason: reasons.length > 0 ? [...new Set(reasons)].join("; ") : undefined,
-    fallback: report.fallback ?? embeddings?.fallback,
+    fallback: isShared
+      ? fallbackForAll(report.fallback ?? embeddings?.fallback)
+      : (report.fallback ?? embeddings?.fallback),
     legs: kept.results.length === found.length ? (report.legs ?? {}) : recount(report.legs ?? {}, kept.results),
     dropped,
+    conditions: conditionsOf(report),
   };
 }
 
@@ -88,14 +123,15 @@ function reportFor(
   given: unknown,
   facts: Finish["facts"],
   found: readonly MemorySearchResult[],
-  kept: KeptResults,
+  { kept, audience }: { kept: KeptResults; audience: SessionAudience },
 ): SearchReport {
-  const report = isReport(given) ? given : { ...reportOf(facts()), legs: legsOf(found) };
+  const report = isReport(given) ? given : { ...reportOf(facts(), audience), legs: legsOf(found) };
   if (kept.dropped.audience === 0) return report;
   return {
     ...report,
     reason: report.state === "ok" ? undefined : report.reason,
     legs: legsOf(kept.results),
+    sources: undefined,
     dropped: { minScore: 0, source: 0, limit: 0 },
     confidence: undefined,
   };
@@ -136,6 +172,7 @@ function byMeaning(results: readonly MemorySearchResult[]): number {
 
 function whyNothing(dropped: SearchReport["dropped"], { minScore, sources }: Finish["options"]): string {
   if (dropped.minScore > 0) return `${dropped.minScore} found, all with a score under ${minScore}`;
+  if (dropped.outside !== undefined) return `${dropped.outside} found, all outside the workspace and extraPaths`;
   if (dropped.source > 0) return `${dropped.source} found, none in ${sources.join(" or ")}`;
   return "nothing in memory matches the query";
 }

@@ -1,6 +1,7 @@
 import { show } from "./call-arguments.ts";
 import { MemoryError } from "./errors.ts";
-import { isPrivateNote } from "./private-notes.ts";
+import { isForEveryone } from "./private-notes.ts";
+import { type NotePlaces, notePath, withShortSnippet } from "./result-places.ts";
 import type {
   CompactReport,
   IndexCheck,
@@ -14,32 +15,60 @@ import type {
 /** What is left of a manager's results, and how many were dropped for which reason. */
 export interface KeptResults {
   results: MemorySearchResult[];
-  dropped: { minScore: number; source: number; limit: number; audience: number };
+  dropped: Record<"minScore" | "source" | "limit" | "audience" | "outside" | "duplicate", number>;
 }
 
-/** Filters by audience, source and score, sorts and cuts: the same for every manager. */
+/**
+ * Filters by place, audience, source and score, sorts, takes each place once and cuts: the same for every manager. What
+ * is found outside the notes, or twice, is the plugin's mistake, and the rest is an answer all the same.
+ */
 export function keepResults(
   results: readonly MemorySearchResult[],
   options: Pick<ManagerSearchOptions, "maxResults" | "minScore" | "sources" | "audience">,
-  { capabilities, workspaceDir }: { capabilities: MemoryCapabilities; workspaceDir: string },
+  { capabilities, places }: { capabilities: MemoryCapabilities; places: NotePlaces },
 ): KeptResults {
+  const inside = results.flatMap((result) => placed(result, places));
   const allowed =
-    options.audience === "private" ? results : results.filter(({ path }) => !isPrivateNote(path, workspaceDir));
+    options.audience === "private" ? inside : inside.filter(({ path }) => isForEveryone(path, places.workspaceDir));
   const fromSources = allowed.filter((result) => options.sources.includes(result.source));
   const scored = fromSources.filter(
     (result) => result.score >= options.minScore || !foundByVectorOnly(result, capabilities),
   );
   const sorted = scored.toSorted(bestFirst);
-  const kept = sorted.slice(0, options.maxResults);
+  const unique = onceEach(sorted);
+  const kept = unique.slice(0, options.maxResults);
   return {
     results: kept,
     dropped: {
-      audience: results.length - allowed.length,
+      outside: results.length - inside.length,
+      duplicate: sorted.length - unique.length,
+      audience: inside.length - allowed.length,
       source: allowed.length - fromSources.length,
       minScore: fromSources.length - scored.length,
-      limit: sorted.length - kept.length,
+      limit: unique.length - kept.length,
     },
   };
+}
+
+/** With its path and its text as the contract has them. Other sources than the notes name things in their own way. */
+function placed(result: MemorySearchResult, places: NotePlaces): MemorySearchResult[] {
+  const path = result.source === "memory" ? notePath(result.path, places) : result.path;
+  return path === undefined ? [] : [withShortSnippet(path === result.path ? result : { ...result, path })];
+}
+
+/** The first of those that name the same lines. */
+function onceEach(results: readonly MemorySearchResult[]): MemorySearchResult[] {
+  const seen = new Set<string>();
+  return results.filter((result) => {
+    const key = placeKey(result);
+    const isNew = !seen.has(key);
+    seen.add(key);
+    return isNew;
+  });
+}
+
+function placeKey({ source, path, startLine, endLine }: MemorySearchResult): string {
+  return JSON.stringify([source, path, startLine, endLine]);
 }
 
 /** A manager without a vector leg may give a score alone; its results are found by words. */
@@ -79,6 +108,7 @@ function checkResult(result: unknown, refuse: Refuse): void {
     unknown
   >;
   if (typeof path !== "string" || path === "") refuse("path", "a path", path);
+  if (String(path).includes("\0")) refuse("path", "a path without NUL characters", path);
   if (!isLine(startLine)) refuse("startLine", "a line number, 1 or more", startLine);
   if (!isLine(endLine) || endLine < Number(startLine)) refuse("endLine", "a line number not before startLine", endLine);
   if (!isBetween(score, 0, 1)) refuse("score", "a number from 0 to 1", score);

@@ -40,6 +40,7 @@ export interface MemorySearchSettings {
     readonly watch: boolean;
     readonly watchDebounceMs: number;
     readonly intervalMinutes: number;
+    readonly embeddingBatchTimeoutSeconds: number | undefined;
     readonly sessions: {
       readonly deltaBytes: number;
       readonly deltaMessages: number;

@@ -5,7 +5,7 @@ import type { ManagerSyncParams, SessionTarget, SyncProgress, SyncReport } from 
 
 /** A sync that callers join: it goes on as long as one of them waits for it. */
 interface Run {
-  /** `force`, `wait` and `sessions` may still grow until the sync has started. */
+  /** It looks at the files, or has. Until then it is joined, and `force`, `wait` and `sessions` may grow. */
   started: boolean;
   force: boolean;
   wait: boolean;
@@ -13,7 +13,6 @@ interface Run {
   sessions: readonly SessionTarget[] | undefined;
   readonly abandoned: AbortController;
   readonly listeners: Set<(update: SyncProgress) => void>;
-  lastProgress: SyncProgress | undefined;
   readonly outcome: Promise<SyncReport | undefined>;
 }
 
@@ -28,16 +27,15 @@ export interface SingleSyncOptions {
 }
 
 /**
- * Makes one sync at a time of any number of calls. A later caller joins the one that runs if that does all it wants,
- * or else one that waits its turn, together with others that want the same kind. An abort detaches its caller; the sync
- * is aborted when the last caller has left.
+ * Makes one sync at a time of any number of calls. One that has started may be past the note that its caller saved a
+ * moment ago: a later caller never joins that, but the one that waits its turn behind it, together with all others that
+ * want the same kind. An abort detaches its caller; the sync is aborted when the last caller has left.
  *
- * What a run must do for a caller to join it while it is at work:
+ * What a run must do for a caller to join it as it is; one that does less is asked for more, where one run can do both:
  * - `force`: be forced.
- * - `sessions`: take the same transcripts, or be forced; one that looks at everything may keep to the thresholds,
- *   and may be past what was written to a transcript just now. A caller for everything never joins one that looks at some sessions.
- * - `wait`: wait for other processes. A caller that does not want that joins any run: it is this process that is at
- *   work. The manager is told not to wait only where every caller said so before the run started.
+ * - `sessions`: take the same transcripts, or be forced; one that looks at everything may keep to the thresholds.
+ *   A caller for everything never joins one that looks at some sessions.
+ * - `wait`: wait for other processes. The manager is told not to wait only where every caller said so.
  */
 export function createSingleSync({
   lifecycle,
@@ -50,6 +48,7 @@ export function createSingleSync({
   let last: Promise<unknown> = Promise.resolve();
   // Progress shows that a sync is at work, also to those that wait for its end.
   const clocks = new Set<Extend>();
+  let lastProgress: SyncProgress | undefined;
 
   function begin({ force, wait, sessions, reason }: CheckedSync): Run {
     const abandoned = new AbortController();
@@ -71,8 +70,8 @@ export function createSingleSync({
         await before;
         signal.throwIfAborted();
         run.started = true;
-        const progress = (update: SyncProgress): void => report(run, update);
-        return await sync({ reason, ...wantedOf(run), progress, signal });
+        lastProgress = undefined;
+        return await sync({ reason, ...wantedOf(run), progress: report, signal });
       } finally {
         clocks.delete(extend);
       }
@@ -84,32 +83,32 @@ export function createSingleSync({
       sessions,
       abandoned,
       listeners: new Set(),
-      lastProgress: undefined,
       outcome,
     };
     runs = [...runs, run];
     const forget = (): void => {
       runs = runs.filter((other) => other !== run);
+      if (runs.length === 0) lastProgress = undefined;
     };
     outcome.then(forget, forget);
     return run;
   }
 
-  function report(run: Run, update: SyncProgress): void {
-    run.lastProgress = update;
+  function report(update: SyncProgress): void {
+    lastProgress = update;
     for (const extend of clocks) extend();
-    for (const listener of run.listeners) listener(update);
+    for (const { listeners } of runs) for (const listener of listeners) listener(update);
   }
 
   function choose(params: CheckedSync): Run {
-    const open = runs.filter(({ abandoned }) => !abandoned.signal.aborted);
+    const open = runs.filter(({ started, abandoned }) => !started && !abandoned.signal.aborted);
     const run = open.find((other) => does(other, params)) ?? open.find((other) => grow(other, params));
     return run ?? begin(params);
   }
 
   return async (params, signal) => {
     if (signal?.aborted) throw abortErrorOf(signal);
-    return join(choose(params), params.progress, signal);
+    return join(choose(params), params.progress, lastProgress, signal);
   };
 }
 
@@ -125,9 +124,9 @@ function does(run: Run, { force, wait, sessions }: Wanted): boolean {
   return sessions?.every((session) => taken.has(nameOf(session))) === true;
 }
 
-/** Lets a run that has not started do what a caller wants besides, where one run can do both. */
+/** Lets a run do what a caller wants besides, where one run can do both. */
 function grow(run: Run, { force, wait, sessions }: Wanted): boolean {
-  if (run.started || (run.sessions === undefined) !== (sessions === undefined)) return false;
+  if ((run.sessions === undefined) !== (sessions === undefined)) return false;
   run.force ||= force;
   run.wait ||= wait;
   if (run.sessions && sessions)
@@ -142,6 +141,7 @@ function nameOf({ sessionId, sessionKey }: SessionTarget): string {
 async function join(
   run: Run,
   progress: CheckedSync["progress"],
+  lastProgress: SyncProgress | undefined,
   signal: AbortSignal | undefined,
 ): Promise<SyncReport | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<SyncReport | undefined>();
@@ -159,7 +159,7 @@ async function join(
   run.listeners.add(listener);
   signal?.addEventListener("abort", onAbort, { once: true });
   run.outcome.then(resolve, reject);
-  if (run.lastProgress) listener(run.lastProgress);
+  if (lastProgress) listener(lastProgress);
   try {
     return await promise;
   } finally {

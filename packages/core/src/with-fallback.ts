@@ -1,5 +1,6 @@
 import type { BreakerClock, Outage } from "./breaker.ts";
 import { MemoryError, isAbort, messageOf } from "./errors.ts";
+import { withConditions } from "./conditions.ts";
 import { createLazyManager } from "./lazy-manager.ts";
 import type {
   ManagerSearchOptions,
@@ -10,7 +11,7 @@ import type {
   SearchReport,
   SyncReport,
 } from "./manager.ts";
-import { reportOf } from "./search-report.ts";
+import { fallbackForAll, reportOf, unavailableReason } from "./search-report.ts";
 import type { MemoryProviderStatus } from "./status.ts";
 import { createTriedPrimary } from "./tried-primary.ts";
 
@@ -124,15 +125,15 @@ export function withFallback(
   ): Promise<MemorySearchResult[]> {
     return askSpare(outage, searchOptions.signal, async (manager) => {
       const { results, report } = (await ahead) ?? (await searchWith(manager, query, searchOptions));
+      const { audience } = searchOptions;
       const given =
-        report ?? reportOf({ backend: spare.name, capabilities: manager.capabilities, status: manager.status() });
-      const reasons = [`"${primary.name}" is unavailable: ${outage.reason}`, given.reason];
-      searchOptions.onDebug({
-        ...given,
-        state: given.state === "unavailable" ? "unavailable" : "degraded",
-        reason: reasons.filter((reason) => reason !== undefined).join("; "),
-        fallback: fallbackOf(outage),
-      });
+        report ??
+        reportOf({ backend: spare.name, capabilities: manager.capabilities, status: manager.status() }, audience);
+      const name = unavailableReason(primary.name);
+      const reason = audience === "shared" ? name : `${name}: ${outage.reason}`;
+      const fallback = fallbackOf(outage);
+      const marked = withConditions(given, [{ state: "degraded", reason }]);
+      searchOptions.onDebug({ ...marked, fallback: audience === "shared" ? fallbackForAll(fallback) : fallback });
       return results;
     });
   }
@@ -236,6 +237,7 @@ export function withFallback(
 
     // What is said of an index, or done to it, is about the one that answers: the spare's says nothing of the other.
     estimate: async (params) => (await aboutActive(params.signal)).estimate?.(params),
+    survey: async (params) => (await aboutActive(params.signal)).survey?.(params),
     check: async (params) => (await aboutActive(params.signal)).check?.(params),
     compact: async (params) => (await aboutActive(params.signal)).compact?.(params),
 

@@ -139,6 +139,9 @@ describe("agents", () => {
     ["a blank id", list({ id: " " }), "agents.list[0].id: it must not be blank"],
     ["no id", list({ id: "a" }, { name: "x" }), "agents.list[1].id: every agent must have an id"],
     ["a number as id", list({ id: 7 }), "agents.list[0].id: it must be a text"],
+    ["an id that ends with a dot", list({ id: "work." }), 'agents.list[0].id: "work." must not end with a dot'],
+    ["an id that is a device", list({ id: "CON" }), 'agents.list[0].id: "CON" is the name of a device'],
+    ["a device with an ending", list({ id: "lpt1.notes" }), 'agents.list[0].id: "lpt1.notes" is the name of a device'],
     ["an id that is a path", list({ id: "../a" }), 'agents.list[0].id: "../a" must have only letters'],
     ["an id of dots", list({ id: ".." }), "agents.list[0].id: it must be more than dots"],
     ["an id that is too long", list({ id: "a".repeat(65) }), "at most 64 characters"],
@@ -264,5 +267,40 @@ describe("a configuration that a program made", () => {
     expect(parseConfig(config, { baseDir: "/base", env }).agent("main").workspaceDir).toBe("/base/notes");
     const moved = parseConfig(config, { baseDir: "/base", env, workspace: "other" });
     expect(moved.agent("main").workspaceDir).toBe("/base/other");
+  });
+});
+
+describe("a name of any length", () => {
+  const long = "x".repeat(900_000);
+
+  test.each([
+    ["an unknown key", { [long]: 1 }],
+    ["an unknown key in a group", { agents: { defaults: { memorySearch: { [long]: 1 } } } }],
+    ["an unknown key with signs", { [`${long} `]: 1 }],
+    ["a plugin that has an unknown key", { plugins: { entries: { [long]: { enbled: true } } } }],
+  ])("is cut where a notice names it: %s", (_what, content) => {
+    const { notices } = parse(content);
+    expect(notices).toHaveLength(1);
+    expect(notices[0]?.length).toBeLessThan(400);
+  });
+
+  test("is cut in an error, and where the configuration is described", async () => {
+    const wrong = { plugins: { entries: { [long]: { enabled: "yes" } } } };
+    expect((await failure("CONFIG", () => parse(wrong))).length).toBeLessThan(400);
+    const right = parse({ plugins: { entries: { [long]: { enabled: true } } } });
+    expect(JSON.stringify(right.describe().map(({ key }) => key)).length).toBeLessThan(20_000);
+  });
+
+  test("is a name of its own, whatever it begins with", () => {
+    const names = [`${long}a`, `${long}b`, `${long} a`, `${long} b`];
+    const entries = Object.fromEntries(names.map((name, index) => [name, { fallback: `spare-${index}` }]));
+    const config = parse({ plugins: { entries } });
+    expect(config.notices).toEqual([]);
+    expect(Object.values(config.plugins.entries).map(({ fallback }) => fallback)).toEqual([
+      "spare-0",
+      "spare-1",
+      "spare-2",
+      "spare-3",
+    ]);
   });
 });

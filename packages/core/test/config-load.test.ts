@@ -186,7 +186,7 @@ describe("paths and variables in a file", () => {
     expect(workspaceDir).toBe("/srv/notes");
     expect(memorySearch.remote.apiKey).toBe("k1");
     expect(memorySearch.remote.headers).toEqual({ "x-team": "a-red-b" });
-    expect(memorySearch.sources).toEqual(["memory"]);
+    expect(memorySearch.sources).toEqual(["memory", "journal"]);
     expect(config.plugins.entries["mine"]?.config).toEqual({
       deep: [{ url: "/srv", as: "${PLACE}", odd: "${no-name} $5" }],
     });

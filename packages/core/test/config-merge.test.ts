@@ -16,7 +16,7 @@ const defaultSettings = {
   queryInputType: undefined,
   documentInputType: undefined,
   outputDimensionality: undefined,
-  sources: ["memory"],
+  sources: ["memory", "journal"],
   extraPaths: [],
   experimental: { sessionMemory: false },
   remote: {
@@ -34,6 +34,7 @@ const defaultSettings = {
     onSearch: true,
     watch: true,
     watchDebounceMs: 1500,
+    embeddingBatchTimeoutSeconds: undefined,
     intervalMinutes: 0,
     sessions: { deltaBytes: 100_000, deltaMessages: 50, postCompactionForce: true },
   },
@@ -59,6 +60,7 @@ describe("defaults", () => {
         enabled: true,
         softThresholdTokens: 4000,
         forceFlushTranscriptBytes: 2_097_152,
+        journalDays: 30,
         prompt: undefined,
         systemPrompt: undefined,
       },
@@ -144,7 +146,7 @@ describe("an agent's own settings", () => {
     const { memorySearch, compaction, workspaceDir } = config.agent("work");
     expect(workspaceDir).toBe("/base/work");
     expect(memorySearch.provider).toBe("openai");
-    expect(memorySearch.sources).toEqual(["memory"]);
+    expect(memorySearch.sources).toEqual(["memory", "journal"]);
     expect(memorySearch.extraPaths).toEqual([]);
     expect(memorySearch.remote.headers).toEqual({ "X-One": "1", "x-two": "two", "X-Three": "3", "X-Four": "four" });
     expect(memorySearch.query).toEqual({

@@ -10,7 +10,9 @@ const inDefaults = (memorySearch: object): Record<string, unknown> => ({ agents:
 const inAgent = (memorySearch: object, defaults: object = {}): Record<string, unknown> => ({
   agents: { defaults: { memorySearch: defaults }, list: [{ id: "work", memorySearch }] },
 });
-const sourcesOf = (config: MemslotConfig, id = "main"): readonly string[] => config.agent(id).memorySearch.sources;
+/** Those that were named: the journal comes by itself. */
+const sourcesOf = (config: MemslotConfig, id = "main"): readonly string[] =>
+  config.agent(id).memorySearch.sources.filter((source) => source !== "journal");
 
 describe("transcripts", () => {
   test("are indexed where sources name them, with no other switch", () => {
@@ -53,6 +55,27 @@ describe("transcripts", () => {
   });
 });
 
+describe("the journal of the flush", () => {
+  const off = { compaction: { memoryFlush: { enabled: false } } };
+  const all = (content: Record<string, unknown>): readonly string[] =>
+    parse(content).agent("main").memorySearch.sources;
+
+  test("is a source wherever there is a flush, whatever is named", () => {
+    expect(all({})).toEqual(["memory", "journal"]);
+    expect(all(inDefaults({ sources: ["sessions"] }))).toEqual(["sessions", "journal"]);
+    expect(all(inDefaults({ sources: ["journal", "memory"] }))).toEqual(["journal", "memory"]);
+    expect(parse(inDefaults({ sources: ["journal"] })).notices).toEqual([]);
+  });
+
+  test("is none where there is no flush, unless it is named", () => {
+    expect(all({ agents: { defaults: off } })).toEqual(["memory"]);
+    expect(all({ agents: { defaults: { ...off, memorySearch: { sources: ["memory", "journal"] } } } })).toEqual([
+      "memory",
+      "journal",
+    ]);
+  });
+});
+
 describe("sources", () => {
   test.each([
     ["Sessions", '; did you mean "sessions"?'],
@@ -62,7 +85,7 @@ describe("sources", () => {
     const config = parse(inDefaults({ sources: ["memory", name] }));
     expect(sourcesOf(config)).toEqual(["memory", name]);
     expect(config.notices).toEqual([
-      `the given configuration: agents.defaults.memorySearch.sources names "${name}", which is not "memory" or "sessions", so only a memory plugin that knows it finds something there${hint}`,
+      `the given configuration: agents.defaults.memorySearch.sources names "${name}", which is not "memory", "sessions" or "journal", so only a memory plugin that knows it finds something there${hint}`,
     ]);
   });
 

@@ -12,6 +12,7 @@ import { guarded, report, result } from "./support/fakes.ts";
 
 const group = "agent:main:telegram:group:-100123";
 const own = "agent:main:telegram:direct:7";
+const stranger = "agent:main:telegram:direct:8";
 const left = "private notes are left out in a shared session";
 
 /** A manager that leaves the audience out of account, as it was asked and as the guard answered. */
@@ -35,7 +36,8 @@ const mixed = [
   result({ path: "MEMORY.md", score: 0.9 }),
   result({ path: "memory/2026-11-21.md", score: 0.8 }),
   result({ path: "./memory/../USER.md", score: 0.7 }),
-  result({ path: "../notes/MEMORY.md", score: 0.6 }),
+  result({ path: "../notes/MEMORY.md", score: 0.6, endLine: 3 }),
+  result({ path: "journal/5f3c.0123456789abcdef.jsonl", source: "journal", score: 0.6 }),
   result({ path: "docs/team.md", score: 0.5 }),
 ];
 
@@ -75,10 +77,90 @@ describe("a search from a shared session", () => {
   });
 });
 
+describe("what went wrong, told to a shared session", () => {
+  const secret = "memory/divorce.md";
+  const failing = (): ReturnType<MemorySearchManager["status"]> => ({
+    backend: "fake",
+    provider: "none",
+    dirty: true,
+    lastSyncError: `EACCES: permission denied, open '/notes/${secret}'`,
+    fallback: {
+      from: "qmd",
+      to: "memory-core",
+      reason: `qmd update failed: ${secret}`,
+      retryAt: "2026-01-01T12:00:30Z",
+    },
+  });
+
+  async function told(query: string, own: Partial<MemorySearchManager>, sessionKey: string): Promise<SearchReport> {
+    let seen: SearchReport | undefined;
+    const memory = guarded({ status: failing, ...own });
+    await memory.search(query, { sessionKey, onDebug: (given) => (seen = given) }).catch(() => undefined);
+    if (seen === undefined) throw new Error("nothing was reported");
+    return seen;
+  }
+
+  const fail = async (): Promise<never> => Promise.reject(new Error(`cannot compare ${secret}`));
+  test.each([
+    ["of a search without a report", "q", {}],
+    ["of a blank query", " ", {}],
+    ["of a search that fails", "q", { search: fail }],
+    [
+      "of a search that a spare answers",
+      "q",
+      {
+        search: async (_query: string, { onDebug }: ManagerSearchOptions) => {
+          onDebug(report({ fallback: failing().fallback }));
+          return [];
+        },
+      },
+    ],
+  ])("names no note: %s", async (_what, query, own) => {
+    expect(JSON.stringify(await told(query, own, "agent:main:main"))).toContain("divorce");
+    const shared = await told(query, own, group);
+    expect(JSON.stringify(shared)).not.toContain("divorce");
+    expect(shared.fallback).toEqual({ ...failing().fallback, reason: '"qmd" is unavailable' });
+  });
+
+  test("and is still told to be something", async () => {
+    expect(await told("q", {}, group)).toMatchObject({
+      state: "degraded",
+      conditions: [
+        { state: "degraded", reason: '"qmd" is unavailable' },
+        { state: "stale", reason: "what was saved last may be missing" },
+      ],
+    });
+  });
+});
+
+describe("a direct chat with somebody who is not the owner", () => {
+  test("is answered as a group is", async () => {
+    const asked: (string | undefined)[] = [];
+    const memory = guarded({
+      search: async (_query, { audience }) => {
+        asked.push(audience);
+        return [result({ path: "MEMORY.md" }), result({ path: "shared/a.md" })];
+      },
+      readFile: async ({ relPath }) => ({ status: "ok", text: "secret", path: relPath }),
+    });
+    const results = await memory.search("q", { sessionKey: stranger });
+    expect([asked, results.map(({ path }) => path)]).toEqual([["shared"], ["shared/a.md"]]);
+    await expect(memory.readFile({ relPath: "MEMORY.md", sessionKey: stranger })).rejects.toMatchObject({
+      code: "PATH_NOT_ALLOWED",
+    });
+  });
+
+  test("is the owner where no list says otherwise only in the main session", async () => {
+    const memory = guarded({ search: async () => [result({ path: "MEMORY.md" })] }, { ownerAllowFrom: undefined });
+    expect(await memory.search("q", { sessionKey: own })).toEqual([]);
+    expect(await memory.search("q", { sessionKey: "agent:main:main" })).toHaveLength(1);
+  });
+});
+
 describe("a search from the owner's own session", () => {
   test.each([undefined, own])("gets everything, with no word of an audience: %s", async (sessionKey) => {
     const { results, report: told, asked } = await searched(sessionKey, mixed);
-    expect(results).toHaveLength(5);
+    expect(results).toHaveLength(mixed.length);
     expect(told?.reason).toBeUndefined();
     expect(told?.dropped).not.toHaveProperty("audience");
     expect(asked[0]).toMatchObject({ audience: "private" });
@@ -112,7 +194,7 @@ describe("reading a file from a shared session", () => {
     const { memory, asked } = reader();
     await expect(memory.readFile({ relPath, sessionKey: group })).rejects.toMatchObject({
       code: "PATH_NOT_ALLOWED",
-      message: `${JSON.stringify(relPath)} cannot be read in a shared session: MEMORY.md, USER.md and memory/ are private notes, which are read in the owner's own sessions only`,
+      message: `${JSON.stringify(relPath)} cannot be read in a shared session: MEMORY.md, USER.md, memory/ and the journal are private notes, which are read in the owner's own sessions only`,
     });
     expect(asked).toEqual([]);
   });

@@ -3,11 +3,13 @@ import {
   type CreateMemoryOptions,
   type EmbeddingChoice,
   MemoryError,
+  type MemoryProviderStatus,
   type MemorySearchManager,
   type MemorySearchOptions,
   type MemorySearchResult,
   type SearchReport,
   createMemory,
+  withConditions,
 } from "../src/index.ts";
 import { fakeManager, guarded, report, result, settings } from "./support/fakes.ts";
 
@@ -33,7 +35,7 @@ describe("results", () => {
       result({ path: "a.md", score: 0.5 }),
       result({ path: "B.md", score: 0.5 }),
       result({ path: "z.md", score: 0.9 }),
-      result({ path: "a.md", score: 0.1 }),
+      result({ path: "a.md", score: 0.1, endLine: 9 }),
     ];
     const { results } = await searched(found);
     expect(results.map(({ path, startLine }) => `${path}:${startLine}`)).toEqual([
@@ -47,7 +49,7 @@ describe("results", () => {
   });
 
   test("are cut to maxResults, and the report counts what was cut", async () => {
-    const found = [0.3, 0.9, 0.5].map((score) => result({ score }));
+    const found = [0.3, 0.9, 0.5].map((score) => result({ score, path: `${score}.md` }));
     const answer = await searched(found, { maxResults: 2 });
     expect(answer.results.map(({ score }) => score)).toEqual([0.9, 0.5]);
     expect(answer.report.dropped).toEqual({ minScore: 0, source: 0, limit: 1 });
@@ -117,6 +119,14 @@ describe("results", () => {
   });
 });
 
+/** A search that finds one thing and reports this. */
+function answerWith(given: SearchReport): MemorySearchManager["search"] {
+  return async (_query, { onDebug }) => {
+    onDebug(given);
+    return [result()];
+  };
+}
+
 describe("the search report", () => {
   test("is what the manager said, once, with what the guard dropped added", async () => {
     const given = report({
@@ -132,7 +142,7 @@ describe("the search report", () => {
         search: async (_query, { onDebug }) => {
           onDebug(report({ state: "stale" }));
           onDebug(given);
-          return [result(), result()];
+          return [result(), result({ endLine: 3 })];
         },
       },
     );
@@ -141,11 +151,70 @@ describe("the search report", () => {
       reason: undefined,
       legs: { keyword: { candidates: 7, kept: 1 }, vector: undefined },
       dropped: { minScore: 1, source: 2, limit: 4 },
+      conditions: [],
+      fallback: undefined,
     });
   });
 
+  const gone = { state: "degraded", reason: "keywords answered alone: the provider is down" } as const;
+  const behind = { state: "stale", reason: "4000 files have changed and are being indexed", count: 4000 } as const;
+
+  test.each([
+    ["in either order", [behind, gone]],
+    ["each once", [gone, behind, gone]],
+  ])("says all that is the case: the worst as its state, and every reason, %s", async (_, conditions) => {
+    const given = conditions.reduce((before, one) => withConditions(before, [one]), report({}));
+    const { report: told } = await searched([result()], {}, { search: answerWith(given) });
+    expect(told).toMatchObject({ state: "degraded", reason: `${gone.reason}; ${behind.reason}` });
+    expect(told.conditions).toHaveLength(2);
+    expect(told.conditions).toEqual(expect.arrayContaining([gone, behind]));
+  });
+
+  test("of a manager that knows nothing of conditions has its state and reason as the one", async () => {
+    const given = report({ state: "stale", reason: behind.reason });
+    const { report: told } = await searched([result()], {}, { search: answerWith(given) });
+    expect(told).toMatchObject({ state: "stale", reason: behind.reason });
+    expect(told.conditions).toEqual([{ state: "stale", reason: behind.reason }]);
+  });
+
+  test("names a missing provider beside what the manager has said", async () => {
+    const embeddings = { provider: undefined, requested: "openai", reason: "no key for openai", degraded: true };
+    for (const state of ["stale", "degraded"] as const) {
+      const memory = guarded(
+        { search: answerWith(report({ state, reason: "a note cannot be read" })) },
+        { embeddings },
+      );
+      let told: SearchReport | undefined;
+      await memory.search("q", { onDebug: (given) => (told = given) });
+      expect(told).toMatchObject({ state: "degraded" });
+      expect(told?.conditions).toEqual(
+        expect.arrayContaining([
+          { state, reason: "a note cannot be read" },
+          { state: "degraded", reason: "no key for openai" },
+        ]),
+      );
+      expect(told?.reason).toContain("a note cannot be read");
+      expect(told?.reason).toContain("no key for openai");
+    }
+  });
+
+  test("tells a failed sync and a fallback of a manager without a report of its own", async () => {
+    const status = (): MemoryProviderStatus => ({
+      backend: "fake",
+      provider: "none",
+      lastSyncError: "disk full",
+      fallback: { from: "openai", reason: "quota" },
+    });
+    const { report: told } = await searched([], {}, { search: async () => [], status });
+    expect(told).toMatchObject({ state: "degraded", fallback: { from: "openai" } });
+    expect(told.reason).toBe("quota; the last sync failed: disk full");
+  });
+
   test("is made when the manager forgets it", async () => {
-    const answer = await searched([result({ vectorScore: 0.5 }), result({ textScore: undefined, vectorScore: 0.6 })]);
+    const answer = await searched([
+      result({ vectorScore: 0.5 }),
+      result({ endLine: 3, textScore: undefined, vectorScore: 0.6 }),
+    ]);
     expect(answer.report).toMatchObject({
       backend: "fake",
       state: "ok",
@@ -384,7 +453,7 @@ describe("readFile, sync and status", () => {
       provider: "unknown",
       requestedProvider: "auto",
       workspaceDir: "/notes",
-      sources: ["memory"],
+      sources: ["memory", "journal"],
     });
   });
 

@@ -55,16 +55,30 @@ describe("sync", () => {
     await forced;
   });
 
-  test("runs one at a time: later callers join it and get its report", async () => {
+  test("runs one at a time: callers at the same time join it and get its report", async () => {
     const { memory, runs, most } = byHand();
-    const first = memory.sync();
-    const second = memory.sync();
-    await settle();
-    const third = memory.sync();
+    const both = [memory.sync(), memory.sync()];
     await settle();
     expect(runs).toHaveLength(1);
     runs[0]?.end();
-    expect(await Promise.all([first, second, third])).toEqual([done, done, done]);
+    expect(await Promise.all(both)).toEqual([done, done]);
+    expect(most()).toBe(1);
+  });
+
+  test("is not joined once it has begun, which may be past what was saved since: those that come share the next", async () => {
+    const { memory, runs, most } = byHand();
+    const first = memory.sync();
+    await settle();
+    const later = [memory.sync(), memory.sync()];
+    await settle();
+    const other = memory.sync({ wait: false });
+    expect(runs).toHaveLength(1);
+    runs[0]?.end({ ...done, added: 7 });
+    expect(await first).toEqual({ ...done, added: 7 });
+    await settle();
+    expect(runs).toHaveLength(2);
+    runs[1]?.end();
+    expect(await Promise.all([...later, other])).toEqual([done, done, done]);
     expect(most()).toBe(1);
   });
 
@@ -81,7 +95,7 @@ describe("sync", () => {
     await second;
   });
 
-  test("tells a later caller the progress so far and what follows", async () => {
+  test("tells a later caller the progress of the one that it waits for, and then its own", async () => {
     const { memory, runs } = byHand();
     const seen: [string, SyncProgress][] = [];
     const first = memory.sync({ progress: (update) => seen.push(["first", update]) });
@@ -97,7 +111,12 @@ describe("sync", () => {
       ["second", { completed: 2, total: 3, label: "a.md" }],
     ]);
     runs[0]?.end();
-    await Promise.all([first, second]);
+    await first;
+    await settle();
+    runs[1]?.params.progress({ completed: 0, total: 1 });
+    expect(seen.slice(4)).toEqual([["second", { completed: 0, total: 1 }]]);
+    runs[1]?.end();
+    await second;
   });
 
   test("tells the mistake of one caller's progress function to that caller alone", async () => {
@@ -214,15 +233,13 @@ describe("a forced sync", () => {
     expect(most()).toBe(1);
   });
 
-  test("joins one that is forced, as does one that is not", async () => {
+  test("that has not begun is joined by one that is forced, and by one that is not", async () => {
     const { memory, runs } = byHand();
-    const first = memory.sync({ force: true });
-    await settle();
-    const others = [memory.sync({ force: true }), memory.sync()];
+    const all = [memory.sync({ force: true }), memory.sync({ force: true }), memory.sync()];
     await settle();
     expect(runs).toHaveLength(1);
     runs[0]?.end();
-    await Promise.all([first, ...others]);
+    await Promise.all(all);
   });
 
   test("starts also when the one before it failed", async () => {
@@ -262,10 +279,11 @@ describe("a forced sync", () => {
   });
 });
 
-/** How many syncs were started after each of these calls, the sync before ended only when all were made. */
+/** The syncs that were started for these calls, which all came while another one was at work. */
 async function startedBy(...calls: MemorySyncParams[]): Promise<ManagerSyncParams[]> {
   const { memory, runs, most } = byHand();
-  const answers: Promise<unknown>[] = [];
+  const answers: Promise<unknown>[] = [memory.sync()];
+  await settle();
   for (const params of calls) {
     answers.push(memory.sync(params));
     await settle();
@@ -274,9 +292,9 @@ async function startedBy(...calls: MemorySyncParams[]): Promise<ManagerSyncParam
     runs[index]?.end();
     await settle();
   }
-  expect(await Promise.all(answers)).toEqual(calls.map(() => done));
+  expect(await Promise.all(answers)).toEqual(answers.map(() => done));
   expect(most()).toBe(1);
-  return runs.map(({ params }) => params);
+  return runs.slice(1).map(({ params }) => params);
 }
 
 describe("a sync of some sessions", () => {
@@ -291,10 +309,9 @@ describe("a sync of some sessions", () => {
     expect(await startedBy({ force: true }, { sessions: one })).toHaveLength(1);
   });
 
-  test("joins one that takes the same sessions, and is not joined for others", async () => {
+  test("joins one that takes the same sessions", async () => {
     const started = await startedBy({ sessions: [...one, ...two] }, { sessions: two }, { sessions: one });
-    expect(started).toHaveLength(1);
-    expect(await startedBy({ sessions: one }, { sessions: two })).toHaveLength(2);
+    expect(started.map(({ sessions }) => sessions)).toEqual([[...one, ...two]]);
   });
 
   test("is never joined by a caller for everything", async () => {
@@ -303,9 +320,8 @@ describe("a sync of some sessions", () => {
   });
 
   test("is made together with others that wait, while syncs of everything keep their own place", async () => {
-    const started = await startedBy({}, { sessions: one }, { sessions: two }, { force: true }, { sessions: one });
+    const started = await startedBy({ sessions: one }, { sessions: two }, { force: true }, { sessions: one });
     expect(started.map(({ sessions, force }) => [force, sessions])).toEqual([
-      [false, undefined],
       [false, [...one, ...two]],
       [true, undefined],
     ]);
@@ -318,9 +334,17 @@ describe("a sync that does not wait for other processes", () => {
     expect(started.map(({ wait }) => wait)).toEqual([true]);
   });
 
-  test("is not joined by a caller that wants to wait, who gets one of its own", async () => {
-    const started = await startedBy({ wait: false }, { wait: false }, { wait: true });
-    expect(started.map(({ wait }) => wait)).toEqual([false, true]);
+  test("has begun, and is not joined by a caller that wants to wait, who gets one of its own", async () => {
+    const { memory, runs } = byHand();
+    const first = memory.sync({ wait: false });
+    await settle();
+    const second = memory.sync();
+    runs[0]?.end();
+    await first;
+    await settle();
+    expect(runs.map(({ params }) => params.wait)).toEqual([false, true]);
+    runs[1]?.end();
+    await second;
   });
 
   test("waits where it has not begun and one of its callers wants to", async () => {

@@ -55,6 +55,7 @@ describe("the options of a plugin", () => {
     ],
     ["a value that is not allowed", { mode: "slow" }, 'plugins.entries.one.config.mode must be one of "fast", "exact"'],
     ["a wrong item", { list: ["a", 1] }, "plugins.entries.one.config.list.1 must be string"],
+    ["a long unknown key", { ["x".repeat(900_000)]: 1 }, '…" is not a key of this plugin'],
   ])("with %s are refused, naming the key", async (_name, entry, words) => {
     await expect(options(entry)).rejects.toMatchObject({ code: "CONFIG", message: expect.stringContaining(words) });
   });

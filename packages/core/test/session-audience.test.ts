@@ -10,14 +10,6 @@ describe("the audience of a session", () => {
     "agent:main:main:heartbeat",
     "agent:main:main:thread:9",
     "agent:main:main:topic:9",
-    "agent:main:direct:alice",
-    "agent:main:dm:alice",
-    "agent:main:telegram:direct:123",
-    "agent:main:telegram:dm:123",
-    "agent:main:telegram:account-2:direct:123",
-    "agent:main:telegram:direct:123:thread:9",
-    "agent:main:matrix:direct:@alice:example.org",
-    "telegram:dm:123",
     "agent:main:cron:job-1",
     "agent:main:cron:job-1:run:7",
     "cron:job-1",
@@ -57,6 +49,10 @@ describe("the audience of a session", () => {
     "agent:main:telegram:direct:5:group:6",
     "agent:main:main:telegram:group:5",
     "agent:main:cron:job-1:ｇｒｏｕｐ:5",
+    // A chat of two with nobody knows whom.
+    "agent:main:direct:alice",
+    "agent:main:telegram:direct:123",
+    "telegram:dm:123",
     // Not to be understood as the owner's own.
     "global",
     "unknown",
@@ -86,13 +82,45 @@ describe("the audience of a session", () => {
     [undefined, "main"],
     ["agent:main:main", "main"],
     ["agent:main:main:thread:9", "main"],
-    ["agent:main:telegram:direct:7", "main"],
+    ["agent:main:telegram:direct:7", "group"],
     ["agent:main:cron:job-1", "other"],
     ["agent:main:subagent:5b1", "other"],
     ["agent:main:telegram:group:5", "group"],
     ["agent:main:who knows", "group"],
   ])("comes from what the session is: %s is %s", (sessionKey, kind) => {
     expect(sessionKindOf(sessionKey, "main")).toBe(kind);
+  });
+
+  test.each([
+    ["agent:main:direct:alice", ["alice"]],
+    ["agent:main:dm:Alice", ["ALICE"]],
+    ["agent:main:telegram:direct:123", ["telegram:123"]],
+    ["agent:main:telegram:dm:123", [" Telegram:123 "]],
+    ["agent:main:telegram:account-2:direct:123", ["telegram:123"]],
+    ["agent:main:telegram:direct:123:thread:9", ["signal:5", "telegram:123"]],
+    ["agent:main:matrix:direct:@alice:example.org", ["matrix:@alice:example.org"]],
+    ["agent:main:matrix:direct:@alice:example.org", ["@alice:example.org"]],
+    ["telegram:dm:123", ["123"]],
+  ])("is the owner alone in %s where commands.ownerAllowFrom is %j", (sessionKey, ownerAllowFrom) => {
+    expect(audienceOf(sessionKey, "main", ownerAllowFrom)).toBe("private");
+    expect(sessionKindOf(sessionKey, "main", ownerAllowFrom)).toBe("main");
+  });
+
+  test.each([
+    ["agent:main:telegram:direct:1234", ["telegram:123"]],
+    ["agent:main:telegram:direct:123:4", ["telegram:123"]],
+    ["agent:main:signal:direct:123", ["telegram:123"]],
+    ["agent:main:telegram:direct:anna", ["telegram"]],
+    ["agent:main:telegram:direct:x:direct:123", ["123", "telegram:123"]],
+    ["agent:main:telegram:direct:telegram:123:dm:9", ["telegram:123"]],
+    ["agent:main:telegram:group:123", ["123", "telegram:123", "group:123", "telegram:group:123"]],
+    ["agent:main:telegram:direct:123", ["*", "telegram:*", "", " ", "telegram:", "direct:123"]],
+    // What only looks alike: full-width digits, the sign for Kelvin.
+    ["agent:main:telegram:direct:１２３", ["telegram:123"]],
+    ["agent:main:irc:direct:\u212Aate", ["irc:kate"]],
+    ["agent:main:irc:ｄｉｒｅｃｔ:kate", ["kate", "irc:kate"]],
+  ])("is shared in %s where commands.ownerAllowFrom is %j", (sessionKey, ownerAllowFrom) => {
+    expect(audienceOf(sessionKey, "main", ownerAllowFrom)).toBe("shared");
   });
 
   test("compares agents as the configuration does, without regard to case", () => {
@@ -168,4 +196,14 @@ describe("a private note", () => {
     expect(isPrivateNote(path)).toBe(false);
     expect(isPrivateNote(path, workspaceDir)).toBe(false);
   });
+});
+
+test("a peer who calls itself by the owner's entry for another channel is somebody else", () => {
+  const kind = (key: string, owner: string): string => sessionKindOf(key, "main", [owner]);
+  expect(kind("agent:main:telegram:direct:7", "telegram:7")).toBe("main");
+  expect(kind("agent:main:direct:telegram:7", "telegram:7")).toBe("main");
+  expect(kind("agent:main:webchat:direct:telegram:7", "telegram:7")).toBe("group");
+  expect(kind("agent:main:webchat:default:dm:Telegram:7", "telegram:7")).toBe("group");
+  expect(kind("agent:main:webchat:direct:telegram:7", "webchat:telegram:7")).toBe("main");
+  expect(kind("agent:main:matrix:direct:@anna:example.org", "@anna:example.org")).toBe("main");
 });

@@ -301,7 +301,7 @@ describe("keyword", () => {
 });
 
 describe("opening", () => {
-  test.each(["PLUGIN", "CONFIG", "WORKSPACE", "BUSY"] as const)(
+  test.each(["CONFIG", "WORKSPACE", "BUSY"] as const)(
     "that fails with %s is refused as without a spare",
     async (code) => {
       const core = counted("memory-core");
@@ -310,6 +310,69 @@ describe("opening", () => {
       expect(core.contexts).toEqual([]);
     },
   );
+
+  const thrown = (value: unknown) => async (): Promise<never> => {
+    throw value;
+  };
+  test.each<[string, MemoryPlugin["open"], string]>([
+    ["a PLUGIN error", fail("PLUGIN", "no such function"), "no such function"],
+    ["a TypeError", thrown(new TypeError("x is not a function")), "x is not a function"],
+    ["an error at once", () => thrown(new RangeError("at once"))(), "at once"],
+    ["a text", thrown("just a text"), "just a text"],
+    ["nothing", thrown(undefined), "undefined"],
+    ["null", thrown(null), "null"],
+    ["a number", thrown(7), "7"],
+    ["an AbortError of its own", thrown(new DOMException("gave up", "AbortError")), "gave up"],
+    ["nothing, and gives nothing", async () => undefined as never, "no manager"],
+    ["nothing, and gives half a manager", async () => ({ search: async () => [] }) as never, "no manager"],
+  ])("that throws %s is covered by the spare, which says why", async (_what, openTool, reason) => {
+    const tool = defineMemoryPlugin({ id: "tool", open: openTool });
+    const memory = await open({ fallback: "builtin", plugins: [tool, counted("memory-core").plugin] });
+    const { paths, report } = await asked(memory);
+    expect(paths).toEqual(["memory-core.md"]);
+    expect(report).toMatchObject({ state: "degraded", fallback: { from: "tool", to: "memory-core" } });
+    expect(report?.fallback?.reason).toContain(reason);
+    expect(report?.reason).toContain(reason);
+  });
+
+  test.each([
+    ["has a syntax error", "export default {", "cannot be loaded"],
+    ["imports what is not installed", 'import "memslot-nowhere"; export default {};', "memslot-nowhere"],
+    ["throws when it is imported", 'throw new Error("no disk");', "no disk"],
+    ["throws a text when it is imported", 'throw "just a text";', "just a text"],
+    ["exports nothing", "export const other = 1;", "default"],
+    ["exports a number", "export default 7;", "default"],
+    ["is never loaded to its end", "await new Promise(() => setTimeout(() => {}, 1)); export default {};", "no answer"],
+  ])("a plugin that %s is covered by the spare, which says why", async (_what, entry, reason) => {
+    await writeFiles(join(root, "tool"), pluginFiles("tool", { entry }));
+    const memory = await open({
+      fallback: "builtin",
+      plugins: [counted("memory-core").plugin],
+      content: {
+        plugins: {
+          slots: { memory: "tool" },
+          load: { paths: [join(root, "tool")] },
+          entries: { tool: { fallback: "builtin" } },
+        },
+      },
+      options: { deadlines: { openMs: 2000 } },
+    });
+    const { paths, report } = await asked(memory);
+    expect(paths).toEqual(["memory-core.md"]);
+    expect(report).toMatchObject({ state: "degraded", fallback: { from: "tool", to: "memory-core" } });
+    expect(report?.fallback?.reason).toContain(reason);
+  });
+
+  test("a plugin that cannot be loaded is refused as before where there is no spare, and an unknown id with one", async () => {
+    await writeFiles(join(root, "tool"), pluginFiles("tool", { entry: "export default {" }));
+    const load = { paths: [join(root, "tool")] };
+    const content = { plugins: { slots: { memory: "tool" }, load } };
+    expect(await failure({ plugins: [counted("memory-core").plugin], content })).toMatchObject({ code: "PLUGIN" });
+    const unknown = { slots: { memory: "toool" }, load, entries: { toool: { fallback: "builtin" } } };
+    const core = counted("memory-core");
+    expect(await failure({ plugins: [core.plugin], content: { plugins: unknown } })).toMatchObject({ code: "CONFIG" });
+    expect(core.contexts).toEqual([]);
+  });
 
   test("that fails for both names both, and can be tried again", async () => {
     let works = false;

@@ -97,7 +97,8 @@ describe("trusting a configuration file", () => {
     ["holds something else", '{"files": {"a": 1}}'],
     ["holds a list", "[1, 2]"],
     ["has parts missing", '{"file": "/x"}'],
-    ["has parts of another kind", '{"file": 1, "sha256": 2, "trustedAt": 3}'],
+    ["has parts of another kind", '{"file": 1, "sha256": 2, "trustedAt": 3, "code": 4}'],
+    ["has code of another kind", '{"file": "/x", "sha256": "2", "trustedAt": "3", "code": [4]}'],
   ])("a file is not trusted while its record %s, and trusting writes it anew", async (_name, damaged) => {
     const other = computer.write(join(computer.home, "other", "memslot.json5"), "{}");
     await trustConfig(file, computer);

@@ -1,7 +1,7 @@
-import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type MemslotConfig, trustConfig } from "../src/index.ts";
+import type { ConfigKey } from "../src/config/config-key.ts";
 import { configKeys } from "../src/config/keys.ts";
 import { type ConfigHome, createConfigHome, failure, withKey } from "./config-home.ts";
 
@@ -25,65 +25,128 @@ async function untrusted(content: unknown, env: Record<string, string> = {}): Pr
   return config;
 }
 
-function valueOf(config: MemslotConfig, key: string): unknown {
-  return config.describe().find((entry) => entry.key === key)?.value;
+/** All that a stranger's file may decide: how a search answers. */
+const harmless = [
+  `${search}.query.maxResults`,
+  `${search}.query.minScore`,
+  `${search}.query.hybrid.vectorWeight`,
+  `${search}.query.hybrid.textWeight`,
+  `${search}.query.hybrid.candidateMultiplier`,
+  "memory.citations",
+];
+
+/** A right value of a key that is not its default. */
+function otherValue(key: ConfigKey): unknown {
+  switch (key.type) {
+    case "string":
+      return key.key.endsWith("slots.memory") ? "memory-lancedb" : "evil";
+    case "path":
+      return "./evil";
+    case "url":
+      return "https://evil.example/v1";
+    case "boolean":
+      return key.default !== true;
+    case "timeZone":
+      return "Pacific/Chatham";
+    case "integer":
+    case "number": {
+      const [minimum = 0, maximum = 1] = key.range ?? [];
+      return key.default === minimum ? maximum : minimum;
+    }
+    case "choice":
+      return key.choices?.find((choice) => choice !== key.default);
+    case "strings":
+      return ["memory", "sessions", "evil"];
+    case "paths":
+    case "extraPaths":
+      return ["./evil"];
+    case "map":
+      return { "x-evil": "1" };
+    case "object":
+      return { command: "./evil" };
+    case "same":
+      throw new Error("stands for other keys");
+  }
 }
 
-/** A value of each guarded key that could do harm. */
-const harmful: Record<string, unknown> = {
-  "agents.defaults.workspace": "/etc",
-  [`${search}.provider`]: "openai",
-  [`${search}.fallback`]: "gemini",
-  [`${search}.extraPaths`]: ["notes", "../elsewhere"],
-  [`${search}.remote.baseUrl`]: "https://evil.example/v1",
-  [`${search}.remote.apiKey`]: "sk-evil-1234567890",
-  [`${search}.remote.headers`]: { "x-evil": "1" },
-  [`${search}.local.modelPath`]: "./model.gguf",
-  [`${search}.local.modelCacheDir`]: "~/models",
-  [`${search}.store.path`]: "/tmp/index.sqlite",
-  [`${search}.store.vector.extensionPath`]: "./evil.so",
-  "agents.defaults.compaction.memoryFlush.prompt": "do evil",
-  "agents.defaults.compaction.memoryFlush.systemPrompt": "be evil",
-  "memory.qmd": { command: "/bin/evil" },
-  "plugins.slots.memory": "./evil.ts",
-  "plugins.entries.mine.config": { evil: true },
-  "plugins.entries.mine.fallback": "./evil.ts",
-  "plugins.load.paths": ["./evil"],
-  "models.providers.openai.apiKey": "sk-evil-1234567890",
-  "models.providers.openai.baseUrl": "https://evil.example/v1",
-};
+/** Every way to write every key of the table, with a value, and the key that it is. */
+function everyWay(): { written: string; key: string; content: unknown }[] {
+  const ways = configKeys.flatMap((key) => {
+    const targets = key.same === undefined ? [key] : configKeys.filter((other) => isBelow(other, key.same ?? ""));
+    return targets.map((target) => ({
+      target,
+      written: key.same === undefined ? key.key : key.key + target.key.slice(key.same.length),
+    }));
+  });
+  return ways.map(({ target, written }) => {
+    const value = otherValue(target);
+    const path = written.replace("*", "mine");
+    if (!path.startsWith("agents.list[].")) return { written, key: target.key, content: withKey(path, value) };
+    const inside = path.slice("agents.list[].".length);
+    const agent = inside === "id" ? { id: "evil" } : { id: "main", ...withKey(inside, value) };
+    return { written, key: target.key, content: { agents: { list: [agent] } } };
+  });
+}
+
+function isBelow({ key, same }: ConfigKey, group: string): boolean {
+  return same === undefined && (key === group || key.startsWith(`${group}.`));
+}
+
+/** What a configuration comes to, whatever file it is from. */
+function outcome(config: MemslotConfig): string {
+  const { agents, plugins, providers, citations } = config;
+  const entries = config.describe().map(({ key, value }) => ({ key, value }));
+  return JSON.stringify({ agents, plugins, providers, citations, entries });
+}
 
 describe("keys of a file that nobody has trusted", () => {
-  test("the cases below are all guarded keys", () => {
-    const guarded = configKeys.filter((key) => key.guarded !== undefined).map(({ key }) => key);
-    const cases = Object.keys(harmful).map((key) =>
-      key.replace("entries.mine", "entries.*").replace("s.openai", "s.*"),
-    );
-    expect(new Set(cases)).toEqual(new Set(guarded));
+  test("the list of harmless ones is short, and grows only here", () => {
+    expect(configKeys.filter((key) => key.harmless === true).map(({ key }) => key)).toEqual(harmless);
   });
 
-  test.each(Object.entries(harmful))("%s is set aside, with one notice", async (key, value) => {
-    const config = await untrusted(withKey(key, value));
-    expect(config.notices).toEqual([
-      `${file} is not trusted, so these keys are set aside: ${key}; if the file is yours, run \`memslot trust\` in its folder`,
+  test("every other key of the table changes nothing, however it is written, and is named in one notice", async () => {
+    const ways = everyWay();
+    expect(ways.length).toBeGreaterThan(200);
+    const plain = outcome(await untrusted({}));
+    const changing: string[] = [];
+    for (const { written, key, content } of ways) {
+      const config = await untrusted(content);
+      if (outcome(config) === plain && config.notices.length === 1) {
+        expect(config.notices[0]).toContain("memslot trust");
+        continue;
+      }
+      changing.push(written);
+      expect(harmless).toContain(key);
+      expect(config.notices).toEqual([]);
+    }
+    expect(changing).toEqual([
+      ...harmless,
+      ...harmless.slice(0, -1).map((key) => key.replace(search, "memory.search")),
     ]);
-    const entry = config.describe().find((found) => found.key === key);
-    expect(entry?.origin ?? "default").toBe("default");
-    expect(JSON.stringify(config)).not.toMatch(/evil\.example|sk-evil|x-evil|evil\.|\/etc|elsewhere/);
   });
 
-  test.each(Object.entries(harmful))("%s holds once the file is trusted", async (key, value) => {
-    computer.write(file, withKey(key, value));
+  test("and each of them holds once the file is trusted, so the values above are right ones", async () => {
+    // What a file names as code has to be there to be trusted.
+    computer.write(join(computer.project, "evil"), "");
+    computer.write(file, {});
     await trustConfig(file, computer);
-    const config = await computer.load();
-    expect(config.notices).toEqual([]);
-    expect(config.describe().find((entry) => entry.key === key)?.origin).toBe(file);
+    const plain = outcome(await computer.load());
+    const without: string[] = [];
+    for (const { written, content } of everyWay()) {
+      computer.write(file, content);
+      await trustConfig(file, computer);
+      const config = await computer.load();
+      expect(config.trusted).toBe(true);
+      if (outcome(config) === plain) without.push(written);
+    }
+    // A name for people is nowhere in the outcome but in the list of keys.
+    expect(without).toEqual([]);
   });
 
   test("many keys make one notice, also those of an agent and under other spellings", async () => {
     const config = await untrusted({
       agents: {
-        list: [{ id: "work", workspace: "/etc", memorySearch: { remote: { apiKey: "x" } } }],
+        list: [{ id: "work", workspace: "/etc", memorySearch: { remote: { apiKey: "x" } } }, { id: "bare" }],
         entries: { play: { memory: { search: { remote: { baseUrl: "https://evil.example" } } } } },
       },
       memory: { search: { remote: { headers: { a: "b" } } } },
@@ -92,14 +155,24 @@ describe("keys of a file that nobody has trusted", () => {
     for (const key of [
       "agents.list[work].workspace",
       "agents.list[work].memorySearch.remote.apiKey",
+      "agents.list[bare]",
       "agents.entries.play.memory.search.remote.baseUrl",
       "memory.search.remote.headers",
     ]) {
       expect(config.notices[0]).toContain(key);
     }
-    expect(config.agents.map(({ id }) => id)).toEqual(["work", "play"]);
-    expect(config.agent("work").workspaceDir).toBe(join(computer.stateDir, "workspace"));
-    expect(config.agent("play").memorySearch.remote.baseUrl).toBeUndefined();
+    expect(config.agents.map(({ id }) => id)).toEqual(["main"]);
+    expect(JSON.stringify(config)).not.toContain("evil.example");
+  });
+
+  test("the notice is short, however many keys there are and however long their names", async () => {
+    const entries = Object.fromEntries(
+      Array.from({ length: 2000 }, (_, index) => [`${"x".repeat(200)}${index}`, { enabled: false }]),
+    );
+    const { notices } = await untrusted({ plugins: { entries } });
+    expect(notices).toHaveLength(1);
+    expect(notices[0]).toContain("and 1980 more");
+    expect(notices[0]?.length).toBeLessThan(4000);
   });
 
   test("the secret of a key that is set aside is not in the notice", async () => {
@@ -109,118 +182,15 @@ describe("keys of a file that nobody has trusted", () => {
 
   test("packages are not looked up from its folder", async () => {
     const config = await untrusted(withKey("plugins.slots.memory", "some-package"));
-    expect(config.plugins.slots.memory).toBe("some-package");
-    expect(config.plugins.resolveFrom).toBeUndefined();
-  });
-
-  test.each([
-    ["plugins.slots.memory", "memory-core"],
-    ["plugins.slots.memory", "none"],
-    ["plugins.deny", ["memory-qmd"]],
-    ["plugins.entries.mine.enabled", false],
-    ["plugins.entries.mine.fallback", "keyword"],
-    ["memory.backend", "qmd"],
-    ["memory.citations", "off"],
-    [`${search}.provider`, "none"],
-    [`${search}.fallback`, "none"],
-    [`${search}.query.maxResults`, 3],
-    [`${search}.sync.watch`, false],
-    [`${search}.model`, "text-embedding-3-small"],
-  ])("%s = %j does no harm and holds", async (key, value) => {
-    const config = await untrusted(withKey(key, value));
-    expect(config.notices).toEqual([]);
-    expect(valueOf(config, key)).toEqual(value);
-  });
-
-  test.each([["@scope/plugin"], ["plugin.js"], ["a/b"], ["a\\b"], ["file:x"]])(
-    "the slot %s names code",
-    async (slot) => {
-      const config = await untrusted(withKey("plugins.slots.memory", slot));
-      expect(config.plugins.slots.memory).toBeUndefined();
-      expect(config.notices).toHaveLength(1);
-    },
-  );
-
-  test.each([["@scope/plugin"], ["plugin.js"], ["a/b"], ["file:x"]])("the spare %s names code", async (spare) => {
-    const config = await untrusted(withKey("plugins.entries.mine.fallback", spare));
-    expect(config.plugins.entries["mine"]?.fallback).toBeUndefined();
-    expect(config.notices).toHaveLength(1);
-  });
-});
-
-describe("paths of a file that nobody has trusted", () => {
-  test("inside its own folder they hold", async () => {
-    mkdirSync(join(computer.project, "notes"));
-    const config = await untrusted({
-      agents: {
-        defaults: {
-          workspace: ".",
-          memorySearch: {
-            extraPaths: ["notes", { path: "docs", pattern: "**/*.md" }],
-            local: { modelCacheDir: "models" },
-            store: { path: "./.index/{agentId}.sqlite" },
-          },
-        },
-        list: [{ id: "work", workspace: "notes" }],
-      },
-    });
-    expect(config.notices).toEqual([]);
-    const { workspaceDir, memorySearch } = config.agent("work");
-    expect(config.agent("main").workspaceDir).toBe(computer.project);
-    expect(workspaceDir).toBe(join(computer.project, "notes"));
-    expect(memorySearch.extraPaths).toEqual([
-      join(computer.project, "notes"),
-      { path: join(computer.project, "docs"), pattern: "**/*.md" },
-    ]);
-    expect(memorySearch.store.path).toBe(join(computer.project, ".index", "work.sqlite"));
-  });
-
-  test("the index of its workspace is not the user's own", async () => {
-    const config = await untrusted(withKey("agents.defaults.workspace", "."));
-    expect(config.agent("main").memorySearch.store.path).toMatch(/main-[0-9a-f]{8}\.sqlite$/);
-  });
-
-  test.each([
-    ["the folder above", ".."],
-    ["a way through the folder and out", "notes/../../elsewhere"],
-    ["a folder whose name begins like its own", "../project2"],
-    ["the home folder", "~"],
-    ["an absolute path", "/var/lib"],
-    ["a link to a folder outside", "link"],
-    ["something below such a link", "link/deeper/still"],
-    ["a link to something outside that is not there yet", "dangling"],
-    ["a link to itself", "loop"],
-    ["a path with a NUL byte", "a\0b"],
-  ])("%s is outside", async (_name, path) => {
-    mkdirSync(join(computer.home, "private"));
-    symlinkSync(join(computer.home, "private"), join(computer.project, "link"));
-    symlinkSync(join(computer.home, "later"), join(computer.project, "dangling"));
-    symlinkSync("loop", join(computer.project, "loop"));
-    const config = await untrusted(withKey("agents.defaults.workspace", path));
-    expect(config.notices).toHaveLength(1);
-    expect(config.agent("main").workspaceDir).toBe(join(computer.stateDir, "workspace"));
-  });
-
-  test.each([["../**/*.md"], ["{..,x}/*.md"], ["/etc/*"]])("the pattern %s leads outside", async (pattern) => {
-    const config = await untrusted(withKey(`${search}.extraPaths`, [{ path: "notes", pattern }]));
-    expect(config.notices).toHaveLength(1);
-    expect(config.agent("main").memorySearch.extraPaths).toEqual([]);
-  });
-
-  test("links that stay inside hold", async () => {
-    mkdirSync(join(computer.project, "notes"));
-    symlinkSync("notes", join(computer.project, "link"));
-    const config = await untrusted(withKey("agents.defaults.workspace", "link"));
-    expect(config.notices).toEqual([]);
-    expect(config.agent("main").workspaceDir).toBe(join(computer.project, "link"));
+    expect([config.plugins.slots.memory, config.plugins.resolveFrom]).toEqual([undefined, undefined]);
   });
 });
 
 describe("variables in a file that nobody has trusted", () => {
   test.each([
-    [`${search}.model`, "${SECRET}"],
+    ["memory.citations", "${SECRET}"],
+    [`${search}.query.maxResults`, "${SECRET}"],
     [`${search}.sources`, ["memory", "x-${SECRET}"]],
-    ["plugins.deny", ["${SECRET}"]],
   ])("%s = %j is set aside", async (key, value) => {
     const config = await untrusted(withKey(key, value), { SECRET: "hush" });
     expect(config.notices).toHaveLength(1);
@@ -230,12 +200,6 @@ describe("variables in a file that nobody has trusted", () => {
 
   test("one that is not set is no error", async () => {
     expect((await untrusted(withKey(`${search}.model`, "${NOT_SET}"))).notices).toHaveLength(1);
-  });
-
-  test("$${ is only text", async () => {
-    const config = await untrusted(withKey(`${search}.model`, "$${SECRET}"), { SECRET: "hush" });
-    expect(config.notices).toEqual([]);
-    expect(config.agent("main").memorySearch.model).toBe("${SECRET}");
   });
 });
 
@@ -306,11 +270,16 @@ describe("beside the user's own file", () => {
     expect(workspaceDir).toBe(join(computer.stateDir, "workspace"));
   });
 
-  test("its default agent gives way to the one that the stranger's file names", async () => {
+  test("its agents and its default one stay as they are", async () => {
     computer.write(join(computer.stateDir, "memslot.json5"), withKey("agents.list", [{ id: "a", default: true }]));
-    expect((await untrusted(withKey("agents.list", [{ id: "b" }]))).agents.map(({ id }) => id)).toEqual(["a", "b"]);
-    const named = await untrusted(withKey("agents.list", [{ id: "b", default: true }]));
-    expect(named.agents.map(({ id }) => id)).toEqual(["b", "a"]);
+    const config = await untrusted(
+      withKey("agents.list", [
+        { id: "b", default: true },
+        { id: "a", name: "evil" },
+      ]),
+    );
+    expect(config.agents.map(({ id }) => id)).toEqual(["a"]);
+    expect(JSON.stringify(config.describe())).not.toContain("evil");
   });
 });
 
@@ -326,9 +295,9 @@ describe("wrong values in a file that nobody has trusted", () => {
     expect(await failure("CONFIG", () => computer.load())).toMatch(`${file}:1:`);
   });
 
-  test("values nested without end do no harm", async () => {
+  test.each(["plugins: { deny:", "memory: { citations:"])("values nested without end do no harm: %s", async (key) => {
     const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
-    const config = await untrusted(`{ plugins: { deny: ${deep} } }`);
-    expect(config.plugins.deny).toEqual([]);
+    const config = await untrusted(`{ ${key} ${deep} } }`);
+    expect([config.plugins.deny, config.citations, config.notices.length]).toEqual([[], "auto", 1]);
   });
 });

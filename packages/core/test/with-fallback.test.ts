@@ -55,6 +55,26 @@ function pair(
   return { memory, manager, primary, spare, opens: () => opens };
 }
 
+test("others who read along are not told what the primary said: it may name the note that it failed at", async () => {
+  const sync = async (): Promise<never> =>
+    Promise.reject(new MemoryError("UNAVAILABLE", "qmd update failed: EACCES, open '/notes/memory/divorce.md'"));
+  const { memory } = pair({ sync });
+  await memory.sync();
+  const told: SearchReport[] = [];
+  const ask = (sessionKey: string): Promise<unknown> =>
+    memory.search("q", { sessionKey, onDebug: (given) => told.push(given) });
+  await ask("agent:main:main");
+  expect(JSON.stringify(told)).toContain("divorce");
+  told.length = 0;
+  await ask("agent:main:telegram:group:-1");
+  expect(JSON.stringify(told)).not.toContain("divorce");
+  expect(told[0]).toMatchObject({
+    state: "degraded",
+    conditions: [{ state: "degraded", reason: '"memory-qmd" is unavailable' }],
+    fallback: { from: "memory-qmd", to: "memory-core" },
+  });
+});
+
 /** A search straight through the manager, without the guard. */
 function search(manager: MemorySearchManager, reports: SearchReport[] = []): ReturnType<MemorySearchManager["search"]> {
   const options: ManagerSearchOptions = {

@@ -1,4 +1,10 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { MemoryError } from "../errors.ts";
 import { quoteText } from "./layer.ts";
+
+/** Names that Windows keeps for devices, whatever follows a dot. */
+const deviceName = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
 
 /** What is wrong with an agent id, in words that follow the id; undefined where nothing is. It becomes part of file names. */
 export function agentIdProblem(id: unknown): string | undefined {
@@ -7,5 +13,47 @@ export function agentIdProblem(id: unknown): string | undefined {
   if (id === "." || id === "..") return "it must be more than dots";
   if (id.length > 64) return "it must have at most 64 characters";
   if (!/^[\w.-]+$/.test(id)) return `${quoteText(id)} must have only letters, digits, "_", "-" and "."`;
+  if (id.endsWith(".")) return `${quoteText(id)} must not end with a dot, which Windows leaves out of a file name`;
+  if (deviceName.test(id)) return `${quoteText(id)} is the name of a device on Windows, and no name of a file there`;
   return undefined;
+}
+
+/** The id of the list that some systems take for the same file name; undefined where none is, or where it is the id itself. */
+export function agentIdTwin(id: string, others: Iterable<string>): string | undefined {
+  const all = [...others];
+  return all.includes(id) ? undefined : all.find((other) => other.toLowerCase() === id.toLowerCase());
+}
+
+/** That an id is, on some systems, the file name of another agent. */
+export function twinError(id: string, twin: string): MemoryError {
+  return new MemoryError(
+    "INVALID_ARGUMENT",
+    `agent id: ${quoteText(id)} and ${quoteText(twin)} are one file name on some systems; write ${quoteText(twin)}, or choose another id`,
+  );
+}
+
+/** The agents that have something in the state folder: sessions, or an index. In the order of their ids. */
+export function agentsWithState(stateDir: string): string[] {
+  const folders = namesIn(join(stateDir, "agents"));
+  // The index of a workspace that is not the agent's own one has a mark behind the id.
+  const indexes = namesIn(join(stateDir, "memory")).flatMap(
+    (name) => /^(.+?)(?:-[\da-f]{8})?\.sqlite$/.exec(name)?.[1] ?? [],
+  );
+  return [...new Set([...folders, ...indexes])].filter((id) => agentIdProblem(id) === undefined).toSorted();
+}
+
+/** Throws `INVALID_ARGUMENT` for an id that cannot name a folder, or that differs from a known agent's by case alone. */
+export function checkAgentPlace({ stateDir, agentId }: { stateDir: string; agentId: string }): void {
+  const problem = agentIdProblem(agentId);
+  if (problem !== undefined) throw new MemoryError("INVALID_ARGUMENT", `agent id: ${problem}`);
+  const twin = agentIdTwin(agentId, agentsWithState(stateDir));
+  if (twin !== undefined) throw twinError(agentId, twin);
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // Nothing was kept yet; what cannot be listed is told where it is used.
+  }
 }

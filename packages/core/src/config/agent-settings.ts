@@ -4,7 +4,7 @@ import { MemoryError } from "../errors.ts";
 import type { MemorySearchSettings } from "../settings.ts";
 import { isObject } from "./deep.ts";
 import { configKeys } from "./keys.ts";
-import { type FoundValue, type FoundValues, lookupKey } from "./layer.ts";
+import { type FoundValue, type FoundValues, lookupKey, textsAt } from "./layer.ts";
 import { canonicalPath } from "./paths.ts";
 import { defaultOf } from "./settle.ts";
 import { checkedSources } from "./source-settings.ts";
@@ -56,9 +56,13 @@ export function agentSettings(id: string, own: FoundValues, sources: AgentSource
       return userTimezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
     },
     compaction,
+    ownerAllowFrom: textsAt(sources.values, "commands.ownerAllowFrom"),
     memorySearch: {
       ...memorySearch,
-      sources: checkedSources(memorySearch.sources, find("memorySearch.sources"), sources),
+      sources: checkedSources(memorySearch.sources, find("memorySearch.sources"), {
+        ...sources,
+        hasJournal: compaction.memoryFlush.enabled,
+      }),
       remote: { ...memorySearch.remote, headers: mergedHeaders(own, sources.values) },
       store: { ...memorySearch.store, path: storePath(id, read("memorySearch.store.path"), own, sources) },
       chunking: chunking(id, own, sources, memorySearch.chunking),

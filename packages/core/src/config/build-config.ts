@@ -1,16 +1,19 @@
 import { MemoryError } from "../errors.ts";
-import { agentIdProblem } from "./agent-id.ts";
+import { agentIdProblem, agentIdTwin, twinError } from "./agent-id.ts";
 import { type AgentSources, type WorkspaceOverride, agentSettings } from "./agent-settings.ts";
 import { deepFreeze, isObject } from "./deep.ts";
 import { describeConfig } from "./describe.ts";
-import type { ConfigLayer, FoundValue, FoundValues } from "./layer.ts";
+import { type ConfigLayer, type FoundValue, type FoundValues, textsAt } from "./layer.ts";
 import { type Environment, variable } from "./paths.ts";
 import { sourceNotices } from "./source-settings.ts";
+import type { TrustedCode } from "./trusted-code.ts";
 import type { AgentConfig, MemslotConfig, PluginEntry, PluginsConfig } from "./types.ts";
 
 export interface ConfigParts {
   readonly file: string | undefined;
   readonly trusted: boolean;
+  /** Undefined: whatever the files name may be loaded. */
+  readonly trustedCode?: readonly TrustedCode[] | undefined;
   readonly stateDir: string;
   readonly env: Environment;
   /** Settled; a later one is laid over the ones before it. */
@@ -54,10 +57,12 @@ export function buildConfig(parts: ConfigParts): MemslotConfig {
       const problem = agentIdProblem(agentId);
       if (problem !== undefined)
         throw new MemoryError("INVALID_ARGUMENT", `agent id: ${problem}; name an agent, for example "main"`);
+      const twin = agentIdTwin(agentId, byId.keys());
+      if (twin !== undefined) throw twinError(agentId, twin);
       return byId.get(agentId) ?? make(agentId);
     },
     citations: citations === "on" || citations === "off" ? citations : "auto",
-    plugins: pluginsConfig(values, slot, parts.resolveFrom),
+    plugins: pluginsConfig(values, slot, parts),
     providers: providers(values),
     environment: (name) => variable(parts.env, name),
     describe: () => describeConfig({ sources, slot, defaults, own, agents }),
@@ -123,7 +128,7 @@ function refuseSharedStores(agents: readonly AgentConfig[], label: string): void
 function pluginsConfig(
   values: FoundValues,
   slot: FoundValue | undefined,
-  resolveFrom: string | undefined,
+  { resolveFrom, trustedCode }: Pick<ConfigParts, "resolveFrom" | "trustedCode">,
 ): PluginsConfig {
   return {
     enabled: values.get("plugins.enabled")?.value !== false,
@@ -135,6 +140,7 @@ function pluginsConfig(
     load: { paths: textsAt(values, "plugins.load.paths") },
     deny: textsAt(values, "plugins.deny"),
     resolveFrom,
+    trustedCode,
   };
 }
 
@@ -168,11 +174,6 @@ function providers(values: FoundValues): MemslotConfig["providers"] {
     else provider.baseUrl = String(value);
   }
   return result;
-}
-
-function textsAt(values: FoundValues, key: string): readonly string[] {
-  const value = values.get(key)?.value;
-  return Array.isArray(value) ? value.map(String) : [];
 }
 
 /** Without a prototype, so that a plugin or provider called `constructor` is not found where none was given. */

@@ -14,9 +14,6 @@ type KeyType =
   | "object"
   | "same";
 
-/** What a value of this key could do in the hands of a stranger: the reason it is set aside until the file is trusted. */
-type GuardReason = "code" | "command" | "host" | "header" | "credential" | "path";
-
 /** One key of the configuration. Everything that is known about a key stands here and nowhere else. */
 export interface ConfigKey {
   /** Dotted; `*` stands for any name and `[]` for the items of a list. */
@@ -30,9 +27,12 @@ export interface ConfigKey {
   readonly choices?: readonly string[];
   /** Never printed. */
   readonly secret?: true;
-  readonly guarded?: GuardReason;
-  /** Values of a guarded key that do no harm: the word `none`, or an id that cannot name a file or a scoped package. */
-  readonly harmless?: "none" | "plain id";
+  /**
+   * A file that nobody has trusted may set it. Only for what decides how a search answers: nothing that widens what is
+   * read, says where state lies, who the owner is or which agents there are, or that sends, pays or switches something
+   * off. Every other key is set aside until the file is trusted.
+   */
+  readonly harmless?: true;
   /** A path that may also be an address such as `hf:user/model`. */
   readonly address?: true;
   /** The key whose sub-keys stand here too, for type `same`. */

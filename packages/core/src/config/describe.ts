@@ -2,7 +2,7 @@ import { type AgentSources, workspaceOf } from "./agent-settings.ts";
 import type { ConfigKey } from "./config-key.ts";
 import { isObject } from "./deep.ts";
 import { configKeys } from "./keys.ts";
-import { type FoundValue, type FoundValues, lookupKey, quoteName } from "./layer.ts";
+import { type FoundValue, type FoundValues, lookupKey, quoteName, shownKey } from "./layer.ts";
 import { redactValue } from "./redact.ts";
 import type { AgentConfig, ConfigEntry } from "./types.ts";
 
@@ -26,7 +26,9 @@ export function describeConfig({ sources, slot, defaults, own, agents }: Describ
   function entriesOf(key: ConfigKey): ConfigEntry[] {
     if (key.same !== undefined || key.key.startsWith("agents.list[]")) return [];
     if (key.key.includes("*"))
-      return [...values].filter(([, found]) => found.key === key).map(([at, found]) => entry(at, key, found));
+      return [...values.values()]
+        .filter((found) => found.key === key)
+        .map((found) => entry(shownKey(key, found.name), key, found));
     if (key.key === "agents.defaults.workspace") {
       const { path, origin } = workspaceOf(none, sources);
       return [{ key: key.key, value: path, origin }];

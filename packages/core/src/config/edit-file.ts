@@ -15,8 +15,9 @@ import {
 import { dirname } from "node:path";
 import { MemoryError, messageOf } from "../errors.ts";
 import { type ConfigEdit, editConfigText } from "./edit-text.ts";
+import { dropOldDrafts } from "./old-drafts.ts";
 import { readConfigBytes, sha256Of } from "./read-file.ts";
-import { isTrusted, trustConfig } from "./trust.ts";
+import { trustOf, trustWith } from "./trust.ts";
 
 const newFile = `// The configuration of memslot, in JSON5: comments and commas at the end are fine.
 // \`memslot config\` shows every key, its value and where it comes from.
@@ -38,7 +39,7 @@ export async function editConfigFile(
   // A link is followed, so that it stays one.
   const path = isThere ? realpathSync.native(file) : file;
   const bytes = isThere ? readConfigBytes(path) : Buffer.from(newFile);
-  const isVouchedFor = isThere && isTrusted(path, sha256Of(bytes), stateDir);
+  const trust = isThere ? trustOf(path, sha256Of(bytes), stateDir) : undefined;
   let edited: string;
   try {
     // The mark at the beginning stays where there is one.
@@ -49,7 +50,7 @@ export async function editConfigFile(
     });
   }
   replaceFile(path, edited, isThere ? statSync(path).mode & 0o777 : 0o600);
-  if (isVouchedFor) await trustConfig(path, { stateDir });
+  if (trust !== undefined) await trustWith(path, trust.code, { stateDir });
 }
 
 /** A crash leaves the old file or the new one. */
@@ -57,6 +58,7 @@ function replaceFile(path: string, text: string, mode: number): void {
   const draft = `${path}.${randomUUID()}.tmp`;
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    dropOldDrafts(path);
     const handle = openSync(draft, "wx", mode);
     try {
       writeSync(handle, text);

@@ -6,7 +6,6 @@ const defaultsKeys: readonly ConfigKey[] = [
     key: "agents.defaults.workspace",
     type: "path",
     default: "{stateDir}/workspace",
-    guarded: "path",
     common: true,
     doc: "The folder that holds MEMORY.md, USER.md and memory/.",
   },
@@ -45,17 +44,22 @@ const defaultsKeys: readonly ConfigKey[] = [
     doc: "The flush also runs once a transcript has grown by so many bytes since the last compaction; 0: never for that.",
   },
   {
+    key: "agents.defaults.compaction.memoryFlush.journalDays",
+    type: "integer",
+    default: 30,
+    range: [0, 36_500],
+    doc: "For how many days the journal of dropped messages waits for a model. Older ones go once an indexed transcript holds them, and no sooner.",
+  },
+  {
     key: "agents.defaults.compaction.memoryFlush.prompt",
     type: "string",
     default: undefined,
-    guarded: "command",
     doc: "The request of the flush turn, in place of the built-in one.",
   },
   {
     key: "agents.defaults.compaction.memoryFlush.systemPrompt",
     type: "string",
     default: undefined,
-    guarded: "command",
     doc: "The system text of the flush turn, in place of the built-in one.",
   },
 ];
@@ -107,17 +111,26 @@ const memoryKeys: readonly ConfigKey[] = [
     type: "choice",
     choices: ["auto", "on", "off"],
     default: "auto",
+    harmless: true,
     common: true,
-    doc: "Whether results carry `path#L3-L9`: `auto` means in direct chats and on the command line.",
+    doc: "Whether results carry `path#L3-L9`: `auto` means in direct chats with the owner and on the command line.",
   },
   {
     key: "memory.qmd",
     type: "object",
     default: undefined,
-    guarded: "command",
     doc: "Options of memory-qmd; `plugins.entries.memory-qmd.config` is laid over them.",
   },
   same("memory.search", "agents.defaults.memorySearch", "Another spelling of `agents.defaults.memorySearch`."),
+];
+
+const commandKeys: readonly ConfigKey[] = [
+  {
+    key: "commands.ownerAllowFrom",
+    type: "strings",
+    default: [],
+    doc: "Who the owner is in a chat of two: ids of peers as the channel has them, with or without the channel before them (`telegram:123456789`). A direct chat with anybody else is answered as a group is.",
+  },
 ];
 
 const pluginKeys: readonly ConfigKey[] = [
@@ -131,8 +144,6 @@ const pluginKeys: readonly ConfigKey[] = [
     key: "plugins.slots.memory",
     type: "string",
     default: "memory-core",
-    guarded: "code",
-    harmless: "plain id",
     common: true,
     doc: "The one memory plugin in use: an id, a package name, or `none` for no memory.",
   },
@@ -146,22 +157,18 @@ const pluginKeys: readonly ConfigKey[] = [
     key: "plugins.entries.*.config",
     type: "object",
     default: undefined,
-    guarded: "code",
     doc: "Options of this plugin, checked against the schema that it brings.",
   },
   {
     key: "plugins.entries.*.fallback",
     type: "string",
     default: undefined,
-    guarded: "code",
-    harmless: "plain id",
     doc: "What answers while this memory plugin is unavailable: `builtin` (memory-core), `keyword` (memory-core without any embedding request), the id of another memory plugin, or `none`. A plugin may have a default of its own: memory-qmd has `memory.qmd.fallback`.",
   },
   {
     key: "plugins.load.paths",
     type: "paths",
     default: [],
-    guarded: "code",
     doc: "Plugin folders, or folders of plugin folders.",
   },
   { key: "plugins.deny", type: "strings", default: [], doc: "Ids of plugins that are never used." },
@@ -173,14 +180,12 @@ const providerKeys: readonly ConfigKey[] = [
     type: "string",
     default: undefined,
     secret: true,
-    guarded: "credential",
     doc: "The key of this embedding provider. Best written as `${NAME}`, so that it stays in the environment.",
   },
   {
     key: "models.providers.*.baseUrl",
     type: "url",
     default: undefined,
-    guarded: "host",
     doc: "The address of this embedding provider.",
   },
 ];
@@ -190,6 +195,7 @@ export const configKeys: readonly ConfigKey[] = [
   ...defaultsKeys,
   ...agentKeys,
   ...memoryKeys,
+  ...commandKeys,
   ...pluginKeys,
   ...providerKeys,
 ];

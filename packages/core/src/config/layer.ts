@@ -15,6 +15,12 @@ export interface FoundValue {
 /** Values by key. Inside an agent the keys are relative: `memorySearch.query.maxResults`. */
 export type FoundValues = Map<string, FoundValue>;
 
+/** The texts of a list; none where the key is not given. */
+export function textsAt(values: FoundValues, key: string): readonly string[] {
+  const value = values.get(key)?.value;
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
 /** What one file, or one object given by a program, says. */
 export interface ConfigLayer {
   /** The file, or words that stand for it: how every message about it begins, and the origin of its values. */
@@ -31,13 +37,19 @@ const agentPrefix = /^agents\.(?:defaults|list\[\])\./;
 
 /** The key by which a value is looked up, with the name that stands for `*`, and relative inside an agent. */
 export function lookupKey(key: ConfigKey, name: string | undefined, inAgent: boolean): string {
-  const full = name === undefined ? key.key : key.key.replace("*", quoteName(name));
+  // The whole name, however long: two that begin alike are two keys.
+  const full = name === undefined ? key.key : key.key.replace("*", () => JSON.stringify(name));
   return inAgent ? full.replace(agentPrefix, "") : full;
 }
 
-/** A name as one part of a dotted key: quoted where it is more than letters, digits, `_` and `-`. */
+/** A key for people, with the name that stands for `*`. */
+export function shownKey(key: ConfigKey, name: string | undefined): string {
+  return name === undefined ? key.key : key.key.replace("*", () => quoteName(name));
+}
+
+/** A name as one part of a dotted key: quoted where it is long, or more than letters, digits, `_`, `$` and `-`. */
 export function quoteName(name: string): string {
-  return /^[\w$-]+$/.test(name) ? name : quoteText(name);
+  return /^[\w$-]{1,80}$/.test(name) ? name : quoteText(name);
 }
 
 /** Text in quotes for a message: no control characters, and not longer than a line can bear. */

@@ -1,14 +1,17 @@
+import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { MemoryError } from "../errors.ts";
+import { checkNode } from "../check-node.ts";
+import { MemoryError, messageOf } from "../errors.ts";
 import type { WorkspaceOverride } from "./agent-settings.ts";
 import { buildConfig } from "./build-config.ts";
 import { collectValues } from "./collect.ts";
 import type { ConfigLayer } from "./layer.ts";
-import { type Environment, absolutePath, resolveStateDir, variable } from "./paths.ts";
+import { absolutePath, currentFolder, resolveStateDir, variable, type Environment } from "./paths.ts";
 import { type ConfigFile, type ConfigSource, findConfigFile, ownConfigFile, readConfigFile } from "./read-file.ts";
 import { setAside } from "./set-aside.ts";
 import { settleLayer } from "./settle.ts";
-import { isTrusted } from "./trust.ts";
+import { type TrustRecord, trustOf } from "./trust.ts";
+import { assertTrusted, placeOfProgram, programsIn } from "./trusted-code.ts";
 import type { MemslotConfig } from "./types.ts";
 
 export interface LoadConfigOptions {
@@ -38,22 +41,26 @@ export interface ParseConfigOptions {
  * the file, and the key or the line, for whatever cannot be used.
  */
 export async function loadConfig(options: LoadConfigOptions = {}): Promise<MemslotConfig> {
-  const cwd = resolve(options.cwd ?? process.cwd());
+  checkNode();
+  const cwd = resolve(options.cwd ?? currentFolder());
   const env = options.env ?? process.env;
   const stateDir = resolveStateDir({ cwd, env });
   const file = findConfigFile({ cwd, env, stateDir, configPath: options.configPath });
   const source = file === undefined ? undefined : await readConfigFile(file);
-  const trusted = source === undefined || source.found !== "current" || isTrusted(source.path, source.sha256, stateDir);
+  const trust = source?.found === "current" ? trustOf(source.path, source.sha256, stateDir) : undefined;
+  const trusted = source?.found !== "current" || trust !== undefined;
   const own = trusted ? ownFile(source) : ownConfigFile(stateDir);
 
   const layers: ConfigLayer[] = [];
   // What a stranger's file may not decide is decided by the user's own one.
   if (!trusted && own !== undefined) layers.push(layerOf(await readConfigFile(own), env));
   if (source !== undefined) layers.push(trusted ? layerOf(source, env) : untrustedLayerOf(source, env));
+  if (trust !== undefined) for (const layer of layers) await setAsideChangedPrograms(layer, trust, cwd);
 
   return buildConfig({
     file: source?.path,
     trusted,
+    trustedCode: trust?.code,
     stateDir,
     env,
     layers,
@@ -66,7 +73,7 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Memsl
 /** Checks a configuration that a program made. It is trusted. Throws `CONFIG` with the key for whatever cannot be used. */
 export function parseConfig(config: unknown, options: ParseConfigOptions = {}): MemslotConfig {
   const env = options.env ?? process.env;
-  const baseDir = resolve(options.baseDir ?? process.cwd());
+  const baseDir = resolve(options.baseDir ?? currentFolder());
   const stateDir =
     options.stateDir === undefined ? resolveStateDir({ env }) : absolutePath(options.stateDir, baseDir, env);
   const layer = collectValues(config, "the given configuration", baseDir);
@@ -91,9 +98,22 @@ function layerOf(source: ConfigSource, env: Environment): ConfigLayer {
 
 function untrustedLayerOf(source: ConfigSource, env: Environment): ConfigLayer {
   const layer = collectValues(source.content, source.path, source.baseDir);
-  setAside(layer, env);
+  setAside(layer);
   settleLayer(layer, env);
   return layer;
+}
+
+/** A library or a program that is not what was trusted is not used; the code of plugins is compared when it is loaded. */
+async function setAsideChangedPrograms(layer: ConfigLayer, { code }: TrustRecord, cwd: string): Promise<void> {
+  for (const { path, found } of programsIn(layer, cwd)) {
+    try {
+      await assertTrusted(existsSync(path) ? placeOfProgram(path, layer) : path, found.written, code);
+    } catch (error) {
+      for (const values of [layer.values, ...layer.agents.values()])
+        for (const [at, other] of values) if (other.written === found.written) values.delete(at);
+      layer.notices.push(`${layer.label}: ${messageOf(error)}`);
+    }
+  }
 }
 
 function ownFile(source: ConfigSource | undefined): ConfigSource | undefined {

@@ -1,6 +1,6 @@
 import type { ConfigKey } from "./config-key.ts";
 
-type Extra = Pick<ConfigKey, "choices" | "guarded" | "harmless" | "secret" | "address" | "common">;
+type Extra = Pick<ConfigKey, "choices" | "harmless" | "secret" | "address" | "common">;
 type Range = readonly [minimum: number, maximum: number];
 
 /** The rows of `agents.defaults.memorySearch`; an agent's own `memorySearch` has the same ones. */
@@ -11,17 +11,10 @@ export const memorySearchKeys: readonly ConfigKey[] = [
     "string",
     "auto",
     "What makes vectors: `auto`, `none` (words only), or the id of an embedding provider.",
-    {
-      common: true,
-      guarded: "host",
-      harmless: "none",
-    },
+    { common: true },
   ),
   row("model", "string", undefined, "The embedding model; each provider has its own default."),
-  row("fallback", "string", "none", "The embedding provider to use when the first one cannot be used.", {
-    guarded: "host",
-    harmless: "none",
-  }),
+  row("fallback", "string", "none", "The embedding provider to use when the first one cannot be used."),
   row("inputType", "string", undefined, "The input type sent with every embedding request."),
   row("queryInputType", "string", undefined, "The input type sent with the embedding of a query."),
   row("documentInputType", "string", undefined, "The input type sent with the embedding of notes."),
@@ -35,11 +28,10 @@ export const memorySearchKeys: readonly ConfigKey[] = [
     "sources",
     "strings",
     ["memory"],
-    "What is indexed and searched: `memory` (the notes) and, where it is named, `sessions` (the transcripts).",
+    "What is indexed and searched: `memory` (the notes) and, where it is named, `sessions` (the transcripts). `journal` (what conversations have dropped) comes by itself wherever the flush is enabled.",
     { common: true },
   ),
   row("extraPaths", "extraPaths", [], "More Markdown files or folders, each a path or { path, pattern }.", {
-    guarded: "path",
     common: true,
   }),
   row(
@@ -49,12 +41,11 @@ export const memorySearchKeys: readonly ConfigKey[] = [
     "Asked for elsewhere besides `sources`. Here naming `sessions` there is enough, and this alone has no effect.",
   ),
 
-  row("remote.baseUrl", "url", undefined, "The address of the embedding provider.", { guarded: "host" }),
+  row("remote.baseUrl", "url", undefined, "The address of the embedding provider."),
   row("remote.apiKey", "string", undefined, "The key of the embedding provider. Best written as `${NAME}`.", {
     secret: true,
-    guarded: "credential",
   }),
-  row("remote.headers", "map", {}, "More headers for embedding requests.", { secret: true, guarded: "header" }),
+  row("remote.headers", "map", {}, "More headers for embedding requests.", { secret: true }),
   integer("remote.nonBatchConcurrency", 4, [1, 64], "Embedding requests at one time."),
   row("remote.batch.enabled", "boolean", false, "Use the provider's batch interface for many notes at once."),
   row("remote.batch.wait", "boolean", true, "Wait for a batch to finish before the sync ends."),
@@ -62,18 +53,14 @@ export const memorySearchKeys: readonly ConfigKey[] = [
   integer("remote.batch.pollIntervalMs", 2000, [1, 3_600_000], "Milliseconds between two looks at a batch."),
   number("remote.batch.timeoutMinutes", 60, [0.001, 10_080], "Minutes after which a batch is given up."),
 
-  // Native code reads a model file, so one that comes with a stranger's folder counts as code.
   row("local.modelPath", "path", undefined, "The GGUF file of a local embedding model, or its address.", {
-    guarded: "code",
     address: true,
   }),
-  row("local.modelCacheDir", "path", undefined, "Where downloaded models are kept.", { guarded: "path" }),
+  row("local.modelCacheDir", "path", undefined, "Where downloaded models are kept."),
 
-  row("store.path", "path", "{stateDir}/memory/{agentId}.sqlite", "The index file; `{agentId}` is replaced.", {
-    guarded: "path",
-  }),
+  row("store.path", "path", "{stateDir}/memory/{agentId}.sqlite", "The index file; `{agentId}` is replaced."),
   row("store.vector.enabled", "boolean", true, "Use the vector extension of the store where it loads."),
-  row("store.vector.extensionPath", "path", undefined, "Another build of the vector extension.", { guarded: "code" }),
+  row("store.vector.extensionPath", "path", undefined, "Another build of the vector extension."),
 
   integer("chunking.tokens", 400, [50, 8000], "Tokens of a chunk."),
   integer(
@@ -96,6 +83,12 @@ export const memorySearchKeys: readonly ConfigKey[] = [
     "Minutes between two syncs while an agent runs; 0 means none by the clock.",
   ),
   integer(
+    "sync.embeddingBatchTimeoutSeconds",
+    undefined,
+    [1, 3600],
+    "Seconds that one request for vectors of notes may take: 60 where it is not set, and 600 for a model file of this machine.",
+  ),
+  integer(
     "sync.sessions.deltaBytes",
     100_000,
     [0, 1_000_000_000],
@@ -114,12 +107,20 @@ export const memorySearchKeys: readonly ConfigKey[] = [
     "Index a transcript after its conversation was compacted, however little of it is new.",
   ),
 
-  integer("query.maxResults", 6, [1, 200], "Results of a search.", { common: true }),
-  number("query.minScore", 0.35, [0, 1], "The score that a result found by meaning alone needs.", { common: true }),
+  // `query.hybrid.enabled` decides whether anything is sent to a provider, so it is not harmless.
+  integer("query.maxResults", 6, [1, 200], "Results of a search.", { common: true, harmless: true }),
+  number("query.minScore", 0.35, [0, 1], "The score that a result found by meaning alone needs.", {
+    common: true,
+    harmless: true,
+  }),
   row("query.hybrid.enabled", "boolean", true, "Search by words and by meaning together."),
-  number("query.hybrid.vectorWeight", 0.7, [0, 100], "How much meaning counts, against `textWeight`."),
-  number("query.hybrid.textWeight", 0.3, [0, 100], "How much words count, against `vectorWeight`."),
-  number("query.hybrid.candidateMultiplier", 4, [1, 20], "Candidates for each result; there are never more than 200."),
+  number("query.hybrid.vectorWeight", 0.7, [0, 100], "How much meaning counts, against `textWeight`.", {
+    harmless: true,
+  }),
+  number("query.hybrid.textWeight", 0.3, [0, 100], "How much words count, against `vectorWeight`.", { harmless: true }),
+  number("query.hybrid.candidateMultiplier", 4, [1, 20], "Candidates for each result; there are never more than 200.", {
+    harmless: true,
+  }),
 
   integer(
     "budget.tokensPerDay",

@@ -1,6 +1,7 @@
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
-import { homedir } from "node:os";
+import { homedir, userInfo } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { MemoryError } from "../errors.ts";
 
 /** Environment variables by name, as `process.env` has them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -11,8 +12,33 @@ export function variable(env: Environment, name: string): string | undefined {
   return value === undefined || value.trim() === "" ? undefined : value;
 }
 
-function homeDir(env: Environment): string {
-  return variable(env, "HOME") ?? variable(env, "USERPROFILE") ?? homedir();
+/** The home folder: as the environment names it, else as the system does. Throws `CONFIG` where neither knows one. */
+export function homeDir(env: Environment): string {
+  const named = [variable(env, "HOME"), variable(env, "USERPROFILE")].find((path) => path !== undefined);
+  // A variable that is there and empty makes the system's answer empty too; its list of users still knows.
+  const home = named ?? [homedir(), userHome()].find((path) => isAbsolute(path));
+  if (home === undefined)
+    throw new MemoryError("CONFIG", "there is no home folder: set HOME, or MEMSLOT_HOME to where state may be kept");
+  return home;
+}
+
+function userHome(): string {
+  try {
+    return userInfo().homedir;
+  } catch {
+    return ""; // A user that the system has no record of.
+  }
+}
+
+/** The current folder. Throws `CONFIG` where it has been deleted. */
+export function currentFolder(): string {
+  try {
+    return process.cwd();
+  } catch (error) {
+    throw new MemoryError("CONFIG", "the current folder does not exist any more; change to another one", {
+      cause: error,
+    });
+  }
 }
 
 /** Where state is kept: `MEMSLOT_HOME`, else `~/.memslot`. Absolute. */
@@ -20,7 +46,7 @@ export function resolveStateDir(options: { cwd?: string | undefined; env?: Envir
   const env = options.env ?? process.env;
   const named = variable(env, "MEMSLOT_HOME");
   if (named === undefined) return join(homeDir(env), ".memslot");
-  return absolutePath(named, options.cwd ?? process.cwd(), env);
+  return absolutePath(named, options.cwd ?? currentFolder(), env);
 }
 
 /** A path as a person writes it, made absolute: `~` is the home folder, relative paths start at `baseDir`. */

@@ -1,43 +1,40 @@
-import { isAbsolute } from "node:path";
 import type { ConfigKey } from "./config-key.ts";
-import { isObject, someText } from "./deep.ts";
+import { someText } from "./deep.ts";
 import type { ConfigLayer } from "./layer.ts";
-import { type Environment, absolutePath, isInside } from "./paths.ts";
 import { hasReference } from "./settle.ts";
 
+/** Names that one notice lists. */
+const maxNames = 20;
+
 /**
- * Takes out of a file that nobody has trusted yet what could run code, send notes or keys elsewhere, or reach outside
- * its own folder, and tells so in one notice.
+ * Leaves of a file that nobody has trusted yet only the keys that are harmless, and tells in one notice what was taken
+ * out. No agent of it is left: which agents there are is the user's to say.
  */
-export function setAside(layer: ConfigLayer, env: Environment): void {
+export function setAside(layer: ConfigLayer): void {
   const removed: string[] = [];
-  for (const values of [layer.values, ...layer.agents.values()]) {
-    for (const [at, { key, value, written }] of values) {
-      if (!someText(value, hasReference) && isHarmless(key, value, layer.baseDir, env)) continue;
-      values.delete(at);
-      removed.push(written);
-    }
+  for (const [at, { key, value, written }] of layer.values) {
+    if (isHarmless(key, value)) continue;
+    layer.values.delete(at);
+    removed.push(written);
   }
+  removed.push(...agentKeysIn(layer));
+  layer.agents.clear();
   if (removed.length === 0) return;
-  const more = removed.length > 20 ? ` and ${removed.length - 20} more` : "";
+  const more = removed.length > maxNames ? ` and ${removed.length - maxNames} more` : "";
   layer.notices.push(
-    `${layer.label} is not trusted, so these keys are set aside: ${removed.slice(0, 20).join(", ")}${more}; if the file is yours, run \`memslot trust\` in its folder`,
+    `${layer.label} is not trusted, so these keys are set aside: ${removed.slice(0, maxNames).join(", ")}${more}; if the file is yours, run \`memslot trust\` in its folder`,
   );
 }
 
-function isHarmless(key: ConfigKey, value: unknown, folder: string, env: Environment): boolean {
-  if (key.guarded === undefined) return true;
-  if (key.guarded === "path") return pathsIn(value).every((path) => isInside(absolutePath(path, folder, env), folder));
-  if (typeof value !== "string" || key.harmless === undefined) return false;
-  return key.harmless === "none" ? /^\s*none\s*$/i.test(value) : /^[\w-]*$/.test(value.trim());
+/** A variable of the environment may hold a secret, and what is nested without end is no value of such a key. */
+function isHarmless(key: ConfigKey, value: unknown): boolean {
+  return key.harmless === true && !someText(value, hasReference);
 }
 
-/** Every path in a value; a pattern that leads upwards stands for the root of the file system. */
-function pathsIn(value: unknown): string[] {
-  if (typeof value === "string") return [value];
-  if (Array.isArray(value)) return value.flatMap(pathsIn);
-  if (!isObject(value)) return [];
-  const { path, pattern } = value;
-  const leadsUpwards = typeof pattern === "string" && (pattern.includes("..") || isAbsolute(pattern));
-  return [...pathsIn(path), ...(leadsUpwards ? ["/"] : [])];
+/** Every key of an agent that was written, and the list itself where an agent has nothing but its id. */
+function agentKeysIn({ agents }: ConfigLayer): string[] {
+  return [...agents].flatMap(([id, values]) => {
+    const written = [...values.values()].map((found) => found.written).filter((name) => !name.endsWith("].id"));
+    return written.length > 0 ? written : [`agents.list[${id}]`];
+  });
 }

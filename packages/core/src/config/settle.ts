@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { MemoryError } from "../errors.ts";
+import { globProblem } from "../glob.ts";
 import { isWanted, shownValue, wantedValue } from "./check-value.ts";
 import type { ConfigKey } from "./config-key.ts";
 import { isObject, mapTexts } from "./deep.ts";
-import type { ConfigLayer, FoundValue } from "./layer.ts";
+import { type ConfigLayer, type FoundValue, quoteText } from "./layer.ts";
 import { type Environment, absolutePath, isAddress } from "./paths.ts";
 
 /** `${NAME}`, or `$${` for the two characters themselves. */
@@ -39,7 +40,19 @@ function settled(found: FoundValue, layer: ConfigLayer, env: Environment): unkno
       `${layer.label}: ${written} must be ${wantedValue(key)}, but is ${shownValue(key, raw)}`,
     );
   }
+  refuseBadPatterns(found, value, layer.label);
   return withAbsolutePaths(key, value, layer.baseDir, env);
+}
+
+/** A pattern that would take for ever, or that is not understood, is told before any file is looked at. */
+function refuseBadPatterns({ key, written }: FoundValue, value: unknown, label: string): void {
+  if (key.type !== "extraPaths" || !Array.isArray(value)) return;
+  for (const item of value) {
+    const pattern: unknown = isObject(item) ? item["pattern"] : undefined;
+    const problem = typeof pattern === "string" ? globProblem(pattern) : undefined;
+    if (problem !== undefined)
+      throw new MemoryError("CONFIG", `${label}: ${written}: the pattern ${quoteText(String(pattern))} ${problem}`);
+  }
 }
 
 function expand({ value, written }: FoundValue, label: string, env: Environment): unknown {

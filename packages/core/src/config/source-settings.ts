@@ -3,15 +3,18 @@ import type { AgentSources } from "./agent-settings.ts";
 import { type FoundValue, type FoundValues, quoteText } from "./layer.ts";
 import { nearestWord } from "./nearest.ts";
 
-const builtIn = ["memory", "sessions"];
+const builtIn = ["memory", "sessions", "journal"];
 
-/** The sources of an agent, each once. Throws `CONFIG` where none is left: nothing could ever be found. */
+/**
+ * The sources of an agent, each once. Wherever there is a flush, its journal is one: what a conversation has dropped is
+ * to be found. Throws `CONFIG` where none is left: nothing could ever be found.
+ */
 export function checkedSources(
   sources: readonly string[],
   written: FoundValue | undefined,
-  { label }: Pick<AgentSources, "label">,
+  { label, hasJournal }: Pick<AgentSources, "label"> & { hasJournal: boolean },
 ): readonly string[] {
-  if (sources.length > 0) return [...new Set(sources)];
+  if (sources.length > 0) return [...new Set(hasJournal ? [...sources, "journal"] : sources)];
   throw new MemoryError(
     "CONFIG",
     `${label}: ${written?.written ?? "memorySearch.sources"} must name a source, "memory" or "sessions"; to switch memory off, write enabled: false`,
@@ -30,7 +33,7 @@ export function sourceNotices(values: FoundValues, prefix: string, effective: re
     const nearest = nearestWord(name, builtIn);
     const hint = nearest === undefined ? "" : `; did you mean "${nearest}"?`;
     notices.push(
-      `${named.origin}: ${named.written} names ${quoteText(name)}, which is not "memory" or "sessions", so only a memory plugin that knows it finds something there${hint}`,
+      `${named.origin}: ${named.written} names ${quoteText(name)}, which is not "memory", "sessions" or "journal", so only a memory plugin that knows it finds something there${hint}`,
     );
   }
   const flag = values.get(`${prefix}memorySearch.experimental.sessionMemory`);

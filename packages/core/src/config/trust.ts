@@ -11,10 +11,14 @@ import {
   writeSync,
 } from "node:fs";
 import { join, resolve } from "node:path";
+import { dropOldDrafts } from "./old-drafts.ts";
 import { MemoryError, messageOf } from "../errors.ts";
+import { collectValues } from "./collect.ts";
 import { isObject } from "./deep.ts";
-import { canonicalPath } from "./paths.ts";
-import { readConfigBytes, sha256Of } from "./read-file.ts";
+import { type Environment, canonicalPath } from "./paths.ts";
+import { readConfigFile, sha256Of } from "./read-file.ts";
+import { settleLayer } from "./settle.ts";
+import { type TrustedCode, codeNamedBy, mayNameCode } from "./trusted-code.ts";
 
 /** Of the state folder. */
 const folder = "trusted";
@@ -27,17 +31,39 @@ export interface TrustRecord {
   readonly sha256: string;
   /** ISO 8601. */
   readonly trustedAt: string;
+  /** The code that it brings in. Code that is not here, or is not what it was, is not loaded. */
+  readonly code: readonly TrustedCode[];
 }
 
 /**
- * Trusts a configuration file with the content that it has now. `stateDir` is where this is kept, see
- * `resolveStateDir`: one record in a file of its own, so that two that are written at once are both there. Throws
- * `CONFIG` where the file cannot be read or the record cannot be written.
+ * Trusts a configuration file with the content that it has now, and the code that it names with that of now. `stateDir`
+ * is where this is kept, see `resolveStateDir`: one record in a file of its own, so that two that are written at once are
+ * both there. Throws `CONFIG` where the file cannot be read, or the record cannot be written.
  */
-export async function trustConfig(file: string, options: { stateDir: string }): Promise<TrustRecord> {
-  const sha256 = sha256Of(readConfigBytes(file));
-  const record: TrustRecord = { file: canonical(file), sha256, trustedAt: new Date().toISOString() };
-  writeRecord(options.stateDir, record);
+export async function trustConfig(
+  file: string,
+  options: { stateDir: string; env?: Environment | undefined },
+): Promise<TrustRecord> {
+  return await trustWith(file, [], options);
+}
+
+/** The same; of code that is in `earlier` that record stays, so that what has changed since is asked about all the same. */
+export async function trustWith(
+  file: string,
+  earlier: readonly TrustedCode[],
+  { stateDir, env = process.env }: { stateDir: string; env?: Environment | undefined },
+): Promise<TrustRecord> {
+  const path = canonical(file);
+  const { content, baseDir, sha256 } = await readConfigFile({ path, found: "current" });
+  const layer = collectValues(content, path, baseDir);
+  // A key of a provider, say, may stand in a variable that is not set now, and is no matter here.
+  for (const values of [layer.values, ...layer.agents.values()])
+    for (const [at, found] of values) if (!mayNameCode(found)) values.delete(at);
+  settleLayer(layer, env);
+  const now = await codeNamedBy(layer, stateDir);
+  const code = now.map((one) => earlier.find(({ place }) => place === one.place) ?? one);
+  const record: TrustRecord = { file: path, sha256, trustedAt: new Date().toISOString(), code };
+  writeRecord(stateDir, record);
   return record;
 }
 
@@ -60,11 +86,11 @@ export async function revokeTrust(file: string, { stateDir }: { stateDir: string
   return wasTrusted;
 }
 
-/** Whether a file is trusted with this content. */
-export function isTrusted(file: string, sha256: string, stateDir: string): boolean {
+/** The record of a file that is trusted with this content; undefined where it is not. */
+export function trustOf(file: string, sha256: string, stateDir: string): TrustRecord | undefined {
   const path = canonical(file);
   const record = readRecord(placeOf(path, stateDir));
-  return record?.file === path && record.sha256 === sha256;
+  return record?.file === path && record.sha256 === sha256 ? record : undefined;
 }
 
 function canonical(file: string): string {
@@ -91,7 +117,10 @@ function readRecord(place: string): TrustRecord | undefined {
 }
 
 function isRecord(value: unknown): value is TrustRecord {
-  return isObject(value) && ["file", "sha256", "trustedAt"].every((name) => typeof value[name] === "string");
+  if (!isObject(value) || !["file", "sha256", "trustedAt"].every((name) => typeof value[name] === "string"))
+    return false;
+  const { code } = value;
+  return Array.isArray(code) && code.every((one: unknown) => isObject(one) && typeof one["place"] === "string");
 }
 
 /** Replaces the record as a whole, so that a crash leaves the old one or the new one. */
@@ -100,6 +129,7 @@ function writeRecord(stateDir: string, record: TrustRecord): void {
   const draft = `${target}.${randomUUID()}.tmp`;
   try {
     mkdirSync(join(stateDir, folder), { recursive: true, mode: 0o700 });
+    dropOldDrafts(target);
     const handle = openSync(draft, "wx", 0o600);
     try {
       writeSync(handle, `${JSON.stringify(record, undefined, 2)}\n`);

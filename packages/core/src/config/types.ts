@@ -1,4 +1,5 @@
 import type { MemorySearchSettings } from "../settings.ts";
+import type { TrustedCode } from "./trusted-code.ts";
 
 /** The configuration, read, checked, defaulted and frozen once. */
 export interface MemslotConfig {
@@ -34,6 +35,8 @@ export interface AgentConfig {
   readonly userTimezone: string;
   readonly memorySearch: MemorySearchSettings;
   readonly compaction: CompactionSettings;
+  /** `commands.ownerAllowFrom`: the peers of direct chats that are the owner, see `audienceOf`. */
+  readonly ownerAllowFrom: readonly string[];
 }
 
 export interface CompactionSettings {
@@ -43,6 +46,8 @@ export interface CompactionSettings {
     readonly softThresholdTokens: number;
     /** Bytes of a transcript since the last compaction; 0: they do not matter. */
     readonly forceFlushTranscriptBytes: number;
+    /** How long messages wait for a model, and how long they are kept once they can be found elsewhere. */
+    readonly journalDays: number;
     readonly prompt: string | undefined;
     readonly systemPrompt: string | undefined;
   };
@@ -66,6 +71,8 @@ export interface PluginsConfig {
    * while the one in use is not trusted. Undefined: nowhere, so that a stranger's folder cannot bring code in.
    */
   readonly resolveFrom: string | undefined;
+  /** The code that the user has vouched for: no other is loaded. Undefined: whatever the configuration names. */
+  readonly trustedCode?: readonly TrustedCode[] | undefined;
 }
 
 export interface PluginEntry {

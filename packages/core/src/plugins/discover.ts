@@ -3,6 +3,7 @@ import { dirname, join, parse } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isObject } from "../config/deep.ts";
 import type { AgentConfig, PluginsConfig } from "../config/types.ts";
+import { assertTrusted } from "../config/trusted-code.ts";
 import { MemoryError, messageOf } from "../errors.ts";
 import type { EmbeddingPlugin, MemoryPlugin } from "../plugin.ts";
 import { pluginProblem } from "./entry.ts";
@@ -46,11 +47,33 @@ export async function discoverPlugins({
     const own = new Set(folders.map(idOf));
     const workspaces = (config.agents ?? []).map(({ workspaceDir }) => workspaceDir);
     const added = await readInstalled(installed, workspaces);
-    folders.push(...added.filter((plugin) => idOf(plugin) === undefined || !own.has(idOf(plugin))));
+    folders.push(
+      ...added.map(asTrusted(isRecorded)).filter((plugin) => idOf(plugin) === undefined || !own.has(idOf(plugin))),
+    );
   }
-  for (const path of config.plugins.load.paths) folders.push(...(await readLoadPath(path)));
-  for (const name of new Set(names)) await addNamed(name, folders, { from: config.plugins.resolveFrom, host });
+  for (const path of config.plugins.load.paths) folders.push(...(await readLoadPath(path)).map(asTrusted()));
+  for (const name of new Set(names))
+    await addNamed(name, folders, { from: config.plugins.resolveFrom, host, asTrusted: asTrusted() });
   return withoutDoubles(folders);
+
+  /** Code that the configuration brings in is loaded as it was when the user vouched for it, and not otherwise. */
+  function asTrusted(applies: (place: string) => boolean = () => true): (plugin: PluginFolder) => PluginFolder {
+    return (plugin) => {
+      const { trustedCode } = config.plugins;
+      if (trustedCode === undefined || "broken" in plugin || !applies(plugin.found.place)) return plugin;
+      const { found } = plugin;
+      const load = async (): ReturnType<FoundPlugin["load"]> => {
+        await assertTrusted(found.place, `plugin "${found.id}"`, trustedCode);
+        return await found.load();
+      };
+      return { found: { ...found, load } };
+    };
+  }
+
+  /** What the user has installed in the state folder needs no word from the configuration. */
+  function isRecorded(place: string): boolean {
+    return config.plugins.trustedCode?.some((code) => code.place === place) === true;
+  }
 }
 
 function handedIn(plugin: MemoryPlugin | EmbeddingPlugin, index: number): PluginFolder {
@@ -110,13 +133,18 @@ function readPackage(file: string): Record<string, unknown> | undefined {
 async function addNamed(
   name: string,
   folders: PluginFolder[],
-  { from, host }: { from: string | undefined; host: string | undefined },
+  {
+    from,
+    host,
+    asTrusted,
+  }: { from: string | undefined; host: string | undefined; asTrusted: (plugin: PluginFolder) => PluginFolder },
 ): Promise<void> {
   if (!isPackageName(name) || folders.some((plugin) => idOf(plugin) === name)) return;
   const near = from === undefined ? undefined : packageFolder(name, join(from, "package.json"));
   const folder = near ?? (host === undefined ? undefined : packageFolder(name, host));
   if (folder === undefined) return;
-  const plugin = await readPluginFolder(folder, name);
+  const read = await readPluginFolder(folder, name);
+  const plugin = near === undefined ? read : asTrusted(read);
   if (!hasManifest(folder)) {
     // Some package of this name; whether it was meant, only the user knows.
     if ("broken" in plugin) folders.push({ broken: { place: plugin.broken.place, error: plugin.broken.error } });

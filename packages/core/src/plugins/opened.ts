@@ -10,7 +10,7 @@ const managerMethods = [
   "probeEmbeddingAvailability",
   "probeVectorAvailability",
 ] as const;
-const optionalManagerMethods = ["sync", "estimate", "check", "compact", "close"] as const;
+const optionalManagerMethods = ["sync", "estimate", "survey", "check", "compact", "close"] as const;
 const capabilities = ["keyword", "vector", "ownsIndex"] as const;
 const providerMethods = ["embedQuery", "embedBatch"] as const;
 

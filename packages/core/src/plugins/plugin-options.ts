@@ -1,5 +1,6 @@
 import type { ErrorObject, Options } from "ajv";
 import { deepFreeze, isObject, mapTexts } from "../config/deep.ts";
+import { quoteText } from "../config/layer.ts";
 import { nearestWord } from "../config/nearest.ts";
 import type { PluginsConfig } from "../config/types.ts";
 import { MemoryError, messageOf } from "../errors.ts";
@@ -78,7 +79,9 @@ async function check(
 /** One error as a sentence that names the key. Values are left out: they may be secrets. */
 function sentence(root: string, { instancePath, keyword, params, parentSchema, message }: ErrorObject): string {
   const at = (name?: unknown): string =>
-    [root, ...instancePath.split("/").slice(1).map(unescape), ...(name === undefined ? [] : [String(name)])].join(".");
+    [root, ...instancePath.split("/").slice(1).map(unescape), ...(name === undefined ? [] : [String(name)])]
+      .map((part) => (part.length > 80 ? quoteText(part) : part))
+      .join(".");
   const details = params as Record<string, unknown>;
   if (keyword === "required") return `${at(details["missingProperty"])} is missing`;
   if (keyword === "additionalProperties") {

@@ -79,6 +79,7 @@ export function guarded(own: Partial<MemorySearchManager> = {}, options: Partial
     workspaceDir: "/notes",
     backend: "fake",
     settings: settings(),
+    ownerAllowFrom: ["telegram:7"],
     ...options,
   });
 }

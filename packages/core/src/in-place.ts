@@ -1,0 +1,171 @@
+import {
+  type Dirent,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+} from "node:fs";
+import { type FileHandle, mkdir, open, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+/**
+ * A path is looked up anew with each call, and what stood there a moment ago may be a link by now. Here something is
+ * opened first, and then the system is asked where that lies. Linux tells it from `/proc`, so that no exchange of
+ * folders, however quick, is missed; elsewhere the path is looked at again, before and after, see `isThere`.
+ */
+
+/** A path that turned into a link is not opened, where the platform can say so; a pipe does not hold anybody up. */
+const noSurprises = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+/** Linux: stands for a folder and needs no right to list it. Node.js has no name for it; all its platforms have this number. */
+const asPlaceOnly = 0o10_000_000;
+/** How often something is opened anew that was moved at the same moment. */
+const maxAttempts = 3;
+
+/** What was opened is not what the path names. */
+export class MovedError extends Error {
+  readonly code = "EMOVED";
+
+  constructor(path: string) {
+    super(`${path} was moved, or a link came into its way, while it was opened`);
+    this.name = "MovedError";
+  }
+}
+
+/**
+ * Opens what lies at a canonical path: the very file of this place, never one that a link on the way leads to. Throws
+ * what the system throws, and `MovedError` where another program exchanges a folder of the way meanwhile.
+ */
+export async function openInPlace(path: string, flags: number): Promise<FileHandle> {
+  for (let attempt = 1; ; attempt++) {
+    const handle = await open(path, flags | noSurprises);
+    try {
+      if (isThere(handle.fd, path)) return handle;
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+    await handle.close();
+    if (attempt === maxAttempts) throw new MovedError(path);
+  }
+}
+
+/** The entries of the folder at a canonical path. Throws as `openInPlace` does. */
+export function listInPlace(path: string): Dirent[] {
+  if (process.platform !== "linux") return readdirSync(path, { withFileTypes: true });
+  for (let attempt = 1; ; attempt++) {
+    const descriptor = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | noSurprises);
+    try {
+      // Where there is no /proc, the files in it are looked at one by one when they are opened.
+      if (!hasDescriptorPaths(descriptor)) return readdirSync(path, { withFileTypes: true });
+      if (isThere(descriptor, path)) return readdirSync(wayOf(descriptor), { withFileTypes: true });
+    } finally {
+      closeSync(descriptor);
+    }
+    if (attempt === maxAttempts) throw new MovedError(path);
+  }
+}
+
+/** A folder that was opened: what is made in it is made in this one, wherever its path leads by then. */
+export interface FolderInPlace {
+  readonly path: string;
+  /** Opens an entry, never through a link. Whether the folder is still in its place is asked by `isIn`. */
+  open(name: string, flags: number, mode?: number): Promise<FileHandle>;
+  mkdir(name: string): Promise<void>;
+  remove(name: string): Promise<void>;
+  /** Whether what was opened lies in this folder, and this folder at its path. */
+  holds(handle: FileHandle, name: string): boolean;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the folder at a canonical path. Throws as `openInPlace` does. Where the system has no way through an open folder
+ * (all but Linux), its path is asked again before each step.
+ */
+export async function openFolderInPlace(path: string): Promise<FolderInPlace> {
+  const asFolder = (constants.O_DIRECTORY ?? 0) | (process.platform === "linux" ? asPlaceOnly : 0);
+  // Windows opens no folders.
+  const handle = process.platform === "win32" ? undefined : await openInPlace(path, constants.O_RDONLY | asFolder);
+  const through = handle !== undefined && hasDescriptorPaths(handle.fd) ? wayOf(handle.fd) : undefined;
+  const wayTo = (name: string): string => {
+    if (through !== undefined) return `${through}/${name}`;
+    if (isElsewhere(path)) throw new MovedError(path);
+    return join(path, name);
+  };
+  return {
+    path,
+    open: (name, flags, mode) => named(join(path, name), () => open(wayTo(name), flags | noSurprises, mode)),
+    mkdir: (name) => named(join(path, name), () => mkdir(wayTo(name))),
+    remove: (name) => named(join(path, name), () => rm(wayTo(name), { force: true })),
+    holds: (opened, name) => isThere(opened.fd, join(path, name)),
+    close: async () => await handle?.close(),
+  };
+}
+
+/** An error names the path that was meant, not the way that was taken. */
+async function named<Result>(path: string, run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof Error && "path" in error && typeof error.path === "string") {
+      error.message = error.message.replace(error.path, path);
+      error.path = path;
+    }
+    throw error;
+  }
+}
+
+/** Whether what was opened lies at this path. */
+function isThere(descriptor: number, path: string): boolean {
+  const place = placeOf(descriptor);
+  // Replaced by a save since it was opened: it did lie there.
+  if (place === path || place === `${path} (deleted)`) return true;
+  // File systems that leave case and the way of accents out of account may give another spelling of the same path.
+  if (place !== undefined && folded(place) !== folded(path)) return false;
+  return isThereByPath(descriptor, path) && isThereByPath(descriptor, path);
+}
+
+/** The same, without the system's word: the path leads through no link and ends at what was opened. */
+function isThereByPath(descriptor: number, path: string): boolean {
+  try {
+    const opened = fstatSync(descriptor, { bigint: true });
+    if (isElsewhere(path)) return false;
+    const found = lstatSync(path, { bigint: true });
+    return (found.ino === opened.ino && found.dev === opened.dev && !isElsewhere(path)) || found.ino === 0n;
+  } catch (error) {
+    // It is gone again; what was opened did not lie elsewhere for all that is known, and is asked for anew.
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return false;
+    throw error;
+  }
+}
+
+function isElsewhere(path: string): boolean {
+  const real = realpathSync.native(path);
+  return real !== path && folded(real) !== folded(path);
+}
+
+function folded(path: string): string {
+  return path.normalize("NFC").toLowerCase();
+}
+
+function hasDescriptorPaths(descriptor: number): boolean {
+  return placeOf(descriptor) !== undefined;
+}
+
+function wayOf(descriptor: number): string {
+  return `/proc/self/fd/${descriptor}`;
+}
+
+/** Where the system says that something lies which is open; undefined where it does not tell. */
+function placeOf(descriptor: number): string | undefined {
+  if (process.platform !== "linux") return undefined;
+  try {
+    return readlinkSync(wayOf(descriptor));
+  } catch {
+    // No /proc here, or a path that is too long for it.
+    return undefined;
+  }
+}
