@@ -1,6 +1,8 @@
 import type { IndexCheck, IndexFinding } from "@memslot/core";
 import type { ChunkStore, StoreUpkeep } from "./chunk-store.ts";
+import { compareContents } from "./compare-contents.ts";
 import type { Embedder } from "./embedding/embedder.ts";
+import type { IndexedSource } from "./indexed-source.ts";
 import { indexTerms } from "./words.ts";
 
 const sampled = 20;
@@ -14,10 +16,11 @@ type SampledChunk = Awaited<ReturnType<StoreUpkeep["sample"]>>[number];
 
 /**
  * Whether an index can be relied on: the parts of the store fit together, and a random sample of its chunks finds itself
- * by its words and by its vectors. With `fix` the store mends what is wrong first, and what is told is how it is then.
+ * by its words and by its vectors, and the files hold what was indexed of them. With `fix` the store mends what is wrong first, and what is told is how it is then.
  */
 export async function checkIndex(input: {
   store: ChunkStore;
+  sources: readonly IndexedSource[];
   vectors: Embedder | undefined;
   fix: boolean;
   signal: AbortSignal;
@@ -42,6 +45,8 @@ export async function checkIndex(input: {
     if (byVector) findings.push(byVector);
   }
   signal.throwIfAborted();
+  const contents = await compareContents({ store, sources: input.sources, fix, signal });
+  if (contents) findings.push(contents);
   const tables = await upkeep?.tables();
   return { ok: findings.every(({ ok }) => ok), findings, tables };
 }

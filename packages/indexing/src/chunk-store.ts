@@ -15,7 +15,10 @@ export interface StoredFile extends FileKey {
   size: number;
   /** Names how the file was cut into chunks and words. Another recipe means that the file has to be done again. */
   recipe: string;
-  /** Where the reading of a file that only grows goes on, in the words of whoever reads it. Absent: it is read whole. */
+  /**
+   * What whoever reads the file wants to know of it the next time, in its own words: the state in which it was read, or
+   * where the reading of one that only grows goes on.
+   */
   cursor?: string | undefined;
 }
 
@@ -76,13 +79,23 @@ export interface KeywordQuery {
   limit: number;
 }
 
+/**
+ * With a scope nothing of an answer depends on what stands outside it: counts, scores, order and the choice of what is
+ * looked for are made from the chunks of these sources within the scope alone. Without one, counts are those of the
+ * whole index, whatever the sources.
+ */
 export interface KeywordAnswer {
-  /** Best first; `score` is BM25, positive, higher is better. */
+  /**
+   * Best first; `score` is BM25, positive, higher is better. Never empty where one of these chunks holds a term: where
+   * very common terms are left out, they are looked for all the same when nothing else is found.
+   */
   rows: (ChunkRow & { score: number })[];
-  /** Chunks in the index. */
+  /** Chunks in the index; with a scope, of these sources within it. */
   chunkCount: number;
-  /** For each term of the query, in its order: how many chunks hold it. */
+  /** For each term of the query, in its order: how many of these chunks hold it. */
   documentFrequencies: number[];
+  /** Why chunks that hold them may be missing. */
+  incomplete?: string | undefined;
 }
 
 export interface VectorQuery {
@@ -96,7 +109,7 @@ export interface VectorQuery {
 }
 
 export interface VectorAnswer {
-  /** Best first; `score` is cosine similarity, -1 to 1. */
+  /** Best first; `score` is cosine similarity, -1 to 1. With a scope nothing of it depends on what stands outside. */
   rows: (ChunkRow & { score: number })[];
 }
 
@@ -156,6 +169,8 @@ export interface QuarantinedChunk extends FileKey {
 /** Facts about the store that can be read without waiting. */
 export interface StoreHealth {
   location: string;
+  /** What is in it ends with the process, so that its vectors would be paid for again each time. */
+  isTemporary?: boolean | undefined;
   fts: { enabled: boolean; available: boolean; error?: string | undefined };
   vector: {
     enabled: boolean;
@@ -163,6 +178,8 @@ export interface StoreHealth {
     extensionPath?: string | undefined;
     loadError?: string | undefined;
   };
+  /** How often it was found damaged or gone since it was opened, and begun anew: whatever was in it has to be written again. */
+  remade?: number | undefined;
   /** One line each: repairs and fallbacks that the user should know of. */
   notices: readonly string[];
 }
@@ -261,7 +278,8 @@ export interface ChunkStore extends FileTable {
   releaseQuarantine(space: VectorSpace): Promise<void>;
   /** Every space that has vectors, and how many, the one that was written to last first. */
   spaces(): Promise<{ space: VectorSpace; vectors: number }[]>;
-  spaceStats(space: VectorSpace): Promise<SpaceStats>;
+  /** With `within`, of the chunks of these sources within the scope alone, and without `nextPending`. */
+  spaceStats(space: VectorSpace, within?: Pick<VectorQuery, "sources" | "scope">): Promise<SpaceStats>;
   /** Tries the vector leg for real. */
   probeVector(): Promise<boolean>;
   stats(): Promise<StoreStats>;

@@ -1,4 +1,4 @@
-import { constants, lstatSync, realpathSync, type Stats } from "node:fs";
+import { type BigIntStats, constants, lstatSync, realpathSync, type StatsBase } from "node:fs";
 import { messageOf } from "@memslot/core";
 
 export const linkReason = "is a symbolic link, which is not followed";
@@ -6,17 +6,17 @@ export const linkReason = "is a symbolic link, which is not followed";
 /** Opening a path that turned into a link since it was looked at fails, where the platform can say so. */
 export const openForReading: number = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** Looks at what is there, without following a link. */
-export function statOf(absolutePath: string): Stats | Error {
+/** Looks at what is there, without following a link. Exact: the number of a file may be too large for a JavaScript number. */
+export function statOf(absolutePath: string): BigIntStats | Error {
   try {
-    return lstatSync(absolutePath);
+    return lstatSync(absolutePath, { bigint: true });
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }
 }
 
 /** What something is that is no regular file. */
-export function kindOf(stats: Stats): string {
+export function kindOf(stats: StatsBase<number | bigint>): string {
   if (stats.isSymbolicLink()) return linkReason;
   if (stats.isDirectory()) return "is a folder, not a file";
   if (stats.isFIFO()) return "is a named pipe, not a file";
@@ -36,4 +36,11 @@ export function adviceForLink(link: string): string {
 
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}
+
+/** What to do where the process has no file descriptor left; undefined for any other failure. */
+export function outOfDescriptors(error: unknown): string | undefined {
+  const code = codeOf(error);
+  if (code !== "EMFILE" && code !== "ENFILE") return undefined;
+  return "too many open files: raise the limit (`ulimit -n`) and sync again";
 }

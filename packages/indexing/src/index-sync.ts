@@ -1,5 +1,12 @@
-import { type ManagerSyncParams, messageOf, type SyncProgress, type SyncReport, withDeadline } from "@memslot/core";
-import type { ChunkStore } from "./chunk-store.ts";
+import {
+  type ManagerSyncParams,
+  messageOf,
+  type SearchCondition,
+  type SyncProgress,
+  type SyncReport,
+  withDeadline,
+} from "@memslot/core";
+import type { ChunkStore, FileKey } from "./chunk-store.ts";
 import type { Embedder } from "./embedding/embedder.ts";
 import type { IndexedSource } from "./indexed-source.ts";
 import { createIndexFacts, type IndexFacts } from "./index-facts.ts";
@@ -22,8 +29,11 @@ const graceMs = 1500;
 const behindTheScenes: ReadonlySet<string> = new Set(["search", "watch", "interval", "session-start"]);
 /** How long a sync for one search works on what takes long before the search goes on with what is there. */
 const searchFillsMs = 10_000;
-/** How long a provider that failed is left alone by searches; a sync that somebody asks for tries it at once. */
-const providerRestMs = 60_000;
+/**
+ * How long a provider that failed is left alone, then it is tried again whether or not somebody searches; a sync that
+ * somebody asks for tries it at once.
+ */
+const providerRestMs = 15_000;
 
 /** Keeps an index up to date: who may write when, and how long a search waits for it. */
 export interface IndexSync {
@@ -31,9 +41,14 @@ export interface IndexSync {
   sync(params: ManagerSyncParams): Promise<SyncReport>;
   /**
    * For a search: looks at the files, from now on, and waits a little until their words are in, without end while the
-   * index is empty. Vectors are made behind it. Gives the reason where the answer cannot be taken as fresh.
+   * index is empty. Vectors are made behind it. Says why the answer cannot be taken as fresh, where it cannot.
    */
-  freshen(signal: AbortSignal): Promise<string | undefined>;
+  freshen(signal: AbortSignal): Promise<SearchCondition | undefined>;
+  /**
+   * For a search: reads these files again, whatever their records say, and looks at all others. Says why that is not done,
+   * where it takes longer than a while.
+   */
+  reread(files: readonly FileKey[], signal: AbortSignal): Promise<SearchCondition | undefined>;
   /** Looks at the files with nobody waiting for more than their words. Never throws: what fails is in the facts. */
   look(reason: "watch" | "interval"): Promise<void>;
   /** Something has changed, as a watcher says. */
@@ -44,6 +59,13 @@ export interface IndexSync {
 }
 
 type Params = Omit<ManagerSyncParams, "wait">;
+
+/** A look at the files for searches. */
+interface Sweep {
+  outcome: Promise<SearchCondition | undefined>;
+  /** How many files have changed; undefined until all were looked at. */
+  changed: number | undefined;
+}
 
 export async function createIndexSync(input: {
   store: ChunkStore;
@@ -61,14 +83,21 @@ export async function createIndexSync(input: {
   /** Whoever wants to see how far the long work is. */
   const watchers = new Set<(update: SyncProgress) => void>();
   /** A look at the files that some search waits for and that has not begun: later searches wait for the same. */
-  let nextSweep: Promise<string | undefined> | undefined;
+  let nextSweep: Sweep | undefined;
   let providerRestsUntil = 0;
+  let nextTry: NodeJS.Timeout | undefined;
+  /** The state of the store that the facts were counted at. */
+  let followed: string | undefined;
   /** Long work with nobody waiting for all of it. */
   let working: Promise<void> | undefined;
   let workAgain = false;
 
   /** Brings the words that answer up to date. */
-  async function indexFiles(params: Params, waitMs: () => number): Promise<SyncOutcome> {
+  async function indexFiles(
+    params: Params,
+    waitMs: () => number,
+    onPlanned?: (changed: number) => void,
+  ): Promise<SyncOutcome> {
     const progress = (update: SyncProgress): void => {
       // Something has changed, and will want a vector.
       vectors?.warm();
@@ -83,6 +112,7 @@ export async function createIndexSync(input: {
         // With builds, files of another recipe answer until the new build takes over.
         recipeCounts: store.builds === undefined,
         params: { ...params, progress, force: params.force && store.builds === undefined },
+        onPlanned,
         withRight: (write) => withWriteRight(store, "files", { reason, waitMs, signal }, write),
       }),
     );
@@ -96,6 +126,7 @@ export async function createIndexSync(input: {
       const pending = await vectors.embedMissing({ ...params, asked: !behindTheScenes.has(params.reason) });
       facts.missingVectors = pending && `${pending.chunks} are left: ${pending.reason}`;
       if (pending) providerRestsUntil = Date.now() + providerRestMs;
+      if (pending?.failure === "transient" || pending?.failure === "rate") tryAgainLater();
       return pending;
     } catch (error) {
       facts.missingVectors = signal.aborted ? "making them was interrupted" : messageOf(error);
@@ -103,6 +134,19 @@ export async function createIndexSync(input: {
     } finally {
       await record.count();
     }
+  }
+
+  /** A provider that is back is noticed by itself. */
+  function tryAgainLater(): void {
+    clearTimeout(nextTry);
+    const tryAgain = (): void => {
+      const params: Params = { reason: "interval", force: false, progress: () => {}, signal: closing.signal };
+      const report: SyncReport = { added: 0, changed: 0, removed: 0, unchanged: 0, failed: [] };
+      if (isBehind()) workBehind(params, { report, roots: [], sources: new Map(), outdated: facts.outdated });
+    };
+    nextTry = setTimeout(tryAgain, providerRestMs);
+    // Nothing waits for it.
+    nextTry.unref();
   }
 
   /** The build to make: a new one, or one that was begun before. */
@@ -218,27 +262,60 @@ export async function createIndexSync(input: {
     return (outdated && stats.files > 0) || stats.generation?.next !== undefined || vectors?.isBehind() === true;
   }
 
+  /** Counts again where the files that answer have changed since, whichever process has done it. */
+  async function follow(): Promise<void> {
+    const revision = await store.revision?.();
+    if (revision === undefined || revision !== followed) {
+      await record.count();
+      await vectors?.count();
+      followed = revision;
+      // Vectors that others make change no file.
+    } else if ((vectors?.facts().missing ?? 0) > 0) await vectors?.count();
+  }
+
   function searchPatience(): number {
     return facts.stats.chunks === 0 ? firstIndexWaitsMs : othersMayTakeMs;
   }
 
-  async function pass(reason: string, waitMs: () => number): Promise<void> {
+  async function pass(reason: string, waitMs: () => number, onPlanned?: (changed: number) => void): Promise<void> {
     const params: Params = { reason, force: false, progress: () => {}, signal: closing.signal };
-    const done = await indexFiles(params, waitMs);
+    const done = await indexFiles(params, waitMs, onPlanned);
     const { added, changed, removed } = done.report;
     if (added + changed + removed > 0) await vectors?.count();
     if (isBehind()) workBehind(params, done);
   }
 
-  async function sweep(): Promise<string | undefined> {
-    nextSweep = undefined;
-    try {
-      await pass("search", searchPatience);
-      return undefined;
-    } catch (error) {
-      if (error instanceof HeldElsewhere) return `files have changed and ${error.message}`;
-      return `the index could not be brought up to date: ${messageOf(error)}`;
+  /** A look that begins, with `first`, when those before it have ended. */
+  function planSweep(first: () => Promise<void> | void): Sweep {
+    const sweep: Sweep = { changed: undefined, outcome: files(look) };
+    async function look(): Promise<SearchCondition | undefined> {
+      try {
+        await first();
+        await pass("search", searchPatience, (changed) => (sweep.changed = changed));
+        return undefined;
+      } catch (error) {
+        if (error instanceof HeldElsewhere) {
+          const reason = `${changedFiles(sweep.changed)} and ${error.message}`;
+          return { state: "stale", reason, count: sweep.changed };
+        }
+        return { state: "stale", reason: `the index could not be brought up to date: ${messageOf(error)}` };
+      }
     }
+    return sweep;
+  }
+
+  /** Makes files count as changed. */
+  async function distrust(keys: readonly FileKey[]): Promise<void> {
+    // Somebody who edits the index by hand does not say that it has changed.
+    listing.forget();
+    const known = await listing.files();
+    const records = keys.flatMap(({ source, path }) => {
+      const record = known.get(source)?.get(path);
+      return record === undefined ? [] : [{ ...record, hash: "", mtimeMs: -1, cursor: undefined }];
+    });
+    if (records.length === 0) return;
+    const right = { reason: "search", waitMs: searchPatience, signal: closing.signal };
+    await withWriteRight(store, "files", right, () => store.touchFiles(records));
   }
 
   return {
@@ -265,19 +342,27 @@ export async function createIndexSync(input: {
     },
 
     async freshen(signal) {
-      if (!onSearch) return record.whyStale();
+      // Another process may have made the index, or changed it, since this one counted.
+      await follow();
+      if (!onSearch) {
+        const reason = record.whyStale();
+        return reason === undefined ? undefined : { state: "stale", reason };
+      }
       // One that runs already may have passed the note that was saved a moment ago.
-      nextSweep ??= files(sweep);
+      const sweep = (nextSweep ??= planSweep(() => void (nextSweep = undefined)));
       const before = working;
-      const reason = await waitFor(nextSweep, facts.stats.chunks === 0 ? undefined : searchWaitsMs, signal);
+      const limitMs = facts.stats.chunks === 0 ? undefined : searchWaitsMs;
+      const unfresh = await waitFor(sweep.outcome, limitMs, signal, () => soFar(sweep));
       // Vectors of a note or two are there in a moment, and the answer is better with them.
-      if (vectors && working && working !== before)
-        await waitFor(
-          working.then(() => undefined),
-          searchWaitsMs,
-          signal,
-        );
-      return reason;
+      if (vectors && working && working !== before) await waitFor(working, searchWaitsMs, signal, () => undefined);
+      return unfresh;
+    },
+
+    async reread(keys, signal) {
+      const sweep = planSweep(() => distrust(keys));
+      await record.count();
+      const limitMs = facts.stats.chunks === 0 ? firstIndexWaitsMs : searchWaitsMs;
+      return await waitFor(sweep.outcome, limitMs, signal, () => soFar(sweep));
     },
 
     async look(reason) {
@@ -289,9 +374,24 @@ export async function createIndexSync(input: {
 
     async close() {
       closing.abort();
+      clearTimeout(nextTry);
       await Promise.allSettled([files(async () => undefined), longWork(async () => undefined)]);
     },
   };
+}
+
+/** What is known of the files when a search goes on without the end of its look at them. */
+function soFar({ changed }: Sweep): SearchCondition | undefined {
+  // Nothing has changed: what is left of the look is to count.
+  if (changed === 0) return undefined;
+  if (changed === undefined) return { state: "stale", reason: "not all files were looked at yet" };
+  const verb = changed === 1 ? "is" : "are";
+  return { state: "stale", reason: `${changedFiles(changed)} and ${verb} still being indexed`, count: changed };
+}
+
+function changedFiles(count: number | undefined): string {
+  if (count === undefined) return "files have changed";
+  return count === 1 ? "1 file has changed" : `${count} files have changed`;
 }
 
 function withPending(report: SyncReport, chunks: number, reason: string): SyncReport {

@@ -30,7 +30,8 @@ export { type KeywordStore, isAsked, withoutVectors } from "./keyword-store.ts";
 export type { FileReading, IndexedSource } from "./indexed-source.ts";
 export { createIndexedManager, sourcesOf } from "./manager.ts";
 export { type MemoryRoot, isMarkdown, memoryRoots, relativePath, toSlashes } from "./memory-roots.ts";
-export { readChunks } from "./read-chunks.ts";
+export { stampOf } from "./file-stamp.ts";
+export { readChunks, stampInNote } from "./read-chunks.ts";
 export { readMemoryFile } from "./read-file.ts";
 export type { ScannedFile, ScanResult } from "./scan.ts";
 export {

@@ -1,6 +1,8 @@
 import type { ManagerSyncParams, MemorySource } from "@memslot/core";
 import type { FileChunks, StoredFile } from "./chunk-store.ts";
+import type { FoundLines } from "./held-lines.ts";
 import type { ScannedFile, ScanResult } from "./scan.ts";
+import type { StoredFiles } from "./stored-files.ts";
 
 /** What reading a file has given: its record alone where the store holds this very content. */
 export interface FileReading {
@@ -15,7 +17,8 @@ export interface IndexedSource {
   readonly source: MemorySource;
   /** Names how files are read and cut. Files that were done otherwise are done again. */
   readonly recipe: string;
-  scan(signal: AbortSignal): Promise<ScanResult>;
+  /** `indexed` is what the index holds, of every source, as it was before this sync. */
+  scan(signal: AbortSignal, indexed: () => Promise<StoredFiles>): Promise<ScanResult>;
   /**
    * Whether a file that looks changed is to be read in this sync. What is not due stays as it is in the index. Absent:
    * every changed file is.
@@ -25,10 +28,25 @@ export interface IndexedSource {
     stored: StoredFile | undefined,
     params: Pick<ManagerSyncParams, "reason" | "sessions">,
   ): boolean | Promise<boolean>;
+  /**
+   * What the file system told of a file when it was read (`ScannedFile.stamp`), as its record says. Absent: a file with
+   * the same size and modification time counts as unchanged.
+   */
+  stampOf?(stored: StoredFile): string | undefined;
+  /**
+   * Reads a file whose stamp cannot be relied on, and says whether it is the one that its record is about. Throws what
+   * the file system throws. Absent: size and modification time have to do.
+   */
+  holdsContent?(file: ScannedFile, stored: StoredFile, signal: AbortSignal): Promise<boolean>;
   /** Why nothing of a file is indexed, as its record says. Absent: whatever is taken has words to find. */
   skippedBecause?(stored: StoredFile): string | undefined;
   /** What of an indexed file was passed over, in a few words; undefined where nothing was. */
   issueOf?(stored: StoredFile): string | undefined;
+  /**
+   * For each of them, whether these lines stand in the file now, as they would be indexed. Absent: what is found is read
+   * from the files themselves.
+   */
+  holds?(path: string, found: readonly FoundLines[], signal: AbortSignal): Promise<boolean[]>;
   /** Reads what is new. Undefined where the file is gone. Throws what the file system throws, for this file alone. */
   read(file: ScannedFile, stored: StoredFile | undefined, signal: AbortSignal): Promise<FileReading | undefined>;
 }

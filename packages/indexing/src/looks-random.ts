@@ -21,6 +21,11 @@ const written =
 const standIn = /([^A])\1{6}|1234567890|0123456789|abcdefgh|example|placeholder|change-?me|(?:^|[-_.])your/i;
 const words = /^(?:[a-z]+[-_.]){2,}[a-z]*$|^(?:[A-Z]+[-_.]){2,}[A-Z]*$/;
 
+/** Whether a word is an identifier of 36 characters, which may be one of a record or a key. */
+export function isUuid(word: string): boolean {
+  return uuid.test(word);
+}
+
 /** Whether a text only shows where a secret would stand: `sk-xxxxxxxxxxxxxxxxxxxx`, `xoxb-your-token-here`. */
 export function isPlaceholder(text: string): boolean {
   return standIn.test(text) || words.test(text);

@@ -4,25 +4,36 @@ import {
   type MemoryPluginContext,
   type MemorySearchManager,
   type MemorySearchResult,
+  type SearchCondition,
   type SearchReport,
+  withConditions,
 } from "@memslot/core";
 import { checkIndex } from "./check-index.ts";
+import { createCheckedSearch } from "./checked-search.ts";
 import type { ChunkStore } from "./chunk-store.ts";
 import { createEmbedder, type Embedder } from "./embedding/embedder.ts";
 import { estimateSync } from "./embedding/estimate.ts";
+import type { IndexFacts } from "./index-facts.ts";
 import { createIndexSync } from "./index-sync.ts";
 import { statusOfIndex } from "./index-status.ts";
 import type { IndexedSource } from "./indexed-source.ts";
+import { journalFolder, journalOfTranscript } from "./journal/journal-folder.ts";
+import { createJournalSource } from "./journal/journal-source.ts";
+import { isJournalPath, readJournal } from "./journal/read-journal.ts";
 import { createNotesSource } from "./notes-source.ts";
 import { readMemoryFile } from "./read-file.ts";
 import { memoryRoots } from "./memory-roots.ts";
 import { searchAhead } from "./search-ahead.ts";
 import { searchChunks } from "./search.ts";
-import type { SearchInput, SearchOutcome } from "./search-outcome.ts";
-import { sessionScope } from "./session-scope.ts";
+import { placesOf, type SearchInput, type SearchOutcome } from "./search-outcome.ts";
+import { freshnessForAll, withMissingWithin } from "./shared-report.ts";
+import { sessionScope, type SourceScope } from "./session-scope.ts";
 import { createSessionLookup } from "./sessions/session-lookup.ts";
 import { createSessionSource } from "./sessions/session-source.ts";
 import { sessionsFolder } from "./sessions/sessions-folder.ts";
+import { findUnread } from "./survey.ts";
+import { aboutUnread, withoutUnread } from "./unread.ts";
+import { createUnsearchedCounter, isPoor, withUnsearched } from "./unsearched.ts";
 import { createTriggers, type Triggers } from "./watch/triggers.ts";
 import type { WatchRoot } from "./watch/watch-targets.ts";
 
@@ -42,13 +53,20 @@ export async function createIndexedManager(input: {
   const { store, context, backend } = input;
   const { agentId, stateDir, settings, workspaceDir } = context;
   const { upkeep } = store;
+  // Called off while the store was being opened.
+  if (context.signal.aborted) await store.close();
+  context.signal.throwIfAborted();
   const embeddings = store.keepsVectors === false ? noVectors(context.embeddings, backend) : context.embeddings;
   const provider = embeddings.provider;
   const vectors = provider && settings.query.hybrid.enabled ? embedderOf(provider) : undefined;
   await vectors?.count();
   const sources = input.sources ?? sourcesOf(context);
-  const transcripts = settings.sources.includes("sessions") ? createSessionLookup({ stateDir, agentId }) : undefined;
+  const unsearched = createUnsearchedCounter({ workspaceDir, settings });
+  const hasSessions = settings.sources.some((source) => source === "sessions" || source === "journal");
+  const transcripts = hasSessions ? createSessionLookup({ stateDir, agentId }) : undefined;
+  const journal = journalFolder({ stateDir, agentId });
   const index = await createIndexSync({ store, sources, onSearch: settings.sync.onSearch, vectors });
+  const checked = createCheckedSearch({ store, sources, reread: index.reread });
   const triggers = context.lookOnly === true ? undefined : startTriggers();
   for (const notice of store.health().notices) context.notify(notice);
 
@@ -57,15 +75,34 @@ export async function createIndexedManager(input: {
 
     async search(query: string, options: ManagerSearchOptions): Promise<MemorySearchResult[]> {
       vectors?.warm();
+      const scope = await scopeOf(options);
       // A backend's own search, and a provider that is paid for a question, are asked once and not ahead.
-      const ahead = vectors || input.search ? undefined : searchAhead(store, () => answerTo(query, options));
+      const ahead = vectors || input.search ? undefined : searchAhead(store, () => answerTo(query, options, scope));
+      const before = unreadIn(index.facts());
       const unfresh = await index.freshen(options.signal);
-      const { results, report } = (await ahead?.()) ?? (await answerTo(query, options));
-      options.onDebug(withFreshness(report, unfresh));
+      const first = async (): Promise<SearchOutcome | undefined> =>
+        unreadIn(index.facts()) === before ? await ahead?.() : undefined;
+      const { results, report } = await checked({
+        first: async () => (await first()) ?? (await answerTo(query, options, scope)),
+        again: () => answerTo(query, options, scope),
+        options,
+      });
+      const unread = aboutUnread(scope, options.sources, index.facts().sources);
+      if (options.audience === "shared") {
+        // Names and counts of the owner's files are nothing for others.
+        options.onDebug(freshnessForAll(report, unfresh, unread, embeddings));
+        return results;
+      }
+      const told = withFreshness(report, unfresh, unread);
+      const says = options.sources.includes("memory") && isPoor(told, results.length);
+      options.onDebug(says ? withUnsearched(told, results.length, await unsearched.count(options.signal)) : told);
       return results;
     },
 
-    readFile: async (params) => await readMemoryFile(params, workspaceDir, settings.extraPaths),
+    readFile: async (params) =>
+      isJournalPath(params.relPath)
+        ? await readJournal(params, journal)
+        : await readMemoryFile(params, workspaceDir, settings.extraPaths),
 
     async sync(params) {
       const report = await index.sync(params);
@@ -91,7 +128,12 @@ export async function createIndexedManager(input: {
 
     probeVectorAvailability: async () => await store.probeVector(),
 
-    check: async ({ fix, signal }) => await checkIndex({ store, vectors, fix, signal }),
+    survey: async ({ signal }) => ({
+      unread: await findUnread(sources, signal),
+      unsearched: await unsearched.count(signal),
+    }),
+
+    check: async ({ fix, signal }) => await checkIndex({ store, sources, vectors, fix, signal }),
 
     ...(upkeep && { compact: async () => await upkeep.compact() }),
 
@@ -114,20 +156,28 @@ export async function createIndexedManager(input: {
     },
   };
 
-  async function answerTo(query: string, options: ManagerSearchOptions): Promise<SearchOutcome> {
-    const { sessionKey, audience } = options;
-    const scope = await sessionScope({
+  async function scopeOf({ sessionKey, audience, signal }: ManagerSearchOptions): Promise<SourceScope> {
+    return await sessionScope({
       sessionKey,
       audience,
       agentId,
       workspaceDir,
       settings,
+      signal,
       transcriptOf: async (key) => await transcripts?.(key),
+      journalOf: (transcript) => journalOfTranscript(journal, transcript),
     });
+  }
+
+  async function answerTo(query: string, options: ManagerSearchOptions, allowed: SourceScope): Promise<SearchOutcome> {
+    const { sources, stats } = index.facts();
+    const scope = withoutUnread(allowed, sources);
     const question: SearchInput = { settings, backend, query, options, scope, now: new Date() };
-    // Without a chunk there is nothing to compare with.
-    const known = index.facts().stats.chunks > 0 ? vectors : undefined;
-    return await (input.search?.(question) ?? searchChunks({ ...question, store, vectors: known }));
+    // Without a chunk there is nothing to compare with. Others who read along are not to learn whether there is one.
+    const known = options.audience === "shared" || stats.chunks > 0 ? vectors : undefined;
+    const outcome = await (input.search?.(question) ?? searchChunks({ ...question, store, vectors: known }));
+    if (options.audience !== "shared" || !vectors || vectors.facts().missing === 0) return outcome;
+    return await withMissingWithin(outcome, { store, vectors, places: placesOf(options, scope) });
   }
 
   function embedderOf(own: NonNullable<typeof provider>): Embedder {
@@ -148,16 +198,21 @@ export async function createIndexedManager(input: {
     });
   }
 
-  function withFreshness(report: SearchReport, unfresh: string | undefined): SearchReport {
-    if (unfresh && report.state === "ok") return { ...report, state: "stale", reason: unfresh };
-    const { stats, missingVectors: missing } = index.facts();
-    if (vectors && report.fallback === undefined) report = { ...report, fallback: vectors.facts().fallback };
-    if (report.state === "ok" && missing !== undefined) {
-      return { ...report, state: "degraded", reason: `keywords answered for chunks without a vector: ${missing}` };
+  /** Adds to a report what is known of the index and the files: everything that is the case, not the worst alone. */
+  function withFreshness(
+    given: SearchReport,
+    unfresh: SearchCondition | undefined,
+    unread: SearchCondition | undefined,
+  ): SearchReport {
+    const report = vectors && given.fallback === undefined ? { ...given, fallback: vectors.facts().fallback } : given;
+    const conditions = [unread, unvectored(report), unfresh].filter((condition) => condition !== undefined);
+    if (embeddings.degraded) conditions.push({ state: "degraded", reason: embeddings.reason });
+    if (conditions.length > 0) {
+      // Why nothing was found would be a claim about notes that were not all looked at.
+      const claim = report.state === "ok" && (unread ?? unfresh) !== undefined;
+      return withConditions(claim ? { ...report, reason: undefined } : report, conditions);
     }
-    if (report.state === "ok" && embeddings.degraded)
-      return { ...report, state: "degraded", reason: embeddings.reason };
-    if (report.state === "ok" && stats.files === 0) {
+    if (report.state === "ok" && index.facts().stats.files === 0) {
       return {
         ...report,
         reason: `there is no memory file in ${workspaceDir}`,
@@ -166,6 +221,21 @@ export async function createIndexedManager(input: {
     }
     return report;
   }
+
+  /** Chunks that only words find, where the answer does not say itself that words answered alone. */
+  function unvectored({ state }: SearchReport): SearchCondition | undefined {
+    const missing = vectors?.facts().missing;
+    if (vectors === undefined || state === "degraded" || missing === 0) return undefined;
+    const why = index.facts().missingVectors ?? (missing === undefined ? undefined : "they are being made");
+    if (why === undefined) return undefined;
+    const reason = `keywords answered for chunks without a vector: ${why}`;
+    return { state: "degraded", reason, ...(missing === undefined ? {} : { count: missing }) };
+  }
+}
+
+/** One text for what could not be read, to tell whether that is still the same. */
+function unreadIn({ sources }: IndexFacts): string {
+  return JSON.stringify([...sources].map(([source, { unreadPlaces }]) => [source, unreadPlaces]));
 }
 
 /** A store that finds by words alone has no use for a provider, whatever the configuration says. */
@@ -174,11 +244,16 @@ function noVectors({ requested }: EmbeddingChoice, backend: string): EmbeddingCh
 }
 
 /** The kinds of memory that the settings name, and that this package knows how to read. */
-export function sourcesOf({ agentId, stateDir, settings, workspaceDir }: MemoryPluginContext): IndexedSource[] {
+export function sourcesOf(context: MemoryPluginContext): IndexedSource[] {
+  const { agentId, stateDir, settings, workspaceDir } = context;
   const wanted = new Set(settings.sources);
   return [
     ...(wanted.has("memory") ? [createNotesSource({ workspaceDir, settings })] : []),
     ...(wanted.has("sessions") ? [createSessionSource({ stateDir, agentId, settings })] : []),
+    // Behind the transcripts, which say what of it can be found elsewhere.
+    ...(wanted.has("journal")
+      ? [createJournalSource({ stateDir, agentId, settings, lookOnly: context.lookOnly === true })]
+      : []),
   ];
 }
 
@@ -186,6 +261,9 @@ function watchRootsOf({ agentId, stateDir, settings, workspaceDir }: MemoryPlugi
   const notes = memoryRoots(workspaceDir, settings.extraPaths).map(({ absolutePath, kind }): WatchRoot => {
     return { path: absolutePath, kind, extension: ".md" };
   });
-  const sessions: WatchRoot = { path: sessionsFolder({ stateDir, agentId }), kind: "folder", extension: ".jsonl" };
-  return settings.sources.includes("sessions") ? [...notes, sessions] : notes;
+  const folders = { sessions: sessionsFolder({ stateDir, agentId }), journal: journalFolder({ stateDir, agentId }) };
+  const transcripts = Object.entries(folders).flatMap(([source, path]): WatchRoot[] =>
+    settings.sources.includes(source) ? [{ path, kind: "folder", extension: ".jsonl" }] : [],
+  );
+  return [...notes, ...transcripts];
 }

@@ -1,7 +1,6 @@
 import { realpathSync } from "node:fs";
 import path from "node:path";
-import type { ExtraPath } from "@memslot/core";
-import picomatch from "picomatch";
+import { createGlob, type ExtraPath, MemoryError, messageOf } from "@memslot/core";
 import { ignoredFolders } from "./ignored-folders.ts";
 
 /** Where memory may stand: the workspace's own files, and what `extraPaths` adds. */
@@ -35,7 +34,7 @@ export function memoryRoots(workspaceDir: string, extraPaths: readonly (string |
   };
   const extra = extraPaths.map((entry): MemoryRoot => {
     const { path: written, pattern } = typeof entry === "string" ? { path: entry, pattern: undefined } : entry;
-    const fits = pattern ? picomatch(pattern) : everyFile;
+    const fits = pattern ? fitsPattern(pattern) : everyFile;
     return {
       absolutePath: canonicalParent(path.resolve(workspaceDir, written)),
       kind: "folder",
@@ -72,6 +71,18 @@ function inIgnoredFolder(file: string): boolean {
     .split("/")
     .slice(0, -1)
     .some((folder) => ignoredFolders.has(folder));
+}
+
+/** The configuration has been checked; the options of a plugin may name patterns too. */
+function fitsPattern(pattern: string): MemoryRoot["fits"] {
+  try {
+    const glob = createGlob(pattern);
+    return (file) => glob.matches(file);
+  } catch (error) {
+    throw new MemoryError("CONFIG", `the pattern ${JSON.stringify(pattern.slice(0, 80))} ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
 }
 
 /** An extra path with the links among its parents resolved; its own last part is left as it is. */

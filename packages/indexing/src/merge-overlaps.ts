@@ -24,7 +24,7 @@ export function mergeOverlaps(candidates: readonly Candidate[], wanted: number):
 function isSameFind(better: Candidate, other: Candidate): boolean {
   const [a, b] = [better.row, other.row];
   // The text of a transcript is not made of the lines of its file.
-  if (a.source === "sessions") return false;
+  if (a.source === "sessions" || a.source === "journal") return false;
   if (a.path !== b.path || a.source !== b.source || a.startLine > b.endLine || b.startLine > a.endLine) return false;
   const bestLine = b.startLine + indexOfBestLine(other);
   return bestLine >= a.startLine && bestLine <= a.endLine;

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MemorySource } from "@memslot/core";
 import { type ChunkingOptions, chunkerVersion, chunkMarkdown } from "./chunk-markdown.ts";
 import type { Chunk, FileChunks, StoredFile } from "./chunk-store.ts";
+import { isLasting, stampOf } from "./file-stamp.ts";
 import { decodeLines } from "./file-text.ts";
 import { whyNotText } from "./not-text.ts";
 import { dateOfPath, isoDate } from "./query-dates.ts";
@@ -16,8 +17,6 @@ export function recipeOf(chunking: ChunkingOptions): string {
   return `chunks${chunkerVersion}:${chunking.tokens}/${chunking.overlap} words${wordsVersion} redaction${redactionVersion}`;
 }
 
-/** A file that was saved so recently could change again within the same time stamp; its content is compared next time. */
-const settledMs = 2000;
 /** Stands in the record of a file that nothing of is indexed. */
 const skippedMark = "skipped: ";
 /** Several files are cut at the same time, each a slice in every turn of the event loop. */
@@ -40,16 +39,17 @@ export async function readChunks(
   if (!read) return undefined;
   const recipe = recipeOf(chunking);
   const hash = createHash("sha256").update(read.bytes).digest("hex");
-  const mtimeMs = read.settled && isPast(read.mtimeMs, stored?.hash === hash) ? read.mtimeMs : -1;
+  // Without a stamp, what could change again unseen is compared by its content the next time.
+  const lasts = read.settled && isLasting(read.stats, read.lookedAtMs, stored?.hash === hash);
   const notText = whyNotText(read.bytes);
   const record: StoredFile = {
     path: file.path,
     source,
     hash,
-    mtimeMs,
+    mtimeMs: read.settled ? read.mtimeMs : -1,
     size: read.bytes.length,
     recipe,
-    ...(notText !== undefined && { cursor: skippedMark + notText }),
+    cursor: noteCursor(lasts ? stampOf(read.stats) : undefined, notText),
   };
   if (stored?.hash === hash && stored.recipe === recipe) return { record, changed: undefined };
   if (notText !== undefined) return { record, changed: { ...record, chunks: [] } };
@@ -68,16 +68,27 @@ export async function readChunks(
   return { record, changed: { ...record, chunks } };
 }
 
-/** Why nothing of a file is in the index, as its record says. */
-export function skippedBecause({ cursor }: StoredFile): string | undefined {
-  return cursor?.startsWith(skippedMark) === true ? cursor.slice(skippedMark.length) : undefined;
+/** The state in which a note was read, and why nothing of it is indexed, as they stand in its record. */
+function noteCursor(stamp: string | undefined, notText: string | undefined): string | undefined {
+  const parts = [stamp, notText === undefined ? undefined : skippedMark + notText];
+  return parts.filter((part) => part !== undefined).join(" ") || undefined;
 }
 
-/**
- * Whether a file that is saved from now on will have another time stamp. One from the future, of a clock that was set
- * back or of another machine, is believed once the file has been found unchanged.
- */
-function isPast(mtimeMs: number, isUnchanged: boolean): boolean {
-  const age = Date.now() - mtimeMs;
-  return age >= settledMs || (age <= -settledMs && isUnchanged);
+/** What the file system told of a note when it was read; undefined where that does not tell one state from another. */
+export function stampInNote({ cursor }: StoredFile): string | undefined {
+  if (cursor === undefined || cursor.startsWith(skippedMark)) return undefined;
+  const end = cursor.indexOf(" ");
+  return end < 0 ? cursor : cursor.slice(0, end);
+}
+
+/** Why nothing of a file is in the index, as its record says. */
+export function skippedBecause({ cursor = "" }: StoredFile): string | undefined {
+  const at = cursor.indexOf(skippedMark);
+  return at < 0 ? undefined : cursor.slice(at + skippedMark.length);
+}
+
+/** Whether a note still has the content that the record is about. Throws what the file system throws. */
+export async function holdsContent(file: ScannedFile, { hash }: StoredFile, signal: AbortSignal): Promise<boolean> {
+  const read = await readSettled(file.absolutePath, undefined, signal);
+  return read !== undefined && createHash("sha256").update(read.bytes).digest("hex") === hash;
 }

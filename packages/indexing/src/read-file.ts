@@ -1,4 +1,4 @@
-import { open } from "node:fs/promises";
+import { constants } from "node:fs";
 import path from "node:path";
 import {
   type ExtraPath,
@@ -8,12 +8,11 @@ import {
   type MemoryReadResult,
   messageOf,
 } from "@memslot/core";
+import { MovedError, openInPlace } from "@memslot/core/in-place";
 import { decodeLines } from "./file-text.ts";
-import { openForReading } from "./file-kind.ts";
 import { isMarkdown, memoryRoots, relativePath } from "./memory-roots.ts";
 import { placeOf } from "./note-place.ts";
 import { whyNotText } from "./not-text.ts";
-import { leadsElsewhere } from "./same-file.ts";
 import { maxFileBytes } from "./scan.ts";
 import { surrogateSafe } from "./token-weight.ts";
 
@@ -50,7 +49,7 @@ export async function readMemoryFile(
 }
 
 /** Cuts the window to the budget, by whole lines, and says where to go on. */
-function fitWindow(window: readonly string[], shown: string, from: number, total: number): MemoryReadResult {
+export function fitWindow(window: readonly string[], shown: string, from: number, total: number): MemoryReadResult {
   const notice = (next: number): string => `[More content available. Use from=${next} to continue.]`;
   let count = 0;
   let length = 0;
@@ -117,7 +116,7 @@ function allowedPath(relPath: string, workspaceDir: string, extraPaths: readonly
 async function readBytes(absolutePath: string, shown: string, signal: AbortSignal): Promise<Uint8Array | undefined> {
   signal.throwIfAborted();
   try {
-    const handle = await open(absolutePath, openForReading);
+    const handle = await openInPlace(absolutePath, constants.O_RDONLY);
     try {
       const stats = await handle.stat();
       if (!stats.isFile())
@@ -128,13 +127,6 @@ async function readBytes(absolutePath: string, shown: string, signal: AbortSigna
           `${shown} cannot be read: it is larger than ${maxFileBytes / 1024 / 1024} MiB. Split it into smaller files.`,
         );
       }
-      // A parent that became a link between the look and the opening.
-      if (leadsElsewhere(absolutePath)) {
-        throw new MemoryError(
-          "PATH_NOT_ALLOWED",
-          `${shown} cannot be read: it leads out of the memory folder through a link.`,
-        );
-      }
       return await handle.readFile({ signal });
     } finally {
       await handle.close();
@@ -143,6 +135,13 @@ async function readBytes(absolutePath: string, shown: string, signal: AbortSigna
     if (MemoryError.is(error) || signal.aborted) throw error;
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code === "ENOENT" || code === "ENOTDIR" || code === "ENAMETOOLONG") return undefined;
+    // A parent became a link between the look and the opening.
+    if (error instanceof MovedError)
+      throw new MemoryError(
+        "PATH_NOT_ALLOWED",
+        `${shown} cannot be read: it leads out of the memory folder through a link.`,
+        { cause: error },
+      );
     if (code === "ELOOP")
       throw new MemoryError(
         "PATH_NOT_ALLOWED",

@@ -1,6 +1,8 @@
-import { type FileHandle, open } from "node:fs/promises";
-import { codeOf, kindOf, openForReading } from "./file-kind.ts";
-import { leadsElsewhere } from "./same-file.ts";
+import { type BigIntStats, constants } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
+import { MovedError, openInPlace } from "@memslot/core/in-place";
+import { codeOf, kindOf } from "./file-kind.ts";
+import { mtimeMsOf, stampOf } from "./file-stamp.ts";
 import { maxFileBytes } from "./scan.ts";
 
 const readAttempts = 3;
@@ -12,6 +14,9 @@ const shortForMs = 100;
 export interface FileState {
   bytes: Buffer;
   mtimeMs: number;
+  /** What the file system said of it when it had been read, and when that was. */
+  stats: BigIntStats;
+  lookedAtMs: number;
   /** False: it changed each time that it was read, so that what was read may be a state that it never had. */
   settled: boolean;
 }
@@ -31,16 +36,16 @@ export async function readSettled(
     const isLast = attempt === readAttempts;
     let handle: FileHandle | undefined;
     try {
-      handle = await open(absolutePath, openForReading);
+      handle = await openInPlace(absolutePath, constants.O_RDONLY);
       const state = await readOnce(handle);
-      if (leadsElsewhere(absolutePath))
-        throw new Error("leads out of its folder through a link, which is not followed");
       const age = Date.now() - state.mtimeMs;
       const isShort = state.bytes.length < (knownSize ?? 0) && age >= 0 && age < shortForMs;
       if (isLast || (state.settled && !isShort)) return state;
     } catch (error) {
       const code = codeOf(error);
       if (code === "ENOENT") return undefined;
+      if (error instanceof MovedError)
+        throw new Error("leads out of its folder through a link, which is not followed", { cause: error });
       // Cloud folders answer so while they fetch a file.
       if (isLast || (code !== "EAGAIN" && code !== "EDEADLK" && code !== "EBUSY")) throw error;
     } finally {
@@ -52,16 +57,19 @@ export async function readSettled(
 
 /** Reads as many bytes as there are at the beginning, so that a file that grows for ever comes to an end. */
 async function readOnce(handle: FileHandle): Promise<FileState> {
-  const before = await handle.stat();
+  const before = await handle.stat({ bigint: true });
   if (!before.isFile()) throw new Error(`is not a regular file: ${kindOf(before)}`);
   if (before.size > maxFileBytes) throw new Error(`has grown to more than ${maxFileBytes / 1024 / 1024} MiB: split it`);
-  const bytes = Buffer.alloc(before.size);
+  const bytes = Buffer.alloc(Number(before.size));
   let length = 0;
   while (length < bytes.length) {
     const { bytesRead } = await handle.read(bytes, length, bytes.length - length, length);
     if (bytesRead === 0) break;
     length += bytesRead;
   }
-  const { mtimeMs, size } = await handle.stat();
-  return { bytes: bytes.subarray(0, length), mtimeMs, settled: mtimeMs === before.mtimeMs && size === length };
+  const lookedAtMs = Date.now();
+  const stats = await handle.stat({ bigint: true });
+  // Without a name it was deleted, or another file was put in its place.
+  const settled = stampOf(stats) === stampOf(before) && Number(stats.size) === length && stats.nlink > 0n;
+  return { bytes: bytes.subarray(0, length), mtimeMs: mtimeMsOf(stats), stats, lookedAtMs, settled };
 }

@@ -1,53 +1,219 @@
-import { looksRandom } from "./looks-random.ts";
+import { isExample, looksLikePassword } from "./looks-like-password.ts";
+import { isUuid, looksRandom } from "./looks-random.ts";
 
-/** What a secret is called where it is named, and what it is then redacted as. The first that fits counts. */
-const kinds: readonly { name: string; words: string }[] = [
+interface Kind {
+  /** What its secret is redacted as. */
+  name: string;
+  /** What it is called, each a pattern that begins with three letters, or two of a script that has more. */
+  words: readonly string[];
+  /** Whether people think it out, so that it need not look generated. */
+  isChosen?: boolean;
+  /** Whether a UUID is one: ids are UUIDs too. */
+  takesUuid?: boolean;
+}
+
+/** A pass can be of a mountain too. */
+const passOfUser = String.raw`pass(?<=(?:^|[_.\-,;/&?"'{(|]|\b(?:user|username|login|benutzer|usr)\b.{0,60}?)\s?pass)(?![a-z])`;
+/** Many services call theirs so, and so are many things called that are no secret. */
+const ofNothing =
+  "_key(?<!(?:cache|primary|foreign|sort|partition|public|pub|idempotency|object|unique|group|row|route|s3|api|host)_key)(?![a-z])";
+const keys =
+  "access|private|signing|encryption|decryption|validation|master|unseal|recovery|auth|account|shared|preshared|pre-shared|service|admin|server|deploy|license|product|ingest";
+
+/** What a secret is called where it is named. The first that fits counts. */
+const kinds: readonly Kind[] = [
   // The identifier, where it is already redacted, stands before the key in tables that are exported.
-  { name: "AWS secret key", words: String.raw`(?:aws[ _-]?)?secret[ _-]?access[ _-]?key|AWS access key id\]` },
+  { name: "AWS secret key", words: ["secret[ _-]?access[ _-]?key", String.raw`AWS access key id\]`] },
   {
     name: "password",
-    words:
-      "passw(?:or)?d|passwd|passphrase|pwd|passwort|kennwort|mot de passe|contraseña|senha|пароль|密码|密碼|口令|パスワード|비밀번호",
+    words: [
+      ..."passw(?:or)?d passwd pass-?phrase passcode pwd passwort kennwort contraseña senha wachtwoord".split(" "),
+      ..."hasło heslo lösenord adgangskode salasana şifre jelszó пароль 密码 密碼 口令 パスワード 비밀번호".split(" "),
+      ..."passord lozinka סיסמה סיסמא पासवर्ड รหัสผ่าน".split(" "),
+      ..."mot de passe|mật khẩu|كلمة المرور|كلمة السر".split("|"),
+      "psk(?<![a-z]psk)(?![a-z])",
+      "identified by",
+      "requirepass",
+      "masterauth",
+      passOfUser,
+      "pw(?<![a-z0-9]pw)(?![a-z0-9])",
+    ],
+    isChosen: true,
+    takesUuid: true,
   },
-  { name: "API key", words: "api[ _-]?key|api密钥|api金鑰" },
+  { name: "API key", words: ["api[ _-]?key", "api密钥", "api金鑰"], takesUuid: true },
   {
     name: "key",
-    words: "(?:access|secret|private|signing|encryption|master|auth|account|shared|service)[ _-]?key|密钥|密鑰|金鑰",
+    words: [
+      ...keys.split("|").map((word) => `${word}[ _.-]?key`),
+      "secret[ _-]?key(?!_base)",
+      ofNothing,
+      "密钥",
+      "密鑰",
+      "金鑰",
+    ],
+    takesUuid: true,
   },
-  { name: "token", words: "token|bearer|authorization|_auth|SSWS|令牌|トークン|토큰" },
-  { name: "secret", words: "(?<!:)secret(?:_key_base)?|credentials?" },
+  {
+    name: "token",
+    words: [
+      ..."token bearer authorization _auth SSWS login 令牌 トークン 토큰".split(" "),
+      String.raw`pat(?<![a-z]pat)(?=["']?\s?[:=])`,
+    ],
+    takesUuid: true,
+  },
+  { name: "secret", words: ["secret(?<!:secret)(?:_key_base)?", "credentials?", "geheimnis"], takesUuid: true },
+  {
+    name: "session cookie",
+    words: [
+      String.raw`connect\.sid|phpsessid|jsessionid|sessionid|session[_-]id|asp\.net_sessionid|_session|csrftoken|cf_clearance`,
+      String.raw`sess(?:ion)?(?<![a-z]sess(?:ion)?)(?==)|sid(?<![a-z]sid)(?=["']?[=:])|li_at`,
+    ].flatMap((words) => words.split("|")),
+  },
 ];
 
-// Between a name and its value: `=`, `: "`, `:** \``, ` | `, `":"`, ` is `, ` (staging): `.
-const between = String.raw`(?: ?\([^()]{0,40}\))?[\\"'\`*_)]{0,4}(?:\s{0,8}(?:[:=?+]?[:=]|=>|：|(?:is|ist)(?=\s)|[是为為は])[\s*_]{0,8}|\s{1,8}\|?\s{0,8}|\|\s{1,8}|,(?!\s))\\?`;
+const names = kinds.map(({ words }) => `(${words.join("|")})`).join("|");
+const named = new RegExp(names, "iy");
+
+/** Where a name may begin, by its first three characters, or two that are not Latin; small letters and large are one. */
+const afterShort = " :=*_\"'`)|";
+const beginsHere = new Uint8Array(1 << 15);
+for (const word of kinds.flatMap(({ words }) => words)) {
+  const [literal = ""] = /^[^([]*/.exec(word) ?? [];
+  const thirds = literal.length > 2 ? literal.charAt(2) : afterShort;
+  for (const third of thirds) beginsHere[placeOf(word.charCodeAt(0), word.charCodeAt(1), third.charCodeAt(0))] = 1;
+}
+
+function placeOf(first: number, second: number, third: number): number {
+  return ((first & 31) << 10) | ((second & 31) << 5) | (first < 0x250 ? third & 31 : 0);
+}
+
+/** Whose it is, between the name and its value: ` for the NAS`. No sentence ends in it. */
+const whose = String.raw`(?:\s(?:for|of|to|on|at|from|für|fürs|beim|am|im|von|vom|zu|zum|zur|des|der|auf|pour|du|de|del|della|di|para|da|do|van|voor|для|от|к)\s(?:[^\n.!?:;=|"'\`]|[.](?=\S)){1,60}?)?`;
+const is = String.raw`(?:is now|is|was|ist|war|lautet|est|es|é|è|был|это|set to|changed to|to|auf)(?:\s?:)?(?=\s)`;
+const quoteEnd = String.raw`[\\"'\`*_)\]]{0,4}`;
+const note = String.raw`(?:[_-]?(?:(?:\b\s)?\d{1,3}|prod|production|dev|staging|test|live|main|old|new))?(?: ?\([^()]{0,40}\))?`;
+
+/** Between a name and its value, from the surest: `=`, `": "`, `:** \``, ` is `, ` for the NAS: `, `>`, `" value="`. */
+const joiner = new RegExp(
+  String.raw`${note}${quoteEnd}(?:${whose}(?:\s{0,8}(?:=>|[:=?+]?[:=]|：|[是为為は는은][：:]?|改成|改为|设为|設為|[–—→](?=\s)|->|\s-\s)[\s*_]{0,8}|(?:\s${is}|['’]s(?=\s))\s{1,8}[*_]{0,3})|\s?>|,?\s{1,4}["']?value["']?\s?[=:]\s?)\\?`,
+  "iy",
+);
+/** Where nothing but a space or the line of a table is between. */
+const space = new RegExp(
+  String.raw`${note}${quoteEnd}(?:\s{1,8}\|?\s{0,8}|\|\s{1,8}|,(?!\s)|,\s{1,2}(?=["']))\\?`,
+  "iy",
+);
+
 /** In one kind of quotation marks the others may stand. Looked at only so far: a longer one is taken whole if it fits. */
 const longest = 100;
-const value = String.raw`"(?=([!#-~]{16,${longest}}))|'(?=([!-&(-~]{16,${longest}}))|\`?(?=([!#-&(-;=?-_a-~]{16,${longest}}))`;
-/** Of all names a part, which says quickly that a line has none. */
-const anyName =
-  /passw|pass?phrase|mot de passe|pwd|kennw|contras|senha|secret|token|key|auth|bearer|ssws|credential|[^\0-\x7f]/i;
-const named = new RegExp(`(?:${kinds.map(({ words }) => `(${words})`).join("|")})${between}(?:${value})`, "gi");
+const value = new RegExp(String.raw`(["'])((?:(?!\1)[!-~]){1,${longest}})|\`?()([!#-&(-;=?-_a-~]{1,${longest}})`, "y");
+const unquoted = /[!#-&(-;=?-_a-~]*/y;
 /** Where something else begins: the next of several parameters, a marker, what is redacted already. */
 const somethingElse = /(?:&(?:amp;)?|[;,])(?=[\w.-]{1,40}=)|-----|\[redacted:/;
 /** What closes a sentence, a list or a bracket. */
 const closing = /[.,;:!?)\]}*_|\\]+$/;
 
-/** Takes out what a name says is a secret and what looks generated: `api_key = …`, `"password": "…"`, `Bearer …`. */
+/** What is told to every guest is no secret of the memory: only a generated one is taken out. */
+const forGuests = /(?:wi-?fi|wlan|ssid|guest|g[äa]ste?|invité|гост|无线|訪客|访客|ゲスト)[\s\w-]{0,12}$/i;
+const beforeOption = /(?:^|\s)--?[\w-]{0,20}$|\blogin\s\S{1,80}\s$|\bidentified by$|\b(?:requirepass|masterauth)$/i;
+const variable = /(?:^|[^A-Za-z0-9_])[A-Z][A-Z0-9_]{2,50}$/;
+
+/** Takes out what a name says is a secret: `api_key = …`, `"password": "…"`, `Bearer …`, `the password for … is …`. */
 export function redactNamedSecrets(line: string): string {
-  if (!anyName.test(line)) return line;
   let kept = "";
   let done = 0;
-  for (const match of line.matchAll(named)) {
-    const start = match.index + match[0].length;
-    if (start < done) continue;
-    const groups = match.slice(1);
-    const found = groups.slice(kinds.length).find((group) => group !== undefined) ?? "";
-    const [own = ""] = found.split(somethingElse, 1);
-    const secret = own.replace(closing, "");
-    if (!looksRandom(secret)) continue;
-    kept += `${line.slice(done, start)}[redacted: ${kinds[groups.findIndex(Boolean)]?.name}]`;
-    done = start + secret.length;
-    if (secret.length === longest) done += /^[!#-&(-;=?-_a-~]*/.exec(line.slice(done))?.[0].length ?? 0;
+  for (let index = 0; index + 1 < line.length; index++) {
+    const place = placeOf(line.charCodeAt(index), line.charCodeAt(index + 1), line.charCodeAt(index + 2));
+    if (beginsHere[place] !== 1) continue;
+    named.lastIndex = index;
+    const match = named.exec(line);
+    if (match === null) continue;
+    const start = index;
+    const end = start + match[0].length;
+    index = end - 1;
+    if (end < done || (!match[0].endsWith("]") && isInReplacement(line, start))) continue;
+    const found = valueAfter(line, start, end);
+    const kind = kinds[match.slice(1).findIndex((group) => group !== undefined)];
+    if (found === undefined || kind === undefined || found.start < done || !isSecret(found, kind)) continue;
+    kept += `${line.slice(done, found.start)}[redacted: ${kind.name}]`;
+    done = found.start + found.word.length;
+    if (found.word.length === longest) {
+      unquoted.lastIndex = done;
+      done += unquoted.exec(line)?.[0].length ?? 0;
+    }
   }
   return kept + line.slice(done);
+}
+
+/** What was taken out before is named as well. */
+function isInReplacement(line: string, at: number): boolean {
+  return /\[redacted: [^\]]{0,40}$/.test(line.slice(Math.max(0, at - 60), at));
+}
+
+/** The name that a line, or the part of it, ends with, and that its value must follow: `password:`, `the key is`. */
+export function openName(text: string): string | undefined {
+  return openEnd.exec(text)?.[0];
+}
+
+const openEnd = new RegExp(
+  String.raw`(?:${names})${note}${quoteEnd}${whose}(?:\s{0,4}(?:[:=：]|=>|[是为為は는은])|\s(?:is|ist|lautet|est|es|é|è))[\s*_]{0,6}$`,
+  "i",
+);
+
+/** The name that a text is, as a heading of a table or the key of a setting has it. */
+export function isName(text: string): boolean {
+  return wholeName.test(text);
+}
+
+const wholeName = new RegExp(String.raw`^[\w .-]{0,40}(?:${names})${note}$`, "i");
+
+interface FoundValue {
+  start: number;
+  word: string;
+  /** Whether more than a space stands before it. */
+  isJoined: boolean;
+  /** Whether it is set for a variable of the environment: `DB_PASSWORD=…`. */
+  isVariable: boolean;
+  isForGuests: boolean;
+}
+
+function valueAfter(line: string, nameStart: number, nameEnd: number): FoundValue | undefined {
+  joiner.lastIndex = nameEnd;
+  space.lastIndex = nameEnd;
+  const isJoined = joiner.test(line);
+  if (!isJoined && !space.test(line)) return undefined;
+  const from = isJoined ? joiner.lastIndex : space.lastIndex;
+  value.lastIndex = from;
+  const match = value.exec(line);
+  if (match === null) return undefined;
+  const [all, quote = "", inQuotes, , bare = ""] = match;
+  const given = inQuotes ?? bare;
+  const [own = ""] = given.split(somethingElse, 1);
+  const before = line.slice(Math.max(0, nameStart - 60), nameStart);
+  const whole = line.slice(Math.max(0, nameStart - 60), nameEnd);
+  return {
+    start: from + all.length - given.length,
+    word: own.replace(quote !== "" && own === given ? /\\$/ : closing, ""),
+    isJoined: isJoined || quote === "'" || beforeOption.test(before) || beforeOption.test(whole),
+    isVariable: line.startsWith("=", nameEnd) && variable.test(whole),
+    isForGuests: forGuests.test(before),
+  };
+}
+
+function isSecret({ word, isJoined, isVariable, isForGuests }: FoundValue, kind: Kind): boolean {
+  if (looksRandom(word)) return true;
+  if (isUuid(word)) return kind.takesUuid === true;
+  if (isVariable && kind.takesUuid === true) return isSetForSecret(word);
+  return kind.isChosen === true && isJoined && !isForGuests && looksLikePassword(word);
+}
+
+/** Where a program expects a secret, words are one as well. */
+function isSetForSecret(word: string): boolean {
+  return (
+    word.length >= 8 &&
+    /^[A-Za-z][\w!@#$%^&*+.=~-]+$/.test(word) &&
+    !/[[(/]|^[a-z]+\.[a-z]/i.test(word) &&
+    !isExample(word)
+  );
 }

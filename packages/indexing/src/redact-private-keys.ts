@@ -1,8 +1,17 @@
-const marker = "PRIVATE KEY";
+/**
+ * How a key begins whose marker was left out: PKCS #1 and #8, encrypted or not, SEC 1, Ed25519, OpenSSH (in base64, the
+ * numbers and names that every one begins with), and the line before that of PuTTY.
+ */
+const bare = String.raw`(?<![A-Za-z0-9+/])(?:MII[A-Za-z0-9+/]{2}[AQgw]IBA[AD]|MII[A-Za-z0-9+/]{5,8}BgkqhkiG9w0BBQ|MI[GH][A-Za-z0-9+/]AgE(?:A|BB)|MHcCAQEEI|MC4CAQAwBQYDK2Vw|b3BlbnNzaC1rZXktdjE)(?=[A-Za-z0-9+/]{16})|\bPrivate-Lines: \d{1,3}`;
+const anyKey = new RegExp(`PRIVATE KEY|OpenVPN Static key|${bare}`);
 /** What is redacted already ends what stands open before it, so that a second time finds nothing more. */
-const markers = /-{4,5} ?(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}|\[redacted: private key\]/g;
+const markers = new RegExp(
+  String.raw`-{4,5} ?(BEGIN|END) (?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V\d) ?-{4,5}|\[redacted: private key\]|(${bare})`,
+  "g",
+);
 const header = /^[\s>|*"']{0,20}[A-Za-z][A-Za-z-]{1,30}: /;
 const lastPiece = /^["'`]?[A-Za-z0-9+/=]*[\d+/=][A-Za-z0-9+/=]*["'`,;]{0,3}$/;
+const bodyLine = /^[\s>|*"']{0,20}[A-Za-z0-9+/]{16,}={0,2}["'`,;\s]*$/;
 const replacement = "[redacted: private key]";
 
 interface Place {
@@ -21,7 +30,7 @@ interface Span {
  * lines that the key went on for become empty: their number stays. What stands before and behind a key stays too.
  */
 export function redactPrivateKeys(lines: readonly string[]): readonly string[] {
-  if (!lines.some((line) => line.includes(marker))) return lines;
+  if (!lines.some((line) => anyKey.test(line))) return lines;
   const kept = [""];
   let at: Place = { line: 0, column: 0 };
   const append = (text: string): void => void (kept[kept.length - 1] += text);
@@ -48,13 +57,29 @@ function* privateKeys(lines: readonly string[]): Generator<Span> {
   let from: Place | undefined;
   /** How far text of a key was seen since `from`. */
   let seen: Place | undefined;
+  /** The line where the last key ended. */
+  let last = -1;
   for (const [line, text] of lines.entries()) {
-    if (!from && !text.includes(marker)) continue;
+    if (!from && !anyKey.test(text)) continue;
     let column = 0;
     for (const match of text.matchAll(markers)) {
+      const [all, side, keyItself] = match;
+      if (keyItself !== undefined) {
+        if (from) continue;
+        from = { line, column: match.index };
+        column = keyItself.startsWith("P") ? match.index + all.length : match.index;
+        continue;
+      }
       if (from && holdsKey(text.slice(column, match.index))) seen = { line, column: match.index };
-      column = match.index + match[0].length;
-      if (from && seen) yield { from, to: match[1] === "END" ? { line, column } : seen };
+      if (!from && side === "END" && match.index === text.search(/[^\s>|*"']/)) {
+        from = bodyAbove(lines, line, last);
+        seen = from;
+      }
+      column = match.index + all.length;
+      if (from && seen) {
+        yield { from, to: side === "END" ? { line, column } : seen };
+        last = line;
+      }
       from = match[1] === "BEGIN" ? { line, column: match.index } : undefined;
       seen = undefined;
     }
@@ -73,10 +98,18 @@ function* privateKeys(lines: readonly string[]): Generator<Span> {
   if (from && seen) yield { from, to: seen };
 }
 
+/** Where a key begins whose first lines are missing, by the line of its end. */
+function bodyAbove(lines: readonly string[], end: number, after: number): Place | undefined {
+  let first = end;
+  while (first - 1 > after && bodyLine.test(lines[first - 1] ?? "")) first--;
+  if (!lines.slice(first, end).some(holdsKey)) return undefined;
+  return { line: first, column: (lines[first] ?? "").search(/[A-Za-z0-9+/]/) };
+}
+
 /** A marker that is only mentioned, or that stands before dots, is not followed by such a run. */
 function holdsKey(text: string): boolean {
   const runs = text.match(/[A-Za-z0-9+/=]{32,}/g) ?? [];
-  return runs.some((run) => /\d/.test(run) && /[A-Z]/.test(run));
+  return runs.some((run) => /\d/.test(run) && (/[A-Z]/.test(run) || /^[0-9a-f]{32}$/.test(run)));
 }
 
 /** Without the signs that quote a line. */

@@ -1,9 +1,10 @@
-import { type BigIntStats, lstatSync, realpathSync, type Stats } from "node:fs";
+import { type BigIntStats, realpathSync } from "node:fs";
+import { statOf } from "./file-kind.ts";
 
 /** Tells whether two paths are names of one file, as the file system sees it. */
 export interface KnownFiles<Known extends { absolutePath: string }> {
   /** What is known already and is the same file; otherwise this one is known from now on. */
-  add(file: Known, stats: Stats): Known | undefined;
+  add(file: Known, stats: BigIntStats): Known | undefined;
 }
 
 /**
@@ -14,7 +15,7 @@ export function createKnownFiles<Known extends { absolutePath: string }>(): Know
   const known = new Map<string, Known>();
   return {
     add(file, stats) {
-      const isNumbered = stats.ino !== 0;
+      const isNumbered = stats.ino !== 0n;
       const key = isNumbered ? `${stats.dev}:${stats.ino}` : realSpelling(file.absolutePath);
       const earlier = known.get(key);
       if (earlier === undefined) known.set(key, file);
@@ -30,14 +31,14 @@ export function createKnownFiles<Known extends { absolutePath: string }>(): Know
 }
 
 /**
- * Compares what the file system says of two paths. A number alone is not enough: it may be too large for a JavaScript
- * number (Windows), and some file systems give one to all empty files (FAT on macOS).
+ * Compares what the file system says of two paths. A number alone is not enough: some file systems give one to all empty
+ * files (FAT on macOS).
  */
 export function isSameFile(left: string, right: string): boolean {
-  const [a, b] = [exactStatOf(left), exactStatOf(right)];
+  const [a, b] = [statOf(left), statOf(right)];
   return (
-    a !== undefined &&
-    b !== undefined &&
+    !(a instanceof Error) &&
+    !(b instanceof Error) &&
     a.ino !== 0n &&
     a.ino === b.ino &&
     a.dev === b.dev &&
@@ -46,12 +47,6 @@ export function isSameFile(left: string, right: string): boolean {
     a.ctimeNs === b.ctimeNs &&
     a.birthtimeNs === b.birthtimeNs
   );
-}
-
-/** Whether a path leads to another place than it says, through a link in it. Throws where nothing is there. */
-export function leadsElsewhere(absolutePath: string): boolean {
-  const real = realpathSync.native(absolutePath);
-  return real !== absolutePath && foldedName(real) !== foldedName(absolutePath);
 }
 
 /** A name as file systems compare it that leave case and the way accents are written out of account. */
@@ -64,13 +59,5 @@ function realSpelling(absolutePath: string): string {
     return realpathSync.native(absolutePath);
   } catch {
     return absolutePath;
-  }
-}
-
-function exactStatOf(absolutePath: string): BigIntStats | undefined {
-  try {
-    return lstatSync(absolutePath, { bigint: true });
-  } catch {
-    return undefined;
   }
 }

@@ -1,7 +1,9 @@
-import { type Dirent, readdirSync, type Stats, statSync } from "node:fs";
+import { type BigIntStats, type Dirent, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { type ExtraPath, MemoryError, type MemoryRootStatus, messageOf, type SyncFailure } from "@memslot/core";
-import { adviceForLink, codeOf, kindOf, linkReason, statOf } from "./file-kind.ts";
+import { listInPlace } from "@memslot/core/in-place";
+import { adviceForLink, codeOf, kindOf, linkReason, statOf, outOfDescriptors } from "./file-kind.ts";
+import { createStampTrust, mtimeMsOf, stampOf } from "./file-stamp.ts";
 import { ignoredFolders } from "./ignored-folders.ts";
 import { isMarkdown, type MemoryRoot, memoryRoots, relativePath } from "./memory-roots.ts";
 import { createKnownFiles, foldedName, isSameFile } from "./same-file.ts";
@@ -19,6 +21,8 @@ export interface ScannedFile {
   absolutePath: string;
   mtimeMs: number;
   size: number;
+  /** What the file system tells of its state. Absent where that is not enough: then only its content shows a change. */
+  stamp?: string | undefined;
 }
 
 export interface ScanResult {
@@ -65,7 +69,10 @@ export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
       skip(codeOf(stats) === "ENOENT" ? "does not exist" : `cannot be read: ${messageOf(stats)}`);
       // What cannot be looked at now is no reason to forget what it held; what is gone is.
       const place = relativePath(workspaceDir, root.absolutePath);
-      if (codeOf(stats) !== "ENOENT") result.unknown.push(place, `${place}/`);
+      if (codeOf(stats) !== "ENOENT") {
+        result.unknown.push(place, `${place}/`);
+        listing.fail(place, `cannot be read: ${messageOf(stats)}`);
+      }
     } else if (stats.isSymbolicLink()) skip(`${linkReason}: ${adviceForLink(root.absolutePath)}`);
     else if (stats.isDirectory()) {
       if (root.kind === "file") skip("is a folder, not a file");
@@ -83,6 +90,7 @@ export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
       result.roots.push({ path: root.label, state: "indexed", files });
     }
   }
+  listing.judge();
   return result;
 }
 
@@ -90,16 +98,20 @@ export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
 interface Listing {
   result: ScanResult;
   /** False where it is left out, or is known under another name. */
-  take(file: string, absolutePath: string, stats: Stats): boolean;
+  take(file: string, absolutePath: string, stats: BigIntStats): boolean;
   /** What several roots lead to is reported once. */
   fail(file: string, reason: string): void;
   passOver(file: string, reason: string): void;
+  /** Takes their stamps from those files whose state they do not tell. Called when all were found. */
+  judge(): void;
 }
 
 function createListing(): Listing {
   const result: ScanResult = { files: [], roots: [], failed: [], unknown: [] };
   const known = createKnownFiles<ScannedFile>();
   const reported = new Set<string>();
+  const trust = createStampTrust();
+  const seen: { scanned: ScannedFile; stats: BigIntStats }[] = [];
   const once = (file: string, report: () => void): void => {
     if (!reported.has(file)) report();
     reported.add(file);
@@ -111,8 +123,13 @@ function createListing(): Listing {
     passOver: (file, reason) => once(file, () => void result.roots.push({ path: file, state: "skipped", reason })),
 
     take(file, absolutePath, stats) {
-      const { mtimeMs, size } = stats;
-      const scanned: ScannedFile = { path: file, absolutePath, mtimeMs, size };
+      const scanned: ScannedFile = {
+        path: file,
+        absolutePath,
+        mtimeMs: mtimeMsOf(stats),
+        size: Number(stats.size),
+        stamp: stampOf(stats),
+      };
       const earlier = known.add(scanned, stats);
       if (earlier !== undefined) {
         // Another spelling of the same path is no news. A hard link is: who looks for it under this name finds it not.
@@ -121,7 +138,13 @@ function createListing(): Listing {
         return false;
       }
       result.files.push(scanned);
+      trust.see(stats, absolutePath);
+      seen.push({ scanned, stats });
       return true;
+    },
+
+    judge() {
+      for (const { scanned, stats } of seen) if (!trust.relies(stats)) scanned.stamp = undefined;
     },
   };
   return listing;
@@ -137,14 +160,14 @@ async function walkRoot(root: MemoryRoot, listing: Listing, workspaceDir: string
     if (slices.isOver()) await slices.pause();
     let entries: Dirent[];
     try {
-      entries = readdirSync(folder, { withFileTypes: true });
+      entries = listInPlace(folder);
     } catch (error) {
       const place = shown.slice(0, -1);
       if (inside !== "" && codeOf(error) === "ENOENT") {
         if (inside.includes(noCharacter)) fail(place, "has a name that is not UTF-8: rename it");
         return;
       }
-      fail(place, `cannot be listed: ${messageOf(error)}`);
+      fail(place, outOfDescriptors(error) ?? `cannot be listed: ${messageOf(error)}`);
       result.unknown.push(shown);
       return;
     }
@@ -180,13 +203,13 @@ async function walkRoot(root: MemoryRoot, listing: Listing, workspaceDir: string
   return count;
 }
 
-function isReadable(stats: Stats): boolean {
+function isReadable(stats: BigIntStats): boolean {
   return stats.isFile() && stats.size <= maxFileBytes;
 }
 
-function whyNotReadable(stats: Stats): string {
+function whyNotReadable(stats: BigIntStats): string {
   if (!stats.isFile()) return kindOf(stats);
-  const megabytes = (stats.size / 1024 / 1024).toFixed(0);
+  const megabytes = (Number(stats.size) / 1024 / 1024).toFixed(0);
   return `is ${megabytes} MiB, more than ${maxFileBytes / 1024 / 1024} MiB: split it into smaller files`;
 }
 

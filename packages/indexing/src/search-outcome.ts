@@ -6,6 +6,7 @@ import type {
   SearchReport,
 } from "@memslot/core";
 import type { KeywordAnswer, PathScope, VectorAnswer } from "./chunk-store.ts";
+import type { FoundLines } from "./held-lines.ts";
 import { mergeOverlaps } from "./merge-overlaps.ts";
 import { dateHints } from "./query-dates.ts";
 import { type Candidate, type FusionWeights, rank, type Ranking } from "./rank.ts";
@@ -18,6 +19,8 @@ import type { SearchTerm } from "./words.ts";
 export interface SearchOutcome {
   results: MemorySearchResult[];
   report: SearchReport;
+  /** What the index holds of each result, to be compared with its file. Absent: it was read from there. */
+  lines?: ReadonlyMap<MemorySearchResult, FoundLines> | undefined;
 }
 
 /** What a search is about, whatever finds the candidates. */
@@ -66,7 +69,8 @@ export function outcomeOf(input: SearchInput, places: readonly Place[], legs: Le
     hints: dateHints(input.query, input.now),
   });
   const { kept, belowScore, overLimit } = choose(ranking, options);
-  const results = kept.map((candidate) => resultOf(candidate, ranking));
+  const lines = new Map(kept.map((candidate) => [resultOf(candidate, ranking), linesOf(candidate)]));
+  const results = [...lines.keys()];
   const report: SearchReport = {
     backend: input.backend,
     mode: vector && keyword ? "hybrid" : vector ? "vector" : "keyword",
@@ -88,7 +92,7 @@ export function outcomeOf(input: SearchInput, places: readonly Place[], legs: Le
     fallback: legs.fallback,
     timingsMs: { legs: round(legs.legsMs), rank: round(performance.now() - started) },
   };
-  return { results, report };
+  return { results, report, lines };
 }
 
 /** How many candidates each source gave and how many of them are in the answer. */
@@ -146,6 +150,10 @@ function resultOf(candidate: Candidate, ranking: Ranking): MemorySearchResult {
     snippet: snippetOf(candidate.lines, candidate.matches.lines, ranking.terms),
     source: candidate.row.source,
   };
+}
+
+function linesOf({ row, lines }: Candidate): FoundLines {
+  return { startLine: row.startLine, endLine: row.endLine, lines };
 }
 
 function emptyReason(

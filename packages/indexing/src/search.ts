@@ -1,6 +1,7 @@
 import { messageOf } from "@memslot/core";
-import type { ChunkStore, KeywordAnswer, QueryTerm, VectorAnswer } from "./chunk-store.ts";
+import type { ChunkStore, KeywordAnswer, PathScope, QueryTerm, VectorAnswer } from "./chunk-store.ts";
 import type { EmbeddedQuery, Embedder } from "./embedding/embedder.ts";
+import { NotFilled } from "./embedding/lane-faults.ts";
 import { redactSecrets } from "./redact-secrets.ts";
 import { outcomeOf, type Place, placesOf, type SearchInput, type SearchOutcome } from "./search-outcome.ts";
 import { queryTerms, type SearchTerm } from "./words.ts";
@@ -26,10 +27,13 @@ export async function searchChunks(
   const vectors = hybrid.enabled ? input.vectors : undefined;
   const useKeywords = store.health().fts.available;
 
+  // Redacted as the index is: a key that is pasted into a question finds the line that holds it.
+  const byWords = useKeywords ? keywordLeg(store, redactSecrets(query), places, limit) : undefined;
   const [keyword, vector] = await Promise.allSettled([
-    // Redacted as the index is: a key that is pasted into a question finds the line that holds it.
-    useKeywords ? keywordLeg(store, redactSecrets(query), places, limit) : undefined,
-    vectors && places.length > 0 ? vectorLeg(store, vectors, query, places, limit, options.signal) : undefined,
+    byWords,
+    vectors && (await isAnythingSeen(input, places, byWords))
+      ? vectorLeg(store, vectors, query, places, limit, options.signal)
+      : undefined,
   ]);
   options.signal.throwIfAborted();
   const answered = [keyword, vector].some((leg) => leg.status === "fulfilled" && leg.value !== undefined);
@@ -40,10 +44,26 @@ export async function searchChunks(
   return outcomeOf(input, places, {
     keyword: keyword.status === "fulfilled" ? keyword.value : undefined,
     vector: vectorAnswer,
-    degraded: degradation(keyword, vector, useKeywords, store) ?? vectorAnswer?.note,
+    degraded: degradation(keyword, vector, useKeywords, input) ?? noteOn(vectorAnswer, options),
     fallback: vectorAnswer?.fallback,
     legsMs: performance.now() - started,
   });
+}
+
+interface KeywordLeg {
+  answer: KeywordAnswer;
+  terms: SearchTerm[];
+}
+
+/** Where others read along, a leg that would search nothing is left out, so that they do not learn what else there is. */
+async function isAnythingSeen(
+  { options }: SearchInput,
+  places: readonly Place[],
+  byWords: Promise<KeywordLeg> | undefined,
+): Promise<boolean> {
+  if (places.length === 0 || options.audience === "private") return places.length > 0;
+  const leg = await byWords?.catch(() => undefined);
+  return leg === undefined || leg.answer.chunkCount > 0;
 }
 
 async function keywordLeg(
@@ -51,17 +71,25 @@ async function keywordLeg(
   query: string,
   places: readonly Place[],
   limit: number,
-): Promise<{ answer: KeywordAnswer; terms: SearchTerm[] }> {
+): Promise<KeywordLeg> {
   const terms = queryTerms(query);
+  // Where one source is narrowed, all are counted within what may be seen, so that no figure is about anything else.
+  const isNarrowed = places.some(({ scope }) => scope !== undefined);
   const ask = async (asked: readonly QueryTerm[]): Promise<KeywordAnswer> => {
     const answers = await Promise.all(
-      places.map(({ source, scope }) => store.searchKeyword({ terms: asked, sources: [source], scope, limit })),
+      places.map(({ source, scope = isNarrowed ? everything : undefined }) =>
+        store.searchKeyword({ terms: asked, sources: [source], scope, limit }),
+      ),
     );
-    // How many chunks there are, and how many hold a word, is told of the whole index each time.
-    const { chunkCount, documentFrequencies } = answers[0] ?? nothing;
-    return { rows: answers.flatMap(({ rows }) => rows), chunkCount, documentFrequencies };
+    const incomplete = answers.find((answer) => answer.incomplete !== undefined)?.incomplete;
+    // Without a scope, how many chunks there are, and how many hold a word, is told of the whole index each time.
+    const { chunkCount, documentFrequencies } = isNarrowed ? sumOf(answers, asked.length) : (answers[0] ?? nothing);
+    return { rows: answers.flatMap(({ rows }) => rows), chunkCount, documentFrequencies, incomplete };
   };
-  if (terms.length === 0) return { answer: nothing, terms };
+  if (terms.length === 0) {
+    const { chunkCount } = isNarrowed ? await ask([noWord]) : nothing;
+    return { answer: { ...nothing, chunkCount }, terms };
+  }
   const answer = await ask(terms);
   const unknown = (index: number, term: SearchTerm): boolean =>
     answer.documentFrequencies[index] === 0 &&
@@ -75,6 +103,24 @@ async function keywordLeg(
   return {
     answer: wider,
     terms: widened.map((term, index) => (wider.documentFrequencies[index] === 0 ? (terms[index] ?? term) : term)),
+  };
+}
+
+/** Stands in no text, as no word holds a space: what is asked for with it is only counted. */
+const noWord: QueryTerm = { term: " ", prefix: false };
+
+const everything: PathScope = { within: [""], without: [] };
+
+/** The counts of several sources together. */
+function sumOf(
+  answers: readonly KeywordAnswer[],
+  terms: number,
+): Pick<KeywordAnswer, "chunkCount" | "documentFrequencies"> {
+  const frequencyOf = (index: number): number =>
+    answers.reduce((sum, { documentFrequencies }) => sum + (documentFrequencies[index] ?? 0), 0);
+  return {
+    chunkCount: answers.reduce((sum, { chunkCount }) => sum + chunkCount, 0),
+    documentFrequencies: Array.from({ length: terms }, (_, index) => frequencyOf(index)),
   };
 }
 
@@ -96,13 +142,32 @@ async function vectorLeg(
 }
 
 function degradation(
-  keyword: PromiseSettledResult<unknown>,
+  keyword: PromiseSettledResult<{ answer: KeywordAnswer } | undefined>,
   vector: PromiseSettledResult<unknown>,
   useKeywords: boolean,
-  store: ChunkStore,
+  { store, options }: SearchInput & { store: ChunkStore },
 ): string | undefined {
-  if (vector.status === "rejected") return `keywords answered alone: ${messageOf(vector.reason)}`;
-  if (keyword.status === "rejected") return `keyword search failed, meaning answered: ${messageOf(keyword.reason)}`;
+  if (vector.status === "rejected") return `keywords answered alone: ${whyNoVector(vector.reason, options)}`;
+  if (keyword.status === "rejected") {
+    const failed = "keyword search failed, meaning answered";
+    return options.audience === "shared" ? failed : `${failed}: ${messageOf(keyword.reason)}`;
+  }
+  if (keyword.value?.answer.incomplete !== undefined) return keyword.value.answer.incomplete;
   if (!useKeywords) return `keyword search is not available: ${store.health().fts.error ?? "FTS5 is missing"}`;
   return undefined;
+}
+
+/** How many chunks have a vector is about all notes, and so may be what a provider says: no matter for those who read along. */
+function whyNoVector(error: unknown, { audience }: SearchInput["options"]): string {
+  if (audience !== "shared") return messageOf(error);
+  return error instanceof NotFilled ? "not every chunk has its vector yet" : "the question could not be embedded";
+}
+
+function noteOn(
+  answer: Pick<EmbeddedQuery, "note"> | undefined,
+  { audience }: SearchInput["options"],
+): string | undefined {
+  return answer?.note !== undefined && audience === "shared"
+    ? "another embedding model than the configured one answered"
+    : answer?.note;
 }

@@ -46,6 +46,10 @@ export const secretShapes: readonly SecretShape[] = [
   { name: "Tavily key", starts: "tvly-", rest: /[\w-]{24,}/ },
   { name: "ElevenLabs key", starts: "sk_", rest: /[0-9a-f]{48}/ },
 
+  { name: "Together key", starts: "tgp_v1_", rest: /[\w-]{40,}/ },
+  { name: "Firecrawl key", starts: "fc-", rest: /[0-9a-f]{32}(?![A-Za-z0-9])/ },
+  { name: "E2B key", starts: "e2b_", rest: /[0-9a-f]{40}/ },
+
   // Clouds, databases and what runs on them
   { name: "AWS access key id", starts: "AKIA ASIA ABIA ACCA", rest: /[A-Z0-9]{16}(?![A-Za-z0-9])/ },
   { name: "AWS Bedrock key", starts: "ABSK", rest: /[A-Za-z0-9+/]{80,}={0,2}/ },
@@ -82,6 +86,20 @@ export const secretShapes: readonly SecretShape[] = [
   { name: "Docker token", starts: "dckr_pat_ dckr_oat_", rest: /[\w-]{20,}/ },
   { name: "OpenShift token", starts: "sha256~", rest: /[\w-]{40,}/ },
 
+  {
+    name: "registry credentials",
+    starts: "eyJhdXRocyI6 ewogICJhdXRocyI6 ewoJImF1dGhzIjog",
+    rest: /[A-Za-z0-9+/]{20,}={0,2}/,
+  },
+  { name: "ClickHouse key", starts: "4b1d", rest: /(?=\w{0,37}[A-Z])[A-Za-z0-9]{38}(?![A-Za-z0-9])/ },
+  { name: "Yandex key", starts: "AQVN", rest: /[\w-]{35,}/ },
+  { name: "Yandex token", starts: "t1.", rest: /[\w-]{20,200}={0,2}\.[\w-]{80,}={0,2}/ },
+  { name: "Vercel token", starts: "vcp_ vci_ vca_ vcr_ vck_", rest: /[A-Za-z0-9]{24,}/ },
+  { name: "Scalingo token", starts: "tk-us- tk-eu-", rest: /[\w-]{40,}/ },
+  { name: "Defined Networking token", starts: "dnkey-", rest: /[\w=-]{26}-[\w=-]{50,}/ },
+  { name: "request signature", starts: "X-Amz-Signature= X-Goog-Signature=", rest: /[0-9A-Fa-f]{60,}/ },
+  { name: "access code", starts: "code=", rest: /[\w/+-]{40,100}(?:=|%3D){1,2}(?!\w)/ },
+
   // Code, packages, monitoring
   { name: "GitHub token", starts: "ghp_ gho_ ghu_ ghs_ ghr_", rest: /[A-Za-z0-9]{30,}/ },
   { name: "GitHub token", starts: "github_pat_", rest: /\w{40,}/ },
@@ -108,9 +126,33 @@ export const secretShapes: readonly SecretShape[] = [
   { name: "PostHog key", starts: "phx_", rest: /[A-Za-z0-9]{40,}/ },
   { name: "Postman key", starts: "PMAK-", rest: /[0-9a-f]{24}-[0-9a-f]{34}/ },
 
+  { name: "Clojars token", starts: "CLOJARS_", rest: /[a-z0-9]{50,}/ },
+  { name: "Harness token", starts: "pat. sat.", rest: /[\w-]{22}\.[0-9a-f]{24}\.[A-Za-z0-9]{20}/ },
+  { name: "Infracost key", starts: "ico-", rest: /[A-Za-z0-9]{32}(?![A-Za-z0-9])/ },
+  { name: "Octopus Deploy key", starts: "API-", rest: /(?=[A-Z]{0,25}\d)[A-Z0-9]{26}(?![A-Za-z0-9])/ },
+  { name: "Prefect key", starts: "pnu_ pnb_", rest: /[A-Za-z0-9]{30,}/ },
+  { name: "ReadMe key", starts: "rdme_", rest: /[a-z0-9]{60,}/ },
+  { name: "Sourcegraph token", starts: "sgp_", rest: /(?:(?:[0-9A-Fa-f]{16}|local)_)?[0-9A-Fa-f]{40}/ },
+  {
+    name: "Authress key",
+    starts: "sc_ ext_ scauth_ authress_",
+    rest: /[a-z0-9]{5,30}\.[a-z0-9]{4,6}\.acc[_-][a-z0-9-]{10,32}\.[\w+/=-]{30,}/,
+  },
+  { name: "SettleMint token", starts: "sm_aat_ sm_pat_ sm_sat_", rest: /[A-Za-z0-9]{16,}/ },
+  { name: "Axiom token", starts: "xaat- xapt-", rest: /[0-9a-f-]{36}/ },
+  { name: "Honeycomb key", starts: "hcaik_ hcamk_", rest: /[a-z0-9]{40,}/ },
+  { name: "Grafana token", starts: "eyJrIjoi", rest: /[A-Za-z0-9]{60,}={0,2}/ },
+  { name: "Inngest key", starts: "signkey-", rest: /[a-z]{2,10}-[0-9a-f]{32,}/ },
+  { name: "New Relic key", starts: "NRJS-", rest: /[0-9a-f]{19,}/ },
+
   // Chats, mail, payment and other services
-  { name: "Slack token", starts: "xox", rest: /[abeoprs](?:\.xox[bp])?-[\w-]{20,}/ },
+  { name: "Slack token", starts: "xox", rest: /[abdeoprs](?:\.xox[bp])?-[\w%-]{20,}/ },
   { name: "Slack token", starts: "xapp-", rest: /\d-[\w-]{20,}/ },
+  {
+    name: "private calendar address",
+    starts: "calendar.google.com/calendar/ical/",
+    rest: /[^\s/]{3,100}\/private-[0-9a-f]{20,}/,
+  },
   { name: "Slack webhook", starts: "hooks.slack.com/", rest: /(?:services|workflows|triggers)\/[\w+/-]{20,}/ },
   {
     name: "Discord webhook",
@@ -129,6 +171,18 @@ export const secretShapes: readonly SecretShape[] = [
   { name: "Square token", starts: "sq0atp- sq0csp-", rest: /[\w-]{22,}/ },
   { name: "Square token", starts: "EAAA", rest: /[\w-]{60}(?![\w-])/ },
   { name: "Facebook token", starts: "EAA", rest: /[A-Za-z0-9]{80,}/ },
+  { name: "Duffel token", starts: "duffel_live_ duffel_test_", rest: /[\w=-]{40,}/ },
+  { name: "EasyPost key", starts: "EZAK EZTK", rest: /[A-Za-z0-9]{54}(?![A-Za-z0-9])/ },
+  { name: "Flutterwave key", starts: "FLWSECK_TEST- FLWSECK-", rest: /[0-9A-Za-z]{12,}(?:-X)?/ },
+  { name: "GoCardless token", starts: "live_ sandbox_", rest: /(?=[A-Za-z_-]{0,39}\d)[\w=-]{40}(?![\w-])/ },
+  { name: "Lob key", starts: "live_ test_", rest: /[0-9a-f]{35}(?![A-Za-z0-9])/ },
+  { name: "Paddle key", starts: "pdl_live_apikey_ pdl_sdbx_apikey_", rest: /[A-Za-z0-9_]{40,}/ },
+  { name: "Shippo token", starts: "shippo_live_ shippo_test_", rest: /[0-9A-Fa-f]{40}/ },
+  { name: "MailerSend token", starts: "mlsn.", rest: /[0-9a-f]{60,}/ },
+  { name: "Firebase key", starts: "AAAA", rest: /[\w-]{7}:[\w-]{100,}/ },
+  { name: "Adobe secret", starts: "p8e-", rest: /[A-Za-z0-9]{32}(?![A-Za-z0-9])/ },
+  { name: "Frame.io token", starts: "fio-u-", rest: /[\w=-]{60,}/ },
+  { name: "42 secret", starts: "s-s4t2ud- s-s4t2af-", rest: /[0-9a-f]{60,}/ },
   { name: "Plaid token", starts: "access-sandbox- access-development- access-production-", rest: /[0-9a-f-]{36}/ },
   { name: "Twilio key", starts: "SK", rest: /[0-9a-f]{32}(?![A-Za-z0-9])/ },
   { name: "SendGrid key", starts: "SG.", rest: /[\w-]{16,32}\.[\w-]{30,}/ },
@@ -150,6 +204,8 @@ export const secretShapes: readonly SecretShape[] = [
   { name: "Dropbox token", starts: "sl.", rest: /(?:u\.)?[\w-]{100,}/ },
 
   // Not of one service
+  { name: "password hash", starts: "$2a$ $2b$ $2y$", rest: /\d\d\$[A-Za-z0-9./]{53}/ },
+  { name: "password hash", starts: "$1$ $5$ $6$ $y$ $apr1$", rest: /[A-Za-z0-9./=$]{24,}/ },
   { name: "age secret key", starts: "AGE-SECRET-KEY-1", rest: /[0-9A-Z]{50,}/ },
   { name: "age secret key", starts: "AGE-PLUGIN-", rest: /[A-Z0-9]{1,20}-1[0-9A-Z]{50,}/ },
   { name: "wallet private key", starts: "xprv yprv zprv", rest: /[1-9A-HJ-NP-Za-km-z]{100,}/ },
@@ -166,8 +222,12 @@ export const secretShapes: readonly SecretShape[] = [
 
 /** See `secretShapes`. */
 export const looseShapes: readonly LooseShape[] = [
-  { name: "Telegram bot token", holds: ":AA", pattern: /\d{8,10}:AA[\w-]{33,}/ },
+  { name: "Telegram bot token", holds: ":AA", pattern: /(?:bot)?\d{8,10}:AA[\w-]{33,}/ },
+  { name: "BitLocker recovery key", holds: "-", pattern: /(?:\d{6}-){7}\d{6}(?!\d)/ },
   { name: "Azure client secret", holds: "Q~", pattern: /[\w~.]{3}\dQ~[\w~.-]{30,}/ },
   { name: "Terraform token", holds: ".atlasv1.", pattern: /[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{40,}/ },
+  { name: "MaxMind key", holds: "_mmk", pattern: /[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk/ },
+  { name: "private key", holds: '"d"', pattern: /(?<="d"\s?:\s?")[\w-]{40,}/ },
+  { name: "private key", holds: '"k"', pattern: /(?<="k"\s?:\s?")[\w-]{40,}/ },
   { name: "Mailchimp key", holds: "-us", pattern: /[0-9a-f]{32}-us\d{1,2}(?![A-Za-z0-9])/ },
 ];

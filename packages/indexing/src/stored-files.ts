@@ -9,6 +9,8 @@ export interface StoredListing {
   files(): Promise<StoredFiles>;
   /** True where what `files` gave last is still so, as far as the store can tell. */
   isCurrent(): Promise<boolean>;
+  /** The next list is read from the store, whether or not that says that it has changed. */
+  forget(): void;
 }
 
 export function createStoredListing(store: Pick<ChunkStore, "listFiles" | "revision">): StoredListing {
@@ -22,12 +24,13 @@ export function createStoredListing(store: Pick<ChunkStore, "listFiles" | "revis
       return known.files;
     },
     isCurrent: async () => known !== undefined && known.revision === (await store.revision?.()),
+    forget: () => void (known = undefined),
   };
 }
 
 /** The files of a build that nobody else writes to. */
 export function listingOf(table: Pick<FileTable, "listFiles">): StoredListing {
-  return { files: async () => bySource(await table.listFiles()), isCurrent: async () => true };
+  return { files: async () => bySource(await table.listFiles()), isCurrent: async () => true, forget: () => undefined };
 }
 
 function bySource(files: readonly StoredFile[]): StoredFiles {

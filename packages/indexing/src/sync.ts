@@ -3,6 +3,7 @@ import {
   type MemoryRootStatus,
   type MemorySource,
   messageOf,
+  type SyncFailure,
   type SyncReport,
 } from "@memslot/core";
 import {
@@ -15,12 +16,20 @@ import {
 } from "./batch-writer.ts";
 import type { FileKey, FileTable, StoredFile } from "./chunk-store.ts";
 import { forEachAtOnce } from "./for-each-at-once.ts";
+import { outOfDescriptors } from "./file-kind.ts";
 import type { IndexedSource } from "./indexed-source.ts";
 import type { ScannedFile, ScanResult } from "./scan.ts";
 import type { StoredFiles, StoredListing } from "./stored-files.ts";
 
 const readsAtOnce = 8;
-const usualPlaces: ReadonlySet<string> = new Set(["MEMORY.md", "memory.md", "USER.md", "memory", "sessions"]);
+const usualPlaces: ReadonlySet<string> = new Set([
+  "MEMORY.md",
+  "memory.md",
+  "USER.md",
+  "memory",
+  "sessions",
+  "journal",
+]);
 
 export interface SyncOutcome {
   report: SyncReport;
@@ -39,6 +48,10 @@ export interface SourceOutcome {
   issues: string[];
   /** Files with news that are not taken yet: transcripts that have grown by little. */
   waiting: number;
+  /** Files and folders that are there and could not be read. */
+  unread: readonly SyncFailure[];
+  /** Where that is: paths, and folders that end with `/`. What the index holds of them may no longer be so. */
+  unreadPlaces: readonly string[];
 }
 
 export interface SyncInput {
@@ -50,6 +63,8 @@ export interface SyncInput {
   params: Omit<ManagerSyncParams, "wait">;
   /** Absent: large ones. */
   batch?: BatchSize | undefined;
+  /** Called when all files were looked at, with how many have changed; not where that is not known without reading some. */
+  onPlanned?: ((changed: number) => void) | undefined;
   /**
    * Runs the writing with the right to write. It may wait for it, and throws where it is not to be had. Called only
    * when there is something to write.
@@ -82,7 +97,7 @@ export async function syncFiles(input: SyncInput): Promise<SyncOutcome> {
   const { signal } = params;
   const asked = params.sessions ? input.sources.filter(({ source }) => source === "sessions") : input.sources;
   const scans: { source: IndexedSource; scan: ScanResult }[] = [];
-  for (const source of asked) scans.push({ source, scan: await source.scan(signal) });
+  for (const source of asked) scans.push({ source, scan: await source.scan(signal, () => listing.files()) });
   const report: SyncReport = {
     added: 0,
     changed: 0,
@@ -92,6 +107,9 @@ export async function syncFiles(input: SyncInput): Promise<SyncOutcome> {
   };
 
   let plan = await planSync(input, scans, await listing.files());
+  const unsure = plan.work.filter(isUnsure).length;
+  const changed = plan.work.length - unsure + plan.gone.length;
+  if (changed > 0 || unsure === 0) input.onPlanned?.(changed);
   if (plan.work.length > 0 || plan.gone.length > 0) {
     await input.withRight(async () => {
       // Whoever had the right before may have done it all.
@@ -113,6 +131,41 @@ export async function syncFiles(input: SyncInput): Promise<SyncOutcome> {
   };
 }
 
+/** Whether a file is the one that its record is about, by all that can be told without reading it. */
+export function isAsStored(file: ScannedFile, before: StoredFile, source: IndexedSource): boolean {
+  if (before.mtimeMs !== file.mtimeMs || before.size !== file.size) return false;
+  if (source.stampOf === undefined || (file.stamp === undefined && source.holdsContent === undefined)) return true;
+  return file.stamp !== undefined && file.stamp === source.stampOf(before);
+}
+
+/** Whether a file is only read because it was saved so shortly before it was read last that it may have changed since. */
+function isUnsure({ file, before, source }: Work): boolean {
+  if (before === undefined || source.stampOf === undefined || source.stampOf(before) !== undefined) return false;
+  return before.mtimeMs === file.mtimeMs && before.size === file.size;
+}
+
+/** The files without a stamp to rely on that have the content of their record all the same. */
+async function readToCompare(
+  source: IndexedSource,
+  files: readonly ScannedFile[],
+  own: ReadonlyMap<string, StoredFile>,
+  { force, signal }: SyncInput["params"],
+): Promise<ReadonlySet<ScannedFile>> {
+  const same = new Set<ScannedFile>();
+  const unsure = force ? [] : files.filter(({ stamp }) => stamp === undefined);
+  await forEachAtOnce(unsure, readsAtOnce, async (file) => {
+    const before = own.get(file.path);
+    if (before === undefined || before.size !== file.size) return;
+    try {
+      if ((await source.holdsContent?.(file, before, signal)) === true) same.add(file);
+    } catch {
+      signal.throwIfAborted();
+      // Reading it for the index says what is wrong.
+    }
+  });
+  return same;
+}
+
 async function planSync(
   { sources, recipeCounts, params }: SyncInput,
   scans: readonly { source: IndexedSource; scan: ScanResult }[],
@@ -122,6 +175,7 @@ async function planSync(
   for (const { source, scan } of scans) {
     const own = stored.get(source.source) ?? new Map<string, StoredFile>();
     let known = 0;
+    const compared = await readToCompare(source, scan.files, own, params);
     for (const file of scan.files) {
       const before = own.get(file.path);
       if (before) known++;
@@ -129,8 +183,7 @@ async function planSync(
       const same =
         !params.force &&
         before !== undefined &&
-        before.mtimeMs === file.mtimeMs &&
-        before.size === file.size &&
+        (compared.has(file) || isAsStored(file, before, source)) &&
         (!recipeCounts || before.recipe === source.recipe);
       const waits = !same && (await source.isDue?.(file, before, params)) === false;
       if (waits) plan.waiting.set(source, (plan.waiting.get(source) ?? 0) + 1);
@@ -232,6 +285,8 @@ function summaryOf(scan: ScanResult, report: SyncReport): Omit<SourceOutcome, "w
   const partly = [...(scan.issues ?? [])].map(([path, reason]) => ({ path, reason }));
   return {
     eligible: scan.files.length,
+    unread: failed,
+    unreadPlaces: [...new Set([...failed.map(({ path }) => path), ...scan.unknown])],
     issues: [...failed, ...skipped, ...partly].map(({ path, reason }) =>
       reason === undefined ? path : `${path}: ${reason}`,
     ),
@@ -243,11 +298,10 @@ function isUsual({ path, reason = "" }: MemoryRootStatus): boolean {
   return usualPlaces.has(path) && /^does not exist$|^(?:MEMORY|memory)\.md is used$/.test(reason);
 }
 
-function readFailure(error: unknown): string {
+/** What is wrong with a file that could not be read, and what to do about it. */
+export function readFailure(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code === "EACCES" || code === "EPERM") return "permission denied: make the file readable for this user";
   if (code === "ELOOP") return "is a symbolic link, which is not followed";
-  if (code === "EMFILE" || code === "ENFILE")
-    return "too many open files: raise the limit (`ulimit -n`) and sync again";
-  return messageOf(error);
+  return outOfDescriptors(error) ?? messageOf(error);
 }

@@ -1,13 +1,13 @@
-/** An outcome, or after `limitMs` the reason why an answer is stale. Rejects with the reason of an abort. */
-export async function waitFor(
-  outcome: Promise<string | undefined>,
+/** What an outcome is, or after `limitMs` what there is to say without it. Rejects with the reason of an abort. */
+export async function waitFor<Outcome>(
+  outcome: Promise<Outcome>,
   limitMs: number | undefined,
   signal: AbortSignal,
-): Promise<string | undefined> {
+  otherwise: () => Outcome,
+): Promise<Outcome> {
   signal.throwIfAborted();
   return await new Promise((resolve, reject) => {
-    const stale = "files have changed and are still being indexed";
-    const timer = limitMs === undefined ? undefined : setTimeout(() => resolve(stale), limitMs);
+    const timer = limitMs === undefined ? undefined : setTimeout(() => resolve(otherwise()), limitMs);
     const stop = (): void => reject(signal.reason);
     signal.addEventListener("abort", stop, { once: true });
     outcome.then(resolve, reject).finally(() => {

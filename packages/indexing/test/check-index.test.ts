@@ -39,7 +39,7 @@ async function filled(withVectors = false): Promise<{ store: FakeStore; vectors:
 
 describe("a check of the index", () => {
   test("of a sound one says what was looked at, with figures", async () => {
-    const check = await checkIndex({ ...(await filled(true)), fix: false, signal: never });
+    const check = await checkIndex({ sources: [], ...(await filled(true)), fix: false, signal: never });
     expect(check.ok).toBe(true);
     expect(check.findings).toContainEqual({
       name: "sample by words",
@@ -60,7 +60,7 @@ describe("a check of the index", () => {
       const answer = await search(query);
       return { ...answer, rows: answer.rows.filter(({ path }) => path !== "memory/a.md") };
     };
-    const { ok, findings } = await checkIndex({ store, vectors: undefined, fix: false, signal: never });
+    const { ok, findings } = await checkIndex({ sources: [], store, vectors: undefined, fix: false, signal: never });
     expect(ok).toBe(false);
     expect(findings.find(({ name }) => name === "sample by words")).toMatchObject({
       ok: false,
@@ -75,16 +75,18 @@ describe("a check of the index", () => {
       const answer = await search(query);
       return { rows: answer.rows.filter(({ path }) => path !== "memory/b.md") };
     };
-    const { findings } = await checkIndex({ store, vectors, fix: false, signal: never });
+    const { findings } = await checkIndex({ sources: [], store, vectors, fix: false, signal: never });
     expect(findings.find(({ name }) => name === "sample by vectors")).toMatchObject({ ok: false });
   });
 
   test("mends only where that was asked for, and says what was done", async () => {
     const { store } = await filled();
     store.setFindings([{ name: "words", ok: false, message: "2 of 3 chunks are in the index of words" }]);
-    expect(await checkIndex({ store, vectors: undefined, fix: false, signal: never })).toMatchObject({ ok: false });
+    expect(await checkIndex({ sources: [], store, vectors: undefined, fix: false, signal: never })).toMatchObject({
+      ok: false,
+    });
     expect(store.calls.some(({ method }) => method === "upkeep.repair")).toBe(false);
-    const fixed = await checkIndex({ store, vectors: undefined, fix: true, signal: never });
+    const fixed = await checkIndex({ sources: [], store, vectors: undefined, fix: true, signal: never });
     expect(fixed.ok).toBe(true);
     expect(fixed.findings.find(({ name }) => name === "words")?.fixed).toBeDefined();
   });

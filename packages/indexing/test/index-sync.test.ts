@@ -237,7 +237,7 @@ describe("another process at work", () => {
     store.leaseHeldByOther("files", { pid: 77 });
     expect(await index.freshen(never)).toBeUndefined();
     source.write("c.md", "gamma");
-    expect(await index.freshen(never)).toMatch(/^files have changed and/);
+    expect((await index.freshen(never))?.reason).toMatch(/^1 file has changed and/);
     await until(() => index.facts().writer?.pid === 77, "it is known who is at work");
     expect(index.facts()).toMatchObject({ dirty: true });
     store.leaseHeldByOther("files", undefined);
@@ -266,7 +266,7 @@ describe("another process at work", () => {
     store.leaseHeldByOther("files", { pid: 77 });
     const report: SyncReport = await index.sync(syncParams({ reason: "search", wait: false }));
     expect(report).toMatchObject({ added: 0, failed: [] });
-    expect(await index.freshen(never)).toMatch(/process 77/);
+    expect((await index.freshen(never))?.reason).toMatch(/process 77/);
   });
 
   test("making vectors: nothing is sent twice, and what is missing is said", async () => {
@@ -317,11 +317,14 @@ describe("what is known without looking", () => {
 
   test("an answer without a look is stale while a change is waiting for one", async () => {
     const { index } = await lab({ onSearch: false });
-    expect(await index.freshen(never)).toMatch(/has not been built yet/);
+    expect((await index.freshen(never))?.reason).toMatch(/has not been built yet/);
     await index.sync(syncParams());
     expect(await index.freshen(never)).toBeUndefined();
     index.markDirty();
-    expect(await index.freshen(never)).toBe("files have changed since they were looked at last");
+    expect(await index.freshen(never)).toEqual({
+      state: "stale",
+      reason: "files have changed since they were looked at last",
+    });
     await index.look("watch");
     expect(await index.freshen(never)).toBeUndefined();
   });
@@ -345,7 +348,7 @@ describe("what is known without looking", () => {
     const { index } = await lab();
     expect(index.facts().sources.size).toBe(0);
     await index.sync(syncParams());
-    expect(index.facts().sources.get("memory")).toEqual({ eligible: 2, issues: [], waiting: 0 });
+    expect(index.facts().sources.get("memory")).toMatchObject({ eligible: 2, unread: [], issues: [], waiting: 0 });
   });
 
   test("who is at work when it is opened", async () => {
@@ -353,4 +356,67 @@ describe("what is known without looking", () => {
     store.leaseHeldByOther("build", { pid: 77 });
     expect((await lab({ store })).index.facts().writer).toMatchObject({ pid: 77 });
   });
+});
+
+describe("a search that goes on before the look at the files has ended", () => {
+  /** A promise that is opened by hand. */
+  function gate(): { opened: Promise<void>; open: () => void } {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    return { opened: promise, open: resolve };
+  }
+
+  test("says that not all were looked at, and nothing of changes that nobody has seen", async () => {
+    const { index, source } = await lab();
+    await index.sync(syncParams());
+    const { scan } = source;
+    const slow = gate();
+    source.scan = async (signal, indexed) => {
+      await slow.opened;
+      return await scan(signal, indexed);
+    };
+    expect(await index.freshen(never)).toEqual({ state: "stale", reason: "not all files were looked at yet" });
+    slow.open();
+    expect(await index.freshen(never)).toBeUndefined();
+  });
+
+  test("says how many have changed where that is known", async () => {
+    const { index, source } = await lab();
+    await index.sync(syncParams());
+    for (let number = 0; number < 40; number++) source.write(`n${number}.md`, `number${number}`);
+    const slow = gate();
+    source.beforeRead = () => slow.opened;
+    expect(await index.freshen(never)).toEqual({
+      state: "stale",
+      reason: "40 files have changed and are still being indexed",
+      count: 40,
+    });
+    slow.open();
+    expect(await index.freshen(never)).toBeUndefined();
+  });
+
+  test("is fresh as soon as all were looked at and none has changed, whatever else is to be done", async () => {
+    const { index, store } = await lab();
+    await index.sync(syncParams());
+    await index.freshen(never);
+    const slow = gate();
+    // Counting comes after the look.
+    store.before("stats", () => slow.opened);
+    expect(await index.freshen(never)).toBeUndefined();
+    slow.open();
+  });
+});
+
+test("an index that another process has made is seen by one that never looks at the files", async () => {
+  const store = createFakeStore();
+  const source = createFakeSource({ "a.md": "alpha" });
+  const { index } = await lab({ store, source, onSearch: false });
+  expect((await index.freshen(never))?.reason).toMatch(/has not been built yet/);
+  const other = await lab({ store, source });
+  await other.index.sync(syncParams());
+  expect(await index.freshen(never)).toBeUndefined();
+  expect(index.facts().stats).toMatchObject({ files: 1, chunks: 1 });
+  // With nothing new nothing is counted.
+  store.calls.length = 0;
+  await index.freshen(never);
+  expect(store.calls.map(({ method }) => method)).toEqual(["revision"]);
 });

@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { EmbeddingError, type MemorySearchManager, type MemorySearchResult, type SearchReport } from "@memslot/core";
@@ -7,6 +7,7 @@ import { createIndexedManager } from "../src/manager.ts";
 import { contextFor, never, searchOptions, settingsWith, syncParams } from "./support/context.ts";
 import { fakeEmbeddings } from "./support/fake-embeddings.ts";
 import { createFakeStore, type FakeStore } from "./support/fake-store.ts";
+import { letRest } from "./support/let-rest.ts";
 import { useTempFolders, writeFiles } from "./support/temp-folder.ts";
 
 const folderWith = useTempFolders();
@@ -138,14 +139,14 @@ describe("a search", () => {
     expect(manager.status().lastSyncError).toBeUndefined();
   });
 
-  test("after the workspace has vanished still answers, and says so", async () => {
+  test("after the workspace has vanished shows nothing as if it stood there, and says why", async () => {
     const workspace = folderWith({ "memory/a.md": "zebra" });
     const { manager } = await open(workspace);
     await search(manager, "zebra");
     renameSync(workspace, `${workspace}-gone`);
     const { paths, report } = await search(manager, "zebra");
     renameSync(`${workspace}-gone`, workspace);
-    expect(paths).toEqual(["memory/a.md"]);
+    expect(paths).toEqual([]);
     expect(report.state).toBe("stale");
     expect(report.reason).toContain(workspace);
   });
@@ -230,6 +231,32 @@ describe("where searches do not sync", () => {
   });
 });
 
+describe("several things at once", () => {
+  test("a provider that is down hides no notes that are new", async () => {
+    const workspace = folderWith({ "MEMORY.md": "zebra" });
+    let down = false;
+    const provider = fakeEmbeddings({
+      limits: { dimensions: 5 },
+      fail: () => (down ? new EmbeddingError("transient", "fake: connection refused") : undefined),
+    });
+    const { manager, store, sync } = await open(workspace, { provider });
+    await sync();
+    down = true;
+    const slow = gate();
+    store.before("replaceFiles", () => slow.opened);
+    const many = Array.from({ length: 300 }, (_, index) => [`memory/${index}.md`, `giraffe ${index}`] as const);
+    writeFiles(workspace, Object.fromEntries(many));
+    const { report, paths } = await search(manager, "zebra");
+    slow.open();
+    expect(paths).toEqual(["MEMORY.md"]);
+    expect(report.state).toBe("degraded");
+    expect(report.reason).toContain("connection refused");
+    // How far the look is depends on the machine; that the notes are not all known is said in any case.
+    expect(report.reason).toMatch(/300 files have changed|not all files were looked at yet/);
+    expect(report.conditions?.map(({ state }) => state).toSorted()).toEqual(["degraded", "stale"]);
+  });
+});
+
 describe("meaning", () => {
   test("is searched for with a provider", async () => {
     const provider = fakeEmbeddings();
@@ -267,7 +294,7 @@ describe("meaning", () => {
       removed: 0,
       unchanged: 0,
       failed: [],
-      pendingVectors: { chunks: 2, reason: "fake: quota is spent" },
+      pendingVectors: { chunks: 2, reason: "fake: quota is spent", failure: "quota" },
     });
     const found = await search(manager, "budget");
     expect(found.paths).toEqual(["memory/a.md"]);
@@ -408,8 +435,7 @@ describe("syncs", () => {
   test("with force do everything again, and pass on progress", async () => {
     const workspace = folderWith({ "memory/a.md": "zebra", "memory/b.md": "b" });
     // A file that was saved a moment ago is looked at once more.
-    for (const file of ["memory/a.md", "memory/b.md"])
-      utimesSync(path.join(workspace, file), new Date(2020, 0, 1), new Date(2020, 0, 1));
+    for (const file of ["memory/a.md", "memory/b.md"]) letRest(path.join(workspace, file));
     const { manager, sync } = await open(workspace);
     await sync();
     const seen: number[] = [];

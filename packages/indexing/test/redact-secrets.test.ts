@@ -23,7 +23,7 @@ sk-learn, sk-SK, disk-0123456789abcdefghij
 Fixed in 0f3b55a1c2d4e6f8091a2b3c4d5e6f708192a3b4 and 84698b0
 git show 0f3b55a1c2d4e6f8091a2b3c4d5e6f708192a3b4:src/index.ts
 id 550e8400-e29b-41d4-a716-446655440000
-session token: 550e8400-e29b-41d4-a716-446655440000
+session id: 550e8400-e29b-41d4-a716-446655440000
 sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 integrity sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==
 md5 of the backup: d41d8cd98f00b204e9800998ecf8427e
@@ -79,7 +79,7 @@ ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ7m1Qw8Xk0zV3tY6uR9pL2sD5fG8hJ1kM4nB7vC0xZa
 npm_config_registry, npm_package_version, hf_hub_download, fw_initializeApplicationContext
 re_search, pa-system-for-the-summer-party-of-the-whole-company-2026, pat-on-the-back
 The SK8 park, SK Gaming, SG.com, EAA airshow, pul-up, r8_engine, xai-explainable-artificial-intelligence-of-everything
-密码是 hunter2，门禁 4711。令牌桶算法：每秒补充一百个令牌，突发二百。
+无线密码是 hunter2，门禁 4711。令牌桶算法：每秒补充一百个令牌，突发二百。
 我们决定把数据库迁移到东京机房，負責人是田中さん、期限は来週の金曜日です。
 パスワードは変更しました。 비밀번호는 책상 서랍에 있습니다.
 | token | meaning | password | secret |
@@ -193,6 +193,37 @@ describe("a text that is made to take long", () => {
     "12345678:AA",
     "密码：",
     "\n",
+    "password for the ",
+    "password to a is to ",
+    "pass: user ",
+    "token for for for ",
+    "redis://:@a",
+    `redis://a:${"@".repeat(120)}`,
+    "curl -u a -u ",
+    "mysql -p ",
+    "cookie: a=b; ",
+    "seed abandon ",
+    "x is my password ",
+    "login: a / ",
+    "[redacted: token",
+    "DB_PASSWORD=",
+    "password:\n",
+    "password: |\n  a\n",
+    "- name: DB_PASSWORD\n",
+    "| password | a |\n| --- | --- |\n",
+    "password:\n\n",
+    " ",
+    "\t|",
+    "---",
+    "MIIEpAIBAAKCAQEA",
+    "Private-Lines: 1\n",
+    `${begin.replace("BEGIN", "END")}\n`,
+    `${"Ab1".repeat(8)}\n`,
+    "a:22:b:c:",
+    "a,b,password\n",
+    "password,a,b\nx,y,z\n",
+    "a_key's ",
+    "pw pw ",
   ];
 
   test.each([

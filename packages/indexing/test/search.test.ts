@@ -357,6 +357,26 @@ describe("an empty answer says why", () => {
 });
 
 describe("a leg that fails", () => {
+  test("what it said is not for those who read along: it may be about private notes", async () => {
+    const scope: SourceScope = () => ({ within: [""], without: [] });
+    const said = "refused at memory/divorce.md";
+    const asked = async (store: FakeStore, provider: FakeEmbeddings): Promise<SearchReport> =>
+      (await search(store, "budget", { provider, scope, audience: "shared" })).report;
+    const refusing = fakeEmbeddings({
+      fail: (what) => (what === "query" ? new EmbeddingError("auth", said) : undefined),
+    });
+    expect(await asked(await storeWith(notes), refusing)).toMatchObject({
+      state: "degraded",
+      reason: "keywords answered alone: the question could not be embedded",
+    });
+    const broken = await storeWith(notes);
+    broken.fail("searchKeyword", () => new Error(said));
+    expect(await asked(broken, fakeEmbeddings())).toMatchObject({
+      state: "degraded",
+      reason: "keyword search failed, meaning answered",
+    });
+  });
+
   test("the vector leg: keywords answer, and it is said", async () => {
     const store = await storeWith(notes);
     const provider = fakeEmbeddings({

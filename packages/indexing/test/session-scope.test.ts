@@ -12,7 +12,9 @@ async function scopeOf(
     agentId: "main",
     workspaceDir: "/home/anna/notes",
     settings: { extraPaths },
+    signal: new AbortController().signal,
     transcriptOf: async (key) => (key.includes("group") ? "sessions/g.jsonl" : undefined),
+    journalOf: (transcript) => [transcript.replace("sessions/", "journal/")],
     ...rest,
   });
 }

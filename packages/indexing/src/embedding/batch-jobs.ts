@@ -7,9 +7,10 @@ import {
 } from "@memslot/core";
 import { setTimeout as pause } from "node:timers/promises";
 import type { ChunkStore, VectorSpace } from "../chunk-store.ts";
+import type { Budget } from "./budget.ts";
 import { collectJob, type JobResult } from "./collect-job.ts";
 import type { FillProgress } from "./fill-progress.ts";
-import { budgetSpent, type FillStop, stopOf } from "./fill-stop.ts";
+import { type FillStop, stopOf } from "./fill-stop.ts";
 import { type JobRecord, openJobRecords } from "./job-records.ts";
 import { createJobTable, type JobTable } from "./job-table.ts";
 import { type PackedText, tokensOf } from "./pack.ts";
@@ -33,7 +34,7 @@ export interface BatchRunOptions {
 interface BatchFill {
   store: Pick<ChunkStore, "pendingVectors" | "putVectors" | "quarantine">;
   space: VectorSpace;
-  tokensLeft: (() => number) | undefined;
+  budget: Budget | undefined;
   reason: string;
   asked: boolean;
   signal: AbortSignal;
@@ -79,7 +80,7 @@ function startRun(options: BatchRunOptions, fill: BatchFill): { run(): Promise<B
     now = () => new Date(),
     sleep = pauseFor,
   } = options;
-  const { store, space, tokensLeft, signal, progress } = fill;
+  const { store, space, budget, signal, progress } = fill;
   const { provider } = requests;
   const startedAt = now().getTime();
   const jobs: JobTable = createJobTable(openJobRecords(options), space);
@@ -168,11 +169,11 @@ function startRun(options: BatchRunOptions, fill: BatchFill): { run(): Promise<B
 
   async function submitPending(): Promise<void> {
     while (maySubmit()) {
-      const room = tokensLeft ? tokensLeft() - jobs.tokens() : Number.POSITIVE_INFINITY;
+      const room = budget ? budget.left() - jobs.tokens() : Number.POSITIVE_INFINITY;
       const texts = await queue.take({ items: batches.maxItems, bytes: batches.maxBytes, tokens: room });
       signal.throwIfAborted();
       if (texts.length === 0) return;
-      if (tokensOf(texts) > room) stop = budgetSpent;
+      if (budget && tokensOf(texts) > room) stop = budget.stop();
       else if (texts.length < minTexts) for (const { hash } of texts) direct.add(hash);
       else if (requests.circuit.enter(fill.asked)) await submit(texts);
       else stop = refusedBy(requests);

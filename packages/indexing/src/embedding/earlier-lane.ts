@@ -36,7 +36,8 @@ export function earlierLane(input: {
   async function* candidates(): AsyncGenerator<VectorSpace> {
     const present = await primary.knownSpace();
     for (const { space } of await store.spaces()) {
-      if (space.provider !== primary.provider.id || (present && isSame(space, present))) continue;
+      // The same model with vectors of another length is gone: who answers to its name now makes those of the present.
+      if (space.provider !== primary.provider.id || (present && isSameModel(space, present))) continue;
       const { embedded, pending } = await store.spaceStats(space);
       if (embedded > 0 && embedded >= enoughVectors * (embedded + pending)) yield space;
     }
@@ -70,6 +71,6 @@ export function earlierLane(input: {
   };
 }
 
-function isSame(a: VectorSpace, b: VectorSpace): boolean {
-  return a.model === b.model && a.providerKey === b.providerKey && a.dimensions === b.dimensions;
+function isSameModel(a: VectorSpace, b: VectorSpace): boolean {
+  return a.model === b.model && a.providerKey === b.providerKey;
 }

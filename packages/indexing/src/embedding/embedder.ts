@@ -11,6 +11,7 @@ import {
 } from "@memslot/core";
 import type { ChunkStore, QuarantinedChunk, VectorSpace } from "../chunk-store.ts";
 import { redactSecrets } from "../redact-secrets.ts";
+import { type Budget, createBudget } from "./budget.ts";
 import { earlierLane } from "./earlier-lane.ts";
 import { fillLane, type FillRequest } from "./fill-lane.ts";
 import { embeddingStatus } from "./embedding-status.ts";
@@ -23,6 +24,8 @@ import { openUsage } from "./usage.ts";
 const readyWaitsMs = 8000;
 const probeMs = 30_000;
 const shownQuarantined = 100;
+const notKept =
+  "the index is kept in memory and ends with this process, so that vectors are made only when they are asked for";
 
 /** The vector of a query, and the space that it may be compared in. */
 export interface EmbeddedQuery {
@@ -82,10 +85,13 @@ export function createEmbedder(input: {
   const { store, provider, choice, settings, agentId, stateDir, notify } = input;
   const closing = new AbortController();
   const usage = openUsage({ stateDir, agentId });
-  const context: LaneContext = { store, stateDir, usage, closing: closing.signal };
+  const { embeddingBatchTimeoutSeconds: seconds } = settings.sync;
+  const requestMs = seconds === undefined ? undefined : seconds * 1000;
+  const context: LaneContext = { store, stateDir, usage, requestMs, closing: closing.signal };
   const primary = createLane(provider, context);
   const earlier = earlierLane({ primary, openModel: choice.openModel, context });
-  const budget = settings.budget.tokensPerDay;
+  const { tokensPerDay } = settings.budget;
+  const budget: Budget | undefined = tokensPerDay === undefined ? undefined : createBudget(usage, tokensPerDay);
   let spare: Promise<Lane> | undefined;
   let openedSpare: Lane | undefined;
   let fallback: MemoryFallback | undefined;
@@ -102,7 +108,7 @@ export function createEmbedder(input: {
   function note(): void {
     noted = {
       circuit: primary.requests.circuit.state(),
-      budget: budget === undefined ? undefined : { tokensPerDay: budget, usedToday: usage.tokensToday() },
+      budget: tokensPerDay === undefined ? undefined : { tokensPerDay, usedToday: usage.tokensToday() },
       jobs: settings.remote.batch.enabled ? listBatchJobs({ stateDir, agentId }) : undefined,
     };
   }
@@ -152,13 +158,28 @@ export function createEmbedder(input: {
       throw new EmbeddingError("transient", `${lane.provider.id} is not ready: ${lane.activity() ?? "loading"}`);
     });
     const vector = await lane.requests.embedQuery(query, { signal, reason: "search" });
-    const space = await lane.knownSpace();
-    if (!space || space.dimensions !== vector.length) throw otherSize(lane, vector.length, space);
+    let space = await lane.knownSpace();
+    if (space?.dimensions !== vector.length) space = await changedSpace(lane, vector.length, signal);
     const name = JSON.stringify(space);
     if (name !== usedSpace) await store.useSpace(space);
     usedSpace = name;
     answeredBy = lane.provider;
     return { space, vector };
+  }
+
+  /** The space of a provider that makes vectors of another length than the stored ones, once enough of them are there. */
+  async function changedSpace(lane: Lane, length: number, signal: AbortSignal): Promise<VectorSpace> {
+    const before = await lane.knownSpace();
+    // A single answer may be wrong.
+    const own = AbortSignal.any([signal, AbortSignal.timeout(readyWaitsMs)]);
+    const how = { signal: own, reason: "search", asked: false, progress: () => undefined };
+    const [again] = lane.isFixed ? [] : await lane.requests.embed(["memory"], how).catch(() => []);
+    signal.throwIfAborted();
+    if (again?.length === length) lane.shown(length);
+    const space = await lane.knownSpace();
+    if (space?.dimensions !== length) throw otherSize(lane, length, before);
+    await assertFilled(lane);
+    return space;
   }
 
   async function askSpare(cause: EmbeddingError, query: string, signal: AbortSignal): Promise<EmbeddedQuery> {
@@ -181,9 +202,19 @@ export function createEmbedder(input: {
   }
 
   function fillOne(lane: Lane, request: FillRequest): ReturnType<typeof fillLane> {
-    const isCounted = budget !== undefined && lane.provider.price?.usdPerMillionTokens !== 0;
-    const tokensLeft = isCounted ? () => budget - usage.tokensToday() : undefined;
-    return fillLane(lane, request, { store, remote: settings.remote, stateDir, agentId, tokensLeft, notify });
+    const { remote } = settings;
+    return fillLane(lane, request, { store, remote, stateDir, agentId, budget: budgetOf(lane), notify });
+  }
+
+  function budgetOf({ provider: { price } }: Lane): Budget | undefined {
+    return price?.usdPerMillionTokens === 0 ? undefined : budget;
+  }
+
+  /** What is left undone where nobody has asked for vectors that end with this process. */
+  async function leaveUndone(): Promise<SyncReport["pendingVectors"]> {
+    await count();
+    const chunks = primary.stats()?.pending ?? (await store.stats()).chunks;
+    return chunks === 0 ? undefined : { chunks, reason: notKept };
   }
 
   return {
@@ -212,11 +243,15 @@ export function createEmbedder(input: {
 
     async embedMissing(given) {
       const request = { ...given, signal: AbortSignal.any([given.signal, closing.signal]) };
+      if (store.health().isTemporary === true && !request.asked) return (pending = await leaveUndone());
       if (!settings.cache.enabled && primary.stats()?.pending !== 0) await earlier.protect();
+      const wasRefused = refusalOf(primary) !== undefined;
       let outcome = await fillOne(primary, request);
       // With nothing missing nobody would find out that the provider is back.
-      if (!outcome && request.asked && refusalOf(primary))
-        await primary.requests.embed(["memory"], request).catch(unlessAborted(request));
+      if (!outcome && request.asked && wasRefused && refusalOf(primary))
+        await primary.requests
+          .embed(["memory"], { ...request, budget: budgetOf(primary) })
+          .catch(unlessAborted(request));
       const cause = outcome?.error ?? refusalOf(primary);
       if (isForGood(cause)) {
         const lane = await openSpare(cause).catch((error: unknown) => {
@@ -225,7 +260,7 @@ export function createEmbedder(input: {
         });
         if (lane) outcome = await fillOne(lane, { ...request, force: false });
       } else fallback = undefined;
-      pending = outcome && { chunks: outcome.chunks, reason: outcome.reason };
+      pending = outcome && { chunks: outcome.chunks, reason: outcome.reason, failure: outcome.error?.kind };
       if (settings.remote.batch.enabled)
         batchFailures = outcome?.error && {
           count: 1 + (batchFailures?.count ?? 0),
@@ -261,6 +296,8 @@ export function createEmbedder(input: {
       try {
         await primary.prepare({ signal: own, retry: true });
         const [vector] = await primary.requests.embed(["memory"], { signal: own, reason: "probe", asked: true });
+        if (vector) primary.shown(vector.length);
+        await count();
         return { ok: true, latencyMs: tookMs(), dimensions: vector?.length };
       } catch (error) {
         signal.throwIfAborted();

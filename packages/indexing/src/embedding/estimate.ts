@@ -45,7 +45,7 @@ export async function estimateSync(input: {
     }
   };
   for (const source of input.sources) {
-    const scan = await source.scan(signal);
+    const scan = await source.scan(signal, async () => stored);
     for (const file of scan.files) {
       const record = await cutFile(source, file, weigh, signal);
       if (!record) continue;

@@ -1,17 +1,19 @@
-import { EmbeddingError, MemoryError } from "@memslot/core";
+import { EmbeddingError, withDeadline } from "@memslot/core";
 import type { ChunkStore, VectorSpace } from "../chunk-store.ts";
+import { type Budget, OverBudget } from "./budget.ts";
 import type { FillProgress } from "./fill-progress.ts";
-import { budgetSpent, type FillStop, otherLength, stopOf } from "./fill-stop.ts";
+import { type FillStop, otherLength, stopOf } from "./fill-stop.ts";
 import { type PackedText, requestLimits, shortenText, tokensOf } from "./pack.ts";
 import { createPendingQueue } from "./pending-queue.ts";
 import type { EmbeddingRequests } from "./requests.ts";
+import { isTimeLimit } from "./time-limit.ts";
 
 export interface RequestFill {
   store: Pick<ChunkStore, "pendingVectors" | "putVectors" | "quarantine">;
   space: VectorSpace;
   requests: EmbeddingRequests;
   concurrency: number;
-  tokensLeft: (() => number) | undefined;
+  budget: Budget | undefined;
   reason: string;
   asked: boolean;
   signal: AbortSignal;
@@ -23,8 +25,9 @@ export interface RequestFill {
 const pageSize = 512;
 /** So many texts refused one by one and none taken: the texts are not to blame. */
 const mostRefused = 8;
-/** No provider has a reason to refuse it. */
+/** No provider has a reason to refuse it, nor to take long for it. */
 const plainText = "memory";
+const plainMs = 15_000;
 
 /**
  * Makes missing vectors with direct calls, several at one time, and stores each answer as it comes. Where a request is
@@ -32,12 +35,14 @@ const plainText = "memory";
  * all were made.
  */
 export async function fillByRequests(fill: RequestFill): Promise<FillStop | undefined> {
-  const { store, space, requests, tokensLeft, signal, progress, accept } = fill;
+  const { store, space, requests, budget, signal, progress, accept } = fill;
   const { provider } = requests;
   const queue = createPendingQueue({ store, space, provider, pageSize, accept });
   /** Gets smaller when requests turn out to be too large, and never grows again. */
   const limits = requestLimits(provider);
   const refused: { hash: string; reason: string }[] = [];
+  /** Texts that a request may have to be answered in time, as far as is known. */
+  let mostInTime = Number.POSITIVE_INFINITY;
   let hasSucceeded = false;
   /** Estimated tokens of the requests that are on their way. */
   let tokensAway = 0;
@@ -49,24 +54,29 @@ export async function fillByRequests(fill: RequestFill): Promise<FillStop | unde
   }
 
   function tokensFree(): number {
-    return tokensLeft ? tokensLeft() - tokensAway : Number.POSITIVE_INFINITY;
+    return budget ? budget.left() - tokensAway : Number.POSITIVE_INFINITY;
   }
 
   /** One request. Undefined where it was not made, or where its vectors cannot be used: then `stop` says why. */
   async function send(texts: readonly PackedText[]): Promise<Float32Array[] | undefined> {
     const tokens = tokensOf(texts);
-    if (tokens > tokensFree()) stop ??= budgetSpent;
+    if (budget && tokens > tokensFree()) stop ??= budget.stop();
     if (isOver()) return undefined;
     tokensAway += tokens;
     try {
       const { reason, asked } = fill;
       const vectors = await requests.embed(
         texts.map(({ text }) => text),
-        { signal, reason, asked },
+        { signal, reason, asked, budget, onRetry: progress.waiting },
       );
       const other = otherLength(vectors, space, provider);
       if (!other) return vectors;
       stop ??= other;
+      return undefined;
+    } catch (error) {
+      // Another process was faster.
+      if (!(error instanceof OverBudget)) throw error;
+      stop ??= { reason: error.message };
       return undefined;
     } finally {
       tokensAway -= tokens;
@@ -74,8 +84,12 @@ export async function fillByRequests(fill: RequestFill): Promise<FillStop | unde
   }
 
   /** Makes and stores vectors of texts, in as many requests as it takes. True when it took one. */
-  async function embed(texts: readonly PackedText[], mayHalve = true): Promise<boolean> {
+  async function embed(texts: readonly PackedText[]): Promise<boolean> {
     let vectors: Float32Array[] | undefined;
+    if (texts.length > mostInTime) {
+      await embedHalves(texts);
+      return false;
+    }
     try {
       vectors = await send(texts);
     } catch (error) {
@@ -84,8 +98,14 @@ export async function fillByRequests(fill: RequestFill): Promise<FillStop | unde
       const isRefused = error.kind === "input";
       const [only] = texts;
       if (isRefused && only && texts.length === 1) return await refuse(only, error);
-      if (isRefused || (mayHalve && texts.length > 1 && isTimeLimit(error))) {
-        await embedHalves(texts, isRefused);
+      const isLarge = !isRefused && texts.length > 1 && isTimeLimit(error) && (await answersAtAll(error));
+      // None of its size is sent again: each would take as long.
+      if (isLarge) {
+        mostInTime = Math.min(mostInTime, Math.ceil(texts.length / 2));
+        limits.items = Math.min(limits.items, mostInTime);
+      }
+      if (isRefused || isLarge) {
+        await embedHalves(texts);
         return false;
       }
       stop ??= stopOf(error);
@@ -101,12 +121,27 @@ export async function fillByRequests(fill: RequestFill): Promise<FillStop | unde
     return true;
   }
 
+  /** After a request that got no answer in time: whether it was too large, or the provider answers nothing. */
+  async function answersAtAll(late: EmbeddingError): Promise<boolean> {
+    if (isOver()) return false;
+    progress.waiting(`${late.message}; it is asked with a single word, for ${plainMs / 1000} s at most`);
+    try {
+      const limits = { what: `the embedding provider ${provider.id}`, deadlineMs: plainMs, signals: [signal] };
+      const { reason, asked } = fill;
+      await withDeadline(limits, (inner) => requests.embed([plainText], { signal: inner, reason, asked, budget }));
+      return true;
+    } catch {
+      signal.throwIfAborted();
+      return false;
+    }
+  }
+
   /** Where the whole does not pass and both halves do, it was too large. */
-  async function embedHalves(texts: readonly PackedText[], mayHalve: boolean): Promise<void> {
+  async function embedHalves(texts: readonly PackedText[]): Promise<void> {
     const middle = Math.ceil(texts.length / 2);
     const halves = [texts.slice(0, middle), texts.slice(middle)];
     let passed = 0;
-    for (const half of halves) if (await embed(half, mayHalve)) passed++;
+    for (const half of halves) if (await embed(half)) passed++;
     if (passed < halves.length) return;
     limits.items = Math.min(limits.items, middle);
     limits.tokens = Math.min(limits.tokens, Math.max(...halves.map(tokensOf)));
@@ -171,12 +206,4 @@ export async function fillByRequests(fill: RequestFill): Promise<FillStop | unde
   signal.throwIfAborted();
   if (failure) throw failure.error;
   return stop;
-}
-
-/** Whether a request failed because it took too long: half of it may be quick enough. */
-function isTimeLimit(error: unknown): boolean {
-  for (let cause = error, depth = 0; cause instanceof Error && depth < 8; cause = cause.cause, depth++) {
-    if (cause.name === "TimeoutError" || MemoryError.is(cause, "UNAVAILABLE")) return true;
-  }
-  return false;
 }

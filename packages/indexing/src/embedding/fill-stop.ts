@@ -7,12 +7,9 @@ export interface FillStop {
   reason: string;
   /** Set where the provider is the cause. */
   error?: EmbeddingError | undefined;
+  /** Set where its vectors have another length than those of the space. */
+  length?: number | undefined;
 }
-
-export const budgetSpent: FillStop = {
-  reason:
-    "the token budget of today is spent (memorySearch.budget.tokensPerDay); embedding goes on tomorrow, keywords go on now",
-};
 
 export function stopOf(error: EmbeddingError): FillStop {
   return { reason: error.message, error };
@@ -26,10 +23,9 @@ export function otherLength(
 ): FillStop | undefined {
   const other = vectors.find((vector) => vector.length !== space.dimensions);
   if (!other) return undefined;
-  return stopOf(
-    new EmbeddingError(
-      "auth",
-      `the provider ${provider.id} gave vectors of ${other.length} numbers where ${space.dimensions} were expected: it serves another model under the same name; name the model in memorySearch.model, or run \`memslot memory index --force\` to embed everything with it`,
-    ),
+  const error = new EmbeddingError(
+    "auth",
+    `the provider ${provider.id} gave vectors of ${other.length} numbers where ${space.dimensions} were expected: it serves another model under the same name; name the model in memorySearch.model, or run \`memslot memory index --force\` to embed everything with it`,
   );
+  return { ...stopOf(error), length: other.length };
 }

@@ -1,6 +1,7 @@
 import type { SyncProgress } from "@memslot/core";
 import type { ChunkStore, VectorSpace } from "../chunk-store.ts";
 import type { BatchRun } from "./batch-jobs.ts";
+import type { Budget } from "./budget.ts";
 import { fillByRequests } from "./fill-by-requests.ts";
 import { createFillProgress } from "./fill-progress.ts";
 import type { FillStop } from "./fill-stop.ts";
@@ -12,8 +13,8 @@ export interface FillOptions {
   requests: EmbeddingRequests;
   /** Requests at one time. */
   concurrency: number;
-  /** Tokens that may still be spent today; asked before each request. Undefined: no limit. */
-  tokensLeft: (() => number) | undefined;
+  /** What may be spent today. Undefined: no limit. */
+  budget: Budget | undefined;
   /** Undefined: direct calls only. */
   batch: BatchRun | undefined;
   /** Who wants it, for the count of usage. */

@@ -18,6 +18,8 @@ export interface LaneContext {
   store: ChunkStore;
   stateDir: string;
   usage: Usage;
+  /** What one request for vectors of notes may take; undefined where it is not set. */
+  requestMs?: number | undefined;
   /** Aborted when the memory is closed. */
   closing: AbortSignal;
 }
@@ -26,10 +28,16 @@ export interface LaneContext {
 export interface Lane {
   readonly provider: EmbeddingProvider;
   readonly requests: EmbeddingRequests;
+  /** The provider gave no vectors the last time that some were missing. */
+  isDown: boolean;
+  /** Its space is known from elsewhere, whatever the provider shows. */
+  readonly isFixed: boolean;
   /** The space, as far as it is known without a request: dimensions are stated, or vectors are there already. */
   knownSpace(): Promise<VectorSpace | undefined>;
   /** The space as the provider or one small request shows it, whatever the stored vectors are like. */
   measureSpace(how: EmbedOptions & { progress: (update: SyncProgress) => void }): Promise<VectorSpace>;
+  /** The provider has made a vector of this length: where it states none, its space is the one of this length from now on. */
+  shown(length: number): void;
   /** As last counted; undefined before the first count. */
   stats(): SpaceStats | undefined;
   /** Counts anew. Undefined where the space is not known. */
@@ -53,11 +61,16 @@ export interface Lane {
 /** `fixedSpace`: the one that the vectors of this provider are known to be in. */
 export function createLane(
   provider: EmbeddingProvider,
-  { store, stateDir, usage, closing }: LaneContext,
+  { store, stateDir, usage, requestMs, closing }: LaneContext,
   fixedSpace?: VectorSpace,
 ): Lane {
   const fingerprint = provider.endpoint?.fingerprint ?? `${provider.id} ${provider.model}`;
-  const requests = createEmbeddingRequests({ provider, circuit: openCircuit({ stateDir, fingerprint }), usage });
+  const requests = createEmbeddingRequests({
+    provider,
+    circuit: openCircuit({ stateDir, fingerprint }),
+    usage,
+    requestMs,
+  });
   let space = fixedSpace;
   let stats: SpaceStats | undefined;
   let prepared = provider.prepare === undefined;
@@ -127,6 +140,10 @@ export function createLane(
   return {
     provider,
     requests,
+    isDown: false,
+    get isFixed() {
+      return fixedSpace !== undefined || provider.dimensions !== undefined;
+    },
     knownSpace,
     async measureSpace(how) {
       await prepare({ ...how, retry: true });
@@ -134,6 +151,11 @@ export function createLane(
       if (provider.dimensions !== undefined) return (space = spaceOf(provider.dimensions));
       const [vector] = await requests.embed(["memory"], how);
       return (space = spaceOf(vector?.length ?? 0));
+    },
+    shown(length) {
+      if (this.isFixed || space?.dimensions === length) return;
+      space = spaceOf(length);
+      stats = undefined;
     },
     stats: () => stats,
     async count() {

@@ -1,4 +1,5 @@
 import type { EmbeddingProvider } from "@memslot/core";
+import type { Budget } from "./budget.ts";
 import type { Circuit } from "./circuit.ts";
 import { type Patience, createGate } from "./gate.ts";
 import { createQueryVectors } from "./query-vectors.ts";
@@ -12,6 +13,10 @@ export interface EmbedOptions {
   reason: string;
   /** A person asked for it: an open circuit is tried once. */
   asked: boolean;
+  /** What it may cost. Left out: as much as it takes. */
+  budget?: Budget | undefined;
+  /** Told what is waited for when an attempt has failed, in words to be shown beside what is being done. */
+  onRetry?: ((words: string) => void) | undefined;
 }
 
 /** The requests to one provider: limited, tried again, counted and checked, with its circuit kept. */
@@ -20,8 +25,8 @@ export interface EmbeddingRequests {
   readonly circuit: Circuit;
   /**
    * The vectors of some texts, made in one request: of unit length, in their order. A transient failure is tried again up
-   * to four times in all. A rate limit is waited for, up to two minutes. Throws an `EmbeddingError` when it is given up,
-   * at once where the circuit is open, and the signal's reason when aborted.
+   * to four times in all; one that got no answer in time once, and that of several texts not at all: fewer may pass. A rate limit is waited for, up to two minutes. Throws an `EmbeddingError` when it is given up,
+   * at once where the circuit is open, `OverBudget` where the budget does not reach, and the signal's reason when aborted.
    */
   embed(texts: readonly string[], options: EmbedOptions): Promise<Float32Array[]>;
   /**
@@ -42,6 +47,14 @@ export interface EmbeddingRequests {
 
 const second = 1000;
 const minute = 60 * second;
+/** What one request over the network may take, and one to a model that this machine has to load and run. */
+const requestMs = minute;
+const localRequestMs = 10 * minute;
+/** Where nobody waits for it: one that hangs must not keep the next one, which may be answered, for long. */
+const behindMs = 20 * second;
+/** A question that hangs is not joined for long by those who ask the same. */
+const queryMs = 20 * second;
+const localQueryMs = 5 * minute;
 const queryPatienceMs = 8 * second;
 /** What one call may wait between its attempts, in all. */
 const waitInAllMs = 2 * minute;
@@ -52,6 +65,8 @@ export function createEmbeddingRequests(options: {
   provider: EmbeddingProvider;
   circuit: Circuit;
   usage: Usage;
+  /** What one request for vectors of notes may take, where that is set. */
+  requestMs?: number | undefined;
   now?: (() => Date) | undefined;
   /** Rejects when the signal is aborted. */
   sleep?: ((milliseconds: number, signal: AbortSignal) => Promise<void>) | undefined;
@@ -61,8 +76,9 @@ export function createEmbeddingRequests(options: {
   const { provider, circuit, usage, now = () => new Date(), sleep = pause, random = Math.random } = options;
   const gate = createGate({ circuit, now, sleep, random });
   const call = createCaller({ provider, gate, usage, sleep, random });
-  const batchDeadlineMs = provider.isLocal ? 10 * minute : 2 * minute;
-  const queryDeadlineMs = provider.isLocal ? 5 * minute : minute;
+  const batchDeadlineMs = options.requestMs ?? (provider.isLocal ? localRequestMs : requestMs);
+  const behindDeadlineMs = options.requestMs ?? (provider.isLocal ? localRequestMs : behindMs);
+  const queryDeadlineMs = provider.isLocal ? localQueryMs : queryMs;
 
   const queries = createQueryVectors({
     what: `the embedding provider ${provider.id}`,
@@ -73,6 +89,9 @@ export function createEmbeddingRequests(options: {
         reason,
         asked: false,
         signal,
+        // Questions go on when the notes of the day have used it up.
+        budget: undefined,
+        onRetry: undefined,
         deadlineMs: queryDeadlineMs,
         attempts: queryAttempts,
         patience: { waitsForRate: false, take: mayPause },
@@ -85,7 +104,7 @@ export function createEmbeddingRequests(options: {
     provider,
     circuit,
 
-    async embed(texts, { signal, reason, asked }) {
+    async embed(texts, { signal, reason, asked, budget, onRetry }) {
       signal.throwIfAborted();
       if (texts.length === 0) return [];
       return await call({
@@ -93,7 +112,9 @@ export function createEmbeddingRequests(options: {
         reason,
         asked,
         signal,
-        deadlineMs: batchDeadlineMs,
+        budget,
+        onRetry,
+        deadlineMs: asked ? batchDeadlineMs : behindDeadlineMs,
         attempts,
         patience: waitUpTo(waitInAllMs),
         send: (how) => provider.embedBatch(texts, how),

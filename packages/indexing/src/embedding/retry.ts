@@ -1,12 +1,15 @@
 import {
   type EmbeddingCallOptions,
-  type EmbeddingError,
+  EmbeddingError,
   type EmbeddingProvider,
   embeddingErrorOf,
+  MemoryError,
   withDeadline,
 } from "@memslot/core";
 import { estimateTokens } from "../token-weight.ts";
+import { type Budget, OverBudget } from "./budget.ts";
 import type { Gate, Pass, Patience } from "./gate.ts";
+import { isTimeLimit } from "./time-limit.ts";
 import type { Usage } from "./usage.ts";
 
 /** One request to a provider, sent again where that may help. */
@@ -16,19 +19,23 @@ interface Call<Answer, Result> {
   reason: string;
   asked: boolean;
   signal: AbortSignal;
+  /** Undefined: as much as it takes. */
+  budget: Budget | undefined;
   /** For each attempt. */
   deadlineMs: number;
   /** How often it is sent at most when the failures are transient. */
   attempts: number;
   patience: Patience;
+  onRetry: ((words: string) => void) | undefined;
   send(options: EmbeddingCallOptions): Promise<Answer>;
   /** What is made of the answer. What it throws counts as a failure of the request. */
   read(answer: Answer): Result;
 }
 
-/** Makes a call. Throws an `EmbeddingError` when it is given up, or the signal's reason. */
+/** Makes a call. Throws an `EmbeddingError` when it is given up, `OverBudget`, or the signal's reason. */
 export type Caller = <Answer, Result>(call: Call<Answer, Result>) => Promise<Result>;
 
+const attemptsInTime = 2;
 const firstPauseMs = 500;
 /** Of the pause, up or down. */
 const jitter = 0.2;
@@ -45,11 +52,14 @@ export function createCaller(options: {
   const { provider, gate, usage, sleep, random } = options;
 
   async function sendOnce<Answer, Result>(call: Call<Answer, Result>, pass: Pass): Promise<Result> {
-    const { texts, reason, signal, deadlineMs } = call;
+    const { texts, reason, signal, deadlineMs, budget } = call;
     signal.throwIfAborted();
+    const estimate = Math.ceil(tokensOf(texts));
+    const entry = { reason, provider: provider.id, model: provider.model };
+    const taken = budget?.take({ ...entry, tokens: estimate });
     const what = `the embedding provider ${provider.id}`;
     let said: number | undefined;
-    let isAnswered = false;
+    let isSpent = false;
     const onUsage = ({ tokens }: { tokens: number }): void => {
       if (Number.isFinite(tokens) && tokens >= 0) said = (said ?? 0) + tokens;
     };
@@ -57,12 +67,18 @@ export function createCaller(options: {
       const answer = await withDeadline({ what, deadlineMs, signals: [signal] }, (inner) =>
         call.send({ signal: inner, onUsage }),
       );
-      isAnswered = true;
+      isSpent = true;
       pass.answered();
       return call.read(answer);
+    } catch (error) {
+      // Where it was sent and no answer came, nobody knows. A budget is kept all the same.
+      const isUnknown = signal.aborted || MemoryError.is(error, "UNAVAILABLE");
+      isSpent ||= EmbeddingError.is(error) ? error.hasCost : taken !== undefined && isUnknown;
+      throw error;
     } finally {
-      const tokens = Math.ceil(said ?? (isAnswered ? tokensOf(texts) : 0));
-      usage.add({ reason, provider: provider.id, model: provider.model, requests: 1, tokens });
+      const tokens = Math.ceil(said ?? (isSpent ? estimate : 0));
+      if (taken) taken.settle(tokens);
+      else usage.add({ ...entry, requests: 1, tokens });
     }
   }
 
@@ -85,6 +101,7 @@ export function createCaller(options: {
           return await sendOnce(call, pass);
         } catch (error) {
           signal.throwIfAborted();
+          if (error instanceof OverBudget) throw error;
           failure = embeddingErrorOf(error, provider.id);
         }
         if (failure.kind === "rate" && ++rateLimits < mostRateLimits) {
@@ -94,11 +111,14 @@ export function createCaller(options: {
           continue;
         }
         const pauseMs = pauseAfter(attempt, failure);
-        if (failure.kind !== "transient" || attempt >= call.attempts || !patience.take(pauseMs)) {
+        const most = attemptsFor(call, failure);
+        if (failure.kind !== "transient" || attempt >= most || !patience.take(pauseMs)) {
           pass.failed(failure);
           throw failure;
         }
         attempt++;
+        const waits = `waits ${(pauseMs / 1000).toFixed(1)} s`;
+        call.onRetry?.(`attempt ${attempt} of ${most}, ${waits}; before: ${failure.message}`);
         if (!pass.isProbing()) {
           pass.failed(failure);
           pass = undefined;
@@ -109,6 +129,15 @@ export function createCaller(options: {
       pass?.left();
     }
   };
+}
+
+/** One that got no answer in time has taken long already. Of several texts fewer may be quick enough: the caller halves them. */
+function attemptsFor(
+  { texts, attempts }: { texts: readonly string[]; attempts: number },
+  failure: EmbeddingError,
+): number {
+  if (!isTimeLimit(failure)) return attempts;
+  return texts.length > 1 ? 1 : Math.min(attempts, attemptsInTime);
 }
 
 function tokensOf(texts: readonly string[]): number {

@@ -43,7 +43,16 @@ export function unitVectors(
   if (answer.length !== texts)
     throw bad(provider, `gave ${count(answer.length, "vector")} for ${count(texts, "text")}`);
   const dimensions = provider.dimensions ?? answer[0]?.length;
+  const [first] = answer;
+  if (first && first.length !== dimensions && answer.every(({ length }) => length === first.length))
+    throw otherModel(provider, first.length, dimensions ?? 0);
   return answer.map((vector) => unitVector(vector, { id: provider.id, dimensions }));
+}
+
+/** Not by chance: it is the same with every text. */
+function otherModel(provider: VectorMaker, length: number, expected: number): EmbeddingError {
+  const { message } = otherSize(provider, length, expected);
+  return new EmbeddingError("auth", `${message}; check memorySearch.model and memorySearch.outputDimensionality`);
 }
 
 function otherSize(provider: VectorMaker, length: number, expected: number): EmbeddingError {

@@ -16,6 +16,12 @@ export interface UsageEntry {
   tokens: number;
 }
 
+/** A line of a file: what a request has cost, will cost (`id`), or has cost more or less in the end (`settles`). */
+interface UsageLine extends UsageEntry {
+  id?: string | undefined;
+  settles?: string | undefined;
+}
+
 const keptDays = 92;
 const fileName = /^(\d{4}-\d{2}-\d{2})\.jsonl$/;
 
@@ -31,24 +37,36 @@ export function localDay(time: Date, daysBefore = 0): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }
 
-/** The whole entries in a text of lines. What is damaged or cut off is passed over. */
-export function parseUsage(text: string, day: string): UsageEntry[] {
+/**
+ * The whole entries in a text of lines. What is damaged or cut off is passed over. `damaged` is called for what no process
+ * has written: the end of one that died in the middle leaves the beginning of an entry, whose request was not sent.
+ */
+export function parseUsage(text: string, day: string, damaged: () => void = () => undefined): UsageLine[] {
   return text.split("\n").flatMap((line) => {
-    try {
-      const entry: unknown = JSON.parse(line);
-      return isEntry(entry) ? [{ ...entry, day }] : [];
-    } catch {
-      return [];
-    }
+    const entry = parsed(line);
+    if (isEntry(entry)) return [{ ...entry, day }];
+    if (entry !== undefined || !(line === "" || '{"at":"'.startsWith(line.slice(0, 7)))) damaged();
+    return [];
   });
 }
 
-function isEntry(value: unknown): value is Omit<UsageEntry, "day"> {
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+function isEntry(value: unknown): value is Omit<UsageLine, "day"> {
   if (typeof value !== "object" || value === null) return false;
   const entry = value as Record<string, unknown>;
   return (
     ["agentId", "reason", "provider", "model"].every((name) => typeof entry[name] === "string") &&
-    ["requests", "tokens"].every((name) => Number.isFinite(entry[name]) && Number(entry[name]) >= 0)
+    ["requests", "tokens"].every((name) => Number.isFinite(entry[name])) &&
+    Number(entry["requests"]) >= 0 &&
+    // Less than was taken for it, where it says so.
+    (Number(entry["tokens"]) >= 0 || typeof entry["settles"] === "string")
   );
 }
 

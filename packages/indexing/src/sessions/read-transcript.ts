@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { MemorySource } from "@memslot/core";
 import type { StoredFile } from "../chunk-store.ts";
 import type { FileReading } from "../indexed-source.ts";
 import { openForReading } from "../file-kind.ts";
+import { isLasting, mtimeMsOf, stampOf } from "../file-stamp.ts";
 import type { ScannedFile } from "../scan.ts";
 import { createMessageChunker, type MessageChunker, type RenderedMessage } from "./chunk-messages.ts";
 import { readAssistantText, readUserText } from "./generated-text.ts";
@@ -16,8 +18,6 @@ import { readRecord } from "./transcript-record.ts";
 /** One reading ends behind so many new bytes, or so many characters that were said. */
 const bytesPerReading = 2 * 1024 * 1024;
 const charactersPerReading = 100_000;
-/** A file that was saved so recently could change again within the same time stamp. */
-const settledMs = 2000;
 /** Several are read at the same time, each a slice in every turn of the event loop. */
 const sliceMs = 1;
 const piecesPerSlice = 32;
@@ -27,6 +27,7 @@ const beginning: Origin = { bytes: 0, lines: 0, turn: "plain", day: "", passedOv
 export interface TranscriptReading {
   file: ScannedFile;
   stored: StoredFile | undefined;
+  source: MemorySource;
   recipe: string;
   /** Estimated tokens that one chunk may have. */
   tokens: number;
@@ -58,20 +59,22 @@ export async function readTranscript(reading: TranscriptReading): Promise<FileRe
 
 async function readOpened(handle: FileHandle, reading: TranscriptReading): Promise<FileReading> {
   const { file, stored, recipe, signal } = reading;
-  const stats = await handle.stat();
+  const nowMs = Date.now();
+  const stats = await handle.stat({ bigint: true });
+  const [size, mtimeMs, stamp] = [Number(stats.size), mtimeMsOf(stats), stampOf(stats)];
   if (!stats.isFile()) throw new Error("is not a regular file");
   const known = stored?.recipe === recipe ? parseCursor(stored.cursor) : undefined;
   // Lines are only ever added: the same size at another time is a file that somebody has edited.
-  const edited = stored?.size === stats.size && known?.mtimeMs !== stats.mtimeMs && !known?.more;
+  const edited = stored?.size === size && known?.stamp !== stamp && !known?.more;
   const cursor = known && !edited && (await continues(handle, known)) ? known : undefined;
   const base = {
     path: file.path,
-    source: "sessions",
-    mtimeMs: Date.now() - stats.mtimeMs < settledMs ? -1 : stats.mtimeMs,
-    size: stats.size,
+    source: reading.source,
+    mtimeMs: isLasting(stats, nowMs, known?.stamp === stamp) ? mtimeMs : -1,
+    size,
     recipe,
   };
-  if (stored && cursor && !cursor.more && stored.size === stats.size) {
+  if (stored && cursor && !cursor.more && stored.size === size) {
     return { record: { ...base, hash: stored.hash, cursor: stored.cursor }, changed: undefined };
   }
 
@@ -81,7 +84,7 @@ async function readOpened(handle: FileHandle, reading: TranscriptReading): Promi
     chunker,
     from,
     skip: cursor?.skip ?? 0,
-    sizeBytes: stats.size,
+    sizeBytes: size,
     knownBytes: cursor?.bytes ?? 0,
     tokens: reading.tokens,
     signal,
@@ -92,7 +95,8 @@ async function readOpened(handle: FileHandle, reading: TranscriptReading): Promi
     bytes: end.bytes,
     ended: end.ended,
     more: end.more,
-    mtimeMs: stats.mtimeMs,
+    mtimeMs,
+    stamp,
     ...marks,
     passedOver: end.origin.passedOver,
     from: openChunk?.origin ?? end.origin,
@@ -185,6 +189,11 @@ function takeLine(
     after,
     message: { line: after.lines, startByte: line.start, role, day: after.day, rendered, origin: before },
   };
+}
+
+/** What a line of a transcript says, as it is shown, whatever stands around it. */
+export function saidIn(line: TranscriptLine, tokens: number): readonly string[] {
+  return takeLine(line, beginning, tokens)?.message?.rendered ?? [];
 }
 
 /** Lets others work once a slice of time is used up. */

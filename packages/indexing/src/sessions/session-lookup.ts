@@ -1,6 +1,7 @@
 import { open } from "node:fs/promises";
 import path from "node:path";
 import { openForReading } from "../file-kind.ts";
+import { isLasting, stampOf } from "../file-stamp.ts";
 import { sessionsFolder, transcriptPath } from "./sessions-folder.ts";
 
 const maxBytes = 64 * 1024 * 1024;
@@ -25,13 +26,14 @@ export function createSessionLookup(input: { stateDir: string; agentId: string }
   async function load(): Promise<ReadonlyMap<string, Listed[]>> {
     const handle = await open(path.join(folder, "sessions.json"), openForReading);
     try {
-      const stats = await handle.stat();
+      const nowMs = Date.now();
+      const stats = await handle.stat({ bigint: true });
       if (!stats.isFile() || stats.size > maxBytes) return new Map();
-      const stamp = `${stats.ino}:${stats.mtimeMs}:${stats.size}`;
+      const stamp = stampOf(stats);
       if (known?.stamp === stamp) return known.byKey;
       const byKey = listOf(JSON.parse((await handle.readFile("utf8")).replace(/^\uFEFF/, "")), folder);
       // A file that is being written may change again within the same time stamp.
-      known = Date.now() - stats.mtimeMs < 2000 ? undefined : { stamp, byKey };
+      known = isLasting(stats, nowMs, false) ? { stamp, byKey } : undefined;
       return byKey;
     } finally {
       await handle.close();

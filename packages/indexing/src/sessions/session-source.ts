@@ -7,6 +7,7 @@ import { scanTranscripts } from "./scan-transcripts.ts";
 import { createSessionLookup } from "./session-lookup.ts";
 import { sessionsFolder } from "./sessions-folder.ts";
 import { parseCursor } from "./transcript-cursor.ts";
+import { createTranscriptHolds } from "./transcript-holds.ts";
 import { createTranscriptDue } from "./transcript-due.ts";
 
 /** Part of the recipe: raise it when the same transcript gives other chunks. */
@@ -22,19 +23,22 @@ export function createSessionSource(input: {
   agentId: string;
   settings: MemorySearchSettings;
 }): IndexedSource {
-  sessionsFolder(input);
+  const folder = sessionsFolder(input);
   const { tokens } = input.settings.chunking;
   const recipe = `transcripts${transcriptVersion}:${tokens} words${wordsVersion} redaction${redactionVersion}`;
   const due = createTranscriptDue({ settings: input.settings, recipe, lookup: createSessionLookup(input) });
   return {
     source: "sessions",
     recipe,
-    scan: async (signal) => await scanTranscripts(input, signal),
+    scan: async (signal) => await scanTranscripts({ folder, label: "sessions" }, signal),
     issueOf(stored) {
       const lines = parseCursor(stored.cursor)?.passedOver ?? 0;
       return lines === 0 ? undefined : `${lines} lines were passed over or cut: not JSON, not UTF-8 or too long`;
     },
+    stampOf: (stored) => parseCursor(stored.cursor)?.stamp,
+    holds: createTranscriptHolds({ folder, label: "sessions", tokens }),
     isDue: async (file, stored, params) => await due({ file, stored, params }),
-    read: async (file, stored, signal) => await readTranscript({ file, stored, recipe, tokens, signal }),
+    read: async (file, stored, signal) =>
+      await readTranscript({ file, stored, source: "sessions", recipe, tokens, signal }),
   };
 }

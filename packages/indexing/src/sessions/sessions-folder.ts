@@ -1,13 +1,12 @@
 import path from "node:path";
-import { MemoryError } from "@memslot/core";
+import { agentIdProblem, MemoryError } from "@memslot/core";
 
 /** Where the transcripts of an agent are. Throws `INVALID_ARGUMENT` for an agent id that is no plain folder name. */
 export function sessionsFolder(input: { stateDir: string; agentId: string }): string {
   const { stateDir, agentId } = input;
-  if (!/^[\w.-]{1,64}$/.test(agentId) || agentId === "." || agentId === "..") {
-    const message = `agent id ${JSON.stringify(agentId)} cannot name a folder: use letters, digits, "_", "-" and "."`;
-    throw new MemoryError("INVALID_ARGUMENT", message);
-  }
+  const problem = agentIdProblem(agentId);
+  if (problem !== undefined)
+    throw new MemoryError("INVALID_ARGUMENT", `an agent id that cannot name a folder: ${problem}`);
   return path.join(stateDir, "agents", agentId, "sessions");
 }
 

@@ -4,7 +4,7 @@ const memoryTag =
 const thinkingTag = /<(think|thinking)>/gi;
 
 /** A note as `sessionStartContext` frames it: only the line with the same path and key ends it. */
-const frameStart = /^>>> (.+ [0-9a-f]{12})$/;
+const frameStart = /^>>> (.+ (?:[0-9a-f]{24}|[0-9a-f]{12}))$/;
 const notesHeading = "# Notes at the start of this session";
 const notesIntro = "What stands between a `>>>` line";
 const notesNotice =

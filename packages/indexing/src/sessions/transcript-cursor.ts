@@ -26,6 +26,8 @@ export interface TranscriptCursor {
   more: boolean;
   /** The file's own, which the record does not have while the file may change within the same time stamp. */
   mtimeMs: number;
+  /** All that the file system told of it. */
+  stamp?: string | undefined;
   /** Hashes of the first bytes and of the last before `bytes`. */
   head: string;
   tail: string;

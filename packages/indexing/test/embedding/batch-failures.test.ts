@@ -1,6 +1,7 @@
 import { EmbeddingError } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { useBatchBench } from "./support/batch-bench.ts";
+import { budgetOf } from "./support/fill-with.ts";
 import { expectFilled } from "./support/fill-with.ts";
 import { vectorOf } from "./support/scripted-requests.ts";
 import { hashOf, texts } from "./support/space-store.ts";
@@ -267,7 +268,7 @@ describe("submitting", () => {
   test("keeps the budget, with what running jobs will cost", async () => {
     const { store, batches, requests, run } = await batchBench(texts(300, 40));
     const spent = (): number => requests.usage.reduce((sum, { tokens }) => sum + tokens, 0);
-    const outcome = await run({ tokensLeft: () => 1505 - spent() });
+    const outcome = await run({ budget: budgetOf(() => 1505 - spent()) });
     expect(outcome).toMatchObject({
       chunks: 150,
       reason: expect.stringMatching(/^the token budget of today is spent/) as string,

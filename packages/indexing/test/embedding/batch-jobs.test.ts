@@ -50,7 +50,7 @@ describe("batch jobs", () => {
     expect(clock.time - started).toBe(11 * 2000);
     expect(updates.filter(({ completed }) => completed === 20).length).toBeGreaterThan(8);
     expect(new Set(updates.map(({ total }) => total))).toEqual(new Set([50]));
-    expect(updates.at(-1)).toEqual({ completed: 50, total: 50, label: "embedding" });
+    expect(updates.at(-1)).toEqual({ completed: 50, total: 50, label: "embedding with scripted" });
   });
 
   test("are counted with the tokens that they say, or else with what was estimated", async () => {

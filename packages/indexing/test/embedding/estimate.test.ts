@@ -9,7 +9,7 @@ import { syncFiles } from "../../src/sync.ts";
 import { estimateTokens } from "../../src/token-weight.ts";
 import { never, settingsWith, syncParams } from "../support/context.ts";
 import { useTempFolders, writeFiles } from "../support/temp-folder.ts";
-import { fillWith } from "./support/fill-with.ts";
+import { budgetOf, fillWith } from "./support/fill-with.ts";
 import { scriptedBatches } from "./support/scripted-batches.ts";
 import { scriptedRequests } from "./support/scripted-requests.ts";
 import { createSpaceStore, space, type SpaceStore } from "./support/space-store.ts";
@@ -65,7 +65,7 @@ async function changedWorkspace(
   const budget = 2500;
   const requests = scriptedRequests({ provider });
   const left = await fillWith(store, requests, {
-    tokensLeft: () => budget - estimateTokens(requests.sent.flat().join("")),
+    budget: budgetOf(() => budget - estimateTokens(requests.sent.flat().join(""))),
   });
   expect(left?.chunks).toBeGreaterThan(10);
   writeFileSync(path.join(folder, "memory", "a.md"), note("other a", 25));

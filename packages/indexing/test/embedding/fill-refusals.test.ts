@@ -1,4 +1,4 @@
-import { EmbeddingError, MemoryError } from "@memslot/core";
+import { EmbeddingError, MemoryError, type SyncProgress } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { useTempFolders } from "../support/temp-folder.ts";
 import { expectFilled, fillWith } from "./support/fill-with.ts";
@@ -140,10 +140,11 @@ describe("requests that take too long", () => {
       },
     });
     expect(await fillWith(store, requests, { concurrency: 1 })).toBeUndefined();
-    expect(requests.sent.map(({ length }) => length)).toEqual([64, 32, 32, 32, 32, 32, 32, 8]);
+    expect(requests.sent.map(({ length }) => length)).toEqual([64, 1, 32, 32, 32, 32, 32, 32, 8]);
+    expect(requests.sent[1]).toEqual(["memory"]);
   });
 
-  test("as halves too end the run", async () => {
+  test("as halves too are made as small as it takes, while a single word is answered", async () => {
     const store = await createSpaceStore(texts(200));
     const requests = scriptedRequests({
       answer: (sent) => {
@@ -151,8 +152,22 @@ describe("requests that take too long", () => {
       },
     });
     const outcome = await fillWith(store, requests, { concurrency: 1 });
+    expect(outcome).toBeUndefined();
+    expectFilled(store, texts(200));
+    expect(requests.sent.filter(({ length }) => length > 1).map(({ length }) => length)).toEqual([64, 32, 16, 8, 4, 2]);
+  });
+
+  test("end the run where a single word gets no answer either, and that is said while it is waited for", async () => {
+    const store = await createSpaceStore(texts(200));
+    const requests = scriptedRequests({ answer: () => Promise.reject(late()) });
+    const labels: (string | undefined)[] = [];
+    const progress = ({ label }: SyncProgress): void => void labels.push(label);
+    const outcome = await fillWith(store, requests, { concurrency: 1, progress });
     expect(outcome).toMatchObject({ chunks: 200, reason: "no answer within 120 s", error: { kind: "transient" } });
-    expect(requests.sent.map(({ length }) => length)).toEqual([64, 32]);
+    expect(requests.sent.map(({ length }) => length)).toEqual([64, 1]);
+    expect(labels.at(-1)).toBe(
+      "embedding with scripted (no answer within 120 s; it is asked with a single word, for 15 s at most)",
+    );
   });
 
   test("with one text end the run", async () => {

@@ -1,7 +1,7 @@
 import { EmbeddingError, type SyncProgress } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { randomFrom } from "../support/random.ts";
-import { expectFilled, fillWith } from "./support/fill-with.ts";
+import { budgetOf, expectFilled, fillWith } from "./support/fill-with.ts";
 import { scriptedRequests, vectorOf, wait } from "./support/scripted-requests.ts";
 import { createSpaceStore, hashOf, texts } from "./support/space-store.ts";
 
@@ -76,7 +76,9 @@ describe("missing vectors", () => {
     const progress = (update: SyncProgress): void => void updates.push(update);
     await fillWith(store, scriptedRequests({ provider: { maxBatchItems: 40 } }), { progress, concurrency: 1 });
     expect(updates.map(({ completed }) => completed)).toEqual([0, 40, 80, 100, 150]);
-    expect(new Set(updates.map(({ total, label }) => `${total} ${label}`))).toEqual(new Set(["150 embedding"]));
+    expect(new Set(updates.map(({ total, label }) => `${total} ${label}`))).toEqual(
+      new Set(["150 embedding with scripted"]),
+    );
   });
 });
 
@@ -192,7 +194,7 @@ describe("a budget", () => {
           spent += sent.join("").length / 4;
         },
       });
-      const outcome = await fillWith(store, requests, { concurrency, tokensLeft: () => budget - spent });
+      const outcome = await fillWith(store, requests, { concurrency, budget: budgetOf(() => budget - spent) });
       expect(spent).toBeLessThanOrEqual(budget);
       expect(spent).toBeGreaterThan(budget - 10);
       expect(outcome).toEqual({ chunks: 400 - store.vectors.size, reason: words });
@@ -203,9 +205,9 @@ describe("a budget", () => {
   test("that is spent stops the run before its first request, and one that is enough does not", async () => {
     const store = await createSpaceStore(texts(10, 40));
     const requests = scriptedRequests();
-    expect(await fillWith(store, requests, { tokensLeft: () => -5 })).toEqual({ chunks: 10, reason: words });
+    expect(await fillWith(store, requests, { budget: budgetOf(() => -5) })).toEqual({ chunks: 10, reason: words });
     expect(requests.sent).toEqual([]);
-    expect(await fillWith(store, requests, { tokensLeft: () => 100 })).toBeUndefined();
-    expect(await fillWith(store, requests, { tokensLeft: () => 0 })).toBeUndefined();
+    expect(await fillWith(store, requests, { budget: budgetOf(() => 100) })).toBeUndefined();
+    expect(await fillWith(store, requests, { budget: budgetOf(() => 0) })).toBeUndefined();
   });
 });

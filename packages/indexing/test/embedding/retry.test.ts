@@ -87,15 +87,36 @@ describe("a transient failure", () => {
   });
 
   test.each([
-    [false, 120],
+    [false, 60],
     [true, 600],
   ])("no answer is one too (local: %s), after %s seconds for each attempt", async (isLocal, seconds) => {
+    const told: string[] = [];
+    const onRetry = (words: string): void => void told.push(words);
     const provider = scriptedProvider({ isLocal, always: "hang" });
-    const { error } = await run(deskIn(folder(), provider).requests.embed(texts, how));
+    const { error } = await run(deskIn(folder(), provider).requests.embed(["one"], { ...how, asked: true, onRetry }));
     expect(EmbeddingError.is(error, "transient")).toBe(true);
     expect((error as Error).message).toContain(`gave no answer within ${seconds} s`);
-    expect(pauses(provider)).toEqual([500, 1000, 2000].map((pauseMs) => seconds * 1000 + pauseMs));
+    expect(pauses(provider)).toEqual([seconds * 1000 + 500]);
     expect(provider.sent.every(({ signal }) => signal?.aborted)).toBe(true);
+    expect(told).toEqual([
+      `attempt 2 of 2, waits 0.5 s; before: scripted: the embedding provider scripted gave no answer within ${seconds} s`,
+    ]);
+  });
+
+  test("no answer to several texts is not waited for again: fewer may be quick enough", async () => {
+    const provider = scriptedProvider({ always: "hang" });
+    const { requests } = deskIn(folder(), provider);
+    const { tookMs } = await run(requests.embed(["one", "two"], { ...how, asked: true }));
+    expect([tookMs, provider.sent.length]).toEqual([60_000, 1]);
+    const behind = await run(requests.embed(["one", "two"], { ...how, asked: false }));
+    expect([behind.tookMs, provider.sent.length], "nobody waits for it").toEqual([20_000, 2]);
+  });
+
+  test("what one request may take can be set", async () => {
+    const provider = scriptedProvider({ always: "hang" });
+    const { circuit, usage } = deskIn(folder());
+    const requests = createEmbeddingRequests({ provider, circuit, usage, requestMs: 5000 });
+    expect((await run(requests.embed(["one", "two"], how))).tookMs).toBe(5000);
   });
 
   test.each([

@@ -13,7 +13,7 @@ const isWindows = process.platform === "win32";
 const sessions = "agents/main/sessions";
 
 async function scan(stateDir: string, agentId = "main"): Promise<ScanResult> {
-  return await createSessionSource({ stateDir, agentId, settings: settingsWith() }).scan(never);
+  return await createSessionSource({ stateDir, agentId, settings: settingsWith() }).scan(never, async () => new Map());
 }
 
 const pathsOf = (result: ScanResult): string[] => result.files.map(({ path: file }) => file);

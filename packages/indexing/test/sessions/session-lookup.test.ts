@@ -3,6 +3,7 @@ import path from "node:path";
 import { MemoryError } from "@memslot/core";
 import { expect, test } from "vitest";
 import { createSessionLookup, sessionTranscriptOf } from "../../src/sessions/session-lookup.ts";
+import { letRest } from "../support/let-rest.ts";
 import { useTempFolders } from "../support/temp-folder.ts";
 
 const folderWith = useTempFolders();
@@ -92,12 +93,16 @@ test("the list is read again when it has changed", async () => {
   expect(await lookup("k")).toBe("sessions/one.jsonl");
   writeFileSync(file, '{"k":{"sessionId":"two"}}');
   expect(await lookup("k")).toBe("sessions/two.jsonl");
-  // Of the same size and at the same time, it is taken for the same: the list is not read for every question.
   utimesSync(file, 1000, 1000);
   expect(await lookup("k")).toBe("sessions/two.jsonl");
   writeFileSync(file, '{"k":{"sessionId":"six"}}');
   utimesSync(file, 1000, 1000);
-  expect(await lookup("k")).toBe("sessions/two.jsonl");
+  expect(await lookup("k")).toBe("sessions/six.jsonl");
+  letRest(file);
+  expect(await lookup("k")).toBe("sessions/six.jsonl");
+  writeFileSync(file, '{"k":{"sessionId":"ten"}}');
+  utimesSync(file, 1000, 1000);
+  expect(await lookup("k")).toBe("sessions/ten.jsonl");
 });
 
 test("an agent id that is no folder name is refused", async () => {

@@ -47,6 +47,7 @@ export function settingsWith(
       onSearch: change.onSearch ?? true,
       watch: false,
       watchDebounceMs: 1500,
+      embeddingBatchTimeoutSeconds: undefined,
       intervalMinutes: 0,
       sessions: { deltaBytes: 100_000, deltaMessages: 50, postCompactionForce: true },
       ...change.sync,
@@ -97,6 +98,7 @@ export function contextFor(
     agentId: "main",
     workspaceDir,
     stateDir: workspaceDir,
+    storePlace: { folder: `${workspaceDir}/memory/test/main`, name: "main" },
     settings: change.settings ?? settingsWith(),
     options: {},
     embeddings: {

@@ -24,6 +24,7 @@ export function foldingFs(fs: typeof Fs, rules: FoldingRules): typeof Fs {
   const native = (file: string): string => fs.realpathSync.native(real(file));
   return {
     ...fs,
+    openSync: (file, flags, mode) => fs.openSync(real(String(file)), flags, mode),
     lstatSync: lstatSync as typeof fs.lstatSync,
     readdirSync: ((folder: string, options?: object) =>
       fs.readdirSync(real(folder), options as never)) as typeof fs.readdirSync,

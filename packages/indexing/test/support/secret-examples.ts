@@ -16,16 +16,17 @@ function of(characters: string, length: number): string {
   return Array.from({ length }, () => random.pick(characters.split(""))).join("");
 }
 
-const hex = (length: number): string => of(`${digits}abcdef`, length);
-const words = (length: number): string => of(small + capitals + digits, length);
-const dashed = (length: number): string => of(`${small}${capitals}${digits}_-`, length - 1) + of(small, 1);
-const base64 = (length: number): string => of(`${small}${capitals}${digits}+/`, length);
-const low = (length: number): string => of(small + digits, length);
-const high = (length: number): string => of(capitals + digits, length);
-const number = (length: number): string => `1${of(digits, length - 1)}`;
-const uuid = (): string => [8, 4, 4, 4, 12].map(hex).join("-");
+export const hex = (length: number): string => of(`${digits}abcdef`, length);
+export const words = (length: number): string => of(small + capitals + digits, length);
+export const dashed = (length: number): string => of(`${small}${capitals}${digits}_-`, length - 1) + of(small, 1);
+export const base64 = (length: number): string => of(`${small}${capitals}${digits}+/`, length);
+export const low = (length: number): string => of(small + digits, length);
+export const high = (length: number): string => of(capitals + digits, length);
+export const number = (length: number): string => `1${of(digits, length - 1)}`;
+export const uuid = (): string => [8, 4, 4, 4, 12].map(hex).join("-");
 const json = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
-const jwt = (): string => [json({ alg: "HS256", typ: "JWT" }), json({ sub: words(10), iat: 1 }), dashed(43)].join(".");
+export const jwt = (): string =>
+  [json({ alg: "HS256", typ: "JWT" }), json({ sub: words(10), iat: 1 }), dashed(43)].join(".");
 
 /** One of every shape that a secret is known by, with further ones of those that come in several forms. */
 export const secretExamples: readonly SecretExample[] = Object.entries({
@@ -55,6 +56,44 @@ export const secretExamples: readonly SecretExample[] = Object.entries({
   "LangSmith key": [`lsv2_pt_${hex(32)}_${hex(10)}`],
   "Tavily key": [`tvly-dev-${dashed(32)}`, `tvly-${words(32)}`],
   "ElevenLabs key": [`sk_${hex(48)}`],
+  "Vercel token": [`vcp_${words(56)}`],
+  "Together key": [`tgp_v1_${dashed(43)}`],
+  "Firecrawl key": [`fc-${hex(32)}`],
+  "E2B key": [`e2b_${hex(40)}`],
+  "registry credentials": [`eyJhdXRocyI6${base64(80)}==`],
+  "ClickHouse key": [`4b1dA${words(37)}`],
+  "Yandex key": [`AQVN${dashed(36)}`],
+  "Yandex token": [`t1.${dashed(100)}.${dashed(86)}`],
+  "Scalingo token": [`tk-us-${dashed(48)}`],
+  "Defined Networking token": [`dnkey-${dashed(26)}-${dashed(52)}`],
+  "request signature": [`X-Amz-Signature=${hex(64)}`],
+  "access code": [`code=${dashed(54)}==`],
+  "Clojars token": [`CLOJARS_${hex(60)}`],
+  "Harness token": [`pat.${dashed(22)}.${hex(24)}.${words(20)}`],
+  "Infracost key": [`ico-${words(32)}`],
+  "Octopus Deploy key": [`API-7${high(25)}`],
+  "Prefect key": [`pnu_${words(36)}`],
+  "ReadMe key": [`rdme_${low(70)}`],
+  "Sourcegraph token": [`sgp_${hex(40)}`, `sgp_${hex(16)}_${hex(40)}`],
+  "Authress key": [`sc_${low(12)}.${low(5)}.acc_${low(16)}.${dashed(40)}`],
+  "SettleMint token": [`sm_aat_${words(16)}`],
+  "Axiom token": [`xaat-${uuid()}`],
+  "Honeycomb key": [`hcaik_${low(58)}`],
+  "Inngest key": [`signkey-prod-${hex(64)}`],
+  "Duffel token": [`duffel_live_${dashed(43)}`],
+  "EasyPost key": [`EZAK${words(54)}`],
+  "Flutterwave key": [`FLWSECK_TEST-${hex(32)}-X`],
+  "GoCardless token": [`live_7${dashed(39)}`],
+  "Lob key": [`test_${hex(35)}`],
+  "Paddle key": [`pdl_live_apikey_${low(26)}_${words(22)}`],
+  "Shippo token": [`shippo_live_${hex(40)}`],
+  "MailerSend token": [`mlsn.${hex(64)}`],
+  "Firebase key": [`AAAA${dashed(7)}:APA91b${dashed(134)}`],
+  "Adobe secret": [`p8e-${low(32)}`],
+  "Frame.io token": [`fio-u-${dashed(64)}`],
+  "42 secret": [`s-s4t2ud-${hex(64)}`],
+  "MaxMind key": [`${words(6)}_${words(29)}_mmk`],
+  "password hash": [`$2b$12$${words(53)}`, `$6$${words(8)}$${words(86)}`],
   "AWS access key id": [`AKIA${of(`${capitals}234567`, 16)}`, `ASIA${of(`${capitals}234567`, 16)}`],
   "AWS Bedrock key": [`ABSK${base64(120)}==`],
   "Google OAuth token": [`ya29.a0${dashed(180)}`, `1//0g${dashed(60)}`],
@@ -100,8 +139,8 @@ export const secretExamples: readonly SecretExample[] = Object.entries({
   "Buildkite token": [`bkua_${hex(40)}`],
   "SonarQube token": [`squ_${hex(40)}`, `sqp_${hex(40)}`],
   "Sentry token": [`sntrys_${json({ iat: 1, url: "https://sentry.io" })}=_${base64(43)}`, `sntryu_${hex(64)}`],
-  "New Relic key": [`NRAK-${high(27)}`],
-  "Grafana token": [`glsa_${words(32)}_${hex(8)}`, `glc_${base64(80)}==`],
+  "New Relic key": [`NRAK-${high(27)}`, `NRJS-${hex(19)}`],
+  "Grafana token": [`glsa_${words(32)}_${hex(8)}`, `glc_${base64(80)}==`, `eyJrIjoi${words(80)}==`],
   "Dynatrace token": [`dt0c01.${high(24)}.${high(64)}`],
   "PostHog key": [`phx_${words(43)}`],
   "Postman key": [`PMAK-${hex(24)}-${hex(34)}`],
@@ -111,6 +150,8 @@ export const secretExamples: readonly SecretExample[] = Object.entries({
   ],
   "Slack webhook": [`hooks.slack.com/services/T${high(8)}/B${high(10)}/${words(24)}`],
   "Discord webhook": [`discord.com/api/webhooks/${number(19)}/${dashed(68)}`],
+  "private calendar address": [`calendar.google.com/calendar/ical/anna%40house.org/private-${hex(32)}`],
+  "BitLocker recovery key": [Array.from({ length: 8 }, () => number(6)).join("-")],
   "Teams webhook": [`webhook.office.com/webhookb2/${uuid()}@${uuid()}/IncomingWebhook/${hex(32)}/${uuid()}`],
   "Discord token": [`${Buffer.from(number(18)).toString("base64")}.${dashed(6)}.${dashed(38)}`],
   "Telegram bot token": [`${number(10)}:AA${dashed(33)}`],

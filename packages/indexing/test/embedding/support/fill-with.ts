@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import type { Budget } from "../../../src/embedding/budget.ts";
 import { type FillOptions, type FillOutcome, fillSpace } from "../../../src/embedding/fill.ts";
 import { never } from "../../support/context.ts";
 import { vectorOf } from "./scripted-requests.ts";
@@ -15,7 +16,7 @@ export async function fillWith(
     space,
     requests,
     concurrency: 4,
-    tokensLeft: undefined,
+    budget: undefined,
     batch: undefined,
     reason: "test",
     asked: false,
@@ -23,6 +24,13 @@ export async function fillWith(
     progress: () => undefined,
     ...change,
   });
+}
+
+/** A budget that is told from outside what is left of it. */
+export function budgetOf(left: () => number): Budget {
+  const reason =
+    "the token budget of today is spent (memorySearch.budget.tokensPerDay); embedding goes on tomorrow, keywords go on now";
+  return { left, take: () => ({ settle: () => undefined }), stop: () => ({ reason }) };
 }
 
 /** The store holds the vectors of these texts, each its own, and no others. */

@@ -65,10 +65,10 @@ export interface Desk {
 }
 
 /** Requests to a provider with their circuit and usage in this state folder, and no jitter. */
-export function deskIn(stateDir: string, provider: ScriptedProvider = scriptedProvider()): Desk {
+export function deskIn(stateDir: string, provider: ScriptedProvider = scriptedProvider(), requestMs?: number): Desk {
   const circuit = openCircuit({ stateDir, fingerprint: "0123456789abcdef" });
   const usage = openUsage({ stateDir, agentId: "main" });
-  const requests = createEmbeddingRequests({ provider, circuit, usage, random: () => 0.5 });
+  const requests = createEmbeddingRequests({ provider, circuit, usage, requestMs, random: () => 0.5 });
   return { provider, requests, circuit, usage };
 }
 

@@ -6,7 +6,7 @@ import { never, settingsWith } from "../../support/context.ts";
 
 const [, , stateDir = "", agentId = ""] = process.argv;
 const source = createSessionSource({ stateDir, agentId, settings: settingsWith() });
-const { files } = await source.scan(never);
+const { files } = await source.scan(never, async () => new Map());
 const before = process.resourceUsage().maxRSS;
 const delay = monitorEventLoopDelay({ resolution: 5 });
 delay.enable();

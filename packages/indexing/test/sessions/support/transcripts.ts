@@ -5,6 +5,7 @@ import type { Chunk, StoredFile } from "../../../src/chunk-store.ts";
 import type { FileReading, IndexedSource } from "../../../src/indexed-source.ts";
 import type { ScannedFile } from "../../../src/scan.ts";
 import { createSessionSource } from "../../../src/sessions/session-source.ts";
+import { letRest } from "../../support/let-rest.ts";
 import { never, settingsWith } from "../../support/context.ts";
 
 export type Role = "user" | "assistant";
@@ -62,7 +63,10 @@ export function transcriptIn(stateDir: string, settings: MemorySearchSettings = 
     stored: () => stored,
     readings: () => readings,
     write: (content) => writeFileSync(file, content),
-    settle: () => utimesSync(file, new Date(2026, 0, 1), new Date(2026, 0, 1)),
+    settle: () => {
+      utimesSync(file, new Date(2026, 0, 1), new Date(2026, 0, 1));
+      letRest(file);
+    },
     scanned,
     async sync() {
       readings = [];

@@ -1,0 +1,65 @@
+import { rm } from "node:fs/promises";
+import type { MemorySearchSettings } from "@memslot/core";
+import type { IndexedSource } from "../indexed-source.ts";
+import { redactionVersion } from "../redact-secrets.ts";
+import type { ScannedFile } from "../scan.ts";
+import { readTranscript } from "../sessions/read-transcript.ts";
+import { scanTranscripts } from "../sessions/scan-transcripts.ts";
+import { sessionsFolder } from "../sessions/sessions-folder.ts";
+import { parseCursor } from "../sessions/transcript-cursor.ts";
+import { createTranscriptHolds } from "../sessions/transcript-holds.ts";
+import { wordsVersion } from "../words.ts";
+import { journalFolder } from "./journal-folder.ts";
+import { createTranscriptCover } from "./transcript-cover.ts";
+
+/** Part of the recipe: raise it when the same file gives other chunks. */
+const journalVersion = 1;
+
+/**
+ * What the flush has kept of dropped messages, as a source of the index: `agents/<agentId>/journal/*.jsonl` below the
+ * state folder, read as transcripts are. A file whose messages all stand in an indexed transcript is left out, so that
+ * nothing is found twice; once the flush does not ask to keep it any longer, it goes.
+ */
+export function createJournalSource(input: {
+  stateDir: string;
+  agentId: string;
+  settings: Pick<MemorySearchSettings, "chunking" | "sources">;
+  /** True where nothing on disk may be changed. */
+  lookOnly: boolean;
+}): IndexedSource {
+  const folder = journalFolder(input);
+  const { tokens } = input.settings.chunking;
+  const recipe = `journal${journalVersion}:${tokens} words${wordsVersion} redaction${redactionVersion}`;
+  const cover = createTranscriptCover(sessionsFolder(input));
+  return {
+    source: "journal",
+    recipe,
+    async scan(signal, indexed) {
+      const scan = await scanTranscripts({ folder, label: "journal" }, signal);
+      // Nobody has to have dropped anything.
+      const roots = scan.roots.filter(({ path, reason }) => path !== "journal" || reason !== "does not exist");
+      if (scan.files.length === 0) return { ...scan, roots };
+      // Where transcripts are no source any more, what the index holds of them goes with this sync.
+      const transcripts = input.settings.sources.includes("sessions") ? (await indexed()).get("sessions") : undefined;
+      const files: ScannedFile[] = [];
+      for (const file of scan.files) {
+        signal.throwIfAborted();
+        const { isCovered, keptUntilMs } = await cover(file, transcripts);
+        if (!isCovered) files.push(file);
+        else if (!input.lookOnly && keptUntilMs < Date.now())
+          await rm(file.absolutePath, { force: true }).catch(() => undefined); // Another time, then.
+      }
+      return {
+        ...scan,
+        files,
+        roots: roots.map((root) =>
+          root.path === "journal" && root.state === "indexed" ? { ...root, files: files.length } : root,
+        ),
+      };
+    },
+    stampOf: (stored) => parseCursor(stored.cursor)?.stamp,
+    holds: createTranscriptHolds({ folder, label: "journal", tokens }),
+    read: async (file, stored, signal) =>
+      await readTranscript({ file, stored, source: "journal", recipe, tokens, signal }),
+  };
+}

@@ -1,0 +1,112 @@
+import { type Dirent, readdirSync } from "node:fs";
+import path from "node:path";
+import type { MemorySearchSettings, SearchReport, UnsearchedFiles } from "@memslot/core";
+import { weakConfidence } from "@memslot/core";
+import { ignoredFolders } from "./ignored-folders.ts";
+import { isMarkdown, memoryRoots, relativePath, toSlashes } from "./memory-roots.ts";
+import { createTimeSlices } from "./time-slices.ts";
+
+/** A count is ended after so many names, or so long: then there may be more. */
+const mostNames = 20_000;
+const mostMs = 300;
+/** For so long a count is taken for the present one. */
+const keptMs = 30_000;
+const namedFolders = 5;
+
+/** Counts the Markdown files below a workspace that are no part of the memory. */
+export interface UnsearchedCounter {
+  count(signal: AbortSignal): Promise<UnsearchedFiles>;
+}
+
+/** Looks at names only: opens nothing, follows no link, and passes over the folders of tools and hidden ones. */
+export function createUnsearchedCounter(input: {
+  workspaceDir: string;
+  settings: Pick<MemorySearchSettings, "extraPaths">;
+}): UnsearchedCounter {
+  const { workspaceDir, settings } = input;
+  let last: { atMs: number; files: UnsearchedFiles } | undefined;
+
+  async function walk(signal: AbortSignal): Promise<UnsearchedFiles> {
+    const roots = memoryRoots(workspaceDir, settings.extraPaths);
+    const isTaken = (file: string): boolean =>
+      roots.some(({ absolutePath, kind, matches }) => {
+        if (file === absolutePath) return true;
+        const folder = absolutePath.endsWith(path.sep) ? absolutePath : absolutePath + path.sep;
+        return kind === "folder" && file.startsWith(folder) && matches(toSlashes(file.slice(folder.length)));
+      });
+    const slices = createTimeSlices(signal);
+    const startedMs = performance.now();
+    const folders: string[] = [workspaceDir];
+    const counted = new Map<string, number>();
+    let names = 0;
+    for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
+      if (slices.isOver()) await slices.pause();
+      if (names >= mostNames || performance.now() - startedMs > mostMs) return resultOf(counted, true);
+      for (const entry of entriesOf(folder)) {
+        names++;
+        const own = path.join(folder, entry.name);
+        if (entry.isDirectory()) {
+          if (!entry.name.startsWith(".") && !ignoredFolders.has(entry.name)) folders.push(own);
+        } else if (entry.isFile() && isMarkdown(entry.name) && !isTaken(own)) {
+          const shown = relativePath(workspaceDir, folder).split("/")[0] ?? "";
+          counted.set(shown, (counted.get(shown) ?? 0) + 1);
+        }
+      }
+    }
+    return resultOf(counted, false);
+  }
+
+  return {
+    async count(signal) {
+      if (last === undefined || performance.now() - last.atMs > keptMs)
+        last = { files: await walk(signal), atMs: performance.now() };
+      return last.files;
+    },
+  };
+}
+
+/** An answer that is empty or weak says what was not searched, as what was asked for may stand there. */
+export function withUnsearched(report: SearchReport, found: number, unsearched: UnsearchedFiles): SearchReport {
+  if (!isPoor(report, found) || unsearched.files === 0) return report;
+  const why = report.reason ?? (found > 0 ? "the best result holds little of what was asked" : undefined);
+  const { folders } = unsearched;
+  const names = folders.map((folder) => JSON.stringify(folder)).join(", ");
+  const how = `Name the folders in memorySearch.extraPaths to have them searched${names === "" ? "" : `, for example ${names}`}.`;
+  return {
+    ...report,
+    reason: [why, describeUnsearched(unsearched)].filter((part) => part !== undefined).join("; "),
+    action: report.action === undefined ? how : `${report.action} ${how}`,
+    unsearched,
+  };
+}
+
+/** Whether an answer is empty, or its best result holds little of what was asked. */
+export function isPoor({ confidence }: SearchReport, found: number): boolean {
+  return found === 0 || (confidence !== undefined && confidence < weakConfidence);
+}
+
+function describeUnsearched({ files, more }: UnsearchedFiles): string {
+  const count = `${more ? "more than " : ""}${files}`;
+  return files === 1 && !more
+    ? "1 Markdown file below the workspace is not searched"
+    : `${count} Markdown files below the workspace are not searched`;
+}
+
+/** The folders with the most first; files that lie in the workspace itself are in none. */
+function resultOf(counted: ReadonlyMap<string, number>, more: boolean): UnsearchedFiles {
+  const folders = [...counted].filter(([folder]) => folder !== "").toSorted((left, right) => right[1] - left[1]);
+  return {
+    files: [...counted.values()].reduce((sum, count) => sum + count, 0),
+    more,
+    folders: folders.slice(0, namedFolders).map(([folder]) => folder),
+  };
+}
+
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    // A folder that cannot be listed is no part of the memory: what it holds is not counted.
+    return [];
+  }
+}
