@@ -1,4 +1,4 @@
-import { type EmbeddingBatches, EmbeddingError, type EmbeddingJobState } from "@memslot/core";
+import { type EmbeddingBatches, EmbeddingError, type EmbeddingJobState, vectorAnswerBytes } from "@memslot/core";
 import type { GeminiClient } from "./client.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { isGone, oddAnswer, statusOf } from "./failure.ts";
@@ -50,7 +50,7 @@ export function createBatches(context: {
   async function upload(texts: readonly string[], signal: AbortSignal): Promise<string> {
     const mimeType = "application/jsonl";
     const file = new Blob(texts.map(lineOf), { type: mimeType });
-    const { name } = await client.withSdk(signal, (sdk) => sdk.files.upload({ file, config: { mimeType } }));
+    const { name } = await client.withSdk({ signal }, (sdk) => sdk.files.upload({ file, config: { mimeType } }));
     if (!name) throw oddAnswer(endpoint, "an upload that has no name");
     return name;
   }
@@ -74,9 +74,12 @@ export function createBatches(context: {
 
   /** Gives the tokens that were spent. Results are kept for two days: older ones leave every place as it is. */
   async function download(made: string, results: JobResult[], signal: AbortSignal | undefined): Promise<number> {
-    const read = (response: Response): Promise<number> => readResults(response, results);
+    const { dimensions } = model;
+    const who = `gemini: ${endpoint.base.host}`;
+    const read = (response: Response): Promise<number> => readResults(response, results, { who, dimensions });
+    const limitBytes = vectorAnswerBytes({ texts: results.length, dimensions });
     try {
-      return await client.request("GET", `${made}:download?alt=media`, { signal, read });
+      return await client.request("GET", `${made}:download?alt=media`, { signal, limitBytes, read });
     } catch (error) {
       if (isGone(error)) return 0;
       throw error;

@@ -47,22 +47,24 @@ export function redirectFailure(response: Response, { base }: Endpoint): Embeddi
 export function unexpectedFailure(error: unknown, { base, secrets }: Endpoint): EmbeddingError {
   if (EmbeddingError.is(error)) return error;
   const said = withoutSecrets(error instanceof Error ? error.message : String(error), secrets);
-  if (error instanceof SyntaxError) return transient(`${base.host} answered with something that is no JSON`, error);
+  if (error instanceof SyntaxError)
+    return transient(`${base.host} answered with something that is no JSON`, error, true);
   const code = networkCode(error);
   if (code === undefined && !isNetworkError(error)) {
     const what = error instanceof TypeError ? "something that cannot be read" : `something unexpected (${said})`;
-    return transient(`${base.host} answered with ${what}`, error);
+    return transient(`${base.host} answered with ${what}`, error, true);
   }
-  return transient(`${base.host} ${networkWords(code, said)}`, error);
+  return transient(`${base.host} ${networkWords(code, said)}`, error, said === "terminated");
 }
 
 /** A success whose content is not what was asked for. */
 export function oddAnswer({ base }: Endpoint, what: string): EmbeddingError {
-  return transient(`${base.host} answered with ${what}`, undefined);
+  return transient(`${base.host} answered with ${what}`, undefined, true);
 }
 
-function transient(words: string, cause: unknown): EmbeddingError {
-  return new EmbeddingError("transient", `${provider}: ${words}`, cause === undefined ? {} : { cause });
+/** `hasCost`: an answer had begun. */
+function transient(words: string, cause: unknown, hasCost: boolean): EmbeddingError {
+  return new EmbeddingError("transient", `${provider}: ${words}`, { hasCost, ...(cause !== undefined && { cause }) });
 }
 
 /** What Google says of a failure, as far as it is used here. */

@@ -1,4 +1,4 @@
-import { EmbeddingError, type EmbeddingFailure } from "@memslot/core";
+import { answerLines, EmbeddingError, type EmbeddingFailure } from "@memslot/core";
 
 /** What came of one text of a job. */
 export type JobResult = ArrayLike<number> | EmbeddingError | undefined;
@@ -17,10 +17,16 @@ interface ResultLine {
  * Reads the file that a job wrote, a line for each text, into `results`: at the place that its key names, or in order
  * where there is no key. A line that cannot be read leaves its place as it is. Gives the tokens that the lines count.
  */
-export async function readResults(response: Response, results: JobResult[]): Promise<number> {
+export async function readResults(
+  { body }: Response,
+  results: JobResult[],
+  about: { who: string; dimensions: number | undefined },
+): Promise<number> {
   let tokens = 0;
   let number = 0;
-  for await (const line of linesOf(response)) {
+  if (body === null) return tokens;
+  // Line by line: vectors are long, and a whole file of them at once would stop everything else for a while.
+  for await (const line of answerLines(body, about)) {
     const read = parse(line);
     const place = Number(read?.key ?? number);
     number++;
@@ -51,24 +57,6 @@ const kinds: Readonly<Record<string, EmbeddingFailure>> = {
   11: "input",
   16: "auth",
 };
-
-/** Vectors are long: a whole file of them at once would stop everything else for a while. */
-async function* linesOf({ body }: Response): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  for await (const part of body ?? []) {
-    rest += decoder.decode(part, { stream: true });
-    const lines = rest.split("\n");
-    rest = lines.pop() ?? "";
-    yield* lines.filter(isFilled);
-  }
-  rest += decoder.decode();
-  if (isFilled(rest)) yield rest;
-}
-
-function isFilled(line: string): boolean {
-  return line.trim() !== "";
-}
 
 function parse(line: string): ResultLine | undefined {
   try {

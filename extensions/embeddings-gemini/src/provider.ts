@@ -1,4 +1,9 @@
-import type { EmbeddingCallOptions, EmbeddingProvider, MemorySearchSettings } from "@memslot/core";
+import {
+  type EmbeddingCallOptions,
+  type EmbeddingProvider,
+  type MemorySearchSettings,
+  vectorAnswerBytes,
+} from "@memslot/core";
 import { createBatches } from "./batches.ts";
 import { createClient } from "./client.ts";
 import { type Endpoint, fingerprintOf } from "./endpoint.ts";
@@ -30,7 +35,8 @@ export function createProvider(options: {
   ): Promise<number[][]> {
     signal?.throwIfAborted();
     if (texts.length === 0) return [];
-    const answer = await client.withSdk(signal, (sdk) =>
+    const limitBytes = vectorAnswerBytes({ texts: texts.length, dimensions: model.dimensions });
+    const answer = await client.withSdk({ signal, limitBytes }, (sdk) =>
       sdk.models.embedContent({
         model: model.name,
         // Each text a content of its own: of plain texts the SDK makes one content for some models.

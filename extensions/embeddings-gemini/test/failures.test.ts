@@ -34,6 +34,19 @@ describe("failures", () => {
     return error;
   }
 
+  test.each([["bomb"], ["endless"]] as const)(
+    "an answer that is too large (%s) is not read to its end",
+    async (how) => {
+      api.fail({ match, behaviour: how });
+      const failure = await failureOf(provider.embedBatch(["a note"]));
+      expect(failure).toMatchObject({ kind: "transient", hasCost: true });
+      expect(failure.message).toMatch(/^gemini: 127\.0\.0\.1:\d+ sends more than \d\.\d MB/);
+      api.fail({ match, status: 500, body: "x".repeat(3_000_000) });
+      expect(await failureOf(provider.embedBatch(["a note"]))).toMatchObject({ kind: "transient" });
+      expect(await provider.embedBatch(["a note"])).toHaveLength(1);
+    },
+  );
+
   test.each<[name: string, fault: ApiFault, expected: { kind: string; retryAfterMs?: number; message: RegExp }]>([
     ["a text that cannot be read", { status: 400 }, { kind: "input", message: /400 INVALID_ARGUMENT/ }],
     [

@@ -28,10 +28,17 @@ export interface DownloadLimits {
   stallMs: number;
   /** Between two looks at what another process does. */
   pollMs: number;
+  /** Bytes of a file whose size is not said. */
+  unknownSizeBytes: number;
 }
 
-const defaultLimits: DownloadLimits = { connectMs: 15_000, stallMs: 30_000, pollMs: 250 };
 const megabyte = 1_000_000;
+const defaultLimits: DownloadLimits = {
+  connectMs: 15_000,
+  stallMs: 30_000,
+  pollMs: 250,
+  unknownSizeBytes: 20_000 * megabyte,
+};
 
 type Download = Omit<DownloadRequest, "limits" | "disk"> & { limits: DownloadLimits; disk: Disk; part: PartFile };
 
@@ -101,6 +108,8 @@ async function transfer(task: Download): Promise<void> {
         const { done, value } = await source.body.read();
         if (done) break;
         extend();
+        // It would fill the disk before it is compared.
+        if (written + value.length > (size ?? task.limits.unknownSizeBytes)) throw tooLong(task, source);
         await task.disk.write(file, value, written);
         written += value.length;
         report(task, written, size);
@@ -187,6 +196,12 @@ function report({ fileName, progress }: Download, bytes: number, size: number | 
 
 function megabytes(bytes: number): number {
   return Math.floor(bytes / megabyte);
+}
+
+function tooLong({ fileName, limits }: Download, { host, size }: Source): EmbeddingError {
+  const limit =
+    size === undefined ? `${megabytes(limits.unknownSizeBytes)} MB` : `the ${size} bytes that it should have`;
+  return new EmbeddingError("auth", `local: ${host} sends more of ${fileName} than ${limit}; the rest was not read`);
 }
 
 function noRoom({ path, fileName }: Download, missing: number, cause?: unknown): EmbeddingError {

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
+import { childEnvironment } from "@memslot/core";
 import { type FromChild, type LoadedModel, type LoadRequest, type ToChild, hostPipe } from "./protocol.ts";
 
 /** What came of the texts of one request. */
@@ -53,6 +54,9 @@ interface Pending extends EmbeddedTexts {
   reject(error: unknown): void;
 }
 
+/** How llama.cpp is told what to use of this machine. */
+const passedOn = ["GGML_*", "LLAMA_*", "NODE_LLAMA_CPP_*", "OMP_*"];
+
 const termWaitsMs = 500;
 const killWaitsMs = 1000;
 const keptWordsLength = 2048;
@@ -67,6 +71,7 @@ export function startModelProcess(request: Omit<LoadRequest, "type">, limits: Pr
     // What it prints must not get between the lines of a host that speaks through its own output.
     stdio: ["ignore", "ignore", "pipe", "ipc", "pipe"],
     serialization: "advanced",
+    env: childEnvironment(process.env, passedOn),
     execArgv: [],
   });
   const pending = new Map<number, Pending>();

@@ -165,3 +165,20 @@ test("a disk that becomes full on the way is told, and what was written is gone 
   expect(hub.fetches().at(-1)?.range).toBe(`bytes=${size}-`);
   expect(readFileSync(target.path).equals(content)).toBe(true);
 });
+
+test("more than the file should have is not written, nor what never ends of one whose size is not said", async () => {
+  const content = modelBytes();
+  const limits = { connectMs: 5000, stallMs: 5000, pollMs: 10 };
+  const longer = targetOf();
+  const hub = await startHub(content);
+  // The hub says the size of the file, and another server sends it.
+  const other = await startHub(Buffer.concat([content, content]), { length: false });
+  hub.behave({ location: `${other.storeUrl}/content` });
+  await expect(longer.fetch(hub)).rejects.toThrow(/sends more of model\.gguf than the \d+ bytes/);
+  expect(longer.partSize()).toBeLessThanOrEqual(content.length);
+  const endless = targetOf();
+  hub.behave({ length: false, sha256: "none" });
+  const stopped = endless.fetch(hub, { limits: { ...limits, unknownSizeBytes: 200_000 } });
+  await expect(stopped).rejects.toThrow("sends more of model.gguf than 0 MB");
+  expect(endless.partSize()).toBeLessThanOrEqual(200_000);
+});

@@ -5,19 +5,6 @@ import { isRecord, readVectors } from "./read-vectors.ts";
 
 type Result = ArrayLike<number> | EmbeddingError | undefined;
 
-/** The lines of a file as they arrive: a file of answers may be larger than what one wants to hold. */
-export async function* resultLines(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  for await (const bytes of body) {
-    const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
-    rest = lines.pop() ?? "";
-    yield* lines;
-  }
-  rest += decoder.decode();
-  if (rest !== "") yield rest;
-}
-
 /**
  * Puts what the lines say to the places in `results` that they name. Gives the tokens that they say it has cost. Texts
  * that were not worked on, because the job expired or was cancelled, keep `undefined`.

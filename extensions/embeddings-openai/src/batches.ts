@@ -1,5 +1,5 @@
-import { type EmbeddingBatches, EmbeddingError } from "@memslot/core";
-import { collectLines, resultLines } from "./batch-results.ts";
+import { answerLines, type EmbeddingBatches, EmbeddingError, vectorAnswerBytes } from "@memslot/core";
+import { collectLines } from "./batch-results.ts";
 import type { Connection } from "./connection.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { nameOf, noBatchesAdvice } from "./http-failures.ts";
@@ -19,12 +19,16 @@ export function createBatches(options: {
   connect: () => Promise<Connection>;
   rules: TextRules;
   endpoint: Endpoint;
+  dimensions: number | undefined;
 }): EmbeddingBatches {
-  const { connect, rules, endpoint } = options;
+  const { connect, rules, endpoint, dimensions } = options;
   const model = rules.model;
 
   /** Best effort: a file that stays is deleted by the server in time. */
-  async function forget(client: Connection["client"], files: readonly (string | null | undefined)[]): Promise<void> {
+  async function forget(
+    client: ReturnType<Connection["client"]>,
+    files: readonly (string | null | undefined)[],
+  ): Promise<void> {
     const ids = files.filter((id) => typeof id === "string" && id !== "");
     await Promise.allSettled(ids.map((id) => client.files.delete(String(id), { timeout: deleteMs })));
   }
@@ -36,7 +40,8 @@ export function createBatches(options: {
 
     async submit(texts, { signal }) {
       signal.throwIfAborted();
-      const { client, failure } = await connect();
+      const { client: clientFor, failure } = await connect();
+      const client = clientFor();
       const lines = texts.map((text, index) => {
         const body = rules.body("document", [text]);
         return `${JSON.stringify({ custom_id: String(index), method: "POST", url: "/v1/embeddings", body })}\n`;
@@ -60,7 +65,8 @@ export function createBatches(options: {
 
     async state(job, { signal }) {
       signal.throwIfAborted();
-      const { client, failure } = await connect();
+      const { client: clientFor, failure } = await connect();
+      const client = clientFor();
       try {
         const batch = await client.batches.retrieve(job, { signal });
         const first = batch.errors?.data?.[0]?.message;
@@ -84,15 +90,18 @@ export function createBatches(options: {
 
     async collect(job, { count, signal, onUsage }) {
       signal?.throwIfAborted();
-      const { client, failure } = await connect();
+      const { client: clientFor, failure } = await connect();
+      const client = clientFor();
       const results = Array.from<ArrayLike<number> | EmbeddingError | undefined>({ length: count });
       let tokens = 0;
       try {
         const batch = await client.batches.retrieve(job, { signal });
         for (const id of [batch.output_file_id, batch.error_file_id]) {
           if (!id) continue;
-          const file = await client.files.content(id, { signal });
-          if (file.body) tokens += await collectLines(resultLines(file.body), results, { endpoint, model });
+          const file = await clientFor(vectorAnswerBytes({ texts: count, dimensions })).files.content(id, { signal });
+          if (!file.body) continue;
+          const lines = answerLines(file.body, { who: nameOf(endpoint), dimensions });
+          tokens += await collectLines(lines, results, { endpoint, model });
         }
       } catch (error) {
         // What is gone cannot be collected: those texts count as not worked on.
@@ -104,7 +113,8 @@ export function createBatches(options: {
 
     async discard(job, { signal }) {
       signal.throwIfAborted();
-      const { client, failure } = await connect();
+      const { client: clientFor, failure } = await connect();
+      const client = clientFor();
       try {
         const batch = await client.batches.retrieve(job, { signal });
         await forget(client, [batch.input_file_id, batch.output_file_id, batch.error_file_id]);
@@ -115,7 +125,8 @@ export function createBatches(options: {
 
     async cancel(job, { signal }) {
       signal.throwIfAborted();
-      const { client, failure } = await connect();
+      const { client: clientFor, failure } = await connect();
+      const client = clientFor();
       try {
         const batch = await client.batches.cancel(job, { signal });
         await forget(client, [batch.input_file_id, batch.output_file_id, batch.error_file_id]);

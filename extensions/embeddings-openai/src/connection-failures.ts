@@ -17,8 +17,13 @@ const advice: readonly (readonly [RegExp, string])[] = [
   [/^(?:HPE_|HTTPParserError$)/, "it does not speak HTTP; is https:// meant?"],
 ];
 
-/** A request that got no whole answer, in words. Always worth another try. */
-export function connectionFailure(error: unknown, { base, ...endpoint }: Endpoint, isTimeout: boolean): EmbeddingError {
+/** A request that got no whole answer, in words. Always worth another try. `hasCost`: the answer had begun. */
+export function connectionFailure(
+  error: unknown,
+  { base, ...endpoint }: Endpoint,
+  isTimeout: boolean,
+  { hasCost = false }: { hasCost?: boolean } = {},
+): EmbeddingError {
   const code = codeOf(error);
   const shown = code === undefined ? "" : ` (${code})`;
   if (isTimeout)
@@ -27,7 +32,7 @@ export function connectionFailure(error: unknown, { base, ...endpoint }: Endpoin
   const known = advice.find(([names]) => names.test(code ?? cause?.name ?? ""))?.[1];
   const words = withoutSecrets(messageOf(cause ?? error), { base, ...endpoint });
   const text = `cannot reach ${base.origin}${shown}: ${known ?? words}`;
-  return new EmbeddingError("transient", text, { cause: error });
+  return new EmbeddingError("transient", text, { cause: error, hasCost });
 }
 
 function codeOf(error: unknown): string | undefined {

@@ -1,13 +1,14 @@
 import { OpenAI } from "openai/client";
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from "openai/error";
-import { EmbeddingError } from "@memslot/core";
+import { EmbeddingError, limitAnswer, smallAnswerBytes } from "@memslot/core";
 import { connectionFailure } from "./connection-failures.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { httpFailure } from "./http-failures.ts";
+import { httpFailure, nameOf } from "./http-failures.ts";
 
-/** A client of the SDK for one endpoint. This module loads the SDK: it is imported at the first call. */
+/** Clients of the SDK for one endpoint. This module loads the SDK: it is imported at the first call. */
 export interface Connection {
-  client: OpenAI;
+  /** A client that reads at most so many bytes of an answer; as many as one without vectors may have if left out. */
+  client(limitBytes?: number): OpenAI;
   /**
    * What a call has thrown, as what is to be thrown on: the signal's reason after an abort, else an `EmbeddingError`.
    * `path` is what was asked for, below the base URL.
@@ -23,24 +24,25 @@ const timeoutMs = 15 * 60_000;
  * headers and the log level there by itself.
  */
 export function connect(endpoint: Endpoint, model: string): Connection {
-  const client = new OpenAI({
-    baseURL: endpoint.base.href,
-    // Key and headers are put in by `fetch` below, so that the SDK never has them.
-    apiKey: "none",
-    adminAPIKey: null,
-    organization: null,
-    project: null,
-    webhookSecret: null,
-    logLevel: "off",
-    maxRetries: 0,
-    timeout: timeoutMs,
-    fetch: createFetch(endpoint),
-  });
   return {
-    client,
+    client: (limitBytes = smallAnswerBytes) =>
+      new OpenAI({
+        baseURL: endpoint.base.href,
+        // Key and headers are put in by `fetch` below, so that the SDK never has them.
+        apiKey: "none",
+        adminAPIKey: null,
+        organization: null,
+        project: null,
+        webhookSecret: null,
+        logLevel: "off",
+        maxRetries: 0,
+        timeout: timeoutMs,
+        fetch: createFetch(endpoint, limitBytes),
+      }),
     failure(error, { path, signal }) {
       if (signal?.aborted === true) return signal.reason;
-      if (EmbeddingError.is(error)) return error;
+      const own = error instanceof APIConnectionError ? error.cause : error;
+      if (EmbeddingError.is(own)) return own;
       if (error instanceof APIConnectionError)
         return connectionFailure(error, endpoint, error instanceof APIConnectionTimeoutError);
       if (error instanceof APIError && typeof error.status === "number") {
@@ -50,18 +52,20 @@ export function connect(endpoint: Endpoint, model: string): Connection {
       }
       if (error instanceof SyntaxError) {
         const text = `${endpoint.base.host} answered ${path} with a text that ends too early or is no JSON`;
-        return new EmbeddingError("transient", text);
+        return new EmbeddingError("transient", text, { hasCost: true });
       }
-      return connectionFailure(error, endpoint, false);
+      // Beside the SDK's own errors: in the middle of an answer.
+      return connectionFailure(error, endpoint, false, { hasCost: true });
     },
   };
 }
 
 /**
  * Sends requests to the endpoint's own origin only, follows no redirect, and sends no headers but those that the
- * endpoint has and the two that belong to the body.
+ * endpoint has and the two that belong to the body. Reads at most so many bytes of an answer.
  */
-function createFetch({ base, headers: configured }: Endpoint): typeof fetch {
+function createFetch(endpoint: Endpoint, limitBytes: number): typeof fetch {
+  const { base, headers: configured } = endpoint;
   return async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input);
     // The SDK asks for an empty `data:` address to see what forms look like here.
@@ -75,6 +79,7 @@ function createFetch({ base, headers: configured }: Endpoint): typeof fetch {
       if (value === null) headers.delete(name);
       else headers.set(name, value);
     }
-    return fetch(url, { ...init, headers, redirect: "manual" });
+    const response = await fetch(url, { ...init, headers, redirect: "manual" });
+    return await limitAnswer(response, { who: nameOf(endpoint), limitBytes });
   };
 }

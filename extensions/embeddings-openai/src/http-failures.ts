@@ -52,7 +52,7 @@ export function noVectorsFailure(body: unknown, asked: Asked): EmbeddingError {
   const { words, isPage } = saidOf({ status: 200, body }, asked.endpoint);
   const what = isPage ? "a page for people" : error === undefined ? "something else" : `this: ${words.slice(0, 200)}`;
   const text = `${nameOf(asked.endpoint)} answered ${asked.path} with ${what} in place of vectors; ${baseUrlAdvice(asked.endpoint.base)}`;
-  return new EmbeddingError("transient", text);
+  return new EmbeddingError("transient", text, { hasCost: true });
 }
 
 /** What to do where the calls for batch jobs are not there. */

@@ -3,6 +3,7 @@ import {
   EmbeddingError,
   type EmbeddingPluginContext,
   type EmbeddingProvider,
+  vectorAnswerBytes,
 } from "@memslot/core";
 import { createBatches } from "./batches.ts";
 import type { Connection } from "./connection.ts";
@@ -19,7 +20,12 @@ export function openProvider(context: EmbeddingPluginContext): EmbeddingProvider
   const endpoint = resolveEndpoint(context);
   const { isOpenAi, base, keySource } = endpoint;
   const rules = createTextRules(model, settings, endpoint);
-  const dimensions = settings.outputDimensionality;
+  const limits = limitsOf(model, {
+    ...endpoint,
+    dimensions: settings.outputDimensionality,
+    prefix: rules.documentPrefix,
+  });
+  const { dimensions } = limits;
   const path = "/embeddings";
   let connection: Promise<Connection> | undefined;
 
@@ -36,7 +42,8 @@ export function openProvider(context: EmbeddingPluginContext): EmbeddingProvider
     const { client, failure } = await connect();
     let body: unknown;
     try {
-      body = await client.embeddings.create(rules.body(kind, texts), { signal });
+      const limitBytes = vectorAnswerBytes({ texts: texts.length, dimensions });
+      body = await client(limitBytes).embeddings.create(rules.body(kind, texts), { signal });
     } catch (error) {
       throw failure(error, { path, signal });
     }
@@ -49,10 +56,8 @@ export function openProvider(context: EmbeddingPluginContext): EmbeddingProvider
   return {
     id: providerId,
     model,
-    ...limitsOf(model, { ...endpoint, dimensions, prefix: rules.documentPrefix }),
+    ...limits,
     cacheKey: rules.cacheKey,
-    // A model on a machine of one's own may have nothing but its processor, and takes its time.
-    isLocal: endpoint.isPrivate,
     endpoint: { host: base.host, keySource, fingerprint: fingerprintOf(endpoint, model) },
     price: base.hostname === "api.openai.com" ? priceOf(model) : undefined,
     async warm() {
@@ -66,6 +71,7 @@ export function openProvider(context: EmbeddingPluginContext): EmbeddingProvider
       return vector;
     },
     embedBatch: (texts, options) => embed("document", texts, options),
-    batches: isOpenAi || settings.remote.batch.enabled ? createBatches({ connect, rules, endpoint }) : undefined,
+    batches:
+      isOpenAi || settings.remote.batch.enabled ? createBatches({ connect, rules, endpoint, dimensions }) : undefined,
   };
 }

@@ -1,7 +1,6 @@
 import { type EmbeddingBatches, EmbeddingError, isAbort } from "@memslot/core";
 import type { EmbeddingApi } from "@memslot/testkit";
 import { describe, expect, test } from "vitest";
-import { resultLines } from "../src/batch-results.ts";
 import { openOnApi, thrownBy } from "./support/api.ts";
 
 const { signal } = new AbortController();
@@ -122,18 +121,6 @@ describe("a batch job", () => {
     expect(await ended(batches, quick)).toEqual({ state: "done" });
     await batches.cancel(quick, { signal });
   });
-});
-
-test("the lines of a file are whole, wherever the network cuts them", async () => {
-  const bytes = new TextEncoder().encode('{"a":"🙂"}\n{"b":"ü"}\n{"c":1}');
-  for (const size of [1, 2, 3, 7, bytes.length]) {
-    const parts = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
-      bytes.slice(index * size, (index + 1) * size),
-    );
-    const lines: string[] = [];
-    for await (const line of resultLines(ReadableStream.from(parts))) lines.push(line);
-    expect(lines).toEqual(['{"a":"🙂"}', '{"b":"ü"}', '{"c":1}']);
-  }
 });
 
 describe("what goes wrong with a job", () => {

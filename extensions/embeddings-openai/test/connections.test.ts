@@ -122,7 +122,7 @@ test("a client of the SDK can reach no other host, whatever it is asked for", as
   const other = await startEmbeddingApi();
   onTestFinished(() => other.close());
   const remote = { baseUrl: "http://127.0.0.1:1/v1", apiKey: "sk-hidden-key" };
-  const { client } = connect(resolveEndpoint(contextOf({ memorySearch: { remote } })), "some-model");
+  const client = connect(resolveEndpoint(contextOf({ memorySearch: { remote } })), "some-model").client();
   const error = await thrownBy(Promise.resolve(client.get(`${other.url}/v1/models`)));
   expect(String((error as Error).cause)).toContain("was not sent");
   expect(other.log).toEqual([]);
@@ -144,5 +144,41 @@ describe("a redirect", () => {
     }
     expect(other.log).toEqual([]);
     expect(api.log).toHaveLength(5);
+  });
+});
+
+describe("an answer that is larger than what was asked for", () => {
+  test.each([["bomb"], ["endless"]] as const)("%s is not read to its end, and says so", async (behaviour) => {
+    const { api, provider } = await openOnApi();
+    api.fail({ times: 2, behaviour });
+    for (const call of [provider.embedQuery("text"), provider.embedBatch(["a note", "another"])]) {
+      const error = await thrownBy(call);
+      expect(EmbeddingError.is(error, "transient")).toBe(true);
+      expect(error).toMatchObject({ hasCost: true, message: expect.stringMatching(/sends more than \d\.\d MB/) });
+    }
+    expect(await provider.embedBatch(["a note"])).toHaveLength(1);
+  });
+
+  test("is refused where its length is announced, and a large refusal is cut off too", async () => {
+    const { api, provider } = await openOnApi();
+    api.fail({ body: "x".repeat(3_000_000) });
+    expect(String(await thrownBy(provider.embedQuery("text")))).toContain("sends more than");
+    api.fail({ status: 500, body: { error: { message: "x".repeat(3_000_000) } } });
+    expect(EmbeddingError.is(await thrownBy(provider.embedQuery("text")), "transient")).toBe(true);
+  });
+
+  test("of the batch interface is not read either", async () => {
+    const remote = { batch: { enabled: true } };
+    const { api, provider } = await openOnApi({ api: { jobMs: 0 }, remote });
+    const { signal } = new AbortController();
+    const job = (await provider.batches?.submit(["one"], { signal })) ?? "";
+    api.fail({ match: "/content", behaviour: "endless" });
+    expect(String(await thrownBy(provider.batches?.collect(job, { count: 1 }) ?? Promise.resolve()))).toContain(
+      "sends more than",
+    );
+    api.fail({ match: "/batches", behaviour: "bomb" });
+    expect(String(await thrownBy(provider.batches?.state(job, { signal }) ?? Promise.resolve()))).toContain(
+      "sends more than",
+    );
   });
 });
