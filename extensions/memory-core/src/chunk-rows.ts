@@ -1,12 +1,13 @@
 import type { ChunkRow } from "@memslot/indexing";
 import type Database from "better-sqlite3";
+import { Damage } from "./file-faults.ts";
 
 export interface ScoredId {
   id: number;
   score: number;
 }
 
-/** Gives the chunks behind ids that a search has ranked, in the same order. */
+/** Gives the chunks behind ids that a search has ranked, in the same order. Throws `Damage` where one is not there. */
 export type ReadRows = (ranked: readonly ScoredId[]) => (ChunkRow & { score: number })[];
 
 export function createRowReader(db: Database.Database): ReadRows {
@@ -15,9 +16,11 @@ export function createRowReader(db: Database.Database): ReadRows {
     FROM chunks c JOIN files f ON f.id = c.file_id WHERE c.id = ?
   `);
   return (ranked) =>
-    ranked.flatMap(({ id, score }) => {
+    ranked.map(({ id, score }) => {
       const row = read.get(id);
-      return row === undefined ? [] : [{ ...row, score }];
+      // What is searched and what it is about are written in one transaction.
+      if (row === undefined) throw new Damage("a chunk that was found is not there");
+      return { ...row, score };
     });
 }
 

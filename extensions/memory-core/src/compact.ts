@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import type { CompactReport } from "@memslot/core";
 import Database from "better-sqlite3";
 import type { DroppedGenerations } from "./dropped-generations.ts";
+import { forgetSum } from "./file-sum.ts";
 import type { FreePages } from "./free-pages.ts";
 import type { Generations } from "./generations.ts";
 import type { Pieces } from "./pieces.ts";
@@ -67,6 +68,7 @@ async function* mergeWords(db: Database.Database, transactions: Transactions, ge
  * connection of its own, which keeps the copy in a temporary file: this one would keep it in memory.
  */
 function vacuum(path: string, busyTimeoutMs: number): void {
+  forgetSum(path);
   const db = new Database(path, { timeout: busyTimeoutMs });
   try {
     db.pragma("temp_store = FILE");

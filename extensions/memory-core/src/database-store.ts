@@ -4,6 +4,7 @@ import { createBuilds } from "./builds.ts";
 import { createFreePages } from "./free-pages.ts";
 import { createDroppedGenerations } from "./dropped-generations.ts";
 import { Damage } from "./file-faults.ts";
+import { compareWithSum } from "./file-sum.ts";
 import { createFileTables } from "./file-tables.ts";
 import { openGenerations } from "./generations.ts";
 import { createKeywordSearch, createWordlessSearch } from "./keyword-search.ts";
@@ -13,6 +14,7 @@ import { openDatabase } from "./open-database.ts";
 import { isPieces, type Pieces } from "./pieces.ts";
 import type { DatabaseStore, LeaseMethod, OpenOptions, StoreCalls } from "./protocol.ts";
 import { createWordRebuild } from "./rebuild-words.ts";
+import { createSoundness, noSoundness, type Soundness } from "./soundness.ts";
 import { isAboutWordsOnly, isCorrupt, toStoreError } from "./store-errors.ts";
 import { createStats } from "./store-stats.ts";
 import { createTransactions, type Transactions } from "./transactions.ts";
@@ -40,10 +42,24 @@ export type OpenedStore = DatabaseStore & {
 export function openDatabaseStore(options: OpenOptions): OpenedStore {
   const { db, meta, location, isOnDisk, identity, ftsError, notices } = openDatabase(options);
   const mark = createWriterMark(meta);
-  const transactions = createTransactions(db, () => {
-    if (isOnDisk) mark.set();
-  });
   const generations = openGenerations(db, meta, ftsError === undefined);
+  const soundness: Soundness = isOnDisk
+    ? createSoundness({
+        db,
+        meta,
+        generations,
+        path: location,
+        indexWords: ftsError === undefined,
+        mayWrite: options.mayCreate !== false,
+      })
+    : noSoundness;
+  const transactions = createTransactions(db, {
+    beforeFirstWrite() {
+      if (isOnDisk) mark.set();
+    },
+    beforeWrite: () => soundness.writes(),
+    afterWrite: () => soundness.wrote(),
+  });
   const readRows = createRowReader(db);
   const vectors = createVectors({
     db,
@@ -61,7 +77,7 @@ export function openDatabaseStore(options: OpenOptions): OpenedStore {
   const builds = createBuilds({ transactions, generations, fileTables, vectors });
   const dropped = createDroppedGenerations({ db, transactions, generations, vectors, withWords: indexWords });
   const searchKeyword = indexWords
-    ? createKeywordSearch({ db, transactions, generations, readRows })
+    ? createKeywordSearch({ db, meta, transactions, generations, readRows })
     : createWordlessSearch(db, transactions, generations);
   const words = createWordRebuild({ db, meta, transactions, indexWords });
   const freePages = createFreePages(db, transactions);
@@ -89,6 +105,7 @@ export function openDatabaseStore(options: OpenOptions): OpenedStore {
     return (...args) => {
       if (broken) throw broken;
       try {
+        soundness.look();
         const answer = call(...args);
         return isPieces(answer) ? (guardedPieces(answer) as Result) : answer;
       } catch (error) {
@@ -105,7 +122,10 @@ export function openDatabaseStore(options: OpenOptions): OpenedStore {
     }
   }
 
-  function failureOf(error: unknown): Error {
+  function failureOf(given: unknown): Error {
+    // What cannot be read of the words alone may be a page that was spoilt, and then nothing else is to be relied on.
+    const isSpoilt = isOnDisk && isAboutWordsOnly(given) && compareWithSum(location) === "differs";
+    const error = isSpoilt ? new Damage(reasonOf(given)) : given;
     const failure = toStoreError(error, location);
     if (isCorrupt(error) || error instanceof Damage) {
       broken = failure;
@@ -129,18 +149,22 @@ export function openDatabaseStore(options: OpenOptions): OpenedStore {
     if (await words.step()) return true;
     if (vectors.tidy()) return true;
     // A process that only reads leaves it to one that writes.
-    return transactions.hasWritten() && (dropped.step() || freePages.stepIfMany());
+    if (transactions.hasWritten() && (dropped.step() || freePages.stepIfMany())) return true;
+    soundness.recordIfQuiet();
+    return false;
   }
 
   function close(): void {
     try {
-      if (broken || !transactions.hasWritten()) return;
+      if (broken) return;
+      if (!transactions.hasWritten()) return soundness.record();
       db.pragma(`busy_timeout = ${closingBusyTimeoutMs}`);
       if (!isOnDisk) return;
       const until = Date.now() + closingTrimMs;
       while ((vectors.trim() || dropped.step()) && Date.now() < until);
       transactions.write(() => mark.clear());
       db.pragma("wal_checkpoint(TRUNCATE)");
+      soundness.record();
     } catch {
       // What is written is in the log; only the tidying was not done, and the next one to open it does that.
     } finally {
@@ -196,6 +220,7 @@ export function openDatabaseStore(options: OpenOptions): OpenedStore {
     },
     health: () => ({
       location,
+      isTemporary: !isOnDisk,
       fts:
         ftsError === undefined
           ? { enabled: true, available: true }

@@ -12,7 +12,7 @@ export interface PendingText {
   text: string;
 }
 
-type FileChoice = Pick<VectorQuery, "sources" | "scope">;
+export type FileChoice = Pick<VectorQuery, "sources" | "scope">;
 
 /** What is asked of chunks and vectors together. */
 export interface EmbeddedChunks {
@@ -22,10 +22,18 @@ export interface EmbeddedChunks {
   pending(spaceId: number, generation: number, limit: number): PendingText[];
   /** Chunks of the generation that have a vector. */
   countEmbedded(spaceId: number, generation: number): number;
+  /** The chunks of the generation that a query is about, by what they have. */
+  countWithin(
+    spaceId: number,
+    generation: number,
+    query: FileChoice,
+  ): { embedded: number; pending: number; quarantined: number };
   /** Compares with every chunk of the generation that the query is about. In no order. */
   compareAll(spaceId: number, similarity: Similarity, generation: number, query: FileChoice): ScoredId[];
   compare(spaceId: number, similarity: Similarity, ids: readonly number[]): ScoredId[];
 }
+
+const everything: NonNullable<FileChoice["scope"]> = { within: [""], without: [] };
 
 /** What these statements need; made when the first of them is, because words alone do without. */
 export const createHashIndex = "CREATE INDEX IF NOT EXISTS chunks_by_hash ON chunks (hash, file_id)";
@@ -56,6 +64,15 @@ export function openEmbeddedChunks(db: Database.Database): EmbeddedChunks {
        WHERE (SELECT count(*) FROM generations) = 1 OR c.file_id IN (SELECT id FROM files WHERE generation = :generation)`,
     )
     .pluck();
+  const has = (table: "embedding_cache" | "quarantine"): string =>
+    `sum(EXISTS (SELECT 1 FROM ${table} t WHERE t.hash = c.hash AND t.space_id = :spaceId))`;
+  const countWithin = db.prepare<
+    [Record<string, unknown>],
+    { chunks: number; embedded: number | null; quarantined: number | null }
+  >(`
+    SELECT count(*) AS chunks, ${has("embedding_cache")} AS embedded, ${has("quarantine")} AS quarantined
+    FROM chunks c INDEXED BY chunks_by_hash WHERE c.file_id IN (SELECT f.id FROM files f WHERE ${isAsked(true)})
+  `);
   const among = (scoped: boolean): Database.Statement<[Record<string, unknown>], { id: number; embedding: Buffer }> =>
     db.prepare(`
       SELECT c.id, v.embedding FROM ${chunksAndVectors} CROSS JOIN vectors v ON v.id = e.vector_id
@@ -84,6 +101,11 @@ export function openEmbeddedChunks(db: Database.Database): EmbeddedChunks {
         return chunk === undefined ? [] : [{ ...chunk, hash: toHash(chunk.hash) }];
       }),
     countEmbedded: (spaceId, generation) => countEmbedded.get({ spaceId, generation }) ?? 0,
+    countWithin(spaceId, generation, { sources, scope = everything }) {
+      const counts = countWithin.get({ spaceId, ...filterParameters(generation, { sources, scope }) });
+      const [embedded, quarantined] = [counts?.embedded ?? 0, counts?.quarantined ?? 0];
+      return { embedded, pending: (counts?.chunks ?? 0) - embedded - quarantined, quarantined };
+    },
     compareAll(spaceId, similarity, generation, query) {
       const parameters = { spaceId, ...filterParameters(generation, query) };
       return score((query.scope ? amongScope : amongSources).iterate(parameters), similarity);

@@ -1,4 +1,5 @@
 import type Database from "better-sqlite3";
+import { Damage } from "./file-faults.ts";
 import { type Meta, metaKeys } from "./meta.ts";
 import { addGeneration } from "./schema.ts";
 
@@ -56,7 +57,7 @@ export function openGenerations(db: Database.Database, meta: Meta, withWords: bo
   return {
     active() {
       const generation = inState.get("active");
-      if (!generation) throw new Error("no build of the index is marked as the one that answers");
+      if (!generation) throw new Damage("no build of the index is marked as the one that answers");
       return generation;
     },
     next: () => inState.get("next"),

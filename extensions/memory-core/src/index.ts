@@ -1,7 +1,8 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { defineMemoryPlugin, type MemoryPlugin } from "@memslot/core";
 import { openSqliteStore } from "./sqlite-store.ts";
 
+export { bm25Within, type CountedText, worthAsking } from "./bm25.ts";
 export { openFolderLeases, type FolderLeases } from "./folder-leases.ts";
 export { openSqliteStore, openVectorCache, type SqliteStoreOptions, type VectorCache } from "./sqlite-store.ts";
 
@@ -13,6 +14,7 @@ const plugin: MemoryPlugin = defineMemoryPlugin({
     const opening = openSqliteStore({
       path: storage.path,
       mayCreate: context.lookOnly !== true,
+      isOwnPlace: dirname(storage.path) === join(context.stateDir, "memory"),
       owner: { agentId: context.agentId, workspaceDir: context.workspaceDir },
       locksDir: join(context.stateDir, "locks"),
       vector: storage.vector,

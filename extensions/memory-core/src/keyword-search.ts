@@ -1,50 +1,65 @@
 import type { KeywordAnswer, KeywordQuery, QueryTerm } from "@memslot/indexing";
 import type Database from "better-sqlite3";
+import { worthAsking } from "./bm25.ts";
 import { type ReadRows, type ScoredId } from "./chunk-rows.ts";
 import { filterParameters, isAsked } from "./file-filter.ts";
 import type { Generations } from "./generations.ts";
+import { type Meta, metaKeys } from "./meta.ts";
 import { wordTable } from "./schema.ts";
+import { createScopedKeywordSearch, type ScopedKeywordSearch } from "./scoped-keyword-search.ts";
 import type { Transactions } from "./transactions.ts";
 
-/** From this many chunks on, very common terms are not looked for: the cost of a search follows its matches. */
-const pruneFromChunks = 5000;
-/** Chunks that may hold a term, as a share of all, before it counts as very common. */
-const commonShare = 0.2;
 /** Words that are looked at to count what a prefix matches. */
 const maxPrefixWords = 1000;
 
 /** Keyword search for a database whose SQLite has FTS5. */
 export function createKeywordSearch(input: {
   db: Database.Database;
+  meta: Meta;
   transactions: Transactions;
   generations: Generations;
   readRows: ReadRows;
 }): (query: KeywordQuery) => KeywordAnswer {
-  const { db, transactions, generations, readRows } = input;
+  const { db, meta, transactions, generations, readRows } = input;
   let prepared: Statements | undefined;
+  let preparedScoped: { generation: number; search: ScopedKeywordSearch } | undefined;
 
   function statementsOf(generation: number): Statements {
     if (prepared?.generation !== generation) prepared = prepareStatements(db, generation);
     return prepared;
   }
 
+  function scopedSearchOf(generation: number): ScopedKeywordSearch {
+    if (preparedScoped?.generation !== generation)
+      preparedScoped = { generation, search: createScopedKeywordSearch(db, generation, readRows) };
+    return preparedScoped.search;
+  }
+
   function search(query: KeywordQuery): KeywordAnswer {
     const generation = generations.active().id;
+    const terms = query.terms.map(({ term, prefix }) => ({ term: foldAscii(term), prefix }));
+    const isLacking = meta.get(`${metaKeys.wordsMissing}${generation}`) !== undefined;
+    const lack = isLacking ? { incomplete: "the words of the index are being made anew" } : {};
+    if (query.scope) return { ...scopedSearchOf(generation)(query, terms), ...lack };
     const statements = statementsOf(generation);
     const chunkCount = statements.countChunks.get() ?? 0;
-    const terms = query.terms.map(({ term, prefix }) => ({ term: foldAscii(term), prefix }));
     const documentFrequencies = terms.map((term) => countMatches(statements, term, chunkCount));
-    const asked = chooseTerms(terms, documentFrequencies, chunkCount);
-    if (asked.length === 0) return { rows: [], chunkCount, documentFrequencies };
-
-    const parameters = { match: asked.map(quote).join(" OR "), limit: query.limit };
-    const isForAll =
-      !query.scope && statements.sources.all({ generation }).every((source) => query.sources.includes(source));
-    const filtered = query.scope ? statements.searchScope : statements.searchSources;
-    const ranked = isForAll
-      ? statements.searchAll.all(parameters)
-      : filtered.all({ ...parameters, ...filterParameters(generation, query) });
-    return { rows: readRows(ranked), chunkCount, documentFrequencies };
+    const holders = (_term: QueryTerm, index: number): number => documentFrequencies[index] ?? 0;
+    const isForAll = statements.sources.all({ generation }).every((source) => query.sources.includes(source));
+    const find = (asked: readonly QueryTerm[]): ScoredId[] => {
+      if (asked.length === 0) return [];
+      const parameters = { match: [...new Set(asked.map(quote))].join(" OR "), limit: query.limit };
+      if (isForAll) return statements.searchAll.all(parameters);
+      return statements.searchSources.all({ ...parameters, ...filterParameters(generation, query) });
+    };
+    const asked = worthAsking(terms, holders, chunkCount);
+    let ranked = find(asked);
+    // The rarer words may all stand in other sources: then the common ones are the question.
+    if (ranked.length === 0 && !isForAll) {
+      const rest = terms.filter((term, index) => holders(term, index) > 0 && !asked.includes(term));
+      ranked = find(rest);
+    }
+    return { rows: readRows(ranked), chunkCount, documentFrequencies, ...lack };
   }
 
   return (query) => {
@@ -53,6 +68,7 @@ export function createKeywordSearch(input: {
     } catch (error) {
       // What was made within the transaction is gone with it.
       prepared = undefined;
+      preparedScoped = undefined;
       throw error;
     }
   };
@@ -72,7 +88,6 @@ function prepareStatements(
   sources: Database.Statement<[{ generation: number }], string>;
   searchAll: Database.Statement<[Record<string, unknown>], ScoredId>;
   searchSources: Database.Statement<[Record<string, unknown>], ScoredId>;
-  searchScope: Database.Statement<[Record<string, unknown>], ScoredId>;
 } {
   const words = wordTable(generation);
   db.exec(`
@@ -82,9 +97,8 @@ function prepareStatements(
   const match = `SELECT rowid AS id, -bm25(${words}) AS score FROM ${words} WHERE ${words} MATCH :match`;
   const order = "ORDER BY score DESC, id LIMIT :limit";
   // The plus keeps FTS5 from running the whole match once for each of the ids.
-  const within = (scoped: boolean): string =>
-    `${match} AND +rowid IN (
-       SELECT c.id FROM files f JOIN chunks c ON c.file_id = f.id WHERE ${isAsked(scoped)}
+  const within = `${match} AND +rowid IN (
+       SELECT c.id FROM files f JOIN chunks c ON c.file_id = f.id WHERE ${isAsked(false)}
      ) ${order}`;
   return {
     generation,
@@ -108,8 +122,7 @@ function prepareStatements(
       )
       .pluck(),
     searchAll: db.prepare<[Record<string, unknown>], ScoredId>(`${match} ${order}`),
-    searchSources: db.prepare<[Record<string, unknown>], ScoredId>(within(false)),
-    searchScope: db.prepare<[Record<string, unknown>], ScoredId>(within(true)),
+    searchSources: db.prepare<[Record<string, unknown>], ScoredId>(within),
   };
 }
 
@@ -136,15 +149,6 @@ export function createChunkCounter(db: Database.Database): (generation: number) 
 function countMatches({ frequency, prefixFrequency }: Statements, { term, prefix }: QueryTerm, most: number): number {
   if (!prefix) return frequency.get(term) ?? 0;
   return Math.min(most, prefixFrequency.get(term, `${term}\u{10ffff}`) ?? 0);
-}
-
-/** Leaves out terms that match nothing, and in a large index very common ones while a rarer one is there to find. */
-function chooseTerms(terms: readonly QueryTerm[], frequencies: readonly number[], chunkCount: number): QueryTerm[] {
-  const limit = chunkCount > pruneFromChunks ? chunkCount * commonShare : chunkCount;
-  const matching = terms.filter((_, index) => (frequencies[index] ?? 0) > 0);
-  const rare = terms.filter((_, index) => (frequencies[index] ?? 0) > 0 && (frequencies[index] ?? 0) <= limit);
-  const asked = new Map((rare.length > 0 ? rare : matching).map((term) => [quote(term), term]));
-  return [...asked.values()];
 }
 
 /** A term as a string of the query language of FTS5, in which no character means anything but itself. */

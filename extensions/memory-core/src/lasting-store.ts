@@ -6,7 +6,8 @@ import { createLeases, type Leases } from "./leases.ts";
 import { isPieces, type Pieces } from "./pieces.ts";
 import type { LeaseMethod, OpenOptions, StoreMethod } from "./protocol.ts";
 import { fileIdentity } from "./set-aside.ts";
-import { isCorrupt, isSqliteError } from "./store-errors.ts";
+import { isAboutWordsOnly, isCorrupt, isSqliteError } from "./store-errors.ts";
+import { reasonOf } from "./store-failure.ts";
 
 /** A disk that damages what is written to it is not fought for ever. */
 const maxRepairs = 3;
@@ -64,10 +65,10 @@ export async function openLastingStore(
     rows: { get: (key) => store.rows.get(key), set: (key, value) => store.rows.set(key, value) },
   });
 
-  async function reopen(notice: string | undefined): Promise<void> {
+  async function reopen(notice: string | undefined, damaged?: OpenOptions["damaged"]): Promise<void> {
     earlierNotices = [...noticesOf(), ...(notice === undefined ? [] : [notice])];
     store.close();
-    store = openOnce(options);
+    store = openOnce({ ...options, damaged });
     openings++;
     await store.settle();
     if (wantedSpace) store.useSpace(wantedSpace);
@@ -93,9 +94,11 @@ export async function openLastingStore(
     const cause = error instanceof Error ? error.cause : undefined;
     if (isCorrupt(cause) || cause instanceof Damage) {
       if (++repairs > maxRepairs) return false;
-    } else if (!isSqliteError(cause, "SQLITE_READONLY")) {
-      return false;
+      const isInWords = isAboutWordsOnly(cause);
+      await reopen(undefined, isInWords ? undefined : { identity: store.identity, reason: reasonOf(cause) });
+      return true;
     }
+    if (!isSqliteError(cause, "SQLITE_READONLY")) return false;
     await reopen(undefined);
     return true;
   }
@@ -128,7 +131,7 @@ export async function openLastingStore(
         return invoke(method, args);
       }
     },
-    health: () => ({ ...store.health(), notices: noticesOf() }),
+    health: () => ({ ...store.health(), ...(openings > 1 && { remade: openings - 1 }), notices: noticesOf() }),
     tidy: () => store.tidy(),
     close() {
       try {

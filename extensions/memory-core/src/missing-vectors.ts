@@ -1,17 +1,20 @@
 import type { SpaceStats } from "@memslot/indexing";
 import type Database from "better-sqlite3";
-import type { EmbeddedChunks, PendingText } from "./embedded-chunks.ts";
+import type { EmbeddedChunks, FileChoice, PendingText } from "./embedded-chunks.ts";
 import type { Generations } from "./generations.ts";
 import { createChunkCounter } from "./keyword-search.ts";
 import type { Quarantine } from "./quarantine.ts";
 import type { Transactions } from "./transactions.ts";
+
+/** No vector belongs to it. */
+const unknownSpace = 0;
 
 /** Which chunks of the build that answers, and of the one that is being made, have no vector yet. */
 export interface MissingVectors {
   /** Those of the build that answers first, each hash once. */
   pending(spaceId: number, limit: number): PendingText[];
   /** `spaceId` is undefined for a space that the database does not know. */
-  stats(spaceId: number | undefined): SpaceStats;
+  stats(spaceId: number | undefined, within?: FileChoice): SpaceStats;
 }
 
 export function createMissingVectors(input: {
@@ -45,9 +48,10 @@ export function createMissingVectors(input: {
         return [...first, ...further].slice(0, limit);
       });
     },
-    stats(spaceId) {
-      if (spaceId !== undefined) embeddedChunks();
+    stats(spaceId, within) {
+      const chunks = spaceId === undefined && within === undefined ? undefined : embeddedChunks();
       return transactions.read(() => {
+        if (within && chunks) return chunks.countWithin(spaceId ?? unknownSpace, generations.active().id, within);
         const next = generations.next();
         return {
           ...countIn(generations.active().id, spaceId),

@@ -1,9 +1,11 @@
 import { existsSync } from "node:fs";
 import { forgetOlderAside } from "./aside-files.ts";
 import { Damage, Foreign } from "./file-faults.ts";
+import { compareWithSum, forgetSum } from "./file-sum.ts";
 import { openFile, type OpenFile, openInMemory } from "./open-file.ts";
 import { prepareFile } from "./prepare-file.ts";
 import type { OpenOptions } from "./protocol.ts";
+import { salvageVectors } from "./salvage-vectors.ts";
 import { fileIdentity, setAside } from "./set-aside.ts";
 import { isBusy, isCorrupt, isSqliteError } from "./store-errors.ts";
 import { reasonOf } from "./store-failure.ts";
@@ -30,11 +32,15 @@ export function openDatabase(options: OpenOptions): OpenDatabase {
   if (options.mayCreate === false && !existsSync(path))
     return { ...openInMemory(options), location: ":memory:", isOnDisk: false, notices: [] };
   const notices: string[] = [];
+  let aside: string | undefined;
   for (let attempt = 1; ; attempt++) {
     const identity = identityBefore(path);
     try {
-      prepareFile(path);
+      prepareFile(path, { isOwnPlace: options.isOwnPlace === true });
+      checkBytes(options, identity);
       const opened = openFile(options);
+      // Each of them has cost a request.
+      if (aside !== undefined) salvageVectors(opened.db, aside);
       if (opened.notice !== undefined) notices.push(opened.notice);
       return { ...opened, location: path, isOnDisk: true, identity: fileIdentity(path), notices };
     } catch (error) {
@@ -42,6 +48,7 @@ export function openDatabase(options: OpenOptions): OpenDatabase {
         notices.push(`the index ${path} is damaged (${reasonOf(error)}); the next sync makes it anew from the notes`);
       } else if (attempt < attempts && isDamage(error)) {
         const repair = repairFile(path, identity, reasonOf(error));
+        aside ??= repair.aside;
         if (repair.notice !== undefined) notices.push(repair.notice);
         if (repair.again) continue;
       } else {
@@ -50,6 +57,12 @@ export function openDatabase(options: OpenOptions): OpenDatabase {
       return { ...openInMemory(options), location: ":memory:", isOnDisk: false, notices };
     }
   }
+}
+
+/** Throws `Damage` where the file is known to be another than the one that was written. */
+function checkBytes({ path, damaged }: OpenOptions, identity: string | undefined): void {
+  if (damaged !== undefined && damaged.identity === identity) throw new Damage(damaged.reason);
+  if (compareWithSum(path) === "differs") throw new Damage("its bytes are not those that were written");
 }
 
 function identityBefore(path: string): string | undefined {
@@ -62,14 +75,20 @@ function identityBefore(path: string): string | undefined {
 }
 
 /** Sets the damaged file aside. `again`: there is a place for a new one, or another process has made it already. */
-function repairFile(path: string, identity: string | undefined, reason: string): { again: boolean; notice?: string } {
+function repairFile(
+  path: string,
+  identity: string | undefined,
+  reason: string,
+): { again: boolean; notice?: string; aside?: string } {
   try {
     const aside = setAside(path, identity);
     if (aside === undefined) return { again: true };
+    forgetSum(path);
     forgetOlderAside(path, aside);
     const kept = `the damaged file is kept as ${aside} and can be deleted`;
     return {
       again: true,
+      aside,
       notice: `the index ${path} was damaged (${reason}) and is made anew from the notes; ${kept}`,
     };
   } catch (error) {

@@ -1,5 +1,6 @@
 import Database from "better-sqlite3";
 import { Damage, Foreign } from "./file-faults.ts";
+import { forgetSum } from "./file-sum.ts";
 import { isAboutWords, quickCheck } from "./index-parts.ts";
 import { laterVersion } from "./inspect-file.ts";
 import { type Meta, metaKeys, openMeta } from "./meta.ts";
@@ -43,7 +44,10 @@ export function openFile({ path, busyTimeoutMs, disableFts, owner }: OpenOptions
     const withWords = !disableFts && hasFts(db);
     checkOwner(db);
     if (numberOf(db, "user_version") < schemaVersion) makeTables(db, withWords);
-    useWal(db, busyTimeoutMs);
+    if (db.pragma("journal_mode", { simple: true }) !== "wal") {
+      forgetSum(path);
+      useWal(db, busyTimeoutMs);
+    }
     // Shows now, not in the middle of a sync, that the file cannot be locked for writing.
     beginWrite(db, 1);
     db.exec("ROLLBACK");
@@ -168,6 +172,7 @@ function checkContent(db: Database.Database, meta: Meta): void {
 function write(db: Database.Database, work: () => void, begin = beginWriteOnce): void {
   try {
     begin(db);
+    forgetSum(db.name);
     work();
     db.exec("COMMIT");
   } catch (error) {

@@ -54,6 +54,8 @@ export interface OpenOptions {
   path: string;
   /** False: an index that is not there is kept in memory. */
   mayCreate?: boolean | undefined;
+  /** Nobody else has a reason to put a file there: one that cannot be read is ours and damaged. */
+  isOwnPlace?: boolean | undefined;
   owner?: IndexOwner | undefined;
   /** Where the locks of the leases lie. Absent: there are none. */
   locksDir?: string | undefined;
@@ -61,6 +63,8 @@ export interface OpenOptions {
   cacheMaxEntries: number;
   /** How long one attempt to lock the file may take. */
   busyTimeoutMs: number;
+  /** The file that was found damaged while it was open, as `fileIdentity` names it, and how. */
+  damaged?: { identity: string; reason: string } | undefined;
   /** Behave as if this build of SQLite had no FTS5. */
   disableFts: boolean;
 }

@@ -6,7 +6,7 @@ export const applicationId = 0x6d736c74;
 export const schemaVersion = 3;
 
 /** A vector of 1,536 float32 numbers fits five times into such a page, into one of half the size only twice. */
-const pageBytes = 32_768;
+export const pageBytes = 32_768;
 const cacheKibibytes = 8192;
 const walKeptBytes = 8 * 1024 * 1024;
 const walPages = 500;

@@ -10,6 +10,11 @@ export interface SqliteStoreOptions {
   path: string;
   /** False: an index that is not there is not made on disk, only in memory for as long as it is open. */
   mayCreate?: boolean | undefined;
+  /**
+   * True: nobody else has a reason to put a file there, as in the state folder. One that is no database at all is then set
+   * aside as a damaged index, where it is left untouched elsewhere.
+   */
+  isOwnPlace?: boolean | undefined;
   /** Whose notes it holds. A file that was made for another agent is not used. Absent: anybody's. */
   owner?: IndexOwner | undefined;
   /**
@@ -88,6 +93,7 @@ async function openClient(options: SqliteStoreOptions, faults: SqliteStoreFaults
     const request: OpenOptions = {
       path,
       mayCreate: options.mayCreate,
+      isOwnPlace: options.isOwnPlace,
       owner: options.owner,
       locksDir: options.locksDir,
       vector: options.vector.extensionPath === undefined ? { enabled: options.vector.enabled } : { ...options.vector },
@@ -159,7 +165,7 @@ function createClientStore(client: WorkerClient, firstHealth: StoreHealth): Chun
     quarantined: (space, limit) => read("quarantined", space, limit),
     releaseQuarantine: (space) => write("releaseQuarantine", space),
     spaces: () => read("spaces"),
-    spaceStats: (space) => read("spaceStats", space),
+    spaceStats: (space, within) => read("spaceStats", space, within),
     probeVector: () => read("probeVector"),
     stats: () => read("stats"),
     leases: {

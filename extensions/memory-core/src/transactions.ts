@@ -16,8 +16,11 @@ export interface Transactions {
   hasWritten(): boolean;
 }
 
-/** `beforeFirstWrite` runs inside the first write transaction. */
-export function createTransactions(db: Database.Database, beforeFirstWrite: () => void): Transactions {
+/** `beforeFirstWrite` runs inside the first write transaction, `beforeWrite` inside and `afterWrite` behind each. */
+export function createTransactions(
+  db: Database.Database,
+  { beforeFirstWrite, beforeWrite, afterWrite }: Record<"beforeFirstWrite" | "beforeWrite" | "afterWrite", () => void>,
+): Transactions {
   let hasWritten = false;
 
   function run<Result>(work: () => Result): Result {
@@ -33,10 +36,12 @@ export function createTransactions(db: Database.Database, beforeFirstWrite: () =
 
   function runWrite<Result>(work: () => Result): Result {
     const result = run(() => {
+      beforeWrite();
       if (!hasWritten) beforeFirstWrite();
       return work();
     });
     hasWritten = true;
+    afterWrite();
     return result;
   }
 

@@ -223,7 +223,7 @@ export function createVectors(input: {
       if (id !== undefined) transactions.write(() => quarantine.releaseAll(id));
     },
     spaces: () => spaces.list(),
-    spaceStats: (space) => missing.stats(spaces.find(space)),
+    spaceStats: (space, within) => missing.stats(spaces.find(space), within),
     probeVector: () => fast.isLoaded(),
   };
 

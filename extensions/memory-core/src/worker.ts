@@ -4,6 +4,9 @@ import type { LastingStore } from "./lasting-store.ts";
 import { isPieces, type Pieces } from "./pieces.ts";
 import type { OpenOptions, Reply, Request } from "./protocol.ts";
 
+/** A little longer than an index has to be left alone before it is recorded as it is. */
+const whenQuietMs = 600;
+
 /** The worker's side of `worker-client.ts`: answers one request after the other. */
 const port = parentPort;
 if (port === null) throw new Error("this module is the entry of a worker thread");
@@ -12,6 +15,8 @@ let store: LastingStore | undefined;
 let sentHealth = "";
 let queue: Promise<void> = Promise.resolve();
 let isTidying = false;
+/** Tidying once more, when nothing was asked for a while. */
+let quiet: NodeJS.Timeout | undefined;
 
 port.on("message", (request: Request) => {
   queue = queue.then(async () => {
@@ -46,9 +51,16 @@ function tidyLater(): void {
   setImmediate(() => {
     queue = queue.then(async () => {
       isTidying = false;
-      if ((await store?.tidy()) === true) tidyLater();
+      if ((await store?.tidy()) === true) return tidyLater();
+      clearTimeout(quiet);
+      quiet = setTimeout(tidyWhenQuiet, whenQuietMs).unref();
     });
   });
+}
+
+/** The last thing to do: after it, nothing is due before the next request. */
+function tidyWhenQuiet(): void {
+  queue = queue.then(async () => void (await store?.tidy()));
 }
 
 async function answer(id: number, work: () => Promise<unknown>): Promise<Reply> {

@@ -29,7 +29,11 @@ function layOut(vectors: readonly Float32Array[]): Bench {
     busyTimeoutMs: 0,
     disableFts: true,
   });
-  const transactions = createTransactions(db, () => undefined);
+  const transactions = createTransactions(db, {
+    beforeFirstWrite: () => undefined,
+    beforeWrite: () => undefined,
+    afterWrite: () => undefined,
+  });
   const settings = { enabled: true };
   const fails = (line: string): never => expect.fail(line);
   const generations = openGenerations(db, meta, false);

@@ -1,9 +1,11 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import Database from "better-sqlite3";
+import { forgetSum } from "../../src/file-sum.ts";
 
-/** Runs SQL on a database file from outside of any store. */
+/** Runs SQL on a database file from outside of any store, as a release of memslot would: it says that it writes to it. */
 export function edit<Result>(path: string, work: (db: Database.Database) => Result): Result {
   const db = new Database(path);
+  forgetSum(path);
   try {
     return work(db);
   } finally {

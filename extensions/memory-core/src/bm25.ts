@@ -1,0 +1,52 @@
+/** How often each of the terms that were asked for stands in a text, and how many words it has. */
+export interface CountedText {
+  /** By the index of the term. */
+  counts: ReadonlyMap<number, number>;
+  length: number;
+}
+
+/** Saturation and length normalisation of BM25 (Robertson and Zaragoza 2009), as in SQLite's FTS5. */
+const k1 = 1.2;
+const b = 0.75;
+
+/**
+ * BM25 of texts, from nothing but what is given: for a search within a scope, where the figures of a whole index would
+ * tell what stands outside. `texts` are those that hold any of the terms; the usual length is theirs.
+ */
+export function bm25Within(
+  texts: readonly CountedText[],
+  { chunkCount, documentFrequencies }: { chunkCount: number; documentFrequencies: readonly number[] },
+): number[] {
+  const weights = documentFrequencies.map((holders) => Math.log(1 + (chunkCount - holders + 0.5) / (holders + 0.5)));
+  const usualLength = texts.reduce((sum, { length }) => sum + length, 0) / Math.max(1, texts.length);
+  return texts.map(({ counts, length }) => {
+    const norm = k1 * (1 - b + (usualLength > 0 ? (b * length) / usualLength : b));
+    let score = 0;
+    // In the order of the terms: a sum of the same numbers in another order is another number.
+    for (const [index, weight] of weights.entries()) {
+      const count = counts.get(index) ?? 0;
+      score += (weight * count * (k1 + 1)) / (count + norm);
+    }
+    return score;
+  });
+}
+
+/** From this many chunks on, very common terms are not looked for: the cost of a search follows its matches. */
+const pruneFromChunks = 5000;
+/** Chunks that may hold a term, as a share of all, before it counts as very common. */
+const commonShare = 0.2;
+
+/**
+ * Leaves out terms that stand in no chunk, and among many chunks very common ones while a rarer one is there to find.
+ * `holders` tells how many of the chunks hold one.
+ */
+export function worthAsking<Term>(
+  terms: readonly Term[],
+  holders: (term: Term, index: number) => number,
+  chunkCount: number,
+): Term[] {
+  const limit = chunkCount > pruneFromChunks ? chunkCount * commonShare : chunkCount;
+  const matching = terms.filter((term, index) => holders(term, index) > 0);
+  const rare = terms.filter((term, index) => holders(term, index) > 0 && holders(term, index) <= limit);
+  return rare.length > 0 ? rare : matching;
+}
