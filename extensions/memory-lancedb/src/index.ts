@@ -16,8 +16,8 @@ const plugin: MemoryPlugin = defineMemoryPlugin({
   id: "memory-lancedb",
   configSchema,
   async open(context) {
-    const { agentId, workspaceDir, stateDir, settings, signal } = context;
-    const [{ indexName, openStore }, { createIndexedManager }] = await Promise.all([
+    const { agentId, workspaceDir, stateDir, storePlace, settings, signal } = context;
+    const [{ openStore }, { createIndexedManager }] = await Promise.all([
       import("./open-store.ts"),
       import("@memslot/indexing"),
     ]);
@@ -25,7 +25,8 @@ const plugin: MemoryPlugin = defineMemoryPlugin({
     const store = await openStore({
       lance: readOptions(context.options),
       agentId,
-      name: indexName(agentId, workspaceDir, storage.path),
+      name: storePlace.name,
+      folder: storePlace.folder,
       stateDir,
       workspaceDir,
       mayCreate: context.lookOnly !== true,

@@ -1,15 +1,12 @@
 import { MatchQuery, Operator } from "@lancedb/lancedb";
 import type { ChunkRow, ChunkStore, QueryTerm } from "@memslot/indexing";
+import { worthAsking } from "@memslot/memory-core";
 import { allRows } from "./arrow-rows.ts";
 import type { Generations } from "./generations.ts";
 import type { IndexView } from "./index-view.ts";
 import { askedRows } from "./path-scope.ts";
+import { searchScope } from "./scoped-keyword-search.ts";
 import { createTermCounts, type TermCount } from "./term-counts.ts";
-
-/** From this many chunks on, very common terms are not looked for: the cost of a search follows its matches. */
-const pruneFromChunks = 5000;
-/** Chunks that may hold a term, as a share of all, before it counts as very common. */
-const commonShare = 0.2;
 
 /** What LanceDB splits words at. No term holds any of it; one that does is in no chunk. */
 const gaps = /[\t-\r\u0085\p{Z}]/u;
@@ -37,6 +34,7 @@ export function createKeywordSearch(input: { generations: Generations; view: Ind
     const { chunkCount, version } = active;
     const table = await generations.table(generation);
     if (!table || chunkCount === 0) return { rows: [], chunkCount: 0, documentFrequencies: query.terms.map(() => 0) };
+    if (query.scope) return await searchScope(query, { table, listing: active, canStandInTerms });
     const counted = await Promise.all(
       query.terms.map((term) =>
         canStandInTerms(term)
@@ -45,26 +43,24 @@ export function createKeywordSearch(input: { generations: Generations; view: Ind
       ),
     );
     const documentFrequencies = counted.map(({ chunks }) => chunks);
-    const words = chooseWords(counted, chunkCount);
     const asked = askedRows(query, active);
-    if (words.length === 0 || !asked) return { rows: [], chunkCount, documentFrequencies };
-    const match = new MatchQuery(words.join(" "), "terms", { operator: Operator.Or });
-    const search = table.query().fullTextSearch(match).select(columns).limit(query.limit);
-    const found = await allRows<FoundRow>(asked.filter === undefined ? search : search.where(asked.filter));
+    const rarer = worthAsking(counted, ({ chunks }) => chunks, chunkCount);
+    const find = async (terms: readonly TermCount[]): Promise<FoundRow[]> => {
+      const words = [...new Set(terms.flatMap(({ words: own }) => own))];
+      if (words.length === 0 || !asked) return [];
+      const match = new MatchQuery(words.join(" "), "terms", { operator: Operator.Or });
+      const search = table.query().fullTextSearch(match).select(columns).limit(query.limit);
+      return await allRows<FoundRow>(asked.filter === undefined ? search : search.where(asked.filter));
+    };
+    let found = await find(rarer);
+    // The rarer words may all stand in other sources: then the common ones are the question.
+    if (found.length === 0) found = await find(counted.filter((term) => term.chunks > 0 && !rarer.includes(term)));
     return { rows: found.map(chunkRowOf).toSorted(byScore), chunkCount, documentFrequencies };
   };
 }
 
 function canStandInTerms({ term }: QueryTerm): boolean {
   return term !== "" && !gaps.test(term);
-}
-
-/** Leaves out words that stand nowhere, and in a large index very common ones while a rarer one is there to find. */
-function chooseWords(counted: readonly TermCount[], chunkCount: number): string[] {
-  const limit = chunkCount > pruneFromChunks ? chunkCount * commonShare : chunkCount;
-  const matching = counted.filter(({ chunks }) => chunks > 0);
-  const rare = matching.filter(({ chunks }) => chunks <= limit);
-  return [...new Set((rare.length > 0 ? rare : matching).flatMap(({ words }) => words))];
 }
 
 function chunkRowOf(row: FoundRow): ChunkRow & { score: number } {

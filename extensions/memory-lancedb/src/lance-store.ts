@@ -19,7 +19,7 @@ import { createSharedCache, noSharedCache, type SharedCacheOptions } from "./sha
 import { createSpaces } from "./spaces.ts";
 import { isGone, toStoreError } from "./store-failure.ts";
 import { countsOf, generationOf } from "./store-stats.ts";
-import { createTables } from "./tables.ts";
+import { createTables, type Tables } from "./tables.ts";
 import { createTidy, type TidySettings } from "./tidy.ts";
 import { createUpkeep } from "./upkeep.ts";
 import { createVectorSearch } from "./vector-search.ts";
@@ -44,6 +44,8 @@ export interface LanceStoreOptions {
   /** Where other machines write to the same index. */
   touches?: LocalTouches | undefined;
   tidying: TidySettings;
+  /** Runs what writes or deletes files behind the calls. Absent: nobody wants to know. */
+  changing?: Tables["changing"] | undefined;
   /** What there is to know from the beginning, a line each. */
   notices: readonly string[];
 }
@@ -247,14 +249,20 @@ export async function createLanceStore(options: LanceStoreOptions): Promise<Chun
 
 /** The tables at the place, or some in memory where an index that is not there must not be made, or it is another's. */
 async function ownConnection(
-  { place, mayCreate, owner }: LanceStoreOptions,
+  { place, mayCreate, owner, changing }: LanceStoreOptions,
   notices: string[],
 ): Promise<{ tables: ReturnType<typeof createTables>; isInMemory: boolean; close: () => Promise<void> }> {
-  const tables = createTables(place.connection, place.tablePrefix);
+  const tables = createTables(place.connection, place.tablePrefix, changing);
   const reading = createMetaTable(tables, owner);
-  const meta = await place.within("opening the index", readDeadlineMs, undefined, () => reading.read());
-  const reason = whyNotUsed(meta, owner);
-  if (reason === undefined && (mayCreate || !meta.isNew))
+  const meta = await place
+    .within("opening the index", readDeadlineMs, undefined, () => reading.read())
+    .catch((error: unknown) => {
+      const failure = toStoreError(error, place.location);
+      if (mayCreate || place.kind !== "folder") throw failure;
+      return failure;
+    });
+  const reason = meta instanceof Error ? `${meta.message}; the next sync makes it anew` : whyNotUsed(meta, owner);
+  if (reason === undefined && (mayCreate || !("isNew" in meta && meta.isNew)))
     return { tables, isInMemory: false, close: () => tables.close() };
   if (reason !== undefined)
     notices.push(`the index ${place.location} is not used, and this one is kept in memory: ${reason}`);
@@ -271,7 +279,8 @@ async function ownConnection(
   };
 }
 
-function whyNotUsed(
+/** Why an index is left alone that is at the place; undefined for one of our own. */
+export function whyNotUsed(
   meta: { layout: number; owner: IndexOwner | undefined },
   owner: IndexOwner | undefined,
 ): string | undefined {

@@ -5,13 +5,13 @@ import type { FileKey, StoredFile } from "@memslot/indexing";
 import { keyOf } from "./chunk-listing.ts";
 
 /**
- * Modification times of files on this machine. Where several machines share an index, the same note has another time on
- * each; written into the index they would overwrite each other for ever.
+ * The state in which files were read on this machine. Where several machines share an index, the same note has another
+ * time and number on each; written into the index they would overwrite each other for ever.
  */
 export interface LocalTouches {
   /** The file as it is known here. */
   apply(file: StoredFile): StoredFile;
-  /** True: nothing but the time has changed, and it is noted. */
+  /** True: nothing but the state has changed, and it is noted. */
   note(file: StoredFile, known: StoredFile): boolean;
   /** The file has been written anew: its time stands in the index. */
   forget(file: FileKey): void;
@@ -20,7 +20,7 @@ export interface LocalTouches {
   count(): number;
 }
 
-type Touched = Record<string, { hash: string; mtimeMs: number }>;
+type Touched = Record<string, { hash: string; mtimeMs: number; cursor?: string | undefined }>;
 
 export function openLocalTouches(path: string): LocalTouches {
   const touched = readTouches(path);
@@ -37,11 +37,12 @@ export function openLocalTouches(path: string): LocalTouches {
   return {
     apply(file) {
       const own = touched.get(keyOf(file));
-      return own?.hash === file.hash ? { ...file, mtimeMs: own.mtimeMs } : file;
+      return own?.hash === file.hash ? { ...file, mtimeMs: own.mtimeMs, cursor: own.cursor } : file;
     },
-    note({ mtimeMs, ...file }, { mtimeMs: _mtimeMs, ...known }) {
+    note(file, known) {
       if (!isSame(file, known)) return false;
-      touched.set(keyOf(file), { hash: file.hash, mtimeMs });
+      const { hash, mtimeMs, cursor } = file;
+      touched.set(keyOf(file), { hash, mtimeMs, cursor });
       count++;
       return true;
     },
@@ -55,10 +56,9 @@ export function openLocalTouches(path: string): LocalTouches {
   };
 }
 
-function isSame(left: Omit<StoredFile, "mtimeMs">, right: Omit<StoredFile, "mtimeMs">): boolean {
-  return (
-    left.hash === right.hash && left.size === right.size && left.recipe === right.recipe && left.cursor === right.cursor
-  );
+/** With the same content, `cursor` tells of nothing but the state. */
+function isSame(left: StoredFile, right: StoredFile): boolean {
+  return left.hash === right.hash && left.size === right.size && left.recipe === right.recipe;
 }
 
 function readTouches(path: string): Map<string, Touched[string]> {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { join, parse } from "node:path";
+import { join } from "node:path";
 import { messageOf } from "@memslot/core";
 import type { ChunkStore, StoreLeases } from "@memslot/indexing";
 import { openFolderLeases } from "@memslot/memory-core";
@@ -13,6 +13,8 @@ export interface LanceStoreSettings {
   agentId: string;
   /** Names the index among those at the same place. Absent: the agent does. */
   name?: string | undefined;
+  /** The index itself, where the options name no place. Absent: a folder of that name below the state folder. */
+  folder?: string | undefined;
   /** Where locks, and an index that has no other place, are kept. */
   stateDir: string;
   /** The folder of the notes. With the agent it says whose notes an index holds. Absent: anybody's. */
@@ -41,6 +43,7 @@ export async function openStore(settings: LanceStoreSettings): Promise<ChunkStor
   const place = await openPlace({
     lance: settings.lance,
     agentId: settings.name ?? agentId,
+    folder: settings.folder,
     stateDir,
     mayCreate,
     signal,
@@ -49,15 +52,15 @@ export async function openStore(settings: LanceStoreSettings): Promise<ChunkStor
   try {
     const owner = workspaceDir === undefined ? undefined : { agentId, workspaceDir };
     // Only now: these load LanceDB, and it is known to load.
-    const [{ createLanceStore }, { usualTidying }, { openLocalTouches }, leases] = await Promise.all([
-      import("./lance-store.ts"),
+    const [{ createLastingStore }, { usualTidying }, { openLocalTouches }, leases] = await Promise.all([
+      import("./lasting-store.ts"),
       import("./tidy.ts"),
       import("./local-touches.ts"),
       leasesOf(place, stateDir, notices),
     ]);
     signal.throwIfAborted();
     const keepVersionsMs = place.kind === "folder" ? usualTidying.keepVersionsMs : sharedKeepVersionsMs;
-    return await createLanceStore({
+    return await createLastingStore({
       place: leases === undefined ? place : { ...place, close: () => leases.close().then(() => place.close()) },
       mayCreate,
       owner,
@@ -94,13 +97,4 @@ function touchesPath({ location, tablePrefix }: LancePlace, stateDir: string): s
     .digest("hex")
     .slice(0, 32);
   return join(stateDir, "memory", "lancedb-times", `${name}.json`);
-}
-
-/**
- * The name of the index of an agent. One that works in another folder than its own has another index there, whose name
- * in the settings ends with a mark of that folder.
- */
-export function indexName(agentId: string, workspaceDir: string, storePath: string): string {
-  const mark = createHash("sha256").update(workspaceDir).digest("hex").slice(0, 8);
-  return parse(storePath).name.endsWith(`-${mark}`) ? `${agentId}-${mark}` : agentId;
 }

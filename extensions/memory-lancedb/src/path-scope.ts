@@ -1,4 +1,4 @@
-import type { KeywordQuery, PathScope } from "@memslot/indexing";
+import type { FileKey, KeywordQuery, PathScope } from "@memslot/indexing";
 import { type ChunkListing } from "./chunk-listing.ts";
 import { allOf, type Filter, not, oneOf } from "./filter.ts";
 
@@ -27,6 +27,14 @@ function placesOf(places: readonly string[]): Places {
 
 function isAt(path: string, { paths, folders }: Places): boolean {
   return paths.has(path) || folders.some((folder) => path.startsWith(folder));
+}
+
+/** True for a chunk of the sources and of the scope that a search names. */
+export function isAsked(
+  { path, source }: FileKey,
+  { sources, scope }: Pick<KeywordQuery, "sources" | "scope">,
+): boolean {
+  return sources.includes(source) && (scope === undefined || isInScope(path, scope));
 }
 
 /** The rows of chunks that a search is about. Undefined where no file is; a scope is told by the shorter list of paths. */

@@ -31,7 +31,7 @@ function adviceFor(reason: string): string {
 }
 
 /** The first sentence of LanceDB's words, without the places in its own source. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   const first = textOf(error)
     .split(/\s*Caused by:/)[0]
     ?.replaceAll(/,?\s*\/[^\s,]*\.rs:\d+:\d+/g, "")

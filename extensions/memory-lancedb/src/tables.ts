@@ -53,11 +53,17 @@ export interface Tables {
   /** Forgets what is open: a table may have been deleted, or be another one under the same name. */
   forget(): void;
   names(): Promise<string[]>;
+  /** Runs work that writes or deletes files and is no call of the store. */
+  changing<Result>(work: () => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
 }
 
 /** `prefix` stands before each name, where other agents have tables at the same place. */
-export function createTables(connection: Connection, prefix: string): Tables {
+export function createTables(
+  connection: Connection,
+  prefix: string,
+  changing: Tables["changing"] = (work) => work(),
+): Tables {
   const opened = new Map<string, Table>();
   /** Those that are known to have what their searches need. */
   const checked = new WeakSet<Table>();
@@ -96,6 +102,7 @@ export function createTables(connection: Connection, prefix: string): Tables {
         if (!isGone(error)) throw error;
       }
     },
+    changing,
     forget: () => opened.clear(),
     async names() {
       const all = await connection.tableNames();

@@ -83,8 +83,9 @@ export function createTidy(input: {
   /** Nobody waits for it: where another process is at work, it does the same. What fails is met by the next write too. */
   async function tidy(): Promise<void> {
     try {
-      if (leases) await leases.alone("tidying the index", work);
-      else await work();
+      const changing = (): Promise<void> => tables.changing(work);
+      if (leases) await leases.alone("tidying the index", changing);
+      else await changing();
     } catch {
       // The next write brings it up again.
     }

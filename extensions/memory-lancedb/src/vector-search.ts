@@ -55,13 +55,15 @@ export function createVectorSearch(input: {
     const { generation, active } = await view.read();
     const [vectors, table] = await Promise.all([spaces.listing(id), spaces.table(id)]);
     const isAsked = askedBy(query);
+    // What the index of the vectors takes for near was learnt from all of them.
+    const isScoped = query.scope !== undefined;
     const choice = choose(query, active, vectors, staleOf(id, active, vectors), isAsked);
     if (!table || choice.wanted === 0) return { rows: [] };
 
     const chunks = active.byHash();
     let found: (ListedChunk & { score: number })[] = [];
     for (let limit = firstLimit(choice, query.limit); ; limit *= 4) {
-      const nearest = await nearestRows(table, query.vector, choice.filter, limit);
+      const nearest = await nearestRows(table, query.vector, { filter: choice.filter, limit, isExact: isScoped });
       found = nearest.flatMap(({ hash, _distance }) =>
         (chunks.get(hash) ?? []).filter(isAsked).map((chunk) => ({ ...chunk, score: 1 - _distance })),
       );
@@ -133,17 +135,10 @@ interface NearRow {
 async function nearestRows(
   table: Table,
   vector: Float32Array,
-  filter: Filter | undefined,
-  limit: number,
+  { filter, limit, isExact }: { filter: Filter | undefined; limit: number; isExact: boolean },
 ): Promise<NearRow[]> {
-  const query = table
-    .query()
-    .nearestTo(vector)
-    .distanceType("cosine")
-    .nprobes(allPartitions)
-    .refineFactor(refineFactor)
-    .select(["hash", "_distance"])
-    .limit(limit);
+  const near = table.query().nearestTo(vector).distanceType("cosine").nprobes(allPartitions).refineFactor(refineFactor);
+  const query = (isExact ? near.bypassVectorIndex() : near).select(["hash", "_distance"]).limit(limit);
   return await allRows<NearRow>(filter === undefined ? query : query.where(filter));
 }
 

@@ -6,6 +6,7 @@ import type { ChunkListing, ListedChunk } from "./chunk-listing.ts";
 import { equals, oneOf } from "./filter.ts";
 import type { Generations } from "./generations.ts";
 import type { IndexView } from "./index-view.ts";
+import { isAsked } from "./path-scope.ts";
 import type { Quarantine } from "./quarantine.ts";
 import type { SharedCache } from "./shared-cache.ts";
 import type { Spaces } from "./spaces.ts";
@@ -161,20 +162,21 @@ export function createVectors(input: {
       return listed.length > 0 ? listed : await shared.spaces();
     },
 
-    async spaceStats(space): Promise<SpaceStats> {
+    async spaceStats(space, within): Promise<SpaceStats> {
       const id = spaces.idOf(space);
       const { active, next, refused } = await view.read();
       const { vectors } = await spaces.listing(id);
       const count = (listing: ChunkListing): Required<Omit<SpaceStats, "nextPending">> => {
         const counts = { embedded: 0, pending: 0, quarantined: 0 };
         for (const [hash, chunks] of listing.byHash()) {
-          if (vectors.has(hash)) counts.embedded += chunks.length;
-          else if (refused.get(id)?.has(hash) === true) counts.quarantined += chunks.length;
-          else counts.pending += chunks.length;
+          const asked = within ? chunks.filter((chunk) => isAsked(chunk, within)).length : chunks.length;
+          if (vectors.has(hash)) counts.embedded += asked;
+          else if (refused.get(id)?.has(hash) === true) counts.quarantined += asked;
+          else counts.pending += asked;
         }
         return counts;
       };
-      return { ...count(active), ...(next && { nextPending: count(next).pending }) };
+      return { ...count(active), ...(next && !within && { nextPending: count(next).pending }) };
     },
 
     async vectorOf(space, hash) {

@@ -5,7 +5,6 @@ import { expect, onTestFinished, test } from "vitest";
 import manifest from "../memslot.plugin.json" with { type: "json" };
 import plugin from "../src/index.ts";
 import { openLocalTouches } from "../src/local-touches.ts";
-import { indexName } from "../src/open-store.ts";
 import { createWriteQueue } from "../src/write-queue.ts";
 import { startChild } from "./support/children.ts";
 import { bytesBelow, fileOf, find, indexFolder, open, tempFolder } from "./support/stores.ts";
@@ -69,11 +68,11 @@ test("times of this machine stay on it, and count only for the content that they
   const path = join(await tempFolder(), "times", "x.json");
   const { chunks: _chunks, ...file } = fileOf("a.md", ["one"]);
   const touches = openLocalTouches(path);
-  expect(touches.note({ ...file, mtimeMs: 99 }, file)).toBe(true);
-  expect(touches.note({ ...file, mtimeMs: 99, cursor: "7" }, file)).toBe(false);
+  expect(touches.note({ ...file, mtimeMs: 99, cursor: "7" }, file)).toBe(true);
+  expect(touches.note({ ...file, mtimeMs: 99, recipe: "another" }, file)).toBe(false);
   await touches.save();
   const again = openLocalTouches(path);
-  expect(again.apply(file)).toEqual({ ...file, mtimeMs: 99 });
+  expect(again.apply(file)).toEqual({ ...file, mtimeMs: 99, cursor: "7" });
   expect(again.apply({ ...file, hash: "another" })).toEqual({ ...file, hash: "another" });
   expect(readdirSync(join(path, ".."))).toEqual(["x.json"]);
   expect(Object.keys(JSON.parse(readFileSync(path, "utf8")) as object)).toEqual(['["memory","a.md"]']);
@@ -94,12 +93,6 @@ test("a write that meets another one is tried again, one that fails for another 
   });
   await expect(failing).rejects.toThrow("no space left");
   expect(attempts).toBe(1);
-});
-
-test("an agent that works in another folder than its own has another index there", () => {
-  expect(indexName("main", "/notes", "/state/memory/main.sqlite")).toBe("main");
-  // The first eight digits of the SHA-256 of "/notes".
-  expect(indexName("main", "/notes", "/state/memory/main-46bd1cc6.sqlite")).toBe("main-46bd1cc6");
 });
 
 test("the plugin says the same of its settings as its manifest does", () => {

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { FileChunks, FileKey, StoredFile } from "@memslot/indexing";
+import { type FileChunks, type FileKey, stampOf as stampIn, type StoredFile } from "@memslot/indexing";
 import { writeWhole } from "./state-folder.ts";
 
 /** A memory file that is there, and whether the index of qmd has it as it is. */
@@ -184,8 +184,7 @@ function read(path: string): Written {
 
 function stampOf(path: string): string {
   try {
-    const { mtimeMs, size, ino } = statSync(path);
-    return `${ino}:${mtimeMs}:${size}`;
+    return stampIn(statSync(path, { bigint: true }));
   } catch {
     return "none";
   }

@@ -91,7 +91,7 @@ export async function openQmdManager(input: {
   });
   const ask = createAskQmd({ process, updates, meaning, options });
   const read = createTextReader({ workspaceDir, settings, cache, sessions });
-  const parts = { workspaceDir, ledger, updates, ask, read, sessions };
+  const parts = { workspaceDir, ledger, updates, ask, read, sessions, isByMeaning: meaning.isWanted };
   const inner = await createIndexedManager({
     store: createFileStore({ folder, ledger, cache, sessions, readOnly }),
     context,
@@ -196,6 +196,8 @@ export async function openQmdManager(input: {
       return report;
     },
 
+    ...(inner.survey && { survey: (params) => inner.survey?.(params) ?? Promise.resolve(undefined) }),
+
     check: ({ fix, signal }) =>
       checkQmd({ folder, workspaceDir, process, updates, ledger, sessions, ask, read, fix, signal }),
 
@@ -234,11 +236,12 @@ export async function openQmdManager(input: {
   };
 }
 
-/** `memory.qmd.paths` are extra paths, and `memory.qmd.sessions.enabled` is a source. */
+/** `memory.qmd.paths` are extra paths, and `memory.qmd.sessions.enabled` is a source. The journal is none that qmd reads. */
 function withOwnPaths(context: MemoryPluginContext, options: QmdOptions): MemoryPluginContext {
   const { settings } = context;
   const paths = options.paths.map(({ path, pattern }) => ({ path, pattern }));
-  const sources = options.sessions.enabled ? [...new Set([...settings.sources, "sessions"])] : settings.sources;
+  const named = options.sessions.enabled ? [...settings.sources, "sessions"] : settings.sources;
+  const sources = [...new Set(named)].filter((source) => source !== "journal");
   return { ...context, settings: { ...settings, sources, extraPaths: [...settings.extraPaths, ...paths] } };
 }
 

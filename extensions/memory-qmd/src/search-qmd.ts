@@ -41,6 +41,8 @@ export interface QmdSearchParts {
   ask: AskQmd;
   read: TextReader;
   sessions: SessionExport;
+  /** It is to find by meaning too, as long as it can. */
+  isByMeaning: boolean;
 }
 
 /**
@@ -61,14 +63,18 @@ export async function searchQmd(input: SearchInput, parts: QmdSearchParts): Prom
 
   const files = new Map([...own.searched, ...found.flatMap(({ files }) => files)].map((file) => [keyOf(file), file]));
   const chunks = await parts.read([...files.values()], signal);
-  const chunkCount = ledger.files().reduce((sum, file) => sum + file.chunks, 0);
+  // Counted within what may be seen, as soon as that is not everything.
+  const isNarrowed = places.some(({ scope }) => scope !== undefined);
+  const counted = ledger.files().filter((file) => !isNarrowed || places.some((place) => isIn(file, place)));
+  const chunkCount = counted.reduce((sum, file) => sum + file.chunks, 0);
   const keyword = matchTexts({ chunks, query, chunkCount, limit: maxRows });
   const isByMeaning = found.some(({ answer }) => answer?.byMeaning === true);
   const note = found.map(({ answer }) => answer?.note).find((each) => each !== undefined);
   const outcome = outcomeOf(input, places, {
     keyword,
     vector: isByMeaning ? { rows: rowsByMeaning(found, chunks, keyword.answer.rows) } : undefined,
-    degraded: note?.reason,
+    // What qmd has said may be about another question, or name a note.
+    degraded: note?.reason === undefined || options.audience === "private" ? note?.reason : "words answered alone",
     legsMs: performance.now() - started,
   });
   if (updates.unseen().length > 0) updates.request(own.left > 0 ? "soon" : "later");
@@ -161,7 +167,9 @@ async function findBy(
   const { ledger, updates, workspaceDir } = parts;
   const rest = ledger.files().filter((file) => isIn(file, place) && !own.keys.has(keyOf(file)));
   if (rest.length === 0) return { files: [], places: [] };
-  if (place.scope !== undefined && rest.length <= fewFiles) return { files: rest, places: [] };
+  // The order in which qmd finds them is made of the words of everything that it has read.
+  const isOwnWork = !parts.isByMeaning && fits(rest);
+  if (place.scope !== undefined && (rest.length <= fewFiles || isOwnWork)) return { files: rest, places: [] };
   const collections = collectionsOf(rest, place, updates.collections(), workspaceDir);
   let answer: QmdRows;
   try {

@@ -10,10 +10,10 @@ const switchedOff = "memory.qmd.includeDefaultMemory is false";
 export function qmdSources(context: MemoryPluginContext, options: QmdOptions): IndexedSource[] {
   return sourcesOf(context).map((source) => {
     if (source.source === "memory" && !options.includeDefaultMemory)
-      return { ...source, scan: async (signal) => withoutOwn(await source.scan(signal), context) };
+      return { ...source, scan: async (...given) => withoutOwn(await source.scan(...given), context) };
     const { retentionDays } = options.sessions;
     if (source.source === "sessions" && retentionDays !== undefined)
-      return { ...source, scan: async (signal) => withoutOld(await source.scan(signal), retentionDays) };
+      return { ...source, scan: async (...given) => withoutOld(await source.scan(...given), retentionDays) };
     return source;
   });
 }

@@ -33,8 +33,11 @@ export function statusOfQmd(input: {
             .join(", ")}${passedOver.length > 3 ? ", …" : ""}`,
         ]),
   ];
+  const { roots = [] } = inner;
   return {
     ...inner,
+    // What it reads beside the settings is to be known before the first look at the files too.
+    roots: roots.length > 0 ? roots : options.paths.map(({ path }) => ({ path, state: "indexed" })),
     lastSyncError: inner.lastSyncError ?? lastError?.message,
     lastError: inner.lastError ?? (lastError && { message: lastError.message, at: lastError.at }),
     custom: {

@@ -1,6 +1,6 @@
 import path from "node:path";
 import type { MemorySearchSettings } from "@memslot/core";
-import { type FoundChunk, readChunks } from "@memslot/indexing";
+import { type FoundChunk, readChunks, stampInNote, stampOf } from "@memslot/indexing";
 import type { ChunkCache } from "./chunk-cache.ts";
 import { keyOf, type LedgerFile } from "./ledger.ts";
 import type { SessionExport } from "./session-export.ts";
@@ -27,9 +27,9 @@ export function createTextReader(input: {
     };
     const absolutePath = path.resolve(workspaceDir, file.path);
     const isSession = file.source === "sessions";
-    const stats = isSession ? undefined : statSync(absolutePath, { throwIfNoEntry: false });
+    const stats = isSession ? undefined : statSync(absolutePath, { throwIfNoEntry: false, bigint: true });
     if (!isSession && stats?.isFile() !== true) return [];
-    const isAsKnown = isSession || (stats?.size === file.size && stats.mtimeMs === file.mtimeMs);
+    const isAsKnown = isSession || (stats !== undefined && stampOf(stats) === stampInNote(file));
     const known = isAsKnown ? cache.get(keyOf(file)) : undefined;
     if (known) return known.map(named);
     if (isSession) {
@@ -37,7 +37,7 @@ export function createTextReader(input: {
       cache.set(keyOf(file), kept);
       return kept.map(named);
     }
-    const scanned = { path: file.path, absolutePath, mtimeMs: stats?.mtimeMs ?? 0, size: stats?.size ?? 0 };
+    const scanned = { path: file.path, absolutePath, mtimeMs: file.mtimeMs, size: file.size };
     const read = await readChunks(scanned, file.source, undefined, settings.chunking, signal);
     const chunks = read?.changed?.chunks ?? [];
     if (isAsKnown && read?.record.hash === file.hash) cache.set(keyOf(file), chunks);

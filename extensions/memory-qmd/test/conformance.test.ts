@@ -2,8 +2,9 @@ import { memoryConformance } from "@memslot/testkit";
 import { afterAll, describe, test } from "vitest";
 import plugin from "../src/index.ts";
 import { makeFakeQmd } from "@memslot/qmd-fakes";
+import { deviations } from "./support/deviations.ts";
 
 const fake = makeFakeQmd();
 afterAll(() => fake.remove());
 
-memoryConformance({ describe, test }, { plugin, options: { command: fake.command, fallback: "none" } });
+memoryConformance({ describe, test }, { plugin, options: { command: fake.command, fallback: "none" }, deviations });

@@ -2,10 +2,11 @@ import { behindDeadPrimary, createReferencePlugin, memoryConformance, withSpare 
 import { afterAll, describe, test } from "vitest";
 import plugin from "../src/index.ts";
 import { makeFakeQmd } from "@memslot/qmd-fakes";
+import { deviations } from "./support/deviations.ts";
 
 const fake = makeFakeQmd();
 afterAll(() => fake.remove());
 const options = { command: fake.command, fallback: "none" };
 
-memoryConformance({ describe, test }, { plugin: behindDeadPrimary(plugin), options });
-memoryConformance({ describe, test }, { plugin: withSpare(plugin, createReferencePlugin()), options });
+memoryConformance({ describe, test }, { plugin: behindDeadPrimary(plugin), options, deviations });
+memoryConformance({ describe, test }, { plugin: withSpare(plugin, createReferencePlugin()), options, deviations });

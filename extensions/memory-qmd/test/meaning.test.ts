@@ -71,6 +71,19 @@ describe("a search by meaning", () => {
       expect(JSON.stringify(given)).not.toContain('"vec"');
   });
 
+  test("that has failed is told to a shared session without what qmd has said of it", async () => {
+    const shared = tempFolder("memslot-shared-");
+    for (let index = 0; index < 30; index++) writeFileSync(join(shared, `${index}.md`), `The lynx rests, ${index}.\n`);
+    const lab = await openSemantic({ limits: { timeoutMs: 4000 }, paths: [{ path: shared, name: "Shared notes" }] });
+    lab.fake.set({ mcp: { hang: true } });
+    const said = (await lab.ask("lynx")).report.reason ?? "";
+    expect(said).toMatch(/words answered alone: ./);
+    const { results, report } = await lab.ask("lynx", { sessionKey: "agent:main:telegram:group:-1" });
+    expect(results).not.toEqual([]);
+    expect(report.conditions).toEqual([{ state: "degraded", reason: "words answered alone" }]);
+    expect(JSON.stringify(report)).not.toContain(said);
+  });
+
   test("without models on this machine is answered by words, says so, and fetches nothing", async () => {
     const lab = memoryLab();
     lab.write("memory/a.md", "The lynx was seen near the old mill.\n");

@@ -20,11 +20,11 @@ const bucketSchemes: readonly string[] = ["s3", "gs", "az"] satisfies BucketSche
 const schemePattern = /^([a-z][a-z\d+.-]+):\/\/(.*)$/i;
 
 /** Reads `dbPath`. Throws `CONFIG` naming the key and what to write. */
-export function addressOf({ lance, agentId, stateDir }: AddressInput): Address {
+export function addressOf({ lance, agentId, folder: own, stateDir }: AddressInput): Address {
   const folder = agentFolder(agentId);
   const { dbPath } = lance;
   if (dbPath === undefined || dbPath.trim() === "")
-    return { kind: "folder", folder: join(stateDir, "memory", "lancedb", folder) };
+    return { kind: "folder", folder: own ?? join(stateDir, "memory", "lancedb", folder) };
   const [, scheme, rest] = schemePattern.exec(dbPath.trim()) ?? [];
   if (scheme === undefined || rest === undefined)
     return { kind: "folder", folder: join(absoluteFolder(dbPath), folder) };
@@ -34,6 +34,7 @@ export function addressOf({ lance, agentId, stateDir }: AddressInput): Address {
 export interface AddressInput {
   lance: LanceOptions;
   agentId: string;
+  folder?: string | undefined;
   stateDir: string;
 }
 

@@ -30,6 +30,8 @@ export interface LancePlace {
 export interface OpenPlaceOptions {
   lance: LanceOptions;
   agentId: string;
+  /** Where the options name no place. Absent: a folder for the agent below the state folder. */
+  folder?: string | undefined;
   stateDir: string;
   /** False: nothing is made, and nothing is written before somebody takes a lease. */
   mayCreate: boolean;

@@ -17,6 +17,14 @@ describe("an address", () => {
     expect(read("  ")).toEqual({ kind: "folder", folder });
   });
 
+  test("is the folder that the host has for it where nothing is said, and only there", () => {
+    const folder = join("/state", "memory", "memory-lancedb", "main-1");
+    const given = { agentId: "main-1", folder, stateDir: join("/state") };
+    expect(addressOf({ lance: {}, ...given })).toEqual({ kind: "folder", folder });
+    const other = join("/data", "main-1");
+    expect(addressOf({ lance: { dbPath: "/data" }, ...given })).toEqual({ kind: "folder", folder: other });
+  });
+
   test("is a folder of this machine, each agent in one of its own", () => {
     expect(read("/data/index")).toEqual({ kind: "folder", folder: join("/data/index", "main") });
     expect(read("~/index", "work")).toEqual({ kind: "folder", folder: join(homedir(), "index", "work") });

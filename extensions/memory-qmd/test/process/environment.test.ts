@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { childEnvironment } from "../../src/process/child-environment.ts";
+import { qmdEnvironment } from "../../src/process/child-environment.ts";
 import { fakeQmd, noSignal, openLab } from "../support/qmd-lab.ts";
 
 const secrets = {
@@ -79,7 +79,7 @@ test("in semantic mode there is no CI, so that models are used", async () => {
 });
 
 test("a cache folder of nobody's is not made: what is not set stays so", () => {
-  const given = childEnvironment(
+  const given = qmdEnvironment(
     { environment: { PATH: "/bin", HOME: undefined }, folder: "/s/qmd", mode: "semantic" },
     "query",
   );

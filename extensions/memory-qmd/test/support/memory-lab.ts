@@ -133,6 +133,7 @@ async function openLab(
             },
           },
         },
+        commands: { ownerAllowFrom: ["telegram:42"] },
         plugins: {
           slots: { memory: plugin.id },
           entries: { [plugin.id]: { config: { fallback: "none", ...qmd } } },
