@@ -28,6 +28,7 @@ import { type ChatModel, fixedTokens, modelTasks, runToolLoop, tokensOf } from "
 import { flushLine } from "./flush-line.ts";
 import { describeIndex } from "./open-notes.ts";
 import { citationsOf, respond } from "./responder.ts";
+import { createShownAnswer } from "./shown-answer.ts";
 import { createSourceLog } from "./sources.ts";
 import { type SystemPrompt, buildSystemPrompt } from "./system-prompt.ts";
 
@@ -60,6 +61,8 @@ export interface Answer {
   text: string;
   /** Citations of what it rests on. */
   sources: readonly string[];
+  /** Whether memory was asked for it, also where it rests on nothing that was found. */
+  searched: boolean;
 }
 
 export interface Agent {
@@ -148,7 +151,7 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
     const tools = toolsOf();
     const prompt = await buildSystemPrompt({
       workspaceDir,
-      kind: sessionKindOf(session.key, agent.id),
+      kind: sessionKindOf(session.key, agent.id, agent.ownerAllowFrom),
       toolNames: tools.map(({ name }) => name),
       citations: config.citations,
       now: clock(),
@@ -164,31 +167,36 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
   const compactTo = (keepTokens: number, signal: AbortSignal): Promise<CompactionReport> =>
     compactSession({ session, keepTokens, flush, summarize: tasks?.summarize, signal });
 
-  async function answer(question: string, { signal, onText }: AskOptions): Promise<string> {
+  async function answer(question: string, { signal, onText }: AskOptions): Promise<Pick<Answer, "text" | "searched">> {
     let prompt = await nextPrompt();
     if (contextTokens() > limitTokens) {
-      notify("The context window is full: older messages are saved and summarised before this turn.");
-      await compactTo(limitTokens / 4, signal);
+      const { dropped } = await compactTo(limitTokens / 4, signal);
+      // A long answer of a tool in the last turn fills it as well, and then there is nothing to compact.
+      if (dropped > 0)
+        notify(`The context window is full: ${dropped} older messages were saved and summarised before this turn.`);
       prompt = await nextPrompt();
     }
     if (tasks !== undefined) {
       const { messages } = session.context;
+      const shown = createShownAnswer((delta) => onText?.(delta));
       const onMessage = async (message: NewMessage): Promise<void> => {
         await session.append(message);
         // Words before a tool call are no part of the answer.
-        if (message.role === "assistant" && message.toolCalls && message.text !== "") onText?.("\n");
+        if (message.role !== "assistant" || !message.toolCalls || message.text === "") return;
+        shown.end(message.text);
+        onText?.("\n");
       };
-      const request = { system: prompt.text, messages, tools: toolsOf(), signal, onText, onMessage };
+      const request = { system: prompt.text, messages, tools: toolsOf(), signal, onText: shown.onText, onMessage };
       const { text } = await runToolLoop({ ...request, model: tasks.within(limitTokens) });
       sources = log.behind(text, prompt.paths);
-      return text;
+      return { text: shown.end(text), searched: log.searched };
     }
     const text = await respond(question, { memory, offReason, signal });
     signal.throwIfAborted();
     await session.append({ role: "assistant", text });
     onText?.(text);
     sources = citationsOf(text);
-    return text;
+    return { text, searched: memory !== undefined };
   }
 
   return {
@@ -201,10 +209,10 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
       sources = [];
       // A question that was not answered is in the transcript already.
       if (session.unanswered?.text !== question) await session.append({ role: "user", text: question });
-      const text = await answer(question, options);
+      const { text, searched } = await answer(question, options);
       const state = { ...session.facts, contextTokens: contextTokens(), contextWindowTokens };
       flush.afterTurn(state, session.context.messages);
-      return { text, sources };
+      return { text, sources, searched };
     },
     flush: async (signal) => {
       await opening;

@@ -132,9 +132,11 @@ export async function answerOne(
 ): Promise<void> {
   const { agent, output, notices, interactive, signal } = options;
   const onText = interactive ? (delta: string) => void output.write(printable(delta)) : undefined;
-  const { text, sources } = await agent.ask(question, { signal, onText });
+  const { text, sources, searched } = await agent.ask(question, { signal, onText });
   output.write(interactive ? "\n" : `${before}${printable(text)}\n`);
-  notices.write(`${styled("dim", `Memory: ${sources.join(", ") || "nothing was looked up"}`, notices)}\n`);
+  notices.write(
+    `${styled("dim", `Memory: ${sources.join(", ") || (searched ? "searched, and nothing of it used" : "nothing was looked up")}`, notices)}\n`,
+  );
 }
 
 /** Notes and models decide what is shown, but not what the terminal does. */

@@ -112,6 +112,11 @@ async function unitsAround(
   return [...found.values()];
 }
 
+/** A line of a conversation, where the user said something: what was asked is found in place of its answer. */
+function statement(line: string): string {
+  return /^User: .*[^?？\s]$/.test(line) ? `- ${line}` : "";
+}
+
 async function unitsOf(memory: Memory, result: MemorySearchResult, signal: AbortSignal): Promise<NoteUnit[]> {
   const from = Math.max(1, result.startLine - linesAbove);
   const to = result.endLine + linesBelow;
@@ -120,7 +125,8 @@ async function unitsOf(memory: Memory, result: MemorySearchResult, signal: Abort
   for (let next: number | undefined = from; next !== undefined && next <= to;) {
     const read = await memory.readFile({ relPath: result.path, from: next, lines: to - next + 1, signal });
     // What comes after the counted lines is a notice.
-    lines.push(...read.text.split("\n").slice(0, read.lines ?? 0));
+    const part = read.text.split("\n").slice(0, read.lines ?? 0);
+    lines.push(...(result.source === "memory" ? part : part.map(statement)));
     next = read.nextFrom !== undefined && read.nextFrom > next ? read.nextFrom : undefined;
   }
   const units = noteUnits(lines.join("\n"), from);

@@ -5,6 +5,8 @@ export interface SourceLog {
   /** The same tools, watched. */
   watch(tools: readonly MemoryTool[]): MemoryTool[];
   clear(): void;
+  /** Whether any of the tools that look into memory was used. */
+  readonly searched: boolean;
   /**
    * Citations, best first: those that the answer names, else what was read, else the best results of the searches.
    * What an answer names without having seen it is no source; `shown` are the files that stand in the prompt.
@@ -18,6 +20,7 @@ const maxSearched = 3;
 export function createSourceLog(): SourceLog {
   let read: string[] = [];
   let found: string[] = [];
+  let searched = false;
   const note = (output: unknown): void => {
     const { results, path, from, lines, status } = (output ?? {}) as {
       results?: { path: string; startLine: number; endLine: number }[];
@@ -35,12 +38,16 @@ export function createSourceLog(): SourceLog {
       tools.map((tool) => ({
         ...tool,
         execute: async (input, options) => {
+          searched ||= tool.name === "memory_search" || tool.name === "memory_get";
           const output = await tool.execute(input, options);
           note(output);
           return output;
         },
       })),
-    clear: () => void ([read, found] = [[], []]),
+    clear: () => void ([read, found, searched] = [[], [], false]),
+    get searched() {
+      return searched;
+    },
     behind: (answer, shown) => {
       const seen = [...read, ...found];
       const paths = new Set([...seen.map(pathOf), ...shown]);

@@ -58,6 +58,30 @@ describe("a turn", () => {
     expect((await silent.ask("Hi", { signal: never })).sources).toEqual([]);
   });
 
+  test.each(["NO_REPLY", "**no_reply**", '{"action":"NO_REPLY"}'])(
+    "in which the model says %s shows no sign of it",
+    async (text) => {
+      const shown: string[] = [];
+      const agent = await place.agent({ model: scriptedModel(() => ({ text })) });
+      const answer = await agent.ask("one", { signal: never, onText: (delta) => void shown.push(delta) });
+      expect([answer.text, shown.join("")]).toEqual(Array(2).fill("(The model had nothing to say to this.)"));
+    },
+  );
+
+  test("says whether memory was asked, also where the answer rests on nothing", async () => {
+    const searches = scriptedModel(({ messages }) =>
+      messages.at(-1)?.role === "user"
+        ? { toolCalls: [call("memory_search", { query: "quantum chromodynamics" })] }
+        : { text: "I know nothing of it." },
+    );
+    const agent = await place.agent({ model: searches });
+    expect(await agent.ask("What?", { signal: never })).toMatchObject({ sources: [], searched: true });
+    const silent = await place.agent({ model: scriptedModel(() => ({ text: "Hi." })), sessionKey: "agent:main:tui:3" });
+    expect(await silent.ask("Hello", { signal: never })).toMatchObject({ sources: [], searched: false });
+    const plain = await place.agent({ sessionKey: "agent:main:tui:4" });
+    expect(await plain.ask("quantum chromodynamics", { signal: never })).toMatchObject({ sources: [], searched: true });
+  });
+
   test("without a model is answered by the built-in responder, and kept as well", async () => {
     const agent = await place.agent();
     const { text, sources } = await agent.ask("What is the gate code of the harbour?", { signal: never });
@@ -173,6 +197,24 @@ describe("the context window", () => {
     expect(agent.pendingFlushes).toBe(1);
     await agent.close();
     expect(await place.journal()).toHaveLength(1);
+  });
+
+  test("filled by a single turn is not said to be compacted where nothing could be", async () => {
+    const model = scriptedModel((_request, index) => {
+      if (index === 0) return { toolCalls: [call("memory_get", { path: "memory/long.md", lines: 500 })] };
+      if (index === 1) throw new Error("the model is away");
+      return { text: "done" };
+    }, window);
+    await writeFile(
+      path.join(place.workspaceDir, "memory", "long.md"),
+      `# Long\n\n${"- lorem ipsum dolor\n".repeat(900)}`,
+    );
+    const agent = await place.agent({ model });
+    await expect(agent.ask("read it", { signal: never })).rejects.toThrow("the model is away");
+    const [, used = "0"] = /about (\d+) of 4000 tokens/.exec(agent.status()) ?? [];
+    expect(Number(used)).toBeGreaterThan(3000);
+    expect((await agent.ask("read it", { signal: never })).text).toBe("done");
+    expect(place.told.join("\n")).not.toMatch(/context window is full/);
   });
 
   test("a question that can never fit is refused, and not kept", async () => {
@@ -333,7 +375,7 @@ describe("the memory behind it", () => {
     const lance = await openMemory({ config, agentId: "main", workspaceDir });
     await lance.sync();
     agent.useMemory(lance);
-    expect(await agent.ask(question, { signal: never })).toEqual({ text, sources });
+    expect(await agent.ask(question, { signal: never })).toMatchObject({ text, sources });
     expect(agent.status()).toContain("memory-lancedb");
     expect(await place.transcript()).toHaveLength(4);
     await agent.close();

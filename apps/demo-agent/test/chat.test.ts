@@ -27,7 +27,8 @@ const obliging: Agent["ask"] = async (question, { onText }) => {
   if (question.includes("fail")) throw new Error("it broke\nbadly");
   const text = `answer to ${question}`;
   onText?.(text);
-  return { text, sources: question === "one" ? ["memory/a.md#L1-L2", "MEMORY.md#L3-L3"] : [] };
+  const sources = question === "one" ? ["memory/a.md#L1-L2", "MEMORY.md#L3-L3"] : [];
+  return { text, sources, searched: question !== "three" };
 };
 
 async function chat(script: string, options: Partial<ChatOptions> = {}): Promise<Heard> {
@@ -61,7 +62,7 @@ test("a script is answered line by line, blank lines are skipped, and each answe
   expect(await chat("one\n\n   \r\n two \r\nthree")).toEqual({
     output: "answer to one\n\nanswer to two\n\nanswer to three\n",
     notices:
-      "Memory: memory/a.md#L1-L2, MEMORY.md#L3-L3\nMemory: nothing was looked up\nMemory: nothing was looked up\n",
+      "Memory: memory/a.md#L1-L2, MEMORY.md#L3-L3\nMemory: searched, and nothing of it used\nMemory: nothing was looked up\n",
     failed: 0,
   });
 });
@@ -87,7 +88,11 @@ test("an unknown command is answered with the nearest one", async () => {
 });
 
 test("what notes and models say cannot steer the terminal", async () => {
-  const agent = agentThat(async () => ({ text: "\u001B[2Jred\u0007 \u202Eback\tkept\nline", sources: [] }));
+  const agent = agentThat(async () => ({
+    text: "\u001B[2Jred\u0007 \u202Eback\tkept\nline",
+    sources: [],
+    searched: false,
+  }));
   expect((await chat("x\n", { agent })).output).toBe("[2Jred back\tkept\nline\n");
 });
 
@@ -101,7 +106,7 @@ test("Enter on an empty line has an open question answered, once; a script never
   const asked: string[] = [];
   const ask: Agent["ask"] = async (question) => {
     asked.push(question);
-    return { text: "now", sources: [] };
+    return { text: "now", sources: [], searched: false };
   };
   await chat("\n\nother\n", { interactive: true, agent: agentThat(ask, "left open?") });
   expect(asked.splice(0)).toEqual(["left open?", "other"]);
@@ -152,7 +157,7 @@ test("what the agent tells in mid-turn is shown behind the answer", async () => 
     onText?.("first ");
     teller.tell("a flush has ended");
     onText?.("second");
-    return { text: "first second", sources: [] };
+    return { text: "first second", sources: [], searched: false };
   });
   const { output, notices } = await chat("one\n", { interactive: true, agent, teller });
   expect(output).toContain("first second\n");

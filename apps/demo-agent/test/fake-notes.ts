@@ -5,6 +5,7 @@ export interface FakeNotes {
   results: Pick<MemorySearchResult, "path" | "startLine" | "endLine">[];
   report?: Partial<SearchReport>;
   vectorScore?: number;
+  source?: string;
   /** Lines that one read gives at most. */
   window?: number;
 }
@@ -14,6 +15,7 @@ export function fakeNotes(notes: FakeNotes): Memory {
   return {
     agentId: "main",
     workspaceDir: "/nowhere",
+    ownerAllowFrom: [],
     search: async (_query, options = {}) => {
       options.signal?.throwIfAborted();
       options.onDebug?.({
@@ -29,7 +31,7 @@ export function fakeNotes(notes: FakeNotes): Memory {
         score: 0.5,
         vectorScore: notes.vectorScore,
         snippet: "",
-        source: "memory",
+        source: notes.source ?? "memory",
       }));
     },
     readFile: async ({ relPath, from = 1, lines = 120 }) => {
@@ -50,6 +52,7 @@ export function fakeNotes(notes: FakeNotes): Memory {
     },
     status: () => ({ backend: "fake", provider: "none" }),
     sync: async () => undefined,
+    survey: async () => undefined,
     estimate: async () => undefined,
     check: async () => undefined,
     compact: async () => undefined,

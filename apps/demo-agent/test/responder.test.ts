@@ -143,3 +143,19 @@ test("takes what was said from the digest of a flush, and not what was asked or 
   const answer = await ask("What is the gate code of the harbour?", everything({ "memory/2026-04-20.md": digest }));
   expect(answer.match(/#L\d+-L\d+/g)).toEqual(["#L4-L4"]);
 });
+
+test("of a conversation it quotes what the user has said, not what was asked", async () => {
+  const journal = [
+    "",
+    "User: What is the gate code of the harbour?",
+    "Assistant: The gate code of the harbour is AB-1, I believe.",
+    "User: The gate code of the harbour is HX-19 now.",
+  ].join("\n");
+  const name = "journal/5f3c.0123456789abcdef.jsonl";
+  const answer = await ask("What is the gate code of the harbour?", {
+    ...everything({ [name]: journal }),
+    source: "journal",
+  });
+  expect(answer).toContain(`HX-19 now.\n  ${name}#L4-L4`);
+  expect(answer).not.toMatch(/AB-1|What is/);
+});

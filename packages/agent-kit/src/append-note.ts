@@ -60,14 +60,17 @@ export async function appendNote(options: AppendNoteOptions): Promise<AppendedNo
   const workspaceDir = path.resolve(options.workspaceDir);
   return await inTurn(`${kind === "daily" ? day : kind}\n${workspaceDir}`, async () => {
     throwIfAborted(signal);
-    const target: NoteTarget =
-      kind === "daily"
-        ? { workspaceDir, relPath: `memory/${day}.md`, heading: `# ${day}\n\n`, signal }
-        : { workspaceDir, relPath: await curatedName(workspaceDir), heading: "", signal };
+    const relPath = await noteName({ workspaceDir, kind, day });
+    const target: NoteTarget = { workspaceDir, relPath, heading: kind === "daily" ? `# ${day}\n\n` : "", signal };
     const { state, startLine, endLine } = await appendEntry(target, entry, kind);
     const place = { path: target.relPath, startLine, endLine };
     return { state, ...place, citation: formatCitation(place), day };
   });
+}
+
+/** The file that a note goes to, relative to the workspace. Throws `WORKSPACE` as `curatedName` does. */
+export async function noteName(note: { workspaceDir: string; kind: NoteKind; day: string }): Promise<string> {
+  return note.kind === "daily" ? `memory/${note.day}.md` : await curatedName(note.workspaceDir);
 }
 
 interface Place {

@@ -1,5 +1,5 @@
-import type { MemorySearchResult } from "@memslot/core";
-import { frameRecalled, onOneLine } from "./recalled-text.ts";
+import { type MemorySearchResult, visibleName } from "@memslot/core";
+import { frameRecalled } from "./recalled-text.ts";
 
 /** `auto` cites in direct chats only: in a group, where a note stands is nobody else's business. */
 export type CitationsMode = "auto" | "on" | "off";
@@ -27,7 +27,7 @@ export function parseCitation(text: string): { path: string; startLine: number; 
 /** A result with its citation in the field and behind its framed snippet, where a model cannot miss it. */
 export function withCitation(result: MemorySearchResult): MemorySearchResult {
   const citation = formatCitation(result);
-  const source = `Source: ${onOneLine(citation)}`;
+  const source = `Source: ${visibleName(citation)}`;
   const snippet = frameRecalled(citation, result.snippet);
   return { ...result, citation, snippet: snippet === "" ? source : `${snippet}\n\n${source}` };
 }

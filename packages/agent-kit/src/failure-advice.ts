@@ -1,4 +1,5 @@
 import { MemoryError, messageOf } from "@memslot/core";
+import type { ToolSetting } from "./tool-setting.ts";
 
 /** Why a tool could not answer, for the model (`warning`) and for the person behind it (`action`). */
 export interface FailureAdvice {
@@ -10,10 +11,19 @@ export interface FailureAdvice {
 const notEmpty =
   "Memory could not be searched. This says nothing about what the notes hold: do not answer that nothing is known.";
 
-export function adviceForError(error: unknown): FailureAdvice {
+export function adviceForError(error: unknown, setting: Pick<ToolSetting, "shared">): FailureAdvice {
   const text = messageOf(error) || "unknown error";
-  return { error: text, warning: notEmpty, action: actionFor(error, text) };
+  return { error: failureText(error, setting), warning: notEmpty, action: actionFor(error, text) };
 }
+
+/** What went wrong. Others who read along are told that something did: the message may name a private note. */
+export function failureText(error: unknown, { shared }: Pick<ToolSetting, "shared">): string {
+  if (shared && !aboutTheCall.some((code) => MemoryError.is(error, code))) return "memory is unavailable";
+  return messageOf(error) || "unknown error";
+}
+
+/** Errors that speak of what was asked for, and of nothing else. */
+const aboutTheCall = ["INVALID_ARGUMENT", "PATH_NOT_ALLOWED"] as const;
 
 export function adviceForTimeout(timeoutMs: number): FailureAdvice {
   return {

@@ -8,7 +8,7 @@ export type {
   ToolMessage,
   UserMessage,
 } from "./conversation.ts";
-export { type FlushMoment, flushPrompts } from "./flush/flush-prompts.ts";
+export { type FlushMoment, flushPrompts, isNoReply } from "./flush/flush-prompts.ts";
 export type { DropReceipt, FlushReport } from "./flush/flush-report.ts";
 export type { FlushSession } from "./flush/flush-state.ts";
 export type { FlushTurn } from "./flush/flush-turn.ts";

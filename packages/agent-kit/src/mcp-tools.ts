@@ -32,11 +32,29 @@ type Facts = Pick<McpTool, "title" | "annotations"> & { answer?: Readonly<Record
 
 const reading: McpToolAnnotations = { readOnlyHint: true, idempotentHint: true, openWorldHint: false };
 
+const [words, lineNumber, share] = [{ type: "string" }, { type: "integer", minimum: 1 }, { type: "number" }];
+const result = {
+  type: "object",
+  properties: {
+    path: { ...words, description: "The file, relative to the workspace: what memory_get takes." },
+    startLine: lineNumber,
+    endLine: lineNumber,
+    snippet: { ...words, description: "The passage, framed as recalled text." },
+    score: { ...share, description: "0 to 1, higher is better." },
+    vectorScore: { ...share, description: "How near in meaning, where it was found so." },
+    textScore: { ...share, description: "How well the words match, where it was found so." },
+    source: { ...words, description: "The kind of memory: memory, sessions, journal, or a plugin's own." },
+    corpus: { ...words, description: "The same as source." },
+    citation: { ...words, description: "path#Lfrom-Lto, where citations are shown." },
+  },
+  required: ["path", "startLine", "endLine", "snippet", "score", "source", "corpus"],
+};
+
 const knownTools: Readonly<Record<string, Facts>> = {
   memory_search: {
     title: "Search memory",
     annotations: reading,
-    answer: { results: { type: "array", items: { type: "object" } } },
+    answer: { results: { type: "array", items: result } },
   },
   memory_get: {
     title: "Read a memory file",

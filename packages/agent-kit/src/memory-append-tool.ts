@@ -1,5 +1,5 @@
 import { type Memory, MemoryError, messageOf } from "@memslot/core";
-import { appendNote } from "./append-note.ts";
+import { appendNote, noteName } from "./append-note.ts";
 import { inTime } from "./deadline.ts";
 import { localDay } from "./local-day.ts";
 import type { MemoryTool } from "./memory-tool.ts";
@@ -46,7 +46,7 @@ export function memoryAppendTool(setting: AppendTarget, append: AppendSetting, r
     description:
       "Add a note to long-term memory: to the log of today, or to MEMORY.md. It only ever adds; nothing that is there is changed. " +
       'Answers with the citation of what it wrote. State "duplicate" means that memory says so already, and is no error. ' +
-      "Do not write down what you have just recalled.",
+      "Do not write down what you have just recalled, unless it is to stand in another place as well.",
     inputSchema: inputSchemaOf(fields),
     execute: async (input, options = {}) => {
       const checked = checkInput(fields, input);
@@ -58,10 +58,10 @@ export function memoryAppendTool(setting: AppendTarget, append: AppendSetting, r
       const { workspaceDir } = setting.opened.memory;
       try {
         const at = append.clock();
-        const recalled = recalls.holding(text);
+        const day = localDay(at, append.timeZone);
+        const recalled = recalls.holding(text, await noteName({ workspaceDir, kind, day }));
         if (recalled !== undefined) {
           const { path, startLine, endLine, citation } = recalled;
-          const day = localDay(at, append.timeZone);
           return { status: "ok", state: "duplicate", path, startLine, endLine, citation, day, note: recalledNote };
         }
         const outcome = await inTime(

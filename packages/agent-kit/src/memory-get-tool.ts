@@ -1,7 +1,7 @@
-import { MemoryError, type MemoryReadResult, messageOf } from "@memslot/core";
+import { MemoryError, type MemoryReadResult, nameFromVisible } from "@memslot/core";
 import { citationsShown, formatCitation, parseCitation } from "./citations.ts";
 import { inTime } from "./deadline.ts";
-import { adviceForTimeout } from "./failure-advice.ts";
+import { adviceForTimeout, failureText } from "./failure-advice.ts";
 import type { MemoryTool } from "./memory-tool.ts";
 import { frameRecalled, recalledTextNote } from "./recalled-text.ts";
 import type { RecentRecalls } from "./recent-recalls.ts";
@@ -32,7 +32,7 @@ export function memoryGetTool(setting: ToolSetting, recalls: RecentRecalls): Mem
       if (!checked.ok) return failure(pathOf(input), "INVALID_ARGUMENT", checked.error, { field: checked.field });
       const { relPath, from, lines } = placeOf(checked.values);
       const { opened, sessionKey } = setting;
-      if ("error" in opened) return failure(relPath, codeOf(opened.error), messageOf(opened.error));
+      if ("error" in opened) return failure(relPath, codeOf(opened.error), failureText(opened.error, setting));
       const { memory } = opened;
       try {
         const outcome = await inTime((signal) => memory.readFile({ relPath, from, lines, sessionKey, signal }), {
@@ -46,7 +46,7 @@ export function memoryGetTool(setting: ToolSetting, recalls: RecentRecalls): Mem
         return outcome.value.status === "ok" ? answer(setting, recalls, outcome.value) : outcome.value;
       } catch (error) {
         if (options.signal?.aborted) throw error;
-        return failure(relPath, codeOf(error), messageOf(error));
+        return failure(relPath, codeOf(error), failureText(error, setting));
       }
     },
   };
@@ -68,10 +68,10 @@ function placeOf(input: { path: string; from: number | undefined; lines: number 
   lines: number | undefined;
 } {
   const cited = parseCitation(input.path);
-  if (cited === undefined) return { relPath: input.path, from: input.from, lines: input.lines };
-  if (input.from !== undefined || input.lines !== undefined)
-    return { relPath: cited.path, from: input.from, lines: input.lines };
-  return { relPath: cited.path, from: cited.startLine, lines: cited.endLine - cited.startLine + 1 };
+  const relPath = nameFromVisible(cited?.path ?? input.path);
+  if (cited === undefined || input.from !== undefined || input.lines !== undefined)
+    return { relPath, from: input.from, lines: input.lines };
+  return { relPath, from: cited.startLine, lines: cited.endLine - cited.startLine + 1 };
 }
 
 function failure(path: string, code: string, error: string, more: object = {}): object {

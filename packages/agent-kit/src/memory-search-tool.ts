@@ -4,6 +4,7 @@ import {
   type MemoryProviderStatus,
   type MemorySearchResult,
   type SearchReport,
+  weakConfidence,
 } from "@memslot/core";
 import { citationsShown, withCitation, withoutCitation } from "./citations.ts";
 import type { Cooldown } from "./cooldown.ts";
@@ -31,19 +32,17 @@ const fields = {
     type: "number",
     minimum: 0,
     maximum: 1,
-    description: "Leave out results below this score. Rarely needed.",
+    description: "Leave out results below this score, but for those that hold every word of the query. Rarely needed.",
   },
   corpus: {
     type: "string",
-    values: ["memory", "sessions", "all"],
-    description: "Which kind of memory: the notes, past conversations, or all that is set up (the default).",
+    values: ["memory", "sessions", "journal", "all"],
+    description:
+      "Which kind of memory: the notes, past conversations, what this and earlier conversations have dropped, or all that is set up (the default).",
   },
 } as const satisfies InputFields;
 
 type SearchInput = CheckedInput<typeof fields>;
-
-/** Under this, the best result holds little of what was asked. */
-const weakConfidence = 0.2;
 
 const queryLimit = 10_000;
 
@@ -61,7 +60,7 @@ export function memorySearchTool(setting: ToolSetting, cooldown: Cooldown, recal
       if (!checked.ok) return badInput(checked.field, checked.error);
       const tooLong = queryProblem(checked.values.query);
       if (tooLong !== undefined) return badInput("query", tooLong);
-      if ("error" in setting.opened) return unavailable(adviceForError(setting.opened.error));
+      if ("error" in setting.opened) return unavailable(adviceForError(setting.opened.error, setting));
       const { memory } = setting.opened;
       const failed = cooldown.current();
       if (failed !== undefined) return unavailable(failed.advice, { retryAfterMs: Math.ceil(failed.remainingMs) });
@@ -104,7 +103,7 @@ export function memorySearchTool(setting: ToolSetting, cooldown: Cooldown, recal
         if (options.signal?.aborted) throw error;
         // What the check above lets through and memory does not take says nothing about memory's health.
         if (MemoryError.is(error, "INVALID_ARGUMENT")) return badInput("arguments", error.message);
-        const advice = adviceForError(error);
+        const advice = adviceForError(error, setting);
         // Another process is at work, which may be over the next moment: memory itself is well.
         if (!MemoryError.is(error, "BUSY")) cooldown.start(advice);
         return unavailable(advice);
@@ -140,10 +139,11 @@ function answer(found: Found): object {
   const mode = report?.mode ?? status.custom?.searchMode ?? "keyword";
   const state = report?.state ?? "ok";
   if (results.length === 0 && state === "unavailable") {
-    const advice = adviceForError(report?.reason ?? "memory is unavailable");
+    const advice = adviceForError(report?.reason ?? "memory is unavailable", setting);
     return unavailable({ ...advice, action: report?.action ?? advice.action });
   }
-  const fallback = report?.fallback ?? status.fallback;
+  // What a status says of a failure may name a note; the report of a shared session is made for others to read.
+  const fallback = report?.fallback ?? (setting.shared ? undefined : status.fallback);
   const cite = citationsShown(setting.citations, setting.chatType) ? withCitation : withoutCitation;
   return {
     results: results.map((result) => ({ ...cite(result), corpus: result.source })),
@@ -153,7 +153,8 @@ function answer(found: Found): object {
     citations: setting.citations,
     mode,
     state,
-    ...(state === "stale" && { stale: true }),
+    ...(isStale(report, state) && { stale: true }),
+    conditions: report?.conditions?.length ? report.conditions : undefined,
     confidence: report?.confidence,
     ...explanation(found, state),
     ...(results.length > 0 && { note: recalledTextNote }),
@@ -180,7 +181,7 @@ function explanation(found: Found, state: string): { reason?: string; warning?: 
   if (report?.reason !== undefined) text.reason = report.reason;
   if (report?.action !== undefined) text.action = report.action;
   if (state !== "ok") {
-    const atWork = state === "stale" ? writerText(memory.status(), found.setting) : undefined;
+    const atWork = isStale(report, state) ? writerText(memory.status(), found.setting) : undefined;
     text.warning = [
       `The answer may be incomplete, memory is ${state}${report?.reason === undefined ? "" : `: ${report.reason}`}.`,
       ...(atWork === undefined ? [] : [`${atWork}.`]),
@@ -188,7 +189,7 @@ function explanation(found: Found, state: string): { reason?: string; warning?: 
         ? []
         : [`"${report.fallback.from}" is tried again by the first search after ${report.fallback.retryAt}.`]),
     ].join(" ");
-    if (state === "stale")
+    if (isStale(report, state))
       text.action ??=
         "Use what was found. Where something recent is missing, search again in a moment, or read the note with memory_get.";
   } else if (results.length === 0) {
@@ -208,12 +209,17 @@ function explanation(found: Found, state: string): { reason?: string; warning?: 
   return text;
 }
 
-/** Who is at work on the index and how far, where somebody is. The name of a note is not for everybody. */
+/** Whether files have changed that memory does not know yet, whatever else is the case. */
+function isStale(report: SearchReport | undefined, state: string): boolean {
+  return state === "stale" || report?.conditions?.some((condition) => condition.state === "stale") === true;
+}
+
+/** Who is at work on the index and how far, where somebody is. The name of a note and how many there are is not for everybody. */
 function writerText({ writer }: MemoryProviderStatus, { shared }: ToolSetting): string | undefined {
   if (writer === undefined) return undefined;
   const { pid, reason, completed, total, label } = writer;
   const who = pid === process.pid ? "this process" : `process ${pid}`;
-  const far = completed === undefined || total === undefined ? "" : `, ${completed} of ${total}`;
+  const far = completed === undefined || total === undefined || shared ? "" : `, ${completed} of ${total}`;
   const what = label === undefined || shared ? "" : `, ${label}`;
   return `The index is being brought up to date by ${who} (${reason}${far}${what})`;
 }

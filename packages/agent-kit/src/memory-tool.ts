@@ -10,6 +10,8 @@ export interface MemoryTool {
    * input and failures: it throws for one thing only, an `AbortError` when `signal` was aborted.
    */
   execute(input: unknown, options?: { signal?: AbortSignal | undefined }): Promise<object>;
+  /** Is told of what a model asked for and nothing could run: a tool of another name, or arguments that are no JSON. */
+  onBadCall?(call: { readonly name: string; readonly error: string }): void;
 }
 
 export interface ToolInputSchema {

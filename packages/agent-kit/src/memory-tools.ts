@@ -8,6 +8,7 @@ import { memorySearchTool } from "./memory-search-tool.ts";
 import type { MemoryTool } from "./memory-tool.ts";
 import { createRecentRecalls } from "./recent-recalls.ts";
 import type { ToolSetting } from "./tool-setting.ts";
+import { withVisibleAnswers } from "./visible-answer.ts";
 
 export interface MemoryToolsOptions {
   /** Undefined when memory is off for the agent, or when it could not be opened. */
@@ -65,7 +66,7 @@ export function createMemoryTools(options: MemoryToolsOptions): MemoryTool[] {
   const recalls = createRecentRecalls();
   const tools = [memorySearchTool(setting, cooldown, recalls), memoryGetTool(setting, recalls)];
   if (append !== undefined && !shared) tools.push(memoryAppendTool(setting, append, recalls));
-  return tools;
+  return tools.map(withVisibleAnswers);
 }
 
 /** A wrong time zone is the host's mistake, and told to it at once. */
@@ -84,7 +85,7 @@ function sessionOf({ memory, sessionKey, chatType }: MemoryToolsOptions): {
   if (sessionKey !== undefined && (typeof sessionKey !== "string" || sessionKey.trim() === ""))
     throw new MemoryError("INVALID_ARGUMENT", "sessionKey must be the key of a session, as the host names it");
   if (memory === undefined) return { sessionKey, shared: false };
-  if (audienceOf(sessionKey, memory.agentId) === "shared") return { sessionKey, shared: true };
+  if (audienceOf(sessionKey, memory.agentId, memory.ownerAllowFrom) === "shared") return { sessionKey, shared: true };
   if (chatType !== "group") return { sessionKey, shared: false };
   // A group that the host has no key for, or that it keeps in the owner's session: others read along all the same.
   return { sessionKey: `agent:${memory.agentId}:group:unnamed`, shared: true };

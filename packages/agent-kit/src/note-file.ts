@@ -1,8 +1,10 @@
-import { type Stats, constants } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, stat } from "node:fs/promises";
+import { constants } from "node:fs";
+import { type FileHandle, lstat, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MemoryError, isAbort, messageOf } from "@memslot/core";
+import { type FolderInPlace, MovedError, openFolderInPlace } from "@memslot/core/in-place";
+import { appendWhole } from "./append-whole.ts";
 import { codeOf, syncFolder } from "./session/files.ts";
 
 /** A note that is to be appended to. */
@@ -32,21 +34,25 @@ const creationMs = 2_000;
 
 /**
  * Opens a note for appending and makes it where it is not there. No part of the way is followed where it is a symbolic
- * link, so nothing outside the workspace is ever written. Throws `WORKSPACE`.
+ * link, and what is made is made in the folder that was looked at, so nothing outside the workspace is ever written,
+ * also where another program exchanges folders meanwhile. Throws `WORKSPACE`.
  */
 export async function openNote(target: NoteTarget): Promise<OpenNote> {
-  const file = path.join(target.workspaceDir, ...target.relPath.split("/"));
+  let folder: FolderInPlace | undefined;
   let handle: FileHandle | undefined;
   try {
-    await prepareWay(target);
-    const opened = await openOrMake(file);
+    folder = await openWay(target);
+    const name = path.posix.basename(target.relPath);
+    const opened = await openOrMake(folder, name);
     handle = opened.handle;
-    await checkOpened(target, file, handle);
+    if (!folder.holds(handle, name)) throw new MovedError(target.relPath);
     const bytes = opened.isNew ? Buffer.alloc(0) : await readBytes(target, handle);
-    return openedNote(target, { file, handle, bytes, isNew: opened.isNew });
+    return openedNote(target, { folder: folder.path, handle, bytes, isNew: opened.isNew });
   } catch (error) {
     await handle?.close();
-    throw failureOf(target, error);
+    throw await failureOf(target, error);
+  } finally {
+    await folder?.close();
   }
 }
 
@@ -61,7 +67,7 @@ export function cannotWrite({ relPath, workspaceDir }: NoteTarget, reason: strin
 
 function openedNote(
   target: NoteTarget,
-  { file, handle, bytes, isNew }: { file: string; handle: FileHandle; bytes: Buffer; isNew: boolean },
+  { folder, handle, bytes, isNew }: { folder: string; handle: FileHandle; bytes: Buffer; isNew: boolean },
 ): OpenNote {
   const given = bytes.toString("utf8");
   const lineEnd = /\r?\n/.exec(given)?.[0] ?? "\n";
@@ -72,77 +78,71 @@ function openedNote(
       const start = text === "" ? target.heading : text.endsWith("\n") ? "" : "\n";
       const entry = Buffer.from(`${start}${lines.join("\n")}\n`.replaceAll("\n", lineEnd));
       try {
-        const { bytesWritten } = await handle.write(entry, 0, entry.length, null);
-        if (bytesWritten < entry.length)
-          throw cannotWrite(
-            target,
-            `only ${bytesWritten} of ${entry.length} bytes could be written: make room on the disk, then write the note again`,
-          );
-        await handle.sync();
-        if (isNew) await syncFolder(path.dirname(file));
+        await appendWhole(handle, entry);
+        if (isNew) await syncFolder(folder);
       } catch (error) {
-        throw failureOf(target, error);
+        throw await failureOf(target, error);
       }
     },
     close: () => handle.close(),
   };
 }
 
-/** Makes the folders under the workspace that are not there. */
-async function prepareWay(target: NoteTarget): Promise<void> {
-  if (!(await stat(target.workspaceDir)).isDirectory()) throw cannotWrite(target, "the workspace is not a folder");
-  let folder = target.workspaceDir;
-  for await (const { place, found, isLast } of wayOf(target)) {
-    if (found === undefined && !isLast) {
-      await unlessCode("EEXIST", mkdir(place));
-      await syncFolder(folder);
+/** The folder of the note, with the folders under the workspace made that are not there. */
+async function openWay(target: NoteTarget): Promise<FolderInPlace> {
+  const workspaceDir = await realpath(target.workspaceDir);
+  if (!(await stat(workspaceDir)).isDirectory()) throw cannotWrite(target, "the workspace is not a folder");
+  await checkWay(target, workspaceDir);
+  let folder = await openFolderInPlace(workspaceDir);
+  for (const part of target.relPath.split("/").slice(0, -1)) {
+    const { path: above, mkdir, close } = folder;
+    try {
+      const made = await unlessCode(
+        "EEXIST",
+        mkdir(part).then(() => true),
+      );
+      folder = await openFolderInPlace(path.join(above, part));
+      if (made) await syncFolder(above);
+    } finally {
+      await close();
     }
-    folder = place;
   }
+  return folder;
 }
 
-/** Each part of the way from the workspace to the file, with what stands there. Refuses links and what is in the way. */
-async function* wayOf(
-  target: NoteTarget,
-): AsyncGenerator<{ place: string; found: Stats | undefined; isLast: boolean }> {
+/** Refuses links and what is in the way from the workspace to the file, by name. */
+async function checkWay(target: NoteTarget, workspaceDir: string): Promise<void> {
   const parts = target.relPath.split("/");
-  let place = target.workspaceDir;
+  let place = workspaceDir;
   for (const [index, part] of parts.entries()) {
     place = path.join(place, part);
     const name = parts.slice(0, index + 1).join("/");
     const isLast = index === parts.length - 1;
     const wanted = isLast ? "file" : "folder";
     const found = await unlessCode("ENOENT", lstat(place));
-    if (found?.isSymbolicLink())
+    if (found === undefined) return;
+    if (found.isSymbolicLink())
       throw cannotWrite(target, `${name} is a symbolic link, which is not followed: put a ${wanted} in its place`);
-    if (found !== undefined && !(isLast ? found.isFile() : found.isDirectory()))
+    if (!(isLast ? found.isFile() : found.isDirectory()))
       throw cannotWrite(target, `${name} is not a ${wanted}: move it away`);
-    yield { place, found, isLast };
   }
 }
 
-/** A folder that became a link while the file was opened would have led out of the workspace. */
-async function checkOpened(target: NoteTarget, file: string, handle: FileHandle): Promise<void> {
-  for await (const _ of wayOf(target));
-  const [opened, named] = await Promise.all([handle.stat({ bigint: true }), lstat(file, { bigint: true })]);
-  if (opened.ino !== named.ino || opened.dev !== named.dev)
-    throw cannotWrite(target, "another file was put in its place: write the note again");
-}
-
-async function openOrMake(file: string): Promise<{ handle: FileHandle; isNew: boolean }> {
-  // Windows has no O_NOFOLLOW; the look at the link has to do there.
-  const flags = constants.O_RDWR | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0);
-  const existing = await unlessCode("ENOENT", open(file, flags));
+async function openOrMake(folder: FolderInPlace, name: string): Promise<{ handle: FileHandle; isNew: boolean }> {
+  const flags = constants.O_RDWR | constants.O_APPEND;
+  const existing = await unlessCode("ENOENT", folder.open(name, flags));
   if (existing !== undefined) return { handle: existing, isNew: false };
-  const made = await unlessCode("EEXIST", open(file, flags | constants.O_CREAT | constants.O_EXCL));
+  const made = await unlessCode("EEXIST", folder.open(name, flags | constants.O_CREAT | constants.O_EXCL, 0o666));
   if (made !== undefined) return { handle: made, isNew: true };
-  return { handle: await open(file, flags), isNew: false };
+  return { handle: await folder.open(name, flags), isNew: false };
 }
 
 async function readBytes(target: NoteTarget, handle: FileHandle): Promise<Buffer> {
   const waitUntilMs = performance.now() + creationMs;
   for (;;) {
-    const { size, mtimeMs } = await handle.stat();
+    const found = await handle.stat();
+    if (!found.isFile()) throw cannotWrite(target, `${target.relPath} is not a file: move it away`);
+    const { size, mtimeMs } = found;
     if (size > maxBytes)
       throw cannotWrite(target, `it is larger than ${maxBytes / 1_000_000} MB: move it away, and a new one is begun`);
     const room = Buffer.alloc(size);
@@ -176,15 +176,23 @@ async function unlessCode<Result>(code: string, run: Promise<Result>): Promise<R
   }
 }
 
-function failureOf(target: NoteTarget, error: unknown): unknown {
+async function failureOf(target: NoteTarget, error: unknown): Promise<unknown> {
   if (MemoryError.is(error) || isAbort(error)) return error;
-  const step = steps[String(codeOf(error))] ?? "check the folder and its file system";
-  return cannotWrite(target, `${messageOf(error)}: ${step}`, error);
+  const code = String(codeOf(error));
+  if (error instanceof MovedError || code === "ENOTDIR" || code === "ELOOP") {
+    // What came into the way is still there, or the race is over and nothing can be named.
+    const inTheWay = await realpath(target.workspaceDir)
+      .then((workspaceDir) => checkWay(target, workspaceDir))
+      .catch((reason: unknown) => reason);
+    if (MemoryError.is(inTheWay)) return inTheWay;
+  }
+  return cannotWrite(target, `${messageOf(error)}: ${steps[code] ?? "check the folder and its file system"}`, error);
 }
 
 const steps: Readonly<Record<string, string>> = {
   ENOENT: "check that the workspace folder is there",
   ENOTDIR: "check that the workspace is a folder",
+  EMOVED: "nothing was written; write the note again",
   EACCES: "make the file and its folder writable",
   EPERM: "make the file and its folder writable",
   EROFS: "the file system is read-only; move the workspace to one that can be written",

@@ -1,3 +1,6 @@
+import { unseenCharacter } from "@memslot/core";
+import { isFrameEdge, promptMark } from "./prompt-marks.ts";
+
 /** Characters that one note may have. A fact is a sentence or two; what is longer is a document. */
 const textLimit = 8_000;
 const tagLimit = 8;
@@ -37,14 +40,17 @@ export function noteProblem(note: { text: string; tags: readonly string[] }): No
 function textProblem(given: string): string | undefined {
   if (given.length > textLimit)
     return `text has ${numbered(given.length)} characters, and a note at most ${numbered(textLimit)}: shorten it, or split it into several notes`;
-  const hidden = hiddenCharacter(given);
-  if (hidden !== undefined) return `text holds ${hidden}: leave it out`;
+  const unseen = unseenCharacter(given.replaceAll(/\r\n?/g, "\n"));
+  if (unseen !== undefined) return `text holds ${unseen}: leave it out`;
   const text = tidyText(given);
   if (text === "") return "text is empty: write the fact that is to be remembered";
   if (/^[^\p{L}\p{N}]*NO_REPLY[^\p{L}\p{N}]*$/iu.test(text))
     return "text is only NO_REPLY, which is an answer and not a note: give it as your reply, without calling a tool";
   if (/<!--|-->|--!>/.test(text))
     return 'text holds "<!--" or "-->", which begin and end an HTML comment: leave them out, and write an arrow as "->"';
+  const mark = promptMark(text);
+  if (mark !== undefined)
+    return `text holds "${mark}", which marks a turn or a tool in the prompts of models: leave it out, or write its word without the brackets`;
   for (const line of text.split("\n")) {
     const problem = lineProblem(line.trim());
     if (problem !== undefined) return problem;
@@ -55,29 +61,19 @@ function textProblem(given: string): string | undefined {
 function lineProblem(line: string): string | undefined {
   if (line === "---" || line === "+++")
     return `text has a line that is only "${line}", which would begin or end front matter: leave that line out`;
-  if (/^(?:[-*+>] ?)*[*_]{0,2}source[*_]{0,2}[:：].*#L\d/i.test(line))
+  if (/^(?:[-*+>] ?)*[*_]{0,2}source[*_]{0,2}[:：].*#L\d/i.test(line.normalize("NFKC")))
     return 'text has a line "Source: path#L1-L2", which only memory itself writes: leave that line out, or say in a sentence where it is from';
-  if (/^(?:>>>|<<<)\s(?:.*\s)?[0-9a-f]{12}$/i.test(line))
+  if (isFrameEdge(line))
     return `text has a line "${line.slice(0, 3)} … key", which marks recalled notes: leave such lines out, and write down only what is new`;
   return undefined;
-}
-
-/** Names the first character that nobody would see: it could hide a text or turn its order around. */
-function hiddenCharacter(text: string): string | undefined {
-  if (!text.isWellFormed()) return "half of a character (a lone surrogate)";
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-  const found = /[\0-\x08\v\f\x0E-\x1F\x7F-\x9F\u2028\u2029\u202A-\u202E\u2066-\u2069]/.exec(text)?.[0];
-  if (found === undefined) return undefined;
-  const code = found.charCodeAt(0);
-  const name = `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
-  if (code === 0x2028 || code === 0x2029) return `the line separator ${name}`;
-  return code < 0x2000 ? `the control character ${name}` : `the character ${name}, which changes the direction of text`;
 }
 
 function tagsProblem(given: readonly string[]): string | undefined {
   const tags = tidyTags(given);
   if (tags.length > tagLimit) return `tags has ${tags.length} words, and a note at most ${tagLimit}: keep the best`;
   for (const tag of tags) {
+    const unseen = unseenCharacter(tag);
+    if (unseen !== undefined) return `a tag holds ${unseen}: leave it out`;
     if (!/^[\p{L}\p{M}\p{N}_-]+$/u.test(tag))
       return `tags may hold letters, digits, "-" and "_" only, not ${JSON.stringify(tag.slice(0, tagLength))}`;
     if ([...tag].length > tagLength) return `a tag of ${[...tag].length} characters is too long: at most ${tagLength}`;

@@ -26,22 +26,17 @@ export async function runToolCall(
   const tool = tools.find(({ name }) => name === call.name);
   if (tool === undefined) {
     const known = tools.map(({ name }) => name).join(", ") || "none";
-    return {
-      status: "error",
-      code: "INVALID_ARGUMENT",
-      error: `there is no tool "${call.name}"; the tools are: ${known}`,
-    };
+    const error = `there is no tool "${call.name}"; the tools are: ${known}`;
+    for (const other of tools) other.onBadCall?.({ name: call.name, error });
+    return { status: "error", code: "INVALID_ARGUMENT", error };
   }
   let input: unknown;
   try {
     input = call.arguments.trim() === "" ? {} : JSON.parse(call.arguments);
-  } catch (error) {
-    return {
-      status: "error",
-      code: "INVALID_ARGUMENT",
-      field: "arguments",
-      error: `the arguments of ${call.name} are not valid JSON: ${messageOf(error)}`,
-    };
+  } catch (cause) {
+    const error = `the arguments of ${call.name} are not valid JSON: ${messageOf(cause)}`;
+    tool.onBadCall?.({ name: call.name, error });
+    return { status: "error", code: "INVALID_ARGUMENT", field: "arguments", error };
   }
   try {
     return await tool.execute(input, options);

@@ -12,8 +12,11 @@ interface RecalledText {
 export interface RecentRecalls {
   /** The texts of one answer. */
   keep(texts: readonly RecalledText[]): void;
-  /** The latest place whose text holds all of this one; undefined also for what is too short to tell. */
-  holding(text: string): (Omit<RecalledText, "text"> & { citation: string }) | undefined;
+  /**
+   * The latest place in the file `path` whose text holds all of this one; undefined also for what is too short to tell.
+   * What was recalled from another file, such as the log of another day, may be written down here on purpose.
+   */
+  holding(text: string, path: string): (Omit<RecalledText, "text"> & { citation: string }) | undefined;
 }
 
 /** A shorter text may be the same by chance. */
@@ -27,10 +30,10 @@ export function createRecentRecalls(limit = 50): RecentRecalls {
       recalls.unshift(texts.map((recalled) => ({ ...recalled, text: flat(recalled.text) })));
       recalls.length = Math.min(recalls.length, limit);
     },
-    holding: (given) => {
+    holding: (given, target) => {
       const wanted = flat(given);
       if (wanted.length < minLength) return undefined;
-      const found = recalls.flat().find(({ text }) => text.includes(wanted));
+      const found = recalls.flat().find((recall) => recall.path === target && recall.text.includes(wanted));
       if (found === undefined) return undefined;
       const { path, startLine, endLine } = found;
       return { path, startLine, endLine, citation: formatCitation(found) };

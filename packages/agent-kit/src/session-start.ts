@@ -1,4 +1,4 @@
-import type { SessionKind } from "@memslot/core";
+import { type SessionKind, visibleMessage } from "@memslot/core";
 import { curatedName } from "./curated-name.ts";
 import { type FittedLines, fitLines, linesOf, shareBudget } from "./fit-lines.ts";
 import { dayBefore, localDay } from "./local-day.ts";
@@ -68,7 +68,7 @@ export async function sessionStartContext(options: SessionStartOptions): Promise
     if (note.state === "absent") files.push({ path: relPath, state: "absent" });
     else if (note.state === "skipped") {
       files.push({ path: relPath, state: "skipped", reason: note.reason });
-      notices.push(`[${relPath} is not shown: ${note.reason}.]`);
+      notices.push(`[${relPath} is not shown: ${visibleMessage(note.reason)}.]`);
     } else {
       files.push({ path: relPath, state: "whole" });
       if (note.text.trim() !== "") parts.push({ path: relPath, text: note.text, keep });

@@ -18,7 +18,7 @@ export interface StartSessionOptions extends Omit<SessionStartOptions, "workspac
  */
 export async function startSession(options: StartSessionOptions): Promise<SessionStartContext> {
   const { memory, sessionKey, onSyncError, signal, ...rest } = options;
-  const kind = sessionKindOf(sessionKey, memory.agentId);
+  const kind = sessionKindOf(sessionKey, memory.agentId, memory.ownerAllowFrom);
   try {
     return await sessionStartContext({
       ...rest,

@@ -1,7 +1,8 @@
 import { constants } from "node:fs";
-import { type FileHandle, lstat, open } from "node:fs/promises";
+import { lstat, realpath } from "node:fs/promises";
 import path from "node:path";
 import { messageOf } from "@memslot/core";
+import { openInPlace } from "@memslot/core/in-place";
 
 /** A note as it stands in the workspace, or why it is not there. */
 export type WorkspaceNote =
@@ -13,13 +14,13 @@ export type WorkspaceNote =
 const maxBytes = 4_000_000;
 
 /**
- * Reads a note under an existing workspace. No part of the way is followed where it is a symbolic link, so nothing
- * outside the workspace is ever read.
+ * Reads a note under an existing workspace. No part of the way is followed where it is a symbolic link, also where it
+ * becomes one meanwhile, so nothing outside the workspace is ever read.
  */
 export async function readWorkspaceNote(workspaceDir: string, relPath: string): Promise<WorkspaceNote> {
   const parts = relPath.split("/");
-  let place = workspaceDir;
   try {
+    let place = await realpath(workspaceDir);
     for (const [index, part] of parts.entries()) {
       place = path.join(place, part);
       const found = await lstat(place);
@@ -43,8 +44,7 @@ export async function readWorkspaceNote(workspaceDir: string, relPath: string): 
 }
 
 async function readText(file: string): Promise<string> {
-  // Windows has no O_NOFOLLOW; the look at the link above has to do there.
-  const handle: FileHandle = await open(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
+  const handle = await openInPlace(file, constants.O_RDONLY);
   try {
     const text = await handle.readFile("utf8");
     return text

@@ -41,6 +41,7 @@ export function fakeMemory(behaviour: FakeBehaviour = {}): FakeMemory {
   const syncs: MemorySyncParams[] = [];
   return {
     agentId: "main",
+    ownerAllowFrom: ["telegram:7"],
     workspaceDir: behaviour.workspaceDir ?? "/nowhere",
     searches,
     reads,
@@ -81,6 +82,7 @@ export function fakeMemory(behaviour: FakeBehaviour = {}): FakeMemory {
       syncs.push(params);
       return behaviour.sync?.(params);
     },
+    survey: async () => undefined,
     estimate: async () => undefined,
     check: async () => undefined,
     compact: async () => undefined,

@@ -70,3 +70,26 @@ test.each([
     }
   }
 });
+
+interface SearchTool {
+  outputSchema: {
+    properties: { results: { items: { properties: Record<string, { type: string }>; required: string[] } } };
+  };
+}
+
+test("the outputSchema of memory_search names the fields of a result", async () => {
+  const listed = toMcpTools(tools).find(({ name }) => name === "memory_search");
+  expect(listed?.outputSchema).toMatchObject({ properties: { results: { type: "array" } } });
+  const { properties, required } = (listed as unknown as SearchTool).outputSchema.properties.results.items;
+  const found = toMcpResult((await tools[0]?.execute({ query: "harbour" })) ?? {}).structuredContent["results"];
+  expect(found).not.toEqual([]);
+  for (const result of found as Record<string, unknown>[]) {
+    expect(Object.keys(properties)).toEqual(expect.arrayContaining(Object.keys(result)));
+    expect(Object.keys(result)).toEqual(expect.arrayContaining(required));
+    for (const [field, value] of Object.entries(result))
+      expect({ field, type: properties[field]?.type.replace("integer", "number") }).toEqual({
+        field,
+        type: typeof value,
+      });
+  }
+});

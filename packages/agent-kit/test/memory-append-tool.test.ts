@@ -49,6 +49,7 @@ describe("who gets the tool", () => {
   test("nobody where the host does not want it, where others read along, and where memory is off", () => {
     expect(names({ append: false })).toEqual(["memory_search", "memory_get"]);
     expect(names({ sessionKey: "agent:main:telegram:group:-100" })).toEqual(["memory_search", "memory_get"]);
+    expect(names({ sessionKey: "agent:main:telegram:direct:8" })).toEqual(["memory_search", "memory_get"]);
     expect(names({ chatType: "group" })).toEqual(["memory_search", "memory_get"]);
     expect(names({ memory: undefined })).toEqual([]);
   });
@@ -115,7 +116,8 @@ describe("a note that a model writes", () => {
 
 describe("what was recalled", () => {
   const note = "- The harbour code is HX-19, and the gate\n  closes at ten in the evening.";
-  const search = async (): Promise<(typeof harbour)[]> => [{ ...harbour, snippet: note }];
+  const today = "memory/2026-11-22.md";
+  const search = async (): Promise<(typeof harbour)[]> => [{ ...harbour, path: today, snippet: note }];
 
   test.each([
     ["whole", note],
@@ -123,13 +125,13 @@ describe("what was recalled", () => {
   ])("by a search does not become memory again: %s", async (_, text) => {
     const run = runner({}, { search });
     await run("memory_search", { query: "harbour" });
-    expect(await run("memory_append", { text, kind: "longterm" })).toEqual({
+    expect(await run("memory_append", { text, kind: "daily" })).toEqual({
       status: "ok",
       state: "duplicate",
-      path: harbour.path,
+      path: today,
       startLine: 3,
       endLine: 9,
-      citation: "memory/boats.md#L3-L9",
+      citation: `${today}#L3-L9`,
       day: "2026-11-22",
       note: expect.stringContaining("just recalled"),
     });
@@ -139,17 +141,31 @@ describe("what was recalled", () => {
   test("by a read does not become memory again, and its place is that of the lines", async () => {
     const readFile = async (): Promise<{ status: "ok"; path: string; text: string; from: number; lines: number }> => ({
       status: "ok",
-      path: "memory/boats.md",
+      path: today,
       text: note,
       from: 7,
       lines: 2,
     });
     const run = runner({}, { readFile });
-    await run("memory_get", { path: "memory/boats.md", from: 7 });
+    await run("memory_get", { path: today, from: 7 });
     expect(await run("memory_append", { text: note, kind: "daily" })).toMatchObject({
       state: "duplicate",
-      citation: "memory/boats.md#L7-L8",
+      citation: `${today}#L7-L8`,
     });
+  });
+
+  test.each([
+    ["from the log of another day, for today", "memory/2026-11-21.md", "daily", today],
+    ["from the log of today, for longer", today, "longterm", "MEMORY.md"],
+    ["from MEMORY.md, for today", "MEMORY.md", "daily", today],
+    ["from another note, for longer", "memory/boats.md", "longterm", "MEMORY.md"],
+    ["from the journal, which is no note", "journal/5f3c.0123456789abcdef.jsonl", "daily", today],
+    ["from a transcript, which is none either", "sessions/5f3c.jsonl", "longterm", "MEMORY.md"],
+  ])("is written again on purpose: %s", async (_, path, kind, target) => {
+    const run = runner({}, { search: async () => [{ ...harbour, path, snippet: note }] });
+    await run("memory_search", { query: "harbour" });
+    expect(await run("memory_append", { text: note, kind })).toMatchObject({ state: "appended", path: target });
+    expect(await run("memory_append", { text: note, kind })).toMatchObject({ state: "duplicate", path: target });
   });
 
   test("and its frame are told apart from a note by the frame", async () => {
@@ -210,7 +226,7 @@ describe("bad input", () => {
     ["delete", { text: hidden(0x7f), kind: "daily" }, "text", /U\+007F/],
     ["a C1 control", { text: hidden(0x9b), kind: "daily" }, "text", /U\+009B/],
     ["a line separator", { text: hidden(0x2028), kind: "daily" }, "text", /line separator U\+2028/],
-    ["a direction override", { text: hidden(0x202e), kind: "daily" }, "text", /U\+202E, which changes the direction/],
+    ["a direction override", { text: hidden(0x202e), kind: "daily" }, "text", /the sign of direction U\+202E/],
     ["a direction isolate", { text: hidden(0x2066), kind: "daily" }, "text", /U\+2066/],
     ["half a character", { text: "x \ud83d y", kind: "daily" }, "text", /lone surrogate/],
     ["the sentinel", { text: "NO_REPLY", kind: "daily" }, "text", /NO_REPLY.*as your reply/],

@@ -27,6 +27,7 @@ describe("the notes that a session starts with", () => {
     [undefined, true, true],
     ["agent:main:main", true, true],
     ["agent:main:telegram:direct:7", true, true],
+    ["agent:main:telegram:direct:8", false, false],
     ["agent:main:cron:job-1", false, true],
     ["agent:main:subagent:5b1", false, true],
     ["agent:main:telegram:group:-100", false, false],

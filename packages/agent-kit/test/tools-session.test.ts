@@ -52,6 +52,32 @@ describe("the session of a set of tools", () => {
     expect(await keysOf({ chatType: "group", sessionKey: group })).toEqual([group, group]);
   });
 
+  test.each(["UNAVAILABLE", "PLUGIN", "BUSY", "WORKSPACE"] as const)(
+    "that others read is not told the words of a failure, which may name a note: %s",
+    async (code) => {
+      const fail = async (): Promise<never> =>
+        Promise.reject(new MemoryError(code, "process 7 is at work on the index (watch, 3 of 9 memory/divorce.md)"));
+      const behaviour: FakeBehaviour = { search: fail, readFile: fail };
+      for (const [name, input] of [
+        ["memory_search", { query: "harbour" }],
+        ["memory_get", { path: "docs/team.md" }],
+      ] as const) {
+        expect(JSON.stringify(await session({ sessionKey: own }, behaviour).run(name, input))).toContain("divorce");
+        const told = await session({ sessionKey: group }, behaviour).run(name, input);
+        expect(JSON.stringify(told)).not.toMatch(/divorce|3 of 9/);
+        expect(told).toMatchObject({ error: "memory is unavailable" });
+      }
+    },
+  );
+
+  test("that others read is not told what a status says of a spare", async () => {
+    const fallback = { from: "qmd", to: "memory-core", reason: "qmd update failed: memory/divorce.md" };
+    const run = async (sessionKey: string): Promise<string> =>
+      JSON.stringify(await session({ sessionKey }, { status: { fallback } }).run("memory_search", { query: "x" }));
+    expect(await run(own)).toContain("divorce");
+    expect(await run(group)).not.toContain("divorce");
+  });
+
   test.each(["agent:other:main", " ", 5])("that is wrong is told to the host at once: %j", (sessionKey) => {
     expect(() => session({ sessionKey: sessionKey as string })).toThrow(
       expect.objectContaining({ code: "INVALID_ARGUMENT" }),

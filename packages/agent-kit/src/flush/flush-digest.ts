@@ -1,8 +1,11 @@
+import { visibleText } from "@memslot/core";
 import { redactLines } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../conversation.ts";
-import { type LocalTime, localClock } from "../local-day.ts";
+import { localClock } from "../local-day.ts";
+import { withoutPromptMarks } from "../prompt-marks.ts";
 import { isNoReply, noReply } from "./flush-prompts.ts";
 import { timeOf } from "./flush-groups.ts";
+import { mostlySaid } from "./same-fact.ts";
 
 /** Why no model has chosen what to keep. */
 export type DigestCause = "no-model" | "model-failed";
@@ -14,22 +17,37 @@ export interface DigestOptions {
   readonly fallbackTime: Date;
   /** For messages that are kept nowhere else. */
   readonly everything?: boolean | undefined;
+  /** What was noted of the messages before. */
+  readonly notes?: readonly string[] | undefined;
 }
 
 const maxCharacters = 2_000;
+/** Below what one note may have. */
+const maxCharactersOfEach = 7_000;
 const mereQuestion = /^[^.!?。！？\n]*[?？]$/;
 const citesNotes = /#L\d+(?:-L?\d+)?(?!\d)/;
 const maxOfMessage = 300;
 /** What comes after this in a message cannot be in the digest. */
 const maxRead = 20_000;
 
+/** One note of a digest. */
+export interface FlushDigest {
+  readonly text: string;
+  /** What stands in it, line by line, without time and speaker. */
+  readonly said: readonly string[];
+}
+
 /**
  * The plain digest of what was said on one day, marked as such: what the user wrote and the first sentence of each
  * answer, without what looks like a secret. A mere question is left out, which would be found in place of its answer, and
- * so is an answer that cites notes, which must not become notes again; `everything` keeps them. The digest follows from
- * the messages alone, so that writing it a second time is recognised. Undefined where nothing is left.
+ * so is an answer that cites notes, which must not become notes again, and what `notes` say already. The digest follows
+ * from the messages and `notes` alone, so that writing it a second time is recognised. Empty where nothing is left.
+ *
+ * It is one note with room for some lines; what does not fit stays in the journal. With `everything` nothing is left out
+ * or cut, and there are as many notes as that takes.
  */
-export function flushDigest(messages: readonly ConversationMessage[], options: DigestOptions): string | undefined {
+export function flushDigests(messages: readonly ConversationMessage[], options: DigestOptions): FlushDigest[] {
+  const { everything = false, notes = [] } = options;
   const clock = localClock(options.timeZone);
   const heading =
     options.cause === "no-model"
@@ -41,37 +59,64 @@ export function flushDigest(messages: readonly ConversationMessage[], options: D
       message.role !== "tool" &&
       message.text.trim() !== "" &&
       !isNoReply(message.text) &&
-      (options.everything === true || isNews(message)),
+      (everything || (isNews(message) && !mostlySaid(notes, message.text))),
   );
-  const lines = [heading];
-  let room = maxCharacters - heading.length - moreOf(said.length).length - 1;
+  const digests: { lines: string[]; said: string[] }[] = [];
+  const room = (everything ? maxCharactersOfEach : maxCharacters) - heading.length - moreOf(said.length).length - 1;
+  let left = 0;
   for (const [index, message] of said.entries()) {
-    const line = lineOf(message, clock(timeOf(message, options.fallbackTime)));
-    if (line === undefined) continue;
-    room -= line.length + 1;
-    if (room < 0) {
-      lines.push(moreOf(said.length - index));
-      break;
+    const { time } = clock(timeOf(message, options.fallbackTime));
+    for (const text of textsOf(message, everything)) {
+      const line = `- ${time} ${message.role}: ${text}`;
+      const open = digests.at(-1);
+      left -= line.length + 1;
+      if (open !== undefined && left < 0 && !everything) {
+        open.lines.push(moreOf(said.length - index));
+        return digests.map(digestOf);
+      }
+      if (open === undefined || left < 0) {
+        digests.push({ lines: [heading, line], said: [text] });
+        left = room - line.length - 1;
+      } else {
+        open.lines.push(line);
+        open.said.push(text);
+      }
     }
-    lines.push(line);
   }
-  return lines.length > 1 ? lines.join("\n") : undefined;
+  return digests.map(digestOf);
+}
+
+function digestOf({ lines, said }: { lines: string[]; said: string[] }): FlushDigest {
+  return { text: lines.join("\n"), said };
 }
 
 function isNews({ role, text }: ConversationMessage): boolean {
   return role === "user" ? !mereQuestion.test(text.trim()) : !citesNotes.test(text);
 }
 
-function lineOf(message: ConversationMessage, { time }: LocalTime): string | undefined {
-  const text = message.text.slice(0, maxRead).replaceAll(/\r\n?/g, "\n");
+/** What is written of a message, each piece on a line of its own. */
+function textsOf(message: ConversationMessage, everything: boolean): string[] {
+  const text = (everything ? message.text : message.text.slice(0, maxRead)).replaceAll(/\r\n?/g, "\n");
   const plain = harmless(redactLines(text.split("\n")).join("\n"));
+  if (everything) return piecesOf(plain);
   const said = message.role === "user" ? plain : firstSentence(plain);
-  return said === "" ? undefined : `- ${time} ${message.role}: ${cut(said)}`;
+  // Last, as a cut may leave half of what belongs together.
+  return said === "" ? [] : [visibleText(cut(said))];
+}
+
+/** Ends of words where there are some, so that each piece can be found. */
+function piecesOf(text: string): string[] {
+  return (
+    text
+      .match(/.{1,3000}(?=\s|$)|.{1,3000}/gu)
+      ?.map((piece) => visibleText(piece.trim()))
+      .filter((piece) => piece !== "") ?? []
+  );
 }
 
 /** One line that means nothing else in a note: no comment, no sign that nobody sees, no sentinel. */
 function harmless(text: string): string {
-  return text
+  const plain = withoutPromptMarks(text)
     .toWellFormed()
     .normalize("NFC")
     .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069\s]+/gu, " ")
@@ -79,6 +124,8 @@ function harmless(text: string): string {
     .replaceAll(/--!?>/g, "->")
     .replaceAll(noReply, "")
     .trim();
+  // What was left out may have stood in the middle of one.
+  return withoutPromptMarks(plain);
 }
 
 function firstSentence(text: string): string {

@@ -1,13 +1,17 @@
 import { createHash, randomUUID } from "node:crypto";
 import { chmod, mkdir, readFile, readdir, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
-import { messageOf } from "@memslot/core";
-import { sessionsFolder } from "@memslot/indexing/host";
+import { checkAgentPlace, messageOf } from "@memslot/core";
+import { journalFolder, sessionsFolder } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../conversation.ts";
-import { codeOf, replaceFile, syncFolder } from "../session/files.ts";
+import { codeOf, replaceFile, syncFolder, unlessMissing } from "../session/files.ts";
+import { keepMessages, keptFile } from "./kept-messages.ts";
 import { type FlushRecord, isDoneRecord, isFlushRecord } from "./flush-record.ts";
 
-/** What was dropped and not yet handed over, in files of the state folder: `agents/<agentId>/flush/`. */
+/**
+ * What was dropped and not yet handed over, in files of the state folder: `agents/<agentId>/flush/`. Beside it, in
+ * `journal/`, all that was dropped is kept where searches find it, whatever a model makes of it.
+ */
 export interface FlushJournal {
   readonly folder: string;
   /** What was found wrong with the files, one line each. */
@@ -51,8 +55,15 @@ const maxMarks = 500;
 /** The leftovers of a process that is still at work are younger. */
 const leftoverMinutes = 10;
 
-export async function openFlushJournal(place: { stateDir: string; agentId: string; now: Date }): Promise<FlushJournal> {
+export async function openFlushJournal(place: {
+  stateDir: string;
+  agentId: string;
+  now: Date;
+  journalDays: number;
+}): Promise<FlushJournal> {
+  checkAgentPlace(place);
   const folder = path.join(path.dirname(sessionsFolder(place)), "flush");
+  const keptFolder = journalFolder(place);
   /** Message ids by session id. */
   const done = new Map<string, Set<string>>();
   /** Entries by file name, with the messages that wait in them. */
@@ -119,11 +130,32 @@ export async function openFlushJournal(place: { stateDir: string; agentId: strin
       marks.set(name, Date.parse(record.at));
     } else if (name.endsWith(entryEnding)) {
       const record = await readRecord(name, isFlushRecord);
-      if (record !== undefined) noteEntry(name, record);
+      if (record === undefined) return;
+      noteEntry(name, record);
+      await keepAgain(record);
     } else if (leftoverEnding.test(name)) {
       const file = path.join(folder, name);
       const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: Date.now() }));
       if (Date.now() - mtimeMs > leftoverMinutes * 60_000) await tidy(file);
+    }
+  }
+
+  function keptOf({ sessionId, messages }: Pick<FlushRecord, "sessionId" | "messages">): string {
+    return keptFile(keptFolder, nameOf(sessionId), hashOf(messages.map(({ id }) => id)));
+  }
+
+  async function keep(record: FlushRecord): Promise<void> {
+    await makeFolder(keptFolder);
+    await keepMessages(keptOf(record), record, place.journalDays);
+  }
+
+  /** The process that took the messages may have ended before they could be found. */
+  async function keepAgain(record: FlushRecord): Promise<void> {
+    const file = keptOf(record);
+    try {
+      if ((await stat(file).catch(unlessMissing)) === undefined) await keep(record);
+    } catch (error) {
+      note(`${file} cannot be written (${messageOf(error)}): searches do not find what is in it`);
     }
   }
 
@@ -162,6 +194,13 @@ export async function openFlushJournal(place: { stateDir: string; agentId: strin
       const name = `${nameOf(record.sessionId)}-${hashOf(record.messages.map(({ id }) => id))}${entryEnding}`;
       await makeFolder(folder);
       await replaceFile(path.join(folder, name), `${JSON.stringify(record)}\n`);
+      try {
+        await keep(record);
+      } catch (error) {
+        // Whoever asked saves the messages in another way, and they must not be taken up here as well.
+        await rm(path.join(folder, name), { force: true });
+        throw error;
+      }
       seen.add(name);
       noteEntry(name, record);
     },

@@ -1,4 +1,5 @@
 import type { CompactionSettings } from "@memslot/core";
+import type { FlushNote } from "./flush-record.ts";
 
 /** What a model answers when it has nothing to say. Never shown to anybody. */
 export const noReply = "NO_REPLY";
@@ -24,12 +25,46 @@ export interface FlushMoment {
 export function flushPrompts(
   settings: CompactionSettings,
   moment: FlushMoment,
+  before: FlushBefore = { written: [] },
 ): { systemPrompt: string; prompt: string } {
   const { prompt, systemPrompt } = settings.memoryFlush;
   return {
     systemPrompt: withHint(given(systemPrompt) ?? defaultSystemPrompt),
-    prompt: withHint(withOpening(given(prompt) ?? defaultPrompt(moment))),
+    prompt: [withHint(withOpening(given(prompt) ?? defaultPrompt(moment))), ...beforeText(before)].join("\n\n"),
   };
+}
+
+/** What earlier turns of the same flush came to. */
+interface FlushBefore {
+  readonly written: readonly Pick<FlushNote, "text">[];
+  readonly problem?: string | undefined;
+}
+
+/** Characters of earlier notes in a request. More are not named; the tool knows them all the same. */
+const maxWritten = 4_000;
+
+function beforeText({ written, problem }: FlushBefore): string[] {
+  const lines: string[] = [];
+  let room = maxWritten;
+  for (const { text } of written.toReversed()) {
+    const line = `- ${text.replaceAll(/\s+/g, " ")}`;
+    room -= line.length;
+    if (room < 0) break;
+    lines.unshift(line);
+  }
+  const more = written.length - lines.length;
+  return [
+    ...(problem === undefined ? [] : [`This is another try: the one before came to nothing, because ${problem}.`]),
+    ...(written.length === 0
+      ? []
+      : [
+          [
+            "These notes were written from these messages already. Do not write them again, in other words neither; write what is missing:",
+            ...lines,
+            ...(more > 0 ? [`- … and ${more} more`] : []),
+          ].join("\n"),
+        ]),
+  ];
 }
 
 const defaultSystemPrompt = [

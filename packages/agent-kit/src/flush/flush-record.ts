@@ -15,8 +15,20 @@ export interface FlushRecord {
   readonly tries: number;
   readonly lastTriedAt?: string | undefined;
   readonly lastError?: string | undefined;
+  /** What this flush has written, or was about to write when the process ended. */
+  readonly notes?: readonly FlushNote[] | undefined;
   /** The digest that stands in the notes until a model has read the messages. */
   readonly digest?: { readonly at: string; readonly citations: readonly string[] } | undefined;
+}
+
+/** One note of a flush, or one line of its digest. */
+export interface FlushNote {
+  readonly text: string;
+  readonly kind: "daily" | "longterm";
+  /** Whose log it is in, or would be. */
+  readonly day: string;
+  /** Where it was written; undefined while that is not known. */
+  readonly citation?: string | undefined;
 }
 
 /** Messages that were handed over. */
@@ -35,6 +47,7 @@ export function isFlushRecord(value: unknown): value is FlushRecord {
     Array.isArray(value["messages"]) &&
     value["messages"].every(isMessage) &&
     (value["lastError"] === undefined || typeof value["lastError"] === "string") &&
+    (value["notes"] === undefined || (Array.isArray(value["notes"]) && value["notes"].every(isNote))) &&
     (value["digest"] === undefined || isDigest(value["digest"]))
   );
 }
@@ -61,6 +74,15 @@ function areCalls(value: unknown): boolean {
       value.every(
         (call) => isObject(call) && ["id", "name", "arguments"].every((name) => typeof call[name] === "string"),
       ))
+  );
+}
+
+function isNote(value: unknown): value is FlushNote {
+  return (
+    isObject(value) &&
+    ["text", "day"].every((name) => typeof value[name] === "string") &&
+    (value["kind"] === "daily" || value["kind"] === "longterm") &&
+    (value["citation"] === undefined || typeof value["citation"] === "string")
   );
 }
 

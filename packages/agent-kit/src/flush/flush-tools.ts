@@ -24,5 +24,19 @@ export function flushTools(options: {
     const target = { opened: { memory: { workspaceDir } }, deadlineMs: 30_000 };
     return [memoryAppendTool(target, append, createRecentRecalls())];
   }
-  return createMemoryTools({ memory, citations: "auto", sessionKey, append }).filter(({ name }) => allowed.has(name));
+  const tools = createMemoryTools({ memory, citations: "auto", sessionKey, append });
+  return tools
+    .filter(({ name }) => allowed.has(name))
+    .map((tool) => (tool.name === "memory_search" ? ofNotes(tool) : tool));
+}
+
+/** The search of notes alone: journal and transcripts hold the very messages that are to become notes. */
+function ofNotes(tool: MemoryTool): MemoryTool {
+  return {
+    ...tool,
+    execute: async (input, options) => {
+      const isObject = typeof input === "object" && input !== null && !Array.isArray(input);
+      return await tool.execute(isObject ? { ...input, corpus: "memory" } : input, options);
+    },
+  };
 }

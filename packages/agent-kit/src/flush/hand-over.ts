@@ -9,16 +9,14 @@ export interface HandedOver {
   readonly entries: readonly string[];
   /** How often the model was asked. */
   readonly tries: number;
-  /** What the model said that neither wrote anything nor was the sentinel. */
-  readonly said?: string | undefined;
   /** Undefined when every group was handed over. */
   readonly failure?: { readonly error: string; readonly unwritable: boolean } | undefined;
 }
 
 export interface HandOverOptions {
   readonly workspaceDir: string;
-  /** Runs one flush turn. */
-  readonly turn: (group: FlushGroup) => Promise<TurnOutcome>;
+  /** Runs one flush turn. `problem` is why the one before it, for the same messages, came to nothing. */
+  readonly turn: (group: FlushGroup, problem: string | undefined) => Promise<TurnOutcome>;
   /** Waits between the tries for one group: one try more than there are waits. */
   readonly retryDelaysMs: readonly number[];
   readonly signal: AbortSignal;
@@ -33,32 +31,30 @@ export interface HandOverOptions {
 export async function handOver(groups: readonly FlushGroup[], options: HandOverOptions): Promise<HandedOver> {
   const entries: string[] = [];
   let tries = 0;
-  let said: string | undefined;
   let failure: HandedOver["failure"];
   for (const group of groups) {
     const fault = await workspaceFault(options.workspaceDir, group.day);
-    if (fault !== undefined) return { entries, tries, said, failure: { error: fault, unwritable: true } };
+    if (fault !== undefined) return { entries, tries, failure: { error: fault, unwritable: true } };
     const delays = failure === undefined ? options.retryDelaysMs : [];
-    let outcome = await options.turn(group);
+    let outcome = await options.turn(group, undefined);
     tries++;
     entries.push(...outcome.entries);
     for (const delayMs of delays) {
       if (outcome.state !== "failed") break;
       await pause(delayMs, undefined, { signal: options.signal });
-      outcome = await options.turn(group);
+      outcome = await options.turn(group, outcome.error);
       tries++;
       entries.push(...outcome.entries);
     }
     if (outcome.state === "unwritable")
-      return { entries: unique(entries), tries, said, failure: { error: outcome.error, unwritable: true } };
+      return { entries: unique(entries), tries, failure: { error: outcome.error, unwritable: true } };
     if (outcome.state === "failed") {
       failure = { error: outcome.error, unwritable: false };
       continue;
     }
-    said = outcome.said ?? said;
     await options.onDone(group.completes);
   }
-  return { entries: unique(entries), tries, said, failure };
+  return { entries: unique(entries), tries, failure };
 }
 
 /** A try after a failed one finds what that one wrote. */

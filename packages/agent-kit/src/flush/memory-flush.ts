@@ -69,18 +69,22 @@ export interface MemoryFlush {
 const journalDeadlineMs = 10_000;
 
 /**
- * The flush of one session. A session where others read along has none: what is said there does not go into private
- * notes. Throws `INVALID_ARGUMENT` for a session of another agent.
+ * The flush of one session. A session where others read along, or with somebody who is not the owner, has none: what is
+ * said there does not go into private notes. Throws `INVALID_ARGUMENT` for a session of another agent.
  */
 export async function createMemoryFlush(options: MemoryFlushOptions): Promise<MemoryFlush> {
   const { agent, stateDir, session, memory, runTurn, contextWindowTokens, turnDeadlineMs = 120_000 } = options;
   const { retryDelaysMs = [1_000, 2_000], clock = () => new Date() } = options;
-  if (sessionKindOf(session.key, agent.id) === "group")
-    return noFlush("skipped", "skipped: a group's conversation is not written to private notes");
+  if (sessionKindOf(session.key, agent.id, agent.ownerAllowFrom) === "group")
+    return noFlush(
+      "skipped",
+      "skipped: the conversation of a group, or with somebody who is not the owner, is not written to private notes",
+    );
   if (!agent.compaction.memoryFlush.enabled) return noFlush("off", "off: compaction.memoryFlush.enabled is false");
 
+  const { journalDays } = agent.compaction.memoryFlush;
   const notices: string[] = [];
-  const journal = await openFlushJournal({ stateDir, agentId: agent.id, now: clock() });
+  const journal = await openFlushJournal({ stateDir, agentId: agent.id, now: clock(), journalDays });
   const saver = createMessageSaver({ agent, memory, runTurn, contextWindowTokens, turnDeadlineMs, clock });
   const keeper = createFlushStateKeeper({ session, clock, onError: (line) => notices.push(line) });
   const closing = new AbortController();
@@ -138,7 +142,14 @@ export async function createMemoryFlush(options: MemoryFlushOptions): Promise<Me
     for (const name of journal.entryNames().filter(whose)) {
       closing.signal.throwIfAborted();
       try {
-        const saved = await saveEntry(name, { journal, saver, retryDelaysMs, clock, signal: closing.signal });
+        const saved = await saveEntry(name, {
+          journal,
+          saver,
+          retryDelaysMs,
+          journalDays,
+          clock,
+          signal: closing.signal,
+        });
         if (saved === undefined) continue;
         await keeper.noteEntry(saved);
         report(saved.report);

@@ -1,9 +1,10 @@
 import type { AgentConfig, Memory } from "@memslot/core";
 import type { ConversationMessage } from "../conversation.ts";
 import { localClock } from "../local-day.ts";
-import { appendDigests } from "./append-digests.ts";
-import type { DigestCause } from "./flush-digest.ts";
+import { type WrittenDigest, appendDigests } from "./append-digests.ts";
+import type { DigestOptions } from "./flush-digest.ts";
 import { flushGroups, timeOf } from "./flush-groups.ts";
+import type { FlushNotes } from "./flush-notes.ts";
 import { flushTools } from "./flush-tools.ts";
 import { type FlushTurn, runFlushTurn } from "./flush-turn.ts";
 import { type HandedOver, handOver } from "./hand-over.ts";
@@ -12,20 +13,21 @@ import { type HandedOver, handOver } from "./hand-over.ts";
 export interface MessageSaver {
   /** Whether a model is there. */
   readonly hasModel: boolean;
+  /** Where the notes are. */
+  readonly workspaceDir: string;
   /** The local days of messages, in their order. */
   daysOf(messages: readonly ConversationMessage[]): string[];
   handOver(messages: readonly ConversationMessage[], run: SaverRun): Promise<HandedOver>;
   /** Gives the citations. Throws as `appendNote` does. */
-  digest(
-    messages: readonly ConversationMessage[],
-    how: { cause: DigestCause; everything?: boolean },
-    signal: AbortSignal,
-  ): Promise<string[]>;
+  digest(messages: readonly ConversationMessage[], how: DigestHow, signal: AbortSignal): Promise<WrittenDigest>;
 }
+
+type DigestHow = Pick<DigestOptions, "cause" | "everything" | "notes">;
 
 interface SaverRun {
   /** Whose notes `memory_search` may see. */
   readonly sessionKey: string;
+  readonly notes: FlushNotes;
   readonly retryDelaysMs: readonly number[];
   readonly signal: AbortSignal;
   readonly onDone: (messageIds: readonly string[]) => Promise<void>;
@@ -53,22 +55,25 @@ export function createMessageSaver(options: MessageSaverOptions): MessageSaver {
 
   return {
     hasModel: runTurn !== undefined,
+    workspaceDir,
     daysOf: (messages) => {
       const now = clock();
       const localTime = localClock(timeZone);
       return [...new Set(messages.map((message) => localTime(timeOf(message, now)).day))];
     },
-    async handOver(messages, { sessionKey, ...run }) {
+    async handOver(messages, { sessionKey, notes, ...run }) {
       if (runTurn === undefined) return { entries: [], tries: 0, failure: { error: "no model", unwritable: false } };
       return await handOver(flushGroups(messages, { timeZone, maxTokens, fallbackTime: clock() }), {
         ...run,
         workspaceDir,
-        turn: (group) =>
+        turn: (group, problem) =>
           runFlushTurn({
             group,
             settings: agent.compaction,
             timeZone,
             runTurn,
+            notes,
+            problem,
             tools: flushTools({ memory, workspaceDir, sessionKey, timeZone, at: group.at }),
             deadlineMs: turnDeadlineMs,
             signal: run.signal,

@@ -2,8 +2,10 @@ import path from "node:path";
 import { MemoryError, isAbort, messageOf } from "@memslot/core";
 import type { ConversationMessage } from "../conversation.ts";
 import { type ProcessLock, acquireLock } from "../session/process-lock.ts";
+import type { WrittenDigest } from "./append-digests.ts";
 import type { DigestCause } from "./flush-digest.ts";
 import type { FlushJournal } from "./flush-journal.ts";
+import { type FlushNotes, createFlushNotes, notesThatStand } from "./flush-notes.ts";
 import type { FlushRecord } from "./flush-record.ts";
 import type { FlushReport } from "./flush-report.ts";
 import type { MessageSaver } from "./message-saver.ts";
@@ -13,13 +15,13 @@ export interface SaveEntryOptions {
   readonly saver: MessageSaver;
   readonly retryDelaysMs: readonly number[];
   readonly clock: () => Date;
+  /** How many days messages wait for a model once their digest is written. */
+  readonly journalDays: number;
   readonly signal: AbortSignal;
 }
 
 /** After so many rounds without success a digest is written. */
 const maxRounds = 3;
-/** How long messages wait for a model once their digest is written. */
-const waitingDays = 30;
 
 /** What came of an entry, with the entry as it was. */
 export interface SavedEntry {
@@ -72,13 +74,19 @@ async function saveRecord(
 ): Promise<FlushReport | undefined> {
   const { journal, saver, signal, clock } = options;
   const about = { messages: messages.length, days: saver.daysOf(messages) };
+  const notes = createFlushNotes({
+    known: await notesThatStand(record.notes ?? [], saver.workspaceDir),
+    workspaceDir: saver.workspaceDir,
+    save: (all) => journal.save(name, { ...record, notes: all }),
+  });
   if (!saver.hasModel) {
     if (record.digest === undefined)
-      return await digestOf(name, record, { messages, cause: "no-model", about }, options);
-    return isOver(record, clock()) ? await giveUp(name, about, journal) : undefined;
+      return await digestOf(name, record, { messages, notes, cause: "no-model", about }, options);
+    return isOver(record, options) ? await giveUp(name, about, options) : undefined;
   }
-  const { entries, tries, said, failure } = await saver.handOver(messages, {
+  const { entries, tries, failure } = await saver.handOver(messages, {
     sessionKey: record.sessionKey,
+    notes,
     retryDelaysMs: options.retryDelaysMs,
     signal,
     onDone: (ids) => journal.markDone(record.sessionId, ids, clock()),
@@ -86,11 +94,11 @@ async function saveRecord(
   if (failure === undefined) {
     await journal.remove(name);
     if (entries.length > 0) return { state: "done", entries, tries, ...about };
-    const reason = said === undefined ? undefined : "the model said it had nothing to save";
-    return { state: "nothing", reason, entries, tries, ...about };
+    return { state: "nothing", entries, tries, ...about };
   }
   const tried: FlushRecord = {
     ...record,
+    notes: notes.all,
     rounds: record.rounds + (failure.unwritable ? 0 : 1),
     tries: record.tries + tries,
     lastTriedAt: clock().toISOString(),
@@ -98,16 +106,18 @@ async function saveRecord(
   };
   await journal.save(name, tried);
   if (failure.unwritable) return { ...skipped(failure.error), entries, tries, ...about };
-  if (record.digest !== undefined && isOver(record, clock())) return await giveUp(name, about, journal);
+  if (record.digest !== undefined && isOver(record, options)) return await giveUp(name, about, options);
   if (record.digest === undefined && tried.rounds >= maxRounds) {
     const left = leftOf(record, journal);
-    return await digestOf(name, tried, { messages: left, cause: "model-failed", about, entries, tries }, options);
+    const run: DigestRun = { messages: left, notes, cause: "model-failed", about, entries, tries };
+    return await digestOf(name, tried, run, options);
   }
   return { state: "failed", reason: failure.error, entries, tries, ...about };
 }
 
 interface DigestRun {
   readonly messages: readonly ConversationMessage[];
+  readonly notes: FlushNotes;
   readonly cause: DigestCause;
   readonly about: Pick<FlushReport, "messages" | "days">;
   readonly entries?: readonly string[];
@@ -117,18 +127,20 @@ interface DigestRun {
 async function digestOf(
   name: string,
   record: FlushRecord,
-  { messages, cause, about, entries = [], tries = 0 }: DigestRun,
+  { messages, notes, cause, about, entries = [], tries = 0 }: DigestRun,
   { journal, saver, signal, clock }: SaveEntryOptions,
 ): Promise<FlushReport> {
-  let citations: string[];
+  let digest: WrittenDigest;
   try {
-    citations = await saver.digest(messages, { cause }, signal);
+    digest = await saver.digest(messages, { cause, notes: notes.all.map(({ text }) => text) }, signal);
   } catch (error) {
     if (isAbort(error)) throw error;
     await journal.save(name, { ...record, lastTriedAt: clock().toISOString(), lastError: messageOf(error) });
     return { ...skipped(messageOf(error)), entries, tries, ...about };
   }
-  await journal.save(name, { ...record, digest: { at: clock().toISOString(), citations } });
+  const { citations } = digest;
+  notes.add(digest.notes);
+  await journal.save(name, { ...record, notes: notes.all, digest: { at: clock().toISOString(), citations } });
   const reason = cause === "no-model" ? "no model was available" : `the model failed: ${record.lastError}`;
   return { state: "digested", reason, entries: [...entries, ...citations], tries, ...about };
 }
@@ -137,16 +149,16 @@ function skipped(error: string): Pick<FlushReport, "state" | "reason"> {
   return { state: "skipped", reason: `the notes cannot be written: ${error}; the messages are kept in the journal` };
 }
 
-function isOver({ digest }: FlushRecord, now: Date): boolean {
-  return digest !== undefined && now.getTime() - Date.parse(digest.at) > waitingDays * 86_400_000;
+function isOver({ digest }: FlushRecord, { clock, journalDays }: SaveEntryOptions): boolean {
+  return digest !== undefined && clock().getTime() - Date.parse(digest.at) > journalDays * 86_400_000;
 }
 
 async function giveUp(
   name: string,
   about: Pick<FlushReport, "messages" | "days">,
-  journal: FlushJournal,
+  { journal, journalDays }: SaveEntryOptions,
 ): Promise<FlushReport> {
   await journal.remove(name);
-  const reason = `no model took the messages within ${waitingDays} days: they were removed from the journal, and their digest stays in the notes`;
+  const reason = `no model took the messages within ${journalDays} days, and none is asked any more: their digest stays in the notes, and they can be found in the journal`;
   return { state: "digested", reason, entries: [], tries: 0, ...about };
 }

@@ -1,5 +1,6 @@
 import { MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
 import type { ConversationMessage } from "../conversation.ts";
+import { createFlushNotes } from "./flush-notes.ts";
 import type { FlushJournal } from "./flush-journal.ts";
 import type { FlushReport } from "./flush-report.ts";
 import type { MessageSaver } from "./message-saver.ts";
@@ -30,6 +31,7 @@ export async function saveInline(options: {
     for (const id of ids) done.add(id);
     journal.markDoneHere(session.id, ids);
   };
+  const notes = createFlushNotes({ known: [], workspaceDir: saver.workspaceDir, save: async () => undefined });
   const entries: string[] = [];
   let tries = 0;
   try {
@@ -37,7 +39,7 @@ export async function saveInline(options: {
       if (saver.hasModel) {
         const turn = { what: "the flush turn", deadlineMs: modelMs, signals: [signal] };
         const handed = await withDeadline(turn, (turnSignal) =>
-          saver.handOver(messages, { sessionKey: session.key, retryDelaysMs: [], signal: turnSignal, onDone }),
+          saver.handOver(messages, { sessionKey: session.key, notes, retryDelaysMs: [], signal: turnSignal, onDone }),
         ).catch((error: unknown) => {
           if (isAbort(error)) throw error;
           return { entries: [], tries: 1, failure: { error: messageOf(error), unwritable: false } };
@@ -49,11 +51,8 @@ export async function saveInline(options: {
       }
       const left = messages.filter(({ id }) => !done.has(id));
       entries.push(
-        ...(await saver.digest(
-          left,
-          { cause: saver.hasModel ? "model-failed" : "no-model", everything: true },
-          signal,
-        )),
+        ...(await saver.digest(left, { cause: saver.hasModel ? "model-failed" : "no-model", everything: true }, signal))
+          .citations,
       );
       await onDone(left.map(({ id }) => id));
       return { state: "digested", reason, entries, tries, ...about };

@@ -2,6 +2,7 @@ import { constants } from "node:fs";
 import { access, open, stat } from "node:fs/promises";
 import path from "node:path";
 import { messageOf } from "@memslot/core";
+import { noSurprises, unlessMissing } from "../session/files.ts";
 
 /**
  * Why a note of this day cannot be written, found out without writing one; undefined where nothing speaks against it.
@@ -17,15 +18,10 @@ export async function workspaceFault(workspaceDir: string, day: string): Promise
     await access(folder, constants.W_OK);
     const note = path.join(folder, `${day}.md`);
     if ((await stat(note).catch(unlessMissing)) === undefined) return undefined;
-    const handle = await open(note, constants.O_WRONLY | constants.O_APPEND);
+    const handle = await open(note, constants.O_WRONLY | constants.O_APPEND | noSurprises);
     await handle.close();
     return undefined;
   } catch (error) {
     return messageOf(error);
   }
-}
-
-function unlessMissing(error: unknown): undefined {
-  if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-  throw error;
 }

@@ -10,6 +10,12 @@ export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
+/** For a `catch` where a file need not be there: gives undefined for one that is missing, and throws what else it is. */
+export function unlessMissing(error: unknown): undefined {
+  if (codeOf(error) === "ENOENT") return undefined;
+  throw error;
+}
+
 /** Replaces a file as a whole: a crash leaves the old one or the new one. */
 export async function replaceFile(file: string, text: string): Promise<void> {
   const draft = `${file}.${randomUUID()}.tmp`;

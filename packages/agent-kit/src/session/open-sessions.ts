@@ -1,6 +1,6 @@
 import { lstat, mkdir, readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
-import { MemoryError, messageOf } from "@memslot/core";
+import { MemoryError, checkAgentPlace, currentFolder, messageOf } from "@memslot/core";
 import { sessionsFolder } from "@memslot/indexing/host";
 import { codeOf } from "./files.ts";
 import { createTurns, type InTurn } from "./in-turn.ts";
@@ -18,8 +18,9 @@ const draftAgeMs = 60 * 60 * 1000;
  * name, `CONFIG` where the folder is a link, and `UNAVAILABLE` where it cannot be made or read.
  */
 export async function openSessions(options: OpenSessionsOptions): Promise<Sessions> {
+  checkAgentPlace(options);
   const folder = path.resolve(sessionsFolder(options));
-  const { clock = () => new Date(), notify = () => undefined, cwd = process.cwd() } = options;
+  const { clock = () => new Date(), notify = () => undefined, cwd = currentFolder() } = options;
   await prepareFolder(folder);
   const table = openSessionTable({ folder, clock, notify });
   const place: SessionPlace = { folder, table, clock, notify, cwd };

@@ -1,11 +1,13 @@
 import { constants } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, readdir, realpath, rm } from "node:fs/promises";
+import { type FileHandle, lstat, realpath } from "node:fs/promises";
 import path from "node:path";
-import { MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
+import { MemoryError, isAbort, messageOf, visibleText, withDeadline } from "@memslot/core";
+import { type FolderInPlace, MovedError, listInPlace, openFolderInPlace, openInPlace } from "@memslot/core/in-place";
 import { redactLines } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../conversation.ts";
 import { localTime } from "../local-day.ts";
-import { codeOf, noSurprises, syncFolder } from "./files.ts";
+import { withoutPromptMarks } from "../prompt-marks.ts";
+import { codeOf, syncFolder } from "./files.ts";
 
 const describeDeadlineMs = 30_000;
 const maxSlugLength = 40;
@@ -69,11 +71,14 @@ export async function writeSessionNote(options: SessionNoteOptions): Promise<Ses
 
 /** `memory/` of the workspace, made where it is missing. A link in its place is refused: notes must stay inside. */
 async function memoryFolder(workspaceDir: string): Promise<string> {
-  const folder = path.join(await realpath(workspaceDir), "memory");
+  const workspace = await openFolderInPlace(await realpath(workspaceDir));
+  const folder = path.join(workspace.path, "memory");
   try {
-    await mkdir(folder);
+    await workspace.mkdir("memory");
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
+  } finally {
+    await workspace.close();
   }
   const stats = await lstat(folder);
   if (stats.isDirectory()) return folder;
@@ -83,7 +88,9 @@ async function memoryFolder(workspaceDir: string): Promise<string> {
 
 /** The note of this day that is about the session, for a host that ended before it began the next one. */
 async function noteOf(sessionId: string, folder: string, day: string): Promise<string | undefined> {
-  const names = (await readdir(folder)).filter((name) => name.startsWith(`${day}-`) && name.endsWith(".md"));
+  const names = listInPlace(folder)
+    .map(({ name }) => name)
+    .filter((name) => name.startsWith(`${day}-`) && name.endsWith(".md"));
   for (const name of names) {
     const head = await headOf(path.join(folder, name));
     if (head.includes(`\n${marked("Session", sessionId)}\n`)) return name;
@@ -94,7 +101,7 @@ async function noteOf(sessionId: string, folder: string, day: string): Promise<s
 async function headOf(file: string): Promise<string> {
   let handle: FileHandle | undefined;
   try {
-    handle = await open(file, constants.O_RDONLY | noSurprises);
+    handle = await openInPlace(file, constants.O_RDONLY);
     if (!(await handle.stat()).isFile()) return "";
     const head = Buffer.alloc(2048);
     const { bytesRead } = await handle.read(head, 0, head.length, 0);
@@ -107,33 +114,42 @@ async function headOf(file: string): Promise<string> {
   }
 }
 
-async function createNote(folder: string, name: string, text: string): Promise<string> {
-  for (let number = 1; number <= maxNamesTried; number++) {
-    const fileName = `${name}${number === 1 ? "" : `-${number}`}.md`;
-    const file = path.join(folder, fileName);
-    let handle: FileHandle;
-    try {
-      handle = await open(file, "wx", 0o666);
-    } catch (error) {
-      if (codeOf(error) === "EEXIST") continue;
-      throw error;
+async function createNote(folderPath: string, name: string, text: string): Promise<string> {
+  const folder = await openFolderInPlace(folderPath);
+  try {
+    for (let number = 1; number <= maxNamesTried; number++) {
+      const fileName = `${name}${number === 1 ? "" : `-${number}`}.md`;
+      if (await createFile(folder, fileName, text)) return fileName;
     }
-    try {
-      // The folder may have turned into a link since it was looked at.
-      if ((await realpath(file)) !== file) throw new Error(`${folder} turned into a symbolic link`);
-      await handle.writeFile(text);
-      await handle.sync();
-    } catch (error) {
-      // It is ours and nobody was told of it.
-      await rm(file, { force: true });
-      throw error;
-    } finally {
-      await handle.close();
-    }
-    await syncFolder(folder);
-    return fileName;
+  } finally {
+    await folder.close();
   }
   throw new Error(`${name}.md and ${maxNamesTried - 1} more of that name are there already`);
+}
+
+/** False where there is a file of this name already. What could not be written whole is not left behind. */
+async function createFile(folder: FolderInPlace, fileName: string, text: string): Promise<boolean> {
+  let handle: FileHandle;
+  try {
+    handle = await folder.open(fileName, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o666);
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+  try {
+    // The folder may have turned into a link since it was looked at.
+    if (!folder.holds(handle, fileName)) throw new MovedError(folder.path);
+    await handle.writeFile(text);
+    await handle.sync();
+  } catch (error) {
+    // It is ours and nobody was told of it.
+    await folder.remove(fileName);
+    throw error;
+  } finally {
+    await handle.close();
+  }
+  await syncFolder(folder.path);
+  return true;
 }
 
 function marked(name: string, value: string): string {
@@ -159,5 +175,6 @@ function noteText(text: unknown): string {
   if (typeof text !== "string") return "";
   const short = text.slice(0, maxTextLength).toWellFormed();
   const clean = short.replaceAll(/\r\n?/g, "\n").replaceAll(/[^\P{Cc}\t\n]/gu, "");
-  return redactLines(clean.split("\n")).join("\n").trim();
+  // A model has written it, which may repeat whatever it has read.
+  return visibleText(withoutPromptMarks(redactLines(clean.split("\n")).join("\n"))).trim();
 }

@@ -153,7 +153,7 @@ describe("the journal", () => {
     mkdirSync(house.journalDir, { recursive: true });
     for (const [name, sessionKey] of [
       ["a", "agent:other:main"],
-      ["b", "agent:main:direct:ann"],
+      ["b", "agent:main:cron:job"],
     ] as const) {
       const entry = {
         version: 1,

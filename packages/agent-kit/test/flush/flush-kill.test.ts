@@ -44,6 +44,17 @@ function journaled(state: string): string[] {
   });
 }
 
+/** Ids of the messages that searches find, each as often as it stands there. */
+function kept(state: string): string[] {
+  const folder = path.join(state, "agents/main/journal");
+  if (!existsSync(folder)) return [];
+  const names = readdirSync(folder).filter((name) => name.endsWith(".jsonl"));
+  return names.flatMap((name) => {
+    const [, ...lines] = readFileSync(path.join(folder, name), "utf8").trim().split("\n");
+    return lines.map((line) => (JSON.parse(line) as { id: string }).id);
+  });
+}
+
 test(`a process that is killed at ${points} points loses no message that it was let drop, and notes none twice`, async () => {
   const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-flush-kill-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
@@ -58,6 +69,9 @@ test(`a process that is killed at ${points} points loses no message that it was 
     expect(there.toSorted()).toEqual([...new Set(there)].toSorted());
     const safe = new Set([...there, ...journaled(place.state)]);
     expect(dropped.filter((id) => id.endsWith("-u") && !safe.has(id))).toEqual([]);
+    const findable = kept(place.state);
+    expect(findable.toSorted()).toEqual([...new Set(findable)].toSorted());
+    expect(dropped.filter((id) => !findable.includes(id))).toEqual([]);
   }
   expect(dropped.length).toBeGreaterThan(points);
 

@@ -205,13 +205,17 @@ describe("a flush that is off", () => {
     expect(house.journal("")).toEqual([]);
   });
 
-  test("in a group keeps nothing of it anywhere", async () => {
-    const house = useFlushHouse({ key: "agent:main:telegram:group:-100" });
+  test.each([
+    ["a group", "agent:main:telegram:group:-100"],
+    ["a chat with somebody who is not the owner", "agent:main:telegram:direct:8"],
+  ])("in %s keeps nothing of it anywhere", async (_name, key) => {
+    const house = useFlushHouse({ key });
     const flush = await house.open({ runTurn: noteTaker });
     expect(flush.afterTurn(full, talk)).toMatchObject({ flush: false, reason: expect.stringContaining("group") });
     expect(await flush.beforeDrop(talk)).toEqual({
       state: "skipped",
-      reason: "skipped: a group's conversation is not written to private notes",
+      reason:
+        "skipped: the conversation of a group, or with somebody who is not the owner, is not written to private notes",
       messages: 0,
     });
     flush.retry();

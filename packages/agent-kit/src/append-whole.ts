@@ -1,0 +1,70 @@
+import { constants, fstatSync, ftruncateSync, readSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { messageOf } from "@memslot/core";
+
+/** How much of a file is looked at, behind the place where a write began, for what it has left there. */
+const maxLookedAt = 1_000_000;
+
+/**
+ * Writes bytes to the end of a file, on disk when it resolves: all of them, or none. What a full or failing disk has taken
+ * of them is taken away again before this throws; what others have added meanwhile stays.
+ */
+export async function appendWhole(handle: FileHandle, bytes: Buffer): Promise<void> {
+  const begin = fstatSync(handle.fd).size;
+  let written = 0;
+  try {
+    ({ bytesWritten: written } = await handle.write(bytes, 0, bytes.length, null));
+    if (written < bytes.length) throw new ShortWrite(written, bytes.length);
+    await handle.sync();
+  } catch (error) {
+    if (written > 0) await takeBack(handle, bytes.subarray(0, written), begin, error);
+    throw error;
+  }
+}
+
+/** As a system answers that has no more room. */
+class ShortWrite extends Error {
+  readonly code = "ENOSPC";
+
+  constructor(written: number, wanted: number) {
+    super(`only ${written} of ${wanted} bytes could be written, so none were kept`);
+  }
+}
+
+/** Takes away what was written last. Where others have gone on behind it, blank lines take its place. */
+async function takeBack(handle: FileHandle, bytes: Buffer, begin: number, cause: unknown): Promise<void> {
+  try {
+    // In one go, so that nobody comes between the look and the cut.
+    if (endsWith(handle.fd, bytes)) ftruncateSync(handle.fd, fstatSync(handle.fd).size - bytes.length);
+    else await blankOut(handle, bytes, begin);
+    await handle.sync();
+  } catch (error) {
+    const reason = `part of it was written and could not be taken back (${messageOf(error)})`;
+    throw new Error(`${messageOf(cause)}; ${reason}`, { cause: error });
+  }
+}
+
+function endsWith(descriptor: number, bytes: Buffer): boolean {
+  const { size } = fstatSync(descriptor);
+  const end = Buffer.alloc(bytes.length);
+  return (
+    size >= end.length &&
+    readSync(descriptor, end, 0, end.length, size - end.length) === end.length &&
+    end.equals(bytes)
+  );
+}
+
+async function blankOut(handle: FileHandle, bytes: Buffer, begin: number): Promise<void> {
+  const room = Buffer.alloc(maxLookedAt);
+  const { bytesRead } = await handle.read(room, 0, room.length, begin);
+  const at = room.subarray(0, bytesRead).indexOf(bytes);
+  if (at < 0) return;
+  // A file that was opened for appending takes no bytes elsewhere on Linux.
+  const other = await open(`/proc/self/fd/${handle.fd}`, constants.O_WRONLY);
+  try {
+    await other.write(Buffer.alloc(bytes.length, "\n"), 0, bytes.length, begin + at);
+    await other.sync();
+  } finally {
+    await other.close();
+  }
+}

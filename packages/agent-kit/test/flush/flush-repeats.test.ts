@@ -1,0 +1,149 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { type FlushTurn, runToolCall } from "../../src/index.ts";
+import { type FlushHouse, down, entryOf, talk, user, useFlushHouse, watching } from "./support/flush-house.ts";
+
+/** A model that writes these, each in a call of its own, and keeps the answers. */
+function writing(texts: readonly string[], end: FlushTurn = async () => "NO_REPLY", kind = "daily"): Writer {
+  const answers: Record<string, unknown>[] = [];
+  return Object.assign(
+    async (turn: Parameters<FlushTurn>[0]) => {
+      for (const text of texts) {
+        const call = { name: "memory_append", arguments: JSON.stringify({ text, kind }) };
+        answers.push({ ...(await runToolCall(turn.tools, call, { signal: turn.signal })) });
+      }
+      return await end(turn);
+    },
+    { answers },
+  );
+}
+
+type Writer = FlushTurn & { readonly answers: Record<string, unknown>[] };
+
+const first = ["The user's boat is called Heron.", "The mooring fee is 1,250 euros a year, due on 2026-05-14."];
+const anew = ["Boat name: Heron", "Due on 2026-05-14: the year's mooring fee, 1,250 euros."];
+const messages = [...talk, user("u2", "The mooring fee is 1,250 euros a year, due 2026-05-14.")];
+
+/** A model that does each of these in turn, and the last for ever. */
+function inTurn(...turns: FlushTurn[]): FlushTurn & { readonly given: Parameters<FlushTurn>[0][] } {
+  let index = 0;
+  return watching((turn) => (turns[Math.min(index++, turns.length - 1)] ?? down)(turn));
+}
+
+function notedLines(house: FlushHouse): string[] {
+  return house
+    .notes()
+    .split("\n")
+    .filter((line) => line.startsWith("- "));
+}
+
+test("what a failed try has written is named to the next one, and is not written anew in other words", async () => {
+  const house = useFlushHouse();
+  const again = writing([...anew, "The boat has a red hull."]);
+  const runTurn = inTurn(writing(first, down), again);
+  const flush = await house.open({ runTurn });
+  await flush.beforeDrop(messages);
+  expect(await flush.settled()).toMatchObject({ state: "done", tries: 2 });
+  expect(notedLines(house)).toEqual([...first, "The boat has a red hull."].map((text) => `- 11:00 ${text}`));
+  for (const text of first) expect(runTurn.given[1]?.prompt).toContain(`\n- ${text}`);
+  expect(runTurn.given[1]?.prompt).toContain("503 the model is down");
+  expect(again.answers).toMatchObject([
+    {
+      status: "ok",
+      state: "duplicate",
+      citation: "memory/2026-03-05.md#L3-L3",
+      note: expect.stringContaining(`"${first[0]}"`),
+    },
+    { status: "ok", state: "duplicate", citation: "memory/2026-03-05.md#L4-L4" },
+    { status: "ok", state: "appended" },
+  ]);
+});
+
+test("nor by a later process, nor after any number of rounds, and a digest leaves it out", async () => {
+  const house = useFlushHouse();
+  for (const [round, texts] of [first, anew, [...anew].toReversed(), first].entries()) {
+    const flush = await house.open({ runTurn: writing(texts, down) });
+    if (round === 0) await flush.beforeDrop(messages);
+    else flush.retry();
+    await flush.settled();
+    await flush.close();
+  }
+  expect(house.reports.map(({ state }) => state)).toEqual(["failed", "failed", "digested", "failed"]);
+  expect(house.notes().match(/Heron/g)).toHaveLength(1);
+  expect(house.notes().match(/1,250/g)).toHaveLength(1);
+  expect(entryOf(house)).toMatchObject({ messages });
+});
+
+test("a process that ends between the word of a note and the note leaves one that can still be written", async () => {
+  const house = useFlushHouse();
+  const before = await house.open({ runTurn: writing(["The boat has a red hull."], down) });
+  await before.beforeDrop(messages);
+  await before.settled();
+  await before.close();
+  const [name = ""] = house.journal();
+  const entry = entryOf(house);
+  const notes = [...(entry["notes"] as object[]), { text: first[0], kind: "daily", day: "2026-03-05" }];
+  writeFileSync(path.join(house.journalDir, name), JSON.stringify({ ...entry, notes }));
+  const after = await house.open({ runTurn: writing([anew[0] ?? "", "Red is the hull of the boat."]) });
+  after.retry();
+  expect(await after.settled()).toMatchObject({ state: "done" });
+  expect(notedLines(house)).toEqual(["- 11:00 The boat has a red hull.", `- 11:00 ${anew[0]}`]);
+});
+
+test("the word of a note is on disk before the note is", async () => {
+  const house = useFlushHouse();
+  const seen: unknown[] = [];
+  const flush = await house.open({
+    runTurn: async (turn) => {
+      await writing([first[0] ?? ""])(turn);
+      seen.push(entryOf(house)["notes"]);
+      return "NO_REPLY";
+    },
+  });
+  await flush.beforeDrop(messages);
+  await flush.settled();
+  expect(seen).toEqual([[{ text: first[0], kind: "daily", day: "2026-03-05" }]]);
+});
+
+test("what somebody has taken out of the notes may be written again", async () => {
+  const house = useFlushHouse();
+  const before = await house.open({ runTurn: writing([first[0] ?? ""], down) });
+  await before.beforeDrop(messages);
+  await before.settled();
+  await before.close();
+  writeFileSync(path.join(house.workspaceDir, "memory/2026-03-05.md"), "# 2026-03-05\n");
+  const after = await house.open({ runTurn: writing([anew[0] ?? ""]) });
+  after.retry();
+  await after.settled();
+  expect(readFileSync(path.join(house.workspaceDir, "memory/2026-03-05.md"), "utf8")).toContain(anew[0]);
+});
+
+test("another day and another kind of note are other places, and other facts are other notes", async () => {
+  const house = useFlushHouse();
+  const [fact = ""] = first;
+  const runTurn = watching(async (turn) => {
+    await writing([fact, "The user's boat is called Osprey."])(turn);
+    return await writing([fact], undefined, "longterm")(turn);
+  });
+  const flush = await house.open({ runTurn });
+  await flush.beforeDrop([...talk, user("u3", "Heron again.", "2026-03-06T10:00:00.000Z")]);
+  expect(await flush.settled()).toMatchObject({ state: "done" });
+  expect(house.note("2026-03-05").match(/Heron|Osprey/g)).toEqual(["Heron", "Osprey"]);
+  expect(house.note("2026-03-06").match(/Heron|Osprey/g)).toEqual(["Heron", "Osprey"]);
+  expect(readFileSync(path.join(house.workspaceDir, "MEMORY.md"), "utf8").match(/Heron/g)).toHaveLength(1);
+});
+
+test("a model that comes after a digest does not say the same once more", async () => {
+  const house = useFlushHouse();
+  const without = await house.open({ runTurn: undefined });
+  await without.beforeDrop(messages);
+  expect(await without.settled()).toMatchObject({ state: "digested" });
+  await without.close();
+  const model = writing(["The boat is called Heron.", "Heron has a red hull."]);
+  const flush = await house.open({ runTurn: model });
+  flush.retry();
+  expect(await flush.settled()).toMatchObject({ state: "done" });
+  expect(model.answers).toMatchObject([{ state: "duplicate" }, { state: "appended" }]);
+  expect(house.notes().match(/is called Heron/g)).toHaveLength(1);
+});
