@@ -100,7 +100,8 @@ export function createInMemoryStore(): InMemoryStore {
     builds,
     upkeep,
     async searchKeyword(query) {
-      const all = answering.build.chunks();
+      const chunks = answering.build.chunks();
+      const all = query.scope ? chunks.filter((chunk) => isAsked(chunk, query)) : chunks;
       const { documentFrequencies, scores } = bm25(
         query.terms,
         all.map((chunk) => chunk.words),

@@ -2,13 +2,16 @@ import type { MemoryCapabilities, MemoryPlugin, MemorySearchManager } from "@mem
 import { audienceChecks } from "./memory/audience.ts";
 import { emptyAnswerChecks } from "./memory/empty-answers.ts";
 import { embeddingChecks } from "./memory/embeddings.ts";
+import { exactAnswerChecks } from "./memory/exact-answers.ts";
 import { faultChecks } from "./memory/faults.ts";
 import { fileChecks } from "./memory/files.ts";
 import { freshnessChecks } from "./memory/freshness.ts";
 import type { MemoryCheck } from "./memory/lab.ts";
 import { lifecycleChecks } from "./memory/lifecycle.ts";
 import { lineChecks } from "./memory/lines.ts";
+import { mannerChecks } from "./memory/manners.ts";
 import { openLab, readCapabilities } from "./memory/open-lab.ts";
+import { placeChecks } from "./memory/places.ts";
 import { qualityChecks } from "./memory/quality.ts";
 import { readPathChecks } from "./memory/read-paths.ts";
 import { readChecks } from "./memory/read.ts";
@@ -16,6 +19,7 @@ import { searchChecks } from "./memory/search.ts";
 import { statusChecks } from "./memory/status.ts";
 import { syncChecks } from "./memory/sync.ts";
 import { traitChecks } from "./memory/traits.ts";
+import { unseenChecks } from "./memory/unseen.ts";
 import { upkeepChecks } from "./memory/upkeep.ts";
 import { vectorChecks } from "./memory/vectors.ts";
 import { wordChecks } from "./memory/words.ts";
@@ -37,14 +41,18 @@ const checks: readonly MemoryCheck[] = [
   ...searchChecks,
   ...emptyAnswerChecks,
   ...lineChecks,
+  ...exactAnswerChecks,
   ...wordChecks,
   ...fileChecks,
   ...readChecks,
   ...readPathChecks,
   ...audienceChecks,
+  ...unseenChecks,
   ...syncChecks,
   ...freshnessChecks,
   ...lifecycleChecks,
+  ...mannerChecks,
+  ...placeChecks,
   ...traitChecks,
   ...embeddingChecks,
   ...vectorChecks,

@@ -5,16 +5,16 @@ import { createInMemoryStore } from "./in-memory-store.ts";
 /**
  * A memory plugin that keeps every sentence of the contract, over the in-memory store: for the tests of an application,
  * or to see a check pass. Nothing is written to disk; what it knows lasts as long as the plugin object, for each state
- * folder and agent.
+ * folder, agent and workspace.
  */
 export function createReferencePlugin(): MemoryPlugin {
   const stores = new Map<string, ChunkStore>();
   return defineMemoryPlugin({
     id: "reference",
     async open(context) {
-      const key = JSON.stringify([context.stateDir, context.agentId]);
-      const store = stores.get(key) ?? createInMemoryStore();
-      stores.set(key, store);
+      const { folder } = context.storePlace;
+      const store = stores.get(folder) ?? createInMemoryStore();
+      stores.set(folder, store);
       return createIndexedManager({ store, context, backend: "reference" });
     },
   });

@@ -10,10 +10,12 @@ import { lifecycleChecks } from "./store/lifecycle.ts";
 import { pendingChecks } from "./store/pending.ts";
 import { quarantineChecks } from "./store/quarantine.ts";
 import { revisionChecks } from "./store/revision.ts";
+import { scopeCountChecks } from "./store/scope-counts.ts";
 import { scopeChecks } from "./store/scopes.ts";
 import { spaceChecks } from "./store/spaces.ts";
 import { tailChecks } from "./store/tails.ts";
 import { termChecks } from "./store/terms.ts";
+import { textChecks } from "./store/texts.ts";
 import { upkeepChecks } from "./store/upkeep.ts";
 import { vectorChecks } from "./store/vectors.ts";
 import { makeTempFolder, removeTempFolder } from "./temp-folder.ts";
@@ -42,11 +44,13 @@ export function chunkStoreConformance(runner: TestRunner, options: ChunkStoreCon
       ...tailChecks,
       ...keywordChecks,
       ...termChecks,
+      ...textChecks,
       ...vectorChecks,
       ...pendingChecks,
       ...spaceChecks,
       ...quarantineChecks,
       ...scopeChecks,
+      ...scopeCountChecks,
       ...lifecycleChecks,
       ...revisionChecks,
       ...buildChecks,

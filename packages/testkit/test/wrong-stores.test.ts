@@ -9,9 +9,11 @@ import { wrongWithFiles } from "./wrong-stores/files.ts";
 import { wrongWithLeases } from "./wrong-stores/leases.ts";
 import { wrongWithQuarantine } from "./wrong-stores/quarantine.ts";
 import { wrongWithRevision } from "./wrong-stores/revision.ts";
+import { wrongWithScopeCounts } from "./wrong-stores/scope-counts.ts";
 import { wrongWithScopes } from "./wrong-stores/scopes.ts";
 import { wrongWithSpaces } from "./wrong-stores/spaces.ts";
 import { wrongWithTails } from "./wrong-stores/tails.ts";
+import { wrongWithTexts } from "./wrong-stores/texts.ts";
 import { wrongWithUpkeep } from "./wrong-stores/upkeep.ts";
 import { wrongWithVectors } from "./wrong-stores/vectors.ts";
 import { wrongWithWords } from "./wrong-stores/words.ts";
@@ -20,10 +22,12 @@ const wrongStores = [
   ...wrongWithFiles,
   ...wrongWithTails,
   ...wrongWithWords,
+  ...wrongWithTexts,
   ...wrongWithVectors,
   ...wrongWithSpaces,
   ...wrongWithQuarantine,
   ...wrongWithScopes,
+  ...wrongWithScopeCounts,
   ...wrongWithRevision,
   ...wrongWithBuilds,
   ...wrongWithBuildVectors,

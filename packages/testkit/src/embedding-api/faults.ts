@@ -21,13 +21,15 @@ export interface ApiFault {
  * | `hang`        | no answer, ever                                                                    |
  * | `drip`        | the headers at once, then one byte of the answer every 200 ms                      |
  * | `disconnect`  | the connection breaks in the middle of the body                                    |
+ * | `bomb`        | one megabyte of gzip that becomes a gigabyte of blanks                             |
+ * | `endless`     | blanks for as long as the connection is there                                      |
  * | `html`        | the 502 page of a proxy                                                            |
  * | `short-count` | the last vector is missing                                                         |
  * | `other-size`  | the last vector is half as long                                                    |
  * | `nan`         | the first vector is not a number anywhere (as JSON has no such value: null)        |
  * | `zero`        | the first vector is zero everywhere                                                |
  */
-export type FaultBehaviour = "hang" | "drip" | "disconnect" | "html" | VectorFault;
+export type FaultBehaviour = "hang" | "drip" | "disconnect" | "bomb" | "endless" | "html" | VectorFault;
 export type VectorFault = "short-count" | "other-size" | "nan" | "zero";
 
 /** The faults that wait for a request. */

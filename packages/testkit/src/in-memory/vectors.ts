@@ -101,10 +101,11 @@ export function createInMemoryVectors(
         .filter(({ vectors }) => vectors.size > 0)
         .map(({ space, vectors }) => ({ space: { ...space }, vectors: vectors.size }))
         .toReversed(),
-    async spaceStats(space) {
+    async spaceStats(space, within) {
       const kept = spaceOf(space);
-      const all = answering().chunks();
-      const nextChunks = next()?.chunks();
+      const chunks = answering().chunks();
+      const all = within ? chunks.filter((chunk) => isAsked(chunk, within)) : chunks;
+      const nextChunks = within ? undefined : next()?.chunks();
       return {
         embedded: all.filter(({ hash }) => kept.vectors.has(hash)).length,
         pending: all.filter(isPending(kept)).length,

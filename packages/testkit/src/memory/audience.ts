@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { link, mkdir, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
 import { MemoryError, isAbort } from "@memslot/core";
 import { linesOf, managerSearch, pathsOf } from "./expect.ts";
 import type { MemoryCheck, MemoryLab, OpenedMemory } from "./lab.ts";
@@ -62,6 +62,34 @@ export const audienceChecks: readonly MemoryCheck[] = [
     },
   },
   {
+    name: "audience: a private note under another name (a hard link) is neither found nor read by a shared session",
+    async run(lab) {
+      for (let index = 0; index < 10; index++)
+        await lab.write(`memory/linked-${index}.md`, `The heron heron heron, entry ${index}.\n`);
+      const opened = await openWithShared(lab);
+      const shared = join(lab.outsideDir, "shared");
+      // One that the index knows under its own name, and ten that it comes to know under both.
+      await link(join(lab.workspaceDir, "MEMORY.md"), join(shared, "index.md"));
+      for (let index = 0; index < 10; index++)
+        await link(join(lab.workspaceDir, `memory/linked-${index}.md`), join(shared, `linked-${index}.md`));
+      await opened.settle();
+      const { results } = await opened.ask("heron", { sessionKey: group, maxResults: 3, minScore: 0 });
+      assert.deepEqual(
+        results.map(({ snippet }) => snippet.trim()),
+        [extraNote.trim()],
+        pathsOf(results).join(", "),
+      );
+      const relPath = relative(lab.workspaceDir, join(shared, "index.md")).replaceAll("\\", "/");
+      await assert.rejects(opened.memory.readFile({ relPath, sessionKey: group }), (error) =>
+        MemoryError.is(error, "PATH_NOT_ALLOWED"),
+      );
+      // Without the other name it is a note of that folder alone.
+      await lab.remove("MEMORY.md");
+      await opened.settle();
+      assert.equal((await opened.memory.readFile({ relPath, sessionKey: group })).status, "ok");
+    },
+  },
+  {
     name: "audience: a shared session reads no private note, whether it is there or not",
     async run(lab) {
       const { manager } = await openWithShared(lab);
@@ -93,6 +121,26 @@ export const audienceChecks: readonly MemoryCheck[] = [
         assert.equal(results.length, privateNotes.length + 1, `${sessionKey}: ${pathsOf(results).join(", ")}`);
         for (const relPath of privateNotes)
           assert.equal((await memory.readFile({ relPath, sessionKey })).status, "ok", `${sessionKey}: ${relPath}`);
+      }
+    },
+  },
+  {
+    name: "audience: a direct chat with somebody who is not the owner finds and reads what a group does",
+    async run(lab) {
+      const { memory, ask } = await openWithShared(lab);
+      for (const sessionKey of ["agent:main:telegram:direct:43", "agent:main:signal:direct:42", "telegram:dm:7"]) {
+        const { results } = await ask("heron", { sessionKey, maxResults: 50, minScore: 0 });
+        assert.deepEqual(
+          results.map(({ snippet }) => snippet.trim()),
+          [extraNote.trim()],
+          `${sessionKey}: ${pathsOf(results).join(", ")}`,
+        );
+        for (const relPath of privateNotes)
+          await assert.rejects(
+            memory.readFile({ relPath, sessionKey }),
+            (error) => MemoryError.is(error, "PATH_NOT_ALLOWED"),
+            `${sessionKey}: ${relPath}`,
+          );
       }
     },
   },

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { rename, utimes } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MemorySearchResult } from "@memslot/core";
 import { pathsOf } from "./expect.ts";
@@ -41,6 +43,24 @@ export const freshnessChecks: readonly MemoryCheck[] = [
       await lab.write("memory/a.md", "The gannet is on the cliff.\n");
       assert.deepEqual(pathsOf(await freshAnswer(opened, "gannet")), ["memory/a.md"]);
       for (const { snippet } of await freshAnswer(opened, "puffin")) assert.ok(!snippet.includes("puffin"), snippet);
+    },
+  },
+  {
+    name: "freshness: a note that another of the same size and time was put in place of is found by its own words",
+    async run(lab) {
+      const at = (path: string): string => join(lab.workspaceDir, path);
+      const day = new Date(2024, 4, 5);
+      for (const [path, bird] of Object.entries({ "memory/a.md": "puffin", "memory/b.md": "gannet" })) {
+        await lab.write(path, `The ${bird} is on the cliff.\n`);
+        await utimes(at(path), day, day);
+      }
+      const opened = await openFresh(lab);
+      assert.deepEqual(pathsOf(await freshAnswer(opened, "puffin")), ["memory/a.md"]);
+      await rename(at("memory/a.md"), at("memory/aside"));
+      await rename(at("memory/b.md"), at("memory/a.md"));
+      await rename(at("memory/aside"), at("memory/b.md"));
+      assert.deepEqual(pathsOf(await freshAnswer(opened, "puffin")), ["memory/b.md"]);
+      assert.deepEqual(pathsOf(await freshAnswer(opened, "gannet")), ["memory/a.md"]);
     },
   },
   {

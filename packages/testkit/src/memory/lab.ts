@@ -2,6 +2,7 @@ import type {
   EmbeddingProvider,
   Memory,
   MemoryCapabilities,
+  MemoryPluginContext,
   MemorySearchManager,
   MemorySearchOptions,
   MemorySearchResult,
@@ -43,6 +44,8 @@ export interface LabOpenOptions {
   embeddings?: EmbeddingProvider | "none" | undefined;
   agentId?: string | undefined;
   workspaceDir?: string | undefined;
+  /** As somebody who only wants to look. */
+  lookOnly?: boolean | undefined;
   /** Laid over the kit's own `agents.defaults.memorySearch`. */
   memorySearch?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -51,6 +54,8 @@ export interface OpenedMemory {
   readonly memory: Memory;
   /** What the plugin opened, below the guard. */
   readonly manager: MemorySearchManager;
+  /** Opens the plugin once more, with nothing around it: what it was given the first time, but for what is named here. */
+  openAgain(changes: Partial<MemoryPluginContext>): Promise<MemorySearchManager>;
   /** Syncs, and waits until the manager is ready to answer. */
   settle(options?: { force?: boolean | undefined }): Promise<SyncReport | undefined>;
   /** A search with its report. */

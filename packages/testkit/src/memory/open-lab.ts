@@ -5,6 +5,7 @@ import {
   type Memory,
   type MemoryCapabilities,
   type MemoryPlugin,
+  type MemoryPluginContext,
   type MemorySearchManager,
   type SearchReport,
   openMemory,
@@ -58,6 +59,7 @@ export async function openLab(subject: LabOptions, capabilities: MemoryCapabilit
         ...options,
         embeddings,
         workspaceDir: options.workspaceDir ?? workspaceDir,
+        ownWorkspaceDir: workspaceDir,
         stateDir,
       });
       opened.push(result.memory);
@@ -85,6 +87,8 @@ export async function readCapabilities(subject: LabOptions): Promise<MemoryCapab
 interface GuardOptions extends LabOpenOptions {
   embeddings: EmbeddingProvider | "none";
   workspaceDir: string;
+  /** That of the agent in the configuration, which another one is opened in place of. */
+  ownWorkspaceDir: string;
   stateDir: string;
 }
 
@@ -94,9 +98,11 @@ async function openThroughGuard(
 ): Promise<OpenedMemory> {
   const { embeddings, workspaceDir, stateDir, agentId = "main" } = given;
   let manager: MemorySearchManager | undefined;
+  let ownContext: MemoryPluginContext | undefined;
   const watched: MemoryPlugin = {
     ...plugin,
     async open(context) {
+      ownContext = context;
       manager = await plugin.open(context);
       return manager;
     },
@@ -106,10 +112,11 @@ async function openThroughGuard(
       {
         agents: {
           defaults: {
-            workspace: workspaceDir,
+            workspace: given.ownWorkspaceDir,
             memorySearch: { provider: "none", sync: quietSync, ...given.memorySearch },
           },
         },
+        commands: { ownerAllowFrom: ["telegram:42"] },
         plugins: { slots: { memory: plugin.id }, entries: { [plugin.id]: { config: options } } },
       },
       { stateDir },
@@ -117,14 +124,17 @@ async function openThroughGuard(
     agentId,
     workspaceDir,
     plugins: [watched],
+    lookOnly: given.lookOnly,
     deadlines: { closeMs: patienceMs },
     ...(embeddings === "none" ? {} : { embeddings }),
   });
-  const ownManager = manager;
-  if (ownManager === undefined) throw new Error(`openMemory did not open the plugin ${plugin.id}`);
+  const [ownManager, context] = [manager, ownContext];
+  if (ownManager === undefined || context === undefined)
+    throw new Error(`openMemory did not open the plugin ${plugin.id}`);
   return {
     memory,
     manager: ownManager,
+    openAgain: (changes) => plugin.open({ ...context, ...changes }),
     async settle({ force = false } = {}) {
       const report = await memory.sync({ reason: "conformance", force });
       await ready?.(ownManager);

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { stat, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { MemoryReadResult } from "@memslot/core";
 import { linesOf } from "./expect.ts";
 import type { MemoryCheck } from "./lab.ts";
@@ -8,6 +10,21 @@ const twelve = Array.from({ length: 12 }, (_, index) => `line ${index + 1}`);
 
 /** What reading a file promises. */
 export const readChecks: readonly MemoryCheck[] = [
+  {
+    name: "read: gives the file as it is, whatever its size and time say",
+    async run(lab) {
+      const { memory, settle } = await openWith(lab, { "memory/a.md": "The code is 1111.\n" });
+      const file = join(lab.workspaceDir, "memory/a.md");
+      assert.deepEqual(linesOf(await memory.readFile({ relPath: "memory/a.md" })), ["The code is 1111."]);
+      const { atime, mtime } = await stat(file);
+      for (const code of ["2222", "3333"]) {
+        await writeFile(file, `The code is ${code}.\n`);
+        await utimes(file, atime, mtime);
+        assert.deepEqual(linesOf(await memory.readFile({ relPath: "memory/a.md" })), [`The code is ${code}.`]);
+        await settle();
+      }
+    },
+  },
   {
     name: "read: a window gives its lines and where to go on",
     async run(lab) {

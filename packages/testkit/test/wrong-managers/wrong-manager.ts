@@ -6,16 +6,18 @@ export interface WrongManager {
   fault: string;
   caughtBy: string;
   /** What differs from the right manager. */
-  spoil(right: MemorySearchManager, context: MemoryPluginContext): Partial<MemorySearchManager>;
+  spoil?: ((right: MemorySearchManager, context: MemoryPluginContext) => Partial<MemorySearchManager>) | undefined;
+  /** Opens in place of the right plugin. */
+  open?(right: MemoryPlugin, context: MemoryPluginContext): Promise<MemorySearchManager>;
 }
 
-export function pluginOf({ spoil }: WrongManager): MemoryPlugin {
+export function pluginOf({ spoil, open }: WrongManager): MemoryPlugin {
   const reference = createReferencePlugin();
   return {
     ...reference,
     async open(context) {
-      const right = await reference.open(context);
-      return { ...right, ...spoil(right, context) };
+      const right = await (open?.(reference, context) ?? reference.open(context));
+      return { ...right, ...spoil?.(right, context) };
     },
   };
 }

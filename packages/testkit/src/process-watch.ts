@@ -1,0 +1,84 @@
+import { mkdir, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
+
+/** Runs `work` and gives back all that it wrote to stdout, stderr or the console. */
+export async function withPrinted(work: () => Promise<void>): Promise<string[]> {
+  const printed: string[] = [];
+  const keep = (text: unknown): boolean => printed.push(String(text)) > 0;
+  const streams = [process.stdout, process.stderr].map((stream) => ({ stream, write: stream.write }));
+  const methods = ["log", "info", "warn", "error", "debug", "trace"] as const;
+  const own = methods.map((method) => ({ method, print: console[method] }));
+  for (const { stream } of streams) stream.write = keep;
+  for (const { method } of own) console[method] = (...words: unknown[]) => void keep(words.join(" "));
+  try {
+    await work();
+    await turn();
+  } finally {
+    for (const { stream, write } of streams) stream.write = write;
+    for (const { method, print } of own) console[method] = print;
+  }
+  return printed;
+}
+
+/** Runs `work` and gives back what was rejected with nobody to see it. The runner is not told: the check says it. */
+export async function withRejections(work: () => Promise<void>): Promise<string[]> {
+  const unseen: string[] = [];
+  const others = process.listeners("unhandledRejection");
+  const note = (reason: unknown): void => void unseen.push(String(reason));
+  process.removeAllListeners("unhandledRejection");
+  process.on("unhandledRejection", note);
+  try {
+    await work();
+    // Node tells of a rejection when the microtasks of a turn are done.
+    for (let turns = 0; turns < 5; turns++) await turn();
+  } finally {
+    process.removeListener("unhandledRejection", note);
+    for (const listener of others) process.on("unhandledRejection", listener);
+  }
+  return unseen;
+}
+
+/**
+ * Runs `work` with a home folder and a folder for temporary files of its own, made below `base`. Gives back the names of
+ * what it has left in them, also after a while: a library may tidy up behind.
+ */
+export async function withFolders(base: string, patienceMs: number, work: () => Promise<void>): Promise<string[]> {
+  const folders: Readonly<Record<string, string>> = { home: join(base, "home"), temporary: join(base, "tmp") };
+  for (const folder of Object.values(folders)) await mkdir(folder, { recursive: true });
+  const { home = "", temporary = "" } = folders;
+  const given = { HOME: home, USERPROFILE: home, TMPDIR: temporary, TEMP: temporary, TMP: temporary };
+  const before = Object.fromEntries(Object.keys(given).map((name) => [name, process.env[name]]));
+  Object.assign(process.env, given);
+  try {
+    await work();
+  } finally {
+    for (const [name, value] of Object.entries(before))
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+  }
+  for (let waitedMs = 0; ; waitedMs += 50) {
+    const left = await Promise.all(Object.values(folders).map((folder) => readdir(folder, { recursive: true })));
+    if (left.flat().length === 0 || waitedMs >= patienceMs) return left.flat();
+    await sleep(50);
+  }
+}
+
+/** The longest time in which `work` kept this thread from doing anything else, in milliseconds. */
+export async function longestBlockMs(work: () => Promise<void>): Promise<number> {
+  let longest = 0;
+  let last = performance.now();
+  const look = (): void => {
+    const now = performance.now();
+    longest = Math.max(longest, now - last);
+    last = now;
+  };
+  const timer = setInterval(look, 5);
+  try {
+    await work();
+    look();
+  } finally {
+    clearInterval(timer);
+  }
+  return longest;
+}
