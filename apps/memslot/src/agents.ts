@@ -1,4 +1,5 @@
-import type { AgentConfig, MemslotConfig } from "@memslot/core";
+import { type AgentConfig, type MemslotConfig, agentsWithState } from "@memslot/core";
+import { printable } from "./printable.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** The agent that was named, else the default one. */
@@ -16,15 +17,20 @@ export function chooseAgents(config: MemslotConfig, agentId: string | undefined)
 function namedAgent(config: MemslotConfig, agentId: string): AgentConfig {
   if (agentId.trim() === "") throw new UsageError("--agent needs the id of an agent");
   const known = config.agents.map(({ id }) => id);
-  if (listsAgents(config) && !known.includes(agentId)) {
-    throw new UsageError(
-      `there is no agent "${agentId}" in ${config.file ?? "the configuration"}; the agents are ${known.map((id) => `"${id}"`).join(", ")}`,
-    );
-  }
-  return config.agent(agentId);
+  if (known.includes(agentId)) return config.agent(agentId);
+  // One that was there before the list was written, or that a program keeps, is no mistake where there is no list.
+  const kept = listsAgents(config) ? [] : agentsWithState(config.stateDir);
+  if (kept.includes(agentId)) return config.agent(agentId);
+  throw new UsageError(
+    `there is no agent ${quoted(agentId)} in ${config.file ?? "the configuration"}; the agents are ${[...new Set([...known, ...kept])].map(quoted).join(", ")}. Another one is made by its entry in agents.list.`,
+  );
 }
 
-/** Without `agents.list` any id is an agent with the default settings. */
+function quoted(id: string): string {
+  return printable(JSON.stringify(id.length > 64 ? `${id.slice(0, 64)}…` : id));
+}
+
+/** Whether the configuration says which agents there are. */
 function listsAgents(config: MemslotConfig): boolean {
   return config.describe().some(({ key }) => key.startsWith("agents.list"));
 }

@@ -1,3 +1,4 @@
+import { nameFromVisible } from "@memslot/core";
 import { parseCitation } from "@memslot/agent-kit";
 import { UsageError } from "./usage-error.ts";
 
@@ -18,9 +19,9 @@ export function parseCitationPath(text: string): CitationPath {
   const citation = parseCitation(text);
   if (citation !== undefined) {
     const { path, startLine, endLine } = citation;
-    return { path, from: startLine, lines: endLine - startLine + 1 };
+    return { path: nameFromVisible(path), from: startLine, lines: endLine - startLine + 1 };
   }
-  if (!/#L\d+(?:-L?\d+)?$/u.test(text)) return { path: text };
+  if (!/#L\d+(?:-L?\d+)?$/u.test(text)) return { path: nameFromVisible(text) };
   throw new UsageError(
     `${text}: lines are counted from 1, and a range ends where it begins or later, as in notes.md#L3-L9`,
   );

@@ -9,6 +9,8 @@ export interface CommandContext {
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   /** Aborts on Ctrl-C. */
   readonly signal: AbortSignal;
+  /** Asks for more time to end after a signal than other commands have. */
+  readonly needsToEnd?: (milliseconds: number) => void;
   /** `--config FILE`, as written. */
   readonly configPath: string | undefined;
   /** `--workspace DIR`, as written. */

@@ -59,14 +59,14 @@ function isFailure({ custom }: MemoryProviderStatus): boolean {
 const remedies: readonly (readonly [RegExp, string])[] = [
   [/memslot plugins add/, "Run the command above, then memslot doctor again."],
   [/node-llama-cpp/i, "Run the command above, then memslot doctor again."],
-  [/quota|credit|billing|402/i, "Add credit at the provider, then run memslot memory index: it tries at once."],
+  [/quota|credit|billing|\b402\b/i, "Add credit at the provider, then run memslot memory index: it tries at once."],
   [
     /\b401\b|api.?key|\bkey\b/i,
     "Correct the key (memslot config shows where it comes from, memslot memory status which one is used).",
   ],
   [/\b403\b/, "Let this key use the model, or take another key."],
   [/\/v1\b|base ?url|\b404\b|\b405\b/i, "Correct memorySearch.remote.baseUrl or memorySearch.model."],
-  [/\b429\b|rate/i, "Wait, or lower memorySearch.remote.nonBatchConcurrency."],
+  [/\b429\b|\brate\b/i, "Wait, or lower memorySearch.remote.nonBatchConcurrency."],
   [
     /ECONNREFUSED|cannot reach|fetch failed|ENOTFOUND|no answer/i,
     "Start the server, or correct memorySearch.remote.baseUrl.",
@@ -74,7 +74,9 @@ const remedies: readonly (readonly [RegExp, string])[] = [
   [/GGUF|model file/i, "Fetch the model again, or name another one in memorySearch.local.modelPath."],
 ];
 
-function remedy(reason: string): string {
-  const known = remedies.find(([pattern]) => pattern.test(reason));
+/** What to do about `reason`, read from its words: the host and port in an address are none of them. */
+export function remedy(reason: string): string {
+  const words = reason.replaceAll(/:\/\/[^/\s]+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?/g, "://");
+  const known = remedies.find(([pattern]) => pattern.test(words));
   return known?.[1] ?? 'Check its key and address, or set memorySearch.provider to "none".';
 }

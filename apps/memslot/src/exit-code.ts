@@ -5,7 +5,7 @@ export const ExitCode = {
   error: 1,
   /** The command line cannot be understood, or an argument is out of range. */
   usage: 2,
-  /** Done, but some files could not be indexed. */
+  /** Done, but some files could not be indexed, or an embedding provider has to be asked again for some vectors. */
   partial: 3,
   /** Not done: another process is at work on the same index. */
   busy: 4,

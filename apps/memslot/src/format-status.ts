@@ -23,6 +23,7 @@ import {
   describeStore,
   describeWatch,
 } from "./format-index.ts";
+import { describeUnread, describeUnsearched } from "./format-survey.ts";
 import type { Output } from "./output.ts";
 import { printable } from "./printable.ts";
 import { counted } from "./report-failed-files.ts";
@@ -55,6 +56,8 @@ export function formatStatus(entry: AgentStatus, options: FormatStatusOptions): 
     ["Extra paths", status.extraPaths?.map((extra) => (typeof extra === "string" ? extra : extra.path)).join(", ")],
     ["Indexed", describeIndexed(entry)],
     ["By source", describeSources(status)],
+    ["Not searched", entry.survey && describeUnsearched(entry.survey.unsearched)],
+    ["Files", entry.surveyError],
     ["Dirty", describeDirty(status)],
     ["Generation", describeGeneration(status)],
     ["Rebuild", describeRebuild(status)],
@@ -89,6 +92,10 @@ export function formatStatus(entry: AgentStatus, options: FormatStatusOptions): 
   return [
     style("bold", `Memory of agent ${entry.agentId}`),
     ...lines,
+    ...list(
+      "Cannot be read, so that no search finds what stands there",
+      entry.survey ? describeUnread(entry.survey) : [],
+    ),
     ...list("Not looked at", skippedRoots(status)),
     ...list(
       "Issues",

@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { visibleJson, visibleMessage } from "@memslot/core";
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -39,23 +40,32 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
   const write = (text: string): void => {
     if (!stdoutFailed) stdout.write(text);
   };
+  const style = (name: Style, text: string): string => styleText(name, text, { stream: stdout });
+  const styled = style("bold", "x") !== "x";
   return {
     isTerminal: stdout.isTTY === true,
     stderr,
     canRedraw: stderr.isTTY === true && env["TERM"] !== "dumb",
     write,
-    print: (text) => write(`${text}\n`),
-    printJson: (value) => write(`${JSON.stringify(value, undefined, 2)}\n`),
+    print: (text) => write(`${styled ? besideStyles(text) : visibleMessage(text)}\n`),
+    printJson: (value) => write(`${visibleJson(JSON.stringify(value, undefined, 2))}\n`),
     notice(line) {
       if (said.has(line)) return;
       said.add(line);
-      stderr.write(`memslot: ${line}\n`);
+      stderr.write(`memslot: ${visibleMessage(line)}\n`);
     },
-    style: (style, text) => styleText(style, text, { stream: stdout }),
+    style,
     async flush() {
-      await Promise.all([drained(stdout), drained(stderr)]);
+      await Promise.all([...(stdoutFailed ? [] : [drained(stdout)]), drained(stderr)]);
     },
   };
+}
+
+/** What `style` has put there is meant for the terminal; nothing else is. */
+function besideStyles(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- the beginning of a style is what is looked for
+  const parts = text.split(/(\u001B\[[\d;]*m)/u);
+  return parts.map((part, index) => (index % 2 === 1 ? part : visibleMessage(part))).join("");
 }
 
 function drained(stream: NodeJS.WriteStream): Promise<void> {

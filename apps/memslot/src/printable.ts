@@ -1,8 +1,7 @@
+import { visibleMessage } from "@memslot/core";
+
 /**
- * Text for a terminal: control characters other than tab and line break are shown as `�`. Notes may hold anything,
- * and an escape sequence in one must not move the reader's cursor or rename the window.
+ * A message for people, with what it names: characters that nobody sees, and those that a terminal obeys, are spelled.
+ * A name from a note's folder must not move the reader's cursor or rename the window, and is not lost by it either.
  */
-export function printable(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-  return text.replaceAll("\r\n", "\n").replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/gu, "\uFFFD");
-}
+export const printable: (text: string) => string = visibleMessage;

@@ -1,4 +1,4 @@
-import { isAbort } from "@memslot/core";
+import { isAbort, visibleMessage } from "@memslot/core";
 import { Command, CommanderError } from "commander";
 import type { Action } from "./command-action.ts";
 import type { CommandContext } from "./command-context.ts";
@@ -92,7 +92,11 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     .option("--query <text>", "the same as an option, for a query that begins with a dash")
     .option(...option.agent)
     .option("--max-results <n>", "at most so many results", wholeNumber(1, 200))
-    .option("--min-score <x>", "leave out results that score less, 0 to 1", fraction)
+    .option(
+      "--min-score <x>",
+      "leave out results that score less, 0 to 1, but for those that hold every word",
+      fraction,
+    )
     .option("--source <name>", "search only this source; may be repeated", collect)
     .option(...option.json)
     .option("--explain", "say what each leg found and what was left out")
@@ -193,9 +197,11 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     .action(run(async () => (await import("./commands/config.ts")).config));
   program
     .command("trust")
-    .description("let a memslot.json5 found in a folder name code, hosts, keys and outside paths, until it changes")
+    .description(
+      "put a memslot.json5 of the current folder, and the code that it names, into force until either changes",
+    )
     .argument("[file]", "the configuration file (default: ./memslot.json5)")
-    .option("--list", "print the files that are trusted")
+    .option("--list", "print the files that are trusted, and the code that each covers")
     .option("--revoke", "trust it no longer")
     .option(...option.json)
     .addHelpText("after", examples("memslot trust", "memslot trust --revoke ./memslot.json5"))
@@ -221,8 +227,8 @@ function describeRoot(program: Command, world: ProgramWorld): void {
     .option("--config <file>", "the configuration (default: MEMSLOT_CONFIG, ./memslot.json5, ~/.memslot/memslot.json5)")
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
-      writeOut: (text) => world.output.write(text),
-      writeErr: (text) => void world.output.stderr.write(text),
+      writeOut: (text) => world.output.write(visibleMessage(text)),
+      writeErr: (text) => void world.output.stderr.write(visibleMessage(text)),
       outputError: (text, write) => write(text.replace(/^error: /u, "memslot: ")),
     })
     .exitOverride()
@@ -230,8 +236,8 @@ function describeRoot(program: Command, world: ProgramWorld): void {
       "after",
       `${examples('memslot memory search "what did we decide about backups" --workspace ~/notes', "memslot init")}
 
-Exit codes: 0 done, also with no results; 1 error; 2 the command line is wrong; 3 done, but some files failed;
-4 another process is at work on the index.`,
+Exit codes: 0 done, also with no results; 1 error; 2 the command line is wrong; 3 done, but some files failed
+or an embedding provider has to be asked again; 4 another process is at work on the index.`,
     );
 }
 

@@ -1,5 +1,6 @@
 import type { SyncProgress } from "@memslot/core";
 import type { Output } from "./output.ts";
+import { printable } from "./printable.ts";
 
 const BAR_DELAY_MS = 300;
 const FIRST_LINE_MS = 1000;
@@ -25,18 +26,28 @@ function createLines(stderr: NodeJS.WriteStream, what: string, now: () => number
   const startedAt = now();
   let nextAt = startedAt + FIRST_LINE_MS;
   let stopped = false;
+  let latest: SyncProgress | undefined;
+  const show = (): void => {
+    if (stopped || latest === undefined || now() < nextAt) return;
+    nextAt = now() + LINE_INTERVAL_MS;
+    const { completed, total } = latest;
+    const { phase, unit } = phaseOf(latest, what);
+    const seconds = Math.round((now() - startedAt) / 1000);
+    // Another process that is waited for may not have said how far it is.
+    const far = total === 0 ? "" : `: ${completed} of ${total}${unit}`;
+    stderr.write(`memslot: ${printable(phase)}${far} (${seconds} s)\n`);
+  };
+  // Whoever waits is told so, also where nothing comes for long.
+  const again = setInterval(show, FIRST_LINE_MS);
+  again.unref();
   return {
     update(progress) {
-      if (stopped || now() < nextAt) return;
-      nextAt = now() + LINE_INTERVAL_MS;
-      const { phase, unit } = phaseOf(progress, what);
-      const seconds = Math.round((now() - startedAt) / 1000);
-      // Another process that is waited for may not have said how far it is.
-      const far = progress.total === 0 ? "" : `: ${progress.completed} of ${progress.total}${unit}`;
-      stderr.write(`memslot: ${phase}${far} (${seconds} s)\n`);
+      latest = progress;
+      show();
     },
     stop() {
       stopped = true;
+      clearInterval(again);
     },
   };
 }

@@ -17,7 +17,7 @@ export function reportLeftOut(output: Output, issues: readonly string[], failed:
   report(output, leftOut, "left out; memslot memory status --index --json lists all");
 }
 
-function describeFailure({ path, reason }: SyncFailure): string {
+export function describeFailure({ path, reason }: SyncFailure): string {
   return `${path}: ${reason}`;
 }
 
@@ -28,6 +28,6 @@ function report(output: Output, lines: readonly string[], whatOfTheRest: string)
 }
 
 /** `1 file`, `2 files`. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+export function counted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${count} ${count === 1 ? noun : plural}`;
 }

@@ -4,9 +4,17 @@ import type {
   MemoryProviderStatus,
   MemoryRootStatus,
   MemorySource,
+  MemorySurvey,
 } from "@memslot/core";
 
-const usualPlaces: ReadonlySet<string> = new Set(["MEMORY.md", "memory.md", "USER.md", "memory", "sessions"]);
+const usualPlaces: ReadonlySet<string> = new Set([
+  "MEMORY.md",
+  "memory.md",
+  "USER.md",
+  "memory",
+  "sessions",
+  "journal",
+]);
 
 /** What the last look at the files found, by source. */
 export interface ScanSummary {
@@ -24,6 +32,9 @@ export interface AgentStatus {
   /** What `--deep` has found, and `--fix` has mended. */
   check?: IndexCheck;
   checkError?: string;
+  /** What the files hold and no search finds. */
+  survey?: MemorySurvey;
+  surveyError?: string;
   scan: ScanSummary;
 }
 

@@ -1,4 +1,4 @@
-import type { Memory, SyncReport } from "@memslot/core";
+import { type Memory, type SyncReport, visibleName } from "@memslot/core";
 import type { CommandContext } from "./command-context.ts";
 import { createProgress } from "./progress.ts";
 
@@ -32,7 +32,7 @@ export async function syncWithProgress(
         if (options.verbose !== true) progress.update(update);
         else if (update.label !== undefined && update.label !== named) {
           named = update.label;
-          context.output.stderr.write(`memslot: ${update.completed}/${update.total} ${update.label}\n`);
+          context.output.stderr.write(`memslot: ${update.completed}/${update.total} ${visibleName(update.label)}\n`);
         }
       },
     });

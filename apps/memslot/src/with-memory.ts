@@ -2,7 +2,8 @@ import type { AgentConfig, Memory, MemslotConfig, OpenMemoryOptions } from "@mem
 import type { CommandContext } from "./command-context.ts";
 import { openMemory } from "./open-memory.ts";
 
-const CLOSE_DEADLINE_MS = 5000;
+/** Of closing a memory, before the process ends without it. */
+export const CLOSE_DEADLINE_MS = 5000;
 
 /**
  * Opens the memory of an agent, uses it and closes it. What a command prints it prints afterwards: then nothing is

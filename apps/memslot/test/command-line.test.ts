@@ -1,4 +1,5 @@
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile, readdir } from "node:fs/promises";
+import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { createSandbox } from "./run-memslot.ts";
 
@@ -102,9 +103,22 @@ describe("the command line", () => {
     }
   });
 
-  test("any agent id will do where the configuration lists none, and each has its own index", async () => {
+  test("an agent that no list names and that has nothing yet is a slip, and makes no index", async () => {
     const sandbox = await createSandbox();
     await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
+    await mkdir(path.join(sandbox.stateDir, "agents", "zoe"), { recursive: true });
+    for (const command of [["memory", "search", "x"], ["memory", "index"], ["memory", "usage"], ["doctor"], ["mcp"]]) {
+      const { exitCode, stderr } = await sandbox.runHere([...command, "--agent", "mian"]);
+      expect({ command, exitCode }).toEqual({ command, exitCode: 2 });
+      expect(stderr).toContain('there is no agent "mian" in the configuration; the agents are "main", "zoe"');
+    }
+    expect(await readdir(sandbox.stateDir)).toEqual(["agents"]);
+  });
+
+  test("an agent that has sessions will do where the configuration lists none, and each has its own index", async () => {
+    const sandbox = await createSandbox();
+    await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
+    await mkdir(path.join(sandbox.stateDir, "agents", "zoe"), { recursive: true });
     const { exitCode, stdout, stderr } = await sandbox.runHere([
       "memory",
       "search",

@@ -21,6 +21,7 @@ describe("memslot doctor", () => {
       "sync",
       "writer",
       "index",
+      "files",
       "store",
       "fts",
       "vector",

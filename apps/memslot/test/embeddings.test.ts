@@ -129,8 +129,9 @@ describe("memslot memory status", () => {
     const api = await startApi({ apiKey: "another" });
     const sandbox = await sandboxAt(api);
     const index = await sandbox.memslot("memory", "index");
-    expect(index.exitCode).toBe(0);
+    expect(index.exitCode).toBe(1);
     expect(index.stderr).toMatch(/3 chunks still without a vector: .*401/u);
+    expect(index.stderr).toContain("see to that, then run memslot memory index again");
     const { stdout } = await sandbox.memslot("memory", "status");
     expect(stdout).toMatch(/^Circuit: +open \(auth\), next try 20\d\d-\d\d-\d\d \d\d:\d\d: .*401/mu);
     expect(stdout).not.toContain(secret);

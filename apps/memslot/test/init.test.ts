@@ -1,4 +1,4 @@
-import { readFile, readdir, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { createSandbox } from "./run-memslot.ts";
@@ -56,5 +56,46 @@ describe("memslot init", () => {
     const { exitCode, stderr } = await sandbox.run(["init", "--yes", "--workspace", path.join(file, "notes")]);
     expect(exitCode).toBe(1);
     expect(stderr).toContain(path.join(file, "notes"));
+  });
+
+  test.each([
+    ["that is a file", ["file"]],
+    ["below a file", ["file", "deep", "notes"]],
+    ["whose memory is a file", ["notes"]],
+  ])("writes nothing for a workspace %s", async (_what, parts) => {
+    const sandbox = await createSandbox();
+    await mkdir(path.join(sandbox.cwd, "notes"));
+    await writeFile(path.join(sandbox.cwd, "file"), "");
+    await writeFile(path.join(sandbox.cwd, "notes", "memory"), "");
+    const { exitCode, stderr } = await sandbox.run(["init", "--yes", "--workspace", path.join(sandbox.cwd, ...parts)]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("is no folder; nothing was written");
+    expect((await readdir(sandbox.cwd)).toSorted()).toEqual(["file", "notes"]);
+    expect(await readdir(path.join(sandbox.cwd, "notes"))).toEqual(["memory"]);
+  });
+
+  test("keeps a configuration to its owner, and the state folder that it makes for it", async () => {
+    const sandbox = await createSandbox();
+    const file = path.join(sandbox.stateDir, "memslot.json5");
+    const made = await sandbox.run([
+      "init",
+      "--yes",
+      "--config",
+      file,
+      "--workspace",
+      path.join(sandbox.stateDir, "workspace"),
+    ]);
+    expect(made.exitCode).toBe(0);
+    const modes = await Promise.all([sandbox.stateDir, file].map(async (at) => (await stat(at)).mode & 0o777));
+    expect(modes).toEqual([0o700, 0o600]);
+  });
+
+  test("keeps the state folder to its owner where only the configuration is in it", async () => {
+    const sandbox = await createSandbox();
+    const file = path.join(sandbox.stateDir, "conf", "memslot.json5");
+    expect((await sandbox.run(["init", "--yes", "--config", file])).exitCode).toBe(0);
+    const places = [sandbox.stateDir, path.dirname(file), file];
+    const modes = await Promise.all(places.map(async (at) => (await stat(at)).mode & 0o777));
+    expect(modes).toEqual([0o700, 0o700, 0o600]);
   });
 });

@@ -40,6 +40,8 @@ describe("the library", () => {
     );
     const loaded: string[] = JSON.parse(stdout);
     expect(loaded).toContain(library);
-    expect(loaded.filter((url) => !url.startsWith("node:") && !url.endsWith(".ts"))).toEqual([]);
+    // The stemmer is one small file: two notes of a flush are compared by their words.
+    const others = loaded.filter((url) => !url.startsWith("node:") && !url.endsWith(".ts"));
+    expect(others.filter((url) => !url.endsWith("/node_modules/stemmer/index.js"))).toEqual([]);
   });
 });

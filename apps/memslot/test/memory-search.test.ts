@@ -71,7 +71,7 @@ describe("memslot memory search", () => {
     expect(stdout).toMatch(/^No matches\. \S/u);
   });
 
-  test("obeys --max-results, --min-score and --source", async () => {
+  test("obeys --max-results and --source", async () => {
     const sandbox = await createSandbox();
     for (let day = 10; day < 20; day++)
       await sandbox.write(`memory/2026-03-${day}.md`, `# Day ${day}\n\nThe ferry left late.\n`);
@@ -80,6 +80,25 @@ describe("memslot memory search", () => {
     expect(await search("--max-results", "3")).toHaveLength(3);
     expect(await search("--max-results", "200")).toHaveLength(10);
     expect(await search("--source", "memory", "--max-results", "2")).toHaveLength(2);
+  });
+
+  test("--min-score does what its help says", async () => {
+    const sandbox = await createSandbox();
+    expect((await sandbox.run(["memory", "search", "--help"])).stdout.replaceAll(/\s+/gu, " ")).toContain(
+      "leave out results that score less, 0 to 1, but for those that hold every word",
+    );
+    await sandbox.write(
+      "memory/both.md",
+      `The ferry leaves the harbour late. ${"The weather was fine again. ".repeat(9)}\n`,
+    );
+    await sandbox.write("memory/one.md", `The ferry was late. ${"Nothing else is to be said of it. ".repeat(9)}\n`);
+    const search = async (...args: string[]): Promise<string[]> => {
+      const { stdout } = await sandbox.runHere(["memory", "search", "ferry harbour", "--json", ...args]);
+      return (JSON.parse(stdout).results as { path: string }[]).map((result) => result.path);
+    };
+    expect(await search()).toEqual(["memory/both.md", "memory/one.md"]);
+    expect(await search("--min-score", "0")).toEqual(["memory/both.md", "memory/one.md"]);
+    expect(await search("--min-score", "1")).toEqual(["memory/both.md"]);
   });
 
   test("counts a source that there is not as a usage error, and names those there are", async () => {

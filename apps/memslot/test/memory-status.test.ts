@@ -9,7 +9,7 @@ describe("memslot memory status", () => {
     const { exitCode, stdout, stderr } = await sandbox.runHere(["memory", "status", "--index"]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toMatch(/^Provider: +none/mu);
-    expect(stdout).toMatch(/^Sources: +memory$/mu);
+    expect(stdout).toMatch(/^Sources: +memory, journal$/mu);
     expect(stdout).toMatch(/^Indexed: +1\/1 files · 1 chunk$/mu);
     expect(stdout).toMatch(/^Dirty: +no$/mu);
     expect(stdout).toMatch(/^Store: +\S/mu);
@@ -48,7 +48,14 @@ describe("memslot memory status", () => {
         custom: { searchMode: "keyword" },
       },
       embeddingProbe: { ok: false, error: expect.any(String) },
-      scan: { sources: [{ source: "memory", totalFiles: 1, issues: [] }], totalFiles: 1, issues: [] },
+      scan: {
+        sources: [
+          { source: "memory", totalFiles: 1, issues: [] },
+          { source: "journal", totalFiles: 0, issues: [] },
+        ],
+        totalFiles: 1,
+        issues: [],
+      },
     });
   });
 

@@ -112,6 +112,12 @@ describe("memslot plugins new", () => {
     const { scripts } = JSON.parse(await readFile(path.join(folder, "package.json"), "utf8"));
     const [tsc, ...args] = String(scripts.build).split(" ");
     expect(tsc).toBe("tsc");
+    // A plugin that grows has files of its own, and imports them as Node and its tests do.
+    const [index, sumOf] = [path.join(folder, "src/index.ts"), path.join(folder, "src/sum-of.ts")];
+    const code = await readFile(index, "utf8");
+    const [sum = ""] = /^const sum = .*\n/mu.exec(code) ?? [];
+    await writeFile(sumOf, `export ${sum}`);
+    await writeFile(index, `import { sum } from "./sum-of.ts";\n${code.replace(sum, "")}`);
     // Types are looked at above: here the packages have no built ones.
     await node("node_modules/typescript/bin/tsc", ...args, "--noCheck");
     await write("MEMORY.md", "# Memory\n\nThe staging database listens on port 5544.\n");
@@ -126,7 +132,8 @@ describe("memslot plugins new", () => {
     expect((await runHere(["memory", "search", "钢琴"])).stdout).toContain("memory/钢琴.md");
     expect((await runHere(["memory", "get", "MEMORY.md#L3"])).stdout).toContain("5544");
     const status = JSON.parse((await runHere(["memory", "status", "--json"])).stdout);
-    expect(JSON.stringify(status)).toContain(path.join(stateDir, "memory-mine", "main.json").replaceAll("\\", "\\\\"));
+    expect(status[0].status.dbPath).toMatch(/memory-mine.main-[0-9a-f]{16}.chunks\.json$/u);
+    expect(status[0].status.dbPath).toContain(stateDir);
     // The same by its folder, with the option that its manifest describes.
     const config = await writeConfig(
       JSON.stringify({
@@ -139,7 +146,7 @@ describe("memslot plugins new", () => {
     );
     await run(["plugins", "remove", "memory-mine"]);
     expect((await runHere(["memory", "search", "staging", "--config", config])).stdout).toContain("5544");
-    expect(await readdir(path.join(stateDir, "other"))).toEqual(["main.json"]);
+    expect(await readdir(path.join(stateDir, "other"))).toEqual([expect.stringMatching(/^main-[0-9a-f]{16}\.json$/u)]);
     const wrong = await writeConfig(
       '{ plugins: { slots: { memory: "memory-mine" }, load: { paths: ["./here/memory-mine"] }, entries: { "memory-mine": { config: { foldr: "x" } } } } }',
     );

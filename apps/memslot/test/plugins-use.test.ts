@@ -1,4 +1,5 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { leanInstall } from "./lean-install.ts";
@@ -121,6 +122,45 @@ describe("memslot plugins use", () => {
     expect((await run(["plugins", "use", "none"])).exitCode).toBe(0);
     expect(await readFile(file, "utf8")).toContain('memory: "none"');
     expect((await run(["config"])).stderr).toBe("");
+  });
+
+  test("vouches in a trusted file for a package that it comes to name, and for no code that changes later", async () => {
+    const { run, cwd } = await createSandbox();
+    await writeFile(path.join(cwd, "memslot.json5"), "{}");
+    await run(["trust"]);
+    const folder = await writePlugin(path.join(cwd, "node_modules", "mine"), { id: "memory-mine", name: "mine" });
+    expect(await run(["plugins", "use", "mine"])).toMatchObject({ exitCode: 0, stderr: "" });
+    expect((await run(["memory", "search", "x", "--workspace", cwd])).stdout).toContain("From memory-mine.");
+    await writePlugin(folder, { id: "memory-mine", name: "mine", code: "process.stdout.write('it ran');" });
+    for (const command of [
+      ["memory", "search", "x", "--workspace", cwd],
+      ["plugins", "use", "mine"],
+    ]) {
+      const { exitCode, stdout, stderr } = await run(command);
+      expect([exitCode, stdout]).toEqual([1, ""]);
+      expect(stderr).toContain("has changed since the configuration was trusted");
+    }
+  });
+
+  test("loads nothing that came into a folder of plugins after the file was trusted, also through a link", async () => {
+    const { run, cwd } = await createSandbox();
+    const elsewhere = await mkdtemp(path.join(tmpdir(), "memslot-elsewhere-"));
+    const plugins = path.join(cwd, "plugins");
+    await writePlugin(path.join(elsewhere, "good"), { id: "memory-mine" });
+    await writePlugin(path.join(elsewhere, "bad"), { id: "memory-mine", code: "process.stdout.write('it ran');" });
+    await mkdir(plugins);
+    await symlink(path.join(elsewhere, "good"), path.join(plugins, "mine"), "junction");
+    await writeFile(path.join(cwd, "memslot.json5"), "{ plugins: { load: { paths: ['./plugins'] } } }");
+    await run(["trust"]);
+    expect((await run(["plugins", "use", "memory-mine"])).exitCode).toBe(0);
+    await run(["plugins", "use", "memory-core"]);
+    await rm(path.join(plugins, "mine"));
+    await symlink(path.join(elsewhere, "bad"), path.join(plugins, "mine"), "junction");
+    expect((await run(["plugins", "info", "memory-mine"])).stdout).toContain("(plugins.load.paths)");
+    const { exitCode, stdout, stderr } = await run(["plugins", "use", "memory-mine"]);
+    expect([exitCode, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain("was not there when the configuration was trusted");
+    await rm(elsewhere, { recursive: true });
   });
 
   test("refuses what cannot fill the slot, with the next step, and writes nothing", async () => {

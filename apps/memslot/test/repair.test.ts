@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from "node:fs";
+import { readdirSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
@@ -10,9 +10,16 @@ function indexFile({ stateDir }: Sandbox): string {
   return path.join(folder, name);
 }
 
-/** Takes the words of every chunk out of the index, behind its back. */
+/** Opens the index to write to it as the store does, which takes away first what says that it is whole. */
+function openIndex(sandbox: Sandbox): DatabaseSync {
+  const file = indexFile(sandbox);
+  rmSync(`${file}-sum`, { force: true });
+  return new DatabaseSync(file);
+}
+
+/** Takes the words of every chunk out of the index. */
 function forgetWords(sandbox: Sandbox): void {
-  const db = new DatabaseSync(indexFile(sandbox));
+  const db = openIndex(sandbox);
   const tables = db.prepare("SELECT name FROM sqlite_schema WHERE sql LIKE '%USING fts5%'").all();
   expect(tables).toHaveLength(1);
   for (const { name } of tables) db.exec(`DELETE FROM "${String(name)}"`);
@@ -21,7 +28,7 @@ function forgetWords(sandbox: Sandbox): void {
 
 /** Makes the index larger by pages that hold nothing. */
 function leaveSpace(sandbox: Sandbox): void {
-  const db = new DatabaseSync(indexFile(sandbox));
+  const db = openIndex(sandbox);
   db.exec("CREATE TABLE heap (bytes)");
   const insert = db.prepare("INSERT INTO heap VALUES (zeroblob(1000000))");
   for (let count = 0; count < 64; count++) insert.run();

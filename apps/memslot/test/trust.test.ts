@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { createSandbox } from "./run-memslot.ts";
@@ -24,6 +24,26 @@ describe("memslot trust", () => {
     const after = await run(["config", "--json"]);
     expect(after.stderr).toBe("");
     expect(after.stdout).toContain(workspace);
+  });
+
+  test("says which code it covers, and a change of that code ends in one line with rc 1", async () => {
+    const { run, cwd, file } = await sandboxWithLocalConfig();
+    const plugin = path.join(cwd, "mine");
+    await mkdir(plugin);
+    await writeFile(path.join(plugin, "package.json"), '{"name": "mine", "version": "1.2.3", "type": "module"}');
+    await writeFile(path.join(plugin, "index.js"), "export default {};");
+    await writeFile(
+      path.join(plugin, "memslot.plugin.json"),
+      '{"id": "mine", "kind": "memory", "configSchema": {"type": "object"}}',
+    );
+    await writeFile(file, '{ plugins: { load: { paths: ["./mine"] }, slots: { memory: "mine" } } }');
+    expect((await run(["trust"])).stdout).toMatch(/mine \(version 1\.2\.3, 3 files, sha256 [0-9a-f]{16}…\)/u);
+    expect((await run(["trust", "--list"])).stdout).toContain(plugin);
+    await writeFile(path.join(plugin, "index.js"), "process.stdout.write('it ran'); export default {};");
+    const { exitCode, stdout, stderr } = await run(["memory", "search", "x", "--workspace", cwd]);
+    expect([exitCode, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain(`plugin "mine" is not loaded: the code in ${plugin} has changed`);
+    expect(stderr.trim().split("\n")).toHaveLength(1);
   });
 
   test("ends when the file changes", async () => {

@@ -16,6 +16,7 @@ import { ExitCode } from "../exit-code.ts";
 import { describeOutage, describeSpare } from "../format-fallback.ts";
 import { checkEmbeddings } from "../embedding-checks.ts";
 import { checkIndex, checkSync, checkWriter } from "../index-checks.ts";
+import { checkSurvey } from "../format-survey.ts";
 import { liveSearch } from "../live-search.ts";
 import { UsageError } from "../usage-error.ts";
 import { withMemory } from "../with-memory.ts";
@@ -78,6 +79,7 @@ async function examineMemory(context: CommandContext, memory: Memory, agent: Age
   const checks: DoctorCheck[] = [];
   checks.push(checkSlot(memory.status()), await checkSync(context, memory), checkWriter(memory));
   checks.push(await checkIndex(memory, signal));
+  checks.push(...checkSurvey(await memory.survey({ signal }), memory.status().files ?? 0));
   const embeddings = await memory.probeEmbeddingAvailability({ signal });
   const vector = await memory.probeVectorAvailability({ signal });
   const status = memory.status();

@@ -1,7 +1,7 @@
-import { lstat, mkdir, readdir, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { createInterface } from "node:readline/promises";
-import { MemoryError, initialConfigText, messageOf, resolveStateDir, trustConfig } from "@memslot/core";
+import { MemoryError, initialConfigText, messageOf, resolveStateDir, trustConfig, visibleName } from "@memslot/core";
 import type { CommandContext } from "../command-context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { resolvePath } from "../resolve-path.ts";
@@ -28,6 +28,7 @@ export async function init(context: CommandContext, options: InitCommandOptions)
   const { output, cwd, env } = context;
   const workspaceDir = resolvePath(context.workspace ?? ".", cwd, env);
   const configFile = resolvePath(context.configPath ?? "memslot.json5", cwd, env);
+  await refuseFiles([path.join(workspaceDir, "memory"), path.dirname(configFile)]);
   const missing: Step[] = [];
   for (const step of planSteps(context, configFile, workspaceDir)) {
     const there = await whatIsThere(step.path);
@@ -54,29 +55,51 @@ export async function init(context: CommandContext, options: InitCommandOptions)
 
 function planSteps(context: CommandContext, configFile: string, workspaceDir: string): Step[] {
   const { cwd, env } = context;
+  const stateDir = resolveStateDir({ cwd, env });
   return [
-    {
-      path: configFile,
-      what: "the configuration, with comments",
-      async make() {
-        await mkdir(path.dirname(configFile), { recursive: true });
-        const workspace = writtenWorkspace(path.dirname(configFile), workspaceDir);
-        await writeFile(configFile, initialConfigText({ workspace }), { flag: "wx" });
-        // It was written on the user's word just now: nobody else's choices are in it.
-        await trustConfig(configFile, { stateDir: resolveStateDir({ cwd, env }) });
-      },
-    },
     {
       path: path.join(workspaceDir, "memory"),
       what: "the folder of daily notes",
-      make: () => mkdir(path.join(workspaceDir, "memory"), { recursive: true }),
+      async make() {
+        // What lies in the state folder is its owner's alone, also where this makes that folder.
+        const inside = path.relative(stateDir, workspaceDir).split(path.sep)[0] ?? "";
+        const mode = inside !== ".." && !path.isAbsolute(inside) ? 0o700 : 0o777;
+        await mkdir(path.join(workspaceDir, "memory"), { recursive: true, mode });
+      },
     },
     {
       path: path.join(workspaceDir, "MEMORY.md"),
       what: "the curated memory",
       make: () => writeFile(path.join(workspaceDir, "MEMORY.md"), memoryNote, { flag: "wx" }),
     },
+    // Last, so that it never names a workspace that could not be made.
+    {
+      path: configFile,
+      what: "the configuration, with comments",
+      async make() {
+        // It may come to hold keys.
+        await mkdir(path.dirname(configFile), { recursive: true, mode: 0o700 });
+        const workspace = writtenWorkspace(path.dirname(configFile), workspaceDir);
+        await writeFile(configFile, initialConfigText({ workspace }), { flag: "wx", mode: 0o600 });
+        // It was written on the user's word just now: nobody else's choices are in it.
+        await trustConfig(configFile, { stateDir, env });
+      },
+    },
   ];
+}
+
+/** Before anything is written: a file where a folder is wanted, also one further up. */
+async function refuseFiles(folders: readonly string[]): Promise<void> {
+  for (const folder of folders) {
+    let place = folder;
+    let stats = await stat(place).catch(() => undefined);
+    while (stats === undefined && place !== path.dirname(place)) {
+      place = path.dirname(place);
+      stats = await stat(place).catch(() => undefined);
+    }
+    if (stats !== undefined && !stats.isDirectory())
+      throw new MemoryError("WORKSPACE", `${folder} cannot be made: ${place} is no folder; nothing was written`);
+  }
 }
 
 /** Relative where the workspace lies in the folder of the configuration, so that both can be moved together. */
@@ -114,7 +137,9 @@ async function whatIsThere(wanted: string): Promise<string | undefined> {
 }
 
 async function agreed({ output, signal, stdin }: CommandContext, missing: readonly Step[]): Promise<boolean> {
-  output.stderr.write(`This will be written:\n${missing.map((step) => `  ${step.path}: ${step.what}\n`).join("")}`);
+  output.stderr.write(
+    `This will be written:\n${missing.map((step) => `  ${visibleName(step.path)}: ${step.what}\n`).join("")}`,
+  );
   // Without line editing, so that Ctrl-C reaches the process as a signal.
   const prompt = createInterface({ input: stdin, output: output.stderr, terminal: false });
   try {

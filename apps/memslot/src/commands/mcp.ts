@@ -4,6 +4,7 @@ import { chooseAgent } from "../agents.ts";
 import type { CommandContext } from "../command-context.ts";
 import { disabledReason } from "../disabled-memory.ts";
 import { ExitCode } from "../exit-code.ts";
+import { FINISH_DEADLINE_MS } from "../mcp/finish-received.ts";
 import { type McpMemory, createMcpMemory } from "../mcp/mcp-memory.ts";
 import { createMcpServers } from "../mcp/mcp-server.ts";
 import { serveOverHttp } from "../mcp/serve-http.ts";
@@ -13,7 +14,7 @@ import { openMemory } from "../open-memory.ts";
 import { readConfig } from "../read-config.ts";
 import { resolvePath } from "../resolve-path.ts";
 import { UsageError } from "../usage-error.ts";
-import { closeInTime } from "../with-memory.ts";
+import { CLOSE_DEADLINE_MS, closeInTime } from "../with-memory.ts";
 
 export interface McpCommandOptions {
   agent?: string;
@@ -24,6 +25,8 @@ export interface McpCommandOptions {
   tokenFile?: string;
 }
 
+/** To finish what was asked, to close the memory, and a little more. */
+const ENDING_MS = FINISH_DEADLINE_MS + CLOSE_DEADLINE_MS + 2000;
 const loopback = ["127.0.0.1", "::1"];
 
 /** `memslot mcp`: serves the memory of one agent to MCP clients until the client goes or a signal comes. */
@@ -43,6 +46,7 @@ export async function mcp(context: CommandContext, options: McpCommandOptions): 
     ending.abort();
   };
   process.once("SIGHUP", onHangup);
+  context.needsToEnd?.(ENDING_MS);
   const signal = AbortSignal.any([context.signal, ending.signal]);
 
   const off = disabledReason(config, agent);
@@ -50,8 +54,8 @@ export async function mcp(context: CommandContext, options: McpCommandOptions): 
   const memory = createMcpMemory({
     openMemory:
       off === undefined
-        ? (opening) =>
-            openMemory({ config, agentId: agent.id, notify: notice, signal: AbortSignal.any([opening, signal]) })
+        ? // Not by a signal: what was asked before it still needs the memory.
+          (opening) => openMemory({ config, agentId: agent.id, notify: notice, signal: opening })
         : undefined,
     tools: {
       citations: config.citations,

@@ -1,10 +1,9 @@
-import type { MemoryReadResult } from "@memslot/core";
+import { type MemoryReadResult, visibleName, visibleText } from "@memslot/core";
 import { chooseAgent } from "../agents.ts";
 import { parseCitationPath } from "../citation-path.ts";
 import type { CommandContext } from "../command-context.ts";
 import { disabledReason, printDisabled } from "../disabled-memory.ts";
 import { ExitCode } from "../exit-code.ts";
-import { printable } from "../printable.ts";
 import { readConfig } from "../read-config.ts";
 import { withMemory } from "../with-memory.ts";
 
@@ -54,15 +53,14 @@ function printForPeople(
 ): void {
   if (result.status === "not_found") {
     output.notice(
-      `${printable(result.path)}: no such memory file in ${workspaceDir}; memslot memory search finds the right path`,
+      `${visibleName(result.path)}: no such memory file in ${workspaceDir}; memslot memory search finds the right path`,
     );
     return;
   }
-  // A pipe gets the lines as they are; a terminal must not be steered by what stands in a note.
-  const lines = result.text.replace(continuation, "");
-  const text = output.isTerminal ? printable(lines) : lines;
+  // Behind a pipe stands a terminal or a model as well, and neither must be steered by what stands in a note.
+  const text = visibleText(result.text.replace(continuation, ""));
   output.write(text === "" || text.endsWith("\n") ? text : `${text}\n`);
   if (result.nextFrom !== undefined && (result.truncated === true || !windowWasNamed)) {
-    output.notice(`${printable(result.path)} goes on: --from ${result.nextFrom} shows what follows`);
+    output.notice(`${visibleName(result.path)} goes on: --from ${result.nextFrom} shows what follows`);
   }
 }

@@ -12,6 +12,8 @@ import { disabledReason } from "../disabled-memory.ts";
 import { ExitCode, worseExitCode } from "../exit-code.ts";
 import { exitCodeOf, reportFailure } from "../failure.ts";
 import { describeCounts } from "../format-index.ts";
+import { describeUnsearched } from "../format-survey.ts";
+import type { Output } from "../output.ts";
 import { printable } from "../printable.ts";
 import { readConfig } from "../read-config.ts";
 import { counted, reportFailedFiles, reportLeftOut } from "../report-failed-files.ts";
@@ -64,7 +66,7 @@ async function indexAgent(
     return ExitCode.ok;
   }
   const startedAt = performance.now();
-  const { report, status } = await withMemory(
+  const { report, status, survey } = await withMemory(
     context,
     config,
     agent,
@@ -76,6 +78,8 @@ async function indexAgent(
         wait: options.wait === true,
       }),
       status: memory.status(),
+      // What else is there is worth a line, and no reason to fail.
+      survey: await memory.survey({ signal: context.signal }).catch(() => undefined),
     }),
     { warm: true },
   );
@@ -86,14 +90,26 @@ async function indexAgent(
     return ExitCode.ok;
   }
   output.print(`${prefix}${describe(report, status)} in ${seconds.toFixed(1)} s`);
-  if (report.pendingVectors !== undefined) {
-    output.notice(
-      `${counted(report.pendingVectors.chunks, "chunk")} still without a vector: ${report.pendingVectors.reason}`,
-    );
-  }
+  const vectorsCode = reportPendingVectors(output, report);
   reportFailedFiles(output, report.failed);
   reportLeftOut(output, scanSummary(status).issues, report.failed);
-  return report.failed.length > 0 ? ExitCode.partial : ExitCode.ok;
+  const unsearched = survey && describeUnsearched(survey.unsearched);
+  if (unsearched !== undefined) output.notice(`not searched: ${printable(unsearched)}`);
+  return worseExitCode(vectorsCode, report.failed.length > 0 ? ExitCode.partial : ExitCode.ok);
+}
+
+/** Says what is left and what to do about it. Gives the exit code for that. */
+function reportPendingVectors(output: Output, { pendingVectors }: SyncReport): number {
+  if (pendingVectors === undefined) return ExitCode.ok;
+  const { chunks, reason, failure } = pendingVectors;
+  output.notice(`${counted(chunks, "chunk")} still without a vector: ${printable(reason)}`);
+  if (failure === undefined) return ExitCode.ok;
+  const isPassing = failure === "transient" || failure === "rate";
+  const next = isPassing
+    ? "run memslot memory index again when the provider answers"
+    : "see to that, then run memslot memory index again";
+  output.notice(`all notes are found by their words meanwhile; ${next}`);
+  return isPassing ? ExitCode.partial : ExitCode.error;
 }
 
 function describe(report: SyncReport, status: MemoryProviderStatus): string {

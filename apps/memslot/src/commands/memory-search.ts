@@ -153,6 +153,8 @@ function printJson(
     mode: report?.mode,
     backend: report?.backend,
     confidence: report?.confidence,
+    conditions: report?.conditions,
+    unsearched: report?.unsearched,
     fallback: report?.fallback,
     reason,
     action,
@@ -176,6 +178,9 @@ function printForPeople(
     output.print(["No matches.", reason && sentence(reason), action && sentence(action)].filter(Boolean).join(" "));
   else output.print(results.map((result) => formatResult(result, query, output.style)).join("\n\n"));
   if (state !== "ok" && results.length > 0) output.notice([warningFor(answer), action].filter(Boolean).join(" "));
+  // An empty or weak answer: what was asked for may stand where nobody has looked.
+  else if (report?.unsearched !== undefined && results.length > 0)
+    output.notice([reason && sentence(reason), action].filter(Boolean).join(" "));
   if (options.explain === true && report !== undefined) output.print(`\n${formatReport(report)}`);
 }
 

@@ -75,6 +75,7 @@ async function inspect(
       embeddingProbe = await memory.probeEmbeddingAvailability({ signal });
       await memory.probeVectorAvailability({ signal });
     }
+    const survey = await tried(true, () => memory.survey({ signal }));
     const status = withWatch(memory.status(), agent);
     const entry: AgentStatus = {
       agentId: agent.id,
@@ -83,6 +84,8 @@ async function inspect(
       ...(index.error === undefined ? {} : { indexError: messageOf(index.error) }),
       ...(check.value === undefined ? {} : { check: check.value }),
       ...(check.error === undefined ? {} : { checkError: messageOf(check.error) }),
+      ...(survey.value === undefined ? {} : { survey: survey.value }),
+      ...(survey.error === undefined ? {} : { surveyError: messageOf(survey.error) }),
       scan: scanSummary(status),
     };
     const failedFiles = (index.value?.failed.length ?? 0) > 0 ? ExitCode.partial : ExitCode.ok;

@@ -1,4 +1,5 @@
 import { readUsage, type UsageEntry } from "@memslot/indexing";
+import { chooseAgent } from "../agents.ts";
 import type { CommandContext } from "../command-context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { readConfig } from "../read-config.ts";
@@ -12,8 +13,10 @@ export interface MemoryUsageCommandOptions {
 
 /** `memslot memory usage`: what embedding has cost, in tokens and requests, by day and reason. */
 export async function memoryUsage(context: CommandContext, options: MemoryUsageCommandOptions): Promise<number> {
-  const { stateDir } = await readConfig(context);
+  const config = await readConfig(context);
+  const { stateDir } = config;
   const { agent: agentId, days = 30 } = options;
+  if (agentId !== undefined) chooseAgent(config, agentId);
   const entries = await readUsage(stateDir, { days, ...(agentId === undefined ? {} : { agentId }) });
   if (options.json === true) context.output.printJson(entries);
   else context.output.print(entries.length === 0 ? nothing(days, agentId) : formatUsage(entries));

@@ -16,7 +16,7 @@ import { ExitCode } from "../exit-code.ts";
 import { type Comparison, comparePlugins, comparisonTable, vectorSentence } from "../plugins/compare.ts";
 import { findOne } from "../plugins/find-one.ts";
 import { obstaclesTo } from "../plugins/obstacles.ts";
-import { type PluginSurvey, type SurveyedPlugin, surveyPlugins } from "../plugins/survey.ts";
+import { type PluginSurvey, type SurveyedPlugin, findPlugins, surveyPlugins } from "../plugins/survey.ts";
 import { spareOf } from "../plugins/spare.ts";
 import { readConfig } from "../read-config.ts";
 
@@ -53,7 +53,7 @@ export async function pluginsUse(
   const survey = await surveyPlugins(config, isOff ? {} : { names: [wanted] });
   const target = isOff ? undefined : usable(findOne(survey.plugins, wanted), config);
   const plugin = survey.found.known.find(({ place, id }) => place === target?.place && id === target.id);
-  if (plugin !== undefined) await loadOnce(context, plugin);
+  if (plugin !== undefined) await loadOnce(context, await vouchedFor(plugin, config, wanted));
   const slot = target === undefined ? "none" : slotValue(target);
   const outcome = await change(context, config, { slot, target, survey });
   const before = survey.found.known.find(({ id }) => id === outcome.before);
@@ -89,6 +89,23 @@ function usable(plugin: SurveyedPlugin, { agents }: MemslotConfig): SurveyedPlug
   if (state === "broken") throw new MemoryError("PLUGIN", reason ?? `"${id}" cannot be used`);
   if (state === "not installed") throw new MemoryError("CONFIG", `"${id}" is not installed; add it first: ${command}`);
   return plugin;
+}
+
+/**
+ * A plugin that the configuration has not named yet is vouched for with this command. One that it names is loaded as it
+ * was when it was trusted, and not otherwise.
+ */
+async function vouchedFor(plugin: FoundPlugin, config: MemslotConfig, wanted: string): Promise<FoundPlugin> {
+  const { trustedCode } = config.plugins;
+  if (trustedCode === undefined || trustedCode.some(({ place }) => place === plugin.place)) return plugin;
+  // What its folders of plugins hold now, it names too: a link in them may lead elsewhere than it did then.
+  const { known } = await findPlugins(config);
+  if (known.some(({ place }) => place === plugin.place)) return plugin;
+  const { found } = await surveyPlugins(
+    { ...config, plugins: { ...config.plugins, trustedCode: undefined } },
+    { names: [wanted] },
+  );
+  return found.known.find(({ place, id }) => place === plugin.place && id === plugin.id) ?? plugin;
 }
 
 /** A plugin that cannot even be loaded must not get into the slot. */

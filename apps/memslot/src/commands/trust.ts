@@ -1,4 +1,4 @@
-import { listTrusted, resolveStateDir, revokeTrust, trustConfig } from "@memslot/core";
+import { type TrustedCode, listTrusted, resolveStateDir, revokeTrust, trustConfig } from "@memslot/core";
 import type { CommandContext } from "../command-context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { printable } from "../printable.ts";
@@ -21,7 +21,11 @@ export async function trust(context: CommandContext, options: TrustCommandOption
     const records = await listTrusted({ stateDir });
     if (options.json === true) output.printJson(records);
     else if (records.length === 0) output.print("No configuration file is trusted yet.");
-    else for (const { file, trustedAt } of records) output.print(`${printable(file)} (since ${trustedAt})`);
+    else
+      for (const { file, trustedAt, code } of records) {
+        output.print(`${printable(file)} (since ${trustedAt})`);
+        for (const line of code.map(codeLine)) output.print(line);
+      }
     return ExitCode.ok;
   }
   const file = resolvePath(named ?? context.configPath ?? "memslot.json5", cwd, env);
@@ -31,11 +35,23 @@ export async function trust(context: CommandContext, options: TrustCommandOption
     else output.print(revoked ? `${file} is trusted no longer.` : `${file} was not trusted.`);
     return ExitCode.ok;
   }
-  const record = await trustConfig(file, { stateDir });
+  const record = await trustConfig(file, { stateDir, env });
   if (options.json === true) output.printJson(record);
-  else
+  else {
+    const also = record.code.length === 0 ? "" : ", and so is the code that it names";
     output.print(
-      `${record.file} is trusted with the content that it has now. After a change it has to be trusted again.`,
+      `${printable(record.file)} is trusted with the content that it has now${also}. After a change it has to be trusted again.`,
     );
+    for (const line of record.code.map(codeLine)) output.print(line);
+  }
   return ExitCode.ok;
+}
+
+function codeLine({ place, version, sha256, files }: TrustedCode): string {
+  const count = files === 1 ? "1 file" : `${files} files`;
+  const facts = [
+    ...(version === undefined ? [] : [`version ${version}`]),
+    ...(sha256 === undefined ? [] : [`${count}, sha256 ${sha256.slice(0, 16)}…`]),
+  ];
+  return printable(`  ${place}${facts.length === 0 ? "" : ` (${facts.join(", ")})`}`);
 }

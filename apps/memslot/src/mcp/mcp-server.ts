@@ -1,8 +1,9 @@
 import { toMcpResult, toMcpTools } from "@memslot/agent-kit";
-import type { SyncProgress } from "@memslot/core";
+import { type SyncProgress, visibleName } from "@memslot/core";
 import { ProtocolError, ProtocolErrorCode, Server, type ServerContext } from "@modelcontextprotocol/server";
 import { packageVersion } from "../package-version.ts";
 import type { McpMemory } from "./mcp-memory.ts";
+import { useOldNotFoundCode } from "./not-found-code.ts";
 import { listNotes, noteTemplate, readNote } from "./resources.ts";
 
 /** A client is told of progress no more often than this, so that a large folder does not drown it. */
@@ -17,17 +18,18 @@ export interface McpServerOptions {
 }
 
 /** Makes one server per connection, or per HTTP request; all of them share one memory. */
-export function createMcpServers(options: McpServerOptions): () => Server {
+export function createMcpServers(options: McpServerOptions): (connection: { era: "legacy" | "modern" }) => Server {
   const { memory, instructions, workspaceDir, timeZone } = options;
   const version = packageVersion();
   const tools = toMcpTools(memory.tools);
   const off = memory.tools.length === 0;
 
-  return () => {
+  return ({ era }) => {
     const server = new Server(
       { name: "memslot", title: "memslot", version },
       { capabilities: { tools: {}, resources: {} }, instructions },
     );
+    if (era === "legacy") useOldNotFoundCode(server);
     server.setRequestHandler("tools/list", () => ({ tools }));
     server.setRequestHandler("tools/call", async ({ params }, context) => {
       const tool = memory.tools.find(({ name }) => name === params.name);
@@ -76,7 +78,7 @@ function progressOf({ mcpReq }: ServerContext): ProgressReports | undefined {
       const atMs = performance.now();
       if (last !== undefined && (completed <= last.completed || atMs - last.atMs < PROGRESS_EVERY_MS)) return;
       last = { completed, atMs };
-      const message = `making the index: ${completed} of ${total}${label === undefined ? "" : `, ${label}`}`;
+      const message = `making the index: ${completed} of ${total}${label === undefined ? "" : `, ${visibleName(label)}`}`;
       // A client that is gone misses nothing by it.
       const sent = mcpReq
         .notify({ method: "notifications/progress", params: { progressToken, progress: completed, total, message } })

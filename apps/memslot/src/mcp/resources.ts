@@ -1,6 +1,6 @@
 import { lstat } from "node:fs/promises";
 import path from "node:path";
-import { type Memory, MemoryError, messageOf } from "@memslot/core";
+import { type Memory, MemoryError, messageOf, nameFromVisible, visibleMessage, visibleText } from "@memslot/core";
 import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError } from "@modelcontextprotocol/server";
 import { readWholeNote } from "./whole-note.ts";
 
@@ -73,10 +73,10 @@ export async function readNote(
     const code = MemoryError.is(error, "INVALID_ARGUMENT")
       ? ProtocolErrorCode.InvalidParams
       : ProtocolErrorCode.InternalError;
-    throw new ProtocolError(code, messageOf(error));
+    throw new ProtocolError(code, visibleMessage(messageOf(error)));
   }
   if (text === undefined) throw new ResourceNotFoundError(uri);
-  return { uri, mimeType: "text/markdown", text };
+  return { uri, mimeType: "text/markdown", text: visibleText(text) };
 }
 
 function uriOf(relPath: string): string {
@@ -87,7 +87,7 @@ function uriOf(relPath: string): string {
 function pathOf(uri: string): string | undefined {
   if (!uri.startsWith(BASE)) return undefined;
   try {
-    const relPath = decodeURIComponent(uri.slice(BASE.length));
+    const relPath = nameFromVisible(decodeURIComponent(uri.slice(BASE.length)));
     return relPath.trim() === "" || relPath.includes("\0") ? undefined : relPath;
   } catch {
     return undefined;

@@ -3,10 +3,11 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import { MemoryError, messageOf } from "@memslot/core";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { type McpServerFactory, createMcpHandler } from "@modelcontextprotocol/server";
+import { createOpenRequests } from "./finish-received.ts";
+import { boundConnections } from "./http-connections.ts";
 import { type Refusal, createHttpGuard } from "./http-guard.ts";
 
 const PATH = "/mcp";
-const MAX_CONNECTIONS = 100;
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 /** For the head of a request, and for all of it. An answer may take as long as its tool. */
 const HEAD_TIMEOUT_MS = 10_000;
@@ -21,11 +22,14 @@ export interface ServeHttpOptions {
   token: string;
   notice: (line: string) => void;
   onListening: (url: string) => void;
-  /** Ends the server; calls that are running are aborted. */
+  /** Ends the server, once what was asked is answered. */
   signal: AbortSignal;
 }
 
-/** Serves clients over HTTP until `signal` is aborted. Throws `UNAVAILABLE` where the port cannot be had. */
+/**
+ * Serves clients over HTTP until `signal` is aborted. What was asked before is answered, for at most five seconds. Throws
+ * `UNAVAILABLE` where the port cannot be had.
+ */
 export async function serveOverHttp(options: ServeHttpOptions): Promise<void> {
   const { host, signal, notice } = options;
   const onerror = (error: Error): void => notice(`MCP: ${messageOf(error).slice(0, 300)}`);
@@ -39,11 +43,17 @@ export async function serveOverHttp(options: ServeHttpOptions): Promise<void> {
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionsCheckingInterval: HEAD_TIMEOUT_MS / 2,
   });
-  server.maxConnections = MAX_CONNECTIONS;
+  boundConnections(server);
   const port = await listen(server, host, options.port);
   const guard = createHttpGuard({ host, port, path: PATH, token: options.token });
+  const open = createOpenRequests();
   server.on("request", (request, response) => {
     const refusal = guard(request);
+    // A stream that only listens ends with the server.
+    if (refusal === undefined && request.method === "POST") {
+      open.begin(response);
+      response.once("close", () => open.end(response));
+    }
     if (refusal !== undefined) refuse(request, response, refusal);
     else void handle(request, response).catch(onerror); // errors of one exchange end that one
   });
@@ -53,6 +63,7 @@ export async function serveOverHttp(options: ServeHttpOptions): Promise<void> {
   } finally {
     const closed = once(server, "close");
     server.close();
+    await open.finished();
     await handler.close();
     server.closeAllConnections();
     await closed;

@@ -1,11 +1,14 @@
-import { type Readable, pipeline } from "node:stream";
+import { PassThrough, type Readable, type Writable, pipeline } from "node:stream";
 import { messageOf } from "@memslot/core";
-import type { McpServerFactory } from "@modelcontextprotocol/server";
+import type { McpServerFactory, Transport } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
+import { type OpenRequests, createOpenRequests } from "./finish-received.ts";
 import { messageLines } from "./message-lines.ts";
 import { takeStdout } from "./protocol-stdout.ts";
 
 const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
+/** How long the last answers wait to be read. */
+const UNREAD_MS = 1000;
 
 export interface ServeStdioOptions {
   factory: McpServerFactory;
@@ -13,11 +16,14 @@ export interface ServeStdioOptions {
   stdout: NodeJS.WriteStream;
   stderr: NodeJS.WriteStream;
   notice: (line: string) => void;
-  /** Ends the connection; requests that are running are aborted. */
+  /** Ends the connection, once what was asked is answered. */
   signal: AbortSignal;
 }
 
-/** Serves one client on stdin and stdout. Resolves when the client has gone or `signal` was aborted. */
+/**
+ * Serves one client on stdin and stdout. When the client closes stdin or `signal` is aborted, what was received is
+ * answered, for at most five seconds; then requests that still run are aborted.
+ */
 export async function serveOverStdio(options: ServeStdioOptions): Promise<void> {
   const { notice, signal } = options;
   const { frames, giveBack } = takeStdout(options.stdout, options.stderr);
@@ -25,10 +31,14 @@ export async function serveOverStdio(options: ServeStdioOptions): Promise<void> 
     const lines = messageLines(MAX_MESSAGE_BYTES, () =>
       notice(`a message of more than ${MAX_MESSAGE_BYTES / 1024 / 1024} MiB was left out`),
     );
-    // The end of stdin ends `lines` and an error closes them: the transport sees both.
-    pipeline(options.stdin, lines, () => undefined);
-    const transport = new StdioServerTransport(lines, frames, { maxBufferSize: 2 * MAX_MESSAGE_BYTES });
-    const handle = serveStdio(options.factory, { transport, onerror: (error) => notice(describe(error)) });
+    // The transport does not see the end of stdin before all that came is answered.
+    const unended = new PassThrough();
+    lines.pipe(unended, { end: false });
+    const transport = new StdioServerTransport(unended, frames, { maxBufferSize: 2 * MAX_MESSAGE_BYTES });
+    const requests = watchRequests(transport, () =>
+      serveStdio(options.factory, { transport, onerror: (error) => notice(describe(error)) }),
+    );
+    const { handle, open } = requests;
     await new Promise<void>((resolve) => {
       const { onclose } = transport;
       // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport is no event target
@@ -36,13 +46,54 @@ export async function serveOverStdio(options: ServeStdioOptions): Promise<void> 
         onclose?.();
         resolve();
       };
-      if (signal.aborted) resolve();
-      signal.addEventListener("abort", () => resolve(), { once: true });
+      const finish = (): void => void open.finished().then(resolve); // never rejects
+      pipeline(options.stdin, lines, () => undefined);
+      lines.once("close", finish);
+      if (signal.aborted) finish();
+      signal.addEventListener("abort", finish, { once: true });
     });
     await handle.close();
+    if (!(await isRead(frames))) {
+      notice("the client reads no longer: answers that it has not read are dropped");
+      frames.destroy();
+      // As where it had closed the pipe: nobody waits for what stands in it.
+      options.stdout.destroy(Object.assign(new Error("the client reads no longer"), { code: "EPIPE" }));
+    }
   } finally {
     giveBack();
   }
+}
+
+/** Whether all that was written goes out. A client that is gone for good but holds the other end would keep us here. */
+async function isRead(frames: Writable): Promise<boolean> {
+  return await new Promise((resolve) => {
+    const late = setTimeout(() => resolve(false), UNREAD_MS);
+    frames.once("error", () => undefined); // What is dropped is told of here once more.
+    frames.write("", () => {
+      clearTimeout(late);
+      resolve(true);
+    });
+  });
+}
+
+/** Serves by a transport, and knows what was asked and is not answered. */
+function watchRequests<Handle>(transport: Transport, serve: () => Handle): { handle: Handle; open: OpenRequests } {
+  const open = createOpenRequests();
+  const send = transport.send.bind(transport);
+  transport.send = async (message, sendOptions) => {
+    await send(message, sendOptions);
+    if ("id" in message && !("method" in message)) open.end(message.id);
+  };
+  const handle = serve();
+  const { onmessage } = transport;
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport is no event target
+  transport.onmessage = (message, extra) => {
+    if ("method" in message && "id" in message) open.begin(message.id);
+    // Nothing is answered to what is called off.
+    if ("method" in message && message.method === "notifications/cancelled") open.end(message.params?.["requestId"]);
+    onmessage?.(message, extra);
+  };
+  return { handle, open };
 }
 
 function describe(error: Error): string {

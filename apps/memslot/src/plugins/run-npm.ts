@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { MemoryError } from "@memslot/core";
+import { MemoryError, childEnvironment, networkVariables } from "@memslot/core";
 import type { CommandContext } from "../command-context.ts";
 import { findNpm } from "./find-npm.ts";
 
@@ -8,6 +8,13 @@ const DEADLINE_MS = 30 * 60_000;
 const KILL_WAITS_MS = 5000;
 const KEPT_LENGTH = 16 * 1024;
 const SHOWN_LINES = 5;
+/** npm's own settings, what its files name for a registry, how it reaches one, and where a version manager is. */
+const passedOn = [
+  ...networkVariables,
+  ..."npm_config_* NPM_CONFIG_* NPM_TOKEN NODE_AUTH_TOKEN NODE_EXTRA_CA_CERTS SSL_CERT_FILE".split(" "),
+  ..."SSL_CERT_DIR XDG_CONFIG_HOME XDG_DATA_HOME SSH_AUTH_SOCK GIT_SSH_COMMAND CI".split(" "),
+  ..."NVM_* FNM_* VOLTA_* ASDF_* MISE_*".split(" "),
+];
 /** Lines of a stack, fields of an error, and where the log is. */
 const notForPeople = /^(?:at |errno |syscall |\w+: ['\d]|\}|A complete log)|debug-\d+\.log/u;
 
@@ -22,7 +29,11 @@ export async function runNpm(context: CommandContext, folder: string, args: read
       `npm is not there, neither beside ${process.execPath} nor on the PATH; install it (it comes with Node, https://nodejs.org) and run the command again`,
     );
   }
-  const child = spawn(npm.program, [...npm.args, ...args], { cwd: folder, env, stdio: ["pipe", "pipe", "pipe"] });
+  const child = spawn(npm.program, [...npm.args, ...args], {
+    cwd: folder,
+    env: childEnvironment(env, passedOn),
+    stdio: ["pipe", "pipe", "pipe"],
+  });
   let said = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8");

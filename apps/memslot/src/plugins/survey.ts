@@ -1,4 +1,4 @@
-import { readFileSync, realpathSync } from "node:fs";
+import { readFileSync, readdirSync, realpathSync } from "node:fs";
 import path from "node:path";
 import {
   type CataloguePlugin,
@@ -131,11 +131,23 @@ export function fromOf({ place, packageName }: FoundPlugin, config: MemslotConfi
   const own = packageName === undefined ? undefined : path.join("node_modules", packageName);
   if (own !== undefined && realPath(path.join(installedPluginsDir(config.stateDir), own)) === place) return "installed";
   const isBelow = (folder: string): boolean => place === folder || place.startsWith(folder + path.sep);
-  if (config.plugins.load.paths.some((folder) => isBelow(realPath(folder) ?? folder))) return "plugins.load.paths";
+  // A folder of plugins may hold links to them.
+  const isLinked = (folder: string): boolean =>
+    namesIn(folder).some((name) => realPath(path.join(folder, name)) === place);
+  if (config.plugins.load.paths.some((folder) => isBelow(realPath(folder) ?? folder) || isLinked(folder)))
+    return "plugins.load.paths";
   const { resolveFrom } = config.plugins;
   if (own !== undefined && resolveFrom !== undefined && realPath(path.join(resolveFrom, own)) === place)
     return "package";
   return "built in";
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // Not there, or a file.
+  }
 }
 
 function realPath(file: string): string | undefined {

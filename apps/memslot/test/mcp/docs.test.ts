@@ -7,6 +7,8 @@ import { callTool, initialize, startServer } from "./raw-server.ts";
 
 const page = readFileSync(path.join(import.meta.dirname, "../../../../docs/mcp.md"), "utf8");
 
+const launcherFile = path.join(import.meta.dirname, "../../../../scripts/run.mjs");
+
 interface Entry {
   type?: string;
   command?: string;
@@ -80,8 +82,8 @@ describe("docs/mcp.md", () => {
   });
 
   test.each(started)("starts a server that answers: $client", async ({ entry: { command, args = [] } }) => {
-    const [yes, name, ...rest] = args;
-    expect([command, yes, name]).toEqual(["npx", "-y", "memslot"]);
+    const [launcher = "", script, ...rest] = args;
+    expect([command, launcher, script]).toEqual(["node", "/path/to/memslot/scripts/run.mjs", "cli"]);
     const sandbox = await createSandbox();
     await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
     const cliArgs = rest.map((arg) => (arg === "/path/to/notes" ? sandbox.workspace : arg));
@@ -90,6 +92,23 @@ describe("docs/mcp.md", () => {
     expect((await callTool(server, "memory_search", { query: "espresso" })).result).toMatchObject({
       structuredContent: { results: [{ path: "MEMORY.md" }] },
     });
+  });
+
+  test("names a launcher that starts the server of a clone, wherever it is started from", async () => {
+    const [{ args = [] } = {}] = started.map(({ entry }) => entry);
+    const sandbox = await createSandbox();
+    await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
+    // As it stands there, with the two paths filled in, and stdout is the protocol's alone.
+    const written = { "/path/to/memslot/scripts/run.mjs": launcherFile, "/path/to/notes": sandbox.workspace };
+    const full = args.map((arg) => written[arg as keyof typeof written] ?? arg);
+    const server = startServer(sandbox, [], {}, full, [process.execPath]);
+    await initialize(server);
+    expect((await callTool(server, "memory_search", { query: "espresso" })).result).toMatchObject({
+      structuredContent: { results: [{ path: "MEMORY.md" }] },
+    });
+    expect(server.lines.filter((line) => typeof line === "string")).toEqual([]);
+    server.child.stdin.end();
+    expect(await server.ended()).toEqual({ exitCode: 0, signal: null });
   });
 
   test("names the path and the header of the HTTP server", async () => {

@@ -9,10 +9,12 @@ function memoryThat(behaviour: Partial<Memory> = {}): Memory {
   return {
     agentId: "main",
     workspaceDir: "/nowhere",
+    ownerAllowFrom: [],
     search: async () => [],
     readFile: unused,
     status: () => ({ backend: "fake", provider: "none" }),
     sync: async () => undefined,
+    survey: unused,
     estimate: unused,
     check: unused,
     compact: unused,

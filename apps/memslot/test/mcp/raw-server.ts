@@ -39,8 +39,9 @@ export function startServer(
   args: readonly string[] = [],
   env: NodeJS.ProcessEnv = {},
   cliArgs: readonly string[] = ["mcp", "--workspace", sandbox.workspace],
+  launch: readonly string[] = command,
 ): RawServer {
-  const [program = "", ...fixed] = command;
+  const [program = "", ...fixed] = launch;
   const child = spawn(program, [...fixed, ...cliArgs, ...args], {
     cwd: sandbox.cwd,
     env: { ...sandbox.env, ...env },

@@ -1,5 +1,6 @@
 import { symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { unseenCharacter } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { type Sandbox, createSandbox } from "../run-memslot.ts";
 import { type Transport, connect } from "./clients.ts";
@@ -69,6 +70,19 @@ describe("resources", () => {
     expect(await read("memslot://memory/memory/empty.md")).toMatchObject([{ text: "" }]);
   });
 
+  test.skipIf(process.platform === "win32")("hide nothing, and are found by the path that tools give", async () => {
+    const { sandbox, args } = await utcSandbox();
+    await sandbox.write("memory/a\u202Edm.\u{E0041}.md", "The ferry \u202Eleaves\u{E0049}\u200B at nine 👩‍🚀.\n");
+    const client = await connect(sandbox, "stdio", { args });
+    const found = await client.callTool({ name: "memory_search", arguments: { query: "ferry leaves nine" } });
+    expect(unseenCharacter(JSON.stringify(found))).toBeUndefined();
+    const { results } = found.structuredContent as { results: { path: string }[] };
+    const uri = `memslot://memory/${encodeURIComponent(results[0]?.path ?? "")}`;
+    expect((await client.readResource({ uri })).contents).toEqual([
+      { uri, mimeType: "text/markdown", text: "The ferry \uFFFDleaves\uFFFD at nine 👩‍🚀.\n" },
+    ]);
+  });
+
   test("outside the memory, or not there, are not found, and nothing more is told", async () => {
     const { sandbox, args } = await utcSandbox();
     await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
@@ -94,7 +108,7 @@ describe("resources", () => {
       const { error, result } = await server.request("resources/read", { uri });
       expect({ rest, error, result }).toEqual({
         rest,
-        error: { code: -32_602, message: `Resource not found: ${uri}`, data: { uri } },
+        error: { code: -32_002, message: `Resource not found: ${uri}`, data: { uri } },
         result: undefined,
       });
     }

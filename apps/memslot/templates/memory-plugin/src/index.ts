@@ -62,7 +62,9 @@ export async function openFileStore(file: string): Promise<ChunkStore> {
 
 /** BM25 (k1 = 1.2, b = 0.75) over every chunk: exact, small, and not made for millions. */
 function searchWords(files: readonly KeptFile[], query: KeywordQuery): KeywordAnswer {
-  const all = files.flatMap(({ path, source, chunks }) =>
+  // With a scope, what stands outside must not be felt: not in a count and not in a score.
+  const counted = query.scope === undefined ? files : files.filter((file) => isAsked(file, query));
+  const all = counted.flatMap(({ path, source, chunks }) =>
     chunks.map(({ terms, hash: _hash, ...row }) => ({ row: { ...row, path, source }, words: terms.split(" ") })),
   );
   const average = sum(all.map(({ words }) => words.length)) / Math.max(1, all.length);
@@ -87,8 +89,11 @@ function searchWords(files: readonly KeptFile[], query: KeywordQuery): KeywordAn
 const plugin: MemoryPlugin = defineMemoryPlugin({
   id: "memory-example",
   async open(context) {
-    const folder = String(context.options["folder"] ?? join(context.stateDir, "memory-example"));
-    const store = await openFileStore(join(folder, `${context.agentId}.json`));
+    // The host gives each agent and each workspace a place of its own: two that share one would answer for each other.
+    const { folder, name } = context.storePlace;
+    const other = context.options["folder"];
+    const file = typeof other === "string" ? join(other, `${name}.json`) : join(folder, "chunks.json");
+    const store = await openFileStore(file);
     return await createIndexedManager({ store, context, backend: "memory-example" });
   },
 });
