@@ -17,7 +17,7 @@ const ready = performance.now();
 const { user, system } = process.cpuUsage(cpu);
 const [best] = await memory.search("access code of project zephyr17");
 const found = performance.now();
-await startSession({ memory, sessionKey: "agent:main:direct:7", now: new Date(), timeZone: "UTC" });
+await startSession({ memory, sessionKey: "agent:main:main:thread:7", now: new Date(), timeZone: "UTC" });
 const next = performance.now();
 await memory.close();
 if (!text.includes("Generated notes") || !text.includes("A day like others"))

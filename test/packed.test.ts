@@ -200,6 +200,13 @@ describe("a plugin, added to the installed command", () => {
   test("that was scaffolded passes its own tests, builds, and answers from the slot", async () => {
     await succeed(stranger, "plugins", "new", "@stranger/memory-mine", "--dir", "mine");
     await stranger.run("npm", ["install"], "mine");
+    // Its author has put a part of it into a file of its own.
+    const code = readFileSync(path.join(stranger.project, "mine/src/index.ts"), "utf8");
+    const [sum = ""] = /^const sum = .*\n/mu.exec(code) ?? [];
+    stranger.write({
+      "mine/src/sum-of.ts": `export ${sum}`,
+      "mine/src/index.ts": `import { sum } from "./sum-of.ts";\n${code.replace(sum, "")}`,
+    });
     await stranger.run("npm", ["test"], "mine");
     await stranger.run("npm", ["run", "build"], "mine");
     await succeed(stranger, "plugins", "add", "./mine");

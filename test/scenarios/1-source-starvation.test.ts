@@ -51,6 +51,7 @@ test.each(["words and meaning", "words alone"])(
       expect(ofAll.sources).toEqual([
         { source: "memory", candidates: 1, kept: 1 },
         { source: "sessions", candidates: expect.any(Number) as number, kept: expect.any(Number) as number },
+        { source: "journal", candidates: 0, kept: 0 },
       ]);
       expect(ofAll.sources?.[1]?.candidates).toBeGreaterThan(8);
       const sessionsOnly = await memory.search(query, { sources: ["sessions"], maxResults: 8 });

@@ -41,7 +41,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function copyOf(house: House, options?: { fresh: boolean }): House {
+function copyOf(house: House, options: { fresh?: boolean; sharesNotes?: boolean } = { sharesNotes: true }): House {
   const copy = copyHouse(house, options);
   houses.push(copy);
   return copy;
@@ -108,7 +108,7 @@ async function killed(
 
 /** What the same notes give when they are indexed for the first time. */
 async function freshContent(house: House, settings: Settings): Promise<IndexContent> {
-  const copy = copyOf(house, { fresh: true });
+  const copy = copyOf(house, { fresh: true, sharesNotes: true });
   const memory = copy.start(settings);
   resultOf(await memory.open());
   resultOf(await memory.sync());
@@ -164,6 +164,8 @@ describe.skipIf(library === "")(`an index whose process is killed${unless}`, { t
         for (const index of [7, 77, 477]) await finds(memory, index);
         expect(resultOf(await memory.sync())).toMatchObject({ failed: [] });
         expect(resultOf(await memory.status()).generation).not.toHaveProperty("next");
+        // A check compares every note with what was indexed of it.
+        const read = reads();
         expect(resultOf(await memory.check())).toMatchObject({ ok: true });
         await finds(memory, 277, "piano of number 277");
         resultOf(await memory.close());
@@ -171,7 +173,7 @@ describe.skipIf(library === "")(`an index whose process is killed${unless}`, { t
         expect(contentOf(indexFile(house), after.model)).toEqual(expected);
         expect(strayFiles(indexFile(house))).toEqual([]);
         expect(timesAgain(embedded())).toBeLessThanOrEqual(batchItems);
-        expect(reads() - fileCount).toBeLessThanOrEqual(filesOnTheWay);
+        expect(read - fileCount).toBeLessThanOrEqual(filesOnTheWay);
       },
     );
   });
@@ -183,7 +185,12 @@ describe.skipIf(library === "")(`an index whose process is killed${unless}`, { t
     let expected: IndexContent;
 
     beforeAll(async () => {
-      changed = copyOf(indexed);
+      changed = copyOf(indexed, { sharesNotes: false });
+      // Copies are other files: they are read once.
+      const first = changed.start(before);
+      resultOf(await first.open());
+      resultOf(await first.sync());
+      resultOf(await first.close());
       for (let index = 0; index < edited; index++) {
         changed.write({ [noteName(index)]: twoPartNote(index, `word${index} anew`) });
         changed.write({ [`memory/new/folder/note-${1000 + index}.md`]: twoPartNote(1000 + index) });
@@ -207,6 +214,7 @@ describe.skipIf(library === "")(`an index whose process is killed${unless}`, { t
         resultOf(await memory.open());
         for (const index of [50, 77, 477]) await finds(memory, index);
         expect(resultOf(await memory.sync())).toMatchObject({ failed: [] });
+        const read = reads();
         expect(resultOf(await memory.check())).toMatchObject({ ok: true });
         const { results } = resultOf(await memory.search("word100"));
         expect(results.map((result) => result.path)).not.toContain(noteName(100));
@@ -217,7 +225,8 @@ describe.skipIf(library === "")(`an index whose process is killed${unless}`, { t
         // What was renamed costs a read, and no vector.
         expect(new Set(embedded()).size).toBe(2 * edited);
         expect(timesAgain(embedded())).toBeLessThanOrEqual(batchItems);
-        expect(reads()).toBeLessThanOrEqual(2 * 3 * edited);
+        // And each of the three answers is compared with its notes.
+        expect(read).toBeLessThanOrEqual(2 * 3 * edited + 3 * 6);
       },
     );
   });

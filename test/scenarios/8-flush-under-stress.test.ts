@@ -33,6 +33,7 @@ const misbehaviours: readonly Misbehaviour[] = [
     model: "calls plain write on the file of the day",
     notes: true,
     create: (house) => async (turn) => {
+      if (turn.messages.every(({ role }) => role !== "user")) return "NO_REPLY";
       for (const name of notesOf(house).keys())
         expect(await call(turn, "write", { path: name, content: "overwritten" })).toHaveProperty("error");
       await noteAll(turn);

@@ -33,7 +33,12 @@ test.skipIf(process.platform === "win32")(
     // Either it sees a change by itself, or it says why not; a search finds it all the same.
     expect(watch?.mode === "off" ? watch.reason : "watched").toBeTruthy();
     house.write({ "memory/f-7/late.md": "A puffin came by.\n" });
-    expect(resultOf(await memory.search("puffin")).results[0]?.path).toBe("memory/f-7/late.md");
+    for (let found = false; !found;) {
+      const { results, report } = resultOf(await memory.search("puffin"));
+      found = results[0]?.path === "memory/f-7/late.md";
+      // On a busy machine an answer does not wait for the look at so many files, and says so.
+      if (!found) expect(report.state).toBe("stale");
+    }
     resultOf(await memory.close());
     expect(memory.stderr()).toBe("");
   },

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { type ApiRequest, type EmbeddingApi, type EmbeddingApiOptions, startEmbeddingApi } from "@memslot/testkit";
@@ -91,6 +91,11 @@ export function textsSent(log: readonly ApiRequest[], match = ""): string[] {
   return log.filter(({ path: url }) => url.includes(match)).flatMap(({ body }) => textsOf(body));
 }
 
+/** The same without the word that a provider is asked with for the length of its vectors. */
+export function notesSent(log: readonly ApiRequest[]): string[] {
+  return textsSent(log).filter((text) => text !== "memory");
+}
+
 function textsOf(body: string): string[] {
   if (!body.startsWith("{")) return [];
   const { input, requests } = JSON.parse(body) as {
@@ -110,6 +115,14 @@ export function manyNotes(count: number): Record<string, string> {
       return [`memory/note-${index}.md`, `# Note ${index}\n\n- The ${subject} of number ${index} is on my mind.\n`];
     }),
   );
+}
+
+/** The one index that is there. */
+export function indexOf({ stateDir }: Pick<EmbeddingBench, "stateDir">): string {
+  const folder = path.join(stateDir, "memory");
+  const [name, ...others] = readdirSync(folder).filter((file) => file.endsWith(".sqlite"));
+  if (name === undefined || others.length > 0) throw new Error(`${folder} does not hold one index`);
+  return path.join(folder, name);
 }
 
 /** Waits until something holds; the condition may itself do work. */

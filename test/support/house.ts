@@ -31,8 +31,8 @@ export interface House {
   readonly notices: string[];
   write(files: Record<string, string | Uint8Array>): void;
   /**
-   * Makes every note that was saved just now one of an hour ago. A fresh one is read again at the next look, as it may
-   * have changed within the same time stamp.
+   * Makes every note that was saved just now one of an hour ago, and lets that be a moment ago: a note is read again at
+   * the next look when it may have changed within the same tick of the clock.
    */
   letSettle(): void;
   remove(...names: string[]): void;
@@ -49,15 +49,17 @@ export interface House {
     agentId?: string;
     stateDir?: string;
     lookOnly?: boolean;
+    /** Another folder than that of the house. */
+    workspace?: string;
     /** Keys beside `agents`. */
     settings?: Readonly<Record<string, unknown>>;
   }): Promise<Memory>;
   end(): Promise<void>;
 }
 
-export function createHouse(): House {
+export function createHouse(givenNotes?: string): House {
   const folder = realpathSync.native(mkdtempSync(path.join(os.tmpdir(), "memslot-house-")));
-  const notes = path.join(folder, "notes");
+  const notes = givenNotes ?? path.join(folder, "notes");
   const stateDir = path.join(folder, "state");
   mkdirSync(path.join(notes, "memory"), { recursive: true });
   const notices: string[] = [];
@@ -78,9 +80,11 @@ export function createHouse(): House {
       // Never the same time twice: a note of the same length and time would be taken for unchanged.
       const then = Math.floor(Date.now() / 1000) - 3600 + 2 * settled++;
       const now = Math.floor(Date.now() / 1000);
+      const cell = new Int32Array(new SharedArrayBuffer(4));
       for (const entry of readdirSync(notes, { recursive: true, withFileTypes: true })) {
         const file = path.join(entry.parentPath, entry.name);
         if (entry.isFile() && statSync(file).mtimeMs > (now - 60) * 1000) utimesSync(file, then, then);
+        while (Date.now() - statSync(file).ctimeMs <= 60) Atomics.wait(cell, 0, 0, 10);
       }
     },
     remove(...names) {
@@ -99,9 +103,9 @@ export function createHouse(): House {
       return memory;
     },
     async open({ memorySearch = {}, embeddings, ...more } = {}) {
-      const { agentId = "main", lookOnly = false, settings = {} } = more;
+      const { agentId = "main", lookOnly = false, settings = {}, workspace = notes } = more;
       const provider = embeddings === undefined ? { provider: "none" } : {};
-      const agents = { defaults: { workspace: notes, memorySearch: { ...provider, ...memorySearch } } };
+      const agents = { defaults: { workspace, memorySearch: { ...provider, ...memorySearch } } };
       const config = parseConfig({ ...settings, agents }, { stateDir: more.stateDir ?? stateDir, env: {} });
       const notify = (line: string): void => void notices.push(line);
       const memory = await openMemory({ config, agentId, embeddings, notify, lookOnly });
@@ -121,10 +125,16 @@ export function useHouse(): House {
   return house;
 }
 
-/** A house with the same notes and their times and, unless it is to be indexed afresh, with the same index. */
-export function copyHouse(house: House, { fresh = false }: { fresh?: boolean } = {}): House {
-  const copy = createHouse();
-  cpSync(house.notes, copy.notes, { recursive: true, preserveTimestamps: true });
+/**
+ * A house with the same notes and, unless it is to be indexed afresh, with the same index. It has the very notes of the
+ * other one where nobody writes to them (`sharesNotes`); copies are other files, which are read again.
+ */
+export function copyHouse(
+  house: House,
+  { fresh = false, sharesNotes = false }: { fresh?: boolean; sharesNotes?: boolean } = {},
+): House {
+  const copy = createHouse(sharesNotes ? house.notes : undefined);
+  if (!sharesNotes) cpSync(house.notes, copy.notes, { recursive: true, preserveTimestamps: true });
   if (!fresh) cpSync(house.stateDir, copy.stateDir, { recursive: true });
   return copy;
 }

@@ -3,10 +3,10 @@ import os from "node:os";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
-/** What SQLite itself may put beside a database. */
-const sidecars = ["-wal", "-shm", "-journal"];
+/** What SQLite itself may put beside a database, and what the store does. */
+const sidecars = ["-wal", "-shm", "-journal", "-sum"];
 
-/** Names in the folder of the index that are neither the index nor SQLite's own. */
+/** Names in the folder of the index that do not belong to it. */
 export function strayFiles(index: string): string[] {
   const own = path.basename(index);
   const expected = new Set([own, ...sidecars.map((ending) => `${own}${ending}`)]);

@@ -14,11 +14,16 @@ export interface CliRun {
 /** Runs `memslot ARGS` from the sources with a state folder; a signal that ends it is its exit code. */
 export async function runCli(
   args: readonly string[],
-  { stateDir, config, signal }: { stateDir: string; config: string; signal?: AbortSignal },
+  {
+    stateDir,
+    config,
+    signal,
+    stopWith = "SIGKILL",
+  }: { stateDir: string; config: string; signal?: AbortSignal; stopWith?: NodeJS.Signals },
 ): Promise<CliRun> {
   const env = { PATH: process.env["PATH"], HOME: stateDir, MEMSLOT_HOME: stateDir, NODE_COMPILE_CACHE: compileCache };
   const child = spawn(process.execPath, ["--conditions=@memslot/source", cli, ...args, "--config", config], { env });
-  const stop = (): void => void child.kill("SIGKILL");
+  const stop = (): void => void child.kill(stopWith);
   signal?.addEventListener("abort", stop);
   let [stdout, stderr] = ["", ""];
   child.stdout.setEncoding("utf8").on("data", (data: string) => (stdout += data));

@@ -4,9 +4,11 @@ import path from "node:path";
 /** Every note, as `{ file, name, isPrivate }`; `name` is what a result calls it. Links are not followed. */
 export async function listNotes(workspaceDir, extraPaths, signal) {
   const notes = new Map();
-  const add = (file) => {
+  const add = async (file) => {
     const name = path.relative(workspaceDir, file).split(path.sep).join("/");
-    notes.set(file, { file, name, isPrivate: /^(MEMORY\.md$|USER\.md$|memory\/)/.test(name) });
+    const isPrivate = /^(MEMORY\.md$|USER\.md$|memory\/)/.test(name);
+    // Another name of the same file may be a private one.
+    notes.set(file, { file, name, isPrivate: isPrivate || (await statOf(file))?.nlink !== 1 });
   };
   const walk = async (folder, matches) => {
     signal.throwIfAborted();
@@ -14,13 +16,13 @@ export async function listNotes(workspaceDir, extraPaths, signal) {
       const file = path.join(folder, entry.name);
       if (entry.isDirectory()) {
         if (!entry.name.startsWith(".") && entry.name !== "node_modules") await walk(file, matches);
-      } else if (entry.isFile() && entry.name.endsWith(".md") && matches(file)) add(file);
+      } else if (entry.isFile() && entry.name.endsWith(".md") && matches(file)) await add(file);
     }
   };
   await readdir(workspaceDir); // Throws where the workspace is gone.
   for (const name of ["MEMORY.md", "USER.md"]) {
     const file = path.join(workspaceDir, name);
-    if ((await statOf(file))?.isFile()) add(file);
+    if ((await statOf(file))?.isFile()) await add(file);
   }
   if ((await statOf(path.join(workspaceDir, "memory")))?.isDirectory())
     await walk(path.join(workspaceDir, "memory"), () => true);
@@ -28,7 +30,7 @@ export async function listNotes(workspaceDir, extraPaths, signal) {
     const { path: wanted, pattern } = typeof extra === "string" ? { path: extra } : extra;
     const place = path.resolve(workspaceDir, wanted);
     const stats = await statOf(place);
-    if (stats?.isFile() && place.endsWith(".md")) add(await realpath(place));
+    if (stats?.isFile() && place.endsWith(".md")) await add(await realpath(place));
     const matches = (file) => pattern === undefined || path.matchesGlob(path.relative(place, file), pattern);
     if (stats?.isDirectory()) await walk(await realpath(place), matches);
   }

@@ -9,7 +9,8 @@ const most = 690;
 
 export default defineMemoryPlugin({
   id,
-  async open({ workspaceDir, settings, options }) {
+  async open({ workspaceDir, settings, options, signal }) {
+    signal.throwIfAborted();
     const { linesPerResult } = options;
 
     /** Every piece of every note that may be seen. */
@@ -28,18 +29,23 @@ export default defineMemoryPlugin({
     return {
       capabilities: { keyword: true, vector: false, ownsIndex: false },
 
-      async search(query, { maxResults, sources, audience, signal, onDebug }) {
+      async search(query, { maxResults, minScore, strict, sources, audience, signal, onDebug }) {
         const asked = wordsOf(query);
         const pieces = sources.includes("memory") ? await readPieces(audience, signal) : [];
-        const candidates = rank(asked, pieces);
+        const ranked = rank(asked, pieces);
+        const candidates = strict ? ranked.filter(({ score, isSure }) => score >= minScore || isSure) : ranked;
         const kept = candidates.slice(0, maxResults);
         onDebug({
           backend: id,
           mode: "keyword",
           state: "ok",
           ...(kept.length === 0 ? { reason: why(asked, sources) } : {}),
-          legs: { keyword: { candidates: candidates.length, kept: kept.length } },
-          dropped: { minScore: 0, source: 0, limit: candidates.length - kept.length },
+          legs: { keyword: { candidates: ranked.length, kept: kept.length } },
+          dropped: {
+            minScore: ranked.length - candidates.length,
+            source: 0,
+            limit: candidates.length - kept.length,
+          },
         });
         return kept.map(({ piece, score }) => ({ ...resultOf(piece, asked), score, textScore: score }));
       },
@@ -93,6 +99,10 @@ function rank(asked, pieces) {
         piece,
         score: share * (0.9 + 0.1 / (1 + piece.words.size / 20)),
         holds: [...asked].some((word) => piece.words.has(word)),
+        // All of the question, or an identifier in it: a ticket, a version, a date.
+        isSure:
+          [...asked].every((word) => piece.words.has(word)) ||
+          [...asked].some((word) => /[^\p{L}\p{M}]/u.test(word) && piece.words.has(word)),
       };
     })
     .filter(({ holds }) => holds)

@@ -1,0 +1,11 @@
+import { expect, test } from "vitest";
+import { useHouse } from "../support/house.ts";
+import { saveInACrowd } from "../support/saving-crowd.ts";
+
+test("what was saved before a sync was called is found when it has ended, with many at once", async () => {
+  const house = useHouse();
+  const memory = await house.open({ memorySearch: { sync: { onSearch: false, watch: false } } });
+  const { saved, lost } = await saveInACrowd(memory, { savers: 8, rounds: 12, seed: 7 });
+  expect(lost).toEqual([]);
+  expect(saved).toBe(96);
+});
