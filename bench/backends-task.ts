@@ -12,6 +12,7 @@ const [folder = "", configuration = "{}"] = process.argv.slice(2);
 const workspaceDir = path.join(folder, "workspace");
 const config = JSON.parse(configuration) as Record<string, unknown>;
 const searches = 200;
+const questions = 30;
 
 const open = (): Promise<Memory> => openMemory({ config, agentId: "main", workspaceDir, notify: () => {} });
 
@@ -33,6 +34,11 @@ for (let count = 0; count < searches; count++) {
     }),
   );
 }
+const places: string[][] = [];
+for (let count = 0; count < questions; count++) {
+  const results = await memory.search(sentenceOf(count), { maxResults: 6 });
+  places.push(results.map(({ path: file, startLine, endLine }) => `${file}#L${startLine}-L${endLine}`));
+}
 const megabytes = peakMegabytes();
 const { backend, fallback } = memory.status();
 await memory.close();
@@ -45,6 +51,7 @@ const figures = {
   found: found / searches,
   megabytes,
   disk: megabytesOf(process.env["MEMSLOT_HOME"] ?? ""),
+  places,
 };
 // A spare that answered would be measured in place of what was asked for.
 if (fallback !== undefined) throw new Error(`${backend} answered in place of ${fallback.from}: ${fallback.reason}`);
@@ -54,6 +61,15 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   const started = performance.now();
   await work();
   return performance.now() - started;
+}
+
+/** Four words that stand side by side in a note, each of them in many others too. */
+function sentenceOf(count: number): string {
+  const note = (count * 67) % Number(process.env["MEMSLOT_BENCH_FILES"]);
+  const notes = path.join(workspaceDir, "memory");
+  const text = readFileSync(path.join(notes, `note-${String(note).padStart(5, "0")}.md`), "utf8");
+  const [, , , , paragraph = ""] = text.split("\n\n");
+  return paragraph.split(" ").slice(1, 5).join(" ");
 }
 
 /** Of this process and of the processes that it has started and that are alive, each at its largest. */

@@ -22,6 +22,8 @@ interface Figures {
   found: number;
   megabytes: number;
   disk: number;
+  /** Of each question the places that were found, best first. */
+  places: string[][];
 }
 
 const timeoutMs = 30 * 60_000;
@@ -45,19 +47,21 @@ export async function benchBackends(options: {
   ];
   const server = await startEmbeddingServer();
   const columns: string[][] = [];
+  let first: string[][] | undefined;
   try {
     for (const backend of backends) {
       const settings = settingsOf(backend, qmd);
       const figures = await measureBackend(backend, settings, files, `${server.url}/v1`);
       const recall = backend.hybrid ? ["", ""] : await recallOf(settings, data);
-      columns.push([...Object.values(shown(figures)), ...recall]);
-      console.error(`${backend.name}: ${JSON.stringify(figures)} ${recall.join(" ")}`);
+      first ??= figures.places;
+      columns.push([...Object.values(shown(figures)), ...sameAs(first, figures.places), ...recall]);
+      console.error(`${backend.name}: ${JSON.stringify({ ...figures, places: undefined })} ${recall.join(" ")}`);
     }
   } finally {
     await server.close();
   }
   await reportFallback(files);
-  const labels = [...Object.keys(rows), "LoCoMo recall@6", "CMRC recall@6"];
+  const labels = [...Object.keys(rows), ...agreement, "LoCoMo recall@6", "CMRC recall@6"];
   printTable(
     `${files} generated notes of 4 kB, each backend in a process of its own, as a library`,
     ["", ...backends.map(({ name }) => name)],
@@ -74,6 +78,17 @@ const rows: Readonly<Record<string, (figures: Figures) => string>> = {
   "peak memory, with its processes": ({ megabytes }) => `${megabytes.toFixed(0)} MB`,
   "index on disk": ({ disk }) => `${disk.toFixed(1)} MB`,
 };
+
+const agreement = ["the first backend's best place first", "all six of its places, in its order", "of its six places"];
+
+/** Of how many questions the same places were found as by the first backend. */
+function sameAs(first: readonly string[][], places: readonly string[][]): string[] {
+  const all = first.length;
+  const best = first.filter((each, index) => each[0] === places[index]?.[0]).length;
+  const whole = first.filter((each, index) => each.join() === places[index]?.join()).length;
+  const shared = first.flatMap((each, index) => each.filter((place) => places[index]?.includes(place))).length;
+  return [`${best} of ${all}`, `${whole} of ${all}`, `${shared} of ${first.flat().length}`];
+}
 
 function shown(figures: Figures): Record<string, string> {
   return Object.fromEntries(Object.entries(rows).map(([label, show]) => [label, show(figures)]));
