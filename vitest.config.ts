@@ -1,14 +1,13 @@
-import { defineConfig, type ViteUserConfig } from "vitest/config";
+import { configDefaults, defineConfig, type ViteUserConfig } from "vitest/config";
+
+/** What takes long or hangs on the machine: `npm run test:long`. */
+export const longTests: string[] = ["**/*.long.test.ts"];
 
 const config: ViteUserConfig = defineConfig({
   ssr: { resolve: { conditions: ["@memslot/source", "node", "import", "module", "default"] } },
   test: {
-    include: [
-      "packages/*/test/**/*.test.ts",
-      "extensions/*/test/**/*.test.ts",
-      "apps/*/test/**/*.test.ts",
-      "test/**/*.test.ts",
-    ],
+    include: ["{packages,extensions,apps}/*/{src,test}/**/*.test.ts", "test/**/*.test.ts"],
+    exclude: [...configDefaults.exclude, ...longTests],
     // Worker threads and child processes started by the code under test see the sources too.
     execArgv: ["--conditions=@memslot/source"],
     // Keys of whoever runs the tests are no part of them.

@@ -1,4 +1,4 @@
-import { startEmbeddingApi } from "@memslot/testkit";
+import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
 
 // A process of its own, started by `start-embedding-server.ts`: what it uses is not counted to those who ask it.
 const api = await startEmbeddingApi({ dimensions: 768, latencyMs: 20, embed: hashedWords });

@@ -1,4 +1,4 @@
-import { writeTinyGguf } from "@memslot/testkit";
+import { writeTinyGguf } from "@memslot/fakes/gguf";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { truncateSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { writeTinyGguf } from "@memslot/testkit";
+import { writeTinyGguf } from "@memslot/fakes/gguf";
 import { ask, manyNotes, useEmbeddingBench } from "./support/embedding-bench.ts";
 
 const bench = useEmbeddingBench();

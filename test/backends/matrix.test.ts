@@ -1,4 +1,4 @@
-import { makeFakeQmd, realQmd } from "@memslot/qmd-fakes";
+import { makeFakeQmd, realQmd } from "@memslot/fakes/qmd";
 import { type DeterministicEmbeddings, deterministicEmbeddings } from "@memslot/testkit";
 import type { Memory } from "memslot";
 import { describe, expect, onTestFinished, test } from "vitest";

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { makeFakeQmd } from "@memslot/qmd-fakes";
+import { makeFakeQmd } from "@memslot/fakes/qmd";
 import { deterministicEmbeddings } from "@memslot/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { useHouse } from "../support/house.ts";

@@ -1,7 +1,12 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { type ApiRequest, type EmbeddingApi, type EmbeddingApiOptions, startEmbeddingApi } from "@memslot/testkit";
+import {
+  type ApiRequest,
+  type EmbeddingApi,
+  type EmbeddingApiOptions,
+  startEmbeddingApi,
+} from "@memslot/fakes/embedding-api";
 import {
   type Memory,
   type MemorySearchOptions,

@@ -24,7 +24,9 @@ import {
   withDeadline,
 } from "@memslot/core";
 import { estimateTokens } from "@memslot/indexing/host";
-import { type ChatModel, fixedTokens, modelTasks, runToolLoop, tokensOf } from "@memslot/chat-models";
+import { type ChatModel } from "./models/chat-model.ts";
+import { fixedTokens, modelTasks, tokensOf } from "./models/model-tasks.ts";
+import { runToolLoop } from "./models/tool-loop.ts";
 import { flushLine } from "./flush-line.ts";
 import { describeIndex } from "./open-notes.ts";
 import { citationsOf, respond } from "./responder.ts";

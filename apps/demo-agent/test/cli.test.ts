@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type FakeChatServer, calls, says, startFakeChatServer } from "@memslot/chat-fakes";
+import { type FakeChatServer, calls, says, startFakeChatServer } from "@memslot/fakes/chat";
 import { type DemoPlace, createPlace, ended, heard, runDemo, startDemo } from "./run-demo.ts";
 
 let place: DemoPlace;

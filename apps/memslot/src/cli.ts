@@ -1,7 +1,7 @@
 import { currentFolder, messageOf } from "@memslot/core";
-import { ExitCode } from "./exit-code.ts";
-import { listenForInterrupt } from "./interrupt.ts";
-import { createOutput } from "./output.ts";
+import { ExitCode } from "./terminal/exit-code.ts";
+import { listenForInterrupt } from "./terminal/interrupt.ts";
+import { createOutput } from "./terminal/output.ts";
 import { runProgram } from "./program.ts";
 
 const LEFT_OPEN_MS = 100;

@@ -1,4 +1,4 @@
-import type { Output } from "./output.ts";
+import type { Output } from "./terminal/output.ts";
 
 /** What every command is given: the world around the process, and the options that all commands share. */
 export interface CommandContext {

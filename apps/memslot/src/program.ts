@@ -3,14 +3,14 @@ import { Command, CommanderError } from "commander";
 import type { Action } from "./command-action.ts";
 import type { CommandContext } from "./command-context.ts";
 import { examples } from "./examples.ts";
-import { ExitCode } from "./exit-code.ts";
-import { exitCodeOf, failureJson, reportFailure } from "./failure.ts";
-import { collect, fraction, wholeNumber } from "./option-values.ts";
-import { nearestCommand } from "./nearest-command.ts";
+import { ExitCode } from "./terminal/exit-code.ts";
+import { exitCodeOf, failureJson, reportFailure } from "./terminal/failure.ts";
+import { collect, fraction, wholeNumber } from "./terminal/option-values.ts";
+import { nearestCommand } from "./terminal/nearest-command.ts";
 import { packageVersion } from "./package-version.ts";
-import { describePlugins } from "./program-plugins.ts";
-import type { MemoryIndexCommandOptions } from "./commands/memory-index.ts";
-import { UsageError } from "./usage-error.ts";
+import { describePlugins } from "./open/program-plugins.ts";
+import type { MemoryIndexCommandOptions } from "./commands/memory/memory-index.ts";
+import { UsageError } from "./terminal/usage-error.ts";
 
 /** The world around one run; `runProgram` adds the options that all commands share. */
 export type ProgramWorld = Omit<CommandContext, "configPath" | "workspace" | "onAgent">;
@@ -107,7 +107,7 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
         "memslot memory search QX-7919 --json --workspace ~/notes",
       ),
     )
-    .action(run(async () => (await import("./commands/memory-search.ts")).memorySearch));
+    .action(run(async () => (await import("./commands/memory/memory-search.ts")).memorySearch));
   memory
     .command("get")
     .description("print lines of a memory file")
@@ -120,7 +120,7 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
       "after",
       examples("memslot memory get memory/2026-03-14.md#L3-L9", "memslot memory get MEMORY.md --from 40 --lines 20"),
     )
-    .action(run(async () => (await import("./commands/memory-get.ts")).memoryGet));
+    .action(run(async () => (await import("./commands/memory/memory-get.ts")).memoryGet));
   memory
     .command("index")
     .description("bring the index up to date")
@@ -137,9 +137,9 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     .action(
       run(async () => async (context: CommandContext, options: IndexOptions) => {
         if (options.estimate === true)
-          return (await import("./commands/memory-estimate.ts")).memoryEstimate(context, options);
+          return (await import("./commands/memory/memory-estimate.ts")).memoryEstimate(context, options);
         if (options.json === true) throw new UsageError("--json belongs to --estimate here");
-        return (await import("./commands/memory-index.ts")).memoryIndex(context, options);
+        return (await import("./commands/memory/memory-index.ts")).memoryIndex(context, options);
       }),
     );
   memory
@@ -149,7 +149,7 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     .option("--days <n>", "how many days back (default: 30)", wholeNumber(1, 92))
     .option(...option.json)
     .addHelpText("after", examples("memslot memory usage", "memslot memory usage --days 7 --json"))
-    .action(run(async () => (await import("./commands/memory-usage.ts")).memoryUsage));
+    .action(run(async () => (await import("./commands/memory/memory-usage.ts")).memoryUsage));
   memory
     .command("status")
     .description("say what is indexed, from where, and what does not work")
@@ -159,14 +159,14 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     .option("--index", "bring the index up to date first; implies --deep")
     .option(...option.json)
     .addHelpText("after", examples("memslot memory status", "memslot memory status --deep --json"))
-    .action(run(async () => (await import("./commands/memory-status.ts")).memoryStatus));
+    .action(run(async () => (await import("./commands/memory/memory-status.ts")).memoryStatus));
   memory
     .command("compact")
     .description("give back the space that deleted and changed notes have left in the index")
     .option("--agent <id>", "only this agent (default: all)")
     .option(...option.json)
     .addHelpText("after", examples("memslot memory compact", "memslot memory compact --agent main --json"))
-    .action(run(async () => (await import("./commands/memory-compact.ts")).memoryCompact));
+    .action(run(async () => (await import("./commands/memory/memory-compact.ts")).memoryCompact));
 
   program
     .command("mcp")

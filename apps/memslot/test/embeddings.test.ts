@@ -1,5 +1,5 @@
 import { readdir } from "node:fs/promises";
-import { type EmbeddingApi, startEmbeddingApi } from "@memslot/testkit";
+import { type EmbeddingApi, startEmbeddingApi } from "@memslot/fakes/embedding-api";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createSandbox, type Sandbox } from "./run-memslot.ts";
 

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { createMemoryTools, loadConfig, openMemory } from "../src/index.ts";
+import { createMemoryTools, loadConfig, openMemory } from "memslot";
 import { createSandbox } from "./run-memslot.ts";
 
 describe("the library", () => {

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import plugin from "../src/index.ts";
+import plugin from "@memslot/embeddings-gemini";
 import { contextOf, type GeminiSetup } from "./support/open-gemini.ts";
 
 const noKey = "no Gemini key: GEMINI_API_KEY and models.providers.google.apiKey are not set";

@@ -1,5 +1,5 @@
 import { EmbeddingError, type EmbeddingBatches, isAbort } from "@memslot/core";
-import { type EmbeddingApi, startEmbeddingApi } from "@memslot/testkit";
+import { type EmbeddingApi, startEmbeddingApi } from "@memslot/fakes/embedding-api";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { openAt } from "./support/open-gemini.ts";
 

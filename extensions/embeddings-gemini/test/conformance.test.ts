@@ -1,4 +1,5 @@
-import { embeddingConformance, startEmbeddingApi } from "@memslot/testkit";
+import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
+import { embeddingConformance } from "@memslot/testkit";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { openAt } from "./support/open-gemini.ts";
 

@@ -151,7 +151,7 @@ describe("where requests go and with which key", () => {
   test("an address without its scheme is explained, whoever made the settings", async () => {
     const context = contextOf({ env });
     const { settings } = context;
-    const { default: plugin } = await import("../src/index.ts");
+    const { default: plugin } = await import("@memslot/embeddings-gemini");
     const opened = plugin.open({
       ...context,
       settings: { ...settings, remote: { ...settings.remote, baseUrl: "proxy.example/gemini" } },

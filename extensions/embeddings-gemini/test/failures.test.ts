@@ -1,5 +1,5 @@
 import { EmbeddingError, type EmbeddingProvider, isAbort } from "@memslot/core";
-import { type ApiFault, type EmbeddingApi, startEmbeddingApi } from "@memslot/testkit";
+import { type ApiFault, type EmbeddingApi, startEmbeddingApi } from "@memslot/fakes/embedding-api";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
   dayIsSpent,

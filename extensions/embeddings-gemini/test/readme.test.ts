@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadConfig } from "@memslot/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import plugin from "../src/index.ts";
+import plugin from "@memslot/embeddings-gemini";
 
 const page = readFileSync(join(import.meta.dirname, "../README.md"), "utf8");
 const examples = [...page.matchAll(/^```json5\n([\s\S]*?)^```$/gm)].map(([, code = ""]) => code);

@@ -1,4 +1,4 @@
-import { type EmbeddingApi, startEmbeddingApi } from "@memslot/testkit";
+import { type EmbeddingApi, startEmbeddingApi } from "@memslot/fakes/embedding-api";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { openAt } from "./support/open-gemini.ts";
 

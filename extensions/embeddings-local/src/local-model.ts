@@ -8,7 +8,7 @@ import {
   type ModelAddress,
   parseModelAddress,
   placesOfFile,
-} from "./model-address.ts";
+} from "./download/model-address.ts";
 
 /** The model that a context asks for. */
 export interface LocalModel {

@@ -1,5 +1,5 @@
 import { defineEmbeddingPlugin, type EmbeddingPlugin, MemoryError, messageOf } from "@memslot/core";
-import type { DownloadLimits } from "./download.ts";
+import type { DownloadLimits } from "./download/download.ts";
 import { findLlama } from "./find-llama.ts";
 import { findModel, missingModel } from "./local-model.ts";
 import { createLocalProvider } from "./local-provider.ts";

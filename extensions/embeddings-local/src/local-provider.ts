@@ -7,7 +7,7 @@ import {
   type ModelPrefixes,
   modelPrefixes,
 } from "@memslot/core";
-import { download, type DownloadLimits } from "./download.ts";
+import { download, type DownloadLimits } from "./download/download.ts";
 import { isFile, type LocalModel, missingModel } from "./local-model.ts";
 import { closedError, createModelRunner, type RunnerTimes } from "./model-runner.ts";
 import type { LoadedModel } from "./protocol.ts";

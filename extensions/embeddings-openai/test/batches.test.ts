@@ -1,5 +1,5 @@
 import { type EmbeddingBatches, EmbeddingError, isAbort } from "@memslot/core";
-import type { EmbeddingApi } from "@memslot/testkit";
+import type { EmbeddingApi } from "@memslot/fakes/embedding-api";
 import { describe, expect, test } from "vitest";
 import { openOnApi, thrownBy } from "./support/api.ts";
 

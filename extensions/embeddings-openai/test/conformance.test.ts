@@ -1,4 +1,5 @@
-import { type EmbeddingApi, embeddingConformance, startEmbeddingApi } from "@memslot/testkit";
+import { type EmbeddingApi, startEmbeddingApi } from "@memslot/fakes/embedding-api";
+import { embeddingConformance } from "@memslot/testkit";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { open } from "./support/open.ts";
 

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import plugin from "../src/index.ts";
+import plugin from "@memslot/embeddings-openai";
 import { type Setup, contextOf } from "./support/open.ts";
 
 describe("whether it can be used", () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type MemslotConfig, loadConfig } from "@memslot/core";
 import { describe, expect, onTestFinished, test } from "vitest";
-import plugin from "../src/index.ts";
+import plugin from "@memslot/embeddings-openai";
 
 const page = readFileSync(new URL("../README.md", import.meta.url), "utf8");
 const examples = [...page.matchAll(/^```json5\n([\s\S]*?)^```$/gm)].map(([, text = ""]) => text);

@@ -1,6 +1,6 @@
 import type { ChunkRow } from "@memslot/indexing";
 import type Database from "better-sqlite3";
-import { Damage } from "./file-faults.ts";
+import { Damage } from "./file/file-faults.ts";
 
 export interface ScoredId {
   id: number;

@@ -1,10 +1,10 @@
 import type { MemorySource } from "@memslot/core";
 import type { FileChunks, FileKey, StoredFile } from "@memslot/indexing";
 import type Database from "better-sqlite3";
-import { perGeneration } from "./generations.ts";
-import { type HashKey, toKey } from "./hash-key.ts";
-import { type Meta, metaKeys } from "./meta.ts";
-import { wordTable } from "./schema.ts";
+import { perGeneration } from "./generations/generations.ts";
+import { type HashKey, toKey } from "./vectors/hash-key.ts";
+import { type Meta, metaKeys } from "./file/meta.ts";
+import { wordTable } from "./file/schema.ts";
 import type { Transactions } from "./transactions.ts";
 
 /** What has to be kept in step when chunks come and go. Called inside the transaction. */

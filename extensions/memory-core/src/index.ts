@@ -2,8 +2,8 @@ import { dirname, join } from "node:path";
 import { defineMemoryPlugin, type MemoryPlugin } from "@memslot/core";
 import { openSqliteStore } from "./sqlite-store.ts";
 
-export { bm25Within, type CountedText, worthAsking } from "./bm25.ts";
-export { openFolderLeases, type FolderLeases } from "./folder-leases.ts";
+export { bm25Within, type CountedText, worthAsking } from "./words/bm25.ts";
+export { openFolderLeases, type FolderLeases } from "./writers/folder-leases.ts";
 export { openSqliteStore, openVectorCache, type SqliteStoreOptions, type VectorCache } from "./sqlite-store.ts";
 
 const plugin: MemoryPlugin = defineMemoryPlugin({

@@ -1,12 +1,12 @@
 import { existsSync } from "node:fs";
 import type { StoreHealth, VectorSpace } from "@memslot/indexing";
 import { type OpenedStore, openDatabaseStore } from "./database-store.ts";
-import { Damage } from "./file-faults.ts";
-import { createLeases, type Leases } from "./leases.ts";
+import { Damage } from "./file/file-faults.ts";
+import { createLeases, type Leases } from "./writers/leases.ts";
 import { isPieces, type Pieces } from "./pieces.ts";
 import type { LeaseMethod, OpenOptions, StoreMethod } from "./protocol.ts";
-import { fileIdentity } from "./set-aside.ts";
-import { isAboutWordsOnly, isCorrupt, isSqliteError } from "./store-errors.ts";
+import { fileIdentity } from "./file/set-aside.ts";
+import { isAboutWordsOnly, isCorrupt, isSqliteError } from "./file/store-errors.ts";
 import { reasonOf } from "./store-failure.ts";
 
 /** A disk that damages what is written to it is not fought for ever. */

@@ -1,7 +1,7 @@
-import type { MemoryErrorCode } from "@memslot/core";
-import type { ChunkStore, FileTable, StoreHealth, StoreLeases, VectorSpace } from "@memslot/indexing";
-import type { IndexOwner } from "./owner.ts";
-import type { Upkeep } from "./upkeep.ts";
+import type { CompactReport, IndexFinding, MemoryErrorCode } from "@memslot/core";
+import type { ChunkStore, FileTable, StoreHealth, StoreLeases, StoreUpkeep, VectorSpace } from "@memslot/indexing";
+import type { IndexOwner } from "./file/owner.ts";
+import type { Pieces } from "./pieces.ts";
 
 /** Methods of a contract, answered at once instead of later. */
 type AnsweredAtOnce<Contract> = {
@@ -26,6 +26,18 @@ type OwnMethod = Exclude<
   keyof ChunkStore,
   "revision" | "builds" | "leases" | "upkeep" | "keepsVectors" | "health" | "close"
 >;
+
+/** `StoreUpkeep` as it is inside the worker: what takes long comes in pieces. */
+export interface Upkeep {
+  check(): Pieces<IndexFinding[]>;
+  repair(): Pieces<IndexFinding[]>;
+  compact(): Pieces<CompactReport>;
+  tables(): Awaited<ReturnType<StoreUpkeep["tables"]>>;
+  sample(count: number): Awaited<ReturnType<StoreUpkeep["sample"]>>;
+  vectorOf(space: VectorSpace, hash: string): Float32Array | undefined;
+  /** Of those that have one. */
+  vectorsOf(space: VectorSpace, hashes: readonly string[]): { hash: string; vector: Float32Array }[];
+}
 
 /** The calls of a store that are answered by its worker: all that `ChunkStore` has in it, side by side. */
 export type StoreCalls = AnsweredAtOnce<Pick<ChunkStore, OwnMethod>> & {

@@ -1,6 +1,6 @@
 import { MemoryError } from "@memslot/core";
 import type { ChunkStore, StoreHealth, VectorAnswer, VectorSpace } from "@memslot/indexing";
-import type { IndexOwner } from "./owner.ts";
+import type { IndexOwner } from "./file/owner.ts";
 import type { Pieces } from "./pieces.ts";
 import type { OpenOptions, StoreCalls, StoreMethod } from "./protocol.ts";
 import { startWorker, type WorkerClient } from "./worker-client.ts";

@@ -1,5 +1,5 @@
 import type Database from "better-sqlite3";
-import { isBusy } from "./store-errors.ts";
+import { isBusy } from "./file/store-errors.ts";
 
 /** How often a write asks for the lock, each time for as long as the busy timeout. */
 const lockAttempts = 4;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { chunkStoreConformance, memoryConformance } from "@memslot/testkit";
 import { describe, test } from "vitest";
-import plugin, { openSqliteStore } from "../src/index.ts";
+import plugin, { openSqliteStore } from "@memslot/memory-core";
 
 const whole = { enabled: true };
 /** As on a host where sqlite-vec does not load. */

@@ -1,6 +1,6 @@
 import { behindDeadPrimary, createReferencePlugin, memoryConformance, withSpare } from "@memslot/testkit";
 import { describe, test } from "vitest";
-import plugin from "../src/index.ts";
+import plugin from "@memslot/memory-core";
 
 memoryConformance({ describe, test }, { plugin: behindDeadPrimary(plugin) });
 memoryConformance({ describe, test }, { plugin: withSpare(plugin, createReferencePlugin()) });

@@ -14,7 +14,7 @@ import {
 } from "@memslot/core";
 import { deterministicEmbeddings } from "@memslot/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import memoryCore from "../src/index.ts";
+import memoryCore from "@memslot/memory-core";
 
 let root = "";
 const opened: Memory[] = [];

@@ -1,8 +1,8 @@
 import { MemoryError } from "@memslot/core";
 import type { FileTable, StoreBuilds } from "@memslot/indexing";
-import type { FileTarget } from "./file-table.ts";
-import { type Generation, metaKeys, type MetaRow, type MetaTable } from "./meta.ts";
-import type { WriteQueue } from "./write-queue.ts";
+import type { FileTarget } from "./tables/file-table.ts";
+import { type Generation, metaKeys, type MetaRow, type MetaTable } from "./tables/meta.ts";
+import type { WriteQueue } from "./tables/write-queue.ts";
 
 /** Makes a new generation beside the one that answers. What is dropped here is deleted by `tidy.ts`. */
 export function createBuilds(input: {

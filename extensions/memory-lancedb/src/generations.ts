@@ -1,7 +1,7 @@
 import type { Table } from "@lancedb/lancedb";
-import { type ChunkListing, emptyListing, type ListingChange, readListing } from "./chunk-listing.ts";
+import { type ChunkListing, emptyListing, type ListingChange, readListing } from "./tables/chunk-listing.ts";
 import { isGone } from "./store-failure.ts";
-import { type Tables, chunkColumns } from "./tables.ts";
+import { type Tables, chunkColumns } from "./tables/tables.ts";
 
 /** Builds whose listings are kept: the one that answers, and the next. */
 const keptListings = 2;

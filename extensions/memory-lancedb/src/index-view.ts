@@ -1,6 +1,6 @@
-import type { ChunkListing } from "./chunk-listing.ts";
+import type { ChunkListing } from "./tables/chunk-listing.ts";
 import type { Generations } from "./generations.ts";
-import type { Meta, MetaTable } from "./meta.ts";
+import type { Meta, MetaTable } from "./tables/meta.ts";
 
 /** What is in the index now: the build that answers, and the one that is being made. */
 export interface IndexView {

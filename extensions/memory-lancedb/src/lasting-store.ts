@@ -1,11 +1,11 @@
 import { MemoryError } from "@memslot/core";
 import type { ChunkStore, FileTable } from "@memslot/indexing";
-import { createFolderRecord, type FolderRecord, setTablesAside } from "./folder-record.ts";
+import { createFolderRecord, type FolderRecord, setTablesAside } from "./upkeep/folder-record.ts";
 import { createLanceStore, type LanceStoreOptions, whyNotUsed } from "./lance-store.ts";
-import { createMetaTable } from "./meta.ts";
-import { whyUnreadable } from "./read-whole.ts";
+import { createMetaTable } from "./tables/meta.ts";
+import { whyUnreadable } from "./tables/read-whole.ts";
 import { reasonOf } from "./store-failure.ts";
-import { createTables } from "./tables.ts";
+import { createTables } from "./tables/tables.ts";
 
 /** A disk that damages what is written to it is not fought for ever. */
 const maxRepairs = 3;

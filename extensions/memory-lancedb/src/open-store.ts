@@ -4,9 +4,10 @@ import { messageOf } from "@memslot/core";
 import type { ChunkStore, StoreLeases } from "@memslot/indexing";
 import { openFolderLeases } from "@memslot/memory-core";
 import type { LanceOptions } from "./options.ts";
-import { type LancePlace, openPlace } from "./place/open-place.ts";
-import type { SharedCacheOptions } from "./shared-cache.ts";
-import type { TidySettings } from "./tidy.ts";
+import { openPlace } from "./place/open-place.ts";
+import { type LancePlace } from "./place/place.ts";
+import type { SharedCacheOptions } from "./vectors/shared-cache.ts";
+import type { TidySettings } from "./upkeep/tidy.ts";
 
 export interface LanceStoreSettings {
   lance: LanceOptions;
@@ -54,8 +55,8 @@ export async function openStore(settings: LanceStoreSettings): Promise<ChunkStor
     // Only now: these load LanceDB, and it is known to load.
     const [{ createLastingStore }, { usualTidying }, { openLocalTouches }, leases] = await Promise.all([
       import("./lasting-store.ts"),
-      import("./tidy.ts"),
-      import("./local-touches.ts"),
+      import("./upkeep/tidy.ts"),
+      import("./tables/local-touches.ts"),
       leasesOf(place, stateDir, notices),
     ]);
     signal.throwIfAborted();

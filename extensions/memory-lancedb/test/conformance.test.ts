@@ -1,6 +1,6 @@
 import { chunkStoreConformance, memoryConformance } from "@memslot/testkit";
 import { describe, test } from "vitest";
-import plugin, { openLanceStore } from "../src/index.ts";
+import plugin, { openLanceStore } from "@memslot/memory-lancedb";
 
 describe("in a folder", () => {
   memoryConformance({ describe, test }, { plugin, options: {} });

@@ -5,7 +5,7 @@ import { type Memory, openMemory, parseConfig } from "@memslot/core";
 import memoryCore, { openSqliteStore } from "@memslot/memory-core";
 import { deterministicEmbeddings } from "@memslot/testkit";
 import { expect, onTestFinished, test } from "vitest";
-import memoryLancedb from "../src/index.ts";
+import memoryLancedb from "@memslot/memory-lancedb";
 import { embedAll, fileOf, near, open, spaceOf, tempFolder, vectorOf } from "./support/stores.ts";
 
 const space = spaceOf("m");

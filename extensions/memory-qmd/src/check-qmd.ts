@@ -1,15 +1,15 @@
 import path from "node:path";
 import type { IndexCheck, IndexFinding } from "@memslot/core";
-import type { AskQmd } from "./ask-qmd.ts";
-import { collectionsWith } from "./collections.ts";
+import type { AskQmd } from "./ask/ask-qmd.ts";
+import { collectionsWith } from "./update/collections.ts";
 import { unavailable } from "./failures.ts";
-import { hasIndex } from "./index-state.ts";
-import { keyOf, type Ledger, type LedgerFile } from "./ledger.ts";
-import { placesOfRows } from "./places.ts";
+import { hasIndex } from "./update/index-state.ts";
+import { keyOf, type Ledger, type LedgerFile } from "./update/ledger.ts";
+import { placesOfRows } from "./ask/places.ts";
 import type { QmdProcess } from "./qmd-contract.ts";
-import type { SessionExport } from "./session-export.ts";
-import type { TextReader } from "./text-reader.ts";
-import type { Updates } from "./updates.ts";
+import type { SessionExport } from "./update/session-export.ts";
+import type { TextReader } from "./ask/text-reader.ts";
+import type { Updates } from "./update/updates.ts";
 
 const sampled = 10;
 const wordsAsked = 6;

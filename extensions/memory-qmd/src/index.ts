@@ -1,5 +1,5 @@
 import { defineMemoryPlugin, type MemoryPlugin } from "@memslot/core";
-import { configSchema } from "./config-schema.ts";
+import { configSchema } from "./settings/config-schema.ts";
 
 const plugin: MemoryPlugin = defineMemoryPlugin({
   id: "memory-qmd",

@@ -8,29 +8,29 @@ import {
   type SearchReport,
 } from "@memslot/core";
 import { createIndexedManager } from "@memslot/indexing";
-import { createAskQmd } from "./ask-qmd.ts";
-import { type Background, startBackground } from "./background.ts";
+import { createAskQmd } from "./ask/ask-qmd.ts";
+import { type Background, startBackground } from "./update/background.ts";
 import { checkQmd } from "./check-qmd.ts";
-import { createChunkCache } from "./chunk-cache.ts";
-import { collectionsOf } from "./collections.ts";
+import { createChunkCache } from "./ask/chunk-cache.ts";
+import { collectionsOf } from "./update/collections.ts";
 import { unavailable } from "./failures.ts";
-import { createFileStore, sizeOf } from "./file-store.ts";
-import { models } from "./index-yaml.ts";
-import { openLedger } from "./ledger.ts";
-import { createMeaning } from "./meaning.ts";
-import { processLimits, type QmdOptions } from "./options.ts";
+import { createFileStore, sizeOf } from "./update/file-store.ts";
+import { models } from "./update/index-yaml.ts";
+import { openLedger } from "./update/ledger.ts";
+import { createMeaning } from "./ask/meaning.ts";
+import { processLimits, type QmdOptions } from "./settings/options.ts";
 import { modelsPresent } from "./process/models.ts";
 import { openQmdProcess } from "./process/open-process.ts";
 import type { FoundQmd, QmdLimits } from "./qmd-contract.ts";
-import { maySearch } from "./scope-rules.ts";
-import { searchQmd } from "./search-qmd.ts";
-import { createSessionExport } from "./session-export.ts";
-import { withinLimits } from "./snippet-limits.ts";
-import { qmdSources } from "./sources.ts";
+import { maySearch } from "./settings/scope-rules.ts";
+import { searchQmd } from "./ask/search-qmd.ts";
+import { createSessionExport } from "./update/session-export.ts";
+import { withinLimits } from "./settings/snippet-limits.ts";
+import { qmdSources } from "./settings/sources.ts";
 import { stateFolder } from "./state-folder.ts";
 import { statusOfQmd } from "./status-qmd.ts";
-import { createTextReader } from "./text-reader.ts";
-import { createUpdates, type Updates } from "./updates.ts";
+import { createTextReader } from "./ask/text-reader.ts";
+import { createUpdates, type Updates } from "./update/updates.ts";
 
 const backend = "memory-qmd";
 /** Syncs that nobody waits for: qmd is told later. */

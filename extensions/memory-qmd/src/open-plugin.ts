@@ -1,7 +1,7 @@
 import type { MemoryPluginContext, MemorySearchManager } from "@memslot/core";
 import { unavailable } from "./failures.ts";
 import { noticesOf, openQmdManager } from "./manager.ts";
-import { readOptions } from "./options.ts";
+import { readOptions } from "./settings/options.ts";
 import { findQmd } from "./process/find-qmd.ts";
 
 /** Opens the memory of this plugin. Throws `UNAVAILABLE` with the command that helps where there is no qmd to ask. */

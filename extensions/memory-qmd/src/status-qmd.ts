@@ -1,9 +1,9 @@
 import type { MemoryProviderStatus } from "@memslot/core";
-import type { LedgerFacts, LedgerFile } from "./ledger.ts";
-import type { Meaning } from "./meaning.ts";
-import type { QmdOptions } from "./options.ts";
+import type { LedgerFacts, LedgerFile } from "./update/ledger.ts";
+import type { Meaning } from "./ask/meaning.ts";
+import type { QmdOptions } from "./settings/options.ts";
 import type { FoundQmd, QmdProcessState } from "./qmd-contract.ts";
-import type { UpdateFacts } from "./updates.ts";
+import type { UpdateFacts } from "./update/updates.ts";
 
 /** The status of the files, with what is known of qmd. Looks at nothing. */
 export function statusOfQmd(input: {

@@ -1,7 +1,7 @@
 import { memoryConformance } from "@memslot/testkit";
 import { afterAll, describe, test } from "vitest";
-import plugin from "../src/index.ts";
-import { makeFakeQmd } from "@memslot/qmd-fakes";
+import plugin from "@memslot/memory-qmd";
+import { makeFakeQmd } from "@memslot/fakes/qmd";
 import { deviations } from "./support/deviations.ts";
 
 const fake = makeFakeQmd();

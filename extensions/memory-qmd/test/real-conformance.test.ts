@@ -1,7 +1,7 @@
 import { memoryConformance } from "@memslot/testkit";
 import { describe, test } from "vitest";
-import plugin from "../src/index.ts";
-import { realQmd } from "@memslot/qmd-fakes";
+import plugin from "@memslot/memory-qmd";
+import { realQmd } from "@memslot/fakes/qmd";
 import { deviations } from "./support/deviations.ts";
 
 const { command, reason } = await realQmd();

@@ -1,4 +1,4 @@
-import type { FailureAdvice } from "./failure-advice.ts";
+import type { FailureAdvice } from "./tools/failure-advice.ts";
 
 /** Keeps a failing backend from being asked again and again: for a while after a failure its reason is repeated. */
 export interface Cooldown {

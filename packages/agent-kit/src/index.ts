@@ -1,5 +1,5 @@
-export { type AppendNoteOptions, type AppendedNote, type NoteKind, appendNote } from "./append-note.ts";
-export { type ChatType, type CitationsMode, formatCitation, parseCitation } from "./citations.ts";
+export { type AppendNoteOptions, type AppendedNote, type NoteKind, appendNote } from "./notes/append-note.ts";
+export { type ChatType, type CitationsMode, formatCitation, parseCitation } from "./tools/citations.ts";
 export type {
   AssistantMessage,
   ConversationMessage,
@@ -8,26 +8,32 @@ export type {
   ToolMessage,
   UserMessage,
 } from "./conversation.ts";
-export { type FlushMoment, flushPrompts, isNoReply } from "./flush/flush-prompts.ts";
-export type { DropReceipt, FlushReport } from "./flush/flush-report.ts";
+export { type FlushMoment, flushPrompts, isNoReply } from "./flush/turn/flush-prompts.ts";
+export type { DropReceipt, FlushReport } from "./flush/turn/flush-report.ts";
 export type { FlushSession } from "./flush/flush-state.ts";
-export type { FlushTurn } from "./flush/flush-turn.ts";
+export type { FlushTurn } from "./flush/turn/flush-turn.ts";
 export { type MemoryFlush, type MemoryFlushOptions, createMemoryFlush } from "./flush/memory-flush.ts";
 export { type FlushDecision, type FlushState, shouldFlush } from "./flush/should-flush.ts";
-export { type McpTool, type McpToolAnnotations, type McpToolResult, toMcpResult, toMcpTools } from "./mcp-tools.ts";
-export type { MemoryTool, ToolInputSchema } from "./memory-tool.ts";
-export { type AppendOptions, type MemoryToolsOptions, createMemoryTools } from "./memory-tools.ts";
-export { type OpenAiTool, runToolCall, toOpenAiTools } from "./openai-tools.ts";
-export { memoryPromptSection } from "./prompt-section.ts";
-export { frameRecalled } from "./recalled-text.ts";
+export {
+  type McpTool,
+  type McpToolAnnotations,
+  type McpToolResult,
+  toMcpResult,
+  toMcpTools,
+} from "./tools/mcp-tools.ts";
+export type { MemoryTool, ToolInputSchema } from "./tools/memory-tool.ts";
+export { type AppendOptions, type MemoryToolsOptions, createMemoryTools } from "./tools/memory-tools.ts";
+export { type OpenAiTool, runToolCall, toOpenAiTools } from "./tools/openai-tools.ts";
+export { memoryPromptSection } from "./prompt/prompt-section.ts";
+export { frameRecalled } from "./tools/recalled-text.ts";
 export {
   type SessionStartContext,
   type SessionStartFile,
   type SessionStartOptions,
   type StartingSession,
   sessionStartContext,
-} from "./session-start.ts";
-export { type StartSessionOptions, startSession } from "./start-session.ts";
+} from "./prompt/session-start.ts";
+export { type StartSessionOptions, startSession } from "./prompt/start-session.ts";
 export {
   type CompactSessionOptions,
   type CompactionReport,

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, utimes, writeFile
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type AppendNoteOptions, type AppendedNote, appendNote, parseCitation } from "../src/index.ts";
+import { type AppendNoteOptions, type AppendedNote, appendNote, parseCitation } from "@memslot/agent-kit";
 
 let workspaceDir: string;
 

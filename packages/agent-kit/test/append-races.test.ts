@@ -11,7 +11,7 @@ import {
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type AppendedNote, type MemoryTool, appendNote, createMemoryTools } from "../src/index.ts";
+import { type AppendedNote, type MemoryTool, appendNote, createMemoryTools } from "@memslot/agent-kit";
 import { fakeMemory } from "./fake-memory.ts";
 
 /** What others do to the files: right before a log is opened, or right after a write of ours is on disk. */

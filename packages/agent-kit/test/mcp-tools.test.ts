@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type MemoryTool, createMemoryTools, toMcpResult, toMcpTools } from "../src/index.ts";
+import { type MemoryTool, createMemoryTools, toMcpResult, toMcpTools } from "@memslot/agent-kit";
 import { fakeMemory } from "./fake-memory.ts";
 
 const tools = createMemoryTools({ memory: fakeMemory(), citations: "auto" });

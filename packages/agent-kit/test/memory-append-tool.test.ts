@@ -3,7 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type MemoryTool, type MemoryToolsOptions, createMemoryTools, frameRecalled } from "../src/index.ts";
+import { type MemoryTool, type MemoryToolsOptions, createMemoryTools, frameRecalled } from "@memslot/agent-kit";
 import { type FakeBehaviour, fakeMemory, harbour } from "./fake-memory.ts";
 
 let workspaceDir: string;

@@ -1,6 +1,6 @@
 import { MemoryError } from "@memslot/core";
 import { expect, test } from "vitest";
-import { type MemoryTool, type MemoryToolsOptions, createMemoryTools, frameRecalled } from "../src/index.ts";
+import { type MemoryTool, type MemoryToolsOptions, createMemoryTools, frameRecalled } from "@memslot/agent-kit";
 import { fakeMemory } from "./fake-memory.ts";
 
 function getTool(options: Partial<MemoryToolsOptions> = {}): MemoryTool {

@@ -1,6 +1,6 @@
 import { MemoryError } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { type MemoryTool, type MemoryToolsOptions, createMemoryTools, frameRecalled } from "../src/index.ts";
+import { type MemoryTool, type MemoryToolsOptions, createMemoryTools, frameRecalled } from "@memslot/agent-kit";
 import { fakeMemory, harbour } from "./fake-memory.ts";
 
 function searchTool(options: Partial<MemoryToolsOptions> = {}): MemoryTool {

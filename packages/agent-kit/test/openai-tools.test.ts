@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type MemoryTool, createMemoryTools, runToolCall, toOpenAiTools } from "../src/index.ts";
+import { type MemoryTool, createMemoryTools, runToolCall, toOpenAiTools } from "@memslot/agent-kit";
 import { fakeMemory } from "./fake-memory.ts";
 
 const tools = createMemoryTools({ memory: fakeMemory(), citations: "auto" });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { memoryPromptSection } from "../src/index.ts";
+import { memoryPromptSection } from "@memslot/agent-kit";
 
 const section = (tools: string[], citations: "auto" | "on" | "off" = "auto"): string =>
   memoryPromptSection({ availableTools: new Set(tools), citations }).join("\n");

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import path from "node:path";
 import { visibleText } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { frameRecalled } from "../src/index.ts";
+import { frameRecalled } from "@memslot/agent-kit";
 
 /** What hosts and `@memslot/indexing` take for the beginning of a frame. */
 const frameStart = /^>>> (.+ [0-9a-f]{24})$/;

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type SessionStartOptions, sessionStartContext } from "../src/index.ts";
+import { type SessionStartOptions, sessionStartContext } from "@memslot/agent-kit";
 
 let workspaceDir: string;
 

@@ -4,7 +4,7 @@ import path from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { MemoryError } from "@memslot/core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { startSession } from "../src/index.ts";
+import { startSession } from "@memslot/agent-kit";
 import { type FakeMemory, fakeMemory } from "./fake-memory.ts";
 
 let workspaceDir: string;

@@ -1,6 +1,6 @@
 import { MemoryError } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { type MemoryToolsOptions, createMemoryTools } from "../src/index.ts";
+import { type MemoryToolsOptions, createMemoryTools } from "@memslot/agent-kit";
 import { type FakeBehaviour, type FakeMemory, fakeMemory, harbour } from "./fake-memory.ts";
 
 const group = "agent:main:telegram:group:-100123";

@@ -1,5 +1,5 @@
-export { type MemoryErrorCode, MemoryError, isAbort, messageOf } from "./errors.ts";
-export { childEnvironment, networkVariables } from "./child-environment.ts";
+export { type MemoryErrorCode, MemoryError, isAbort, messageOf } from "./contract/errors.ts";
+export { childEnvironment, networkVariables } from "./providers/child-environment.ts";
 export type {
   AvailabilityProbe,
   CompactReport,
@@ -9,11 +9,9 @@ export type {
   ManagerSearchOptions,
   ManagerSyncParams,
   MemoryCapabilities,
-  MemoryFallback,
   MemoryReadResult,
   MemorySearchManager,
   MemorySearchResult,
-  MemorySource,
   MemorySurvey,
   SearchCondition,
   SearchLeg,
@@ -22,11 +20,11 @@ export type {
   SessionAudience,
   SessionTarget,
   SyncEstimate,
-  SyncFailure,
   SyncProgress,
-  SyncReport,
   UnsearchedFiles,
-} from "./manager.ts";
+} from "./contract/manager.ts";
+export type { SyncFailure } from "./contract/status.ts";
+export type { MemoryFallback, MemorySource, SyncReport } from "./contract/status.ts";
 export type {
   BatchStatus,
   EmbeddingStatus,
@@ -38,11 +36,11 @@ export type {
   StorageStatus,
   WatchStatus,
   WriterStatus,
-} from "./status.ts";
-export { conditionsOf, weakConfidence, withConditions } from "./conditions.ts";
-export { type Glob, createGlob } from "./glob.ts";
-export { hasOtherNames, isPrivateNote } from "./private-notes.ts";
-export { type SessionKind, audienceOf, sessionKindOf } from "./session-audience.ts";
+} from "./contract/status.ts";
+export { conditionsOf, weakConfidence, withConditions } from "./fallback/conditions.ts";
+export { type Glob, createGlob } from "./text/glob.ts";
+export { hasOtherNames, isPrivateNote } from "./guard/private-notes.ts";
+export { type SessionKind, audienceOf, sessionKindOf } from "./guard/session-audience.ts";
 export type {
   EmbeddingBatches,
   EmbeddingCallOptions,
@@ -50,19 +48,19 @@ export type {
   EmbeddingEndpoint,
   EmbeddingJobState,
   EmbeddingProvider,
-} from "./embedding.ts";
-export type { EmbeddingPrice } from "./embedding-price.ts";
+} from "./contract/embedding.ts";
+export type { EmbeddingPrice } from "./providers/embedding-price.ts";
 export {
   EmbeddingError,
   type EmbeddingFailure,
   type HttpFailure,
   embeddingErrorOf,
   httpEmbeddingError,
-} from "./embedding-error.ts";
-export { answerLines, limitAnswer, smallAnswerBytes, vectorAnswerBytes } from "./answer-size.ts";
-export { type ModelPrefixes, modelPrefixes } from "./model-prefixes.ts";
-export type { ExtraPath, MemorySearchSettings } from "./settings.ts";
-export type { Memory, MemoryReadParams, MemorySearchOptions, MemorySyncParams } from "./memory.ts";
+} from "./contract/embedding-error.ts";
+export { answerLines, limitAnswer, smallAnswerBytes, vectorAnswerBytes } from "./guard/answer-size.ts";
+export { type ModelPrefixes, modelPrefixes } from "./providers/model-prefixes.ts";
+export type { ExtraPath, MemorySearchSettings } from "./contract/settings.ts";
+export type { Memory, MemoryReadParams, MemorySearchOptions, MemorySyncParams } from "./contract/memory.ts";
 export {
   CONTRACT,
   type EmbeddingPlugin,
@@ -72,8 +70,8 @@ export {
   type PluginManifest,
   defineEmbeddingPlugin,
   defineMemoryPlugin,
-} from "./plugin.ts";
-export type { StorePlace } from "./store-place.ts";
+} from "./contract/plugin.ts";
+export type { StorePlace } from "./open/store-place.ts";
 export type {
   AgentConfig,
   CompactionSettings,
@@ -83,18 +81,18 @@ export type {
   PluginsConfig,
 } from "./config/types.ts";
 export { agentIdProblem, agentsWithState, checkAgentPlace } from "./config/agent-id.ts";
-export { editConfigFile } from "./config/edit-file.ts";
-export type { ConfigEdit } from "./config/edit-text.ts";
-export { initialConfigText } from "./config/initial-text.ts";
+export { editConfigFile } from "./config/edit/edit-file.ts";
+export type { ConfigEdit } from "./config/edit/edit-text.ts";
+export { initialConfigText } from "./config/edit/initial-text.ts";
 export { type LoadConfigOptions, type ParseConfigOptions, loadConfig, parseConfig } from "./config/load-config.ts";
 export { currentFolder, homeDir, resolveStateDir } from "./config/paths.ts";
-export { type ConfigReferenceRow, configReference } from "./config/reference.ts";
-export type { TrustedCode } from "./config/trusted-code.ts";
-export { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "./config/trust.ts";
-export { type FoundKey, checkHeader, checkKey } from "./check-credentials.ts";
-export { type CallLimits, type Extend, withDeadline } from "./deadline.ts";
-export { type CreateMemoryOptions, type MemoryDeadlines, createMemory } from "./guard.ts";
-export { type OpenMemoryOptions, openMemory } from "./open-memory.ts";
+export { type ConfigReferenceRow, configReference } from "./config/keys/reference.ts";
+export type { TrustedCode } from "./config/types.ts";
+export { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "./config/trust/trust.ts";
+export { type FoundKey, checkHeader, checkKey } from "./providers/check-credentials.ts";
+export { type CallLimits, type Extend, withDeadline } from "./guard/deadline.ts";
+export { type CreateMemoryOptions, type MemoryDeadlines, createMemory } from "./guard/guard.ts";
+export { type OpenMemoryOptions, openMemory } from "./open/open-memory.ts";
 export { type CataloguePlugin, pluginCatalogue } from "./plugins/catalogue.ts";
 export { type MemoryFeature, memoryFeatures } from "./plugins/features.ts";
 export { installedPluginsDir } from "./plugins/installed.ts";
@@ -105,12 +103,17 @@ export {
   forbiddenBy,
   memoryState,
   resolveMemorySlot,
-} from "./slot.ts";
+} from "./open/slot.ts";
 export { type DiscoverOptions, discoverPlugins } from "./plugins/discover.ts";
 export type { BrokenPlugin, FoundPlugin, FoundPlugins } from "./plugins/found-plugin.ts";
-export { type ChooseEmbeddingsOptions, type ChosenEmbeddings, chooseEmbeddings } from "./choose-embeddings.ts";
-export type { BreakerClock } from "./breaker.ts";
-export { type FallbackOptions, type FallbackPrimary, type FallbackSpare, withFallback } from "./with-fallback.ts";
+export { type ChooseEmbeddingsOptions, type ChosenEmbeddings, chooseEmbeddings } from "./open/choose-embeddings.ts";
+export type { BreakerClock } from "./fallback/breaker.ts";
+export {
+  type FallbackOptions,
+  type FallbackPrimary,
+  type FallbackSpare,
+  withFallback,
+} from "./fallback/with-fallback.ts";
 export {
   nameFromVisible,
   unseenCharacter,
@@ -118,4 +121,4 @@ export {
   visibleMessage,
   visibleName,
   visibleText,
-} from "./visible-text.ts";
+} from "./text/visible-text.ts";

@@ -9,7 +9,7 @@ import {
   defineMemoryPlugin,
   openMemory,
   parseConfig,
-} from "../src/index.ts";
+} from "@memslot/core";
 import { type ConfigHome, createConfigHome } from "./config-home.ts";
 import { fakeManager } from "./support/fakes.ts";
 

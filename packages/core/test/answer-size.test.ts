@@ -1,4 +1,4 @@
-import { answerLines, EmbeddingError, limitAnswer, smallAnswerBytes, vectorAnswerBytes } from "../src/index.ts";
+import { answerLines, EmbeddingError, limitAnswer, smallAnswerBytes, vectorAnswerBytes } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 
 /** A body without an end, that counts what was taken of it. */

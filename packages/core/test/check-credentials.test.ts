@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkHeader, checkKey } from "../src/index.ts";
+import { checkHeader, checkKey } from "@memslot/core";
 
 function said(run: () => void): string {
   try {

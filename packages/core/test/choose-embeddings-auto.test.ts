@@ -7,7 +7,7 @@ import {
   chooseEmbeddings,
   defineEmbeddingPlugin,
   discoverPlugins,
-} from "../src/index.ts";
+} from "@memslot/core";
 import { config as configOf, fakeProvider, hang } from "./support/fakes.ts";
 
 interface Made {

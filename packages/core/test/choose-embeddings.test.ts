@@ -11,7 +11,7 @@ import {
   defineMemoryPlugin,
   discoverPlugins,
   isAbort,
-} from "../src/index.ts";
+} from "@memslot/core";
 import { config as configOf, fakeManager, fakeProvider, hang, settle } from "./support/fakes.ts";
 
 function vectors(id: string, open: EmbeddingPlugin["open"] = async () => fakeProvider({ id })): EmbeddingPlugin {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type MemslotConfig, parseConfig } from "../src/index.ts";
+import { type MemslotConfig, parseConfig } from "@memslot/core";
 import { failure, withKey } from "./config-home.ts";
 
 const defaults = "agents.defaults.memorySearch";

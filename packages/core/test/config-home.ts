@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type LoadConfigOptions, type MemslotConfig, MemoryError, loadConfig } from "../src/index.ts";
+import { type LoadConfigOptions, type MemslotConfig, MemoryError, loadConfig } from "@memslot/core";
 
 /** A computer of its own: a home folder with its state folder, and a project folder to stand in. */
 export interface ConfigHome {

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { resolveStateDir } from "../src/index.ts";
+import { resolveStateDir } from "@memslot/core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type ConfigHome, createConfigHome, failure, withKey } from "./config-home.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type MemslotConfig, parseConfig } from "../src/index.ts";
+import { type MemslotConfig, parseConfig } from "@memslot/core";
 import { failure } from "./config-home.ts";
 
 function parse(config: Record<string, unknown>): MemslotConfig {

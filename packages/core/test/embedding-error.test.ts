@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { EmbeddingError, embeddingErrorOf, httpEmbeddingError } from "../src/index.ts";
+import { EmbeddingError, embeddingErrorOf, httpEmbeddingError } from "@memslot/core";
 
 function kindOf(status: number, message = "", code?: string): string {
   return httpEmbeddingError({ provider: "openai", status, message, code }).kind;

@@ -11,7 +11,7 @@ import {
   type SearchReport,
   isAbort,
   withFallback,
-} from "../src/index.ts";
+} from "@memslot/core";
 import { type FakeManager, fakeManager, gate, hang, report, result, settle } from "./support/fakes.ts";
 
 /** Noon, and a clock that moves when it is told to. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ManagerSearchOptions, MemorySearchOptions, SearchReport } from "../src/index.ts";
+import type { ManagerSearchOptions, MemorySearchOptions, SearchReport } from "@memslot/core";
 import { guarded, settings } from "./support/fakes.ts";
 
 const wrongSearches: [string, unknown, unknown, string][] = [

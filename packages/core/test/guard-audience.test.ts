@@ -7,7 +7,7 @@ import {
   type MemorySearchResult,
   type SearchReport,
   isPrivateNote,
-} from "../src/index.ts";
+} from "@memslot/core";
 import { guarded, report, result } from "./support/fakes.ts";
 
 const group = "agent:main:telegram:group:-100123";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { type Memory, type MemorySearchManager, type MemorySearchResult, createMemory, isAbort } from "../src/index.ts";
+import { type Memory, type MemorySearchManager, type MemorySearchResult, createMemory, isAbort } from "@memslot/core";
 import { fakeManager, gate, guarded, hang, result, settle, settings } from "./support/fakes.ts";
 
 const short = { searchMs: 20, readFileMs: 20, probeMs: 20, syncIdleMs: 20, upkeepMs: 20, closeMs: 20 };

@@ -1,7 +1,7 @@
 import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type MemorySearchResult, type SearchReport, withFallback } from "../src/index.ts";
+import { type MemorySearchResult, type SearchReport, withFallback } from "@memslot/core";
 import { fakeManager, guarded, result, settings } from "./support/fakes.ts";
 import { folderOf } from "./support/plugin-folders.ts";
 

@@ -10,7 +10,7 @@ import {
   type SearchReport,
   createMemory,
   withConditions,
-} from "../src/index.ts";
+} from "@memslot/core";
 import { fakeManager, guarded, report, result, settings } from "./support/fakes.ts";
 
 /** A search of a manager that gives these results, with what the caller sees of it. */

@@ -6,7 +6,7 @@ import {
   type SyncProgress,
   type SyncReport,
   isAbort,
-} from "../src/index.ts";
+} from "@memslot/core";
 import { gate, guarded, settings, settle } from "./support/fakes.ts";
 
 const minuteMs = 60_000;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type CompactReport, type IndexCheck, type MemorySearchManager } from "../src/index.ts";
+import { type CompactReport, type IndexCheck, type MemorySearchManager } from "@memslot/core";
 import { guarded } from "./support/fakes.ts";
 
 const good: IndexCheck = { ok: true, findings: [{ name: "files", ok: true, message: "3 files" }] };

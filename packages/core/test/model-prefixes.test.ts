@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { modelPrefixes } from "../src/index.ts";
+import { modelPrefixes } from "@memslot/core";
 
 const sentence = "Represent this sentence for searching relevant passages: ";
 

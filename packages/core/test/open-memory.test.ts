@@ -13,7 +13,7 @@ import {
   isAbort,
   openMemory,
   parseConfig,
-} from "../src/index.ts";
+} from "@memslot/core";
 import { fakeManager, fakeProvider, gate, hang, report, result, settle } from "./support/fakes.ts";
 import { embeddingFiles, folderOf, memoryEntry, pluginFiles, writeFiles } from "./support/plugin-folders.ts";
 

@@ -2,7 +2,7 @@ import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
-import { type FoundPlugins, defineMemoryPlugin, discoverPlugins } from "../src/index.ts";
+import { type FoundPlugins, defineMemoryPlugin, discoverPlugins } from "@memslot/core";
 import { config, fakeManager } from "./support/fakes.ts";
 import { embeddingFiles, folderOf, pluginFiles } from "./support/plugin-folders.ts";
 

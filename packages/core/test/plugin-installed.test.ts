@@ -7,7 +7,7 @@ import {
   discoverPlugins,
   installedPluginsDir,
   pluginCatalogue,
-} from "../src/index.ts";
+} from "@memslot/core";
 import { config, fakeManager } from "./support/fakes.ts";
 import { folderOf, pluginFiles } from "./support/plugin-folders.ts";
 

@@ -3,7 +3,7 @@ import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
-import { type FoundPlugins, MemoryError, discoverPlugins } from "../src/index.ts";
+import { type FoundPlugins, MemoryError, discoverPlugins } from "@memslot/core";
 import { config } from "./support/fakes.ts";
 import { type PluginFiles, embeddingEntry, folderOf, memoryEntry, pluginFiles } from "./support/plugin-folders.ts";
 

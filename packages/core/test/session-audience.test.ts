@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { audienceOf, isPrivateNote, sessionKindOf } from "../src/index.ts";
+import { audienceOf, isPrivateNote, sessionKindOf } from "@memslot/core";
 
 describe("the audience of a session", () => {
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { MemoryError, memoryState, resolveMemorySlot } from "../src/index.ts";
+import { MemoryError, memoryState, resolveMemorySlot } from "@memslot/core";
 import { config } from "./support/fakes.ts";
 
 const known = [

@@ -13,7 +13,7 @@ import {
   defineMemoryPlugin,
   openMemory,
   parseConfig,
-} from "../src/index.ts";
+} from "@memslot/core";
 import { fakeManager, fakeProvider, gate, hang, result, settle } from "./support/fakes.ts";
 import { folderOf, pluginFiles, writeFiles } from "./support/plugin-folders.ts";
 

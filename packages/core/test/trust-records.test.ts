@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, wr
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "../src/index.ts";
+import { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "@memslot/core";
 import { type ConfigHome, createConfigHome, failure, withKey } from "./config-home.ts";
 
 let computer: ConfigHome;

@@ -9,7 +9,7 @@ import {
   listTrusted,
   openMemory,
   trustConfig,
-} from "../src/index.ts";
+} from "@memslot/core";
 import { type ConfigHome, createConfigHome, failure, withKey } from "./config-home.ts";
 import { fakeManager } from "./support/fakes.ts";
 import { memoryEntry, pluginFiles } from "./support/plugin-folders.ts";

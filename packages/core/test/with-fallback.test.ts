@@ -10,7 +10,7 @@ import {
   createMemory,
   isAbort,
   withFallback,
-} from "../src/index.ts";
+} from "@memslot/core";
 import { type FakeManager, fakeManager, gate, hang, report, result, settings, settle } from "./support/fakes.ts";
 
 const away = (): MemoryError => new MemoryError("UNAVAILABLE", "qmd is not installed");

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type MemoryError, type MemslotConfig, defineMemoryPlugin, openMemory, trustConfig } from "../src/index.ts";
+import { type MemoryError, type MemslotConfig, defineMemoryPlugin, openMemory, trustConfig } from "@memslot/core";
 import { type ConfigHome, createConfigHome } from "./config-home.ts";
 import { fakeManager } from "./support/fakes.ts";
 import { memoryEntry, pluginFiles } from "./support/plugin-folders.ts";

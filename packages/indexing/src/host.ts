@@ -3,8 +3,8 @@
  * is one to make.
  */
 export { journalFileName, journalFolder } from "./journal/journal-folder.ts";
-export { redactLines } from "./redact-secrets.ts";
+export { redactLines } from "./secrets/redact-secrets.ts";
 export { sessionsFolder } from "./sessions/sessions-folder.ts";
-export { estimateTokens } from "./token-weight.ts";
-export { stopWords } from "./stop-words.ts";
-export { scanTerms } from "./words.ts";
+export { estimateTokens } from "./text/token-weight.ts";
+export { stopWords } from "./text/stop-words.ts";
+export { scanTerms } from "./text/words.ts";

@@ -1,8 +1,8 @@
 import type { ManagerSyncParams, MemorySource } from "@memslot/core";
 import type { FileChunks, StoredFile } from "./chunk-store.ts";
-import type { FoundLines } from "./held-lines.ts";
-import type { ScannedFile, ScanResult } from "./scan.ts";
-import type { StoredFiles } from "./stored-files.ts";
+import type { FoundLines } from "./search/held-lines.ts";
+import type { ScannedFile, ScanResult } from "./files/scan.ts";
+import type { StoredFiles } from "./sync/stored-files.ts";
 
 /** What reading a file has given: its record alone where the store holds this very content. */
 export interface FileReading {

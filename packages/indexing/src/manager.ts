@@ -8,32 +8,32 @@ import {
   type SearchReport,
   withConditions,
 } from "@memslot/core";
-import { checkIndex } from "./check-index.ts";
-import { createCheckedSearch } from "./checked-search.ts";
+import { checkIndex } from "./sync/check-index.ts";
+import { createCheckedSearch } from "./search/checked-search.ts";
 import type { ChunkStore } from "./chunk-store.ts";
 import { createEmbedder, type Embedder } from "./embedding/embedder.ts";
 import { estimateSync } from "./embedding/estimate.ts";
-import type { IndexFacts } from "./index-facts.ts";
-import { createIndexSync } from "./index-sync.ts";
-import { statusOfIndex } from "./index-status.ts";
+import type { IndexFacts } from "./sync/index-facts.ts";
+import { createIndexSync } from "./sync/index-sync.ts";
+import { statusOfIndex } from "./sync/index-status.ts";
 import type { IndexedSource } from "./indexed-source.ts";
 import { journalFolder, journalOfTranscript } from "./journal/journal-folder.ts";
 import { createJournalSource } from "./journal/journal-source.ts";
 import { isJournalPath, readJournal } from "./journal/read-journal.ts";
-import { createNotesSource } from "./notes-source.ts";
-import { readMemoryFile } from "./read-file.ts";
-import { memoryRoots } from "./memory-roots.ts";
-import { searchAhead } from "./search-ahead.ts";
-import { searchChunks } from "./search.ts";
-import { placesOf, type SearchInput, type SearchOutcome } from "./search-outcome.ts";
-import { freshnessForAll, withMissingWithin } from "./shared-report.ts";
-import { sessionScope, type SourceScope } from "./session-scope.ts";
+import { createNotesSource } from "./files/notes-source.ts";
+import { readMemoryFile } from "./files/read-file.ts";
+import { memoryRoots } from "./files/memory-roots.ts";
+import { searchAhead } from "./search/search-ahead.ts";
+import { searchChunks } from "./search/search.ts";
+import { placesOf, type SearchInput, type SearchOutcome } from "./search/search-outcome.ts";
+import { freshnessForAll, withMissingWithin } from "./search/shared-report.ts";
+import { sessionScope, type SourceScope } from "./search/session-scope.ts";
 import { createSessionLookup } from "./sessions/session-lookup.ts";
 import { createSessionSource } from "./sessions/session-source.ts";
 import { sessionsFolder } from "./sessions/sessions-folder.ts";
-import { findUnread } from "./survey.ts";
-import { aboutUnread, withoutUnread } from "./unread.ts";
-import { createUnsearchedCounter, isPoor, withUnsearched } from "./unsearched.ts";
+import { findUnread } from "./sync/survey.ts";
+import { aboutUnread, withoutUnread } from "./sync/unread.ts";
+import { createUnsearchedCounter, isPoor, withUnsearched } from "./files/unsearched.ts";
 import { createTriggers, type Triggers } from "./watch/triggers.ts";
 import type { WatchRoot } from "./watch/watch-targets.ts";
 

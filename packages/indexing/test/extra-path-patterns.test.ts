@@ -1,7 +1,7 @@
 import { createGlob, MemoryError, parseConfig } from "@memslot/core";
 import picomatch from "picomatch";
 import { describe, expect, test } from "vitest";
-import { memoryRoots } from "../src/memory-roots.ts";
+import { memoryRoots } from "@memslot/indexing";
 
 /** The same numbers in every run. */
 function randomFrom(seed: number): <T>(choices: readonly T[]) => T {

@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeF
 import path from "node:path";
 import type { MemorySearchManager, MemorySearchResult } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { createIndexedManager } from "../src/manager.ts";
+import { createIndexedManager } from "@memslot/indexing";
 import { contextFor, never, searchOptions, settingsWith, syncParams } from "./support/context.ts";
 import { createFakeStore, type FakeStore } from "./support/fake-store.ts";
 import { useTempFolders } from "./support/temp-folder.ts";

@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { MemorySearchManager, MemorySearchResult, SearchReport } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { createIndexedManager } from "../src/manager.ts";
+import { createIndexedManager } from "@memslot/indexing";
 import { contextFor, never, searchOptions, settingsWith, syncParams } from "./support/context.ts";
 import { createFakeStore, type FakeStore } from "./support/fake-store.ts";
 import { useTempFolders } from "./support/temp-folder.ts";

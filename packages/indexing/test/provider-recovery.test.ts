@@ -1,6 +1,6 @@
 import { EmbeddingError, type EmbeddingProvider } from "@memslot/core";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { createIndexedManager } from "../src/manager.ts";
+import { createIndexedManager } from "@memslot/indexing";
 import { contextFor, searchOptions, settingsWith, syncParams } from "./support/context.ts";
 import { fakeEmbeddings } from "./support/fake-embeddings.ts";
 import { createFakeStore } from "./support/fake-store.ts";

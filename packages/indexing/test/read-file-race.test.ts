@@ -1,7 +1,7 @@
 import { lstatSync, type PathLike, renameSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { readMemoryFile } from "../src/read-file.ts";
+import { readMemoryFile } from "@memslot/indexing";
 import { never } from "./support/context.ts";
 import { useTempFolders } from "./support/temp-folder.ts";
 

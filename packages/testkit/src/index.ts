@@ -13,15 +13,3 @@ export { type InMemoryStore, createInMemoryStore } from "./in-memory-store.ts";
 export { createReferencePlugin } from "./reference-plugin.ts";
 export { behindDeadPrimary, withSpare } from "./fallback.ts";
 export { type MemoryConformanceOptions, memoryConformance } from "./memory-conformance.ts";
-export { startEmbeddingApi } from "./embedding-api/server.ts";
-export { type ApiRequest, type EmbeddingApi, type EmbeddingApiOptions } from "./embedding-api/options.ts";
-export { type ApiFault } from "./embedding-api/faults.ts";
-export { type GgufTensor, type GgufValue, ggufBytes } from "./gguf/gguf-bytes.ts";
-export { type TinyGgufOptions, writeTinyGguf } from "./gguf/tiny-gguf.ts";
-export { startObjectStorage } from "./object-storage/server.ts";
-export {
-  type ObjectRequest,
-  type ObjectStorage,
-  type ObjectStorageOptions,
-  type ObjectStorageStats,
-} from "./object-storage/options.ts";

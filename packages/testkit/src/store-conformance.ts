@@ -1,23 +1,23 @@
 import type { ChunkStore } from "@memslot/indexing";
 import { type Deviation, type TestRunner, registerSuite } from "./runner.ts";
-import { buildVectorChecks } from "./store/build-vectors.ts";
+import { buildVectorChecks } from "./store/vectors/build-vectors.ts";
 import { buildChecks } from "./store/builds.ts";
 import { fileChecks } from "./store/files.ts";
 import { keywordChecks } from "./store/keyword.ts";
 import type { StoreCheck, StoreNeed } from "./store/lab.ts";
 import { leaseChecks } from "./store/leases.ts";
 import { lifecycleChecks } from "./store/lifecycle.ts";
-import { pendingChecks } from "./store/pending.ts";
-import { quarantineChecks } from "./store/quarantine.ts";
+import { pendingChecks } from "./store/vectors/pending.ts";
+import { quarantineChecks } from "./store/vectors/quarantine.ts";
 import { revisionChecks } from "./store/revision.ts";
 import { scopeCountChecks } from "./store/scope-counts.ts";
 import { scopeChecks } from "./store/scopes.ts";
-import { spaceChecks } from "./store/spaces.ts";
+import { spaceChecks } from "./store/vectors/spaces.ts";
 import { tailChecks } from "./store/tails.ts";
 import { termChecks } from "./store/terms.ts";
 import { textChecks } from "./store/texts.ts";
 import { upkeepChecks } from "./store/upkeep.ts";
-import { vectorChecks } from "./store/vectors.ts";
+import { vectorChecks } from "./store/vectors/vectors.ts";
 import { makeTempFolder, removeTempFolder } from "./temp-folder.ts";
 
 export interface ChunkStoreConformanceOptions {

@@ -1,6 +1,6 @@
 import type { NewMessage, ToolCall } from "@memslot/agent-kit";
 import { estimateTokens } from "@memslot/indexing/host";
-import type { ChatModel, ModelReply } from "@memslot/chat-models";
+import type { ChatModel, ModelReply } from "../models/chat-model.ts";
 
 /** What `memory_search` gives, as far as the tour looks at it. */
 export interface SearchAnswer {

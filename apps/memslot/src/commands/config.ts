@@ -1,6 +1,6 @@
 import type { CommandContext } from "../command-context.ts";
-import { ExitCode } from "../exit-code.ts";
-import { readConfig } from "../read-config.ts";
+import { ExitCode } from "../terminal/exit-code.ts";
+import { readConfig } from "../open/read-config.ts";
 
 export interface ConfigCommandOptions {
   json?: boolean;

@@ -7,19 +7,19 @@ import {
   loadConfig,
   messageOf,
 } from "@memslot/core";
-import { chooseAgent } from "../agents.ts";
-import { byteSize } from "../byte-size.ts";
+import { chooseAgent } from "../open/agents.ts";
+import { byteSize } from "../format/byte-size.ts";
 import type { CommandContext } from "../command-context.ts";
-import { disabledReason } from "../disabled-memory.ts";
-import { type DoctorCheck, failed, failedBy, formatCheck, passed, warned } from "../doctor-check.ts";
-import { ExitCode } from "../exit-code.ts";
-import { describeOutage, describeSpare } from "../format-fallback.ts";
-import { checkEmbeddings } from "../embedding-checks.ts";
-import { checkIndex, checkSync, checkWriter } from "../index-checks.ts";
-import { checkSurvey } from "../format-survey.ts";
-import { liveSearch } from "../live-search.ts";
-import { UsageError } from "../usage-error.ts";
-import { withMemory } from "../with-memory.ts";
+import { disabledReason } from "../open/disabled-memory.ts";
+import { type DoctorCheck, failed, failedBy, formatCheck, passed, warned } from "../doctor/doctor-check.ts";
+import { ExitCode } from "../terminal/exit-code.ts";
+import { describeOutage, describeSpare } from "../format/format-fallback.ts";
+import { checkEmbeddings } from "../doctor/embedding-checks.ts";
+import { checkIndex, checkSync, checkWriter } from "../doctor/index-checks.ts";
+import { checkSurvey } from "../format/format-survey.ts";
+import { liveSearch } from "../doctor/live-search.ts";
+import { UsageError } from "../terminal/usage-error.ts";
+import { withMemory } from "../open/with-memory.ts";
 
 export interface DoctorCommandOptions {
   agent?: string;

@@ -3,8 +3,8 @@ import path from "node:path";
 import { createInterface } from "node:readline/promises";
 import { MemoryError, initialConfigText, messageOf, resolveStateDir, trustConfig, visibleName } from "@memslot/core";
 import type { CommandContext } from "../command-context.ts";
-import { ExitCode } from "../exit-code.ts";
-import { resolvePath } from "../resolve-path.ts";
+import { ExitCode } from "../terminal/exit-code.ts";
+import { resolvePath } from "../open/resolve-path.ts";
 
 export interface InitCommandOptions {
   yes?: boolean;

@@ -1,9 +1,9 @@
 import { memoryPromptSection } from "@memslot/agent-kit";
 import type { AgentConfig, MemslotConfig } from "@memslot/core";
-import { chooseAgent } from "../agents.ts";
+import { chooseAgent } from "../open/agents.ts";
 import type { CommandContext } from "../command-context.ts";
-import { disabledReason } from "../disabled-memory.ts";
-import { ExitCode } from "../exit-code.ts";
+import { disabledReason } from "../open/disabled-memory.ts";
+import { ExitCode } from "../terminal/exit-code.ts";
 import { FINISH_DEADLINE_MS } from "../mcp/finish-received.ts";
 import { type McpMemory, createMcpMemory } from "../mcp/mcp-memory.ts";
 import { createMcpServers } from "../mcp/mcp-server.ts";
@@ -11,10 +11,10 @@ import { serveOverHttp } from "../mcp/serve-http.ts";
 import { serveOverStdio } from "../mcp/serve-stdio.ts";
 import { type BearerToken, bearerToken } from "../mcp/token.ts";
 import { openMemory } from "../open-memory.ts";
-import { readConfig } from "../read-config.ts";
-import { resolvePath } from "../resolve-path.ts";
-import { UsageError } from "../usage-error.ts";
-import { CLOSE_DEADLINE_MS, closeInTime } from "../with-memory.ts";
+import { readConfig } from "../open/read-config.ts";
+import { resolvePath } from "../open/resolve-path.ts";
+import { UsageError } from "../terminal/usage-error.ts";
+import { CLOSE_DEADLINE_MS, closeInTime } from "../open/with-memory.ts";
 
 export interface McpCommandOptions {
   agent?: string;

@@ -1,9 +1,9 @@
 import { type TrustedCode, listTrusted, resolveStateDir, revokeTrust, trustConfig } from "@memslot/core";
 import type { CommandContext } from "../command-context.ts";
-import { ExitCode } from "../exit-code.ts";
-import { printable } from "../printable.ts";
-import { resolvePath } from "../resolve-path.ts";
-import { UsageError } from "../usage-error.ts";
+import { ExitCode } from "../terminal/exit-code.ts";
+import { printable } from "../terminal/printable.ts";
+import { resolvePath } from "../open/resolve-path.ts";
+import { UsageError } from "../terminal/usage-error.ts";
 
 export interface TrustCommandOptions {
   list?: boolean;

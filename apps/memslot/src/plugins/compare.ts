@@ -1,5 +1,5 @@
 import { type FoundPlugin, type MemoryFeature, memoryFeatures } from "@memslot/core";
-import { table } from "../table.ts";
+import { table } from "../format/table.ts";
 
 /** What a change of the memory plugin means, from what both say of themselves. */
 export interface Comparison {

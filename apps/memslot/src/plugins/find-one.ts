@@ -1,5 +1,5 @@
 import { MemoryError } from "@memslot/core";
-import { nearestCommand } from "../nearest-command.ts";
+import { nearestCommand } from "../terminal/nearest-command.ts";
 import type { SurveyedPlugin } from "./survey.ts";
 
 /** The plugin with this id or package name. Throws `CONFIG` with the nearest id and all of them for one that nobody has. */

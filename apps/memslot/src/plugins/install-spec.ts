@@ -2,8 +2,8 @@ import { existsSync, statSync } from "node:fs";
 import path from "node:path";
 import { MemoryError, pluginCatalogue } from "@memslot/core";
 import { packageVersion } from "../package-version.ts";
-import { resolvePath } from "../resolve-path.ts";
-import { UsageError } from "../usage-error.ts";
+import { resolvePath } from "../open/resolve-path.ts";
+import { UsageError } from "../terminal/usage-error.ts";
 
 /** What npm is asked to install. */
 export interface InstallSpec {

@@ -1,5 +1,5 @@
 import { type EmbeddingPluginContext, type EmbeddingProvider, parseConfig } from "@memslot/core";
-import plugin from "../../src/index.ts";
+import plugin from "@memslot/embeddings-gemini";
 
 export interface GeminiSetup {
   /** `agents.defaults.memorySearch`; the provider is `gemini` if left out. */

@@ -1,4 +1,4 @@
-import { type EmbeddingApi, type EmbeddingApiOptions, startEmbeddingApi } from "@memslot/testkit";
+import { type EmbeddingApi, type EmbeddingApiOptions, startEmbeddingApi } from "@memslot/fakes/embedding-api";
 import type { EmbeddingProvider } from "@memslot/core";
 import { onTestFinished } from "vitest";
 import { open } from "./open.ts";

@@ -1,5 +1,5 @@
 import { type EmbeddingPluginContext, type EmbeddingProvider, parseConfig } from "@memslot/core";
-import plugin from "../../src/index.ts";
+import plugin from "@memslot/embeddings-openai";
 
 export interface Setup {
   /** `agents.defaults.memorySearch`. */

@@ -2,7 +2,7 @@
 import { createRequire } from "node:module";
 
 process.on("worker", () => process.stdout.write("started a thread that loads better-sqlite3\n"));
-await import("../../src/index.ts");
+await import("@memslot/memory-core");
 const report = process.report.getReport() as unknown as { sharedObjects: string[] };
 const required = Object.keys(createRequire(import.meta.url).cache);
 process.stdout.write(`loaded\n${[...report.sharedObjects, ...required].join("\n")}\n`);

@@ -1,5 +1,5 @@
 // Opens an index, writes to it, prints what it finds, and comes to its end. Arguments: path, `close` or `forget`.
-import { openSqliteStore } from "../../src/index.ts";
+import { openSqliteStore } from "@memslot/memory-core";
 
 const [path = "", how] = process.argv.slice(2);
 const store = await openSqliteStore({ path, vector: { enabled: true }, cacheMaxEntries: 10 });

@@ -1,6 +1,6 @@
 // Fills an index, cuts its file short while it is open, and asks on. Argument: path.
 import { truncateSync } from "node:fs";
-import { openSqliteStore } from "../../src/index.ts";
+import { openSqliteStore } from "@memslot/memory-core";
 
 const path = process.argv[2] ?? "";
 const options = { path, vector: { enabled: true }, cacheMaxEntries: 10 };

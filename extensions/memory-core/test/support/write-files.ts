@@ -1,5 +1,5 @@
 // Writes batches of files as fast as it can. Arguments: path, prefix of the file names, batches (0: without end).
-import { openSqliteStore } from "../../src/index.ts";
+import { openSqliteStore } from "@memslot/memory-core";
 
 const [path = "", prefix = "", batches = "0"] = process.argv.slice(2);
 const last = batches === "0" ? Number.POSITIVE_INFINITY : Number(batches);

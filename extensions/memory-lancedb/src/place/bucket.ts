@@ -1,7 +1,7 @@
 import type { LanceOptions } from "../options.ts";
 import type { Address } from "./address.ts";
 import type { LanceLibrary } from "./library.ts";
-import type { OpenPlaceOptions, LancePlace } from "./open-place.ts";
+import type { OpenPlaceOptions, LancePlace } from "./place.ts";
 import { type RemoteErrorsInput, remoteErrors } from "./place-errors.ts";
 import { createRedact } from "./secrets.ts";
 import { openShared } from "./shared-place.ts";

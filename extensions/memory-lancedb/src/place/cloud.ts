@@ -1,7 +1,7 @@
 import type { Address } from "./address.ts";
 import type { LanceLibrary } from "./library.ts";
 import { leaseTiming } from "./leases.ts";
-import type { LancePlace, OpenPlaceOptions } from "./open-place.ts";
+import type { LancePlace, OpenPlaceOptions } from "./place.ts";
 import { configError } from "./option-errors.ts";
 import { remoteErrors } from "./place-errors.ts";
 import { createRedact } from "./secrets.ts";

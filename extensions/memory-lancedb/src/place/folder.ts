@@ -4,7 +4,7 @@ import { MemoryError, messageOf } from "@memslot/core";
 import { closeNative } from "./close-native.ts";
 import { createWithin } from "./deadlines.ts";
 import type { LanceLibrary } from "./library.ts";
-import type { LancePlace } from "./open-place.ts";
+import type { LancePlace } from "./place.ts";
 import { folderErrors } from "./place-errors.ts";
 
 /**

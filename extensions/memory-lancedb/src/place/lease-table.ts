@@ -1,6 +1,6 @@
 import type { Connection, Table } from "@lancedb/lancedb";
 import { MemoryError } from "@memslot/core";
-import { type Columns, schemaOf } from "../arrow-rows.ts";
+import { type Columns, schemaOf } from "../tables/arrow-rows.ts";
 import { isGone } from "../store-failure.ts";
 import { type Within, callMs } from "./deadlines.ts";
 import { missingConditions, probeConditionalWrites, saysUnsupported } from "./probe.ts";

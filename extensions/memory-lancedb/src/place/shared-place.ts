@@ -4,7 +4,7 @@ import { createWithin } from "./deadlines.ts";
 import { createLeaseRows } from "./lease-rows.ts";
 import { createLeaseTable } from "./lease-table.ts";
 import { type LeaseTiming, createExpiringLeases } from "./leases.ts";
-import type { LancePlace } from "./open-place.ts";
+import type { LancePlace } from "./place.ts";
 import type { PlaceErrors } from "./place-errors.ts";
 
 /** One small question at most. */

@@ -1,6 +1,6 @@
 // Opens an index and tells what came of it, as JSON. Argument: state folder.
 import { MemoryError } from "@memslot/core";
-import { openLanceStore } from "../../src/index.ts";
+import { openLanceStore } from "@memslot/memory-lancedb";
 
 const [stateDir = ""] = process.argv.slice(2);
 try {

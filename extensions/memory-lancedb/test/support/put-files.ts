@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { openLanceStore } from "../../src/index.ts";
-import type { LanceOptions } from "../../src/options.ts";
+import { openLanceStore } from "@memslot/memory-lancedb";
+import type { LanceOptions } from "@memslot/memory-lancedb";
 
 /** Puts files into a store, five with each call: `put-files.ts OPTIONS PREFIX COUNT STATEDIR`. Prints `open`, waits for a line, and prints `done`. */
 const [options = "{}", prefix = "", count = "0", stateDir = ""] = process.argv.slice(2);

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ChunkStore, FileChunks, QueryTerm, VectorSpace } from "@memslot/indexing";
 import { onTestFinished } from "vitest";
-import { type LanceStoreSettings, openLanceStore } from "../../src/index.ts";
+import { type LanceStoreSettings, openLanceStore } from "@memslot/memory-lancedb";
 
 /** A folder that is deleted when the test has ended. */
 export async function tempFolder(): Promise<string> {

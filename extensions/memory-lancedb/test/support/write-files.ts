@@ -1,6 +1,6 @@
 // Writes batches of files as fast as it can. Arguments: state folder, prefix of the file names, batches (0: without end),
 // "build" for a rebuild in place of the files that answer.
-import { openLanceStore } from "../../src/index.ts";
+import { openLanceStore } from "@memslot/memory-lancedb";
 import { fileVersion, space, vectorFor } from "./versions.ts";
 
 const [stateDir = "", prefix = "", batches = "0", kind = "files"] = process.argv.slice(2);

@@ -1,5 +1,5 @@
 import { QmdFailure, type QmdFailureReason } from "../qmd-contract.ts";
-import type { KeptEnd } from "./kept-process.ts";
+import type { KeptEnd } from "./child/kept-process.ts";
 
 interface Shape {
   reason: QmdFailureReason;

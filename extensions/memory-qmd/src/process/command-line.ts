@@ -1,9 +1,9 @@
 import { QmdFailure, type QmdLimits, type QmdQuery } from "../qmd-contract.ts";
-import { type QmdWork } from "./child-environment.ts";
+import { type QmdWork } from "./child/child-environment.ts";
 import { classifyEnd } from "./classify-failure.ts";
-import type { KeptEnd, KeptProcess } from "./kept-process.ts";
+import type { KeptEnd, KeptProcess } from "./child/kept-process.ts";
 import { type ParsedOutput, parseOutput } from "./parse-output.ts";
-import { type RunResult, runOnce } from "./run-once.ts";
+import { type RunResult, runOnce } from "./child/run-once.ts";
 
 export interface CommandLineOptions {
   argv: readonly string[];

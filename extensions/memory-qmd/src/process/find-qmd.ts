@@ -2,11 +2,11 @@ import { access, constants, realpath, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, extname, isAbsolute, join, resolve } from "node:path";
 import { type FoundQmd, QmdFailure } from "../qmd-contract.ts";
-import { pickEnvironment } from "./child-environment.ts";
+import { pickEnvironment } from "./child/child-environment.ts";
 import { classifyEnd } from "./classify-failure.ts";
 import { findPackage } from "./find-package.ts";
-import { defaultLimits } from "./limits.ts";
-import { runOnce } from "./run-once.ts";
+import { defaultLimits } from "./child/limits.ts";
+import { runOnce } from "./child/run-once.ts";
 
 export interface FindQmdOptions {
   /** A name that is looked up in `PATH`, or a path. */

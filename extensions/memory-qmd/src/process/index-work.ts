@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { QmdFailure, type QmdLimits, type QmdProcessState } from "../qmd-contract.ts";
 import type { CommandLine, Work } from "./command-line.ts";
-import type { RunResult } from "./run-once.ts";
+import type { RunResult } from "./child/run-once.ts";
 import { createTurns } from "./turns.ts";
 
 export interface IndexWorkOptions {

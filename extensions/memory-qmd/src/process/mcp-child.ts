@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { QmdFailure, type QmdLimits } from "../qmd-contract.ts";
 import { classifyEnd, classifyWords } from "./classify-failure.ts";
-import { type KeptProcess, startKept } from "./kept-process.ts";
+import { type KeptProcess, startKept } from "./child/kept-process.ts";
 import { type RpcClient, type RpcLimits, createRpcClient } from "./rpc-client.ts";
 
 export interface McpChildOptions {

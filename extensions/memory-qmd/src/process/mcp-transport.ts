@@ -1,7 +1,7 @@
 import { QmdFailure, type QmdIndexStatus, type QmdLimits, type QmdQuery, type QmdRow } from "../qmd-contract.ts";
 import { type McpChild, startMcpChild } from "./mcp-child.ts";
-import { memoryUse } from "./memory-use.ts";
-import type { KeptProcess } from "./kept-process.ts";
+import { memoryUse } from "./child/memory-use.ts";
+import type { KeptProcess } from "./child/kept-process.ts";
 import { parseToolRows } from "./parse-output.ts";
 import { createRestartPlan } from "./restart-plan.ts";
 import type { RpcLimits } from "./rpc-client.ts";

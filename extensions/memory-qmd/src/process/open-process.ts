@@ -8,11 +8,11 @@ import {
   type QmdQuery,
 } from "../qmd-contract.ts";
 import { isAbort, messageOf } from "@memslot/core";
-import { qmdEnvironment } from "./child-environment.ts";
+import { qmdEnvironment } from "./child/child-environment.ts";
 import { createCommandLine } from "./command-line.ts";
 import { createIndexWork } from "./index-work.ts";
-import type { KeptProcess } from "./kept-process.ts";
-import { defaultLimits } from "./limits.ts";
+import type { KeptProcess } from "./child/kept-process.ts";
+import { defaultLimits } from "./child/limits.ts";
 import { createMcpTransport } from "./mcp-transport.ts";
 import { createTurns } from "./turns.ts";
 

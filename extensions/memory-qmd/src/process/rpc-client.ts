@@ -1,7 +1,7 @@
 import type { Writable, Readable } from "node:stream";
 import { QmdFailure } from "../qmd-contract.ts";
-import { readLines } from "./line-reader.ts";
-import { outputCap } from "./run-once.ts";
+import { readLines } from "./child/line-reader.ts";
+import { outputCap } from "./child/run-once.ts";
 
 export interface RpcLimits {
   deadlineMs: number;

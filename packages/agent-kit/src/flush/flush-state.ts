@@ -1,6 +1,6 @@
 import { messageOf } from "@memslot/core";
 import type { Session } from "../session/session.ts";
-import type { SavedEntry } from "./save-entry.ts";
+import type { SavedEntry } from "./journal/save-entry.ts";
 
 /** What a flush has to know of a session, and to tell it. */
 export type FlushSession = Pick<Session, "key" | "id" | "facts" | "update">;

@@ -1,13 +1,13 @@
 import { type AgentConfig, type Memory, MemoryError, messageOf, sessionKindOf, withDeadline } from "@memslot/core";
 import type { ConversationMessage } from "../conversation.ts";
-import { type FlushJournal, openFlushJournal } from "./flush-journal.ts";
-import type { DropReceipt, FlushReport } from "./flush-report.ts";
+import { type FlushJournal, openFlushJournal } from "./journal/flush-journal.ts";
+import type { DropReceipt, FlushReport } from "./turn/flush-report.ts";
 import { type FlushSession, createFlushStateKeeper } from "./flush-state.ts";
-import type { FlushTurn } from "./flush-turn.ts";
-import { createMessageSaver } from "./message-saver.ts";
-import { noFlush } from "./no-flush.ts";
-import { saveEntry } from "./save-entry.ts";
-import { saveInline } from "./save-inline.ts";
+import type { FlushTurn } from "./turn/flush-turn.ts";
+import { createMessageSaver } from "./journal/message-saver.ts";
+
+import { saveEntry } from "./journal/save-entry.ts";
+import { saveInline } from "./journal/save-inline.ts";
 import { type FlushDecision, type FlushState, shouldFlush } from "./should-flush.ts";
 import { createWorkQueue } from "./work-queue.ts";
 
@@ -244,4 +244,19 @@ function unknownOf(
 
 function closedError(): MemoryError {
   return new MemoryError("CLOSED", "the memory flush is closed: drop nothing now; the next one takes the messages");
+}
+
+/** The flush of a session in which nothing is saved, and which says why. */
+function noFlush(state: DropReceipt["state"], reason: string): MemoryFlush {
+  return {
+    afterTurn: () => ({ flush: false, reason }),
+    beforeDrop: async (_messages, { signal } = {}) => {
+      signal?.throwIfAborted();
+      return { state, reason, messages: 0 };
+    },
+    retry: () => undefined,
+    settled: async () => undefined,
+    status: { pending: 0, notices: [] },
+    close: async () => undefined,
+  };
 }

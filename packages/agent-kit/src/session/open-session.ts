@@ -6,12 +6,12 @@ import { checkMessage } from "./check-message.ts";
 import { createTurns } from "./in-turn.ts";
 import { modelContext } from "./model-context.ts";
 import { acquireLock, type LockHolder, type ProcessLock } from "./process-lock.ts";
-import { maxLineBytes } from "./read-transcript.ts";
+import { maxLineBytes } from "./transcript/read-transcript.ts";
 import { factsOf } from "./session-facts.ts";
 import type { SessionTableFile, TableEntry } from "./session-table.ts";
 import type { Session, SessionContext, SessionPatch } from "./session.ts";
-import { compactionLine, messageLine, sessionLine } from "./transcript-entry.ts";
-import { openTranscript, type TranscriptFile } from "./transcript-file.ts";
+import { compactionLine, messageLine, sessionLine } from "./transcript/transcript-entry.ts";
+import { openTranscript, type TranscriptFile } from "./transcript/transcript-file.ts";
 
 /** The time of the last message is noted in the list of sessions no more often than this. */
 const noteEveryMs = 5_000;

@@ -5,8 +5,8 @@ import { MemoryError, isAbort, messageOf, visibleText, withDeadline } from "@mem
 import { type FolderInPlace, MovedError, listInPlace, openFolderInPlace, openInPlace } from "@memslot/core/in-place";
 import { redactLines } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../conversation.ts";
-import { localTime } from "../local-day.ts";
-import { withoutPromptMarks } from "../prompt-marks.ts";
+import { localTime } from "../notes/local-day.ts";
+import { withoutPromptMarks } from "../prompt/prompt-marks.ts";
 import { codeOf, syncFolder } from "./files.ts";
 
 const describeDeadlineMs = 30_000;

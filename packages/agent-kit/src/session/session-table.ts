@@ -1,10 +1,11 @@
-import { readFile, rename } from "node:fs/promises";
+import { constants } from "node:fs";
+import { open, readFile, readdir, rename } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError, messageOf } from "@memslot/core";
-import { codeOf, replaceFile } from "./files.ts";
+import { codeOf, noSurprises, replaceFile } from "./files.ts";
 import { createTurns } from "./in-turn.ts";
 import { withLock } from "./process-lock.ts";
-import { rebuildTable } from "./rebuild-table.ts";
+import { readFirstEntry } from "./transcript/read-transcript.ts";
 
 /** What `sessions.json` says of one session. Fields of other hosts are kept as they are. */
 export interface TableEntry {
@@ -19,7 +20,7 @@ export interface TableEntry {
   readonly more: Readonly<Record<string, unknown>>;
 }
 
-export type SessionTable = Map<string, TableEntry>;
+type SessionTable = Map<string, TableEntry>;
 
 /** The list of an agent's sessions by their keys: `sessions.json` beside the transcripts. */
 export interface SessionTableFile {
@@ -173,4 +174,47 @@ function cannotUse(file: string, error: unknown): MemoryError {
     `${file} cannot be used: ${messageOf(error)}; see to the disk and the rights of the folder, then try again`,
     { cause: error },
   );
+}
+
+/**
+ * The list of sessions as far as the transcripts know it: each begins with the key that it was opened under. Of several
+ * with one key the one that began last is the current one. Transcripts of other hosts do not have the key.
+ */
+async function rebuildTable(folder: string): Promise<SessionTable> {
+  const began = new Map<string, number>();
+  const table: SessionTable = new Map();
+  for (const name of (await readdir(folder)).toSorted()) {
+    if (!/\.jsonl$/i.test(name)) continue;
+    const found = await beginningOf(path.join(folder, name));
+    if (!found || found.beganMs < (began.get(found.key) ?? -1)) continue;
+    began.set(found.key, found.beganMs);
+    table.set(found.key, {
+      sessionId: found.id,
+      sessionFile: name,
+      updatedAt: found.changedMs,
+      compactionCount: 0,
+      compactedBytes: 0,
+      more: {},
+    });
+  }
+  return table;
+}
+
+async function beginningOf(
+  file: string,
+): Promise<{ id: string; key: string; beganMs: number; changedMs: number } | undefined> {
+  try {
+    const handle = await open(file, constants.O_RDONLY | noSurprises);
+    try {
+      const stats = await handle.stat();
+      const entry = stats.isFile() ? await readFirstEntry(handle) : undefined;
+      if (entry?.kind !== "session" || entry.id === undefined || entry.key === undefined) return undefined;
+      return { id: entry.id, key: entry.key, beganMs: Date.parse(entry.at ?? "") || 0, changedMs: stats.mtimeMs };
+    } finally {
+      await handle.close();
+    }
+  } catch {
+    // A link, or a file that is gone or not for us to read: what it begins with cannot be said.
+    return undefined;
+  }
 }

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { type FlushTurn, runToolCall } from "../../src/index.ts";
+import { type FlushTurn, runToolCall } from "@memslot/agent-kit";
 import { type FlushHouse, down, entryOf, talk, user, useFlushHouse, watching } from "./support/flush-house.ts";
 
 /** A model that writes these, each in a call of its own, and keeps the answers. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type FlushTurn, runToolCall } from "../../src/index.ts";
+import { type FlushTurn, runToolCall } from "@memslot/agent-kit";
 import { fakeMemory } from "../fake-memory.ts";
 import { noteTaker, talk, useFlushHouse, watching } from "./support/flush-house.ts";
 

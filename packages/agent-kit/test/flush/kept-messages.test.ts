@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import type { ConversationMessage } from "../../src/index.ts";
+import type { ConversationMessage } from "@memslot/agent-kit";
 import { assistant, noteTaker, talk, useFlushHouse, user } from "./support/flush-house.ts";
 
 const tool = (id: string, toolName: string, text: string): ConversationMessage => {

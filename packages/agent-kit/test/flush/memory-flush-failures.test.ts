@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { type FlushTurn, runToolCall } from "../../src/index.ts";
+import { type FlushTurn, runToolCall } from "@memslot/agent-kit";
 import { down, entryOf, noteTaker, talk, user, useFlushHouse, watching } from "./support/flush-house.ts";
 
 /** A model that does each of these in turn, and the last for ever. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { FlushState } from "../../src/index.ts";
+import type { FlushState } from "@memslot/agent-kit";
 import { noteTaker, talk, user, useFlushHouse, watching } from "./support/flush-house.ts";
 
 const full: FlushState = { contextTokens: 190_000, contextWindowTokens: 200_000, compactionCount: 0 };

@@ -1,6 +1,6 @@
 import { parseConfig } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { type FlushState, shouldFlush } from "../../src/index.ts";
+import { type FlushState, shouldFlush } from "@memslot/agent-kit";
 
 function settingsWith(compaction: Record<string, unknown>) {
   return parseConfig({ agents: { defaults: { compaction } } }, { stateDir: "/nowhere", env: {} }).agent("main")

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Session } from "../../src/index.ts";
+import type { Session } from "@memslot/agent-kit";
 import { runProcess } from "./support/run-process.ts";
 import { assistant, folderIn, key, sessionsIn, stateFolder, user } from "./support/sessions.ts";
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { openSessions } from "../../src/index.ts";
+import { openSessions } from "@memslot/agent-kit";
 import { runProcess } from "./support/run-process.ts";
 import { key, listIn, stateFolder } from "./support/sessions.ts";
 

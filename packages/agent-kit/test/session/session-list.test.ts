@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { openSessions } from "../../src/index.ts";
+import { openSessions } from "@memslot/agent-kit";
 import { assistant, folderIn, key, linesOf, listIn, sessionsIn, stateFolder, user } from "./support/sessions.ts";
 
 const listFile = (stateDir: string): string => path.join(folderIn(stateDir), "sessions.json");

@@ -6,7 +6,7 @@ import {
   type DescribeSession,
   type SessionNoteOptions,
   writeSessionNote,
-} from "../../src/index.ts";
+} from "@memslot/agent-kit";
 import { stateFolder } from "./support/sessions.ts";
 
 const messages: ConversationMessage[] = [

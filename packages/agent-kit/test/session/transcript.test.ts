@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import type { ConversationMessage, NewMessage } from "../../src/index.ts";
+import type { ConversationMessage, NewMessage } from "@memslot/agent-kit";
 import { assistant, folderIn, key, linesOf, sessionsIn, stateFolder, user } from "./support/sessions.ts";
 
 const at = "2026-03-05T10:00:00.000Z";

@@ -1,5 +1,5 @@
 // Appends numbered notes to the log of one day, each with a call of its own, and prints what came of each as JSON.
-import { appendNote } from "../../src/index.ts";
+import { appendNote } from "@memslot/agent-kit";
 
 const [workspaceDir = "", name = "", count = "1"] = process.argv.slice(2);
 const places: unknown[] = [];

@@ -3,7 +3,7 @@
 // nothing else is left of it.
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { appendNote } from "../../src/index.ts";
+import { appendNote } from "@memslot/agent-kit";
 
 const [workspaceDir = "", end = "512", disk = "", text = "Größe ist 7 → 8."] = process.argv.slice(2);
 const entry = `- 13:05 ${text}\n`;

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { MemoryError } from "../errors.ts";
+import { MemoryError } from "../contract/errors.ts";
 import { quoteText } from "./layer.ts";
 
 /** Names that Windows keeps for devices, whatever follows a dot. */

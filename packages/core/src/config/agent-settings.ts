@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { MemoryError } from "../errors.ts";
-import type { MemorySearchSettings } from "../settings.ts";
+import { MemoryError } from "../contract/errors.ts";
+import type { MemorySearchSettings } from "../contract/settings.ts";
 import { isObject } from "./deep.ts";
-import { configKeys } from "./keys.ts";
+import { configKeys } from "./keys/keys.ts";
 import { type FoundValue, type FoundValues, lookupKey, textsAt } from "./layer.ts";
 import { canonicalPath } from "./paths.ts";
 import { defaultOf } from "./settle.ts";

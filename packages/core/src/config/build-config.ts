@@ -1,12 +1,12 @@
-import { MemoryError } from "../errors.ts";
+import { MemoryError } from "../contract/errors.ts";
 import { agentIdProblem, agentIdTwin, twinError } from "./agent-id.ts";
 import { type AgentSources, type WorkspaceOverride, agentSettings } from "./agent-settings.ts";
 import { deepFreeze, isObject } from "./deep.ts";
-import { describeConfig } from "./describe.ts";
+import { describeConfig } from "./keys/describe.ts";
 import { type ConfigLayer, type FoundValue, type FoundValues, textsAt } from "./layer.ts";
 import { type Environment, variable } from "./paths.ts";
 import { sourceNotices } from "./source-settings.ts";
-import type { TrustedCode } from "./trusted-code.ts";
+import type { TrustedCode } from "./types.ts";
 import type { AgentConfig, MemslotConfig, PluginEntry, PluginsConfig } from "./types.ts";
 
 export interface ConfigParts {

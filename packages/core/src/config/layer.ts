@@ -1,4 +1,4 @@
-import type { ConfigKey } from "./config-key.ts";
+import type { ConfigKey } from "./keys/config-key.ts";
 
 /** One value as it was found, with where it stands and where it came from. */
 export interface FoundValue {

@@ -1,17 +1,17 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { checkNode } from "../check-node.ts";
-import { MemoryError, messageOf } from "../errors.ts";
+import { checkNode } from "../open/check-node.ts";
+import { MemoryError, messageOf } from "../contract/errors.ts";
 import type { WorkspaceOverride } from "./agent-settings.ts";
 import { buildConfig } from "./build-config.ts";
-import { collectValues } from "./collect.ts";
+import { collectValues } from "./keys/collect.ts";
 import type { ConfigLayer } from "./layer.ts";
 import { absolutePath, currentFolder, resolveStateDir, variable, type Environment } from "./paths.ts";
 import { type ConfigFile, type ConfigSource, findConfigFile, ownConfigFile, readConfigFile } from "./read-file.ts";
-import { setAside } from "./set-aside.ts";
+import { setAside } from "./trust/set-aside.ts";
 import { settleLayer } from "./settle.ts";
-import { type TrustRecord, trustOf } from "./trust.ts";
-import { assertTrusted, placeOfProgram, programsIn } from "./trusted-code.ts";
+import { type TrustRecord, trustOf } from "./trust/trust.ts";
+import { assertTrusted, placeOfProgram, programsIn } from "./trust/trusted-code.ts";
 import type { MemslotConfig } from "./types.ts";
 
 export interface LoadConfigOptions {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { MemoryError, messageOf } from "../errors.ts";
+import { MemoryError, messageOf } from "../contract/errors.ts";
 import { type Environment, absolutePath, variable } from "./paths.ts";
 
 const configFileName = "memslot.json5";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { MemoryError } from "../errors.ts";
-import { globProblem } from "../glob.ts";
-import { isWanted, shownValue, wantedValue } from "./check-value.ts";
-import type { ConfigKey } from "./config-key.ts";
+import { MemoryError } from "../contract/errors.ts";
+import { globProblem } from "../text/glob.ts";
+import { isWanted, shownValue, wantedValue } from "./keys/check-value.ts";
+import type { ConfigKey } from "./keys/config-key.ts";
 import { isObject, mapTexts } from "./deep.ts";
 import { type ConfigLayer, type FoundValue, quoteText } from "./layer.ts";
 import { type Environment, absolutePath, isAddress } from "./paths.ts";

@@ -1,7 +1,6 @@
-import { MemoryError } from "../errors.ts";
-import type { AgentSources } from "./agent-settings.ts";
+import { MemoryError } from "../contract/errors.ts";
 import { type FoundValue, type FoundValues, quoteText } from "./layer.ts";
-import { nearestWord } from "./nearest.ts";
+import { nearestWord } from "./keys/nearest.ts";
 
 const builtIn = ["memory", "sessions", "journal"];
 
@@ -12,7 +11,7 @@ const builtIn = ["memory", "sessions", "journal"];
 export function checkedSources(
   sources: readonly string[],
   written: FoundValue | undefined,
-  { label, hasJournal }: Pick<AgentSources, "label"> & { hasJournal: boolean },
+  { label, hasJournal }: { label: string; hasJournal: boolean },
 ): readonly string[] {
   if (sources.length > 0) return [...new Set(hasJournal ? [...sources, "journal"] : sources)];
   throw new MemoryError(

@@ -1,5 +1,4 @@
-import type { MemorySearchSettings } from "../settings.ts";
-import type { TrustedCode } from "./trusted-code.ts";
+import type { MemorySearchSettings } from "../contract/settings.ts";
 
 /** The configuration, read, checked, defaulted and frozen once. */
 export interface MemslotConfig {
@@ -88,4 +87,15 @@ export interface ConfigEntry {
   value: unknown;
   /** `default`, `env NAME`, `option --NAME`, a file, or words for what a program gave. */
   origin: string;
+}
+
+/** Code that a trusted configuration file brings in, as it was when the file was trusted. */
+export interface TrustedCode {
+  /** The folder of a plugin or a package, or a single file. Canonical and absolute. */
+  readonly place: string;
+  /** Of its package.json, where that has one. */
+  readonly version?: string | undefined;
+  /** Of its content, see `hashCode`. Undefined for what `memslot plugins add` has installed: there the version counts. */
+  readonly sha256?: string | undefined;
+  readonly files?: number | undefined;
 }

@@ -3,7 +3,7 @@ import type { Dirent } from "node:fs";
 import { readFile, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isObject } from "../config/deep.ts";
-import { MemoryError } from "../errors.ts";
+import { MemoryError } from "../contract/errors.ts";
 import { readJson } from "./manifest.ts";
 import { packageFolder } from "./package-folder.ts";
 

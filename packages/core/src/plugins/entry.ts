@@ -1,9 +1,9 @@
 import { realpath } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
-import { show } from "../call-arguments.ts";
+import { show } from "../guard/call-arguments.ts";
 import { isObject } from "../config/deep.ts";
-import { MemoryError, messageOf } from "../errors.ts";
-import { CONTRACT, type EmbeddingPlugin, type MemoryPlugin, type PluginManifest } from "../plugin.ts";
+import { MemoryError, messageOf } from "../contract/errors.ts";
+import { CONTRACT, type EmbeddingPlugin, type MemoryPlugin, type PluginManifest } from "../contract/plugin.ts";
 import { entryFile } from "./entry-file.ts";
 import { reservedProblem } from "./reserved-fields.ts";
 

@@ -1,6 +1,6 @@
-import type { MemoryError } from "../errors.ts";
-import type { EmbeddingPlugin, MemoryPlugin } from "../plugin.ts";
-import type { SlotCandidate } from "../slot.ts";
+import type { MemoryError } from "../contract/errors.ts";
+import type { EmbeddingPlugin, MemoryPlugin } from "../contract/plugin.ts";
+import type { SlotCandidate } from "../open/slot.ts";
 import type { MemoryFeature } from "./features.ts";
 
 /** A plugin that can be chosen. Its code has not run. */

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { isObject } from "../config/deep.ts";
 import { isInside } from "../config/paths.ts";
-import { MemoryError, messageOf } from "../errors.ts";
+import { MemoryError, messageOf } from "../contract/errors.ts";
 import { catalogued } from "./catalogue.ts";
 import { readJson } from "./manifest.ts";
 import { isPackageName } from "./package-folder.ts";

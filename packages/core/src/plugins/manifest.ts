@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { show } from "../call-arguments.ts";
+import { show } from "../guard/call-arguments.ts";
 import { isObject } from "../config/deep.ts";
-import { nearestWord } from "../config/nearest.ts";
-import { MemoryError, messageOf } from "../errors.ts";
-import type { PluginManifest } from "../plugin.ts";
+import { nearestWord } from "../config/keys/nearest.ts";
+import { MemoryError, messageOf } from "../contract/errors.ts";
+import type { PluginManifest } from "../contract/plugin.ts";
 import { memoryFeatures } from "./features.ts";
 import { reservedProblem } from "./reserved-fields.ts";
 

@@ -1,7 +1,7 @@
-import { show } from "../call-arguments.ts";
-import type { EmbeddingProvider } from "../embedding.ts";
-import { MemoryError } from "../errors.ts";
-import type { MemorySearchManager } from "../manager.ts";
+import { show } from "../guard/call-arguments.ts";
+import type { EmbeddingProvider } from "../contract/embedding.ts";
+import { MemoryError } from "../contract/errors.ts";
+import type { MemorySearchManager } from "../contract/manager.ts";
 
 const managerMethods = [
   "search",

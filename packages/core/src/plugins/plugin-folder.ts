@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isObject } from "../config/deep.ts";
-import { MemoryError, messageOf } from "../errors.ts";
+import { MemoryError, messageOf } from "../contract/errors.ts";
 import { importEntry } from "./entry.ts";
 import type { BrokenPlugin, FoundPlugin } from "./found-plugin.ts";
 import { manifestName, readJson, readManifest } from "./manifest.ts";

@@ -1,9 +1,9 @@
 import type { ErrorObject, Options } from "ajv";
 import { deepFreeze, isObject, mapTexts } from "../config/deep.ts";
 import { quoteText } from "../config/layer.ts";
-import { nearestWord } from "../config/nearest.ts";
+import { nearestWord } from "../config/keys/nearest.ts";
 import type { PluginsConfig } from "../config/types.ts";
-import { MemoryError, messageOf } from "../errors.ts";
+import { MemoryError, messageOf } from "../contract/errors.ts";
 import type { FoundPlugin } from "./found-plugin.ts";
 
 /**

@@ -6,8 +6,8 @@ import type {
   MemorySearchSettings,
   MemslotConfig,
   SearchReport,
-} from "../../src/index.ts";
-import { type CreateMemoryOptions, createMemory, parseConfig } from "../../src/index.ts";
+} from "@memslot/core";
+import { type CreateMemoryOptions, createMemory, parseConfig } from "@memslot/core";
 
 /** A configuration that depends on nothing of the machine. */
 export function config(

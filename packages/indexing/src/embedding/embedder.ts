@@ -10,15 +10,15 @@ import {
   type SyncReport,
 } from "@memslot/core";
 import type { ChunkStore, QuarantinedChunk, VectorSpace } from "../chunk-store.ts";
-import { redactSecrets } from "../redact-secrets.ts";
-import { type Budget, createBudget } from "./budget.ts";
+import { redactSecrets } from "../secrets/redact-secrets.ts";
+import { type Budget, createBudget } from "./requests/budget.ts";
 import { earlierLane } from "./earlier-lane.ts";
-import { fillLane, type FillRequest } from "./fill-lane.ts";
+import { fillLane, type FillRequest } from "./fill/fill-lane.ts";
 import { embeddingStatus } from "./embedding-status.ts";
-import { listBatchJobs } from "./job-records.ts";
+import { listBatchJobs } from "./jobs/job-records.ts";
 import { createLane, isForGood, type Lane, type LaneContext, refusalOf } from "./lane.ts";
 import { isFilled, NotFilled, otherSize } from "./lane-faults.ts";
-import { openUsage } from "./usage.ts";
+import { openUsage } from "./requests/usage.ts";
 
 /** How long a search waits for a model that is being loaded. */
 const readyWaitsMs = 8000;

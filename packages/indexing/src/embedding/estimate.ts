@@ -7,9 +7,16 @@ import type {
 } from "@memslot/core";
 import type { Chunk, ChunkStore, StoredFile, VectorSpace } from "../chunk-store.ts";
 import type { IndexedSource } from "../indexed-source.ts";
-import type { ScannedFile } from "../scan.ts";
-import { createStoredListing } from "../stored-files.ts";
-import { countRequests, packText, type RequestLimits, requestLimits, type TextWeight, tokensOf } from "./pack.ts";
+import type { ScannedFile } from "../files/scan.ts";
+import { createStoredListing } from "../sync/stored-files.ts";
+import {
+  countRequests,
+  packText,
+  type RequestLimits,
+  requestLimits,
+  type TextWeight,
+  tokensOf,
+} from "./requests/pack.ts";
 
 const askedAtOnce = 2048;
 const mostQuarantined = 1_000_000;

@@ -6,9 +6,9 @@ import {
   withDeadline,
 } from "@memslot/core";
 import type { ChunkStore, SpaceStats, VectorSpace } from "../chunk-store.ts";
-import { openCircuit } from "./circuit.ts";
-import { createEmbeddingRequests, type EmbedOptions, type EmbeddingRequests } from "./requests.ts";
-import type { Usage } from "./usage.ts";
+import { openCircuit } from "./requests/circuit.ts";
+import { createEmbeddingRequests, type EmbedOptions, type EmbeddingRequests } from "./requests/requests.ts";
+import type { Usage } from "./requests/usage.ts";
 
 /** How long a model that could not be fetched or loaded is left alone by searches. */
 const restMs = 60_000;

@@ -1,14 +1,14 @@
 import { rm } from "node:fs/promises";
 import type { MemorySearchSettings } from "@memslot/core";
 import type { IndexedSource } from "../indexed-source.ts";
-import { redactionVersion } from "../redact-secrets.ts";
-import type { ScannedFile } from "../scan.ts";
+import { redactionVersion } from "../secrets/redact-secrets.ts";
+import type { ScannedFile } from "../files/scan.ts";
 import { readTranscript } from "../sessions/read-transcript.ts";
 import { scanTranscripts } from "../sessions/scan-transcripts.ts";
 import { sessionsFolder } from "../sessions/sessions-folder.ts";
 import { parseCursor } from "../sessions/transcript-cursor.ts";
 import { createTranscriptHolds } from "../sessions/transcript-holds.ts";
-import { wordsVersion } from "../words.ts";
+import { wordsVersion } from "../text/words.ts";
 import { journalFolder } from "./journal-folder.ts";
 import { createTranscriptCover } from "./transcript-cover.ts";
 

@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import { type ManagerReadParams, MemoryError, type MemoryReadResult, messageOf } from "@memslot/core";
-import { openForReading } from "../file-kind.ts";
-import { fitWindow } from "../read-file.ts";
+import { openForReading } from "../files/file-kind.ts";
+import { fitWindow } from "../files/read-file.ts";
 import { renderMessage } from "../sessions/render-message.ts";
 import { stripInjected } from "../sessions/strip-injected.ts";
 import { readRecord } from "../sessions/transcript-record.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Chunk } from "../chunk-store.ts";
-import { estimateTokens } from "../token-weight.ts";
-import { indexTerms } from "../words.ts";
+import { estimateTokens } from "../text/token-weight.ts";
+import { indexTerms } from "../text/words.ts";
 
 /** Messages farther apart than this, with tool noise between them, do not share a chunk. It bounds what is read again. */
 const maxSpreadBytes = 256 * 1024;

@@ -1,7 +1,7 @@
-import { splitLines } from "../file-text.ts";
-import { redactLines } from "../redact-secrets.ts";
-import { splitLongLine } from "../split-long-line.ts";
-import { estimateTokens } from "../token-weight.ts";
+import { splitLines } from "../text/file-text.ts";
+import { redactLines } from "../secrets/redact-secrets.ts";
+import { splitLongLine } from "../text/split-long-line.ts";
+import { estimateTokens } from "../text/token-weight.ts";
 
 /** At a quarter of a token for a character: no line has more than 800 characters of what was said. */
 const maxLineTokens = 200;

@@ -2,9 +2,9 @@ import { type Dirent, readdirSync } from "node:fs";
 import path from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { messageOf } from "@memslot/core";
-import { codeOf, kindOf, linkReason, statOf } from "../file-kind.ts";
-import { createStampTrust, mtimeMsOf, stampOf } from "../file-stamp.ts";
-import type { ScanResult } from "../scan.ts";
+import { codeOf, kindOf, linkReason, statOf } from "../files/file-kind.ts";
+import { createStampTrust, mtimeMsOf, stampOf } from "../files/file-stamp.ts";
+import type { ScanResult } from "../files/scan.ts";
 
 const filesPerTurn = 500;
 /** Copies that hosts leave beside the transcripts: what they hold stands in another file, or was deleted. */

@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import path from "node:path";
-import { openForReading } from "../file-kind.ts";
-import { isLasting, stampOf } from "../file-stamp.ts";
+import { openForReading } from "../files/file-kind.ts";
+import { isLasting, stampOf } from "../files/file-stamp.ts";
 import { sessionsFolder, transcriptPath } from "./sessions-folder.ts";
 
 const maxBytes = 64 * 1024 * 1024;

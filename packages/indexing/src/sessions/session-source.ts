@@ -1,7 +1,7 @@
 import type { MemorySearchSettings } from "@memslot/core";
 import type { IndexedSource } from "../indexed-source.ts";
-import { redactionVersion } from "../redact-secrets.ts";
-import { wordsVersion } from "../words.ts";
+import { redactionVersion } from "../secrets/redact-secrets.ts";
+import { wordsVersion } from "../text/words.ts";
 import { readTranscript } from "./read-transcript.ts";
 import { scanTranscripts } from "./scan-transcripts.ts";
 import { createSessionLookup } from "./session-lookup.ts";

@@ -1,8 +1,8 @@
 import { open } from "node:fs/promises";
 import type { ManagerSyncParams, MemorySearchSettings } from "@memslot/core";
 import type { StoredFile } from "../chunk-store.ts";
-import { openForReading } from "../file-kind.ts";
-import type { ScannedFile } from "../scan.ts";
+import { openForReading } from "../files/file-kind.ts";
+import type { ScannedFile } from "../files/scan.ts";
 import type { SessionLookup } from "./session-lookup.ts";
 import { transcriptPath } from "./sessions-folder.ts";
 import { continues, parseCursor } from "./transcript-cursor.ts";

@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import path from "node:path";
-import { openForReading } from "../file-kind.ts";
-import { createHeldLines, type FoundLines } from "../held-lines.ts";
+import { openForReading } from "../files/file-kind.ts";
+import { createHeldLines, type FoundLines } from "../search/held-lines.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import { saidIn } from "./read-transcript.ts";
 import { readLines } from "./transcript-lines.ts";

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { surrogateSafe } from "../token-weight.ts";
+import { surrogateSafe } from "../text/token-weight.ts";
 
 /** What one message says beyond this is left out: it is a pasted file, and nothing else is done while it is read. */
 export const maxTextLength: number = 256 * 1024;

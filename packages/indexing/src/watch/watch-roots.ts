@@ -1,8 +1,8 @@
 import path from "node:path";
 import type { watch as watchFolder } from "node:fs";
 import type { WatchStatus } from "@memslot/core";
-import { ignoredFolders } from "../ignored-folders.ts";
-import { foldedName } from "../same-file.ts";
+import { ignoredFolders } from "../files/ignored-folders.ts";
+import { foldedName } from "../files/same-file.ts";
 import { createFolderWatches, type FolderEvent, WatchFailure } from "./folder-watches.ts";
 import { findFolders, statOf, type WatchRoot } from "./watch-targets.ts";
 

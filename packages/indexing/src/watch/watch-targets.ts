@@ -1,8 +1,8 @@
 import { lstatSync, readdirSync, type Stats } from "node:fs";
 import path from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { ignoredFolders } from "../ignored-folders.ts";
-import { foldedName } from "../same-file.ts";
+import { ignoredFolders } from "../files/ignored-folders.ts";
+import { foldedName } from "../files/same-file.ts";
 import { isShortage, type WatchTarget, WatchFailure } from "./folder-watches.ts";
 import { networkFileSystem } from "./network-folder.ts";
 

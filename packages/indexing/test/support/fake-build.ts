@@ -8,7 +8,7 @@ import type {
   KeywordQuery,
   PathScope,
   StoredFile,
-} from "../../src/chunk-store.ts";
+} from "@memslot/indexing";
 
 export interface KeptChunk extends Chunk, ChunkRow {
   id: number;

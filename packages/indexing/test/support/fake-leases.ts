@@ -1,5 +1,5 @@
 import type { WriterStatus } from "@memslot/core";
-import type { LeaseName, StoreLeases } from "../../src/chunk-store.ts";
+import type { LeaseName, StoreLeases } from "@memslot/indexing";
 
 export interface FakeLeases extends StoreLeases {
   /** From now on another process has this lease; `undefined`: it has let go of it. */

@@ -1,6 +1,6 @@
-import type { StoredFile } from "../../src/chunk-store.ts";
-import type { IndexedSource } from "../../src/indexed-source.ts";
-import { indexTerms } from "../../src/words.ts";
+import type { StoredFile } from "@memslot/indexing";
+import type { IndexedSource } from "@memslot/indexing";
+import { indexTerms } from "@memslot/indexing";
 
 export interface FakeSource extends IndexedSource {
   recipe: string;

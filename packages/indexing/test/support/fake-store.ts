@@ -10,7 +10,7 @@ import type {
   StoreStats,
   StoreUpkeep,
   VectorSpace,
-} from "../../src/chunk-store.ts";
+} from "@memslot/indexing";
 import { type FakeBuild, createFakeBuild, rowOf, tableOf } from "./fake-build.ts";
 import { createFakeLeases } from "./fake-leases.ts";
 import { createFakeVectors } from "./fake-vectors.ts";

@@ -1,4 +1,4 @@
-import type { ChunkStore, VectorSpace } from "../../src/chunk-store.ts";
+import type { ChunkStore, VectorSpace } from "@memslot/indexing";
 import { type FakeBuild, type KeptChunk, isAsked, rowOf } from "./fake-build.ts";
 
 interface KeptSpace {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { link, mkdir, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { MemoryError, isAbort } from "@memslot/core";
-import { linesOf, managerSearch, pathsOf } from "./expect.ts";
-import type { MemoryCheck, MemoryLab, OpenedMemory } from "./lab.ts";
+import { linesOf, managerSearch, pathsOf } from "./lab/expect.ts";
+import type { MemoryCheck, MemoryLab, OpenedMemory } from "./lab/lab.ts";
 
 const group = "agent:main:telegram:group:-100:topic:7";
 const extraNote = "The heron nests in the shared folder.\n";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { EmbeddingError, type EmbeddingProvider } from "@memslot/core";
 import { deterministicEmbeddings } from "../deterministic-embeddings.ts";
-import { assertFinds, assertSound, managerSearch, pathsOf, settles } from "./expect.ts";
-import type { MemoryCheck } from "./lab.ts";
-import { paraphrase, settleVectors, writeParaphraseNotes } from "./notes.ts";
+import { assertFinds, assertSound, managerSearch, pathsOf, settles } from "./lab/expect.ts";
+import type { MemoryCheck } from "./lab/lab.ts";
+import { paraphrase, settleVectors, writeParaphraseNotes } from "./lab/notes.ts";
 
 /** Answers until it is told to hang; then it ends a call only when its signal is aborted. */
 function hangingEmbeddings(): EmbeddingProvider & { hangFromNow(): void; hangingCalls(): number } {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { rename } from "node:fs/promises";
 import { MemoryError } from "@memslot/core";
 import { assertPlainData } from "../plain-data.ts";
-import { assertFinds } from "./expect.ts";
-import type { MemoryCheck } from "./lab.ts";
+import { assertFinds } from "./lab/expect.ts";
+import type { MemoryCheck } from "./lab/lab.ts";
 
 /** What is promised when the ground moves. */
 export const faultChecks: readonly MemoryCheck[] = [

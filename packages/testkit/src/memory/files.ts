@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, readdir, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { assertFinds, pathsOf } from "./expect.ts";
-import type { MemoryCheck } from "./lab.ts";
+import { assertFinds, pathsOf } from "./lab/expect.ts";
+import type { MemoryCheck } from "./lab/lab.ts";
 
 /** Which files are memory. */
 export const fileChecks: readonly MemoryCheck[] = [

@@ -3,8 +3,8 @@ import { rename, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MemorySearchResult } from "@memslot/core";
-import { pathsOf } from "./expect.ts";
-import type { MemoryCheck, MemoryLab, OpenedMemory } from "./lab.ts";
+import { pathsOf } from "./lab/expect.ts";
+import type { MemoryCheck, MemoryLab, OpenedMemory } from "./lab/lab.ts";
 
 /** Nothing but a search brings the index up to date. */
 async function openFresh(lab: MemoryLab): Promise<OpenedMemory> {

@@ -3,8 +3,8 @@ import { mkdir, readdir, readlink, rm, writeFile } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { MemoryError } from "@memslot/core";
 import { deterministicEmbeddings } from "../deterministic-embeddings.ts";
-import { assertFinds, pathsOf } from "./expect.ts";
-import type { MemoryCheck, MemoryLab } from "./lab.ts";
+import { assertFinds, pathsOf } from "./lab/expect.ts";
+import type { MemoryCheck, MemoryLab } from "./lab/lab.ts";
 
 async function writeSome(lab: MemoryLab): Promise<void> {
   await lab.write("MEMORY.md", "# Household\n\nThe boiler is serviced each October by Brandt & Sons.\n");

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isAbort } from "@memslot/core";
 import { deterministicEmbeddings } from "../deterministic-embeddings.ts";
 import { longestBlockMs, withFolders, withPrinted, withRejections } from "../process-watch.ts";
-import { settles } from "./expect.ts";
-import type { LabOpenOptions, MemoryCheck, MemoryLab } from "./lab.ts";
+import { settles } from "./lab/expect.ts";
+import type { LabOpenOptions, MemoryCheck, MemoryLab } from "./lab/lab.ts";
 
 /** Opens, asks for everything, and closes. Who only looks lets nothing be indexed. */
 async function live(lab: MemoryLab, options: LabOpenOptions = {}): Promise<void> {

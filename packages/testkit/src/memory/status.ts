@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { deterministicEmbeddings } from "../deterministic-embeddings.ts";
 import { assertPlainData } from "../plain-data.ts";
-import type { MemoryCheck } from "./lab.ts";
+import type { MemoryCheck } from "./lab/lab.ts";
 
 /** What the status promises. It is asked below the guard, which would hide a fault. */
 export const statusChecks: readonly MemoryCheck[] = [

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { chmod, readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { MemoryProviderStatus, SyncProgress, SyncReport } from "@memslot/core";
-import { assertDoesNotFind, assertFinds, pathsOf, settles } from "./expect.ts";
-import type { MemoryCheck, MemoryLab } from "./lab.ts";
+import { assertDoesNotFind, assertFinds, pathsOf, settles } from "./lab/expect.ts";
+import type { MemoryCheck, MemoryLab } from "./lab/lab.ts";
 
 /** Added, changed, removed, unchanged and failed files. */
 function countsOf(report: SyncReport | undefined): number[] {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { SearchReport } from "@memslot/core";
 import { deterministicEmbeddings } from "../deterministic-embeddings.ts";
 import { randomFrom } from "../random.ts";
-import type { MemoryCheck, MemoryLab, OpenedMemory } from "./lab.ts";
+import type { MemoryCheck, MemoryLab, OpenedMemory } from "./lab/lab.ts";
 
 const group = "agent:main:telegram:group:-100";
 

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import type { IndexCheck } from "@memslot/core";
 import { deterministicEmbeddings } from "../deterministic-embeddings.ts";
 import { assertPlainData } from "../plain-data.ts";
-import { assertDoesNotFind, assertFinds, pathsOf } from "./expect.ts";
-import type { MemoryCheck, MemoryLab, OpenedMemory } from "./lab.ts";
-import { settleVectors } from "./notes.ts";
+import { assertDoesNotFind, assertFinds, pathsOf } from "./lab/expect.ts";
+import type { MemoryCheck, MemoryLab, OpenedMemory } from "./lab/lab.ts";
+import { settleVectors } from "./lab/notes.ts";
 
 const noCheck = "the manager does not check its index";
 const noCompact = "the manager has no space to give back";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type StoreCheck, fileOf, partOf, sha256, textsWith } from "./lab.ts";
-import { byNumber, embedAll, one, textsNear } from "./vector-lab.ts";
+import { byNumber, embedAll, one, textsNear } from "./vectors/vector-lab.ts";
 
 /** What tells whether the files that answer are still the same. */
 export const revisionChecks: readonly StoreCheck[] = [

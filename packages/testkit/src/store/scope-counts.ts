@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { ChunkStore, FileChunks, KeywordAnswer, PathScope, QueryTerm } from "@memslot/indexing";
 import { randomFrom } from "../random.ts";
 import { type StoreCheck, bothSources, exactly, fileOf, vectorOf } from "./lab.ts";
-import { dimensions, embedAll, one } from "./vector-lab.ts";
+import { dimensions, embedAll, one } from "./vectors/vector-lab.ts";
 
 const scope: PathScope = { within: ["shared/"], without: ["shared/own/"] };
 const vocabulary = ["heron", "nest", "pike", "reed", "marsh", "plan", "planet", "plankton", "boat", "文字"];

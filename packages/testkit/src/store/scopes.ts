@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ChunkRow, ChunkStore, PathScope } from "@memslot/indexing";
 import { type StoreCheck, bothSources, exactly, fileOf, vectorOf } from "./lab.ts";
-import { dimensions, embedAll, one } from "./vector-lab.ts";
+import { dimensions, embedAll, one } from "./vectors/vector-lab.ts";
 
 /** One way to search, made so that it finds every chunk, those with `near` in them first. */
 interface Leg {

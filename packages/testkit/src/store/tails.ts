@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ChunkStore } from "@memslot/indexing";
 import { type StoreCheck, bothSources, chunkOf, exactly, factsIn, fileOf, sha256, textsWith } from "./lab.ts";
-import { byNumber, embedAll, one, pendingTexts, textsNear } from "./vector-lab.ts";
+import { byNumber, embedAll, one, pendingTexts, textsNear } from "./vectors/vector-lab.ts";
 
 const transcript = "sessions/a.jsonl";
 const options = { source: "sessions" };

@@ -4,7 +4,7 @@ import type { ChunkStore } from "@memslot/indexing";
 import { cosine } from "../cosine.ts";
 import { assertPlainData } from "../plain-data.ts";
 import { type StoreCheck, bothSources, exactly, factsIn, fileOf, partOf, sha256 } from "./lab.ts";
-import { byNumber, dimensions, embedAll, one, textsNear, two } from "./vector-lab.ts";
+import { byNumber, dimensions, embedAll, one, textsNear, two } from "./vectors/vector-lab.ts";
 
 const texts = Array.from({ length: 10 }, (_, index) => `word number ${index}`);
 

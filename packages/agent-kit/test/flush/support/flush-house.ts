@@ -13,7 +13,7 @@ import {
   type UserMessage,
   createMemoryFlush,
   runToolCall,
-} from "../../../src/index.ts";
+} from "@memslot/agent-kit";
 import { fakeMemory } from "../../fake-memory.ts";
 
 const sessionKey = "agent:main:main";

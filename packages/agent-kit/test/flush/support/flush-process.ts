@@ -2,7 +2,7 @@
 // acknowledged to the host (`dropped <id> …`), and that a flush turn has begun, noted something or ended.
 import { writeSync } from "node:fs";
 import { parseConfig } from "@memslot/core";
-import { type FlushTurn, createMemoryFlush, openSessions, runToolCall } from "../../../src/index.ts";
+import { type FlushTurn, createMemoryFlush, openSessions, runToolCall } from "@memslot/agent-kit";
 
 const [workspace = "", stateDir = "", turns = "0"] = process.argv.slice(2);
 /** At once, so that what is printed was reached and what was reached is printed. */

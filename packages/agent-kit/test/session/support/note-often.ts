@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { writeSync } from "node:fs";
-import { openSessions } from "../../../src/index.ts";
+import { openSessions } from "@memslot/agent-kit";
 
 /** A process that opens sessions of its own and, once it is told to, notes the numbers from 1 on in each of them. */
 const [stateDir = "", count = "0", ...keys] = process.argv.slice(2);

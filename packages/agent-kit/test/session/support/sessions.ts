@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { onTestFinished } from "vitest";
-import { type NewMessage, openSessions, type Sessions } from "../../../src/index.ts";
+import { type NewMessage, openSessions, type Sessions } from "@memslot/agent-kit";
 
 export const key = "agent:main:main";
 

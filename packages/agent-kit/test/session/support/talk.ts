@@ -1,5 +1,5 @@
 import { writeSync } from "node:fs";
-import { openSessions } from "../../../src/index.ts";
+import { openSessions } from "@memslot/agent-kit";
 
 /**
  * A process that goes on with a session: it says messages with the ids `m0`, `m1`, … from a number on, in turns of four, and

@@ -1,4 +1,4 @@
-import type { Chunk, ChunkStore, FileChunks, StoredFile, VectorSpace } from "../../../src/chunk-store.ts";
+import type { Chunk, ChunkStore, FileChunks, StoredFile, VectorSpace } from "@memslot/indexing";
 
 export interface SpaceStore extends ChunkStore {
   /** Hash and vector, of every space together. */

@@ -1,0 +1,173 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import type { ChatModel } from "./chat-model.ts";
+import { chooseModel } from "./choose-model.ts";
+import { createLocalModel } from "./local.ts";
+import { runToolLoop } from "./tool-loop.ts";
+import { never, request, searchTool, thrownBy } from "./test/model-lab.ts";
+import { blank, end, newline, writeTinyChatModel } from "./test/tiny-chat-model.ts";
+
+let folder: string;
+beforeAll(async () => void (folder = await mkdtemp(join(tmpdir(), "memslot-chat-model-"))));
+afterAll(async () => rm(folder, { recursive: true, force: true }));
+
+let model: ChatModel | undefined;
+afterEach(async () => model?.close());
+
+/** What comes after a question and after a tool's answer ends with these tokens. */
+const talks = { [blank]: "It", It: `${blank}is`, [`${blank}is`]: `${blank}HX-19.` };
+const callsATool = {
+  [blank]: "||call:",
+  "(": '{"query": "gate", "maxResults": null}',
+  [newline]: "It",
+  It: `${blank}is${blank}HX-19.`,
+};
+/** Goes on until there is no room. */
+const rambles = { [blank]: "la", la: `${blank}la`, [`${blank}la`]: "la" };
+
+function open(name: string, options: Parameters<typeof writeTinyChatModel>[1]): ChatModel {
+  const path = join(folder, name);
+  writeTinyChatModel(path, options);
+  model = chooseModel({ model: path }, {});
+  if (model === undefined) throw new Error("no model was chosen");
+  return model;
+}
+
+test("a model on this machine answers piece by piece, again and again, and also after it was closed", async () => {
+  const local = open("talks.gguf", { next: talks, contextLength: 1024 });
+  expect([local.name, local.contextWindowTokens]).toEqual(["talks.gguf", 8192]);
+  const shown: string[] = [];
+  const reply = await local.complete(request({ onText: (delta) => shown.push(delta) }));
+  expect(reply).toMatchObject({ text: "It is HX-19.", toolCalls: [], inputTokens: expect.any(Number) });
+  expect(shown.join("")).toBe("It is HX-19.");
+  expect(shown.length).toBeGreaterThan(1);
+  expect(local.contextWindowTokens).toBe(1024);
+  const both = await Promise.all([local.complete(request()), local.complete(request())]);
+  expect(both.map(({ text }) => text)).toEqual(["It is HX-19.", "It is HX-19."]);
+  await local.close();
+  expect((await local.complete(request())).text).toBe("It is HX-19.");
+});
+
+test("it calls a tool, sees its answer, and answers", async () => {
+  const tool = searchTool();
+  const { text, messages } = await runToolLoop({
+    model: open("calls.gguf", { next: callsATool }),
+    system: "You are a test.",
+    messages: [
+      { role: "user", text: "Hello." },
+      { role: "assistant", text: "Hello!" },
+      { role: "user", text: "What is the gate code?" },
+    ],
+    tools: [tool],
+    signal: never,
+  });
+  expect(text).toBe("It is HX-19.");
+  expect(tool.inputs).toEqual([{ query: "gate", maxResults: null }]);
+  expect(messages.map(({ role }) => role)).toEqual(["assistant", "tool", "assistant"]);
+});
+
+test("where words are wanted it is not told of tools", async () => {
+  const local = open("calls-2.gguf", { next: callsATool });
+  const { text, toolCalls } = await local.complete(request({ tools: [searchTool()], mayCallTools: false }));
+  expect([text.trim(), toolCalls]).toEqual(["||call:", []]);
+});
+
+test("an abort in the middle ends the answer, and the next one is whole", async () => {
+  const local = open("rambles.gguf", { next: rambles });
+  const controller = new AbortController();
+  const shown: string[] = [];
+  const onText = (delta: string): void => {
+    shown.push(delta);
+    controller.abort();
+  };
+  const running = local.complete(request({ signal: controller.signal, onText }));
+  await expect(running).rejects.toMatchObject({ name: "AbortError" });
+  expect(shown).toHaveLength(1);
+  const aborted = local.complete(request({ signal: AbortSignal.abort() }));
+  await expect(aborted).rejects.toMatchObject({ name: "AbortError" });
+  const until = new AbortController();
+  const again = local.complete(request({ signal: until.signal, onText: () => until.abort() }));
+  await expect(again).rejects.toMatchObject({ name: "AbortError" });
+});
+
+test("closing ends what is being said", async () => {
+  const local = open("rambles-2.gguf", { next: rambles });
+  let begun = (): void => undefined;
+  const beginning = new Promise<void>((resolve) => (begun = resolve));
+  const running = thrownBy(local.complete(request({ onText: () => begun() })));
+  await beginning;
+  await local.close();
+  expect(await running).toMatchObject({ name: "AbortError" });
+});
+
+test("an answer ends where the window does; a conversation that leaves no room is refused", async () => {
+  const local = open("small.gguf", { next: rambles, contextLength: 512 });
+  const { text, inputTokens = 0 } = await local.complete(request());
+  expect(text).toMatch(/^la la/);
+  expect(inputTokens + text.length / 3).toBeLessThan(512);
+  const messages = [{ role: "user" as const, text: "word ".repeat(120) }];
+  const error = await thrownBy(local.complete(request({ messages })));
+  expect(error).toMatchObject({
+    code: "INVALID_ARGUMENT",
+    message: expect.stringMatching(/^the conversation is too long for small\.gguf \(\d+ of 512 tokens\), shorten it$/),
+  });
+});
+
+test("a file that cannot be a chat model is told before native code sees it", async () => {
+  const path = join(folder, "broken.gguf");
+  const told = async (): Promise<string> => {
+    const error = await thrownBy(createLocalModel({ path }).complete(request()));
+    expect(error).toMatchObject({ code: "CONFIG" });
+    return error.message.replace(path, "PATH");
+  };
+  expect(await told()).toMatch(
+    /^the chat model PATH cannot be used: it cannot be opened \(ENOENT.*check --model or MEMSLOT_CHAT_MODEL$/,
+  );
+  await writeFile(path, "");
+  expect(await told()).toMatch(/it is no GGUF file; name another/);
+  await writeFile(path, "<html>404</html>");
+  expect(await told()).toMatch(/it is no GGUF file; name another/);
+  writeTinyChatModel(path);
+  const whole = await readFile(path);
+  for (const bytes of [4, 12, 24, 300, 5000, 8000, whole.length - 200_000]) {
+    await writeFile(path, whole.subarray(0, bytes));
+    expect(await told()).toMatch(/it is cut short; fetch it again/);
+  }
+  for (const key of ["feed_forward_length", "attention.head_count", "embedding_length", "block_count"]) {
+    writeTinyChatModel(path, { without: [`llama.${key}`] });
+    expect(await told()).toMatch(new RegExp(`it says nothing of its ${key.replace("attention.", "")}; fetch it again`));
+  }
+});
+
+test("a file whose weights are cut short is refused, and this process goes on", async () => {
+  const path = join(folder, "cut.gguf");
+  writeTinyChatModel(path, { next: talks });
+  const whole = await readFile(path);
+  model = createLocalModel({ path });
+  await writeFile(path, whole.subarray(0, -100));
+  const error = await thrownBy(model.complete(request()));
+  expect(error.message).toMatch(/^cut\.gguf gave no answer: Failed to load/);
+  await writeFile(path, whole);
+  expect((await model.complete(request())).text).toBe("It is HX-19.");
+});
+
+test("without the package the command that installs it is told, and it is looked for again", async () => {
+  const path = join(folder, "no-package.gguf");
+  writeTinyChatModel(path, { next: { [blank]: end } });
+  let looked = 0;
+  const load = async (): Promise<never> => {
+    looked += 1;
+    throw new Error("Cannot find package 'node-llama-cpp'");
+  };
+  model = createLocalModel({ path, load });
+  for (const count of [1, 2]) {
+    const error = await thrownBy(model.complete(request()));
+    expect(error).toMatchObject({
+      code: "UNAVAILABLE",
+      message: expect.stringMatching(/npm install node-llama-cpp@3\.22\.1/),
+    });
+    expect(looked).toBe(count);
+  }
+});

@@ -1,0 +1,132 @@
+import {
+  type AgentConfig,
+  type MemoryProviderStatus,
+  type MemslotConfig,
+  type SyncReport,
+  MemoryError,
+  isAbort,
+} from "@memslot/core";
+import { chooseAgents } from "../../open/agents.ts";
+import type { CommandContext } from "../../command-context.ts";
+import { disabledReason } from "../../open/disabled-memory.ts";
+import { ExitCode, worseExitCode } from "../../terminal/exit-code.ts";
+import { exitCodeOf, reportFailure } from "../../terminal/failure.ts";
+import { describeCounts } from "../../format/format-index.ts";
+import { describeUnsearched } from "../../format/format-survey.ts";
+import type { Output } from "../../terminal/output.ts";
+import { printable } from "../../terminal/printable.ts";
+import { readConfig } from "../../open/read-config.ts";
+import { counted, reportFailedFiles, reportLeftOut } from "../../open/report-failed-files.ts";
+import { scanSummary } from "../../open/scan-summary.ts";
+import { syncWithProgress } from "../../open/sync-with-progress.ts";
+import { withMemory } from "../../open/with-memory.ts";
+
+export interface MemoryIndexCommandOptions {
+  agent?: string;
+  force?: boolean;
+  verbose?: boolean;
+  wait?: boolean;
+}
+
+/**
+ * `memslot memory index`: brings the index of each agent up to date. One agent's trouble does not stop the next.
+ * Where another process is at work on the same index, that is said, and with `--wait` waited for.
+ */
+export async function memoryIndex(context: CommandContext, options: MemoryIndexCommandOptions): Promise<number> {
+  const config = await readConfig(context);
+  const agents = chooseAgents(config, options.agent);
+  let exitCode: number = ExitCode.ok;
+  for (const agent of agents) {
+    const prefix = agents.length > 1 ? `${agent.id}: ` : "";
+    try {
+      exitCode = worseExitCode(exitCode, await indexAgent(context, config, agent, prefix, options));
+    } catch (error) {
+      const busy = MemoryError.is(error, "BUSY");
+      if (isAbort(error) || (agents.length === 1 && !busy)) throw error;
+      if (agents.length > 1) context.output.notice(`agent "${agent.id}":`);
+      reportFailure(context.output, error);
+      if (busy) context.output.notice("memslot memory index --wait waits for it");
+      exitCode = worseExitCode(exitCode, exitCodeOf(error));
+    }
+  }
+  return exitCode;
+}
+
+async function indexAgent(
+  context: CommandContext,
+  config: MemslotConfig,
+  agent: AgentConfig,
+  prefix: string,
+  options: MemoryIndexCommandOptions,
+): Promise<number> {
+  const { output } = context;
+  const disabled = disabledReason(config, agent);
+  if (disabled !== undefined) {
+    output.print(`${prefix}Memory is disabled: ${disabled}.`);
+    return ExitCode.ok;
+  }
+  const startedAt = performance.now();
+  const { report, status, survey } = await withMemory(
+    context,
+    config,
+    agent,
+    async (memory) => ({
+      report: await syncWithProgress(context, memory, {
+        what: prefix === "" ? "indexing" : `indexing ${agent.id}`,
+        force: options.force === true,
+        verbose: options.verbose === true,
+        wait: options.wait === true,
+      }),
+      status: memory.status(),
+      // What else is there is worth a line, and no reason to fail.
+      survey: await memory.survey({ signal: context.signal }).catch(() => undefined),
+    }),
+    { warm: true },
+  );
+  const seconds = (performance.now() - startedAt) / 1000;
+  if (options.verbose === true) printRoots(output.print, status);
+  if (report === undefined) {
+    output.print(`${prefix}The backend ${status.backend} keeps no index of its own: nothing to do.`);
+    return ExitCode.ok;
+  }
+  output.print(`${prefix}${describe(report, status)} in ${seconds.toFixed(1)} s`);
+  const vectorsCode = reportPendingVectors(output, report);
+  reportFailedFiles(output, report.failed);
+  reportLeftOut(output, scanSummary(status).issues, report.failed);
+  const unsearched = survey && describeUnsearched(survey.unsearched);
+  if (unsearched !== undefined) output.notice(`not searched: ${printable(unsearched)}`);
+  return worseExitCode(vectorsCode, report.failed.length > 0 ? ExitCode.partial : ExitCode.ok);
+}
+
+/** Says what is left and what to do about it. Gives the exit code for that. */
+function reportPendingVectors(output: Output, { pendingVectors }: SyncReport): number {
+  if (pendingVectors === undefined) return ExitCode.ok;
+  const { chunks, reason, failure } = pendingVectors;
+  output.notice(`${counted(chunks, "chunk")} still without a vector: ${printable(reason)}`);
+  if (failure === undefined) return ExitCode.ok;
+  const isPassing = failure === "transient" || failure === "rate";
+  const next = isPassing
+    ? "run memslot memory index again when the provider answers"
+    : "see to that, then run memslot memory index again";
+  output.notice(`all notes are found by their words meanwhile; ${next}`);
+  return isPassing ? ExitCode.partial : ExitCode.error;
+}
+
+function describe(report: SyncReport, status: MemoryProviderStatus): string {
+  const counts = describeCounts(report);
+  const total = [
+    status.files === undefined ? undefined : counted(status.files, "file"),
+    status.chunks === undefined ? undefined : counted(status.chunks, "chunk"),
+  ].filter((part) => part !== undefined);
+  return `Indexed ${[total.join(" · "), counts === "" ? "no notes yet" : counts].filter((part) => part !== "").join(": ")}`;
+}
+
+function printRoots(print: (text: string) => void, { roots = [] }: MemoryProviderStatus): void {
+  for (const root of roots) {
+    const outcome =
+      root.state === "indexed"
+        ? counted(root.files ?? 0, "file")
+        : `skipped: ${printable(root.reason ?? "no reason given")}`;
+    print(`${printable(root.path)}: ${outcome}`);
+  }
+}

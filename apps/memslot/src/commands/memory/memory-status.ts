@@ -1,0 +1,117 @@
+import {
+  type AgentConfig,
+  type AvailabilityProbe,
+  type MemoryProviderStatus,
+  type MemslotConfig,
+  isAbort,
+  messageOf,
+} from "@memslot/core";
+import { chooseAgents } from "../../open/agents.ts";
+import type { CommandContext } from "../../command-context.ts";
+import { disabledReason } from "../../open/disabled-memory.ts";
+import { ExitCode, worseExitCode } from "../../terminal/exit-code.ts";
+import { exitCodeOf, failureJson, reportFailure } from "../../terminal/failure.ts";
+import { formatStatus } from "../../format/format-status.ts";
+import { readConfig } from "../../open/read-config.ts";
+import { type AgentStatus, scanSummary } from "../../open/scan-summary.ts";
+import { syncWithProgress } from "../../open/sync-with-progress.ts";
+import { withMemory } from "../../open/with-memory.ts";
+
+export interface MemoryStatusCommandOptions {
+  agent?: string;
+  deep?: boolean;
+  fix?: boolean;
+  index?: boolean;
+  json?: boolean;
+}
+
+/** `memslot memory status`: what is indexed, from where, and what does not work. */
+export async function memoryStatus(context: CommandContext, options: MemoryStatusCommandOptions): Promise<number> {
+  const config = await readConfig(context);
+  const entries: object[] = [];
+  const blocks: string[] = [];
+  let exitCode: number = ExitCode.ok;
+  for (const agent of chooseAgents(config, options.agent)) {
+    const disabled = disabledReason(config, agent);
+    if (disabled !== undefined) {
+      blocks.push(`Agent ${agent.id}: memory is disabled: ${disabled}.`);
+      continue;
+    }
+    try {
+      const inspected = await inspect(context, config, agent, options);
+      const { entry } = inspected;
+      entries.push(entry);
+      const { memorySearch: settings } = agent;
+      blocks.push(formatStatus(entry, { settings, style: context.output.style, fix: options.fix === true }));
+      exitCode = worseExitCode(exitCode, inspected.exitCode);
+    } catch (error) {
+      if (isAbort(error)) throw error;
+      entries.push(failureJson(error, agent.id));
+      if (options.json !== true) reportFailure(context.output, error);
+      exitCode = worseExitCode(exitCode, exitCodeOf(error));
+    }
+  }
+  if (options.json === true) context.output.printJson(entries);
+  else if (blocks.length > 0) context.output.print(blocks.join("\n\n"));
+  return exitCode;
+}
+
+async function inspect(
+  context: CommandContext,
+  config: MemslotConfig,
+  agent: AgentConfig,
+  options: MemoryStatusCommandOptions,
+): Promise<{ entry: AgentStatus; exitCode: number }> {
+  const { signal } = context;
+  const deep = options.deep === true || options.fix === true || options.index === true;
+  return await withMemory(context, config, agent, async (memory) => {
+    const index = await tried(options.index === true, () =>
+      syncWithProgress(context, memory, { what: `indexing ${agent.id}` }),
+    );
+    // Before the probes: what the check mends is then what they try.
+    const check = await tried(deep, () => memory.check({ fix: options.fix === true, signal }));
+    let embeddingProbe: AvailabilityProbe | undefined;
+    if (deep) {
+      embeddingProbe = await memory.probeEmbeddingAvailability({ signal });
+      await memory.probeVectorAvailability({ signal });
+    }
+    const survey = await tried(true, () => memory.survey({ signal }));
+    const status = withWatch(memory.status(), agent);
+    const entry: AgentStatus = {
+      agentId: agent.id,
+      status,
+      ...(embeddingProbe === undefined ? {} : { embeddingProbe }),
+      ...(index.error === undefined ? {} : { indexError: messageOf(index.error) }),
+      ...(check.value === undefined ? {} : { check: check.value }),
+      ...(check.error === undefined ? {} : { checkError: messageOf(check.error) }),
+      ...(survey.value === undefined ? {} : { survey: survey.value }),
+      ...(survey.error === undefined ? {} : { surveyError: messageOf(survey.error) }),
+      scan: scanSummary(status),
+    };
+    const failedFiles = (index.value?.failed.length ?? 0) > 0 ? ExitCode.partial : ExitCode.ok;
+    const found = check.value?.ok === false ? ExitCode.error : ExitCode.ok;
+    const exitCode = [codeOf(index.error), codeOf(check.error), found].reduce(worseExitCode, failedFiles);
+    return { entry, exitCode };
+  });
+}
+
+/** A step whose failure is part of the answer and does not end it. */
+async function tried<T>(wanted: boolean, step: () => Promise<T>): Promise<{ value?: T; error?: unknown }> {
+  if (!wanted) return {};
+  try {
+    return { value: await step() };
+  } catch (error) {
+    if (isAbort(error)) throw error;
+    return { error };
+  }
+}
+
+function codeOf(error: unknown): number {
+  return error === undefined ? ExitCode.ok : exitCodeOf(error);
+}
+
+/** A command is over before a watcher is any use: it watches nothing, whatever is set. That is not to look like a fault. */
+function withWatch(status: MemoryProviderStatus, agent: AgentConfig): MemoryProviderStatus {
+  if (status.watch === undefined || !agent.memorySearch.sync.watch) return status;
+  return { ...status, watch: { mode: "off", reason: "a command does not watch; an agent that runs does" } };
+}

@@ -1,0 +1,99 @@
+import { type FoundPlugin, type MemslotConfig, memoryFeatures } from "@memslot/core";
+import type { CommandContext } from "../../command-context.ts";
+import { ExitCode } from "../../terminal/exit-code.ts";
+import { findOne } from "../../plugins/find-one.ts";
+import { type PluginOption, optionsOf } from "../../plugins/options-of.ts";
+import { type SurveyedPlugin, surveyPlugins } from "../../plugins/survey.ts";
+import { printable } from "../../terminal/printable.ts";
+import { readConfig } from "../../open/read-config.ts";
+import { describeState } from "./plugins-list.ts";
+
+export interface PluginsInfoCommandOptions {
+  json?: boolean;
+}
+
+interface PluginInfo extends SurveyedPlugin {
+  name?: string | undefined;
+  /** The sentences that its feature names stand for. */
+  features: string[];
+  limits: readonly string[];
+  options: PluginOption[];
+  /** What the configuration says about it, secrets redacted. */
+  configured: { key: string; value: unknown; origin: string }[];
+  /** How to choose it. */
+  choose?: string | undefined;
+}
+
+/** `memslot plugins info`: what a plugin says of itself, which options it takes, and how it is chosen. */
+export async function pluginsInfo(
+  context: CommandContext,
+  options: PluginsInfoCommandOptions,
+  wanted = "",
+): Promise<number> {
+  const config = await readConfig(context);
+  const { plugins, found } = await surveyPlugins(config, { names: [wanted] });
+  const plugin = findOne(plugins, wanted);
+  const details = found.known.find(({ id, place }) => id === plugin.id && place === plugin.place);
+  const info: PluginInfo = {
+    ...plugin,
+    name: details?.name,
+    features: details?.features?.map((feature) => memoryFeatures[feature]) ?? [],
+    limits: details?.limits ?? [],
+    options: optionsOf(details?.configSchema),
+    configured: configuredFor(config, plugin),
+    choose: howToChoose(plugin, details),
+  };
+  if (options.json === true) context.output.printJson(info);
+  else context.output.print(printable(describeInfo(info)));
+  return ExitCode.ok;
+}
+
+function configuredFor(config: MemslotConfig, { id, packageName }: SurveyedPlugin): PluginInfo["configured"] {
+  const names = [id, packageName].filter((name) => name !== undefined);
+  const starts = names.flatMap((name) => [`plugins.entries.${name}.`, `plugins.entries.${JSON.stringify(name)}.`]);
+  return config
+    .describe()
+    .filter(({ key, value }) => value !== undefined && isAbout(key))
+    .map(({ key, value, origin }) => ({ key, value, origin }));
+
+  function isAbout(key: string): boolean {
+    return starts.some((start) => key.startsWith(start)) || (id === "memory-qmd" && key === "memory.qmd");
+  }
+}
+
+function howToChoose(
+  { id, kind, state, command }: SurveyedPlugin,
+  details: FoundPlugin | undefined,
+): string | undefined {
+  if (state === "not installed") return command;
+  if (details === undefined) return undefined;
+  return kind === "memory" ? `memslot plugins use ${id}` : `agents.defaults.memorySearch.provider: "${id}"`;
+}
+
+function describeInfo(info: PluginInfo): string {
+  const kind = info.kind === undefined ? "" : `, ${info.kind === "memory" ? "a memory" : "an embedding"} plugin`;
+  const version = info.version === undefined ? "" : ` ${info.version}`;
+  const lines = [`${info.id}${version}${kind}`];
+  if (info.description !== undefined) lines.push(info.description);
+  lines.push("", `State:    ${describeState(info)}`);
+  if (info.packageName !== undefined) lines.push(`Package:  ${info.packageName}`);
+  if (info.place !== undefined)
+    lines.push(`Place:    ${info.place}${info.from === undefined ? "" : ` (${info.from})`}`);
+  if (info.choose !== undefined) lines.push(`Choose:   ${info.choose}`);
+  if (info.features.length > 0) lines.push("", "What it does:", ...info.features.map((sentence) => `  - ${sentence}`));
+  if (info.limits.length > 0) lines.push("", "What to know:", ...info.limits.map((sentence) => `  - ${sentence}`));
+  if (info.options.length > 0)
+    lines.push("", `Options, in plugins.entries.${info.id}.config:`, ...info.options.flatMap(describeOption));
+  if (info.configured.length > 0) {
+    const set = info.configured.map(({ key, value, origin }) => `  ${key}: ${JSON.stringify(value)}  (${origin})`);
+    lines.push("", "Set in the configuration:", ...set);
+  }
+  return lines.join("\n");
+}
+
+function describeOption({ key, type, required, description, ...option }: PluginOption): string[] {
+  const facts = [type];
+  if (required === true) facts.push("required");
+  if ("default" in option) facts.push(`default ${JSON.stringify(option.default)}`);
+  return [`  ${key} (${facts.join(", ")})`, ...(description === undefined ? [] : [`      ${description}`])];
+}

@@ -1,0 +1,194 @@
+import path from "node:path";
+import {
+  type ConfigEdit,
+  type DisabledPlugin,
+  type FoundPlugin,
+  type MemslotConfig,
+  MemoryError,
+  editConfigFile,
+  loadConfig,
+  memoryState,
+  resolveMemorySlot,
+  withDeadline,
+} from "@memslot/core";
+import type { CommandContext } from "../../command-context.ts";
+import { ExitCode } from "../../terminal/exit-code.ts";
+import { type Comparison, comparePlugins, comparisonTable, vectorSentence } from "../../plugins/compare.ts";
+import { findOne } from "../../plugins/find-one.ts";
+import { obstaclesTo } from "../../plugins/obstacles.ts";
+import { type PluginSurvey, type SurveyedPlugin, findPlugins, surveyPlugins } from "../../plugins/survey.ts";
+import { spareOf } from "../../plugins/spare.ts";
+import { readConfig } from "../../open/read-config.ts";
+
+export interface PluginsUseCommandOptions {
+  json?: boolean;
+}
+
+/** What the command has come to. */
+interface Outcome {
+  file: string;
+  /** The value of the slot. */
+  slot: string;
+  /** The plugin that was in use before; null where memory was off or the slot could not be filled. */
+  before: string | null;
+  changed: boolean;
+  /** What else was changed in the file. */
+  alsoChanged: string[];
+  disabled: DisabledPlugin[];
+  comparison?: Comparison | undefined;
+  limits?: readonly string[] | undefined;
+}
+
+const LOAD_DEADLINE_MS = 30_000;
+
+/** `memslot plugins use`: puts a plugin into the memory slot of the configuration file, and says what that means. */
+export async function pluginsUse(
+  context: CommandContext,
+  options: PluginsUseCommandOptions,
+  wanted = "",
+): Promise<number> {
+  const config = await readConfig(context);
+  refuseStrangersFile(config, wanted);
+  const isOff = wanted.trim().toLowerCase() === "none";
+  const survey = await surveyPlugins(config, isOff ? {} : { names: [wanted] });
+  const target = isOff ? undefined : usable(findOne(survey.plugins, wanted), config);
+  const plugin = survey.found.known.find(({ place, id }) => place === target?.place && id === target.id);
+  if (plugin !== undefined) await loadOnce(context, await vouchedFor(plugin, config, wanted));
+  const slot = target === undefined ? "none" : slotValue(target);
+  const outcome = await change(context, config, { slot, target, survey });
+  const before = survey.found.known.find(({ id }) => id === outcome.before);
+  if (before !== undefined && plugin !== undefined && before !== plugin)
+    outcome.comparison = comparePlugins(before, plugin);
+  outcome.limits = plugin?.limits;
+  if (options.json === true) context.output.printJson(outcome);
+  else context.output.print(describeOutcome(outcome, { before, plugin, config }));
+  return ExitCode.ok;
+}
+
+/** The slot is the user's to set, in the user's own file: what lies in a folder may be somebody else's. */
+function refuseStrangersFile(config: MemslotConfig, wanted: string): void {
+  if (config.trusted || config.file === undefined) return;
+  const own = path.join(config.stateDir, "memslot.json5");
+  throw new MemoryError(
+    "CONFIG",
+    `the configuration in use is ${config.file}, which nobody has vouched for, so it is left as it is. If it is yours, run \`memslot trust\` and this again; to change your own, run \`memslot plugins use ${wanted}\` in another folder, which changes ${own}`,
+  );
+}
+
+/** Throws where the plugin cannot fill the slot. */
+function usable(plugin: SurveyedPlugin, { agents }: MemslotConfig): SurveyedPlugin {
+  const { id, kind, state, reason, command } = plugin;
+  if (kind === "embedding") {
+    const key = agents.length > 1 ? "memorySearch.provider" : "agents.defaults.memorySearch.provider";
+    const how = state === "not installed" ? `; add it with: ${command}` : "";
+    throw new MemoryError(
+      "CONFIG",
+      `"${id}" is an embedding plugin and cannot fill the memory slot; it is chosen with ${key}: "${id}"${how}`,
+    );
+  }
+  if (state === "broken") throw new MemoryError("PLUGIN", reason ?? `"${id}" cannot be used`);
+  if (state === "not installed") throw new MemoryError("CONFIG", `"${id}" is not installed; add it first: ${command}`);
+  return plugin;
+}
+
+/**
+ * A plugin that the configuration has not named yet is vouched for with this command. One that it names is loaded as it
+ * was when it was trusted, and not otherwise.
+ */
+async function vouchedFor(plugin: FoundPlugin, config: MemslotConfig, wanted: string): Promise<FoundPlugin> {
+  const { trustedCode } = config.plugins;
+  if (trustedCode === undefined || trustedCode.some(({ place }) => place === plugin.place)) return plugin;
+  // What its folders of plugins hold now, it names too: a link in them may lead elsewhere than it did then.
+  const { known } = await findPlugins(config);
+  if (known.some(({ place }) => place === plugin.place)) return plugin;
+  const { found } = await surveyPlugins(
+    { ...config, plugins: { ...config.plugins, trustedCode: undefined } },
+    { names: [wanted] },
+  );
+  return found.known.find(({ place, id }) => place === plugin.place && id === plugin.id) ?? plugin;
+}
+
+/** A plugin that cannot even be loaded must not get into the slot. */
+async function loadOnce({ signal }: CommandContext, plugin: FoundPlugin): Promise<void> {
+  const limits = { what: `loading plugin "${plugin.id}"`, deadlineMs: LOAD_DEADLINE_MS, signals: [signal] };
+  await withDeadline(limits, () => plugin.load());
+}
+
+/** The id, or the package name where the configuration finds it by that alone. */
+function slotValue({ id, from, packageName }: SurveyedPlugin): string {
+  return from === "package" ? (packageName ?? id) : id;
+}
+
+async function change(
+  context: CommandContext,
+  config: MemslotConfig,
+  { slot, target, survey }: { slot: string; target: SurveyedPlugin | undefined; survey: PluginSurvey },
+): Promise<Outcome> {
+  const file = config.file ?? path.join(config.stateDir, "memslot.json5");
+  const before = survey.plugins.find(({ state }) => state === "active")?.id ?? null;
+  const obstacles = target === undefined ? [] : obstaclesTo(config, target);
+  const isSo = target === undefined ? isNone(config) : before === target.id;
+  const alsoChanged = obstacles.map(({ words }) => words);
+  if (!isSo) {
+    for (const words of alsoChanged) context.output.notice(`in ${file}: ${words}`);
+    const set: ConfigEdit = { key: ["plugins", "slots", "memory"], value: slot };
+    await editConfigFile(file, [set, ...obstacles.map(({ edit }) => edit)], { stateDir: config.stateDir });
+  }
+  const { cwd, env, configPath, workspace } = context;
+  const now = isSo ? config : await loadConfig({ cwd, env, configPath, workspace });
+  for (const notice of now.notices) context.output.notice(notice);
+  const { disabled } = resolveMemorySlot(now, survey.found.known);
+  return { file, slot, before, changed: !isSo, alsoChanged: isSo ? [] : alsoChanged, disabled };
+}
+
+function isNone({ plugins }: MemslotConfig): boolean {
+  return plugins.slots.memory?.trim().toLowerCase() === "none";
+}
+
+function describeOutcome(
+  { file, slot, before, changed, disabled, comparison, limits = [] }: Outcome,
+  known: { before: FoundPlugin | undefined; plugin: FoundPlugin | undefined; config: MemslotConfig },
+): string {
+  const { plugin, config } = known;
+  if (!changed) {
+    return plugin === undefined
+      ? `Memory is off already: plugins.slots.memory is "none" in ${file}.`
+      : `"${plugin.id}" is in the memory slot already; nothing was changed.`;
+  }
+  const lines = [
+    `plugins.slots.memory is "${slot}" now, in ${file} (${before === null ? "memory was off" : `it was "${before}"`}).`,
+  ];
+  if (plugin === undefined) {
+    lines.push("Memory is off: its tools are not offered, and nothing is searched or saved.");
+    lines.push("The notes and every index stay as they are.");
+    return lines.join("\n");
+  }
+  for (const { id, reason } of disabled) lines.push(`Not in use: ${id} (${reason}).`);
+  if (known.before !== undefined && comparison !== undefined) {
+    lines.push("", comparisonTable(known.before, plugin, comparison));
+    for (const { id, features } of [known.before, plugin])
+      if (features === undefined) lines.push(`${id} does not say what it can do; see its README.`);
+  }
+  if (limits.length > 0) lines.push("", `What to know about ${plugin.id}:`, ...limits.map((limit) => `  - ${limit}`));
+  lines.push("", "The notes, the tools and the commands stay the same.");
+  const spare = spareOf(plugin, config);
+  if (spare !== undefined)
+    lines.push(
+      `While it is unavailable, ${spare.id} answers${spare.isKeywordOnly ? " by words" : ""} in its place, and says so.`,
+    );
+  if (known.before !== undefined && comparison !== undefined) {
+    lines.push(`${plugin.id} keeps an index of its own; that of ${known.before.id} stays, for the way back.`);
+    lines.push(vectorSentence(comparison, known.before, plugin));
+  }
+  lines.push("", "Next: memslot memory index, then memslot memory status says where the index is.");
+  return [...lines, ...stillOff(config)].join("\n");
+}
+
+/** Agents that have no memory whatever the slot says. */
+function stillOff(config: MemslotConfig): string[] {
+  const withSlot = { ...config, plugins: { ...config.plugins, enabled: true, slots: { memory: "memory-core" } } };
+  return config.agents.flatMap(({ id }) => {
+    const { enabled, reason } = memoryState(withSlot, id);
+    return enabled ? [] : [`Memory is still off for agent "${id}": ${reason}.`];
+  });
+}

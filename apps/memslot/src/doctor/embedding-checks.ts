@@ -1,0 +1,82 @@
+import type { AgentConfig, AvailabilityProbe, MemoryProviderStatus } from "@memslot/core";
+import { type DoctorCheck, failed, passed, warned } from "./doctor-check.ts";
+import { describeEndpoint } from "../format/format-embedding.ts";
+
+/** What `memslot doctor` says of the embedding provider: whether it answered a real request, and what to do if not. */
+export function checkEmbeddings(
+  status: MemoryProviderStatus,
+  agent: AgentConfig,
+  probe: AvailabilityProbe,
+): DoctorCheck[] {
+  const checks = [checkProvider(status, agent, probe)];
+  const { budget, quarantined = [], circuit } = status.embedding ?? {};
+  const { from, to, reason } = status.fallback ?? {};
+  if (to !== undefined && to !== status.backend && reason !== undefined) {
+    checks.push(warned("fallback", `${to} embeds in place of ${from}: ${reason}`, remedy(reason)));
+  }
+  if (probe.ok && circuit !== undefined)
+    checks.push(warned("circuit", `open until ${circuit.nextProbeAt}: ${circuit.reason}`));
+  if (budget !== undefined && budget.usedToday >= budget.tokensPerDay)
+    checks.push(
+      warned(
+        "budget",
+        `${budget.usedToday} of ${budget.tokensPerDay} tokens are used today: no more notes are embedded`,
+        "Wait for tomorrow, or raise memorySearch.budget.tokensPerDay.",
+      ),
+    );
+  if (quarantined.length > 0)
+    checks.push(
+      warned(
+        "texts",
+        `${quarantined.length} are refused by the provider and found by words only; the first: ${quarantined[0]?.path}#L${quarantined[0]?.startLine}`,
+        "Edit these lines, or try them again with memslot memory index --force.",
+      ),
+    );
+  return checks;
+}
+
+function checkProvider(status: MemoryProviderStatus, agent: AgentConfig, probe: AvailabilityProbe): DoctorCheck {
+  const name = [status.provider, status.model].filter(Boolean).join(" ");
+  if (probe.ok) {
+    const where = describeEndpoint(status);
+    const facts = [where && `at ${where}`, probe.latencyMs !== undefined && `${probe.latencyMs} ms`].filter(Boolean);
+    return passed("provider", [name, ...facts].join(", "));
+  }
+  const asked = agent.memorySearch.provider;
+  const reason = probe.error ?? status.custom?.providerUnavailableReason ?? "no reason given";
+  if (status.provider === "none" && ["auto", "none"].includes(asked) && !isFailure(status))
+    return reason.includes("is not installed")
+      ? warned("provider", `none, keyword search: ${reason}`, remedy(reason))
+      : passed("provider", `none, keyword search: ${reason}`);
+  return failed("provider", `${asked} does not work: ${reason}`, remedy(reason));
+}
+
+/** `auto` found a key or a model that could not be used. */
+function isFailure({ custom }: MemoryProviderStatus): boolean {
+  return custom?.providerUnavailableReason?.includes("cannot be used") === true;
+}
+
+const remedies: readonly (readonly [RegExp, string])[] = [
+  [/memslot plugins add/, "Run the command above, then memslot doctor again."],
+  [/node-llama-cpp/i, "Run the command above, then memslot doctor again."],
+  [/quota|credit|billing|\b402\b/i, "Add credit at the provider, then run memslot memory index: it tries at once."],
+  [
+    /\b401\b|api.?key|\bkey\b/i,
+    "Correct the key (memslot config shows where it comes from, memslot memory status which one is used).",
+  ],
+  [/\b403\b/, "Let this key use the model, or take another key."],
+  [/\/v1\b|base ?url|\b404\b|\b405\b/i, "Correct memorySearch.remote.baseUrl or memorySearch.model."],
+  [/\b429\b|\brate\b/i, "Wait, or lower memorySearch.remote.nonBatchConcurrency."],
+  [
+    /ECONNREFUSED|cannot reach|fetch failed|ENOTFOUND|no answer/i,
+    "Start the server, or correct memorySearch.remote.baseUrl.",
+  ],
+  [/GGUF|model file/i, "Fetch the model again, or name another one in memorySearch.local.modelPath."],
+];
+
+/** What to do about `reason`, read from its words: the host and port in an address are none of them. */
+export function remedy(reason: string): string {
+  const words = reason.replaceAll(/:\/\/[^/\s]+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?/g, "://");
+  const known = remedies.find(([pattern]) => pattern.test(words));
+  return known?.[1] ?? 'Check its key and address, or set memorySearch.provider to "none".';
+}

@@ -1,0 +1,111 @@
+import type { MemoryProviderStatus, SyncReport } from "@memslot/core";
+import { byteSize } from "./byte-size.ts";
+import { describeWriter } from "./format-writer.ts";
+import { localTime } from "./local-time.ts";
+import { counted } from "../open/report-failed-files.ts";
+
+/** The build that answers. */
+export function describeGeneration({ generation }: MemoryProviderStatus): string | undefined {
+  if (generation === undefined) return undefined;
+  const built = generation.builtAt === undefined ? "" : `, built ${localTime(generation.builtAt)}`;
+  return `${generation.id}${built}`;
+}
+
+/** The build that is being made to take its place. */
+export function describeRebuild({ generation }: MemoryProviderStatus): string | undefined {
+  const next = generation?.next;
+  if (next === undefined) return undefined;
+  const of = next.totalFiles === undefined ? counted(next.files, "file") : `${next.files} of ${next.totalFiles} files`;
+  const waiting = next.waitingFor === undefined ? "" : `; ${next.waitingFor}`;
+  return `generation ${next.id}, ${of}, begun ${localTime(next.startedAt)}${waiting}`;
+}
+
+export function describeAtWork({ writer }: MemoryProviderStatus): string | undefined {
+  return writer && describeWriter(writer);
+}
+
+/** How changes are noticed, and why not better. */
+export function describeWatch({ watch }: MemoryProviderStatus): string | undefined {
+  if (watch === undefined) return undefined;
+  const { mode, reason, folders } = watch;
+  const what = mode === "recursive" ? "root" : "folder";
+  const watched = mode === "off" ? "off" : folders === undefined ? mode : `${counted(folders, what)} watched`;
+  return reason === undefined ? watched : `${watched}: ${reason}`;
+}
+
+export function describeLastSync({ lastSync }: MemoryProviderStatus): string | undefined {
+  if (lastSync === undefined) return undefined;
+  const { finishedAt, reason, durationMs, report } = lastSync;
+  const took = `${(durationMs / 1000).toFixed(1)} s`;
+  return `${localTime(finishedAt)} (${reason}, ${took}): ${describeCounts(report) || "no notes"}`;
+}
+
+/** What a sync did to how many files: `2 added, 5 unchanged`. Empty where there were none. */
+export function describeCounts(report: SyncReport): string {
+  const counts = [
+    [report.added, "added"],
+    [report.changed, "changed"],
+    [report.removed, "removed"],
+    [report.unchanged, "unchanged"],
+    [report.failed.length, "failed"],
+  ] as const;
+  return counts
+    .filter(([count]) => count > 0)
+    .map(([count, what]) => `${count} ${what}`)
+    .join(", ");
+}
+
+export function describeLastError({ lastError }: MemoryProviderStatus): string | undefined {
+  return lastError && `${lastError.message} (${localTime(lastError.at)})`;
+}
+
+/** Each source with what is indexed of it and how large that is. */
+export function describeSources({ sourceCounts = [] }: MemoryProviderStatus): string | undefined {
+  if (sourceCounts.length === 0) return undefined;
+  return sourceCounts
+    .map(({ source, files, chunks, bytes, eligible, waiting = 0 }) => {
+      const of = typeof eligible === "number" ? `${files}/${eligible} files` : counted(files, "file");
+      const size = bytes === undefined ? "" : ` · ${byteSize(bytes)}`;
+      const news = waiting === 0 ? "" : ` · ${waiting} with news below the thresholds`;
+      return `${source} ${of} · ${counted(chunks, "chunk")}${size}${news}`;
+    })
+    .join(", ");
+}
+
+/** The file with its size, and how much of it `memory compact` gives back. */
+export function describeStore({ dbPath, storage }: MemoryProviderStatus): string | undefined {
+  if (dbPath === undefined || storage === undefined) return dbPath;
+  const { databaseBytes, walBytes, reusableBytes } = storage;
+  const free = reusableBytes === undefined || reusableBytes === 0 ? "" : `, ${byteSize(reusableBytes)} of it free`;
+  return `${dbPath} (${byteSize(databaseBytes + walBytes)}${free})`;
+}
+
+export function describeCache({ cache, storage }: MemoryProviderStatus): string | undefined {
+  if (cache === undefined) return undefined;
+  if (!cache.enabled) return "off";
+  const entries = cache.entries ?? storage?.embeddingCacheEntries;
+  if (entries === undefined) return "on";
+  const cap = cache.maxEntries === undefined ? "" : ` of at most ${cache.maxEntries}`;
+  const bytes = storage?.embeddingCacheBytes;
+  return `${counted(entries, "vector")}${cap}${bytes === undefined || bytes === 0 ? "" : ` (${byteSize(bytes)})`}`;
+}
+
+export function describeBatch({ batch }: MemoryProviderStatus): string | undefined {
+  if (batch === undefined || !batch.enabled) return undefined;
+  const { concurrency, pollIntervalMs, timeoutMs, wait } = batch;
+  const end = wait ? `waited for, at most ${Math.round(timeoutMs / 60_000)} min` : "not waited for";
+  return `on, ${concurrency} at a time, looked at every ${pollIntervalMs / 1000} s, ${end}`;
+}
+
+/** Whether questions are answered by meaning, as far as anybody has looked. */
+export function describeMeaning({ vector, provider }: MemoryProviderStatus): string | undefined {
+  if (provider === "none" || vector === undefined || !vector.enabled) return undefined;
+  const state = vector.index?.state ?? "unverified";
+  if (vector.semanticAvailable === undefined || state === "unverified") return "not checked (vectors not counted)";
+  const vectors = {
+    empty: "no vectors yet",
+    complete: "all chunks have a vector",
+    incomplete: "some chunks have no vector",
+  }[state];
+  return `${vector.semanticAvailable ? "answers" : "does not answer"} (${vectors})`;
+}

@@ -1,0 +1,193 @@
+import type { MemoryProviderStatus, MemorySearchSettings } from "@memslot/core";
+import { formatCheck } from "./format-check.ts";
+import {
+  describeAnsweredBy,
+  describeBudget,
+  describeCircuit,
+  describeEndpoint,
+  describeJobs,
+  describePending,
+  describeQuarantined,
+} from "./format-embedding.ts";
+import { describeFallback, describeSpare } from "./format-fallback.ts";
+import {
+  describeAtWork,
+  describeBatch,
+  describeCache,
+  describeGeneration,
+  describeLastError,
+  describeLastSync,
+  describeMeaning,
+  describeRebuild,
+  describeSources,
+  describeStore,
+  describeWatch,
+} from "./format-index.ts";
+import { describeUnread, describeUnsearched } from "./format-survey.ts";
+import type { Output } from "../terminal/output.ts";
+import { printable } from "../terminal/printable.ts";
+import { counted } from "../open/report-failed-files.ts";
+import type { AgentStatus } from "../open/scan-summary.ts";
+
+const MOST_ISSUES = 20;
+const LABEL_WIDTH = 16;
+
+type Row = readonly [label: string, value: string | undefined];
+
+export interface FormatStatusOptions {
+  settings: MemorySearchSettings;
+  style: Output["style"];
+  /** What was wrong was to be mended. */
+  fix: boolean;
+}
+
+/** The status of one agent for people, with the labels of the field. */
+export function formatStatus(entry: AgentStatus, options: FormatStatusOptions): string {
+  const { status, scan } = entry;
+  const { settings, style } = options;
+  const rows: Row[] = [
+    ["Backend", status.backend],
+    ["Spare", describeSpare(status)],
+    ["Provider", describeProvider(status)],
+    ["Model", status.model],
+    ["Endpoint", describeEndpoint(status)],
+    ["Passed over", status.embedding?.passedOver?.map(({ id, reason }) => `${id}: ${reason}`).join("; ")],
+    ["Sources", (status.sources ?? settings.sources).join(", ")],
+    ["Extra paths", status.extraPaths?.map((extra) => (typeof extra === "string" ? extra : extra.path)).join(", ")],
+    ["Indexed", describeIndexed(entry)],
+    ["By source", describeSources(status)],
+    ["Not searched", entry.survey && describeUnsearched(entry.survey.unsearched)],
+    ["Files", entry.surveyError],
+    ["Dirty", describeDirty(status)],
+    ["Generation", describeGeneration(status)],
+    ["Rebuild", describeRebuild(status)],
+    ["At work", describeAtWork(status)],
+    ["Watching", describeWatch(status)],
+    ["Last sync", describeLastSync(status)],
+    ["Last sync error", status.lastSyncError],
+    ["Last error", describeLastError(status)],
+    ["Index error", entry.indexError],
+    ["Index check", describeCheck(entry)],
+    ["Store", describeStore(status)],
+    ["Workspace", status.workspaceDir],
+    ["Search mode", describeMode(status)],
+    ["Embeddings", describeProbe(entry)],
+    ["Answered by", describeAnsweredBy(status)],
+    ["Doing", status.embedding?.activity],
+    ["Without vector", describePending(status)],
+    ["Circuit", describeCircuit(status)],
+    ["Budget", describeBudget(status)],
+    ["Batches", describeBatch(status)],
+    ["Batch jobs", describeJobs(status)],
+    ["Meaning", describeMeaning(status)],
+    ["Vector store", describeVector(status)],
+    ["Vector dims", status.vector?.dims?.toString()],
+    ["FTS", describeFts(status)],
+    ["Embedding cache", describeCache(status)],
+    ["Fallback", status.fallback && describeFallback({ to: status.backend, ...status.fallback })],
+  ];
+  const lines = rows.flatMap(([label, value]) =>
+    value === undefined || value === "" ? [] : [`${`${label}:`.padEnd(LABEL_WIDTH)} ${printable(value)}`],
+  );
+  return [
+    style("bold", `Memory of agent ${entry.agentId}`),
+    ...lines,
+    ...list(
+      "Cannot be read, so that no search finds what stands there",
+      entry.survey ? describeUnread(entry.survey) : [],
+    ),
+    ...list("Not looked at", skippedRoots(status)),
+    ...list(
+      "Issues",
+      scan.issues.filter((issue) => !skippedRoots(status).includes(issue)),
+    ),
+    ...list("Refused by the embedding provider, found by words only", describeQuarantined(status)),
+    ...list("Notices", [...(status.custom?.notices ?? [])]),
+    ...(entry.check === undefined ? [] : formatCheck(entry.check, options)),
+  ].join("\n");
+}
+
+function list(title: string, items: readonly string[]): string[] {
+  if (items.length === 0) return [];
+  const rest = items.length - MOST_ISSUES;
+  return [
+    `${title}:`,
+    ...items.slice(0, MOST_ISSUES).map((item) => `  ${printable(item)}`),
+    ...(rest > 0 ? [`  and ${rest} more`] : []),
+  ];
+}
+
+function skippedRoots({ roots = [] }: MemoryProviderStatus): string[] {
+  return roots.flatMap(({ path, state, reason }) =>
+    state === "skipped" ? [reason === undefined ? path : `${path}: ${reason}`] : [],
+  );
+}
+
+function describeProvider({ provider, requestedProvider }: MemoryProviderStatus): string {
+  return requestedProvider === undefined || requestedProvider === provider
+    ? provider
+    : `${provider} (requested: ${requestedProvider})`;
+}
+
+function describeIndexed({ status, scan }: AgentStatus): string {
+  const chunks = status.chunks === undefined ? "" : ` · ${counted(status.chunks, "chunk")}`;
+  const files = wasLookedAt(status)
+    ? `${status.files ?? 0}/${scan.totalFiles} files`
+    : counted(status.files ?? 0, "file");
+  return `${files}${chunks}`;
+}
+
+function describeDirty(status: MemoryProviderStatus): string {
+  if (status.dirty === undefined) return "not checked (memslot memory status --index looks at the files)";
+  return status.dirty ? "yes: memslot memory index brings it up to date" : "no";
+}
+
+/** A line only where there is more to say than the list of findings does. */
+function describeCheck({ check, checkError }: AgentStatus): string | undefined {
+  if (checkError !== undefined) return `could not be made: ${checkError}`;
+  if (check === undefined) return "not checked (memslot memory status --deep compares the parts of the index)";
+  return check.findings.length === 0 ? "not checked: this backend cannot tell" : undefined;
+}
+
+/** Whether this process has compared the index with the files. */
+function wasLookedAt({ roots = [] }: MemoryProviderStatus): boolean {
+  return roots.length > 0;
+}
+
+function describeMode({ custom }: MemoryProviderStatus): string | undefined {
+  if (custom?.searchMode === undefined) return undefined;
+  return custom.searchMode === "keyword"
+    ? "keyword (finds words, identifiers and CJK text as written)"
+    : custom.searchMode;
+}
+
+function describeProbe({ status, embeddingProbe }: AgentStatus): string | undefined {
+  if (embeddingProbe?.ok === true) {
+    const { latencyMs, dimensions } = embeddingProbe;
+    const size = dimensions === undefined ? "" : `, ${dimensions} numbers`;
+    return `ready${latencyMs === undefined ? "" : ` (${latencyMs} ms${size})`}`;
+  }
+  if (status.provider !== "none" && embeddingProbe !== undefined)
+    return `unavailable: ${embeddingProbe.error ?? "no reason given"}`;
+  if (status.provider !== "none") return "not tried (memslot memory status --deep tries it)";
+  const why = status.custom?.providerUnavailableReason ?? embeddingProbe?.error;
+  return `none${why === undefined ? "" : `: ${why}`}`;
+}
+
+function describeVector({ vector }: MemoryProviderStatus): string | undefined {
+  if (vector === undefined) return undefined;
+  if (!vector.enabled) return "off";
+  const embedded = vector.embedded === undefined ? "" : `, ${counted(vector.embedded, "chunk")} with a vector`;
+  if (vector.available === true) return `ready${embedded}`;
+  if (vector.loadError !== undefined)
+    return `the vector index is not used, vectors are compared one by one: ${vector.loadError}${embedded}`;
+  return vector.available === undefined
+    ? `not tried (memslot memory status --deep tries it)${embedded}`
+    : `unavailable${embedded}`;
+}
+
+function describeFts({ fts }: MemoryProviderStatus): string | undefined {
+  if (fts === undefined) return undefined;
+  if (!fts.enabled) return "off";
+  return fts.available ? "ready" : `unavailable${fts.error === undefined ? "" : `: ${fts.error}`}`;
+}

@@ -1,0 +1,148 @@
+import { type Memory, MemoryError } from "@memslot/core";
+import { describe, expect, test, vi } from "vitest";
+import { type McpMemoryOptions, createMcpMemory } from "./mcp-memory.ts";
+
+function memoryThat(behaviour: Partial<Memory> = {}): Memory {
+  const unused = async (): Promise<never> => {
+    throw new Error("not asked for here");
+  };
+  return {
+    agentId: "main",
+    workspaceDir: "/nowhere",
+    ownerAllowFrom: [],
+    search: async () => [],
+    readFile: unused,
+    status: () => ({ backend: "fake", provider: "none" }),
+    sync: async () => undefined,
+    survey: unused,
+    estimate: unused,
+    check: unused,
+    compact: unused,
+    probeEmbeddingAvailability: unused,
+    probeVectorAvailability: unused,
+    close: async () => undefined,
+    ...behaviour,
+  };
+}
+
+function setUp(openMemory: McpMemoryOptions["openMemory"]) {
+  const notices: string[] = [];
+  const clock = { nowMs: 0 };
+  const closeMemory = vi.fn<McpMemoryOptions["closeMemory"]>(async () => undefined);
+  const onBadConfig = vi.fn<McpMemoryOptions["onBadConfig"]>();
+  const memory = createMcpMemory({
+    openMemory,
+    tools: { citations: "auto" },
+    closeMemory,
+    notice: (line) => notices.push(line),
+    onBadConfig,
+    now: () => clock.nowMs,
+  });
+  const [searchTool] = memory.tools;
+  const search = async (signal = new AbortController().signal): Promise<object> => {
+    if (searchTool === undefined) throw new Error("no tool");
+    return memory.call(searchTool, { query: "espresso" }, { signal });
+  };
+  return { memory, notices, clock, closeMemory, onBadConfig, search };
+}
+
+describe("the memory behind the server", () => {
+  test("is opened once for all who ask", async () => {
+    const open = vi.fn<() => Promise<Memory>>(async () => memoryThat());
+    const { memory, search } = setUp(open);
+    memory.start();
+    expect(await Promise.all([search(), search(), search()])).toMatchObject([
+      { state: "ok" },
+      { state: "ok" },
+      { state: "ok" },
+    ]);
+    expect(open).toHaveBeenCalledTimes(1);
+  });
+
+  test("is tried again some time after a failure, and not with every call", async () => {
+    let fails = true;
+    const open = vi.fn<() => Promise<Memory>>(async () => {
+      if (fails) throw new MemoryError("WORKSPACE", "the workspace is not there");
+      return memoryThat();
+    });
+    const { memory, search, clock, notices } = setUp(open);
+    memory.start();
+    const unavailable = { unavailable: true, error: "the workspace is not there" };
+    expect(await search()).toMatchObject(unavailable);
+    fails = false;
+    clock.nowMs = 4999;
+    expect(await search()).toMatchObject(unavailable);
+    expect(open).toHaveBeenCalledTimes(1);
+    clock.nowMs = 5000;
+    expect(await search()).toMatchObject({ state: "ok" });
+    expect(await search()).toMatchObject({ state: "ok" });
+    expect(open).toHaveBeenCalledTimes(2);
+    expect(notices).toEqual(["the memory could not be opened: the workspace is not there"]);
+  });
+
+  test("that can never be opened is told to the command", async () => {
+    const error = new MemoryError("CONFIG", "no such backend");
+    const { memory, search, onBadConfig, notices } = setUp(async () => {
+      throw error;
+    });
+    memory.start();
+    expect(await search()).toMatchObject({ unavailable: true, error: "no such backend" });
+    expect(onBadConfig).toHaveBeenCalledExactlyOnceWith(error);
+    expect(notices).toEqual([]);
+  });
+
+  test("whose index cannot be brought up to date is searched all the same", async () => {
+    const { memory, search, notices } = setUp(async () =>
+      memoryThat({
+        sync: async () => {
+          throw new MemoryError("BUSY", "process 1 is at work");
+        },
+      }),
+    );
+    memory.start();
+    expect(await search()).toMatchObject({ state: "ok" });
+    expect(notices).toEqual(["the index could not be brought up to date: process 1 is at work"]);
+  });
+
+  test("ends what is running when it is closed, and is closed once", async () => {
+    let signal: AbortSignal | undefined;
+    const { memory, search, closeMemory } = setUp(async () =>
+      memoryThat({
+        search: (_query, options) =>
+          new Promise((_, reject) => {
+            signal = options?.signal;
+            signal?.addEventListener("abort", () => reject(signal?.reason));
+          }),
+      }),
+    );
+    const running = search();
+    await vi.waitFor(() => expect(signal).toBeDefined());
+    await memory.close();
+    await expect(running).rejects.toMatchObject({ name: "AbortError" });
+    expect(signal?.aborted).toBe(true);
+    expect(closeMemory).toHaveBeenCalledTimes(1);
+    await expect(search()).rejects.toMatchObject({ name: "AbortError" });
+  });
+
+  test("that is opened while it is being closed is closed too", async () => {
+    const opening = Promise.withResolvers<Memory>();
+    const { memory, closeMemory } = setUp(() => opening.promise);
+    memory.start();
+    const closed = memory.close();
+    opening.resolve(memoryThat());
+    await closed;
+    expect(closeMemory).toHaveBeenCalledTimes(1);
+  });
+
+  test("leaves a call that is aborted at once, while the opening goes on", async () => {
+    const opening = Promise.withResolvers<Memory>();
+    const { memory, search } = setUp(() => opening.promise);
+    memory.start();
+    const leaving = new AbortController();
+    const left = search(leaving.signal);
+    leaving.abort();
+    await expect(left).rejects.toMatchObject({ name: "AbortError" });
+    opening.resolve(memoryThat());
+    expect(await search()).toMatchObject({ state: "ok" });
+  });
+});

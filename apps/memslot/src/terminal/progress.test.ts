@@ -1,0 +1,94 @@
+import { PassThrough } from "node:stream";
+import { describe, expect, test, vi } from "vitest";
+import { createProgress } from "./progress.ts";
+
+function inPipe(): { stderr: NodeJS.WriteStream; canRedraw: boolean; text(): string } {
+  const stream = new PassThrough();
+  return { stderr: stream as unknown as NodeJS.WriteStream, canRedraw: false, text: () => String(stream.read() ?? "") };
+}
+
+describe("progress on a terminal", () => {
+  test("is a bar with count and time left, which is gone at the end", async () => {
+    const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 80 });
+    // What cli-progress needs of a terminal that is no real one.
+    const moves = { cursorTo: () => true, clearLine: () => true, clearScreenDown: () => true, moveCursor: () => true };
+    const stderr = Object.assign(stream, moves) as unknown as NodeJS.WriteStream;
+    let nowMs = 0;
+    const progress = createProgress({ stderr, canRedraw: true }, "indexing", () => nowMs);
+    progress.update({ completed: 0, total: 100, label: "a.md" });
+    nowMs = 1000;
+    progress.update({ completed: 5, total: 100, label: "a.md" });
+    await vi.waitFor(() => expect(stream.readableLength).toBeGreaterThan(0));
+    nowMs = 2000;
+    progress.update({ completed: 20, total: 100, label: "memory/b.md" });
+    progress.stop();
+    const shown = String(stream.read());
+    expect(shown).toMatch(/indexing =+-+ 20\/100 files, 6 s left/u);
+    // oxlint-disable-next-line no-control-regex -- the cursor is shown again
+    expect(shown).toMatch(/\u001B\[\?25h/u);
+  });
+});
+
+describe("progress in a pipe", () => {
+  test("says nothing about a short sync", () => {
+    const output = inPipe();
+    const progress = createProgress(output, "indexing", () => 0);
+    progress.update({ completed: 5, total: 10 });
+    progress.stop();
+    expect(output.text()).toBe("");
+  });
+
+  test("is a plain line now and then in a long one, and none after its end", () => {
+    const output = inPipe();
+    let nowMs = 0;
+    const progress = createProgress(output, "indexing", () => nowMs);
+    for (let completed = 0; completed <= 120; completed++) {
+      progress.update({ completed, total: 120 });
+      nowMs += 100;
+    }
+    progress.stop();
+    nowMs += 60_000;
+    progress.update({ completed: 120, total: 120 });
+    expect(output.text()).toBe(
+      "memslot: indexing: 10 of 120 files (1 s)\nmemslot: indexing: 60 of 120 files (6 s)\nmemslot: indexing: 110 of 120 files (11 s)\n",
+    );
+  });
+
+  test("names another phase than that of the files by its own word", () => {
+    const output = inPipe();
+    let nowMs = 0;
+    const progress = createProgress(output, "indexing", () => nowMs);
+    nowMs = 2000;
+    progress.update({ completed: 64, total: 500, label: "embedding" });
+    expect(output.text()).toBe("memslot: embedding: 64 of 500 (2 s)\n");
+  });
+
+  test("counts the files of a transcript as files, and another process by its name", () => {
+    const output = inPipe();
+    let nowMs = 0;
+    const progress = createProgress(output, "indexing", () => nowMs);
+    nowMs = 2000;
+    progress.update({ completed: 3, total: 9, label: "sessions/4f1c.jsonl" });
+    nowMs = 8000;
+    progress.update({ completed: 0, total: 0, label: "process 812 on alder is at work" });
+    nowMs = 14_000;
+    progress.update({ completed: 120, total: 500, label: "process 812 on alder is at work" });
+    expect(output.text()).toBe(
+      [
+        "memslot: indexing: 3 of 9 files (2 s)",
+        "memslot: process 812 on alder is at work (8 s)",
+        "memslot: process 812 on alder is at work: 120 of 500 (14 s)",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  test("counts a download in megabytes, also where the name of the file looks like a path", () => {
+    const output = inPipe();
+    let nowMs = 0;
+    const progress = createProgress(output, "indexing", () => nowMs);
+    nowMs = 2000;
+    progress.update({ completed: 34, total: 329, label: "downloading model-Q8_0.gguf" });
+    expect(output.text()).toBe("memslot: downloading model-Q8_0.gguf: 34 of 329 MB (2 s)\n");
+  });
+});

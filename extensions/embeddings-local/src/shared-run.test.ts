@@ -1,0 +1,99 @@
+import { describe, expect, test } from "vitest";
+import { createSharedRun } from "./shared-run.ts";
+import { createTextQueue } from "./text-queue.ts";
+
+describe("work that many ask for", () => {
+  function lab() {
+    const runs: { resolve: () => void; reject: (error: unknown) => void; signal: AbortSignal }[] = [];
+    let tell: (completed: number) => void = () => {};
+    const ask = createSharedRun(({ signal, progress }) => {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      tell = (completed) => progress({ completed, total: 9 });
+      runs.push({ resolve, reject, signal });
+      return promise;
+    });
+    return { runs, ask, tell: (completed: number) => tell(completed) };
+  }
+
+  test("is done once, and whoever joins is told how far it is", async () => {
+    const { runs, ask, tell } = lab();
+    const seen: number[][] = [[], []];
+    const callers = seen.map((list) => ({
+      progress: ({ completed }: { completed: number }) => void list.push(completed),
+    }));
+    const first = ask({ ...callers[0] });
+    tell(3);
+    const second = ask({ ...callers[1] });
+    tell(5);
+    runs[0]?.resolve();
+    await Promise.all([first, second]);
+    expect(seen).toEqual([
+      [3, 5],
+      [3, 5],
+    ]);
+    expect(runs.length).toBe(1);
+  });
+
+  test("goes on while one caller is left, and is aborted when all have left", async () => {
+    const { runs, ask } = lab();
+    const controllers = [new AbortController(), new AbortController()];
+    const calls = controllers.map(({ signal }) => ask({ signal }));
+    controllers[0]?.abort();
+    await expect(calls[0]).rejects.toThrow(expect.objectContaining({ name: "AbortError" }));
+    expect(runs[0]?.signal.aborted).toBe(false);
+    controllers[1]?.abort();
+    await expect(calls[1]).rejects.toThrow(expect.objectContaining({ name: "AbortError" }));
+    expect(runs[0]?.signal.aborted).toBe(true);
+    // The next caller does not join what is being given up.
+    const next = ask({});
+    expect(runs.length).toBe(2);
+    runs[0]?.reject(new Error("given up"));
+    runs[1]?.resolve();
+    await next;
+  });
+
+  test("that has failed is begun anew", async () => {
+    const { runs, ask } = lab();
+    const first = ask({});
+    runs[0]?.reject(new Error("no network"));
+    await expect(first).rejects.toThrow("no network");
+    const second = ask({});
+    runs[1]?.resolve();
+    await second;
+  });
+
+  test("is not begun for a caller that was aborted before", async () => {
+    const { runs, ask } = lab();
+    await expect(ask({ signal: AbortSignal.abort() })).rejects.toThrow(expect.objectContaining({ name: "AbortError" }));
+    expect(runs.length).toBe(0);
+  });
+});
+
+describe("texts that wait for a context", () => {
+  const request = (id: number, texts: string[], urgent = false) => ({ id, texts, urgent });
+
+  test("come out in their order, urgent ones first, and not those of a cancelled request", async () => {
+    const queue = createTextQueue();
+    queue.add(request(1, ["a", "b"]));
+    queue.add(request(2, ["c", "d"]));
+    queue.add(request(3, ["e", "f"], true));
+    queue.cancel(1);
+    const order = [];
+    for (let count = 0; count < 4; count++) order.push(await queue.next());
+    expect(order).toEqual([
+      { id: 3, index: 0, text: "e" },
+      { id: 3, index: 1, text: "f" },
+      { id: 2, index: 0, text: "c" },
+      { id: 2, index: 1, text: "d" },
+    ]);
+  });
+
+  test("are given at once to contexts that wait", async () => {
+    const queue = createTextQueue();
+    const waiting = [queue.next(), queue.next(), queue.next()];
+    queue.add(request(1, ["a"]));
+    queue.add(request(2, ["b", "c", "d"]));
+    expect((await Promise.all(waiting)).map(({ text }) => text)).toEqual(["a", "b", "c"]);
+    expect(await queue.next()).toEqual({ id: 2, index: 2, text: "d" });
+  });
+});

@@ -1,0 +1,460 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { chmod, mkdir, open as openFile, readdir, stat, truncate, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { MemoryError } from "@memslot/core";
+import type { ChunkStore } from "@memslot/indexing";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { applicationId, createTables, schemaVersion, setPragmas } from "./schema.ts";
+import { startChild } from "../../test/support/children.ts";
+import { edit, spoilTable } from "./test/damage.ts";
+import { embedAll, fileOf, find, near, open, spaceOf, tempFolder, tempPath, vectorOf } from "../test/stores.ts";
+
+const manyFiles = Array.from({ length: 200 }, (_, index) =>
+  fileOf(`${index}.md`, [`note number${index} ${"filler ".repeat(200)}`]),
+);
+
+async function filled(path: string): Promise<void> {
+  const store = await open(path);
+  await store.replaceFiles(manyFiles);
+  await store.close();
+}
+
+/** It answers rightly for what is put in, keeps it in memory, and says why in one line. */
+async function expectInMemory(store: ChunkStore, path: string, why: RegExp): Promise<void> {
+  const { location, notices } = store.health();
+  expect(location).toBe(":memory:");
+  expect(notices).toHaveLength(1);
+  expect(notices[0]).toContain(path);
+  expect(notices[0]).toMatch(why);
+  expect(notices[0]).toContain("store.path");
+  expect(notices[0]).not.toContain("\n");
+  expect(await store.listFiles()).toEqual([]);
+  await store.replaceFiles([fileOf("a.md", ["word one"])]);
+  expect(await find(store, "word")).toEqual(["word one"]);
+  expect((await store.stats()).databaseBytes).toBeGreaterThan(0);
+  await store.close();
+}
+
+async function expectRepaired(path: string, why: RegExp): Promise<void> {
+  const before = readFileSync(path);
+  const store = await open(path);
+  const { location, notices } = store.health();
+  expect(location).toBe(path);
+  expect(notices).toHaveLength(1);
+  expect(notices[0]).toMatch(why);
+  expect(await store.listFiles()).toEqual([]);
+  await store.replaceFiles([fileOf("a.md", ["word one"])]);
+  await store.close();
+
+  const names = await readdir(dirname(path));
+  const aside = names.filter((name) => name.startsWith(`${basename(path)}.corrupt-`) && !/-(?:wal|shm)$/u.test(name));
+  expect(aside).toHaveLength(1);
+  expect(notices[0]).toContain(join(dirname(path), aside[0] ?? ""));
+  expect(readFileSync(join(dirname(path), aside[0] ?? "")).equals(before)).toBe(true);
+  const again = await open(path);
+  expect(again.health().notices).toEqual([]);
+  expect(await find(again, "word")).toEqual(["word one"]);
+  await again.close();
+}
+
+test.each([
+  ["text", "# My notes\n\nNot a database.\n"],
+  ["binary", Buffer.from(Array.from({ length: 5000 }, (_, index) => index % 251))],
+  ["zeros", Buffer.alloc(8192)],
+])("a foreign file (%s) is never touched: the index is kept in memory", async (_, content) => {
+  const path = join(await tempFolder(), "mine.sqlite");
+  await writeFile(path, content);
+  await chmod(path, 0o644);
+  const { mtimeMs } = await stat(path);
+  const before = readFileSync(path);
+  await expectInMemory(await open(path), path, /not a SQLite database/u);
+  expect(readFileSync(path).equals(before)).toBe(true);
+  expect([statSync(path).mtimeMs, statSync(path).mode & 0o777]).toEqual([mtimeMs, 0o644]);
+  expect(await readdir(dirname(path))).toEqual(["mine.sqlite"]);
+});
+
+test("a database of another program is never touched, not even by a file beside it", async () => {
+  const path = join(await tempFolder(), "theirs.sqlite");
+  edit(path, (db) => {
+    db.pragma("journal_mode = WAL");
+    db.exec("CREATE TABLE chunks (a); INSERT INTO chunks VALUES (1)");
+  });
+  const before = readFileSync(path);
+  await expectInMemory(await open(path), path, /another program/u);
+  expect(readFileSync(path).equals(before)).toBe(true);
+  expect(await readdir(dirname(path))).toEqual(["theirs.sqlite"]);
+});
+
+test("a folder and a pipe at the path are left alone and do not hang", async () => {
+  const folder = await tempFolder();
+  await mkdir(join(folder, "folder.sqlite"));
+  await expectInMemory(await open(join(folder, "folder.sqlite")), join(folder, "folder.sqlite"), /is a folder/u);
+  if (process.platform === "win32") return;
+  execFileSync("mkfifo", [join(folder, "pipe")]);
+  await expectInMemory(await open(join(folder, "pipe")), join(folder, "pipe"), /not a regular file/u);
+});
+
+test("a database of a later release is left as it is", async () => {
+  const path = await tempPath();
+  await filled(path);
+  edit(path, (db) => db.pragma(`user_version = ${schemaVersion + 1}`));
+  const before = readFileSync(path);
+  await expectInMemory(await open(path), path, /later release/u);
+  expect(readFileSync(path).equals(before)).toBe(true);
+});
+
+test("a later release that still has its number in the log is seen too", async () => {
+  const path = await tempPath();
+  await filled(path);
+  const other = new Database(path);
+  try {
+    other.pragma(`user_version = ${schemaVersion + 1}`);
+    expect(readFileSync(path).readInt32BE(60)).toBe(schemaVersion);
+    await expectInMemory(await open(path), path, /later release/u);
+    expect(other.prepare("SELECT count(*) FROM files").pluck().get()).toBe(manyFiles.length);
+  } finally {
+    other.close();
+  }
+});
+
+test("a database of an earlier schema is made anew in place", async () => {
+  const path = join(await tempFolder(), "old.sqlite");
+  edit(path, (db) => {
+    db.pragma(`application_id = ${applicationId}`);
+    db.exec('CREATE TABLE chunks (old); CREATE TABLE "a ""b" (x); CREATE VIRTUAL TABLE chunks_fts USING fts5(x)');
+  });
+  const store = await open(path);
+  expect(store.health()).toMatchObject({ location: path, notices: [] });
+  await store.replaceFiles([fileOf("a.md", ["word"])]);
+  expect(await find(store, "word")).toEqual(["word"]);
+});
+
+test.each([[0.9], [0.5], [0.01]])("a database cut to %s of its length is set aside and made anew", async (share) => {
+  const path = await tempPath();
+  await filled(path);
+  await truncate(path, Math.floor(statSync(path).size * share));
+  await expectRepaired(path, /damaged/u);
+});
+
+test.each([[99], [10]])("a database of which %i bytes are left is set aside and made anew", async (bytes) => {
+  const path = await tempPath();
+  await filled(path);
+  await truncate(path, bytes);
+  await expectRepaired(path, new RegExp(`ends after ${bytes} bytes`, "u"));
+});
+
+test("a file that is cut short while it is open does not end the process", async () => {
+  const path = await tempPath();
+  const child = startChild("truncate-while-open.ts", [path]);
+  expect(await child.ended(), child.output()).toBe(0);
+  expect(child.output()).toMatch(/^0 rows\nthe index .* was damaged/u);
+  expect(child.output()).toContain("alive with 1 file");
+});
+
+test("tables that another process makes while this one waits for the lock are kept", async () => {
+  const path = await tempPath();
+  await mkdir(dirname(path));
+  const other = new Database(path);
+  setPragmas(other);
+  other.exec("BEGIN IMMEDIATE");
+  const opening = open(path);
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  createTables(other, true);
+  other.exec(
+    `INSERT INTO files (generation, path, source, hash, mtime, size, recipe, chunks, chunk_bytes)
+       VALUES (1, 'a.md', 'memory', 'h', 1, 1, '1', 0, 0); COMMIT`,
+  );
+  other.close();
+  const store = await opening;
+  expect((await store.listFiles()).map((file) => file.path)).toEqual(["a.md"]);
+});
+
+test("a database of which nothing is left is filled again, and the log of the old one does not come back", async () => {
+  const path = await tempPath();
+  const child = startChild("write-files.ts", [path, "old", "0"]);
+  await child.line("wrote");
+  child.process.kill("SIGKILL");
+  await child.ended();
+  expect(statSync(`${path}-wal`).size).toBeGreaterThan(0);
+  await truncate(path, 0);
+  const store = await open(path);
+  expect(store.health()).toMatchObject({ location: path, notices: [] });
+  expect(await store.listFiles()).toEqual([]);
+  await store.replaceFiles([fileOf("a.md", ["word"])]);
+  expect(await find(store, "word")).toEqual(["word"]);
+});
+
+test("a database with a spoilt schema is set aside and made anew", async () => {
+  const path = await tempPath();
+  await filled(path);
+  const file = await openFile(path, "r+");
+  await file.write(Buffer.alloc(4000, 0x5a), 0, 4000, 100);
+  await file.close();
+  await expectRepaired(path, /damaged/u);
+});
+
+test("a database without one of its tables is set aside and made anew", async () => {
+  const path = await tempPath();
+  await filled(path);
+  edit(path, (db) => db.exec("DROP TABLE chunks"));
+  await expectRepaired(path, /no such table: chunks/u);
+});
+
+test("a database whose tables lack a column or whose word index does not open is set aside and made anew", async () => {
+  for (const change of ["ALTER TABLE chunks DROP COLUMN context", "DROP TABLE chunks_fts_1_config"]) {
+    const path = await tempPath();
+    await filled(path);
+    edit(path, (db) => {
+      db.unsafeMode(true);
+      db.exec(change);
+    });
+    await expectRepaired(path, /damaged/u);
+  }
+});
+
+test("damage that shows in use is repaired on the spot: the file is set aside, and one line says so", async () => {
+  const path = await tempPath();
+  await filled(path);
+  expect(spoilTable(path, "chunks")).toBeGreaterThan(5);
+  const store = await open(path);
+  expect(store.health().notices).toEqual([]);
+  const revision = await store.revision?.();
+  expect(await find(store, "note")).toEqual([]);
+  expect(store.health().location).toBe(path);
+  expect(store.health().notices).toHaveLength(1);
+  expect(store.health().notices[0]).toMatch(/was damaged .* made anew from the notes; the damaged file is kept/u);
+  expect(await store.revision?.()).not.toBe(revision);
+  expect(await store.listFiles()).toEqual([]);
+  await store.replaceFiles([fileOf("b.md", ["word"])]);
+  expect(await find(store, "word")).toEqual(["word"]);
+  await store.close();
+  const next = await open(path);
+  expect(next.health().notices).toEqual([]);
+  expect(await find(next, "word")).toEqual(["word"]);
+});
+
+test("after a process died while it wrote, the whole file is checked; after a clean close it is not", async () => {
+  const path = await tempPath();
+  await filled(path);
+  spoilTable(path, "chunks");
+  const unchecked = await open(path);
+  expect(unchecked.health().notices).toEqual([]);
+  await unchecked.close();
+
+  markDeadWriter(path, await deadProcess());
+  const checked = await open(path);
+  expect(checked.health().notices[0]).toMatch(/was damaged/u);
+});
+
+test("a sound file whose writer died is used on, and is not checked again", async () => {
+  const path = await tempPath();
+  const child = startChild("write-files.ts", [path, "p", "0"]);
+  await child.line("wrote");
+  child.process.kill("SIGKILL");
+  await child.ended();
+  const marks = (): number =>
+    edit(
+      path,
+      (db) => db.prepare<[], number>("SELECT count(*) FROM meta WHERE key LIKE 'writer:%'").pluck().get() ?? -1,
+    );
+  expect(marks()).toBe(1);
+  const store = await open(path);
+  expect(store.health().notices).toEqual([]);
+  expect(await store.listFiles()).toHaveLength(20);
+  expect(marks()).toBe(0);
+  await store.touchFiles([fileOf("p0.md", [])]);
+  expect(marks()).toBe(1);
+  await store.close();
+  expect(marks()).toBe(0);
+});
+
+test("the check after a crash does not take the tables of sqlite-vec, which is not loaded then, for damage", async () => {
+  const path = await tempPath();
+  const store = await open(path);
+  await store.replaceFiles([fileOf("a.md", ["one", "two"])]);
+  await store.useSpace(spaceOf("m"));
+  await embedAll(store, spaceOf("m"));
+  await store.close();
+  markDeadWriter(path, await deadProcess());
+  const again = await open(path);
+  expect(again.health().notices).toEqual([]);
+  await again.useSpace(spaceOf("m"));
+  expect(await again.pendingVectors(spaceOf("m"), 5)).toEqual([]);
+  expect(await near(again, spaceOf("m"), "two", 1)).toEqual(["two"]);
+});
+
+test.each([["all"], ["write"]])(
+  "a database that another process keeps locked (%s) is left alone: the index is kept in memory",
+  async (kind) => {
+    const path = await tempPath();
+    await filled(path);
+    const child = startChild("hold-lock.ts", [path, kind]);
+    await child.line("locked");
+    await expectInMemory(await open(path, { busyTimeoutMs: 100 }), path, /locked by another process/u);
+  },
+);
+
+test("a write that finds the file locked for long fails with the name of the file, and the store goes on after", async () => {
+  const path = await tempPath();
+  await filled(path);
+  const store = await open(path, { busyTimeoutMs: 50 });
+  const child = startChild("hold-lock.ts", [path, "write"]);
+  await child.line("locked");
+  const failure = await store.replaceFiles([fileOf("b.md", ["later"])]).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  expect(MemoryError.is(failure, "UNAVAILABLE")).toBe(true);
+  expect(String(failure)).toContain(`${path} is locked by another process`);
+  expect(await find(store, "number7")).toHaveLength(1);
+  child.process.kill("SIGKILL");
+  await child.ended();
+  await store.replaceFiles([fileOf("b.md", ["later"])]);
+  expect(await find(store, "later")).toEqual(["later"]);
+});
+
+test("a write waits longer than one attempt for a process that writes for long", async () => {
+  const path = await tempPath();
+  const store = await open(path, { busyTimeoutMs: 400 });
+  const other = new Database(path);
+  try {
+    other.exec("BEGIN IMMEDIATE");
+    const written = store.replaceFiles([fileOf("a.md", ["word"])]);
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    other.exec("ROLLBACK");
+    await written;
+    expect(await find(store, "word")).toEqual(["word"]);
+  } finally {
+    other.close();
+  }
+});
+
+test("a folder that cannot be made leaves the index in memory", async () => {
+  const folder = await tempFolder();
+  await writeFile(join(folder, "file"), "");
+  const path = join(folder, "file", "deep", "main.sqlite");
+  await expectInMemory(await open(path), path, /cannot be used \(ENOTDIR/u);
+});
+
+test("a file or folder that may not be written leaves the index in memory", async (context) => {
+  if (process.platform === "win32") return context.skip("permissions are of another kind there");
+  const folder = await tempFolder();
+  const path = join(folder, "main.sqlite");
+  await filled(path);
+  const uid = process.getuid?.() === 0 ? 65_534 : undefined;
+  await chmod(folder, 0o755);
+  const script = fileURLToPath(new URL("../../test/support/open-and-print.ts", import.meta.url));
+  if (uid !== undefined && !readableBy(uid, script)) return context.skip("root has the sources for itself");
+  const before = readFileSync(path);
+  const modes = [
+    [0o444, 0o777],
+    [0o666, 0o555],
+    [0o444, 0o555],
+  ] as const;
+  for (const [fileMode, folderMode] of modes) {
+    await chmod(path, fileMode);
+    await chmod(folder, folderMode);
+    const child = startChild("open-and-print.ts", [path], uid === undefined ? {} : { uid });
+    expect(await child.ended(), child.output()).toBe(0);
+    const printed = JSON.parse(child.output()) as { location: string; notices: string[]; files: string[] };
+    await chmod(folder, 0o755);
+    expect(printed.location).toBe(":memory:");
+    expect(printed.notices).toHaveLength(1);
+    expect(printed.notices[0]).toContain(path);
+    expect(printed.notices[0]).toMatch(/cannot be used.*make it writable/u);
+    expect(printed.files).toEqual([]);
+  }
+  expect(readFileSync(path).equals(before)).toBe(true);
+});
+
+test("without FTS5 the vector leg works alone, and words are made from the texts when it is there again", async () => {
+  const path = await tempPath();
+  const store = await open(path, { disableFts: true });
+  expect(store.health().fts).toMatchObject({ available: false, error: expect.stringContaining("FTS5") });
+  await store.replaceFiles([fileOf("a.md", ["word pear"])]);
+  expect(
+    await store.searchKeyword({ terms: [{ term: "word", prefix: false }], sources: ["memory"], limit: 5 }),
+  ).toEqual({
+    rows: [],
+    chunkCount: 1,
+    documentFrequencies: [0],
+  });
+  await store.useSpace(spaceOf("m"));
+  await embedAll(store, spaceOf("m"));
+  expect(await near(store, spaceOf("m"), "word pear")).toEqual(["word pear"]);
+  await store.close();
+
+  const later = await open(path);
+  expect(later.health().fts.available).toBe(true);
+  expect(later.health().notices).toEqual([expect.stringMatching(/words of the index .* made anew from the texts/u)]);
+  expect(await later.listFiles()).toHaveLength(1);
+  expect(await find(later, "word")).toEqual(["word pear"]);
+  expect(await later.pendingVectors(spaceOf("m"), 5)).toEqual([]);
+  await later.close();
+
+  const without = await open(path, { disableFts: true });
+  await without.replaceFiles([fileOf("a.md", ["word quill"])]);
+  await without.close();
+  const last = await open(path);
+  expect(await last.listFiles()).toHaveLength(1);
+  expect(await find(last, "word")).toEqual(["word quill"]);
+  expect(await find(last, "pear")).toEqual([]);
+  await last.close();
+  expect((await open(path)).health().notices).toEqual([]);
+});
+
+test("a new file is for its owner alone, and so is a folder that is made for it", async (context) => {
+  if (process.platform === "win32") return context.skip("permissions are of another kind there");
+  const path = await tempPath();
+  const store = await open(path);
+  await store.replaceFiles([fileOf("a.md", ["word"])]);
+  const modes = ["", "-wal", "-shm"].map((suffix) => statSync(path + suffix).mode & 0o777);
+  expect(modes).toEqual([0o600, 0o600, 0o600]);
+  expect(statSync(dirname(path)).mode & 0o777).toBe(0o700);
+  await store.close();
+  expect(existsSync(`${path}-wal`)).toBe(false);
+});
+
+test("a vector of the wrong kind is refused with INVALID_ARGUMENT and harms nothing", async () => {
+  const store = await open(await tempPath());
+  await store.replaceFiles([fileOf("a.md", ["one"])]);
+  const hash = fileOf("a.md", ["one"]).chunks[0]?.hash ?? "";
+  const space = spaceOf("m");
+  const wrong = [vectorOf("one", 7), new Float32Array(8), new Float32Array(8).fill(Number.NaN)];
+  for (const vector of wrong) {
+    await expect(store.putVectors(space, [{ hash, vector }])).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    await expect(store.searchVector({ space, vector, sources: ["memory"], limit: 1 })).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+    });
+  }
+  expect(await store.spaces()).toEqual([]);
+  await embedAll(store, space);
+  expect(await near(store, space, "one")).toEqual(["one"]);
+});
+
+/** The id of a process that has ended. */
+async function deadProcess(): Promise<number> {
+  const child = startChild("open-and-print.ts", [await tempPath()]);
+  await child.ended();
+  return child.process.pid ?? -1;
+}
+
+function markDeadWriter(path: string, pid: number): void {
+  edit(path, (db) => db.prepare("INSERT INTO meta VALUES ('writer:x', ?)").run(String(pid)));
+}
+
+function readableBy(uid: number, file: string): boolean {
+  try {
+    execFileSync(process.execPath, ["-e", `require("node:fs").readFileSync(${JSON.stringify(file)})`], {
+      uid,
+      gid: uid,
+      stdio: "ignore",
+    });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,191 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { rename, rm, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { expect, test } from "vitest";
+import type { openDatabaseStore, OpenedStore } from "./database-store.ts";
+import { openLastingStore } from "./lasting-store.ts";
+import type { OpenOptions } from "./protocol.ts";
+import { StoreFailure } from "./store-failure.ts";
+import { startChild } from "../test/support/children.ts";
+import { edit } from "./file/test/damage.ts";
+import { embedAll, fileOf, find, near, open, spaceOf, tempFolder, tempPath } from "./test/stores.ts";
+
+const space = spaceOf("m");
+
+test("an index that is deleted while it is open is made anew by the next call that asks what is in it", async () => {
+  for (const suffixes of [[""], ["", "-wal", "-shm"], ["-wal", "-shm", ""]]) {
+    const path = await tempPath();
+    const store = await open(path);
+    await store.replaceFiles([fileOf("a.md", ["old word"])]);
+    const revision = await store.revision?.();
+    for (const suffix of suffixes) await rm(path + suffix);
+    expect(await find(store, "word"), "a search answers from what it has").toEqual(["old word"]);
+    expect(await store.revision?.()).not.toBe(revision);
+    expect(await store.listFiles()).toEqual([]);
+    expect(store.health().location).toBe(path);
+    expect(store.health().notices).toEqual([expect.stringMatching(/was deleted while it was open/u)]);
+    await store.replaceFiles([fileOf("b.md", ["new word"])]);
+    expect(await store.revision?.(), "as many changes as there were in the old one").not.toBe(revision);
+    expect(await find(store, "word")).toEqual(["new word"]);
+    await store.close();
+    const next = await open(path);
+    expect(await find(next, "word")).toEqual(["new word"]);
+  }
+});
+
+test("a whole state folder that is deleted comes back with the next write", async () => {
+  const path = await tempPath();
+  const store = await open(path);
+  await store.useSpace(space);
+  await rm(dirname(path), { recursive: true });
+  await store.replaceFiles([fileOf("a.md", ["word"])]);
+  expect(await embedAll(store, space)).toBe(1);
+  expect(await near(store, space, "word")).toEqual(["word"]);
+  expect(existsSync(path)).toBe(true);
+  const layout = (await store.upkeep?.check())?.find(({ name }) => name === "vectors");
+  expect(layout?.message, "the space that was in use is laid out again").toMatch(/^1 vectors in/u);
+  if (process.platform !== "win32") expect(statSync(path).mode & 0o777).toBe(0o600);
+});
+
+test("what another process has made in place of a deleted index is used by the one that still had the old one", async () => {
+  const path = await tempPath();
+  const running = await open(path);
+  await running.replaceFiles([fileOf("old.md", ["word old"])]);
+  await rm(path);
+  expect(existsSync(`${path}-shm`)).toBe(true);
+  const child = startChild("write-files.ts", [path, "new", "2"]);
+  expect(await child.ended(), child.output()).toBe(0);
+  expect(child.output()).toContain(`open ${path}\n`);
+  const next = await open(path);
+  expect(next.health()).toMatchObject({ location: path, notices: [] });
+  await running.replaceFiles([fileOf("b.md", ["word"])]);
+  expect(running.health().notices).toEqual([expect.stringMatching(/replaced by another file/u)]);
+  expect(await running.listFiles()).toHaveLength(21);
+  expect(await find(next, "word")).toEqual(["word"]);
+  await next.replaceFiles([fileOf("c.md", ["third"])]);
+  await running.close();
+  expect(await find(next, "third")).toEqual(["third"]);
+  await next.close();
+  edit(path, (db) => expect(db.pragma("integrity_check", { simple: true })).toBe("ok"));
+});
+
+test("another index that is put in place of the open one is used from then on", async () => {
+  const path = await tempPath();
+  const other = await tempPath();
+  const theirs = await open(other);
+  await theirs.replaceFiles([fileOf("theirs.md", ["theirs"])]);
+  await theirs.close();
+  const store = await open(path);
+  await store.replaceFiles([fileOf("mine.md", ["mine"])]);
+  for (const suffix of ["-wal", "-shm"]) await rm(path + suffix);
+  await rename(other, path);
+  expect((await store.listFiles()).map((file) => file.path)).toEqual(["theirs.md"]);
+  expect(store.health().notices).toHaveLength(1);
+});
+
+test("a foreign file that is put in place of the open index is not touched", async () => {
+  const path = await tempPath();
+  const store = await open(path);
+  await store.replaceFiles([fileOf("a.md", ["word"])]);
+  for (const suffix of ["", "-wal", "-shm"]) await rm(path + suffix);
+  await writeFile(path, "# My notes\n");
+  await store.replaceFiles([fileOf("b.md", ["other"])]);
+  expect(store.health().location).toBe(":memory:");
+  expect(store.health().notices.join("\n")).toMatch(/not a SQLite database/u);
+  expect(await find(store, "other")).toEqual(["other"]);
+  expect(readFileSync(path, "utf8")).toBe("# My notes\n");
+});
+
+test("a build that was begun in a file that is gone says so, and can be begun again", async () => {
+  const path = await tempPath();
+  const store = await open(path);
+  await store.replaceFiles([fileOf("a.md", ["word"])]);
+  const build = await store.builds?.start("v2");
+  await build?.replaceFiles([fileOf("a.md", ["next"])]);
+  for (const suffix of ["", "-wal", "-shm"]) await rm(path + suffix);
+  await expect(build?.replaceFiles([fileOf("b.md", ["next"])])).rejects.toThrow(/start it again/u);
+  const again = await store.builds?.start("v2");
+  expect(await again?.listFiles()).toEqual([]);
+  await again?.replaceFiles([fileOf("a.md", ["next"])]);
+  await store.builds?.finish();
+  expect(await find(store, "next")).toEqual(["next"]);
+});
+
+test("whoever only looks makes no file in place of one that was deleted", async () => {
+  const path = await tempPath();
+  const first = await open(path);
+  await first.replaceFiles([fileOf("a.md", ["word"])]);
+  await first.close();
+  const store = await open(path, { mayCreate: false });
+  await rm(path);
+  expect(await store.listFiles()).toHaveLength(1);
+  expect(await find(store, "word")).toEqual(["word"]);
+  expect(store.health()).toMatchObject({ location: path, notices: [] });
+  expect(existsSync(path)).toBe(false);
+});
+
+/** A store that fails as it is told, in place of the one on disk. */
+function failing(
+  error: Error,
+  failures: number,
+): { options: OpenOptions; openOnce: typeof openDatabaseStore; opened(): number } {
+  let opened = 0;
+  let left = failures;
+  const options = {
+    path: "/nowhere/main.sqlite",
+    vector: { enabled: false },
+    cacheMaxEntries: 1,
+    busyTimeoutMs: 1,
+    disableFts: false,
+  };
+  const store = {
+    identity: "1:1",
+    settle: async () => undefined,
+    health: () => ({ location: options.path, fts: {}, vector: {}, notices: [] }),
+    searchKeyword() {
+      if (left-- > 0) throw new StoreFailure("UNAVAILABLE", "it failed", { cause: error });
+      return "answer";
+    },
+    close: () => undefined,
+  };
+  return { options, openOnce: () => (opened++, store as unknown as OpenedStore), opened: () => opened };
+}
+
+function sqliteError(code: string): Error {
+  return Object.assign(new Error(`simulated ${code}`), { code });
+}
+
+test("a database that can no longer be written is opened again, and the call made once more", async () => {
+  const once = failing(sqliteError("SQLITE_READONLY_DBMOVED"), 1);
+  const store = await openLastingStore(once.options, once.openOnce);
+  expect(await store.call("searchKeyword", [])).toBe("answer");
+  expect(once.opened()).toBe(2);
+  const twice = failing(sqliteError("SQLITE_READONLY"), 2);
+  const other = await openLastingStore(twice.options, twice.openOnce);
+  await expect(other.call("searchKeyword", [])).rejects.toThrow("it failed");
+  expect(twice.opened()).toBe(2);
+});
+
+test("a disk that damages what is written to it is not fought for ever, and other failures are told as they are", async () => {
+  const damaged = failing(sqliteError("SQLITE_CORRUPT"), 100);
+  const store = await openLastingStore(damaged.options, damaged.openOnce);
+  for (let call = 0; call < 10; call++) await expect(store.call("searchKeyword", [])).rejects.toThrow("it failed");
+  expect(damaged.opened()).toBe(4);
+  const full = failing(sqliteError("SQLITE_FULL"), 1);
+  const other = await openLastingStore(full.options, full.openOnce);
+  await expect(other.call("searchKeyword", [])).rejects.toThrow("it failed");
+  expect(full.opened()).toBe(1);
+});
+
+test("leases outlive the file", async () => {
+  const path = await tempPath();
+  const locksDir = `${await tempFolder()}/locks`;
+  const [here, there] = [await open(path, { locksDir }), await open(path, { locksDir })];
+  expect(await here.leases?.acquire("build", "rebuild")).toBe(true);
+  expect(await there.leases?.holder("build")).toMatchObject({ pid: process.pid, reason: "rebuild" });
+  await rm(path);
+  expect(await here.listFiles()).toEqual([]);
+  expect(await there.leases?.acquire("build", "other")).toBe(false);
+  await here.close();
+  expect(await there.leases?.acquire("build", "other")).toBe(true);
+});

@@ -1,0 +1,100 @@
+import { existsSync, statSync } from "node:fs";
+import { expect, test } from "vitest";
+import { startChild } from "../test/support/children.ts";
+import { edit } from "./file/test/damage.ts";
+import { fileOf, find, open, tempPath } from "./test/stores.ts";
+
+test("processes that write at the same time wait for each other, from the making of the file on", async () => {
+  const path = await tempPath();
+  const children = ["p", "q", "r"].map((prefix) => startChild("write-files.ts", [path, prefix, "12"]));
+  for (const child of children) {
+    expect(await child.ended(), child.output()).toBe(0);
+    expect(child.output()).toBe(`open ${path}\nwrote\ndone\n`);
+  }
+  const store = await open(path);
+  expect(store.health().notices).toEqual([]);
+  expect(await store.listFiles()).toHaveLength(60);
+  expect((await store.stats()).chunks).toBe(600);
+  for (const prefix of ["p", "q", "r"]) expect(await find(store, prefix)).toHaveLength(50);
+  expect(await find(store, "batch3")).toEqual([]);
+  await store.close();
+  edit(path, (db) => expect(db.pragma("integrity_check", { simple: true })).toBe("ok"));
+});
+
+test("a process that is killed while it writes leaves whole files", async () => {
+  const path = await tempPath();
+  for (const waitMs of [0, 30, 90, 170]) {
+    const child = startChild("write-files.ts", [path, "p", "0"]);
+    await child.line("wrote");
+    await new Promise((resolve) => setTimeout(resolve, waitMs));
+    child.process.kill("SIGKILL");
+    expect(await child.ended()).toBe("SIGKILL");
+
+    const store = await open(path);
+    expect(store.health()).toMatchObject({ location: path, notices: [] });
+    const files = await store.listFiles();
+    expect(files).toHaveLength(20);
+    expect(new Set(files.map((file) => file.hash)).size, "one call is one transaction").toBe(1);
+    const batch = files[0]?.hash.replace("hash", "batch") ?? "";
+    const { rows } = await store.searchKeyword({
+      terms: [{ term: batch, prefix: false }],
+      sources: ["memory"],
+      limit: 500,
+    });
+    expect(rows).toHaveLength(200);
+    expect((await store.stats()).chunks).toBe(200);
+    await store.close();
+    edit(path, (db) => expect(db.pragma("integrity_check", { simple: true })).toBe("ok"));
+  }
+});
+
+test("what one process writes the other finds at once", async () => {
+  const path = await tempPath();
+  const here = await open(path);
+  expect(await find(here, "there")).toEqual([]);
+  const child = startChild("write-files.ts", [path, "there", "1"]);
+  expect(await child.ended()).toBe(0);
+  expect(await find(here, "there")).toHaveLength(50);
+  await here.removeFiles(await here.listFiles());
+  expect(await find(here, "there")).toEqual([]);
+});
+
+test("two stores on one file in one process do not loosen each other's locks", async () => {
+  const path = await tempPath();
+  const first = await open(path);
+  await first.replaceFiles([fileOf("a.md", ["first"])]);
+  const second = await open(path);
+  await second.close();
+  // A process that believes itself the last one would take the log along with it.
+  const child = startChild("open-and-print.ts", [path]);
+  expect(await child.ended(), child.output()).toBe(0);
+  expect(existsSync(`${path}-wal`)).toBe(true);
+  await first.replaceFiles([fileOf("b.md", ["second"])]);
+  const after = startChild("open-and-print.ts", [path]);
+  expect(await after.ended(), after.output()).toBe(0);
+  expect(JSON.parse(after.output())).toMatchObject({ files: ["a.md", "b.md"], notices: [] });
+});
+
+test("two stores that find the same damage repair it once", async () => {
+  const path = await tempPath();
+  await (await open(path)).close();
+  edit(path, (db) => db.exec("DROP TABLE files"));
+  const [first, second] = await Promise.all([open(path), open(path)]);
+  expect([...first.health().notices, ...second.health().notices]).toHaveLength(1);
+  await first.replaceFiles([fileOf("a.md", ["word"])]);
+  expect(await find(second, "word")).toEqual(["word"]);
+});
+
+test("the log does not stay large after a large write", async () => {
+  const path = await tempPath();
+  const store = await open(path);
+  for (let round = 0; round < 6; round++) {
+    await store.replaceFiles(
+      Array.from({ length: 100 }, (_, index) => fileOf(`${round}-${index}.md`, ["x".repeat(60_000)])),
+    );
+  }
+  await store.replaceFiles([fileOf("last.md", ["word"])]);
+  expect(statSync(path).size).toBeGreaterThan(30_000_000);
+  await store.close();
+  expect(existsSync(`${path}-wal`)).toBe(false);
+});

@@ -1,0 +1,94 @@
+import { createHash } from "node:crypto";
+import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ChunkStore, FileChunks, QueryTerm, VectorSpace } from "@memslot/indexing";
+import { onTestFinished } from "vitest";
+import { openStore, type SqliteStoreFaults, type SqliteStoreOptions } from "../sqlite-store.ts";
+
+/** A folder that is deleted when the test has ended. */
+export async function tempFolder(): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), "memslot-memory-core-")));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export async function tempPath(): Promise<string> {
+  return join(await tempFolder(), "state", "main.sqlite");
+}
+
+/** Opens a store that is closed when the test has ended. */
+export async function open(
+  path: string,
+  given: Partial<SqliteStoreOptions> & SqliteStoreFaults = {},
+): Promise<ChunkStore> {
+  const { busyTimeoutMs, disableFts, ...options } = given;
+  const faults = {
+    ...(busyTimeoutMs === undefined ? {} : { busyTimeoutMs }),
+    ...(disableFts === undefined ? {} : { disableFts }),
+  };
+  const store = await openStore({ path, vector: { enabled: true }, cacheMaxEntries: 50_000, ...options }, faults);
+  onTestFinished(() => store.close());
+  return store;
+}
+
+export function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** A file with one chunk for each text; the words of a chunk are those of its text. */
+export function fileOf(path: string, texts: readonly string[], source = "memory"): FileChunks {
+  const chunks = texts.map((text, index) => ({
+    startLine: index + 1,
+    endLine: index + 1,
+    text,
+    context: "",
+    terms: text,
+    hash: sha256(text),
+  }));
+  return { path, source, hash: sha256(texts.join("\n")), mtimeMs: 1.5, size: 10, recipe: "1", chunks };
+}
+
+export function words(...terms: string[]): QueryTerm[] {
+  return terms.map((term) => ({ term, prefix: false }));
+}
+
+/** The texts of the chunks that hold one of the terms. */
+export async function find(store: ChunkStore, ...terms: string[]): Promise<string[]> {
+  const { rows } = await store.searchKeyword({ terms: words(...terms), sources: ["memory", "sessions"], limit: 50 });
+  return rows.map((row) => row.text);
+}
+
+export function spaceOf(model: string, dimensions = 8): VectorSpace {
+  return { provider: "fake", model, providerKey: "", dimensions };
+}
+
+/** The same unit vector for the same text. */
+export function vectorOf(text: string, dimensions = 8): Float32Array {
+  const raw = Float32Array.from({ length: dimensions }, (_, index) => {
+    return createHash("sha256").update(`${text}:${index}`).digest().readInt32BE() / 2 ** 31;
+  });
+  const length = Math.hypot(...raw);
+  return raw.map((value) => value / length);
+}
+
+/** Gives every pending chunk the vector of its text, and says how many there were. */
+export async function embedAll(store: ChunkStore, space: VectorSpace): Promise<number> {
+  const pending = await store.pendingVectors(space, 100_000);
+  await store.putVectors(
+    space,
+    pending.map(({ hash, text }) => ({ hash, vector: vectorOf(text, space.dimensions) })),
+  );
+  return pending.length;
+}
+
+/** The texts nearest to the vector of a text. */
+export async function near(store: ChunkStore, space: VectorSpace, text: string, limit = 5): Promise<string[]> {
+  const query = { space, vector: vectorOf(text, space.dimensions), sources: ["memory", "sessions"], limit };
+  return (await store.searchVector(query)).rows.map((row) => row.text);
+}
+
+/** The texts that are pending, in alphabetical order. */
+export async function pendingTexts(store: ChunkStore, space: VectorSpace): Promise<string[]> {
+  return (await store.pendingVectors(space, 100_000)).map(({ text }) => text).toSorted();
+}

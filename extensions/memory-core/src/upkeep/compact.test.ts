@@ -1,0 +1,213 @@
+import { existsSync, statSync } from "node:fs";
+import type { ChunkStore, FileChunks } from "@memslot/indexing";
+import { expect, test } from "vitest";
+import { startChild } from "../../test/support/children.ts";
+import { edit } from "../file/test/damage.ts";
+import { embedAll, fileOf, find, near, open, spaceOf, tempPath } from "../test/stores.ts";
+
+const space = spaceOf("m", 512);
+
+/** A text of some 1,300 characters that no other one equals, with a word that no other one has. */
+function textOf(name: string, version = 0): string {
+  return `${name}key${version} ${others(name, version)}`;
+}
+
+function others(name: string, version: number): string {
+  return Array.from({ length: 120 }, (_, word) => `${name}v${version}w${(word * 31 + version) % 997}`).join(" ");
+}
+
+function noteOf(name: string, version = 0): FileChunks {
+  return fileOf(
+    `${name}.md`,
+    Array.from({ length: 6 }, (_, part) => textOf(`${name}p${part}`, part === 0 ? version : 0)),
+  );
+}
+
+const notes = Array.from({ length: 36 }, (_, index) => noteOf(`note${index}`));
+const large = Array.from({ length: 400 }, (_, index) =>
+  fileOf(`${index}.md`, [`word${index} ${"filler ".repeat(3000)}`]),
+);
+
+async function fill(store: ChunkStore): Promise<void> {
+  await store.replaceFiles(notes);
+  await store.useSpace(space);
+  await embedAll(store, space);
+}
+
+async function faultsOf(store: ChunkStore): Promise<unknown[]> {
+  const findings = (await store.upkeep?.check()) ?? [];
+  expect(findings.length).toBeGreaterThan(0);
+  return findings.filter(({ ok }) => !ok);
+}
+
+function bytesOf(path: string): number {
+  return ["", "-wal", "-shm"].reduce(
+    (sum, suffix) => sum + (existsSync(path + suffix) ? statSync(path + suffix).size : 0),
+    0,
+  );
+}
+
+test("spare C: 1,000 edits of one note leave the database under twice a fresh one", { timeout: 300_000 }, async () => {
+  const fresh = await tempPath();
+  const first = await open(fresh);
+  await fill(first);
+  await first.close();
+
+  const path = await tempPath();
+  const store = await open(path);
+  await fill(store);
+  for (let version = 1; version <= 1000; version++) {
+    await store.replaceFiles([noteOf("note7", version)]);
+    await embedAll(store, space);
+  }
+  expect(await find(store, "note7p0key1000")).toHaveLength(1);
+  expect(await find(store, "note7p0key999")).toEqual([]);
+  expect(await near(store, space, textOf("note7p0", 1000), 1)).toEqual([textOf("note7p0", 1000)]);
+  await store.close();
+  expect(bytesOf(path)).toBeLessThan(2 * bytesOf(fresh));
+  const again = await open(path);
+  expect(await faultsOf(again)).toEqual([]);
+});
+
+test("the vectors of notes that are gone for a while are kept, however long they are gone", async () => {
+  const path = await tempPath();
+  const store = await open(path);
+  await fill(store);
+  for (let round = 0; round < 5; round++) {
+    await store.removeFiles(notes);
+    // Each call is followed by what can wait.
+    for (let call = 0; call < 5; call++) await store.stats();
+    await store.upkeep?.compact();
+    await store.replaceFiles(notes);
+    expect(await store.pendingVectors(space, 1000)).toEqual([]);
+  }
+});
+
+test("of the vectors of old texts those go that were used longest ago, and none of a text that is there", async () => {
+  const store = await open(await tempPath());
+  await fill(store);
+  const versions = Array.from({ length: 80 }, (_, version) =>
+    fileOf(
+      "note0.md",
+      [0, 1, 2, 3, 4, 5, 6, 7].map((part) => textOf(`e${part}`, version)),
+    ),
+  );
+  for (const version of versions) {
+    await store.replaceFiles([version]);
+    await embedAll(store, space);
+  }
+  const chunks = (await store.stats()).chunks;
+  await expect.poll(async () => (await store.stats()).cachedVectors, { timeout: 60_000 }).toBeLessThan(2.5 * chunks);
+  expect(await store.pendingVectors(space, 1000)).toEqual([]);
+  await store.replaceFiles(versions.slice(78, 79));
+  expect(await store.pendingVectors(space, 1000)).toEqual([]);
+  await store.replaceFiles(versions.slice(0, 1));
+  expect(await store.pendingVectors(space, 1000)).toHaveLength(8);
+});
+
+test("what deleted notes have left is given back piece by piece, without being asked for", async () => {
+  const path = await tempPath();
+  const store = await open(path);
+  await store.replaceFiles(large);
+  const full = bytesOf(path);
+  expect(full).toBeGreaterThan(6_000_000);
+  await store.removeFiles(large.slice(10));
+  // Each call is followed by a piece of it.
+  await expect.poll(async () => (await store.stats()).reusableBytes, { timeout: 60_000 }).toBeLessThan(1_100_000);
+  await store.close();
+  expect(bytesOf(path)).toBeLessThan(full / 3);
+  expect(await find(await open(path), "word3")).toHaveLength(1);
+});
+
+test("little that is free is kept for what is written next", async () => {
+  const path = await tempPath();
+  const store = await open(path);
+  await store.replaceFiles(large);
+  await store.removeFiles(large.slice(0, 60));
+  const free = (await store.stats()).reusableBytes;
+  for (let round = 0; round < 20; round++) await store.stats();
+  expect((await store.stats()).reusableBytes).toBe(free);
+  expect(free).toBeGreaterThan(500_000);
+});
+
+test("compacting gives back all that is free, and the index answers as before", async () => {
+  const path = await tempPath();
+  const store = await open(path);
+  await fill(store);
+  await store.replaceFiles(large.slice(0, 40));
+  await store.removeFiles(large.slice(0, 40));
+  const report = await store.upkeep?.compact();
+  const stats = await store.stats();
+  expect(stats.reusableBytes).toBe(0);
+  expect(stats.walBytes).toBe(0);
+  expect(report?.afterBytes).toBe(stats.databaseBytes);
+  expect(report?.beforeBytes).toBeGreaterThan(stats.databaseBytes);
+  expect(await find(store, "note7p3key0")).toHaveLength(1);
+  expect(await near(store, space, textOf("note9p2"), 1)).toEqual([textOf("note9p2")]);
+  expect(await faultsOf(store)).toEqual([]);
+  expect(await store.upkeep?.compact()).toEqual({ beforeBytes: stats.databaseBytes, afterBytes: stats.databaseBytes });
+});
+
+test("an old build that was not yet deleted is gone after compacting", async () => {
+  const path = await tempPath();
+  const store = await open(path);
+  await fill(store);
+  await store.upkeep?.compact();
+  const before = (await store.stats()).databaseBytes;
+  const build = await store.builds?.start("v2");
+  await build?.replaceFiles(notes);
+  await store.builds?.finish();
+  await store.upkeep?.compact();
+  const names = (await store.upkeep?.tables())?.map(({ name }) => name);
+  expect(names).toContain("chunks_fts_2");
+  expect(names).not.toContain("chunks_fts_1");
+  expect(names).not.toContain("chunks_vec_1");
+  expect((await store.stats()).databaseBytes).toBeLessThan(1.3 * before);
+  expect(await near(store, space, textOf("note9p2"), 1)).toEqual([textOf("note9p2")]);
+});
+
+test("a file of an earlier schema, which cannot give back single pages, is written anew once", async () => {
+  const path = await tempPath();
+  const store = await open(path);
+  await fill(store);
+  await store.close();
+  edit(path, (db) => {
+    db.pragma("journal_mode = DELETE");
+    db.pragma("auto_vacuum = NONE");
+    db.exec("VACUUM");
+  });
+  const old = await open(path);
+  await old.removeFiles(notes.slice(6));
+  const report = await old.upkeep?.compact();
+  expect(report?.afterBytes).toBeLessThan(report?.beforeBytes ?? 0);
+  expect((await old.stats()).reusableBytes).toBe(0);
+  expect(await find(old, "note3p3key0")).toHaveLength(1);
+  expect(await near(old, space, textOf("note3p2"), 1)).toEqual([textOf("note3p2")]);
+  await old.close();
+  edit(path, (db) => {
+    expect(db.pragma("auto_vacuum", { simple: true })).toBe(2);
+    expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
+  });
+});
+
+test("an index in memory can be checked and compacted too", async () => {
+  const store = await open(await tempPath(), { mayCreate: false });
+  await fill(store);
+  await store.removeFiles(notes.slice(6));
+  const report = await store.upkeep?.compact();
+  expect(report?.afterBytes).toBeLessThan(report?.beforeBytes ?? 0);
+  expect(await faultsOf(store)).toEqual([]);
+});
+
+test("other processes write while one compacts, and nothing is lost", async () => {
+  const path = await tempPath();
+  const store = await open(path);
+  await fill(store);
+  const child = startChild("write-files.ts", [path, "p", "12"]);
+  await child.line("wrote");
+  do await store.upkeep?.compact();
+  while (child.process.exitCode === null && child.process.signalCode === null);
+  expect(await child.ended(), child.output()).toBe(0);
+  expect(await find(store, "batch11")).toHaveLength(50);
+  expect(await faultsOf(store)).toEqual([]);
+});

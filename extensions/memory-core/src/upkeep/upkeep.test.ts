@@ -1,0 +1,308 @@
+import { readFileSync } from "node:fs";
+import type { IndexFinding } from "@memslot/core";
+import { indexTerms, type ChunkStore, type FileChunks } from "@memslot/indexing";
+import Database from "better-sqlite3";
+import { getLoadablePath } from "sqlite-vec";
+import { expect, test } from "vitest";
+import { edit, spoilTable } from "../file/test/damage.ts";
+import { embedAll, fileOf, find, near, open, spaceOf, tempPath } from "../test/stores.ts";
+
+const space = spaceOf("m");
+const names = ["database", "words", "files", "leftovers", "vector cache", "vectors", "space"];
+
+/** As the tokenizer makes the words: they can be made again from the text. */
+function noteOf(path: string, texts: readonly string[]): FileChunks {
+  const file = fileOf(path, texts);
+  return {
+    ...file,
+    chunks: file.chunks.map((chunk) => ({ ...chunk, terms: indexTerms(`${chunk.text}\n${chunk.context}`) })),
+  };
+}
+
+const notes = Array.from({ length: 40 }, (_, file) =>
+  noteOf(`${file}.md`, [`apple number${file}`, `pear number${file}`, `plum number${file}`]),
+);
+
+async function filled(path: string): Promise<ChunkStore> {
+  const store = await open(path);
+  await store.replaceFiles(notes);
+  await store.useSpace(space);
+  await embedAll(store, space);
+  return store;
+}
+
+function upkeepOf(store: ChunkStore): NonNullable<ChunkStore["upkeep"]> {
+  if (!store.upkeep) throw new Error("no upkeep");
+  return store.upkeep;
+}
+
+function bad(findings: readonly IndexFinding[]): string[] {
+  return findings.filter(({ ok }) => !ok).map(({ name, message }) => `${name}: ${message}`);
+}
+
+/** SQL that a sound program would not run, with sqlite-vec at hand. */
+function harm(path: string, sql: string): void {
+  edit(path, (db: Database.Database) => {
+    db.unsafeMode(true);
+    db.loadExtension(getLoadablePath());
+    db.exec(sql);
+  });
+}
+
+test("a sound index is found sound, with figures, and a check writes nothing", async () => {
+  const path = await tempPath();
+  await (await filled(path)).close();
+  const before = readFileSync(path);
+  const store = await open(path);
+  const findings = await upkeepOf(store).check();
+  expect(findings.map(({ name }) => name)).toEqual(names);
+  expect(bad(findings)).toEqual([]);
+  const messages = Object.fromEntries(findings.map(({ name, message }) => [name, message]));
+  expect(messages["words"]).toBe("those of 120 chunks");
+  expect(messages["files"]).toBe("120 chunks of 40 files");
+  expect(messages["vectors"]).toMatch(/^120 vectors in \d+ blocks$/u);
+  expect(messages["vector cache"]).toBe("120 vectors");
+  await store.close();
+  expect(readFileSync(path).equals(before)).toBe(true);
+});
+
+test.each([
+  [
+    "rows of words are missing",
+    "words",
+    "DELETE FROM chunks_fts_1 WHERE rowid < 30",
+    /29 of 120 chunks lack their words/u,
+  ],
+  [
+    "rows of words are too many",
+    "words",
+    "INSERT INTO chunks_fts_1 (rowid, terms) VALUES (9999, 'x')",
+    /1 are of no chunk/u,
+  ],
+  ["the words are spoilt", "words", "UPDATE chunks_fts_1_data SET block = x'00' WHERE id > 10", /missing or damaged/u],
+  ["the words are gone", "words", "UPDATE chunks_fts_1_data SET block = x'00'", /missing or damaged/u],
+  [
+    "some words are gone",
+    "words",
+    "DELETE FROM chunks_fts_1_data WHERE id = (SELECT max(id) FROM chunks_fts_1_data)",
+    /missing or damaged/u,
+  ],
+  [
+    "a chunk without a file",
+    "leftovers",
+    "INSERT INTO chunks VALUES (9999, 777, 1, 1, '', 'lost', x'00')",
+    /1 chunks without a file/u,
+  ],
+  [
+    "a file of no generation",
+    "leftovers",
+    "UPDATE files SET generation = 77 WHERE path = '3.md'",
+    /1 files of no generation/u,
+  ],
+  [
+    "a row without its vector",
+    "vector cache",
+    "DELETE FROM vectors WHERE id = (SELECT max(id) FROM vectors)",
+    /1 have no numbers/u,
+  ],
+  ["a vector without its row", "vector cache", "INSERT INTO vectors VALUES (9999, x'00')", /1 belong to nothing/u],
+  [
+    "a vector of the wrong length",
+    "vector cache",
+    "UPDATE vectors SET embedding = x'0000803f' WHERE id = 5",
+    /1 the wrong ones/u,
+  ],
+  [
+    "rows of the layout are missing",
+    "vectors",
+    "DELETE FROM chunks_vec_1 WHERE rowid < 20",
+    /19 of 120 vectors are missing/u,
+  ],
+  ["the layout is gone", "vectors", "DROP TABLE chunks_vec_1", /chunks_vec_1 is missing/u],
+])("%s: it is found, and mended without a provider", async (_, name, sql, message) => {
+  const path = await tempPath();
+  await (await filled(path)).close();
+  harm(path, sql);
+  const store = await open(path);
+  const findings = await upkeepOf(store).check();
+  expect(bad(findings).join("\n")).toMatch(message);
+  expect(findings.find((finding) => finding.name === name)?.ok).toBe(false);
+  const mended = await upkeepOf(store).repair();
+  expect(bad(mended)).toEqual([]);
+  expect(mended.find((finding) => finding.name === name)?.fixed).toMatch(message);
+  expect(bad(await upkeepOf(store).check())).toEqual([]);
+  expect((await upkeepOf(store).repair()).filter(({ fixed }) => fixed !== undefined)).toEqual([]);
+  await store.replaceFiles(notes.filter(({ path: file }) => file === "3.md"));
+  expect(await find(store, "number7")).toHaveLength(3);
+  expect(await find(store, "number39")).toHaveLength(3);
+  await store.useSpace(space);
+  expect(await store.pendingVectors(space, 10)).toHaveLength(/numbers|wrong/u.test(String(message)) ? 1 : 0);
+  expect(await near(store, space, "apple number3", 1)).toEqual(["apple number3"]);
+});
+
+test("a file that has lost chunks is forgotten, so that the next sync reads it again", async () => {
+  const path = await tempPath();
+  await (await filled(path)).close();
+  harm(path, "DELETE FROM chunks WHERE text = 'pear number5'");
+  const store = await open(path);
+  const revision = await store.revision?.();
+  expect(bad(await upkeepOf(store).check()).join("\n")).toMatch(
+    /files: 1 files have other chunks .* 5\.md \(2 chunks of 3\)/u,
+  );
+  const mended = await upkeepOf(store).repair();
+  expect(bad(mended)).toEqual([]);
+  expect(mended.find(({ name }) => name === "files")?.fixed).toMatch(/1 files are forgotten/u);
+  expect((await store.listFiles()).map((file) => file.path)).not.toContain("5.md");
+  expect(await store.listFiles()).toHaveLength(39);
+  expect(await store.revision?.()).not.toBe(revision);
+  expect(await find(store, "number5")).toEqual([]);
+  await store.replaceFiles(notes.slice(5, 6));
+  expect(await find(store, "number5")).toHaveLength(3);
+  expect(await store.pendingVectors(space, 10)).toEqual([]);
+});
+
+test("damaged pages are found; to mend them the file is set aside and made anew", async () => {
+  const path = await tempPath();
+  const store = await open(path);
+  await store.replaceFiles(
+    Array.from({ length: 100 }, (_, file) => noteOf(`${file}.md`, [`word ${"filler ".repeat(800)}`])),
+  );
+  await store.close();
+  spoilTable(path, "chunks");
+  const again = await open(path);
+  expect(bad(await upkeepOf(again).check()).join("\n")).toMatch(/^database: /u);
+  expect(again.health().notices).toEqual([]);
+  expect(bad(await upkeepOf(again).repair())).toEqual([]);
+  expect(again.health().notices).toEqual([expect.stringMatching(/was damaged/u)]);
+  expect(await again.listFiles()).toEqual([]);
+});
+
+test("words that are missing, or spoilt beyond use, are made anew when the index is opened, and no file is forgotten", async () => {
+  for (const sql of ["DROP TABLE chunks_fts_1", "INSERT OR REPLACE INTO meta VALUES ('words_stale', '1')"]) {
+    const path = await tempPath();
+    await (await filled(path)).close();
+    harm(path, sql);
+    const store = await open(path);
+    expect(store.health().notices, sql).toEqual([
+      expect.stringMatching(/words of the index .* no note is read again/u),
+    ]);
+    expect(await find(store, "number7"), sql).toHaveLength(3);
+    expect(await store.listFiles()).toHaveLength(40);
+    expect(bad(await upkeepOf(store).check()), sql).toEqual([]);
+    expect(await near(store, space, "apple number3", 1)).toEqual(["apple number3"]);
+    await store.close();
+    expect((await open(path)).health().notices).toEqual([]);
+  }
+});
+
+test("words that turn out to be spoilt in the middle of a search are made anew, and the search answers", async () => {
+  const path = await tempPath();
+  await (await filled(path)).close();
+  const store = await open(path);
+  expect(await store.listFiles()).toHaveLength(40);
+  harm(path, "UPDATE chunks_fts_1_data SET block = x'00' WHERE id > 10");
+  expect(await find(store, "number7")).toHaveLength(3);
+  expect(await store.listFiles()).toHaveLength(40);
+  expect(store.health().notices).toHaveLength(1);
+});
+
+test("the making of words that was cut short goes on with the next opening", async () => {
+  const path = await tempPath();
+  await (await filled(path)).close();
+  harm(path, "DELETE FROM chunks_fts_1 WHERE rowid > 50; INSERT INTO meta VALUES ('words_missing:1', '1')");
+  const store = await open(path);
+  expect(await find(store, "number39")).toHaveLength(3);
+  expect(bad(await upkeepOf(store).check())).toEqual([]);
+});
+
+test("a build that is being made is checked and mended too", async () => {
+  const path = await tempPath();
+  const store = await filled(path);
+  const build = await store.builds?.start("v2");
+  await build?.replaceFiles(notes.slice(0, 10));
+  await store.close();
+  harm(path, "DELETE FROM chunks_fts_2 WHERE rowid IN (SELECT max(id) FROM chunks)");
+  const again = await open(path);
+  expect(bad(await upkeepOf(again).check()).join("\n")).toMatch(/words: 1 of 30 chunks lack/u);
+  expect(bad(await upkeepOf(again).repair())).toEqual([]);
+  const more = await again.builds?.start("v2");
+  await more?.replaceFiles(notes.slice(10));
+  await again.builds?.finish();
+  expect(await find(again, "number9")).toHaveLength(3);
+  expect(bad(await upkeepOf(again).check())).toEqual([]);
+});
+
+test("the bytes of the tables, theirs together, are those of the file without what is free", async () => {
+  const path = await tempPath();
+  const store = await filled(path);
+  await upkeepOf(store).compact();
+  const tables = await upkeepOf(store).tables();
+  const sizes = tables.map(({ bytes }) => bytes);
+  expect(sizes).toEqual(sizes.toSorted((one, other) => other - one));
+  expect(tables.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(["chunks", "chunks_fts_1", "chunks_vec_1", "files", "vectors"]),
+  );
+  expect(tables.filter(({ name }) => /_(?:data|docsize|rowids|idx)$|^chunks_by|^sqlite_autoindex/u.test(name))).toEqual(
+    [],
+  );
+  const sum = sizes.reduce((total, bytes) => total + bytes, 0);
+  const { databaseBytes } = await store.stats();
+  expect(sum).toBeLessThanOrEqual(databaseBytes);
+  // One page in some hundred maps the others.
+  expect(sum).toBeGreaterThan(databaseBytes - 3 * 32_768);
+});
+
+test("a sample is of chunks that answer, each once, and a text has the vector that it was given", async () => {
+  const store = await filled(await tempPath());
+  const build = await store.builds?.start("v2");
+  await build?.replaceFiles([noteOf("next.md", ["not yet"])]);
+  const sample = await upkeepOf(store).sample(50);
+  expect(new Set(sample.map(({ id }) => id)).size).toBe(50);
+  expect(
+    sample.every(({ text, path, hash }) =>
+      notes.some(
+        (note) => note.path === path && note.chunks.some((chunk) => chunk.text === text && chunk.hash === hash),
+      ),
+    ),
+  ).toBe(true);
+  expect(await upkeepOf(store).sample(1000)).toHaveLength(120);
+  const orders = await Promise.all([1, 2, 3].map(() => upkeepOf(store).sample(3)));
+  expect(new Set(orders.map((chunks) => chunks.map(({ id }) => id).join())).size).toBeGreaterThan(1);
+  const first = sample[0];
+  const vector = await upkeepOf(store).vectorOf(space, first?.hash ?? "");
+  expect(vector).toHaveLength(8);
+  const { rows } = await store.searchVector({
+    space,
+    vector: vector ?? new Float32Array(8),
+    sources: ["memory"],
+    limit: 1,
+  });
+  expect(rows[0]?.text).toBe(first?.text);
+  expect(await upkeepOf(store).vectorOf(spaceOf("other"), first?.hash ?? "")).toBeUndefined();
+  expect(await upkeepOf(store).vectorOf(space, "0".repeat(64))).toBeUndefined();
+});
+
+test("other calls are answered between the pieces of a long one", async () => {
+  const path = await tempPath();
+  const store = await open(path);
+  await store.replaceFiles([
+    noteOf(
+      "a.md",
+      Array.from({ length: 3000 }, (_, index) => `word${index}`),
+    ),
+  ]);
+  await store.close();
+  harm(path, "DELETE FROM chunks_fts_1 WHERE rowid > 0");
+  const again = await open(path);
+  const order: string[] = [];
+  const long = upkeepOf(again)
+    .repair()
+    .then(() => order.push("repair"));
+  // Many pieces against a few: that the longer work ends last shows that the pieces took turns.
+  const short = upkeepOf(again)
+    .check()
+    .then(() => order.push("check"));
+  await Promise.all([long, short]);
+  expect(order).toEqual(["check", "repair"]);
+  expect(await find(again, "word2999")).toHaveLength(1);
+});

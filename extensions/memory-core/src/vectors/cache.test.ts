@@ -1,0 +1,188 @@
+import type { ChunkStore } from "@memslot/indexing";
+import { expect, test } from "vitest";
+import { edit } from "../file/test/damage.ts";
+import { embedAll, fileOf, near, open, pendingTexts, sha256, spaceOf, tempPath, vectorOf } from "../test/stores.ts";
+
+const space = spaceOf("m");
+const other = spaceOf("other");
+
+function texts(name: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${name} ${index}`);
+}
+
+async function cached(store: ChunkStore): Promise<number> {
+  return (await store.stats()).cachedVectors;
+}
+
+/** The texts, of those given, whose vectors are kept. */
+async function kept(store: ChunkStore, given: readonly string[]): Promise<string[]> {
+  const known = await store.knownVectors(space, given.map(sha256));
+  return given.filter((text) => known.includes(sha256(text)));
+}
+
+/** Puts a text in, gives it its vector, and takes it out again. */
+async function pass(store: ChunkStore, text: string): Promise<void> {
+  await store.replaceFiles([fileOf("passing.md", [text])]);
+  await embedAll(store, space);
+  await store.removeFiles([{ path: "passing.md", source: "memory" }]);
+}
+
+test("the cache is brought down to its size, and chunks that are there keep their vectors", async () => {
+  const store = await open(await tempPath(), { cacheMaxEntries: 12 });
+  const fill = async (name: string, count: number): Promise<void> => {
+    await store.replaceFiles([fileOf("a.md", texts(name, count))]);
+    await embedAll(store, space);
+  };
+  await store.useSpace(space);
+  await fill("first", 10);
+  await fill("second", 10);
+  expect(await cached(store)).toBe(12);
+  expect(await pendingTexts(store, space)).toEqual([]);
+  await fill("third", 20);
+  expect(await cached(store)).toBe(20);
+  expect(await pendingTexts(store, space)).toEqual([]);
+  await fill("fourth", 1);
+  expect(await cached(store)).toBe(12);
+  expect(await near(store, space, "fourth 0", 1)).toEqual(["fourth 0"]);
+});
+
+test("what was used longest ago leaves the cache first; going and coming back are uses", async () => {
+  const store = await open(await tempPath(), { cacheMaxEntries: 4 });
+  const all = ["one", "two", "three", "four", "five", "six", "seven", "eight"];
+  for (const text of ["one", "two", "three", "four"]) await pass(store, text);
+  expect(await kept(store, all)).toEqual(["one", "two", "three", "four"]);
+  // Found again for a new chunk.
+  await store.replaceFiles([fileOf("b.md", ["one"])]);
+  await pass(store, "five");
+  expect(await kept(store, all)).toEqual(["one", "three", "four", "five"]);
+  await store.removeFiles([{ path: "b.md", source: "memory" }]);
+  for (const text of ["six", "seven", "eight"]) await pass(store, text);
+  expect(await kept(store, all)).toEqual(["one", "six", "seven", "eight"]);
+});
+
+test("a use counts in every space that has the vector", async () => {
+  const path = await tempPath();
+  const store = await open(path);
+  await store.replaceFiles([fileOf("a.md", ["one", "two"])]);
+  await embedAll(store, space);
+  await embedAll(store, other);
+  edit(path, (db) => db.exec("UPDATE embedding_cache SET used_at = 5"));
+  await store.replaceFiles([fileOf("b.md", ["one"])]);
+  const used = "SELECT count(*) FROM embedding_cache WHERE used_at > 5";
+  expect(edit(path, (db) => db.prepare(used).pluck().get())).toBe(2);
+});
+
+test("renaming and moving a file and undoing an edit ask for no vector, with no room in the cache but one", async () => {
+  const store = await open(await tempPath(), { cacheMaxEntries: 1 });
+  await store.useSpace(space);
+  await store.replaceFiles([fileOf("a.md", ["one", "two"])]);
+  await embedAll(store, space);
+  await store.replaceFiles([fileOf("renamed.md", ["one", "two"])]);
+  await store.removeFiles([{ path: "a.md", source: "memory" }]);
+  expect(await pendingTexts(store, space)).toEqual([]);
+  await store.replaceFiles([fileOf("moved.jsonl", ["one", "two"], "sessions")]);
+  await store.removeFiles([{ path: "renamed.md", source: "memory" }]);
+  expect(await pendingTexts(store, space)).toEqual([]);
+  await store.replaceFiles([fileOf("moved.jsonl", ["one"], "sessions")]);
+  await store.replaceFiles([fileOf("moved.jsonl", ["one", "two"], "sessions")]);
+  expect(await pendingTexts(store, space)).toEqual([]);
+  expect((await near(store, space, "two")).toSorted()).toEqual(["one", "two"]);
+});
+
+test.each([["useSpace"], ["searchVector"]])(
+  "without a cache, a space that answers (%s) keeps its vectors while another one is being filled",
+  async (call) => {
+    const path = await tempPath();
+    const before = await open(path, { cacheMaxEntries: 0 });
+    await before.replaceFiles([fileOf("a.md", texts("text", 40))]);
+    await embedAll(before, space);
+    await before.close();
+    const store = await open(path, { cacheMaxEntries: 0 });
+    if (call === "useSpace") await store.useSpace(space);
+    else expect(await near(store, space, "text 3", 1)).toEqual(["text 3"]);
+    for (let round = 0; round < 4; round++) {
+      const pending = await store.pendingVectors(other, 10);
+      await store.putVectors(
+        other,
+        pending.map(({ hash, text }) => ({ hash, vector: vectorOf(text) })),
+      );
+      expect(await near(store, space, "text 3", 50)).toHaveLength(40);
+    }
+    expect(await cached(store)).toBe(80);
+    await store.replaceFiles([fileOf("a.md", ["text 0"])]);
+    await store.close();
+    expect(await cached(await open(path))).toBe(2);
+  },
+);
+
+test("vectors of a space that this process does not use leave in the order of their last use, live or not", async () => {
+  const path = await tempPath();
+  const before = await open(path);
+  await before.replaceFiles([fileOf("a.md", texts("text", 10))]);
+  await embedAll(before, space);
+  await before.replaceFiles([fileOf("a.md", texts("text", 4))]);
+  await before.close();
+  const store = await open(path, { cacheMaxEntries: 8 });
+  await embedAll(store, other);
+  expect(await store.spaceStats(other)).toEqual({ embedded: 4, pending: 0, quarantined: 0 });
+  expect(await cached(store)).toBe(8);
+  await store.replaceFiles([fileOf("b.md", ["new"])]);
+  await embedAll(store, other);
+  expect((await store.spaces()).map(({ vectors }) => vectors)).toEqual([5, 3]);
+});
+
+test("a space that loses vectors to another process still gives all that it has left", async () => {
+  const path = await tempPath();
+  const first = await open(path, { cacheMaxEntries: 420 });
+  await first.replaceFiles([fileOf("a.md", texts("text", 400))]);
+  const second = await open(path);
+  await second.useSpace(other);
+  await embedAll(second, other);
+  expect(await near(second, other, "text 5", 1)).toEqual(["text 5"]);
+  await embedAll(first, space);
+  expect(await first.spaceStats(space)).toEqual({ embedded: 400, pending: 0, quarantined: 0 });
+  expect(await second.spaceStats(other)).toEqual({ embedded: 20, pending: 380, quarantined: 0 });
+  expect(await near(second, other, "anything", 400)).toHaveLength(20);
+  const without = await open(path, { vector: { enabled: false } });
+  for (const query of ["anything", "text 3", "text 300"]) {
+    expect(await near(second, other, query, 3)).toEqual(await near(without, other, query, 3));
+  }
+  expect(await cached(second)).toBe(420);
+});
+
+test("a store that holds no vectors beyond those in use still keeps those", async () => {
+  const store = await open(await tempPath(), { cacheMaxEntries: 0 });
+  await store.replaceFiles([fileOf("a.md", ["one", "two"])]);
+  await store.useSpace(space);
+  await embedAll(store, space);
+  expect(await cached(store)).toBe(2);
+  await store.removeFiles([{ path: "a.md", source: "memory" }]);
+  await store.replaceFiles([fileOf("b.md", ["three"])]);
+  await embedAll(store, space);
+  expect(await cached(store)).toBe(1);
+});
+
+test("a process that uses no space deletes no vector, however many there are too much", async () => {
+  const path = await tempPath();
+  const before = await open(path);
+  await before.replaceFiles([fileOf("a.md", texts("text", 10))]);
+  await embedAll(before, space);
+  await before.close();
+  const store = await open(path, { cacheMaxEntries: 0 });
+  await store.replaceFiles([fileOf("b.md", ["word"])]);
+  await store.spaceStats(space);
+  await store.close();
+  expect(await cached(await open(path))).toBe(10);
+});
+
+test("closing brings the cache down too, and leaves no numbers of a vector that is gone", async () => {
+  const path = await tempPath();
+  const store = await open(path, { cacheMaxEntries: 1 });
+  await store.replaceFiles([fileOf("a.md", ["one", "two", "three"])]);
+  await store.useSpace(space);
+  await embedAll(store, space);
+  await store.removeFiles([{ path: "a.md", source: "memory" }]);
+  await store.close();
+  const count = "SELECT (SELECT count(*) FROM embedding_cache) || ' ' || (SELECT count(*) FROM vectors)";
+  expect(edit(path, (db) => db.prepare(count).pluck().get())).toBe("1 1");
+});

@@ -1,0 +1,51 @@
+import type Database from "better-sqlite3";
+import { type Meta, metaKeys } from "../file/meta.ts";
+import { emptyWords } from "./rebuild-words.ts";
+import { hasTable, wordTable } from "../file/schema.ts";
+import { isAboutWordsOnly, isSqliteError } from "../file/store-errors.ts";
+
+/** Why words cannot be indexed. */
+export const noFts = "this build of SQLite has no FTS5";
+
+export function wordsNotice(path: string): string {
+  return `the words of the index ${path} were missing or out of date; they are made anew from the texts in it, and no note is read again`;
+}
+
+/**
+ * Makes the tables of words fit the chunks: where they are missing or stale they are emptied, and filled again from the
+ * texts in the index, which `createWordRebuild` does. Gives why words cannot be indexed, and whether they were emptied.
+ */
+export function settleWords(input: {
+  db: Database.Database;
+  meta: Meta;
+  withWords: boolean;
+  /** Runs work in a transaction. */
+  write: (work: () => void) => void;
+}): { ftsError: string | undefined; areEmptied: boolean } {
+  const { db, meta, write } = input;
+  if (!input.withWords) return { ftsError: noFts, areEmptied: false };
+  const generations = db.prepare<[], number>("SELECT id FROM generations WHERE state <> 'dropped'").pluck();
+  const isStale = (): boolean => meta.get(metaKeys.wordsStale) !== undefined;
+  if (!isStale() && generations.all().every((id) => hasSoundWords(db, id)))
+    return { ftsError: undefined, areEmptied: false };
+  write(() => {
+    const stale = isStale();
+    for (const id of generations.all()) if (stale || !hasSoundWords(db, id)) emptyWords(db, meta, id);
+    // Of an index that was brought up to this schema where there was no FTS5.
+    db.exec("DROP TABLE IF EXISTS chunks_fts");
+    meta.delete(metaKeys.wordsStale);
+  });
+  return { ftsError: undefined, areEmptied: db.prepare("SELECT 1 FROM chunks LIMIT 1").get() !== undefined };
+}
+
+function hasSoundWords(db: Database.Database, generation: number): boolean {
+  const table = wordTable(generation);
+  if (!hasTable(db, table) || !hasTable(db, `${table}_docsize`)) return false;
+  try {
+    db.prepare(`SELECT rowid FROM ${table} LIMIT 1`).get();
+    return true;
+  } catch (error) {
+    if (isAboutWordsOnly(error) || isSqliteError(error, "SQLITE_ERROR")) return false;
+    throw error;
+  }
+}

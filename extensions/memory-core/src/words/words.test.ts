@@ -1,0 +1,347 @@
+import type { ChunkStore } from "@memslot/indexing";
+import { expect, test } from "vitest";
+import { edit } from "../file/test/damage.ts";
+import { fileOf, find, open, sha256, tempPath, words } from "../test/stores.ts";
+
+const oddWords = [
+  "c++",
+  "c#",
+  "qx-7919",
+  "a/b.md",
+  "node.js",
+  "memory_search",
+  "user@example.com",
+  "it's",
+  "r&d",
+  "#tag",
+  "a:b",
+  "10.0.0.1:8443",
+  "v1.2.3-rc.1",
+  "看病",
+  "病了",
+  "記憶",
+  "メモ",
+  "の会",
+  "기억",
+  "สวัสดี",
+  "ไทย",
+  "ключ",
+  "straße",
+  "naïve",
+  "e\u0301a",
+  "ღამე",
+  "हिन्दी",
+  "עברית",
+  "سلام",
+  "𠮷野",
+  'x"y',
+  '"',
+  "'",
+  "*",
+  "(",
+  ")",
+  "^",
+  "-",
+  "--x",
+  "and",
+  "or",
+  "not",
+  "near",
+  "a*",
+  "100%",
+  "~/.ssh",
+  "$home",
+  "\\path",
+  "[x]",
+  "{y}",
+  "a|b",
+  "<b>",
+  "f(x)",
+  "!",
+  "?",
+  ";",
+  ",",
+  "`",
+  "=",
+  "½",
+  "ﬁ",
+  "🙂",
+];
+
+test("every word survives whole: the index knows it, and nothing but it, and finds its chunk by it", async () => {
+  const path = await tempPath();
+  const store = await open(path);
+  await store.replaceFiles([
+    fileOf(
+      "a.md",
+      oddWords.map((word) => `before ${word} after`),
+    ),
+  ]);
+  for (const word of oddWords) expect(await find(store, word), word).toEqual([`before ${word} after`]);
+  const known = edit(path, (db) => {
+    db.exec("CREATE VIRTUAL TABLE temp.known USING fts5vocab(main, chunks_fts_1, 'row')");
+    return db.prepare<[], string>("SELECT term FROM known").pluck().all();
+  });
+  expect(known.toSorted()).toEqual([...oddWords, "before", "after"].toSorted());
+});
+
+test("capital letters from A to Z are the same as small ones, in the index and in the query", async () => {
+  const store = await open(await tempPath());
+  await store.replaceFiles([fileOf("a.md", ["QX-7919", "Äpfel"])]);
+  for (const word of ["QX-7919", "qx-7919", "Qx-7919"]) expect(await find(store, word)).toEqual(["QX-7919"]);
+  expect([await find(store, "ÄPFEL"), await find(store, "äpfel")]).toEqual([["Äpfel"], []]);
+});
+
+test("a part of a word is another word", async () => {
+  const store = await open(await tempPath());
+  await store.replaceFiles([fileOf("a.md", ["c++ qx-7919 a/b.md 看病"])]);
+  for (const part of ["c", "qx", "7919", "a", "b.md", "b", "看", "病", "c+"])
+    expect(await find(store, part), part).toEqual([]);
+});
+
+test("a prefix finds words by their beginning, also with punctuation and in other scripts", async () => {
+  const store = await open(await tempPath());
+  await store.replaceFiles([
+    fileOf("a.md", [
+      "qx-7919 one",
+      "qx-80 two",
+      "qy three",
+      "看病 four",
+      "看见 five",
+      'a"b six',
+      "c++ seven",
+      "cat eight",
+    ]),
+  ]);
+  const begins = async (term: string): Promise<(string | undefined)[]> => {
+    const { rows } = await store.searchKeyword({ terms: [{ term, prefix: true }], sources: ["memory"], limit: 10 });
+    return rows.map((row) => row.text.split(" ")[1]).toSorted();
+  };
+  expect(await begins("qx-")).toEqual(["one", "two"]);
+  expect(await begins("看")).toEqual(["five", "four"]);
+  expect(await begins('a"')).toEqual(["six"]);
+  expect(await begins("c+")).toEqual(["seven"]);
+  expect(await begins("c")).toEqual(["eight", "seven"]);
+});
+
+test("ten thousand random strings, full of operators and broken characters, raise nothing and find nothing", async () => {
+  const store = await open(await tempPath());
+  await store.replaceFiles([fileOf("a.md", ["plain words only", "and a second one"])]);
+  const strings = randomStrings(10_000);
+  let asked = 0;
+  await Promise.all(
+    Array.from({ length: 100 }, async (_, lane) => {
+      for (let index = lane; index < strings.length; index += 100) {
+        const term = strings[index] ?? "";
+        const { rows, documentFrequencies } = await store.searchKeyword({
+          terms: [
+            { term, prefix: index % 2 === 0 },
+            { term: `zz${term}`, prefix: index % 3 === 0 },
+          ],
+          sources: index % 5 === 0 ? [term] : ["memory"],
+          limit: 5,
+        });
+        asked++;
+        if (documentFrequencies.every((count) => count === 0)) expect(rows, JSON.stringify(term)).toEqual([]);
+      }
+    }),
+  );
+  expect(asked).toBe(strings.length);
+  expect(await find(store, "plain")).toEqual(["plain words only"]);
+});
+
+test("random strings as words of a chunk are kept, and found wherever they hold no space", async () => {
+  const store = await open(await tempPath());
+  const strings = [...new Set(randomStrings(2000))].filter(
+    (text) => text !== "" && !/[\s\p{Control}]|\p{Surrogate}|[A-Z]/u.test(text),
+  );
+  expect(strings.length).toBeGreaterThan(150);
+  await store.replaceFiles([fileOf("a.md", strings)]);
+  for (const text of strings) expect(await find(store, text), JSON.stringify(text)).toEqual([text]);
+});
+
+test("a query of thousands of words is answered", async () => {
+  const store = await open(await tempPath());
+  const many = Array.from({ length: 5000 }, (_, index) => `word${index}`);
+  await store.replaceFiles([fileOf("a.md", [many.join(" "), "something else"])]);
+  const answer = await store.searchKeyword({ terms: words(...many, ...many, "absent"), sources: ["memory"], limit: 5 });
+  expect(answer.rows.map(({ startLine }) => startLine)).toEqual([1]);
+  expect(answer.documentFrequencies).toEqual([...many, ...many].map(() => 1).concat(0));
+});
+
+test("how often a word stands in the index is counted exactly, also after files were replaced and removed", async () => {
+  const store = await open(await tempPath());
+  const counts = async (): Promise<number[]> => {
+    const terms = [...words("shared", "rare", "gone"), { term: "sha", prefix: true }];
+    return (await store.searchKeyword({ terms, sources: ["memory"], limit: 1 })).documentFrequencies;
+  };
+  await store.replaceFiles(
+    Array.from({ length: 50 }, (_, index) =>
+      fileOf(`${index}.md`, [`shared ${index % 10 === 0 ? "rare" : "gone"} x${index}`]),
+    ),
+  );
+  expect(await counts()).toEqual([50, 5, 45, 50]);
+  await store.replaceFiles(Array.from({ length: 20 }, (_, index) => fileOf(`${index}.md`, [`shared new${index}`])));
+  await store.removeFiles(Array.from({ length: 10 }, (_, index) => ({ path: `${index + 20}.md`, source: "memory" })));
+  expect(await counts()).toEqual([40, 2, 18, 40]);
+});
+
+test("scores after many changes are those of an index made at once", async () => {
+  const final = Array.from({ length: 40 }, (_, index) =>
+    fileOf(`${index}.md`, [`apple ${"pear ".repeat(index % 7)}plum${index % 3} ${index}`]),
+  );
+  const changed = await open(await tempPath());
+  await changed.replaceFiles(
+    Array.from({ length: 60 }, (_, index) => fileOf(`${index}.md`, [`pear pear old ${"filler ".repeat(index)}`])),
+  );
+  for (const file of final) await changed.replaceFiles([file]);
+  await changed.removeFiles(Array.from({ length: 20 }, (_, index) => ({ path: `${index + 40}.md`, source: "memory" })));
+  const fresh = await open(await tempPath());
+  await fresh.replaceFiles(final);
+  const ask = async (store: ChunkStore): Promise<[string, number][]> => {
+    const { rows } = await store.searchKeyword({ terms: words("pear", "plum1"), sources: ["memory"], limit: 100 });
+    return rows.map((row): [string, number] => [row.path, Math.round(row.score * 1e9)]).toSorted();
+  };
+  const expected = await ask(fresh);
+  expect(expected.length).toBeGreaterThan(30);
+  expect(await ask(changed)).toEqual(expected);
+});
+
+test("equal scores come in the order of their ids, every time", async () => {
+  const store = await open(await tempPath());
+  await store.replaceFiles(Array.from({ length: 30 }, (_, index) => fileOf(`${index}.md`, ["same words here"])));
+  const { rows } = await store.searchKeyword({ terms: words("same"), sources: ["memory"], limit: 12 });
+  const ids = rows.map((row) => Number(row.id));
+  expect(ids).toEqual(ids.toSorted((left, right) => left - right));
+  expect(new Set(rows.map((row) => row.score)).size).toBe(1);
+  expect(ids).toHaveLength(12);
+});
+
+test("in a large index very common words are counted but not looked for while a rarer one is there", async () => {
+  const large = await open(await tempPath());
+  const small = await open(await tempPath());
+  const texts = (count: number): string[] =>
+    Array.from(
+      { length: count },
+      (_, index) => `common ${index % 2 === 0 ? "half" : "odd"} ${index % 100 === 0 ? "rare" : ""} n${index}`,
+    );
+  await large.replaceFiles([fileOf("a.md", texts(5200))]);
+  await small.replaceFiles([fileOf("a.md", texts(500))]);
+  const ask = async (store: ChunkStore, ...terms: string[]): Promise<{ found: number; counts: number[] }> => {
+    const { rows, documentFrequencies } = await store.searchKeyword({
+      terms: words(...terms),
+      sources: ["memory"],
+      limit: 10_000,
+    });
+    return { found: rows.length, counts: documentFrequencies };
+  };
+  expect(await ask(large, "common", "half", "rare")).toEqual({ found: 52, counts: [5200, 2600, 52] });
+  expect(await ask(large, "common", "half", "absent")).toEqual({ found: 5200, counts: [5200, 2600, 0] });
+  expect(await ask(large, "common")).toEqual({ found: 5200, counts: [5200] });
+  expect(await ask(small, "common", "half", "rare")).toEqual({ found: 500, counts: [500, 250, 5] });
+});
+
+test("sources are told apart inside the search, also when one has nearly all the chunks", async () => {
+  const store = await open(await tempPath());
+  await store.replaceFiles(
+    Array.from({ length: 300 }, (_, index) => fileOf(`${index}.jsonl`, ["needle needle"], "sessions")),
+  );
+  await store.replaceFiles([fileOf("a.md", ["needle among other words of a long line"]), fileOf("b.md", ["nothing"])]);
+  const from = async (...sources: string[]): Promise<string[]> => {
+    const { rows } = await store.searchKeyword({ terms: words("needle"), sources, limit: 2 });
+    return rows.map((row) => row.source);
+  };
+  expect(await from("memory")).toEqual(["memory"]);
+  expect(await from("sessions")).toEqual(["sessions", "sessions"]);
+  expect(await from("memory", "sessions")).toEqual(["sessions", "sessions"]);
+  expect(await from("memory", "nobody's")).toEqual(["memory"]);
+  expect(await from("nobody's")).toEqual([]);
+});
+
+test("a file that is removed or replaced is gone from every table", async () => {
+  const path = await tempPath();
+  const store = await open(path);
+  const secret = "hunter2-the-secret";
+  await store.replaceFiles([
+    fileOf("a.md", [`keep ${secret}`, `refused ${secret}`]),
+    fileOf("b.md", [`other ${secret}`]),
+  ]);
+  const space = { provider: "fake", model: "m", providerKey: "", dimensions: 4 };
+  await store.useSpace(space);
+  await store.quarantine(space, [{ hash: sha256(`refused ${secret}`), reason: "no" }]);
+  await store.putVectors(space, [
+    { hash: sha256(`keep ${secret}`), vector: new Float32Array([1, 0, 0, 0]) },
+    { hash: sha256(`other ${secret}`), vector: new Float32Array([0, 1, 0, 0]) },
+  ]);
+  await store.removeFiles([{ path: "a.md", source: "memory" }]);
+  await store.replaceFiles([fileOf("b.md", ["harmless"])]);
+  await store.close();
+  edit(path, (db) => {
+    db.exec("CREATE VIRTUAL TABLE temp.known USING fts5vocab(main, chunks_fts_1, 'row')");
+    expect(db.prepare("SELECT term FROM known").pluck().all()).toEqual(["harmless"]);
+    expect(db.prepare("SELECT text FROM chunks").pluck().all()).toEqual(["harmless"]);
+    expect(db.prepare("SELECT path FROM files").pluck().all()).toEqual(["b.md"]);
+    expect(db.prepare("SELECT count(*) FROM chunks_fts_1_docsize").pluck().get()).toBe(1);
+    expect(db.prepare("SELECT count(*) FROM chunks_vec_1_rowids").pluck().get()).toBe(0);
+    expect(db.prepare("SELECT count(*) FROM embedding_cache").pluck().get()).toBe(2);
+    expect(db.prepare("SELECT count(*) FROM vectors").pluck().get()).toBe(2);
+    expect(db.prepare("SELECT count(*) FROM quarantine").pluck().get()).toBe(0);
+    expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
+  });
+});
+
+/** The same strings each time: operators, quotes, control characters, broken surrogates, many scripts. */
+function randomStrings(count: number): string[] {
+  const pieces = [
+    '"',
+    "'",
+    "*",
+    "^",
+    "(",
+    ")",
+    "{",
+    "}",
+    ":",
+    "-",
+    "+",
+    " ",
+    " AND ",
+    " OR ",
+    " NOT ",
+    " NEAR(",
+    ",",
+    ";",
+    "\\",
+    "\0",
+    "\u0007",
+    "\n",
+    "\t",
+    "\ud83d",
+    "\ude42",
+    "🙂",
+    "é",
+    "中",
+    "文",
+    "한",
+    "ا",
+    "A",
+    "z",
+    "9",
+    "_",
+    ".",
+    "/",
+    "\u200d",
+    "\u{10ffff}",
+    "\u007f",
+    "terms",
+    "rowid",
+  ];
+  let state = 42;
+  const next = (below: number): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+  return Array.from({ length: count }, () =>
+    Array.from({ length: next(12) }, () => pieces[next(pieces.length)] ?? "").join(""),
+  );
+}

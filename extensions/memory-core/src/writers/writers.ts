@@ -1,0 +1,37 @@
+import { randomUUID } from "node:crypto";
+import { type Meta, metaKeys } from "../file/meta.ts";
+
+/**
+ * Remembers in the database which processes have written to it and have not closed it, so that the next one to open
+ * it knows whether a look at every page is due. A process that only reads leaves no mark.
+ */
+export interface WriterMark {
+  set(): void;
+  clear(): void;
+}
+
+export function createWriterMark(meta: Meta): WriterMark {
+  const key = `${metaKeys.writer}${randomUUID()}`;
+  return {
+    set: () => meta.set(key, String(process.pid)),
+    clear: () => meta.delete(key),
+  };
+}
+
+/** The marks of processes that have ended without closing the database. */
+export function deadWriters(meta: Meta): string[] {
+  return meta
+    .startingWith(metaKeys.writer)
+    .filter(({ value }) => !isRunning(Number(value)))
+    .map(({ key }) => key);
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // It is there and belongs to somebody else.
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}

@@ -1,0 +1,79 @@
+import { expect, onTestFinished, test } from "vitest";
+import { openLanceStore } from "@memslot/memory-lancedb";
+import { startChild } from "../test/support/children.ts";
+import { inBucket, open, startStorage, tempFolder } from "./test/places.ts";
+
+test("two processes append 400 rows to one table: all are there, each once", { timeout: 300_000 }, async () => {
+  const storage = await startStorage();
+  const lance = inBucket(storage);
+  const place = await open(lance);
+  const table = await place.connection.createTable("rows", [{ name: "first" }]);
+  const each = 200;
+  const children = ["a", "b"].map((prefix) => startChild("append-rows.ts", [JSON.stringify(lance), prefix, `${each}`]));
+  for (const child of children) await child.line("open");
+  const refusedBefore = storage.stats().refusedWrites;
+  for (const child of children) child.process.stdin?.write("go\n");
+  for (const child of children) {
+    expect(await child.ended(), child.output()).toBe(0);
+  }
+  const rows: { name: string }[] = await table.query().toArray();
+  const wanted = ["a", "b"].flatMap((prefix) => Array.from({ length: each }, (_, index) => `${prefix}${index}`));
+  expect(rows.map(({ name }) => name).toSorted()).toEqual(["first", ...wanted].toSorted());
+  expect(storage.stats().refusedWrites, "they have met").toBeGreaterThan(refusedBefore);
+});
+
+test("two processes put 200 files each into one index: all are found", { timeout: 300_000 }, async () => {
+  const storage = await startStorage();
+  const lance = inBucket(storage);
+  const each = 200;
+  const children = await Promise.all(
+    ["a", "b"].map(async (prefix) =>
+      startChild("put-files.ts", [JSON.stringify(lance), prefix, `${each}`, await tempFolder()]),
+    ),
+  );
+  for (const child of children) await child.line("open");
+  for (const child of children) child.process.stdin?.write("go\n");
+  for (const child of children) {
+    expect(await child.ended(), child.output()).toBe(0);
+  }
+  const store = await openLanceStore({
+    lance,
+    agentId: "main",
+    stateDir: await tempFolder(),
+    mayCreate: false,
+    signal: AbortSignal.timeout(60_000),
+  });
+  onTestFinished(() => store.close());
+  const wanted = ["a", "b"].flatMap((prefix) => Array.from({ length: each }, (_, index) => `${prefix}${index}`));
+  const listed = (await store.listFiles()).map(({ path }) => path);
+  expect(listed.toSorted()).toEqual(wanted.map((word) => `memory/${word}.md`).toSorted());
+  const terms = [{ term: "every", prefix: false }];
+  const { rows } = await store.searchKeyword({ terms, sources: ["memory"], limit: 1000 });
+  expect(rows.map(({ text }) => text).toSorted()).toEqual(wanted.toSorted());
+  for (const word of ["a0", "b0", "a199", "b199"]) {
+    const found = await store.searchKeyword({ terms: [{ term: word, prefix: false }], sources: ["memory"], limit: 5 });
+    expect(found.rows.map(({ text }) => text)).toEqual([word]);
+  }
+});
+
+test("what one host writes the other one sees with its next read", async () => {
+  const storage = await startStorage();
+  const mine = await open(inBucket(storage));
+  const table = await mine.connection.createTable("rows", [{ name: "first" }]);
+  const theirs = await open(inBucket(storage));
+  const same = await theirs.connection.openTable("rows");
+  for (let count = 2; count <= 5; count++) {
+    await (count % 2 === 0 ? table : same).add([{ name: `${count}` }]);
+    expect([await table.countRows(), await same.countRows()]).toEqual([count, count]);
+  }
+});
+
+test("each agent has its own prefix in one bucket", async () => {
+  const storage = await startStorage();
+  const main = await open(inBucket(storage));
+  const work = await open(inBucket(storage), { agentId: "work" });
+  await main.connection.createTable("rows", [{ name: "of main" }]);
+  expect(await work.connection.tableNames()).toEqual(["leases"]);
+  expect(work.location).toBe("s3://notes/team/work");
+  expect(storage.keys("notes", "team/work/").length).toBeGreaterThan(0);
+});

@@ -1,0 +1,40 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { isConflict } from "../store-failure.ts";
+
+const maxAttempts = 8;
+const firstPauseMs = 20;
+const longestPauseMs = 2000;
+
+/** Runs what writes, one piece after the other. A piece that meets the write of another process is run again, some times. */
+export interface WriteQueue {
+  run<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Waits for what is running and waiting now. */
+  settled(): Promise<void>;
+}
+
+export function createWriteQueue(): WriteQueue {
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    run(work) {
+      const next = last.then(() => retried(work));
+      last = next.catch(() => undefined);
+      return next;
+    },
+    async settled() {
+      await last;
+    },
+  };
+}
+
+async function retried<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === maxAttempts || !isConflict(error)) throw error;
+      // Two that meet do not meet again at the same moment.
+      const longest = Math.min(longestPauseMs, firstPauseMs * 2 ** attempt);
+      await pause(longest * (0.5 + Math.random() / 2));
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { createFolderRecord } from "./folder-record.ts";
+
+function folderWithTable(): { folder: string; files: string[] } {
+  const folder = mkdtempSync(join(tmpdir(), "memslot-record-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const data = join(folder, "chunks_1.lance", "data");
+  mkdirSync(data, { recursive: true });
+  const files = ["old", "new"].map((name) => join(data, `${name}.lance`));
+  for (const file of files) writeFileSync(file, file);
+  return { folder, files };
+}
+
+test("a file that is gone differs from the record", async () => {
+  const { folder, files } = folderWithTable();
+  const record = createFolderRecord(folder);
+  await record.write();
+  expect(await createFolderRecord(folder).compare(true)).toBe("same");
+  rmSync(files[0] ?? "");
+  expect([record.looksSame(), await createFolderRecord(folder).compare(true)]).toEqual([false, "differs"]);
+});
+
+test("a store that is quiet records nothing while another one deletes files", async () => {
+  const { folder, files } = folderWithTable();
+  const [quiet, busy] = [createFolderRecord(folder), createFolderRecord(folder)];
+  await quiet.write();
+  await busy.changing(async () => {
+    await quiet.write();
+    rmSync(files[0] ?? "");
+    expect(await quiet.compare(true)).toBe("unknown");
+  });
+  expect(await quiet.compare(true)).toBe("unknown");
+  await busy.write();
+  expect(await quiet.compare(true)).toBe("same");
+});
+
+test("a record that another one's change has overtaken says nothing", async () => {
+  const { folder, files } = folderWithTable();
+  const [slow, busy] = [createFolderRecord(folder), createFolderRecord(folder)];
+  const writing = slow.write();
+  // However far the writing is by now: it may have looked at the file that goes.
+  await busy.changing(async () => rmSync(files[0] ?? ""));
+  await writing.catch(() => undefined);
+  expect(await createFolderRecord(folder).compare(true)).not.toBe("differs");
+});
+
+test("the mark of a process that has died keeps nobody from recording", async () => {
+  const { folder } = folderWithTable();
+  // No system gives a process so high a number.
+  writeFileSync(join(folder, "writing-2147483646-x"), "");
+  const record = createFolderRecord(folder);
+  await record.write();
+  expect([await record.compare(true), readdirSync(folder).filter((name) => name.startsWith("writing-"))]).toEqual([
+    "same",
+    [],
+  ]);
+});
+
+test.each(["null", "7", "[]", '{"files":null}', "{"])("a record that is %s is none", async (text) => {
+  const { folder } = folderWithTable();
+  writeFileSync(join(folder, "files.json"), text);
+  expect(await createFolderRecord(folder).compare(true)).toBe("unknown");
+});

@@ -1,0 +1,259 @@
+import path from "node:path";
+import { MemoryError, type SearchReport } from "@memslot/core";
+import {
+  type FoundChunk,
+  isAsked,
+  matchTexts,
+  outcomeOf,
+  type Place as SourcePlace,
+  placesOf,
+  rowOf,
+  type SearchInput,
+  type SearchOutcome,
+} from "@memslot/indexing";
+import type { AskQmd, QmdRows } from "./ask-qmd.ts";
+import { type Collection, collectionsWith } from "../update/collections.ts";
+import { unavailable } from "../failures.ts";
+import { keyOf, type Ledger, type LedgerFile } from "../update/ledger.ts";
+import { type Place, placesOfRows } from "./places.ts";
+import { QmdFailure } from "../qmd-contract.ts";
+import type { SessionExport } from "../update/session-export.ts";
+import type { TextReader } from "./text-reader.ts";
+import type { Updates } from "../update/updates.ts";
+
+/** What is searched without qmd: at most so many files and bytes. */
+const ownFiles = 200;
+const ownBytes = 8 * 1024 * 1024;
+/** A session that may see no more than so many files needs no qmd to find them. */
+const fewFiles = 20;
+/** Files that qmd is asked for. */
+const wantedFiles = 60;
+/** Of a part of a collection the rest has to be asked for too. */
+const wantedOfPart = 200;
+/** How long a search waits for the first index. */
+const firstIndexWaitsMs = 10_000;
+const maxRows = 200;
+
+export interface QmdSearchParts {
+  workspaceDir: string;
+  ledger: Ledger;
+  updates: Updates;
+  ask: AskQmd;
+  read: TextReader;
+  sessions: SessionExport;
+  /** It is to find by meaning too, as long as it can. */
+  isByMeaning: boolean;
+}
+
+/**
+ * Finds with qmd. qmd says which files are about the question; what of them answers it, with lines, snippets and
+ * scores, is found in the files themselves. Files that qmd has not read as they are now are searched here: they are few,
+ * and a search never waits for qmd to read them.
+ */
+export async function searchQmd(input: SearchInput, parts: QmdSearchParts): Promise<SearchOutcome> {
+  const { options, query } = input;
+  const { updates, ledger } = parts;
+  const { signal } = options;
+  const started = performance.now();
+  const places = placesOf(options, input.scope);
+  const waited = await waitForFirstIndex(parts, signal);
+  const own = ownSearch(places, parts);
+  const found = await Promise.all(places.map((place) => findBy(place, own, input, parts)));
+  signal.throwIfAborted();
+
+  const files = new Map([...own.searched, ...found.flatMap(({ files }) => files)].map((file) => [keyOf(file), file]));
+  const chunks = await parts.read([...files.values()], signal);
+  // Counted within what may be seen, as soon as that is not everything.
+  const isNarrowed = places.some(({ scope }) => scope !== undefined);
+  const counted = ledger.files().filter((file) => !isNarrowed || places.some((place) => isIn(file, place)));
+  const chunkCount = counted.reduce((sum, file) => sum + file.chunks, 0);
+  const keyword = matchTexts({ chunks, query, chunkCount, limit: maxRows });
+  const isByMeaning = found.some(({ answer }) => answer?.byMeaning === true);
+  const note = found.map(({ answer }) => answer?.note).find((each) => each !== undefined);
+  const outcome = outcomeOf(input, places, {
+    keyword,
+    vector: isByMeaning ? { rows: rowsByMeaning(found, chunks, keyword.answer.rows) } : undefined,
+    // What qmd has said may be about another question, or name a note.
+    degraded: note?.reason === undefined || options.audience === "private" ? note?.reason : "words answered alone",
+    legsMs: performance.now() - started,
+  });
+  if (updates.unseen().length > 0) updates.request(own.left > 0 ? "soon" : "later");
+  return {
+    // The place of a file in the list of qmd is no likeness of its text to the question.
+    results: outcome.results.map((result) =>
+      result.vectorScore === undefined ? result : { ...result, vectorScore: undefined },
+    ),
+    report: { ...withFreshness(outcome.report, own.left, waited), ...(note && { action: note.action }) },
+  };
+}
+
+function withFreshness(report: SearchReport, left: number, waited: boolean): SearchReport {
+  if (left === 0) return report;
+  const reason = waited ? "qmd is still reading the notes for the first time" : "qmd has not read all changes yet";
+  return {
+    ...report,
+    state: "stale",
+    reason: [`${reason}: ${left} notes were not searched`, report.reason].filter(Boolean).join("; "),
+    action: "ask again in a moment, or run `memslot memory index`",
+  };
+}
+
+/** Waits for the first index of more notes than can be searched without one. True where it is not there even then. */
+async function waitForFirstIndex({ updates, ledger }: QmdSearchParts, signal: AbortSignal): Promise<boolean> {
+  // Another process may have made it.
+  ledger.revision();
+  const hasIndex = (): boolean => ledger.files().some(({ seen }) => seen !== undefined);
+  if (ledger.files().length === 0 || hasIndex()) return false;
+  const { lastError } = updates.facts();
+  if (lastError !== undefined) {
+    // A qmd that cannot make an index is none that can be asked. It is tried again when it has rested.
+    updates.request("soon");
+    throw unavailable(lastError.error);
+  }
+  if (fits(ledger.files())) return false;
+  const patience = AbortSignal.timeout(firstIndexWaitsMs);
+  try {
+    await updates.now({ force: false, signal: AbortSignal.any([signal, patience]) });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!patience.aborted) throw unavailable(error);
+    // It goes on behind the answer.
+    updates.request("soon");
+  }
+  return !hasIndex();
+}
+
+interface OwnSearch {
+  /** Files that are searched without qmd. */
+  searched: LedgerFile[];
+  /** Files that would have to be and are too many. */
+  left: number;
+  /** All of them, by key. */
+  keys: ReadonlySet<string>;
+}
+
+/** What qmd does not have as it is, the newest first. */
+function ownSearch(places: readonly SourcePlace[], { updates }: QmdSearchParts): OwnSearch {
+  const asked = updates.unseen().filter((file) => places.some((place) => isIn(file, place)));
+  const newest = asked.toSorted((left, right) => right.mtimeMs - left.mtimeMs);
+  const searched: LedgerFile[] = [];
+  let bytes = 0;
+  for (const file of newest) {
+    if (searched.length === ownFiles || bytes + file.size > ownBytes) break;
+    searched.push(file);
+    bytes += file.size;
+  }
+  return { searched, left: asked.length - searched.length, keys: new Set(asked.map(keyOf)) };
+}
+
+function fits(files: readonly LedgerFile[]): boolean {
+  return files.length <= ownFiles && files.reduce((sum, { size }) => sum + size, 0) <= ownBytes;
+}
+
+interface Found {
+  files: LedgerFile[];
+  /** In the order of qmd, with the lines that it believes in. */
+  places: Place[];
+  answer?: QmdRows | undefined;
+}
+
+/** What qmd finds in one source. */
+async function findBy(
+  place: SourcePlace,
+  own: OwnSearch,
+  { query, options }: SearchInput,
+  parts: QmdSearchParts,
+): Promise<Found> {
+  const { ledger, updates, workspaceDir } = parts;
+  const rest = ledger.files().filter((file) => isIn(file, place) && !own.keys.has(keyOf(file)));
+  if (rest.length === 0) return { files: [], places: [] };
+  // The order in which qmd finds them is made of the words of everything that it has read.
+  const isOwnWork = !parts.isByMeaning && fits(rest);
+  if (place.scope !== undefined && (rest.length <= fewFiles || isOwnWork)) return { files: rest, places: [] };
+  const collections = collectionsOf(rest, place, updates.collections(), workspaceDir);
+  let answer: QmdRows;
+  try {
+    answer = await parts.ask({
+      query,
+      collections,
+      limit: place.scope === undefined ? Math.max(wantedFiles, options.maxResults) : wantedOfPart,
+      signal: options.signal,
+    });
+  } catch (error) {
+    if (error instanceof QmdFailure && error.reason === "index_damaged") updates.lost(true);
+    throw unavailable(error);
+  }
+  const { places: found, isLost } = placesOfRows(answer.rows, { ...parts, collections });
+  if (isLost) {
+    await updates.restoreCollections();
+    throw new MemoryError(
+      "UNAVAILABLE",
+      `qmd has found ${answer.rows.length} notes and none of them is there (mapping_failed): its index is about other folders and is being brought up to date; ask again in a moment`,
+    );
+  }
+  if (answer.rows.length === 0) await assertHolds(rest, parts, options.signal);
+  const wanted = found.filter(({ file }) => isIn(file, place) && !own.keys.has(keyOf(file)));
+  return { files: wanted.map(({ file }) => file), places: wanted, answer };
+}
+
+/** Nothing found is to be believed where there is something to find it in. */
+async function assertHolds(
+  files: readonly LedgerFile[],
+  { updates }: QmdSearchParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const status = await updates.look(signal).catch((error: unknown) => {
+    // It has answered, and says no more: the command line alone is left of it.
+    if (error instanceof QmdFailure) return undefined;
+    throw error;
+  });
+  if (status === undefined || !updates.isEmptied(status, files)) return;
+  updates.lost(false);
+  throw new MemoryError(
+    "UNAVAILABLE",
+    `the index of qmd is empty, though ${files.length} notes were read into it; it is being made anew, ask again in a moment`,
+  );
+}
+
+function isIn(file: LedgerFile, { source, scope }: SourcePlace): boolean {
+  return isAsked(file, { sources: [source], scope });
+}
+
+/** The collections that hold any of these files: what is private is not even asked for in a shared session. */
+function collectionsOf(
+  files: readonly LedgerFile[],
+  { source, scope }: SourcePlace,
+  all: readonly Collection[],
+  workspaceDir: string,
+): Collection[] {
+  const own = all.filter((collection) => collection.source === source);
+  if (scope === undefined || source === "sessions") return own;
+  const holding = new Set(files.flatMap((file) => collectionsWith(own, path.resolve(workspaceDir, file.path))));
+  return own.filter((collection) => holding.has(collection));
+}
+
+/**
+ * One chunk of each file that qmd found, in its order: the one that holds most of the words, else the one where qmd
+ * believes the match to be, else the first. The place in the list stands for the likeness: 1 for the first, then
+ * 1 / (1 + 0.15 × rank).
+ */
+function rowsByMeaning(
+  found: readonly Found[],
+  chunks: readonly FoundChunk[],
+  byWords: readonly ReturnType<typeof rowOf>[],
+): ReturnType<typeof rowOf>[] {
+  const ranked = found.filter(({ answer }) => answer?.byMeaning === true);
+  return ranked.flatMap(({ places }) =>
+    places.flatMap(({ file, line }, rank) => {
+      const isOwn = (key: { path: string; source: string }): boolean =>
+        key.path === file.path && key.source === file.source;
+      const score = 1 / (1 + 0.15 * rank);
+      const best = byWords.find(isOwn);
+      if (best !== undefined) return [{ ...best, score }];
+      const own = [...chunks.entries()].filter(([, chunk]) => isOwn(chunk));
+      const at = own.find(([, { startLine, endLine }]) => line !== undefined && startLine <= line && line <= endLine);
+      const [index, chunk] = at ?? own[0] ?? [];
+      return index === undefined || chunk === undefined ? [] : [{ ...rowOf(chunk, index), score }];
+    }),
+  );
+}

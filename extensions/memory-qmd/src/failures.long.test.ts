@@ -1,0 +1,245 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { isAbort, MemoryError } from "@memslot/core";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import plugin from "@memslot/memory-qmd";
+import type { FakeBehaviour } from "@memslot/fakes/qmd";
+import {
+  errorOf,
+  type LabOptions,
+  type MemoryLab,
+  memoryLab,
+  type OpenedMemory,
+  qmdStatus,
+} from "./test/memory-lab.ts";
+import { eventually, fakeQmd } from "./process/test/qmd-lab.ts";
+
+const note = "The lynx was seen near the old mill.\n";
+
+/** One note that qmd has read. */
+async function openIndexed(options: LabOptions = {}): Promise<MemoryLab & OpenedMemory> {
+  const lab = memoryLab();
+  lab.write("memory/a.md", note);
+  const opened = await lab.open(options);
+  await opened.memory.sync();
+  return { ...lab, ...opened };
+}
+
+async function expectUnavailable(lab: OpenedMemory, words: RegExp): Promise<void> {
+  const error = await errorOf(lab.ask("lynx"));
+  expect(MemoryError.is(error, "UNAVAILABLE"), String(error)).toBe(true);
+  expect(error.message).toMatch(words);
+}
+
+describe("opening", () => {
+  const open = (command: string): Promise<unknown> => {
+    const lab = memoryLab();
+    return plugin.open({
+      agentId: "main",
+      workspaceDir: lab.workspaceDir,
+      stateDir: lab.stateDir,
+      options: { command },
+      notify: () => undefined,
+      signal: new AbortController().signal,
+    } as unknown as Parameters<typeof plugin.open>[0]);
+  };
+
+  test("without qmd is UNAVAILABLE with the command that installs it", async () => {
+    const error = await errorOf(open("qmd-that-is-nowhere"));
+    expect(MemoryError.is(error, "UNAVAILABLE")).toBe(true);
+    expect(error.message).toMatch(/not_installed.*npm install -g @tobilu\/qmd/);
+  });
+
+  test("with an old qmd is UNAVAILABLE with the command that updates it", async () => {
+    const error = await errorOf(open(fakeQmd({ version: "2.5.3" }).command));
+    expect(MemoryError.is(error, "UNAVAILABLE")).toBe(true);
+    expect(error.message).toMatch(/unsupported_version.*2\.5\.3.*npm install -g @tobilu\/qmd/);
+  });
+
+  test("with a qmd that is not built is UNAVAILABLE", async () => {
+    const fake = fakeQmd();
+    rmSync(join(fake.folder, "dist"), { recursive: true });
+    expect((await errorOf(open(fake.command))).message).toMatch(/not_built/);
+  });
+
+  test("makes nothing and starts nothing", async () => {
+    const lab = memoryLab();
+    lab.write("memory/a.md", note);
+    const { memory } = await lab.open();
+    memory.status();
+    expect(existsSync(lab.folder)).toBe(false);
+    expect(lab.fake.starts()).toEqual([]);
+  });
+
+  test("only to look makes nothing, whatever is searched", async () => {
+    const lab = memoryLab();
+    lab.write("memory/a.md", note);
+    const qmd = { update: { debounceMs: 0, interval: "1s" } };
+    const { ask } = await lab.open({ lookOnly: true, memorySearch: { sync: { onSearch: true } }, qmd });
+    expect((await ask("lynx")).paths).toEqual(["memory/a.md"]);
+    for (let index = 0; index < 210; index++) lab.write(`memory/${index}.md`, note);
+    expect((await ask("lynx")).report.state).toBe("stale");
+    expect(existsSync(lab.stateDir)).toBe(false);
+    expect(lab.fake.starts()).toEqual([]);
+  });
+});
+
+describe("a search is UNAVAILABLE with the reason where qmd", () => {
+  const cases: [string, FakeBehaviour, RegExp][] = [
+    [
+      "crashes, as under a Node that it was not built for",
+      { all: { crash: "SIGSEGV" } },
+      /crash.*the Node that runs it/,
+    ],
+    ["was taken away in part", { all: { notBuilt: true }, mcp: { crash: "SIGKILL" } }, /not_built.*npm install/],
+    ["says what nobody understands", { mcp: { toolError: "what?" }, query: { stdout: "what?" } }, /invalid_output/],
+    ["fails in words of its own", { mcp: { toolError: "no" }, query: { failure: "Error: no" } }, /qmd_error/],
+    [
+      "has no room on the disk",
+      { all: { failure: "SqliteError: database or disk is full SQLITE_FULL" }, mcp: { crash: "SIGKILL" } },
+      /no_space.*make room/,
+    ],
+    ["answers never", { mcp: { hang: true }, query: { hang: true } }, /timeout/],
+    [
+      "says that none of its collections is known, again and again",
+      { all: { unknownCollection: true }, mcp: { crash: "SIGKILL" } },
+      /unknown_collection/,
+    ],
+  ];
+  test.each(cases)("%s", async (_name, behaviour, words) => {
+    // One that hangs is waited for, twice; all others have time to fail on a machine that is busy.
+    const timeoutMs = behaviour.query?.hang === true ? 1500 : 15_000;
+    const lab = await openIndexed({ qmd: { limits: { timeoutMs } } });
+    lab.fake.set(behaviour);
+    await expectUnavailable(lab, words);
+    expect(qmdStatus(lab)["lastError"]).toBeDefined();
+    // And it is back with the first call that works.
+    lab.fake.set({});
+    await eventually(async () => {
+      const answer = await lab.ask("lynx").catch(() => undefined);
+      return answer?.paths[0] === "memory/a.md";
+    });
+  });
+
+  test("has found files, and none of them is there: its index is brought up to date", async () => {
+    const lab = await openIndexed();
+    const before = revisionOf(lab);
+    lab.fake.set({ all: { nowhere: true } });
+    await expectUnavailable(lab, /mapping_failed/);
+    expect(revisionOf(lab)).toBeGreaterThan(before);
+    lab.fake.set({});
+    expect((await lab.ask("lynx")).paths).toEqual(["memory/a.md"]);
+  });
+});
+
+describe("a search answers all the same where qmd", () => {
+  const cases: [string, FakeBehaviour][] = [
+    ["has a server that crashes", { mcp: { crash: "SIGKILL" } }],
+    ["has a server that hangs", { mcp: { hang: true } }],
+    [
+      "writes noise around its answers",
+      { all: { noiseBefore: "[node-llama-cpp] CUDA\nnpm warn\n", noiseAfter: "\nbye\n" } },
+    ],
+    ["writes on stderr", { all: { stderr: "Warning: 51 documents need embeddings\n" } }],
+    ["has a server that says something else", { mcp: { toolError: "no" } }],
+  ];
+  test.each(cases)("%s", async (_name, behaviour) => {
+    const lab = await openIndexed({ limits: { restartMs: [60_000] }, qmd: { limits: { timeoutMs: 8000 } } });
+    lab.fake.set(behaviour);
+    const { paths, report } = await lab.ask("lynx");
+    expect(paths).toEqual(["memory/a.md"]);
+    expect(report.state).toBe("ok");
+  });
+
+  test("has forgotten its collections: it is told them again", async () => {
+    const lab = await openIndexed();
+    writeFileSync(join(lab.folder, "index.yml"), "collections: {}\nadapter_rev: 7\n");
+    expect((await lab.ask("lynx")).paths).toEqual(["memory/a.md"]);
+    expect(revisionOf(lab)).toBe(8);
+  });
+
+  test("cannot read its configuration: it is written again", async () => {
+    const lab = await openIndexed({ limits: { restartMs: [60_000] } });
+    writeFileSync(join(lab.folder, "index.yml"), "collections: [");
+    lab.fake.set({ mcp: { crash: "SIGKILL" } });
+    expect((await lab.ask("lynx")).paths).toEqual(["memory/a.md"]);
+  });
+
+  test("has lost its index: the notes are searched here until it is made anew", async () => {
+    const lab = await openIndexed();
+    await lab.memory.close();
+    for (const name of ["index.sqlite", "index.sqlite-wal"]) rmSync(join(lab.folder, name), { force: true });
+    const again = await lab.open();
+    const { paths, report } = await again.ask("lynx");
+    expect([paths, report.state]).toEqual([["memory/a.md"], "ok"]);
+    await eventually(() => existsSync(join(lab.folder, "index.sqlite")));
+  });
+
+  test("finds nothing because its index is empty: UNAVAILABLE, and it is made anew behind that", async () => {
+    const lab = await openIndexed();
+    writeFileSync(join(lab.folder, "index.sqlite"), JSON.stringify({ documents: [] }));
+    await expectUnavailable(lab, /the index of qmd is empty/);
+    await eventually(async () => (await lab.ask("lynx").catch(() => undefined))?.report.state === "ok");
+    expect((await lab.ask("lynx")).paths).toEqual(["memory/a.md"]);
+  });
+
+  test("has a damaged index: UNAVAILABLE, it is put aside and made anew behind that", async () => {
+    const lab = await openIndexed();
+    writeFileSync(join(lab.folder, "index.sqlite"), "no database");
+    lab.fake.set({ mcp: { crash: "SIGKILL" } });
+    await expectUnavailable(lab, /index_damaged/);
+    lab.fake.set({});
+    await eventually(
+      () => existsSync(join(lab.folder, "index.sqlite.damaged")) && existsSync(join(lab.folder, "index.sqlite")),
+    );
+    expect((await lab.ask("lynx")).paths).toEqual(["memory/a.md"]);
+  });
+});
+
+describe("an abort of the caller", () => {
+  test("is an AbortError at once, and no failure", async () => {
+    const lab = await openIndexed({ qmd: { limits: { timeoutMs: 60_000 } } });
+    lab.fake.set({ mcp: { hang: true } });
+    const controller = new AbortController();
+    const running = lab.ask("lynx", { signal: controller.signal });
+    await eventually(() => lab.fake.calls("query").length > 0);
+    controller.abort();
+    expect(isAbort(await errorOf(running))).toBe(true);
+    lab.fake.set({});
+    expect(lab.memory.status().lastError).toBeUndefined();
+    expect(qmdStatus(lab)["transport"]).toBe("mcp");
+  });
+});
+
+function revisionOf({ folder }: Pick<MemoryLab, "folder">): number {
+  const { adapter_rev: revision } = parse(readFileSync(join(folder, "index.yml"), "utf8")) as { adapter_rev: number };
+  return revision;
+}
+
+test("scenario 12: 30 searches while qmd changes its state with every fifth", async () => {
+  const lab = await openIndexed({ qmd: { limits: { timeoutMs: 2500 } }, limits: { restartMs: [0], crashWindowMs: 1 } });
+  const states: FakeBehaviour[] = [
+    {},
+    { all: { slowMs: 20_000 } },
+    { all: { crash: "SIGKILL" } },
+    { all: { failure: "SqliteError: database is locked SQLITE_BUSY" }, mcp: { toolError: "database is locked" } },
+    { all: { noiseBefore: "[CUDA] ready\n" } },
+    {},
+  ];
+  const outcomes: string[] = [];
+  for (let index = 0; index < 30; index++) {
+    if (index % 5 === 0) lab.fake.set(states[index / 5] ?? {});
+    const outcome = await lab.ask("lynx").then(
+      ({ paths }) => paths.join(),
+      (error: unknown) => (MemoryError.is(error, "UNAVAILABLE") ? "unavailable" : String(error)),
+    );
+    outcomes.push(outcome);
+  }
+  const found = Array.from({ length: 5 }, () => "memory/a.md");
+  const failed = Array.from({ length: 5 }, () => "unavailable");
+  expect(outcomes.slice(0, 5)).toEqual(found);
+  expect(outcomes.slice(5, 20)).toEqual([...failed, ...failed, ...failed]);
+  // A server that rests is left for the command line, which works again.
+  expect(outcomes.slice(20)).toEqual([...found, ...found]);
+}, 180_000);

@@ -1,0 +1,149 @@
+import { chmodSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { findQmd } from "./find-qmd.ts";
+import type { FoundQmd } from "../qmd-contract.ts";
+import type { FakeQmd } from "@memslot/fakes/qmd";
+import { failureOf, fakeQmd, isRunning, noSignal, tempFolder } from "./test/qmd-lab.ts";
+
+const environment = { PATH: process.env["PATH"], HOME: process.env["HOME"] };
+
+function find(command: string, more: Partial<Parameters<typeof findQmd>[0]> = {}): Promise<FoundQmd> {
+  return findQmd({ command, environment, signal: noSignal, ...more });
+}
+
+function script(path: string, text: string): string {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+const expectedOf = (fake: FakeQmd): FoundQmd => ({
+  version: "2.8.3",
+  location: fake.folder,
+  argv: [process.execPath, join(fake.folder, "dist/cli/qmd.js")],
+});
+
+describe("a package is found without starting it", () => {
+  test("by its path, by a link, and by name in PATH, the first one there", async () => {
+    const fake = fakeQmd();
+    const folder = tempFolder();
+    symlinkSync(fake.command, join(folder, "qmd"));
+    expect(await find(fake.command)).toEqual(expectedOf(fake));
+    expect(await find(join(folder, "qmd"))).toEqual(expectedOf(fake));
+    const path = ["", tempFolder(), folder, join(fakeQmd({ version: "9.9.9" }).folder, "bin")].join(delimiter);
+    expect(await find("qmd", { environment: { PATH: path } })).toEqual(expectedOf(fake));
+    expect(fake.starts()).toEqual([]);
+  });
+
+  test("with spaces and other characters in its path", async () => {
+    const folder = join(tempFolder(), "with space ü#&+'%20");
+    mkdirSync(folder);
+    const fake = fakeQmd({ folder });
+    expect(await find(fake.command)).toEqual(expectedOf(fake));
+  });
+
+  test.each([
+    ["npm's .cmd", "qmd.cmd", String.raw`"%_prog%"  "%dp0%\node_modules\@tobilu\qmd\bin\qmd" %*`],
+    ["npm's older .cmd", "qmd.cmd", String.raw`node "%~dp0\node_modules\@tobilu\qmd\bin\qmd" %*`],
+    ["a shell script of pnpm", "qmd", 'exec node  "$basedir/node_modules/@tobilu/qmd/bin/qmd" "$@"'],
+    ["npm's .ps1", "qmd.ps1", '& "node$exe"  "$basedir/node_modules/@tobilu/qmd/bin/qmd" $args'],
+  ])("by a shim: %s", async (_name, file, line) => {
+    const prefix = join(tempFolder(), "Program Files");
+    const fake = fakeQmd({ folder: join(prefix, "node_modules/@tobilu/qmd") });
+    const path = '"/x/.pnpm/@tobilu+qmd@2.8.3/node_modules/@tobilu/qmd/bin/node_modules:/x"';
+    const shim = script(join(prefix, file), `#!/bin/sh\nexport NODE_PATH=${path}\r\n${line}\r\n`);
+    expect(await find(shim)).toEqual(expectedOf(fake));
+  });
+
+  test("by a shim with an absolute path", async () => {
+    const fake = fakeQmd();
+    mkdirSync(join(fake.folder, "node_modules/@tobilu"), { recursive: true });
+    symlinkSync(fake.folder, join(fake.folder, "node_modules/@tobilu/qmd"));
+    const target = join(fake.folder, "node_modules/@tobilu/qmd/bin/qmd");
+    expect(await find(script(join(tempFolder(), "qmd"), `exec node "${target}" "$@"\n`))).toEqual(expectedOf(fake));
+  });
+});
+
+describe("a command that is no package", () => {
+  const wrapper = (fake: FakeQmd): string =>
+    script(join(tempFolder(), "qmd"), `#!/bin/sh\nexec '${process.execPath}' '${fake.argv[1]}' "$@"\n`);
+
+  test("is asked for its version, once for each state of its file", async () => {
+    const fake = fakeQmd();
+    const known = new Map<string, FoundQmd>();
+    const command = wrapper(fake);
+    const expected = { version: "2.8.3", location: command, argv: [command] };
+    expect(await find(command, { known })).toEqual(expected);
+    expect(await find(command, { known })).toEqual(expected);
+    expect(fake.starts("--version").length).toBe(1);
+    utimesSync(command, new Date(), new Date(0));
+    await find(command, { known });
+    expect(fake.starts("--version").length).toBe(2);
+  });
+
+  test("is refused when it is something else, fails, or is too old", async () => {
+    const other = script(join(tempFolder(), "qmd"), "#!/bin/sh\necho Quantum Molecular Dynamics 1.0\n");
+    expect(await failureOf(find(other))).toMatchObject({
+      reason: "not_installed",
+      message: expect.stringContaining(other),
+    });
+    const failing = script(join(tempFolder(), "qmd"), "#!/bin/sh\necho boom >&2\nexit 3\n");
+    expect(await failureOf(find(failing))).toMatchObject({
+      reason: "qmd_error",
+      message: expect.stringContaining("boom"),
+    });
+    const old = script(join(tempFolder(), "qmd"), "#!/bin/sh\necho qmd 2.5.3\n");
+    expect(await failureOf(find(old))).toMatchObject({ reason: "unsupported_version" });
+    const broken = script(join(tempFolder(), "qmd"), "#!/no/such/interpreter\n");
+    expect(await failureOf(find(broken))).toMatchObject({ reason: "not_installed" });
+  });
+
+  test("is left when the caller aborts, and ends", async () => {
+    const fake = fakeQmd({ behaviour: { version: { hang: true, ignoreTerm: true } } });
+    const controller = new AbortController();
+    const search = find(wrapper(fake), { signal: controller.signal });
+    while (fake.starts().length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    controller.abort();
+    await expect(search).rejects.toMatchObject({ name: "AbortError" });
+    while (isRunning(fake.starts()[0]?.pid ?? 0)) await new Promise((resolve) => setTimeout(resolve, 10));
+  });
+});
+
+describe("it is said what is missing and what to do", () => {
+  test("there is no such command", async () => {
+    const failure = await failureOf(find("qmd", { environment: { PATH: tempFolder() } }));
+    expect(failure).toMatchObject({ reason: "not_installed", message: "the command qmd is not in PATH" });
+    expect(failure.action).toContain("npm install -g @tobilu/qmd@2.8.3");
+    expect(await failureOf(find("/no/such/qmd"))).toMatchObject({ message: "there is no command /no/such/qmd" });
+    expect(await failureOf(find("qmd", { environment: {} }))).toMatchObject({ reason: "not_installed" });
+    // A folder and a file without the right to run are none.
+    const folder = tempFolder();
+    mkdirSync(join(folder, "qmd"));
+    expect(await failureOf(find("qmd", { environment: { PATH: folder } }))).toMatchObject({ reason: "not_installed" });
+  });
+
+  test.each(["2.8.2", "2.5.3", "1.9.9", "0.9.0"])("version %s is too old", async (version) => {
+    const failure = await failureOf(find(fakeQmd({ version }).command));
+    expect(failure).toMatchObject({ reason: "unsupported_version", message: expect.stringContaining(version) });
+    expect(failure.action).toContain("2.8.3");
+  });
+
+  test.each(["2.8.3", "2.8.10", "2.10.0", "3.0.0", "2.9.0-beta.1"])("version %s is taken", async (version) => {
+    expect((await find(fakeQmd({ version }).command)).version).toBe(version);
+  });
+
+  test("a package that was not built", async () => {
+    const fake = fakeQmd();
+    rmSync(join(fake.folder, "dist"), { recursive: true });
+    expect(await failureOf(find(fake.command))).toMatchObject({ reason: "not_built" });
+  });
+
+  test("a package of another name is not taken for it", async () => {
+    const fake = fakeQmd();
+    writeFileSync(join(fake.folder, "package.json"), JSON.stringify({ name: "qmd", version: "9.0.0" }));
+    writeFileSync(fake.command, "#!/bin/sh\necho something\n");
+    expect(await failureOf(find(fake.command))).toMatchObject({ reason: "not_installed" });
+  });
+});

@@ -1,0 +1,149 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { onTestFinished } from "vitest";
+import { stringify } from "yaml";
+import { openQmdProcess } from "../open-process.ts";
+import {
+  type FoundQmd,
+  QmdFailure,
+  type QmdLimits,
+  type QmdProcess,
+  type QmdProcessOptions,
+  type QmdQuery,
+} from "../../qmd-contract.ts";
+import { type FakeQmd, type FakeQmdOptions, makeFakeQmd } from "@memslot/fakes/qmd";
+
+/** A folder that is deleted after the test. */
+export function tempFolder(name = "memslot-qmd-"): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), name)));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
+  return folder;
+}
+
+/** A scripted qmd that is deleted after the test. */
+export function fakeQmd(options: FakeQmdOptions = {}): FakeQmd {
+  const fake = makeFakeQmd({ folder: tempFolder("memslot-fake-qmd-"), ...options });
+  onTestFinished(() => {
+    for (const pid of fake.grandchildren().filter(isRunning)) process.kill(pid, "SIGKILL");
+    fake.remove();
+  });
+  return fake;
+}
+
+export const noSignal: AbortSignal = new AbortController().signal;
+
+/** What is waited for comes in time on a loaded machine too, and what has to end ends soon. */
+export const shortLimits: Partial<QmdLimits> = {
+  initializeMs: 60_000,
+  cliQueryMs: 30_000,
+  probeMs: 30_000,
+  updateGraceMs: 300,
+  stopMs: 300,
+  killMs: 300,
+  restartMs: [0],
+  busyRetryMs: 5,
+};
+
+export interface QmdLab {
+  folder: string;
+  notes: string;
+  process: QmdProcess;
+  /** What was told through `notify`. */
+  told: string[];
+  /** Writes notes and reads them into the index. */
+  update(files?: Readonly<Record<string, string>>): Promise<void>;
+  ask(words: string, more?: Partial<QmdQuery>): ReturnType<QmdProcess["query"]>;
+}
+
+export interface QmdLabOptions {
+  found: FoundQmd;
+  folder?: string | undefined;
+  notes?: string | undefined;
+  mode?: "lexical" | "semantic" | undefined;
+  limits?: Partial<QmdLimits> | undefined;
+  environment?: QmdProcessOptions["environment"] | undefined;
+}
+
+/** A state folder with one collection `notes`, and what talks to qmd about it. It is closed after the test. */
+export function openLab(options: QmdLabOptions): QmdLab {
+  const { found, folder = tempFolder(), notes = tempFolder("memslot-notes-"), mode = "lexical", limits } = options;
+  const told: string[] = [];
+  writeConfig(folder, { notes: { path: notes, pattern: "**/*.md" } });
+  const process = openQmdProcess({
+    found,
+    folder,
+    environment: options.environment ?? globalThis.process.env,
+    mode,
+    limits: { ...shortLimits, ...limits },
+    notify: (line) => told.push(line),
+  });
+  onTestFinished(() => process.close());
+  return {
+    folder,
+    notes,
+    process,
+    told,
+    async update(files = {}) {
+      writeNotes(notes, files);
+      await process.update({ files: Object.keys(files).length, signal: noSignal });
+    },
+    ask: (words, more) => process.query({ ...questionOf(words), ...more }),
+  };
+}
+
+export function questionOf(words: string): QmdQuery {
+  return {
+    searches: [{ type: "lex", query: words }],
+    limit: 5,
+    collections: ["notes"],
+    rerank: false,
+    deadlineMs: 30_000,
+    signal: noSignal,
+  };
+}
+
+/** `index.yml` as this adapter writes it. */
+export function writeConfig(
+  folder: string,
+  collections: Readonly<Record<string, { path: string; pattern: string }>>,
+): void {
+  const models = { embed: "hf:a/b/embed.gguf", rerank: "hf:a/b/rerank.gguf", generate: "hf:a/b/generate.gguf" };
+  writeFileSync(join(folder, "index.yml"), stringify({ collections, models, adapter_rev: 1 }));
+}
+
+export function writeNotes(folder: string, files: Readonly<Record<string, string>>): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+}
+
+/** The failure of work that has to fail with one. */
+export async function failureOf(work: Promise<unknown>): Promise<QmdFailure> {
+  const error = await work.then(
+    () => new Error("it did not fail"),
+    (reason: unknown) => reason,
+  );
+  if (error instanceof QmdFailure) return error;
+  throw error;
+}
+
+/** Waits until something has come true, for some seconds at most. */
+export async function eventually(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  for (const until = Date.now() + 30_000; Date.now() < until;) {
+    if (await isTrue()) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error("it did not come true");
+}
+
+/** Whether a process exists. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,176 @@
+import { mkdirSync, rmSync, writeFileSync, utimesSync } from "node:fs";
+import { dirname, join } from "node:path";
+import {
+  type Memory,
+  type MemoryPlugin,
+  type MemoryPluginContext,
+  type MemorySearchManager,
+  type MemorySearchOptions,
+  type MemorySearchResult,
+  openMemory,
+  parseConfig,
+  type SearchReport,
+} from "@memslot/core";
+import { onTestFinished } from "vitest";
+import plugin from "../index.ts";
+import { openQmdManager } from "../manager.ts";
+import { readOptions } from "../settings/options.ts";
+import { findQmd } from "../process/find-qmd.ts";
+import type { QmdLimits } from "../qmd-contract.ts";
+import { stateFolder } from "../state-folder.ts";
+import { type FakeQmd } from "@memslot/fakes/qmd";
+import { fakeQmd, tempFolder } from "../process/test/qmd-lab.ts";
+
+export interface MemoryLab {
+  readonly fake: FakeQmd;
+  readonly workspaceDir: string;
+  readonly stateDir: string;
+  /** Where the plugin keeps the files of this agent. */
+  readonly folder: string;
+  /** Each version of a file has a time stamp of its own, some time ago. */
+  write(path: string, text: string): void;
+  remove(path: string): void;
+  open(options?: LabOptions): Promise<OpenedMemory>;
+}
+
+export interface LabOptions {
+  /** `memory.qmd`. */
+  qmd?: Readonly<Record<string, unknown>> | undefined;
+  memorySearch?: Readonly<Record<string, unknown>> | undefined;
+  limits?: Partial<QmdLimits> | undefined;
+  /** Variables of the environment besides those of this process. */
+  environment?: Readonly<Record<string, string | undefined>> | undefined;
+  lookOnly?: boolean | undefined;
+  /** A command in place of the scripted qmd. */
+  command?: string | undefined;
+}
+
+export interface OpenedMemory {
+  memory: Memory;
+  manager: MemorySearchManager;
+  notices: string[];
+  ask(
+    query: string,
+    options?: MemorySearchOptions,
+  ): Promise<{ results: MemorySearchResult[]; report: SearchReport; paths: string[] }>;
+}
+
+/** Times that are over soon, but for those that a configuration sets. */
+const shortLimits: Partial<QmdLimits> = {
+  updateGraceMs: 300,
+  stopMs: 300,
+  killMs: 300,
+  restartMs: [0],
+  busyRetryMs: 5,
+};
+
+/** Nothing but the test itself looks at the files or tells qmd of them. */
+const quiet = { onSessionStart: false, onSearch: false, watch: false, intervalMinutes: 0 };
+
+/** A workspace, a state folder and a scripted qmd, all deleted after the test. */
+export function memoryLab(): MemoryLab {
+  const base = tempFolder("memslot-qmd-memory-");
+  const [workspaceDir, stateDir] = [join(base, "workspace"), join(base, "state")];
+  mkdirSync(workspaceDir);
+  const fake = fakeQmd();
+  let clock = Math.floor(Date.now() / 1000) - 3600;
+  return {
+    fake,
+    workspaceDir,
+    stateDir,
+    folder: stateFolder({ stateDir, agentId: "main", workspaceDir }),
+    write(path, text) {
+      const file = join(workspaceDir, path);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, text);
+      clock++;
+      utimesSync(file, clock, clock);
+    },
+    remove: (path) => rmSync(join(workspaceDir, path)),
+    async open(options = {}) {
+      const opened = await openLab(options, { workspaceDir, stateDir, command: options.command ?? fake.command });
+      onTestFinished(() => opened.memory.close());
+      return opened;
+    },
+  };
+}
+
+async function openLab(
+  { qmd = {}, memorySearch = {}, limits, environment = {}, lookOnly }: LabOptions,
+  { workspaceDir, stateDir, command }: { workspaceDir: string; stateDir: string; command: string },
+): Promise<OpenedMemory> {
+  const notices: string[] = [];
+  let manager: MemorySearchManager | undefined;
+  const shortened: MemoryPlugin = {
+    ...plugin,
+    async open(given: MemoryPluginContext) {
+      const context = {
+        ...given,
+        ...(lookOnly !== undefined && { lookOnly }),
+        notify: (line: string) => notices.push(line),
+      };
+      const found = await findQmd({ command, environment: process.env, signal: context.signal });
+      manager = await openQmdManager({
+        context,
+        options: readOptions(context.options),
+        found,
+        environment: { ...process.env, ...environment },
+        limits: { ...shortLimits, ...limits },
+      });
+      return manager;
+    },
+  };
+  const memory = await openMemory({
+    config: parseConfig(
+      {
+        agents: {
+          defaults: {
+            workspace: workspaceDir,
+            memorySearch: {
+              provider: "none",
+              ...memorySearch,
+              sync: { ...quiet, ...(memorySearch["sync"] as object) },
+            },
+          },
+        },
+        commands: { ownerAllowFrom: ["telegram:42"] },
+        plugins: {
+          slots: { memory: plugin.id },
+          entries: { [plugin.id]: { config: { fallback: "none", ...qmd } } },
+        },
+      },
+      { stateDir },
+    ),
+    agentId: "main",
+    plugins: [shortened],
+  });
+  if (manager === undefined) throw new Error("the plugin was not opened");
+  const asked = manager;
+  return {
+    memory,
+    manager: asked,
+    notices,
+    async ask(query, options = {}) {
+      const reports: SearchReport[] = [];
+      const results = await memory.search(query, { ...options, onDebug: (report) => reports.push(report) });
+      const [report] = reports;
+      if (report === undefined) throw new Error("the search gave no report");
+      return { results, report, paths: results.map(({ path }) => path) };
+    },
+  };
+}
+
+/** The error of a call that has to fail with one. */
+export async function errorOf(work: Promise<unknown>): Promise<Error> {
+  const error = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof Error) return error;
+  throw new Error("it did not fail");
+}
+
+/** What the plugin says of qmd in its status. */
+export function qmdStatus({ memory }: Pick<OpenedMemory, "memory">): Record<string, unknown> {
+  return (memory.status().custom?.["qmd"] ?? {}) as Record<string, unknown>;
+}

@@ -1,0 +1,142 @@
+import { visibleText } from "@memslot/core";
+import { redactLines } from "@memslot/indexing/host";
+import type { ConversationMessage } from "../../conversation.ts";
+import { localClock } from "../../notes/local-day.ts";
+import { withoutPromptMarks } from "../../prompt/prompt-marks.ts";
+import { isNoReply, noReply } from "./flush-prompts.ts";
+import { timeOf } from "./flush-groups.ts";
+import { mostlySaid } from "./same-fact.ts";
+
+/** Why no model has chosen what to keep. */
+export type DigestCause = "no-model" | "model-failed";
+
+export interface DigestOptions {
+  readonly cause: DigestCause;
+  readonly timeZone: string;
+  /** For messages without a time that can be read. */
+  readonly fallbackTime: Date;
+  /** For messages that are kept nowhere else. */
+  readonly everything?: boolean | undefined;
+  /** What was noted of the messages before. */
+  readonly notes?: readonly string[] | undefined;
+}
+
+const maxCharacters = 2_000;
+/** Below what one note may have. */
+const maxCharactersOfEach = 7_000;
+const mereQuestion = /^[^.!?。！？\n]*[?？]$/;
+const citesNotes = /#L\d+(?:-L?\d+)?(?!\d)/;
+const maxOfMessage = 300;
+/** What comes after this in a message cannot be in the digest. */
+const maxRead = 20_000;
+
+/** One note of a digest. */
+export interface FlushDigest {
+  readonly text: string;
+  /** What stands in it, line by line, without time and speaker. */
+  readonly said: readonly string[];
+}
+
+/**
+ * The plain digest of what was said on one day, marked as such: what the user wrote and the first sentence of each
+ * answer, without what looks like a secret. A mere question is left out, which would be found in place of its answer, and
+ * so is an answer that cites notes, which must not become notes again, and what `notes` say already. The digest follows
+ * from the messages and `notes` alone, so that writing it a second time is recognised. Empty where nothing is left.
+ *
+ * It is one note with room for some lines; what does not fit stays in the journal. With `everything` nothing is left out
+ * or cut, and there are as many notes as that takes.
+ */
+export function flushDigests(messages: readonly ConversationMessage[], options: DigestOptions): FlushDigest[] {
+  const { everything = false, notes = [] } = options;
+  const clock = localClock(options.timeZone);
+  const heading =
+    options.cause === "no-model"
+      ? "Digest of dropped messages (no model was available):"
+      : "Digest of dropped messages (the model did not answer):";
+  const moreOf = (count: number): string => `… and ${count} more messages in the journal`;
+  const said = messages.filter(
+    (message) =>
+      message.role !== "tool" &&
+      message.text.trim() !== "" &&
+      !isNoReply(message.text) &&
+      (everything || (isNews(message) && !mostlySaid(notes, message.text))),
+  );
+  const digests: { lines: string[]; said: string[] }[] = [];
+  const room = (everything ? maxCharactersOfEach : maxCharacters) - heading.length - moreOf(said.length).length - 1;
+  let left = 0;
+  for (const [index, message] of said.entries()) {
+    const { time } = clock(timeOf(message, options.fallbackTime));
+    for (const text of textsOf(message, everything)) {
+      const line = `- ${time} ${message.role}: ${text}`;
+      const open = digests.at(-1);
+      left -= line.length + 1;
+      if (open !== undefined && left < 0 && !everything) {
+        open.lines.push(moreOf(said.length - index));
+        return digests.map(digestOf);
+      }
+      if (open === undefined || left < 0) {
+        digests.push({ lines: [heading, line], said: [text] });
+        left = room - line.length - 1;
+      } else {
+        open.lines.push(line);
+        open.said.push(text);
+      }
+    }
+  }
+  return digests.map(digestOf);
+}
+
+function digestOf({ lines, said }: { lines: string[]; said: string[] }): FlushDigest {
+  return { text: lines.join("\n"), said };
+}
+
+function isNews({ role, text }: ConversationMessage): boolean {
+  return role === "user" ? !mereQuestion.test(text.trim()) : !citesNotes.test(text);
+}
+
+/** What is written of a message, each piece on a line of its own. */
+function textsOf(message: ConversationMessage, everything: boolean): string[] {
+  const text = (everything ? message.text : message.text.slice(0, maxRead)).replaceAll(/\r\n?/g, "\n");
+  const plain = harmless(redactLines(text.split("\n")).join("\n"));
+  if (everything) return piecesOf(plain);
+  const said = message.role === "user" ? plain : firstSentence(plain);
+  // Last, as a cut may leave half of what belongs together.
+  return said === "" ? [] : [visibleText(cut(said))];
+}
+
+/** Ends of words where there are some, so that each piece can be found. */
+function piecesOf(text: string): string[] {
+  return (
+    text
+      .match(/.{1,3000}(?=\s|$)|.{1,3000}/gu)
+      ?.map((piece) => visibleText(piece.trim()))
+      .filter((piece) => piece !== "") ?? []
+  );
+}
+
+/** One line that means nothing else in a note: no comment, no sign that nobody sees, no sentinel. */
+function harmless(text: string): string {
+  const plain = withoutPromptMarks(text)
+    .toWellFormed()
+    .normalize("NFC")
+    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069\s]+/gu, " ")
+    .replaceAll(/<!-+/g, "<!")
+    .replaceAll(/--!?>/g, "->")
+    .replaceAll(noReply, "")
+    .trim();
+  // What was left out may have stood in the middle of one.
+  return withoutPromptMarks(plain);
+}
+
+function firstSentence(text: string): string {
+  return /^.+?(?:[.!?…](?=\s)|[。！？])/u.exec(text)?.[0] ?? text;
+}
+
+function cut(text: string): string {
+  return text.length <= maxOfMessage
+    ? text
+    : `${text
+        .slice(0, maxOfMessage - 1)
+        .toWellFormed()
+        .replace(/\uFFFD$/u, "")}…`;
+}

@@ -1,0 +1,115 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { formatCitation } from "../../tools/citations.ts";
+import { noteName } from "../../notes/append-note.ts";
+import { codeOf } from "../../session/files.ts";
+import type { FlushNote } from "../journal/flush-record.ts";
+import { saysAll } from "./same-fact.ts";
+
+/** What one flush has written so far, over all its turns, tries and restarts. */
+export interface FlushNotes {
+  readonly all: readonly FlushNote[];
+  /** Looks where notes stand of which that is not known: one that stands nowhere was not written. */
+  look(): Promise<void>;
+  /** The note in the same place that says all that a text says. */
+  saying(note: Pick<FlushNote, "text" | "kind" | "day">): FlushNote | undefined;
+  /** Before a note is written. It is on disk when this resolves, so that a process that ends now leaves word of it. */
+  begin(note: FlushNote): Promise<void>;
+  /** It was written there. */
+  written(note: FlushNote, citation: string): void;
+  /** It was not written after all. */
+  dropped(note: FlushNote): void;
+  /** Lines that were written by other hands: those of a digest. */
+  add(notes: readonly FlushNote[]): void;
+}
+
+/** `save` makes the list last; where there is no journal it does nothing. */
+export function createFlushNotes({
+  known,
+  workspaceDir,
+  save,
+}: {
+  known: readonly FlushNote[];
+  workspaceDir: string;
+  save: (notes: readonly FlushNote[]) => Promise<void>;
+}): FlushNotes {
+  let all = [...known];
+  let saving: Promise<void> = Promise.resolve();
+  return {
+    get all() {
+      return all;
+    },
+    look: async () => {
+      const unsure = all.filter(({ citation }) => citation === undefined);
+      if (unsure.length === 0) return;
+      const standing = await notesThatStand(unsure, workspaceDir);
+      all = [...all.filter((note) => !unsure.includes(note)), ...standing];
+    },
+    saying: ({ text, kind, day }) => {
+      const same = all.filter((note) => note.kind === kind && (kind === "longterm" || note.day === day));
+      const wanted = flat(text);
+      return same.find((note) => flat(note.text) === wanted) ?? same.find((note) => saysAll(note.text, text));
+    },
+    begin: async (note) => {
+      all = [...all, note];
+      // One after another, as a host may run the calls of a model side by side.
+      saving = saving.catch(() => undefined).then(() => save(all));
+      await saving;
+    },
+    written: (note, citation) => {
+      all = all.map((each) => (each === note ? { ...note, citation } : each));
+    },
+    dropped: (note) => {
+      all = all.filter((each) => each !== note);
+    },
+    add: (notes) => {
+      all = [...all, ...notes];
+    },
+  };
+}
+
+/**
+ * The notes of a list that stand in their files, each with its place. One that does not was never written, or somebody
+ * has taken it out. A file that cannot be read is taken to hold what it should.
+ */
+export async function notesThatStand(notes: readonly FlushNote[], workspaceDir: string): Promise<FlushNote[]> {
+  const files = new Map<string, Promise<readonly string[] | undefined>>();
+  const standing: FlushNote[] = [];
+  for (const note of notes) {
+    const name = await noteName({ workspaceDir, ...note }).catch(() => undefined);
+    if (name === undefined) {
+      standing.push(note);
+      continue;
+    }
+    const reading = files.get(name) ?? linesOf(path.join(workspaceDir, name));
+    files.set(name, reading);
+    const lines = await reading;
+    const startLine = lines === undefined ? undefined : lineWith(lines, note.text);
+    if (lines === undefined) standing.push(note);
+    else if (startLine !== undefined) {
+      const endLine = startLine + note.text.trim().split("\n").length - 1;
+      standing.push({ ...note, citation: formatCitation({ path: name, startLine, endLine }) });
+    }
+  }
+  return standing;
+}
+
+async function linesOf(file: string): Promise<readonly string[] | undefined> {
+  try {
+    return (await readFile(file, "utf8")).split("\n");
+  } catch (error) {
+    return codeOf(error) === "ENOENT" ? [] : undefined;
+  }
+}
+
+/** The last line, counted from 1, where a text begins, however its lines are indented. */
+function lineWith(lines: readonly string[], text: string): number | undefined {
+  const wanted = flat(text);
+  const count = text.trim().split("\n").length;
+  const index = lines.findLastIndex((_, at) => flat(lines.slice(at, at + count).join("\n")).includes(wanted));
+  return index < 0 ? undefined : index + 1;
+}
+
+function flat(text: string): string {
+  return text.normalize("NFC").replaceAll(/\s+/g, " ").trim();
+}

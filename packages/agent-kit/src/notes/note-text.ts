@@ -1,0 +1,86 @@
+import { unseenCharacter } from "@memslot/core";
+import { isFrameEdge, promptMark } from "../prompt/prompt-marks.ts";
+
+/** Characters that one note may have. A fact is a sentence or two; what is longer is a document. */
+const textLimit = 8_000;
+const tagLimit = 8;
+const tagLength = 40;
+
+/** What is wrong with a note, and what to change. */
+interface NoteProblem {
+  readonly field: "text" | "tags";
+  readonly error: string;
+}
+
+/** A text as it is kept: one kind of line end, one form of each letter, nothing at the ends of lines. */
+export function tidyText(text: string): string {
+  const lines = text.normalize("NFC").replaceAll(/\r\n?/g, "\n").split("\n");
+  return lines
+    .map((line) => line.trimEnd())
+    .join("\n")
+    .trim();
+}
+
+/** Tags without the mark that models like to write, each once. */
+export function tidyTags(tags: readonly string[]): string[] {
+  return [...new Set(tags.map((tag) => tag.normalize("NFC").trim().replace(/^#/, "")))];
+}
+
+/**
+ * Why a text cannot become a note: what would change the meaning of the file around it, could pass for a citation or for
+ * the end of a recalled text, or cannot be seen by a person who reads it.
+ */
+export function noteProblem(note: { text: string; tags: readonly string[] }): NoteProblem | undefined {
+  const error = textProblem(note.text);
+  if (error !== undefined) return { field: "text", error };
+  const tagError = tagsProblem(note.tags);
+  return tagError === undefined ? undefined : { field: "tags", error: tagError };
+}
+
+function textProblem(given: string): string | undefined {
+  if (given.length > textLimit)
+    return `text has ${numbered(given.length)} characters, and a note at most ${numbered(textLimit)}: shorten it, or split it into several notes`;
+  const unseen = unseenCharacter(given.replaceAll(/\r\n?/g, "\n"));
+  if (unseen !== undefined) return `text holds ${unseen}: leave it out`;
+  const text = tidyText(given);
+  if (text === "") return "text is empty: write the fact that is to be remembered";
+  if (/^[^\p{L}\p{N}]*NO_REPLY[^\p{L}\p{N}]*$/iu.test(text))
+    return "text is only NO_REPLY, which is an answer and not a note: give it as your reply, without calling a tool";
+  if (/<!--|-->|--!>/.test(text))
+    return 'text holds "<!--" or "-->", which begin and end an HTML comment: leave them out, and write an arrow as "->"';
+  const mark = promptMark(text);
+  if (mark !== undefined)
+    return `text holds "${mark}", which marks a turn or a tool in the prompts of models: leave it out, or write its word without the brackets`;
+  for (const line of text.split("\n")) {
+    const problem = lineProblem(line.trim());
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function lineProblem(line: string): string | undefined {
+  if (line === "---" || line === "+++")
+    return `text has a line that is only "${line}", which would begin or end front matter: leave that line out`;
+  if (/^(?:[-*+>] ?)*[*_]{0,2}source[*_]{0,2}[:：].*#L\d/i.test(line.normalize("NFKC")))
+    return 'text has a line "Source: path#L1-L2", which only memory itself writes: leave that line out, or say in a sentence where it is from';
+  if (isFrameEdge(line))
+    return `text has a line "${line.slice(0, 3)} … key", which marks recalled notes: leave such lines out, and write down only what is new`;
+  return undefined;
+}
+
+function tagsProblem(given: readonly string[]): string | undefined {
+  const tags = tidyTags(given);
+  if (tags.length > tagLimit) return `tags has ${tags.length} words, and a note at most ${tagLimit}: keep the best`;
+  for (const tag of tags) {
+    const unseen = unseenCharacter(tag);
+    if (unseen !== undefined) return `a tag holds ${unseen}: leave it out`;
+    if (!/^[\p{L}\p{M}\p{N}_-]+$/u.test(tag))
+      return `tags may hold letters, digits, "-" and "_" only, not ${JSON.stringify(tag.slice(0, tagLength))}`;
+    if ([...tag].length > tagLength) return `a tag of ${[...tag].length} characters is too long: at most ${tagLength}`;
+  }
+  return undefined;
+}
+
+function numbered(count: number): string {
+  return count.toLocaleString("en-US");
+}

@@ -1,0 +1,88 @@
+import { MemoryError, type MemoryReadResult, nameFromVisible } from "@memslot/core";
+import { citationsShown, formatCitation, parseCitation } from "./citations.ts";
+import { inTime } from "../deadline.ts";
+import { adviceForTimeout, failureText } from "./failure-advice.ts";
+import type { MemoryTool } from "./memory-tool.ts";
+import { frameRecalled, recalledTextNote } from "./recalled-text.ts";
+import type { RecentRecalls } from "./recent-recalls.ts";
+import type { ToolSetting } from "./tool-setting.ts";
+import { type InputFields, checkInput, inputSchemaOf } from "./tool-input.ts";
+
+const fields = {
+  path: {
+    type: "string",
+    required: true,
+    description:
+      "A path as memory_search gives it, relative to the workspace. A citation (path#L3-L9) reads those lines.",
+  },
+  from: { type: "integer", minimum: 1, description: "First line, counted from 1." },
+  lines: { type: "integer", minimum: 1, description: "How many lines; 120 if left out." },
+} as const satisfies InputFields;
+
+/** Reads files straight away and so keeps working while the search is in its cooldown. */
+export function memoryGetTool(setting: ToolSetting, recalls: RecentRecalls): MemoryTool {
+  return {
+    name: "memory_get",
+    description:
+      "Read lines of a memory file (MEMORY.md, USER.md, memory/**/*.md) that memory_search has named. " +
+      `Ask only for the lines you need; nextFrom says where more begins. ${recalledTextNote}`,
+    inputSchema: inputSchemaOf(fields),
+    execute: async (input, options = {}) => {
+      const checked = checkInput(fields, input);
+      if (!checked.ok) return failure(pathOf(input), "INVALID_ARGUMENT", checked.error, { field: checked.field });
+      const { relPath, from, lines } = placeOf(checked.values);
+      const { opened, sessionKey } = setting;
+      if ("error" in opened) return failure(relPath, codeOf(opened.error), failureText(opened.error, setting));
+      const { memory } = opened;
+      try {
+        const outcome = await inTime((signal) => memory.readFile({ relPath, from, lines, sessionKey, signal }), {
+          timeoutMs: setting.deadlineMs,
+          signal: options.signal,
+        });
+        if (outcome.timedOut)
+          return failure(relPath, "UNAVAILABLE", adviceForTimeout(setting.deadlineMs).error, {
+            timedOut: true,
+          });
+        return outcome.value.status === "ok" ? answer(setting, recalls, outcome.value) : outcome.value;
+      } catch (error) {
+        if (options.signal?.aborted) throw error;
+        return failure(relPath, codeOf(error), failureText(error, setting));
+      }
+    },
+  };
+}
+
+function answer(setting: ToolSetting, recalls: RecentRecalls, read: MemoryReadResult): object {
+  const { path, text, from = 1, lines = 1 } = read;
+  if (text === "") return read;
+  const place = { path, startLine: from, endLine: from + Math.max(1, lines) - 1 };
+  recalls.keep([{ ...place, text }]);
+  const label = citationsShown(setting.citations, setting.chatType) ? formatCitation(place) : "note";
+  return { ...read, text: frameRecalled(label, text), note: recalledTextNote };
+}
+
+/** Models like to hand back a citation whole; its lines count where none are named. */
+function placeOf(input: { path: string; from: number | undefined; lines: number | undefined }): {
+  relPath: string;
+  from: number | undefined;
+  lines: number | undefined;
+} {
+  const cited = parseCitation(input.path);
+  const relPath = nameFromVisible(cited?.path ?? input.path);
+  if (cited === undefined || input.from !== undefined || input.lines !== undefined)
+    return { relPath, from: input.from, lines: input.lines };
+  return { relPath, from: cited.startLine, lines: cited.endLine - cited.startLine + 1 };
+}
+
+function failure(path: string, code: string, error: string, more: object = {}): object {
+  return { path, text: "", status: "error", code, error, ...more };
+}
+
+function codeOf(error: unknown): string {
+  return MemoryError.is(error) ? error.code : "UNAVAILABLE";
+}
+
+function pathOf(input: unknown): string {
+  if (typeof input !== "object" || input === null || !("path" in input)) return "";
+  return typeof input.path === "string" ? input.path : "";
+}

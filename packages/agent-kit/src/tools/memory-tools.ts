@@ -1,0 +1,92 @@
+import { type Memory, MemoryError, audienceOf } from "@memslot/core";
+import type { ChatType, CitationsMode } from "./citations.ts";
+import { createCooldown } from "../cooldown.ts";
+import { localDay } from "../notes/local-day.ts";
+import { type AppendSetting, memoryAppendTool } from "./memory-append-tool.ts";
+import { memoryGetTool } from "./memory-get-tool.ts";
+import { memorySearchTool } from "./memory-search-tool.ts";
+import type { MemoryTool } from "./memory-tool.ts";
+import { createRecentRecalls } from "./recent-recalls.ts";
+import type { ToolSetting } from "./tool-setting.ts";
+import { withVisibleAnswers } from "../prompt/visible-answer.ts";
+
+export interface MemoryToolsOptions {
+  /** Undefined when memory is off for the agent, or when it could not be opened. */
+  memory: Memory | undefined;
+  /** Why memory could not be opened. Without it, no memory means that memory is off. */
+  unavailable?: { error: unknown } | undefined;
+  citations: CitationsMode;
+  /**
+   * The session that asks, as the host names it (`agent:main:telegram:group:-100`): what a model writes never decides
+   * whose notes it sees. In a group private notes are left out. Left out: the owner, at a terminal.
+   */
+  sessionKey?: string | undefined;
+  /**
+   * Decides what `citations: "auto"` means; by `sessionKey` if left out, `direct` where there is none. With `group`
+   * private notes are left out, whatever the key is.
+   */
+  chatType?: ChatType | undefined;
+  /** How long one call may take in all; 30 s if left out. */
+  deadlineMs?: number | undefined;
+  /** How long a failure of `memory_search` is repeated without asking again; 60 s if left out. */
+  cooldownMs?: number | undefined;
+  /** Where `memory_append` takes the day from; `false` leaves the tool out. */
+  append?: false | AppendOptions | undefined;
+  /** The clock of deadlines and cooldowns, in milliseconds. */
+  now?: (() => number) | undefined;
+}
+
+export interface AppendOptions {
+  /** The user's, as an IANA name; that of this machine if left out. */
+  timeZone?: string | undefined;
+  /** The date and time of day. */
+  clock?: (() => Date) | undefined;
+}
+
+/**
+ * `memory_search`, `memory_get` and, unless others read along, `memory_append` for one agent. None when memory is off.
+ * Throws `INVALID_ARGUMENT` for a `sessionKey` of another agent and for an unknown time zone.
+ */
+export function createMemoryTools(options: MemoryToolsOptions): MemoryTool[] {
+  const now = options.now ?? (() => performance.now());
+  const append = appendSettingOf(options);
+  const { sessionKey, shared } = sessionOf(options);
+  const opened = options.unavailable ?? (options.memory && { memory: options.memory });
+  if (opened === undefined) return [];
+  const setting: ToolSetting = {
+    opened,
+    citations: options.citations,
+    chatType: options.chatType ?? (shared ? "group" : "direct"),
+    sessionKey,
+    shared,
+    deadlineMs: options.deadlineMs ?? 30_000,
+    now,
+  };
+  const cooldown = createCooldown({ durationMs: options.cooldownMs ?? 60_000, now });
+  const recalls = createRecentRecalls();
+  const tools = [memorySearchTool(setting, cooldown, recalls), memoryGetTool(setting, recalls)];
+  if (append !== undefined && !shared) tools.push(memoryAppendTool(setting, append, recalls));
+  return tools.map(withVisibleAnswers);
+}
+
+/** A wrong time zone is the host's mistake, and told to it at once. */
+function appendSettingOf({ append = {} }: MemoryToolsOptions): AppendSetting | undefined {
+  if (append === false) return undefined;
+  const { timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone, clock = () => new Date() } = append;
+  localDay(new Date(), timeZone);
+  return { timeZone, clock };
+}
+
+/** The key that goes to memory with every call. A wrong one is the host's mistake, which no model could mend. */
+function sessionOf({ memory, sessionKey, chatType }: MemoryToolsOptions): {
+  sessionKey: string | undefined;
+  shared: boolean;
+} {
+  if (sessionKey !== undefined && (typeof sessionKey !== "string" || sessionKey.trim() === ""))
+    throw new MemoryError("INVALID_ARGUMENT", "sessionKey must be the key of a session, as the host names it");
+  if (memory === undefined) return { sessionKey, shared: false };
+  if (audienceOf(sessionKey, memory.agentId, memory.ownerAllowFrom) === "shared") return { sessionKey, shared: true };
+  if (chatType !== "group") return { sessionKey, shared: false };
+  // A group that the host has no key for, or that it keeps in the owner's session: others read along all the same.
+  return { sessionKey: `agent:${memory.agentId}:group:unnamed`, shared: true };
+}

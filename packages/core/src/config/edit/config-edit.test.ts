@@ -1,0 +1,173 @@
+import {
+  chmodSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import json5 from "json5";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type ConfigEdit, editConfigText } from "./edit-text.ts";
+import { type MemoryError, editConfigFile, initialConfigText, listTrusted, trustConfig } from "../../index.ts";
+import { randomConfigText } from "../../../test/support/random-json5.ts";
+
+const slot: ConfigEdit = { key: ["plugins", "slots", "memory"], value: "memory-mine" };
+
+describe("editConfigText", () => {
+  test.each([
+    ["{}", '{ plugins: { slots: { memory: "memory-mine" } } }'],
+    ["{ }\n", '{ plugins: { slots: { memory: "memory-mine" } } }\n'],
+    ["{ a: 1 }", '{ a: 1, plugins: { slots: { memory: "memory-mine" } } }'],
+    ["{a:1,}", '{a:1, plugins: { slots: { memory: "memory-mine" } }}'],
+    ["{ plugins: { slots: { memory: 'none' } } }", "{ plugins: { slots: { memory: 'memory-mine' } } }"],
+    [
+      `{ plugins: { "slots": { "memory" : "none" /* off */ } } }`,
+      `{ plugins: { "slots": { "memory" : "memory-mine" /* off */ } } }`,
+    ],
+    [
+      "{\n\tplugins: {\n\t\tdeny: [],\n\t},\n}\n",
+      '{\n\tplugins: {\n\t\tdeny: [],\n\t\tslots: {\n\t\t\tmemory: "memory-mine",\n\t\t},\n\t},\n}\n',
+    ],
+    [
+      "{\r\n    a: 1 // one\r\n    // the end\r\n}",
+      '{\r\n    a: 1, // one\r\n    // the end\r\n    plugins: {\r\n        slots: {\r\n            memory: "memory-mine",\r\n        },\r\n    },\r\n}',
+    ],
+    [
+      "{ plugins: { slots: { memory: 'a' } }, plugins: {} }",
+      "{ plugins: { slots: { memory: 'a' } }, plugins: { slots: { memory: \"memory-mine\" } } }",
+    ],
+    [
+      "{ 'plug\\u0069ns': { slots: { m\\u0065mory: 'a' } } }",
+      "{ 'plug\\u0069ns': { slots: { m\\u0065mory: 'memory-mine' } } }",
+    ],
+  ])("%j becomes %j", async (text, wanted) => {
+    expect(await editConfigText(text, [slot])).toBe(wanted);
+  });
+
+  test("sets the slot in what memslot init writes, below the default that is commented out", async () => {
+    const text = initialConfigText({ workspace: "." });
+    const edited = await editConfigText(text, [slot]);
+    expect(edited.replace('\n      memory: "memory-mine",', "")).toBe(text);
+    expect(edited).toContain('// memory: "memory-core",\n      memory: "memory-mine",\n    },');
+  });
+
+  test.each([
+    ['{ plugins: { deny: ["a", "x", "b"] } }', '{ plugins: { deny: ["a", "b"] } }'],
+    ['{ plugins: { deny: ["a", "x"] } }', '{ plugins: { deny: ["a"] } }'],
+    ['{ plugins: { deny: ["x"] } }', "{ plugins: { deny: [] } }"],
+    ["{ plugins: { deny: ['x', \"x\",] } }", "{ plugins: { deny: [] } }"],
+    [
+      "{ plugins: { deny: [\n  'a', // kept\n  'x',\n  'b',\n] } }",
+      "{ plugins: { deny: [\n  'a', // kept\n  'b',\n] } }",
+    ],
+    ["{ plugins: { deny: [\n  'a',\n  'x' // why\n] } }", "{ plugins: { deny: [\n  'a'\n   // why\n] } }"],
+    ["{ plugins: {} }", "{ plugins: {} }"],
+  ])("takes an item out of %j", async (text, wanted) => {
+    expect(await editConfigText(text, [{ key: ["plugins", "deny"], without: "x" }])).toBe(wanted);
+  });
+
+  test("refuses what is no group, and text that it cannot read", async () => {
+    await expect(editConfigText("{ plugins: 1 }", [slot])).rejects.toThrow("plugins");
+    await expect(editConfigText("[]", [slot])).rejects.toThrow("no group");
+    await expect(editConfigText("{ plugins: {", [slot])).rejects.toThrow("JSON5");
+  });
+
+  test("changes what it is to change and no other byte, whatever the file looks like", async () => {
+    for (let seed = 1; seed <= 1500; seed++) {
+      const text = randomConfigText(seed);
+      const before = json5.parse<Record<string, unknown>>(text);
+      const edited = await editConfigText(text, [slot]);
+      const { plugins, ...others } = json5.parse<{ plugins: { slots: { memory: string } } }>(edited);
+      expect(plugins.slots.memory, text).toBe("memory-mine");
+      const { plugins: _plugins, ...othersBefore } = before;
+      expect(others, text).toEqual(othersBefore);
+      // What was there is still there, in its order: only a value was replaced, or something was put in between.
+      expect(isKept(text, edited, slotValueIn(text)), `${text}\n=>\n${edited}`).toBe(true);
+      expect(await editConfigText(edited, [slot])).toBe(edited);
+    }
+  });
+});
+
+describe("editConfigFile", () => {
+  function folder(): string {
+    const made = mkdtempSync(join(tmpdir(), "memslot-edit-"));
+    onTestFinished(() => rmSync(made, { recursive: true, force: true }));
+    return made;
+  }
+
+  test("makes a file that is not there, for its owner alone", async () => {
+    const stateDir = folder();
+    const file = join(stateDir, "new/memslot.json5");
+    await editConfigFile(file, [slot], { stateDir });
+    expect(json5.parse(readFileSync(file, "utf8"))).toEqual({ plugins: { slots: { memory: "memory-mine" } } });
+    if (process.platform !== "win32") expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readdirSync(join(stateDir, "new"))).toEqual(["memslot.json5"]);
+  });
+
+  test("keeps mode, link, byte order mark and trust", async () => {
+    const stateDir = folder();
+    const real = join(folder(), "real.json5");
+    writeFileSync(real, "\u{feff}{ /* mine */ }");
+    chmodSync(real, 0o640);
+    const link = join(stateDir, "memslot.json5");
+    symlinkSync(real, link);
+    await trustConfig(real, { stateDir });
+    const [before] = await listTrusted({ stateDir });
+    await editConfigFile(link, [slot], { stateDir });
+    expect(readFileSync(link, "utf8")).toBe('\u{feff}{ /* mine */ plugins: { slots: { memory: "memory-mine" } } }');
+    expect(readFileSync(real, "utf8")).toBe(readFileSync(link, "utf8"));
+    if (process.platform !== "win32") expect(statSync(real).mode & 0o777).toBe(0o640);
+    const trusted = await listTrusted({ stateDir });
+    expect(trusted).toHaveLength(1);
+    expect(trusted[0]?.sha256).not.toBe(before?.sha256);
+  });
+
+  test("trusts nothing that was not trusted as it was", async () => {
+    const stateDir = folder();
+    const file = join(stateDir, "other.json5");
+    writeFileSync(file, "{}");
+    await trustConfig(file, { stateDir });
+    writeFileSync(file, "{ a: 1 }");
+    const before = await listTrusted({ stateDir });
+    await editConfigFile(file, [slot], { stateDir });
+    expect(await listTrusted({ stateDir })).toEqual(before);
+  });
+
+  test("leaves a file that it cannot change, and names it", async () => {
+    const stateDir = folder();
+    const file = join(stateDir, "memslot.json5");
+    writeFileSync(file, "{ plugins: [] }");
+    await expect(editConfigFile(file, [slot], { stateDir })).rejects.toSatisfy(
+      (error: MemoryError) => error.code === "CONFIG" && error.message.includes(file),
+    );
+    expect(readFileSync(file, "utf8")).toBe("{ plugins: [] }");
+  });
+});
+
+/** The place of the value that is replaced; undefined where it is new. */
+function slotValueIn(text: string): [number, number] | undefined {
+  const marked = /SLOT_VALUE_\d+/.exec(text);
+  return marked === null ? undefined : [marked.index, marked.index + marked[0].length];
+}
+
+/** True where `edited` is `text` with things put in between, but for the value that is replaced. */
+function isKept(text: string, edited: string, replaced: [number, number] | undefined): boolean {
+  if (replaced !== undefined) {
+    const quoted: [number, number] = [replaced[0] - 1, replaced[1] + 1];
+    const [head, tail] = [text.slice(0, quoted[0]), text.slice(quoted[1])];
+    return (
+      edited.startsWith(head) &&
+      edited.endsWith(tail) &&
+      /^["']memory-mine["']$/.test(edited.slice(head.length, edited.length - tail.length))
+    );
+  }
+  let at = 0;
+  for (let index = 0; index < edited.length; index++) if (edited[index] === text[at]) at += 1;
+  const inserted = edited.length - text.length;
+  return at === text.length && inserted > 0 && inserted < 200;
+}

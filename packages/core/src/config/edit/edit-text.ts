@@ -1,0 +1,176 @@
+import { isDeepStrictEqual } from "node:util";
+import { isObject } from "../deep.ts";
+import { quoteName } from "../layer.ts";
+import { type PlacedItem, type PlacedValue, placesIn } from "./json5-places.ts";
+
+/** One change of a configuration: a value that a key is to have, or a text that its list is to hold no longer. */
+export type ConfigEdit =
+  | { readonly key: readonly [string, ...string[]]; readonly value: string | boolean }
+  | { readonly key: readonly [string, ...string[]]; readonly without: string };
+
+interface Json5 {
+  parse(text: string): unknown;
+}
+
+/** Text that is put in place of what stands between two positions. */
+interface Splice {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/**
+ * Makes changes in the text of a configuration. Comments, quotes, commas and line ends stay as they are; what is new is
+ * indented as what stands beside it. Groups that are missing are made. Throws where the text would not say afterwards
+ * what it is to say, and nothing else.
+ */
+export async function editConfigText(text: string, edits: readonly ConfigEdit[]): Promise<string> {
+  const { default: json5 } = (await import("json5")) as { default: Json5 };
+  let edited = text;
+  for (const edit of edits) {
+    const wanted = withEdit(json5.parse(edited), edit);
+    edited = spliced(edited, splicesFor(edited, edit, json5));
+    if (!isDeepStrictEqual(json5.parse(edited), wanted))
+      throw new Error(`${edit.key.map(quoteName).join(".")} cannot be changed without changing something else`);
+  }
+  return edited;
+}
+
+function splicesFor(text: string, edit: ConfigEdit, json5: Json5): Splice[] {
+  const root = placesIn(text);
+  let place = root;
+  for (const [depth, name] of edit.key.entries()) {
+    if (place.members === undefined) throw new Error(`${edit.key.slice(0, depth).join(".") || "it"} is no group`);
+    const member = place.members.findLast((each) => nameOf(each.name, json5) === name);
+    if (member === undefined) {
+      if ("without" in edit) return [];
+      return additions(text, place, { names: edit.key.slice(depth), value: edit.value, unit: indentUnit(text, root) });
+    }
+    place = member.value;
+  }
+  if ("without" in edit) return removals(text, place, edit.without, json5);
+  const isSingle = text[place.start] === "'" && typeof edit.value === "string" && /^[\w@/.-]*$/.test(edit.value);
+  return [
+    { start: place.start, end: place.end, text: isSingle ? `'${String(edit.value)}'` : JSON.stringify(edit.value) },
+  ];
+}
+
+/** A new last member of an object. */
+function additions(
+  text: string,
+  object: PlacedValue,
+  added: { names: readonly string[]; value: string | boolean; unit: string },
+): Splice[] {
+  const closing = object.end - 1;
+  const members = object.members ?? [];
+  const last = members.at(-1);
+  const comma = last && last.comma === undefined ? [{ start: last.value.end, end: last.value.end, text: "," }] : [];
+  const content = text.slice(0, closing).trimEnd().length;
+  const breakBefore = /(?:\r\n|[\n\r\u2028\u2029])[^\S\n\r\u2028\u2029]*$/.exec(text.slice(content, closing));
+  if (breakBefore === null) {
+    const space = content === closing && last === undefined ? " " : "";
+    return [...comma, { start: content, end: content, text: ` ${inline(added.names, added.value)}${space}` }];
+  }
+  const at = content + breakBefore.index;
+  const outer = breakBefore[0].replace(/^[\n\r\u2028\u2029]+/, "");
+  const indent = members.map(({ value }) => indentOf(text, value.start)).find((own) => own !== undefined);
+  const eol = /\r\n|\n|\r/.exec(text)?.[0] ?? "\n";
+  const lines = block(added.names, added.value, indent ?? outer + added.unit, added.unit);
+  return [...comma, { start: at, end: at, text: lines.map((line) => `${eol}${line}`).join("") }];
+}
+
+/** `slots: { memory: "x" }` */
+function inline([name = "", ...rest]: readonly string[], value: string | boolean): string {
+  return `${quoteName(name)}: ${rest.length === 0 ? JSON.stringify(value) : `{ ${inline(rest, value)} }`}`;
+}
+
+/** The same over several lines. */
+function block(
+  [name = "", ...rest]: readonly string[],
+  value: string | boolean,
+  indent: string,
+  unit: string,
+): string[] {
+  if (rest.length === 0) return [`${indent}${quoteName(name)}: ${JSON.stringify(value)},`];
+  return [`${indent}${quoteName(name)}: {`, ...block(rest, value, indent + unit, unit), `${indent}},`];
+}
+
+/** The white space before the line on which a value stands, where nothing but a name stands before it. */
+function indentOf(text: string, start: number): string | undefined {
+  const line =
+    text
+      .slice(0, start)
+      .split(/[\n\r\u2028\u2029]/)
+      .at(-1) ?? "";
+  return /^(\s*)(?:"[^"]*"|'[^']*'|[^\s:'"{[,/]+)\s*:\s*$/.exec(line)?.[1];
+}
+
+/** How much deeper a group stands than what is around it. */
+function indentUnit(text: string, { members = [] }: PlacedValue): string {
+  const indent = members.map(({ value }) => indentOf(text, value.start)).find((own) => own !== undefined && own !== "");
+  return indent ?? "  ";
+}
+
+/** Takes every item of this text out of a list, with its comma, and with its line where nothing else stands there. */
+function removals(text: string, { items = [] }: PlacedValue, unwanted: string, json5: Json5): Splice[] {
+  const isUnwanted = ({ value }: PlacedItem): boolean => json5.parse(text.slice(value.start, value.end)) === unwanted;
+  return items.flatMap((item, index) => {
+    if (!isUnwanted(item)) return [];
+    const { value, comma } = item;
+    const earlier = items[index - 1];
+    if (comma === undefined && earlier?.comma !== undefined && !isUnwanted(earlier)) {
+      const start = isBlank(text.slice(earlier.comma + 1, value.start)) ? earlier.comma : value.start;
+      return [cut(start, value.end), ...(start === value.start ? [cut(earlier.comma, earlier.comma + 1)] : [])];
+    }
+    if (comma === undefined || !isBlank(text.slice(value.end, comma)))
+      return [cut(value.start, value.end), ...(comma === undefined ? [] : [cut(comma, comma + 1)])];
+    const before = /(?:^|[\n\r\u2028\u2029])([^\S\n\r\u2028\u2029]*)$/.exec(text.slice(0, value.start))?.[1];
+    const after = /^[^\S\n\r\u2028\u2029]*(\r\n|[\n\r])?/.exec(text.slice(comma + 1));
+    const end = comma + 1 + (after?.[0].length ?? 0);
+    if (after?.[1] === undefined) return [cut(value.start, end)];
+    return [before === undefined ? cut(value.start, comma + 1) : cut(value.start - before.length, end)];
+  });
+}
+
+/** True for white space on one line. */
+function isBlank(text: string): boolean {
+  return /^[^\S\n\r\u2028\u2029]*$/.test(text);
+}
+
+function cut(start: number, end: number): Splice {
+  return { start, end, text: "" };
+}
+
+function nameOf(written: string, json5: Json5): string | undefined {
+  return Object.keys(json5.parse(`{${written}:0}`) as object)[0];
+}
+
+/** Of two splices at one place the first one comes first. */
+function spliced(text: string, splices: readonly Splice[]): string {
+  let edited = "";
+  let at = 0;
+  for (const splice of splices.toSorted((left, right) => left.start - right.start)) {
+    edited += text.slice(at, splice.start) + splice.text;
+    at = splice.end;
+  }
+  return edited + text.slice(at);
+}
+
+/** What the configuration is to say afterwards. */
+function withEdit(config: unknown, edit: ConfigEdit): unknown {
+  const wanted = structuredClone(config);
+  let group = wanted;
+  for (const name of edit.key.slice(0, -1)) {
+    if (!isObject(group)) return wanted;
+    if (!Object.hasOwn(group, name)) {
+      if ("without" in edit) return wanted;
+      Object.defineProperty(group, name, { value: {}, writable: true, enumerable: true, configurable: true });
+    }
+    group = group[name];
+  }
+  const name = edit.key.at(-1) ?? "";
+  if (!isObject(group)) return wanted;
+  if (!("without" in edit)) group[name] = edit.value;
+  else if (Array.isArray(group[name])) group[name] = group[name].filter((item) => item !== edit.without);
+  return wanted;
+}

@@ -1,0 +1,44 @@
+import type { ConfigKey } from "../keys/config-key.ts";
+import { configKeys } from "../keys/keys.ts";
+import { writtenDefault } from "../keys/reference.ts";
+
+type Group = Map<string, Group | ConfigKey>;
+
+/**
+ * The first `memslot.json5`: the workspace, and the common keys as comments with their defaults. `workspace` is written
+ * as it is given; a relative one starts at the folder of the file.
+ */
+export function initialConfigText(options: { workspace: string }): string {
+  const root: Group = new Map();
+  for (const key of configKeys) if (key.common === true) insert(root, key);
+  const lines = [
+    "// The configuration of memslot, in JSON5: comments and commas at the end are fine.",
+    "// What is commented out is the default. `memslot config` shows every key, its value and where it comes from.",
+    "{",
+    ...written(root, "  "),
+    "}",
+  ];
+  return `${lines.join("\n")}\n`;
+
+  function written(group: Group, indent: string): string[] {
+    return [...group].flatMap(([name, inner]) => {
+      if (inner instanceof Map) return [`${indent}${name}: {`, ...written(inner, `${indent}  `), `${indent}},`];
+      const isWorkspace = inner.key === "agents.defaults.workspace";
+      const value = isWorkspace ? JSON.stringify(options.workspace) : writtenDefault(inner);
+      return [`${indent}// ${inner.doc}`, `${indent}${isWorkspace ? "" : "// "}${name}: ${value},`];
+    });
+  }
+}
+
+function insert(root: Group, key: ConfigKey): void {
+  const names = key.key.split(".");
+  const last = names.pop() ?? "";
+  let group = root;
+  for (const name of names) {
+    const known = group.get(name);
+    const next = known instanceof Map ? known : (new Map() as Group);
+    group.set(name, next);
+    group = next;
+  }
+  group.set(last, key);
+}

@@ -1,0 +1,132 @@
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type ConfigEntry, configReference, initialConfigText } from "../../index.ts";
+import { configKeys } from "./keys.ts";
+import { editDistance, nearestWord } from "./nearest.ts";
+import { type ConfigHome, createConfigHome } from "../../../test/config-home.ts";
+
+let computer: ConfigHome;
+
+beforeEach(() => {
+  computer = createConfigHome();
+});
+
+afterEach(() => computer.remove());
+
+describe("the list of effective values", () => {
+  test("every key of the table has its default and says so", async () => {
+    const entries = (await computer.load()).describe();
+    const fixed = configKeys.filter(({ key, same }) => same === undefined && !/[*[]/.test(key));
+    expect(entries.map(({ key }) => key)).toEqual(fixed.map(({ key }) => key));
+    expect(new Set(entries.map(({ origin }) => origin))).toEqual(new Set(["default"]));
+    const valueOf = (key: string): unknown => entries.find((entry) => entry.key === key)?.value;
+    expect(valueOf("agents.defaults.workspace")).toBe(join(computer.stateDir, "workspace"));
+    expect(valueOf("agents.defaults.memorySearch.store.path")).toBe(
+      join(computer.stateDir, "memory", "{agentId}.sqlite"),
+    );
+    expect(valueOf("plugins.slots.memory")).toBe("memory-core");
+  });
+
+  test("what is written carries its file, also under another spelling, and agents add theirs", async () => {
+    const file = computer.write(join(computer.home, "c.json5"), {
+      agents: { list: [{ id: "work", workspace: "w", memorySearch: { query: { maxResults: 9 } } }] },
+      memory: { search: { query: { minScore: 0.5 } }, backend: "qmd" },
+      plugins: { entries: { "memory-qmd": { enabled: true } } },
+    });
+    const entries = (await computer.load({ configPath: file })).describe().filter(({ origin }) => origin !== "default");
+    const at = (key: string, value: unknown): ConfigEntry => ({ key, value, origin: file });
+    expect(entries).toEqual([
+      at("agents.defaults.memorySearch.query.minScore", 0.5),
+      at("memory.backend", "qmd"),
+      at("plugins.slots.memory", "memory-qmd"),
+      at("plugins.entries.memory-qmd.enabled", true),
+      at("agents.list[work].id", "work"),
+      at("agents.list[work].workspace", join(computer.home, "w")),
+      at("agents.list[work].memorySearch.query.maxResults", 9),
+    ]);
+  });
+
+  test("no secret is ever printed", async () => {
+    const secret = "sk-proj-hush1234567890";
+    const file = computer.write(join(computer.home, "c.json5"), {
+      agents: {
+        defaults: {
+          memorySearch: {
+            model: secret,
+            remote: {
+              apiKey: "plain-hush",
+              headers: { "X-Anything": "hush" },
+              baseUrl: "https://user:hush@proxy.example/v1?key=hush",
+            },
+          },
+        },
+        list: [{ id: "work", memorySearch: { remote: { apiKey: secret } } }],
+      },
+      memory: { qmd: { env: { TOKEN: "hush" }, args: ["--header", "Bearer hush"] } },
+      plugins: { entries: { mine: { config: { clientSecret: "hush", url: "https://a:hush@b/", list: [secret] } } } },
+      models: { providers: { openai: { apiKey: secret, baseUrl: "https://proxy.example/v1" } } },
+    });
+    const entries = (await computer.load({ configPath: file })).describe();
+    expect(JSON.stringify(entries)).not.toMatch("hush");
+    const valueOf = (key: string): unknown => entries.find((entry) => entry.key === key)?.value;
+    expect(valueOf("agents.defaults.memorySearch.remote.apiKey")).toBe("(set)");
+    expect(valueOf("agents.list[work].memorySearch.remote.apiKey")).toBe("(set)");
+    expect(valueOf("agents.defaults.memorySearch.remote.headers")).toEqual({ "X-Anything": "(set)" });
+    expect(valueOf("agents.defaults.memorySearch.remote.baseUrl")).toBe("https://(set)@proxy.example/v1?(set)");
+    expect(valueOf("models.providers.openai.apiKey")).toBe("(set)");
+    expect(valueOf("models.providers.openai.baseUrl")).toBe("https://proxy.example/v1");
+  });
+});
+
+describe("the table of keys", () => {
+  test("names each key once and says something about each", () => {
+    const rows = configReference();
+    expect(new Set(rows.map(({ key }) => key)).size).toBe(rows.length);
+    expect(rows.filter(({ doc, type }) => !/^[A-Z].+\.$/.test(doc) || type === "")).toEqual([]);
+    expect(rows).toContainEqual({
+      key: "agents.defaults.memorySearch.query.maxResults",
+      type: "a whole number from 1 to 200",
+      default: "6",
+      doc: "Results of a search.",
+    });
+    expect(rows.find(({ key }) => key === "agents.defaults.workspace")?.default).toBe('"~/.memslot/workspace"');
+    expect(rows.find(({ key }) => key === "memory.search")?.type).toBe("the keys of agents.defaults.memorySearch");
+  });
+
+  test("no key that holds a secret is harmless", () => {
+    expect(configKeys.filter(({ secret, harmless }) => secret === true && harmless === true)).toEqual([]);
+  });
+
+  test("the nearest word is found by letters added, dropped, changed and swapped, and nothing far", () => {
+    expect([editDistance("", "abc"), editDistance("abc", "abc"), editDistance("abcd", "acbd")]).toEqual([3, 0, 1]);
+    expect(editDistance("kitten", "sitting")).toBe(3);
+    expect(nearestWord("qurey", ["cache", "query"])).toBe("query");
+    expect(nearestWord("gateway", ["agents", "memory"])).toBeUndefined();
+    expect(nearestWord("x".repeat(1000), ["x".repeat(999)])).toBeUndefined();
+  });
+});
+
+describe("the first configuration file", () => {
+  const uncommented = (text: string): string => text.replaceAll(/^(\s*)\/\/ (\w+: .*,)$/gm, "$1$2");
+
+  test("is read without a notice and sets the workspace alone", async () => {
+    const text = initialConfigText({ workspace: 'my "notes"' });
+    const file = computer.write(join(computer.home, "memslot.json5"), text);
+    const config = await computer.load({ configPath: file });
+    expect(config.notices).toEqual([]);
+    expect(config.agent("main").workspaceDir).toBe(join(computer.home, 'my "notes"'));
+    expect(config.describe().filter(({ origin }) => origin === file)).toHaveLength(1);
+  });
+
+  test("says in its comments what the defaults are", async () => {
+    const text = initialConfigText({ workspace: "." });
+    const written = computer.write(join(computer.home, "a.json5"), text);
+    const all = computer.write(join(computer.home, "b.json5"), uncommented(text));
+    const [plain, full] = [await computer.load({ configPath: written }), await computer.load({ configPath: all })];
+    expect(full.notices).toEqual([]);
+    expect(full.agent("main")).toEqual(plain.agent("main"));
+    expect(full.describe().filter(({ origin }) => origin === all).length).toBe(
+      configKeys.filter(({ common }) => common === true).length,
+    );
+  });
+});

@@ -1,0 +1,303 @@
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type MemslotConfig, trustConfig } from "../../index.ts";
+import type { ConfigKey } from "./config-key.ts";
+import { configKeys } from "./keys.ts";
+import { type ConfigHome, createConfigHome, failure, withKey } from "../../../test/config-home.ts";
+
+const search = "agents.defaults.memorySearch";
+
+let computer: ConfigHome;
+let file: string;
+
+beforeEach(() => {
+  computer = createConfigHome();
+  file = join(computer.project, "memslot.json5");
+});
+
+afterEach(() => computer.remove());
+
+/** Loads a configuration that stands in the current folder and that nobody has trusted. */
+async function untrusted(content: unknown, env: Record<string, string> = {}): Promise<MemslotConfig> {
+  computer.write(file, content);
+  const config = await computer.load({ env: { ...computer.env, ...env } });
+  expect(config.trusted).toBe(false);
+  return config;
+}
+
+/** All that a stranger's file may decide: how a search answers. */
+const harmless = [
+  `${search}.query.maxResults`,
+  `${search}.query.minScore`,
+  `${search}.query.hybrid.vectorWeight`,
+  `${search}.query.hybrid.textWeight`,
+  `${search}.query.hybrid.candidateMultiplier`,
+  "memory.citations",
+];
+
+/** A right value of a key that is not its default. */
+function otherValue(key: ConfigKey): unknown {
+  switch (key.type) {
+    case "string":
+      return key.key.endsWith("slots.memory") ? "memory-lancedb" : "evil";
+    case "path":
+      return "./evil";
+    case "url":
+      return "https://evil.example/v1";
+    case "boolean":
+      return key.default !== true;
+    case "timeZone":
+      return "Pacific/Chatham";
+    case "integer":
+    case "number": {
+      const [minimum = 0, maximum = 1] = key.range ?? [];
+      return key.default === minimum ? maximum : minimum;
+    }
+    case "choice":
+      return key.choices?.find((choice) => choice !== key.default);
+    case "strings":
+      return ["memory", "sessions", "evil"];
+    case "paths":
+    case "extraPaths":
+      return ["./evil"];
+    case "map":
+      return { "x-evil": "1" };
+    case "object":
+      return { command: "./evil" };
+    case "same":
+      throw new Error("stands for other keys");
+  }
+}
+
+/** Every way to write every key of the table, with a value, and the key that it is. */
+function everyWay(): { written: string; key: string; content: unknown }[] {
+  const ways = configKeys.flatMap((key) => {
+    const targets = key.same === undefined ? [key] : configKeys.filter((other) => isBelow(other, key.same ?? ""));
+    return targets.map((target) => ({
+      target,
+      written: key.same === undefined ? key.key : key.key + target.key.slice(key.same.length),
+    }));
+  });
+  return ways.map(({ target, written }) => {
+    const value = otherValue(target);
+    const path = written.replace("*", "mine");
+    if (!path.startsWith("agents.list[].")) return { written, key: target.key, content: withKey(path, value) };
+    const inside = path.slice("agents.list[].".length);
+    const agent = inside === "id" ? { id: "evil" } : { id: "main", ...withKey(inside, value) };
+    return { written, key: target.key, content: { agents: { list: [agent] } } };
+  });
+}
+
+function isBelow({ key, same }: ConfigKey, group: string): boolean {
+  return same === undefined && (key === group || key.startsWith(`${group}.`));
+}
+
+/** What a configuration comes to, whatever file it is from. */
+function outcome(config: MemslotConfig): string {
+  const { agents, plugins, providers, citations } = config;
+  const entries = config.describe().map(({ key, value }) => ({ key, value }));
+  return JSON.stringify({ agents, plugins, providers, citations, entries });
+}
+
+describe("keys of a file that nobody has trusted", () => {
+  test("the list of harmless ones is short, and grows only here", () => {
+    expect(configKeys.filter((key) => key.harmless === true).map(({ key }) => key)).toEqual(harmless);
+  });
+
+  test("every other key of the table changes nothing, however it is written, and is named in one notice", async () => {
+    const ways = everyWay();
+    expect(ways.length).toBeGreaterThan(200);
+    const plain = outcome(await untrusted({}));
+    const changing: string[] = [];
+    for (const { written, key, content } of ways) {
+      const config = await untrusted(content);
+      if (outcome(config) === plain && config.notices.length === 1) {
+        expect(config.notices[0]).toContain("memslot trust");
+        continue;
+      }
+      changing.push(written);
+      expect(harmless).toContain(key);
+      expect(config.notices).toEqual([]);
+    }
+    expect(changing).toEqual([
+      ...harmless,
+      ...harmless.slice(0, -1).map((key) => key.replace(search, "memory.search")),
+    ]);
+  });
+
+  test("and each of them holds once the file is trusted, so the values above are right ones", async () => {
+    // What a file names as code has to be there to be trusted.
+    computer.write(join(computer.project, "evil"), "");
+    computer.write(file, {});
+    await trustConfig(file, computer);
+    const plain = outcome(await computer.load());
+    const without: string[] = [];
+    for (const { written, content } of everyWay()) {
+      computer.write(file, content);
+      await trustConfig(file, computer);
+      const config = await computer.load();
+      expect(config.trusted).toBe(true);
+      if (outcome(config) === plain) without.push(written);
+    }
+    // A name for people is nowhere in the outcome but in the list of keys.
+    expect(without).toEqual([]);
+  });
+
+  test("many keys make one notice, also those of an agent and under other spellings", async () => {
+    const config = await untrusted({
+      agents: {
+        list: [{ id: "work", workspace: "/etc", memorySearch: { remote: { apiKey: "x" } } }, { id: "bare" }],
+        entries: { play: { memory: { search: { remote: { baseUrl: "https://evil.example" } } } } },
+      },
+      memory: { search: { remote: { headers: { a: "b" } } } },
+    });
+    expect(config.notices).toHaveLength(1);
+    for (const key of [
+      "agents.list[work].workspace",
+      "agents.list[work].memorySearch.remote.apiKey",
+      "agents.list[bare]",
+      "agents.entries.play.memory.search.remote.baseUrl",
+      "memory.search.remote.headers",
+    ]) {
+      expect(config.notices[0]).toContain(key);
+    }
+    expect(config.agents.map(({ id }) => id)).toEqual(["main"]);
+    expect(JSON.stringify(config)).not.toContain("evil.example");
+  });
+
+  test("the notice is short, however many keys there are and however long their names", async () => {
+    const entries = Object.fromEntries(
+      Array.from({ length: 2000 }, (_, index) => [`${"x".repeat(200)}${index}`, { enabled: false }]),
+    );
+    const { notices } = await untrusted({ plugins: { entries } });
+    expect(notices).toHaveLength(1);
+    expect(notices[0]).toContain("and 1980 more");
+    expect(notices[0]?.length).toBeLessThan(4000);
+  });
+
+  test("the secret of a key that is set aside is not in the notice", async () => {
+    const { notices } = await untrusted(withKey("models.providers.openai.apiKey", "sk-hush-hush-hush"));
+    expect(notices.join()).not.toMatch("hush");
+  });
+
+  test("packages are not looked up from its folder", async () => {
+    const config = await untrusted(withKey("plugins.slots.memory", "some-package"));
+    expect([config.plugins.slots.memory, config.plugins.resolveFrom]).toEqual([undefined, undefined]);
+  });
+});
+
+describe("variables in a file that nobody has trusted", () => {
+  test.each([
+    ["memory.citations", "${SECRET}"],
+    [`${search}.query.maxResults`, "${SECRET}"],
+    [`${search}.sources`, ["memory", "x-${SECRET}"]],
+  ])("%s = %j is set aside", async (key, value) => {
+    const config = await untrusted(withKey(key, value), { SECRET: "hush" });
+    expect(config.notices).toHaveLength(1);
+    expect(config.notices[0]).toContain(key);
+    expect(JSON.stringify(config)).not.toMatch("hush");
+  });
+
+  test("one that is not set is no error", async () => {
+    expect((await untrusted(withKey(`${search}.model`, "${NOT_SET}"))).notices).toHaveLength(1);
+  });
+});
+
+describe("beside the user's own file", () => {
+  const own = {
+    agents: {
+      defaults: {
+        workspace: "~/notes",
+        memorySearch: {
+          provider: "openai",
+          remote: { baseUrl: "http://127.0.0.1:11434/v1", apiKey: "mine" },
+          query: { maxResults: 9, minScore: 0.2 },
+        },
+      },
+      list: [{ id: "work", memorySearch: { provider: "none" } }],
+    },
+    plugins: { slots: { memory: "@mine/memory" } },
+  };
+
+  test("what the stranger's file may not decide comes from the user's own one", async () => {
+    const ownPath = computer.write(join(computer.stateDir, "memslot.json5"), own);
+    const config = await untrusted({
+      agents: {
+        defaults: {
+          workspace: "/etc",
+          memorySearch: {
+            provider: "auto",
+            remote: { baseUrl: "https://evil.example", apiKey: "evil" },
+            query: { maxResults: 3 },
+          },
+        },
+      },
+    });
+    const { memorySearch, workspaceDir } = config.agent("main");
+    expect(config.file).toBe(file);
+    expect(workspaceDir).toBe(join(computer.home, "notes"));
+    expect(memorySearch.store.path).toBe(join(computer.stateDir, "memory", "main.sqlite"));
+    expect([memorySearch.provider, memorySearch.remote.baseUrl, memorySearch.remote.apiKey]).toEqual([
+      "openai",
+      "http://127.0.0.1:11434/v1",
+      "mine",
+    ]);
+    expect([memorySearch.query.maxResults, memorySearch.query.minScore]).toEqual([3, 0.2]);
+    expect(config.agent("work").memorySearch.provider).toBe("none");
+    expect(config.plugins.slots.memory).toBe("@mine/memory");
+    expect(config.plugins.resolveFrom).toBe(computer.stateDir);
+    const origins = config.describe().filter(({ key }) => /provider$|maxResults$/.test(key));
+    expect(origins.map(({ origin }) => origin)).toEqual([ownPath, file, ownPath]);
+  });
+
+  test("an empty file cannot send the user's notes to another host", async () => {
+    computer.write(join(computer.stateDir, "memslot.json5"), own);
+    const { memorySearch, workspaceDir } = (await untrusted("{}")).agent("main");
+    expect(memorySearch.remote.baseUrl).toBe("http://127.0.0.1:11434/v1");
+    expect(workspaceDir).toBe(join(computer.home, "notes"));
+  });
+
+  test("a trusted file stands alone", async () => {
+    computer.write(join(computer.stateDir, "memslot.json5"), own);
+    computer.write(file, withKey(`${search}.query.maxResults`, 3));
+    await trustConfig(file, computer);
+    const { memorySearch, workspaceDir } = (await computer.load()).agent("main");
+    expect([memorySearch.provider, memorySearch.query.maxResults, memorySearch.query.minScore]).toEqual([
+      "auto",
+      3,
+      0.35,
+    ]);
+    expect(workspaceDir).toBe(join(computer.stateDir, "workspace"));
+  });
+
+  test("its agents and its default one stay as they are", async () => {
+    computer.write(join(computer.stateDir, "memslot.json5"), withKey("agents.list", [{ id: "a", default: true }]));
+    const config = await untrusted(
+      withKey("agents.list", [
+        { id: "b", default: true },
+        { id: "a", name: "evil" },
+      ]),
+    );
+    expect(config.agents.map(({ id }) => id)).toEqual(["a"]);
+    expect(JSON.stringify(config.describe())).not.toContain("evil");
+  });
+});
+
+describe("wrong values in a file that nobody has trusted", () => {
+  test("of a key that is set aside are not looked at", async () => {
+    expect((await untrusted(withKey("plugins.load.paths", 5))).notices).toHaveLength(1);
+  });
+
+  test("of other keys are errors as everywhere", async () => {
+    computer.write(file, withKey(`${search}.query.maxResults`, "many"));
+    expect(await failure("CONFIG", () => computer.load())).toMatch(`${file}: ${search}.query.maxResults must be`);
+    computer.write(file, withKey("plugins.slots.memory", "memory-core").toString());
+    expect(await failure("CONFIG", () => computer.load())).toMatch(`${file}:1:`);
+  });
+
+  test.each(["plugins: { deny:", "memory: { citations:"])("values nested without end do no harm: %s", async (key) => {
+    const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
+    const config = await untrusted(`{ ${key} ${deep} } }`);
+    expect([config.plugins.deny, config.citations, config.notices.length]).toEqual([[], "auto", 1]);
+  });
+});

@@ -1,0 +1,118 @@
+import type { EmbeddingError } from "./embedding-error.ts";
+import type { EmbeddingPrice } from "../providers/embedding-price.ts";
+import type { SyncProgress } from "./manager.ts";
+import type { MemoryFallback } from "./status.ts";
+
+export interface EmbeddingCallOptions {
+  signal?: AbortSignal | undefined;
+  /** Takes what the other side says that the call has cost. Not called where it does not say: then it is estimated. */
+  onUsage?: ((usage: { tokens: number }) => void) | undefined;
+}
+
+/**
+ * Turns texts into vectors. It states its limits and holds no loop, no retry and no cache: the host packs requests,
+ * splits, retries, checks and normalises. What fails it throws as an `EmbeddingError`, so that the host knows what to do.
+ */
+export interface EmbeddingProvider {
+  readonly id: string;
+  readonly model: string;
+  /** Vector length, where it is known before the first call. */
+  readonly dimensions?: number | undefined;
+  /** Tokens that one text may have. */
+  readonly maxInputTokens?: number | undefined;
+  /** Texts that one request may hold. */
+  readonly maxBatchItems?: number | undefined;
+  /** Tokens that one request may hold in all. */
+  readonly maxBatchTokens?: number | undefined;
+  /** Requests at one time, where it can take fewer or more than `remote.nonBatchConcurrency` (4). */
+  readonly maxConcurrency?: number | undefined;
+  /** What besides id and model decides the vectors (task type, prefix). Part of the key of stored vectors. */
+  readonly cacheKey?: string | undefined;
+  /** The model runs on a machine of one's own, which may be slow: calls have longer deadlines. */
+  readonly isLocal?: boolean | undefined;
+  readonly endpoint?: EmbeddingEndpoint | undefined;
+  /** Absent where the price is not known. At 0 no budget is kept. */
+  readonly price?: EmbeddingPrice | undefined;
+  /**
+   * What has to be done once before the first vector and may take long: fetching a model, loading it. Called before the
+   * first call of the others, by as many as want it; it ends by itself when it does not come on.
+   */
+  prepare?(options: { signal: AbortSignal; progress: (update: SyncProgress) => void }): Promise<void>;
+  /**
+   * Loads what the first call will need, with nothing sent: called when a call is likely to come, while other work goes
+   * on. What fails here fails again in the call.
+   */
+  warm?(): Promise<void>;
+  embedQuery(text: string, options?: EmbeddingCallOptions): Promise<ArrayLike<number>>;
+  /** One vector for each text, in the same order. */
+  embedBatch(texts: readonly string[], options?: EmbeddingCallOptions): Promise<ArrayLike<number>[]>;
+  /** The provider's interface for many texts that can wait, where it has one. Used with `remote.batch.enabled`. */
+  readonly batches?: EmbeddingBatches | undefined;
+  close?(): Promise<void>;
+}
+
+/** Where requests go, for people to read, and for remembering that it refuses them. */
+export interface EmbeddingEndpoint {
+  /** `api.openai.com`, `127.0.0.1:11434`, `this machine`. */
+  host: string;
+  /** Where the key came from, as `OPENAI_API_KEY` or `remote.apiKey`; undefined where none is sent. Never the key. */
+  keySource?: string | undefined;
+  /**
+   * Names this endpoint together with its key and model, as a hash: what is remembered of failures (an empty account,
+   * a wrong key) is remembered for this name, and forgotten when one of them changes.
+   */
+  fingerprint: string;
+}
+
+/** Jobs that the other side works off when it has time. A job is named by a text that outlives this process. */
+export interface EmbeddingBatches {
+  /** Texts that one job may hold. */
+  readonly maxItems: number;
+  /** Bytes of text that one job may hold, as far as the host counts them: UTF-8 of the texts. */
+  readonly maxBytes: number;
+  /** Gives the name of the job. */
+  submit(texts: readonly string[], options: { signal: AbortSignal }): Promise<string>;
+  state(job: string, options: { signal: AbortSignal }): Promise<EmbeddingJobState>;
+  /**
+   * What came of the texts of a finished job, in their order: a vector, an `EmbeddingError` for a text that failed, or
+   * undefined for one that was not worked on. Called also for a job that failed or expired, for what was done until then;
+   * and again, if the answer was lost before it was stored.
+   */
+  collect(
+    job: string,
+    options: EmbeddingCallOptions & { count: number },
+  ): Promise<(ArrayLike<number> | EmbeddingError | undefined)[]>;
+  /** Ends a job that nobody waits for, and clears away what is left of it. */
+  cancel(job: string, options: { signal: AbortSignal }): Promise<void>;
+  /** Clears away what is left of a job whose vectors are stored. What stays behind must do no harm. */
+  discard?(job: string, options: { signal: AbortSignal }): Promise<void>;
+}
+
+export type EmbeddingJobState =
+  | { state: "running"; completed?: number | undefined }
+  | { state: "done" }
+  /** `expired` jobs were not finished in time; `unknown` ones the other side does not know (any more). */
+  | { state: "failed" | "expired" | "unknown"; reason: string };
+
+/** The outcome of choosing a provider: one, or none and why. */
+export interface EmbeddingChoice {
+  /** Undefined: keyword-only. */
+  provider: EmbeddingProvider | undefined;
+  /** What the configuration asks for (`auto`, `none`, an id). */
+  requested: string;
+  /** Why this one, or why none and how to add one. */
+  reason: string;
+  /** True when an explicitly configured provider could not be used: answers are then marked `degraded`. */
+  degraded: boolean;
+  /** What `auto` looked at before it came to this, with why it went on. */
+  passedOver?: readonly { id: string; reason: string }[] | undefined;
+  /** Set when the provider is the spare already, as the one that was asked for could not be opened. */
+  fallback?: MemoryFallback | undefined;
+  /** The spare, to be opened when the provider fails for good. Absent where there is none, or where it is in use already. */
+  spare?: { id: string; open: (signal: AbortSignal) => Promise<EmbeddingProvider> } | undefined;
+  /**
+   * Opens the same provider with the model that made earlier vectors, to ask them while those of the present model are
+   * being made. Throws where that model cannot be reached; fetches none. Absent where the application made the provider.
+   */
+  openModel?: ((model: string, signal: AbortSignal) => Promise<EmbeddingProvider>) | undefined;
+}

@@ -1,0 +1,265 @@
+import type { EmbeddingPrice } from "../providers/embedding-price.ts";
+import type { MemoryFallback, MemoryProviderStatus, MemorySource, SyncFailure, SyncReport } from "./status.ts";
+
+/** One ranked answer. Lines are 1-based and inclusive; `path` is relative to the workspace with `/`. */
+export interface MemorySearchResult {
+  path: string;
+  startLine: number;
+  endLine: number;
+  /** 0 to 1, higher is better. */
+  score: number;
+  /** Cosine similarity to the query, where the vector leg saw this result. */
+  vectorScore?: number | undefined;
+  /** Keyword score, 0 to 1, where the keyword leg found this result. */
+  textScore?: number | undefined;
+  /** At most 700 characters, cut around the match; `…` on its own line marks lines that were left out. */
+  snippet: string;
+  source: MemorySource;
+  /** `path#Lfrom-Lto`, where citations are on. */
+  citation?: string | undefined;
+}
+
+/** A search as a manager receives it: every option is present, checked and in range. */
+export interface ManagerSearchOptions {
+  /** 1 to 200. */
+  maxResults: number;
+  /** 0 to 1. Results that only the vector leg found need at least this score. */
+  minScore: number;
+  /**
+   * True when the caller named `minScore` in this call: then it also cuts results found by words, except those that
+   * hold every word of the query that the index knows, or an identifier exactly as written.
+   */
+  strict: boolean;
+  /** The sources to search, never empty. They are filtered inside the search, not after it. */
+  sources: readonly MemorySource[];
+  sessionKey: string | undefined;
+  /** Who reads the answer. `shared`: others than the owner may, so that private notes are left out inside the search. */
+  audience: SessionAudience;
+  signal: AbortSignal;
+  /** Takes the search report: what each leg gave, and why results are missing. Called once per search. */
+  onDebug: (report: SearchReport) => void;
+}
+
+/** `private`: the owner of the memory alone. `shared`: a group or a channel, where others read along. */
+export type SessionAudience = "private" | "shared";
+
+/** Whether an answer can be taken at face value. */
+export type SearchState = "ok" | "stale" | "degraded" | "unavailable";
+
+/** One thing that keeps an answer from being taken at face value. */
+export interface SearchCondition {
+  state: "stale" | "degraded";
+  /** A sentence without its full stop, for people and models. */
+  reason: string;
+  /** How many files or chunks it is about, where that is known. */
+  count?: number | undefined;
+}
+
+/** How many candidates a leg gave and how many of them are in the answer. */
+export interface SearchLeg {
+  candidates: number;
+  kept: number;
+}
+
+/** Why an answer is what it is. An empty list of results is only to be believed when `state` is `ok`. */
+export interface SearchReport {
+  backend: string;
+  mode: "hybrid" | "keyword" | "vector";
+  /** The worst of what is the case: `unavailable`, `degraded`, `stale`, `ok`. */
+  state: SearchState;
+  /** Why the state is not `ok`, all of it, joined by `; `; or why nothing was found. */
+  reason?: string | undefined;
+  /** Each thing that is the case, one by one. A manager may leave it out; what an application gets always has it. */
+  conditions?: readonly SearchCondition[] | undefined;
+  /** What a person can do about it. */
+  action?: string | undefined;
+  legs: { keyword?: SearchLeg | undefined; vector?: SearchLeg | undefined };
+  /** The same by source: what each source gave, over both legs. */
+  sources?: readonly (SearchLeg & { source: MemorySource })[] | undefined;
+  /** Results that were found and not returned, by what dropped them. */
+  dropped: {
+    minScore: number;
+    source: number;
+    limit: number;
+    /** Private notes that were found for a shared session. Not to be told there: it says what the notes hold. */
+    audience?: number | undefined;
+    /** Results of notes that stand neither in the workspace nor in `extraPaths`: a mistake of the plugin. */
+    outside?: number | undefined;
+    /** Results of the same lines of the same file: the best one is returned. */
+    duplicate?: number | undefined;
+  };
+  /**
+   * How much of what the query asks for the best result holds, 0 to 1: its keyword score over the score of a perfect
+   * match. Under about 0.2 the match is weak. Absent when the keyword leg did not run.
+   */
+  confidence?: number | undefined;
+  /** What was not looked at, where the answer is empty or weak. Never told to others than the owner. */
+  unsearched?: UnsearchedFiles | undefined;
+  fallback?: MemoryFallback | undefined;
+  /** Milliseconds spent, by step. */
+  timingsMs?: Readonly<Record<string, number>> | undefined;
+}
+
+/** Markdown files below the workspace that are no part of the memory. `memorySearch.extraPaths` takes them in. */
+export interface UnsearchedFiles {
+  files: number;
+  /** True: the count was ended before its end, there may be more. */
+  more: boolean;
+  /** Folders of the workspace that hold them, those with the most first, at most five. */
+  folders: readonly string[];
+}
+
+/** What stands in the files, and is not found. */
+export interface MemorySurvey {
+  /** Files and folders of the memory that are there and cannot be read. */
+  unread: readonly SyncFailure[];
+  unsearched: UnsearchedFiles;
+}
+
+/** A window of one file. `status` is `not_found` for an allowed path with no file behind it; then `text` is empty. */
+export interface MemoryReadResult {
+  status: "ok" | "not_found";
+  text: string;
+  path: string;
+  truncated?: boolean | undefined;
+  /** First line returned, 1-based. */
+  from?: number | undefined;
+  /** Number of lines returned. */
+  lines?: number | undefined;
+  /** First line that was not returned. Set only when more remains. */
+  nextFrom?: number | undefined;
+}
+
+/** A read as a manager receives it, with every option present. */
+export interface ManagerReadParams {
+  relPath: string;
+  /** 1-based. */
+  from: number;
+  lines: number;
+  /** `shared`: private notes are refused with `PATH_NOT_ALLOWED`. */
+  audience: SessionAudience;
+  signal: AbortSignal;
+}
+
+export interface SyncProgress {
+  completed: number;
+  total: number;
+  label?: string | undefined;
+}
+
+/** Names a session whose transcript is to be indexed now, however little of it is new. */
+export interface SessionTarget {
+  sessionId: string;
+  sessionKey?: string | undefined;
+}
+
+/** A sync as a manager receives it. */
+export interface ManagerSyncParams {
+  /** What asked for it: `cli`, `search`, `session-start`, `watch`, `interval`, `compaction`. For people to read. */
+  reason: string;
+  /** Rebuild even what has not changed. */
+  force: boolean;
+  /** Look at these transcripts only, and take them whatever the thresholds say. Absent: everything. */
+  sessions?: readonly SessionTarget[] | undefined;
+  /** False: another process that is at work on this index is not waited for; `BUSY` names it. */
+  wait: boolean;
+  progress: (update: SyncProgress) => void;
+  signal: AbortSignal;
+}
+
+/** What one real request to the embedding provider has shown. */
+export interface AvailabilityProbe {
+  ok: boolean;
+  error?: string | undefined;
+  /** Milliseconds from request to vector. */
+  latencyMs?: number | undefined;
+  /** Numbers in the vector that came. */
+  dimensions?: number | undefined;
+}
+
+/** What making the index up to date would cost. Nothing is changed and nothing is sent to find out. */
+export interface SyncEstimate {
+  /** Memory files, and how many of them would be indexed again. */
+  files: number;
+  changedFiles: number;
+  chunks: number;
+  /** Texts whose vector is there already; a text that stands twice counts once. */
+  cachedTexts: number;
+  /** Texts that would be sent. */
+  pendingTexts: number;
+  /** Tokens of them, estimated. */
+  tokens: number;
+  /** Requests that they would be packed into. */
+  requests: number;
+  provider: string;
+  model?: string | undefined;
+  /** Why nothing would be sent: keyword search only. */
+  reason?: string | undefined;
+  price?: (EmbeddingPrice & { usd: number }) | undefined;
+}
+
+/** One thing that was looked at in an index. */
+export interface IndexFinding {
+  /** `files`, `words`, `vectors`, `sample`, `space`, … */
+  name: string;
+  ok: boolean;
+  /** What was counted and compared, with the figures. */
+  message: string;
+  /** What was done about it, where mending was asked for. */
+  fixed?: string | undefined;
+}
+
+/** What a check of the whole index has shown. */
+export interface IndexCheck {
+  ok: boolean;
+  findings: readonly IndexFinding[];
+  /** Bytes of each table, the largest first, where the backend can tell. */
+  tables?: readonly { name: string; bytes: number }[] | undefined;
+}
+
+/** What giving space back has brought. */
+export interface CompactReport {
+  beforeBytes: number;
+  afterBytes: number;
+}
+
+/** What a manager can do. The conformance kit holds it to these and skips nothing else. */
+export interface MemoryCapabilities {
+  /** Finds words, identifiers and CJK text as they are written. */
+  keyword: boolean;
+  /** Finds by meaning when an embedding provider is given. */
+  vector: boolean;
+  /** Keeps an index of its own that `sync` brings up to date. */
+  ownsIndex: boolean;
+}
+
+/**
+ * What a memory plugin opens. It is called through the guard, which checks arguments, fills in defaults, keeps
+ * deadlines, joins concurrent syncs, and refuses calls after `close`: none of that is the plugin's work.
+ */
+export interface MemorySearchManager {
+  readonly capabilities: MemoryCapabilities;
+  search(query: string, options: ManagerSearchOptions): Promise<MemorySearchResult[]>;
+  /** Throws `PATH_NOT_ALLOWED` for anything but a memory file inside its roots. */
+  readFile(params: ManagerReadParams): Promise<MemoryReadResult>;
+  /** A synchronous snapshot of recorded facts. Never throws, never does I/O. */
+  status(): MemoryProviderStatus;
+  /** Brings the index up to date. Absent where there is no index. Never called twice at the same time. */
+  sync?(params: ManagerSyncParams): Promise<SyncReport | undefined>;
+  /** What `sync` would cost. Absent, or undefined, where it would cost nothing or cannot be told. */
+  estimate?(params: { signal: AbortSignal }): Promise<SyncEstimate | undefined>;
+  /** Looks for what a search would not find and nobody would notice. Changes nothing. Absent where there are no files. */
+  survey?(params: { signal: AbortSignal }): Promise<MemorySurvey | undefined>;
+  /**
+   * Compares the parts of the index with each other, and has a sample of what it holds find itself by the very search
+   * that answers questions. With `fix` what is wrong is mended from what is there, without a request to a provider.
+   * Undefined where there is nothing to look at.
+   */
+  check?(params: { fix: boolean; signal: AbortSignal }): Promise<IndexCheck | undefined>;
+  /** Gives back space that deleted and changed notes have left. */
+  compact?(params: { signal: AbortSignal }): Promise<CompactReport | undefined>;
+  probeEmbeddingAvailability(signal: AbortSignal): Promise<AvailabilityProbe>;
+  probeVectorAvailability(signal: AbortSignal): Promise<boolean>;
+  /** Frees everything. Called once, after every running call has ended or was aborted. */
+  close?(): Promise<void>;
+}

@@ -1,0 +1,76 @@
+import type {
+  AvailabilityProbe,
+  CompactReport,
+  IndexCheck,
+  MemoryReadResult,
+  MemorySearchResult,
+  MemorySurvey,
+  SearchReport,
+  SessionTarget,
+  SyncEstimate,
+  SyncProgress,
+} from "./manager.ts";
+import type { MemorySource, SyncReport } from "./status.ts";
+import type { MemoryProviderStatus } from "./status.ts";
+
+/** Options of a search; what is left out comes from the agent's settings. */
+export interface MemorySearchOptions {
+  maxResults?: number | undefined;
+  minScore?: number | undefined;
+  sources?: readonly MemorySource[] | undefined;
+  /** The session that asks, as the host names it. A group or a channel never sees private notes. */
+  sessionKey?: string | undefined;
+  signal?: AbortSignal | undefined;
+  onDebug?: ((report: SearchReport) => void) | undefined;
+}
+
+export interface MemoryReadParams {
+  relPath: string;
+  /** First line, 1-based; 1 if left out. */
+  from?: number | undefined;
+  /** Number of lines; 120 if left out. */
+  lines?: number | undefined;
+  /** As in a search: private notes are refused where the session is a group. */
+  sessionKey?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface MemorySyncParams {
+  reason?: string | undefined;
+  force?: boolean | undefined;
+  /** Look at the transcripts of these sessions only, and take them whatever the thresholds say. */
+  sessions?: readonly SessionTarget[] | undefined;
+  /** False: throws `BUSY` where another process is at work on the same index; true if left out. */
+  wait?: boolean | undefined;
+  progress?: ((update: SyncProgress) => void) | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** What an application calls. `openMemory` gives one. */
+export interface Memory {
+  readonly agentId: string;
+  readonly workspaceDir: string;
+  /** The peers of direct chats that are the owner, see `audienceOf`. */
+  readonly ownerAllowFrom: readonly string[];
+  /** Results sorted by score. `[]` for a blank query. Throws `MemoryError`, or `AbortError` when aborted. */
+  search(query: string, options?: MemorySearchOptions): Promise<MemorySearchResult[]>;
+  readFile(params: MemoryReadParams): Promise<MemoryReadResult>;
+  /** Never throws, also after `close`. */
+  status(): MemoryProviderStatus;
+  /**
+   * What was saved before the call is found after it. One sync runs at a time; callers that come meanwhile share the next.
+   */
+  sync(params?: MemorySyncParams): Promise<SyncReport | undefined>;
+  /** What a sync would cost, without doing it. Undefined where the backend cannot tell. */
+  estimate(options?: { signal?: AbortSignal | undefined }): Promise<SyncEstimate | undefined>;
+  /** What the files hold and a search does not find. Undefined where the backend cannot tell. */
+  survey(options?: { signal?: AbortSignal | undefined }): Promise<MemorySurvey | undefined>;
+  /** Whether the index can be relied on; with `fix` it is mended. Undefined where the backend cannot tell. */
+  check(options?: { fix?: boolean | undefined; signal?: AbortSignal | undefined }): Promise<IndexCheck | undefined>;
+  /** Gives back space on disk. Undefined where the backend has none to give. */
+  compact(options?: { signal?: AbortSignal | undefined }): Promise<CompactReport | undefined>;
+  probeEmbeddingAvailability(options?: { signal?: AbortSignal | undefined }): Promise<AvailabilityProbe>;
+  probeVectorAvailability(options?: { signal?: AbortSignal | undefined }): Promise<boolean>;
+  /** Idempotent. Every later call but `status` and `close` throws `CLOSED`. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,96 @@
+import type { MemslotConfig } from "../config/types.ts";
+import type { EmbeddingChoice, EmbeddingProvider } from "./embedding.ts";
+import type { MemorySearchManager } from "./manager.ts";
+import type { MemoryFeature } from "../plugins/features.ts";
+import type { MemorySearchSettings } from "./settings.ts";
+import type { StorePlace } from "../open/store-place.ts";
+
+/** The number of the contract in this file. It changes only when an existing plugin would break. */
+export const CONTRACT = 1;
+
+/** What a memory plugin is given to open a manager. */
+export interface MemoryPluginContext {
+  /** Never empty. Each agent has its own index. */
+  agentId: string;
+  /** Canonical absolute path of an existing folder. */
+  workspaceDir: string;
+  /** Where derived files may be kept, `~/.memslot` unless `MEMSLOT_HOME` says otherwise. */
+  stateDir: string;
+  /** Where this plugin may keep the index of this agent in this workspace: nobody else is given the same place. */
+  storePlace: StorePlace;
+  settings: MemorySearchSettings;
+  /** `plugins.entries.<id>.config`, checked against the plugin's `configSchema`. */
+  options: Readonly<Record<string, unknown>>;
+  embeddings: EmbeddingChoice;
+  /** True where somebody only wants to look: nothing will be indexed, and nothing needs to be made on disk. */
+  lookOnly?: boolean | undefined;
+  /** Tells the user one thing on one line, at most once for each text. */
+  notify: (line: string) => void;
+  signal: AbortSignal;
+}
+
+export interface MemoryPlugin {
+  readonly kind: "memory";
+  readonly contract: number;
+  /** The value of `plugins.slots.memory` that chooses it. */
+  readonly id: string;
+  /** A JSON Schema for `plugins.entries.<id>.config`. */
+  readonly configSchema?: Readonly<Record<string, unknown>> | undefined;
+  /** Heavy libraries are loaded here, never at import. A failure that a spare could cover is `UNAVAILABLE`. */
+  open(context: MemoryPluginContext): Promise<MemorySearchManager>;
+}
+
+export interface EmbeddingPluginContext {
+  /** Those of the agent. For a spare (`memorySearch.fallback`) without what was written for the first provider: `model`, `remote`, input types. */
+  settings: MemorySearchSettings;
+  /** `models.providers`: keys and endpoints by the name of the provider. */
+  providers: MemslotConfig["providers"];
+  /** Reads a variable of the environment that the configuration was read with. */
+  environment: (name: string) => string | undefined;
+  stateDir: string;
+  options: Readonly<Record<string, unknown>>;
+  /**
+   * In place of the configured model: one whose vectors are there already. Nothing may be fetched for it; where it is
+   * not at hand, opening fails.
+   */
+  model?: string | undefined;
+  signal: AbortSignal;
+}
+
+export interface EmbeddingPlugin {
+  readonly kind: "embedding";
+  readonly contract: number;
+  /** The value of `memorySearch.provider` that chooses it. */
+  readonly id: string;
+  readonly configSchema?: Readonly<Record<string, unknown>> | undefined;
+  /**
+   * For `provider: "auto"`: whether it can be used as things are, with no network and no download, and why. Absent: it
+   * is used by `auto` only where `plugins.entries.<id>.enabled` is true.
+   */
+  available?(context: EmbeddingPluginContext): Promise<{ ok: boolean; reason: string }>;
+  /** Quick, and with no network: what takes long belongs into `prepare` of the provider. Libraries are loaded at the first call. */
+  open(context: EmbeddingPluginContext): Promise<EmbeddingProvider>;
+}
+
+/** Beside a plugin's `package.json`, as `memslot.plugin.json`. */
+export interface PluginManifest {
+  id: string;
+  kind: "memory" | "embedding";
+  configSchema: Readonly<Record<string, unknown>>;
+  name?: string | undefined;
+  description?: string | undefined;
+  /** Of a memory plugin: what it can do, for `memslot plugins`. */
+  features?: readonly MemoryFeature[] | undefined;
+  /** Of a memory plugin: what it cannot do or does otherwise, a sentence each. */
+  limits?: readonly string[] | undefined;
+}
+
+/** The default export of a memory plugin's entry. */
+export function defineMemoryPlugin(plugin: Omit<MemoryPlugin, "kind" | "contract">): MemoryPlugin {
+  return { kind: "memory", contract: CONTRACT, ...plugin };
+}
+
+/** The default export of an embedding plugin's entry. */
+export function defineEmbeddingPlugin(plugin: Omit<EmbeddingPlugin, "kind" | "contract">): EmbeddingPlugin {
+  return { kind: "embedding", contract: CONTRACT, ...plugin };
+}

@@ -1,0 +1,178 @@
+import { conditionsOf, withConditions } from "../fallback/conditions.ts";
+import type { EmbeddingChoice } from "./embedding.ts";
+import type {
+  ManagerSearchOptions,
+  MemoryCapabilities,
+  MemorySearchResult,
+  SearchCondition,
+  SearchReport,
+  SearchState,
+  SessionAudience,
+} from "./manager.ts";
+import type { MemoryFallback } from "./status.ts";
+import type { KeptResults } from "../guard/search-results.ts";
+import type { MemoryProviderStatus } from "./status.ts";
+
+const states: readonly SearchState[] = ["ok", "stale", "degraded", "unavailable"];
+
+/** What a manager is known to do where it has said nothing of a search itself. */
+export interface ReportFacts {
+  backend: string;
+  capabilities: MemoryCapabilities;
+  status: MemoryProviderStatus;
+}
+
+/** The report of a search that looked at nothing, or whose manager gave none. */
+export function reportOf(
+  { backend, capabilities, status }: ReportFacts,
+  audience: SessionAudience = "private",
+): SearchReport {
+  const report: SearchReport = {
+    backend,
+    mode: status.custom?.searchMode ?? modeOf(capabilities, status),
+    state: "ok",
+    legs: {},
+    dropped: { minScore: 0, source: 0, limit: 0 },
+  };
+  const fallback = audience === "shared" ? fallbackForAll(status.fallback) : status.fallback;
+  const told = withConditions(report, conditionsIn({ ...status, fallback }, audience));
+  return { ...told, ...(fallback && { fallback }) };
+}
+
+/** What others who read along are told of a spare: what the other one has said of its failure may name a note. */
+export function fallbackForAll(fallback: MemoryFallback | undefined): MemoryFallback | undefined {
+  return fallback && { ...fallback, reason: unavailableReason(fallback.from) };
+}
+
+export function unavailableReason(name: string): string {
+  return `"${name}" is unavailable`;
+}
+
+/** What a status tells of the answers that are given. To others who read along, not what a sync has failed at. */
+function conditionsIn(
+  { fallback, lastSyncError, dirty }: MemoryProviderStatus,
+  audience: SessionAudience,
+): SearchCondition[] {
+  const conditions: SearchCondition[] = [];
+  if (fallback) conditions.push({ state: "degraded", reason: fallback.reason });
+  if (audience === "shared") {
+    if (lastSyncError !== undefined || dirty === true)
+      conditions.push({ state: "stale", reason: "what was saved last may be missing" });
+  } else if (lastSyncError !== undefined)
+    conditions.push({ state: "stale", reason: `the last sync failed: ${lastSyncError}` });
+  else if (dirty === true) conditions.push({ state: "stale", reason: "files have changed since the last sync" });
+  return conditions;
+}
+
+function modeOf(capabilities: MemoryCapabilities, status: MemoryProviderStatus): SearchReport["mode"] {
+  if (!capabilities.keyword) return "vector";
+  return capabilities.vector && status.provider !== "none" ? "hybrid" : "keyword";
+}
+
+/** The report of a search that failed. */
+export function failureReport(facts: ReportFacts, reason: string, audience: SessionAudience): SearchReport {
+  const told = audience === "shared" ? "memory could not be searched" : reason;
+  return { ...reportOf(facts, audience), state: "unavailable", reason: told };
+}
+
+export interface Finish {
+  /** What the manager said; anything but a report counts as nothing. */
+  given: unknown;
+  facts: () => ReportFacts;
+  found: readonly MemorySearchResult[];
+  kept: KeptResults;
+  options: Pick<ManagerSearchOptions, "minScore" | "sources" | "audience">;
+  embeddings: EmbeddingChoice | undefined;
+  notes: readonly string[];
+}
+
+/** The one report of a search: what the manager said, with what the guard dropped and knows besides. */
+export function finishReport({ given, facts, found, kept, options, embeddings, notes }: Finish): SearchReport {
+  const told = reportFor(given, facts, found, { kept, audience: options.audience });
+  const isShared = options.audience === "shared";
+  const degraded = embeddings?.degraded === true && told.state !== "unavailable";
+  const report = withConditions(told, degraded ? [{ state: "degraded", reason: embeddings.reason }] : []);
+  const dropped = {
+    minScore: count(report.dropped?.minScore) + kept.dropped.minScore,
+    source: count(report.dropped?.source) + kept.dropped.source,
+    limit: count(report.dropped?.limit) + kept.dropped.limit,
+    ...(kept.dropped.audience > 0 ? { audience: kept.dropped.audience } : {}),
+    ...(kept.dropped.outside > 0 ? { outside: kept.dropped.outside } : {}),
+    ...(kept.dropped.duplicate > 0 ? { duplicate: kept.dropped.duplicate } : {}),
+  };
+  const reasons = [report.reason, ...notes].filter((reason) => reason !== undefined);
+  if (kept.results.length === 0 && (report.reason === undefined || kept.dropped.outside > 0))
+    reasons.push(whyNothing(dropped, options));
+  return {
+    ...report,
+    reason: reasons.length > 0 ? [...new Set(reasons)].join("; ") : undefined,
+    fallback: isShared
+      ? fallbackForAll(report.fallback ?? embeddings?.fallback)
+      : (report.fallback ?? embeddings?.fallback),
+    legs: kept.results.length === found.length ? (report.legs ?? {}) : recount(report.legs ?? {}, kept.results),
+    dropped,
+    conditions: conditionsOf(report),
+  };
+}
+
+/**
+ * What the manager said, or what is known without a word from it. Where it has let private notes into a shared session,
+ * its words and figures are about them too: they would tell what the notes hold, so what is left speaks for itself.
+ */
+function reportFor(
+  given: unknown,
+  facts: Finish["facts"],
+  found: readonly MemorySearchResult[],
+  { kept, audience }: { kept: KeptResults; audience: SessionAudience },
+): SearchReport {
+  const report = isReport(given) ? given : { ...reportOf(facts(), audience), legs: legsOf(found) };
+  if (kept.dropped.audience === 0) return report;
+  return {
+    ...report,
+    reason: report.state === "ok" ? undefined : report.reason,
+    legs: legsOf(kept.results),
+    sources: undefined,
+    dropped: { minScore: 0, source: 0, limit: 0 },
+    confidence: undefined,
+  };
+}
+
+function isReport(value: unknown): value is SearchReport {
+  return typeof value === "object" && value !== null && states.includes((value as SearchReport).state);
+}
+
+function count(value: number | undefined): number {
+  return value ?? 0;
+}
+
+/** Without a word from the manager, what it found is all that is known of its legs. */
+function legsOf(found: readonly MemorySearchResult[]): SearchReport["legs"] {
+  const [keyword, vector] = [byWords(found), byMeaning(found)];
+  return {
+    keyword: keyword > 0 ? { candidates: keyword, kept: keyword } : undefined,
+    vector: vector > 0 ? { candidates: vector, kept: vector } : undefined,
+  };
+}
+
+/** The legs with the results that are still there after the guard's own cut. */
+function recount(legs: SearchReport["legs"], kept: readonly MemorySearchResult[]): SearchReport["legs"] {
+  return {
+    keyword: legs.keyword && { ...legs.keyword, kept: byWords(kept) },
+    vector: legs.vector && { ...legs.vector, kept: byMeaning(kept) },
+  };
+}
+
+function byWords(results: readonly MemorySearchResult[]): number {
+  return results.filter((result) => (result.textScore ?? 0) > 0).length;
+}
+
+function byMeaning(results: readonly MemorySearchResult[]): number {
+  return results.filter((result) => result.vectorScore !== undefined).length;
+}
+
+function whyNothing(dropped: SearchReport["dropped"], { minScore, sources }: Finish["options"]): string {
+  if (dropped.minScore > 0) return `${dropped.minScore} found, all with a score under ${minScore}`;
+  if (dropped.outside !== undefined) return `${dropped.outside} found, all outside the workspace and extraPaths`;
+  if (dropped.source > 0) return `${dropped.source} found, none in ${sources.join(" or ")}`;
+  return "nothing in memory matches the query";
+}

@@ -1,0 +1,217 @@
+import type { EmbeddingFailure } from "./embedding-error.ts";
+
+/** A snapshot of recorded facts: what is set, what was last seen to work, and what failed with which words. */
+export interface MemoryProviderStatus {
+  /** The id of the memory plugin that answers. */
+  backend: string;
+  /** The embedding provider in use; `none` in keyword-only mode. */
+  provider: string;
+  model?: string | undefined;
+  /** The provider that the configuration asks for. */
+  requestedProvider?: string | undefined;
+  files?: number | undefined;
+  chunks?: number | undefined;
+  /** Whether files have changed since the last sync, as far as is known: absent until a sync has looked at them. */
+  dirty?: boolean | undefined;
+  workspaceDir?: string | undefined;
+  dbPath?: string | undefined;
+  extraPaths?: readonly (string | { path: string; pattern?: string | undefined })[] | undefined;
+  sources?: readonly MemorySource[] | undefined;
+  sourceCounts?: readonly SourceCount[] | undefined;
+  /** Each place that was looked at, and why it was passed over where it was. */
+  roots?: readonly MemoryRootStatus[] | undefined;
+  cache?: { enabled: boolean; entries?: number | undefined; maxEntries?: number | undefined } | undefined;
+  fts?: { enabled: boolean; available: boolean; error?: string | undefined } | undefined;
+  fallback?: MemoryFallback | undefined;
+  /** What answers while the memory plugin is unavailable, and whether it was opened already. */
+  spare?: { backend: string; open: boolean } | undefined;
+  vector?:
+    | {
+        enabled: boolean;
+        /** Absent until it was tried. */
+        available?: boolean | undefined;
+        /** Whether the store can compare vectors, with or without an extension that makes it fast. */
+        storeAvailable?: boolean | undefined;
+        /** Whether questions are answered by meaning: there is a provider, and its vectors are there. */
+        semanticAvailable?: boolean | undefined;
+        /** `unverified` until they were counted. */
+        index?: { state: "empty" | "complete" | "incomplete" | "unverified" } | undefined;
+        extensionPath?: string | undefined;
+        /** The loader's own words. */
+        loadError?: string | undefined;
+        dims?: number | undefined;
+        /** Chunks of the active vector space that have their vector. */
+        embedded?: number | undefined;
+      }
+    | undefined;
+  embedding?: EmbeddingStatus | undefined;
+  storage?: StorageStatus | undefined;
+  batch?: BatchStatus | undefined;
+  generation?: GenerationStatus | undefined;
+  /** Who is at work on the index now, in this process or another. */
+  writer?: WriterStatus | undefined;
+  watch?: WatchStatus | undefined;
+  lastSync?: LastSync | undefined;
+  lastSyncError?: string | undefined;
+  /** The last thing that went wrong, whatever it was, and when (ISO 8601). */
+  lastError?: { message: string; at: string } | undefined;
+  custom?:
+    | ({
+        searchMode?: "hybrid" | "keyword" | "vector" | undefined;
+        /** Why there is no embedding provider, and how to add one. */
+        providerUnavailableReason?: string | undefined;
+        /** One line each: what a person should know and has not asked for. */
+        notices?: readonly string[] | undefined;
+      } & Record<string, unknown>)
+    | undefined;
+}
+
+export interface SourceCount {
+  source: MemorySource;
+  files: number;
+  chunks: number;
+  /** Bytes of the files, and of the texts of their chunks. */
+  bytes?: number | undefined;
+  chunkBytes?: number | undefined;
+  /** Files that the last look found; null until one was made. */
+  eligible?: number | null | undefined;
+  /** Files with news that are not taken yet: transcripts that have grown by less than `sync.sessions` asks for. */
+  waiting?: number | undefined;
+  /** What of this source was skipped or failed, and why. */
+  issues?: readonly string[] | undefined;
+}
+
+export interface StorageStatus {
+  databaseBytes: number;
+  walBytes: number;
+  /** Free pages inside the database, which `memory compact` gives back. */
+  reusableBytes?: number | undefined;
+  embeddingCacheBytes?: number | undefined;
+  embeddingCacheEntries?: number | undefined;
+}
+
+/** The settings of batch jobs, and how they went in this process. */
+export interface BatchStatus {
+  enabled: boolean;
+  wait: boolean;
+  concurrency: number;
+  pollIntervalMs: number;
+  timeoutMs: number;
+  /** Failures in a row after which batches would be given up; null: they never are. */
+  limit: number | null;
+  /** Failures in a row, of the last fill, and what the last one said. */
+  failures: number;
+  lastError?: string | undefined;
+  lastProvider?: string | undefined;
+}
+
+/** The complete build of the index that answers, and the one that is being made to take its place. */
+export interface GenerationStatus {
+  id: number;
+  /** ISO 8601; absent where nobody has recorded it. */
+  builtAt?: string | undefined;
+  next?:
+    | {
+        id: number;
+        startedAt: string;
+        /** Files that are in it, of how many that are there. */
+        files: number;
+        totalFiles?: number | undefined;
+        /** Why it does not take over yet. */
+        waitingFor?: string | undefined;
+      }
+    | undefined;
+}
+
+/** A process that holds the right to write for long. */
+export interface WriterStatus {
+  pid: number;
+  host?: string | undefined;
+  reason: string;
+  /** ISO 8601. */
+  since: string;
+  completed?: number | undefined;
+  total?: number | undefined;
+  /** What is being worked on. */
+  label?: string | undefined;
+}
+
+/** How changes are noticed between searches. `off`: only a search, a sync or the interval looks. */
+export interface WatchStatus {
+  mode: "off" | "folders" | "recursive";
+  /** Why it is off, or watches less than it should. */
+  reason?: string | undefined;
+  /** Folders or roots that are watched. */
+  folders?: number | undefined;
+}
+
+export interface LastSync {
+  reason: string;
+  finishedAt: string;
+  durationMs: number;
+  report: SyncReport;
+}
+
+export interface MemoryRootStatus {
+  path: string;
+  state: "indexed" | "skipped";
+  files?: number | undefined;
+  reason?: string | undefined;
+}
+
+/** How vectors are made, as far as it is known without asking anybody. */
+export interface EmbeddingStatus {
+  /** Why this provider, or why none. */
+  reason: string;
+  /** What `auto` looked at before, with why it went on. */
+  passedOver?: readonly { id: string; reason: string }[] | undefined;
+  /** Where requests go and where the key came from; never the key. */
+  host?: string | undefined;
+  keySource?: string | undefined;
+  /** What is being done now: `downloading …`, `embedding`. */
+  activity?: string | undefined;
+  /** The vectors that searches are answered from while those of the present model are being made. */
+  answeredBy?: { provider: string; model: string } | undefined;
+  /** No request is made before `nextProbeAt` (ISO 8601), by any process. */
+  circuit?: { kind: "rate" | "quota" | "auth"; reason: string; since: string; nextProbeAt: string } | undefined;
+  /** Texts that the provider refuses: found by words only, until they change. At most the first hundred. */
+  quarantined?: readonly { path: string; startLine: number; endLine: number; reason: string }[] | undefined;
+  /** Chunks without a vector, and why. */
+  pending?: { chunks: number; reason: string } | undefined;
+  budget?: { tokensPerDay: number; usedToday: number } | undefined;
+  /** Batch jobs on their way. */
+  jobs?: readonly { id: string; texts: number; submittedAt: string }[] | undefined;
+}
+
+/** A spare that answers in place of what was asked for. */
+export interface MemoryFallback {
+  from: string;
+  to?: string | undefined;
+  reason: string;
+  /** When the spare took over, and before when what was asked for is not tried again (ISO 8601). */
+  since?: string | undefined;
+  retryAt?: string | undefined;
+}
+
+/** A kind of memory. `memory` is the Markdown files, `sessions` the transcripts; a plugin may add its own. */
+export type MemorySource = "memory" | "sessions" | "journal" | (string & {});
+
+/** What a sync did, in files. */
+export interface SyncReport {
+  added: number;
+  changed: number;
+  removed: number;
+  unchanged: number;
+  failed: SyncFailure[];
+  /**
+   * Chunks whose vector is still to be made, with the reason. `failure` is set where the embedding provider failed, and
+   * absent where it is not to blame: the budget of the day is spent, a batch job is under way.
+   */
+  pendingVectors?: { chunks: number; reason: string; failure?: EmbeddingFailure | undefined } | undefined;
+}
+
+export interface SyncFailure {
+  path: string;
+  /** What is wrong with the file and what to do about it. */
+  reason: string;
+}

@@ -1,0 +1,114 @@
+import { nearestWord } from "../config/keys/nearest.ts";
+import type { PluginsConfig } from "../config/types.ts";
+import { MemoryError } from "../contract/errors.ts";
+import { catalogued, howToAdd } from "../plugins/catalogue.ts";
+import type { FoundPlugin, FoundPlugins } from "../plugins/found-plugin.ts";
+import { pluginOptions } from "../plugins/plugin-options.ts";
+import { defaultMemoryPlugin, forbiddenBy } from "../open/slot.ts";
+
+/** The memory plugin that answers while the one in the slot is unavailable. */
+export interface ChosenSpare {
+  readonly found: FoundPlugin;
+  readonly options: Readonly<Record<string, unknown>>;
+  /** Where it is to work without an embedding provider: why. */
+  readonly keywordOnly: string | undefined;
+}
+
+/** Words of `fallback` that are no id. */
+export const spareWords: readonly string[] = ["builtin", "keyword", "none"];
+
+interface Wanted {
+  value: string;
+  /** The key that says so. */
+  key: string;
+  /** Nobody has written it: it is the default of the plugin in the slot. */
+  isDefault: boolean;
+}
+
+/**
+ * What `plugins.entries.<id>.fallback` stands for, else `fallback` in the options of the plugin in the slot. Throws
+ * `CONFIG`, naming the key, for a spare that cannot be used; where it is only the plugin's default, there is none then,
+ * and a notice says why.
+ */
+export async function chooseSpare(input: {
+  config: { readonly plugins: PluginsConfig };
+  plugins: FoundPlugins;
+  /** The plugin in the slot, with its options. */
+  primary: FoundPlugin;
+  options: Readonly<Record<string, unknown>>;
+}): Promise<{ spare?: ChosenSpare | undefined; notice?: string | undefined }> {
+  const { config, plugins, primary } = input;
+  const wanted = wantedSpare(primary.id, config.plugins, input.options);
+  if (wanted === undefined) return {};
+  try {
+    const found = findSpare(wanted, primary, plugins, config.plugins);
+    const { value, key } = wanted;
+    const keywordOnly = value === "keyword" ? `${key} is "keyword": "${found.id}" finds words only` : undefined;
+    return { spare: { found, options: await pluginOptions(found, config.plugins), keywordOnly } };
+  } catch (error) {
+    if (!wanted.isDefault || !MemoryError.is(error)) throw error;
+    return { notice: `"${primary.id}" has no spare: ${error.message}` };
+  }
+}
+
+function wantedSpare(
+  id: string,
+  { entries }: PluginsConfig,
+  options: Readonly<Record<string, unknown>>,
+): Wanted | undefined {
+  const entry = Object.hasOwn(entries, id) ? entries[id] : undefined;
+  const key = `plugins.entries.${id}.fallback`;
+  const wanted =
+    entry?.fallback === undefined
+      ? {
+          value: options["fallback"],
+          key: id === "memory-qmd" ? "memory.qmd.fallback" : `plugins.entries.${id}.config.fallback`,
+          isDefault: entry?.config["fallback"] === undefined,
+        }
+      : { value: entry.fallback, key, isDefault: false };
+  if (typeof wanted.value !== "string") return undefined;
+  const written = wanted.value.trim();
+  const word = written.toLowerCase();
+  const value = spareWords.includes(word) ? word : written;
+  return value === "" || value === "none" ? undefined : { ...wanted, value };
+}
+
+function findSpare(
+  { value, key }: Wanted,
+  primary: FoundPlugin,
+  { known, broken }: FoundPlugins,
+  plugins: PluginsConfig,
+): FoundPlugin {
+  const name = spareWords.includes(value) ? defaultMemoryPlugin : value;
+  const says = `${key} is "${value}"${name === value ? "" : `, which is "${name}"`}`;
+  const found = known.find(({ id }) => id === name) ?? known.find(({ packageName }) => packageName === name);
+  if (!found) {
+    const unusable = broken.find(({ id, packageName }) => id === name || packageName === name);
+    throw unusable?.error ?? new MemoryError("CONFIG", `${says}${unknownSpare(name, primary, known)}`);
+  }
+  if (found.kind !== "memory")
+    throw new MemoryError("CONFIG", `${says}, an ${found.kind} plugin; ${possible(primary, known)}`);
+  if (found === primary)
+    throw new MemoryError("CONFIG", `${says}, the plugin that is in the slot itself; ${possible(primary, known)}`);
+  const forbidden = forbiddenBy(found, plugins);
+  if (forbidden !== undefined) throw new MemoryError("CONFIG", `${says}, but ${forbidden}; change one of the two`);
+  return found;
+}
+
+function unknownSpare(name: string, primary: FoundPlugin, known: readonly FoundPlugin[]): string {
+  const missing = catalogued(name);
+  if (missing?.kind === "memory") return `, which is not installed; ${howToAdd(missing)}`;
+  const nearest = nearestWord(name, [...memoryIds(known), ...spareWords]);
+  const question = nearest === undefined ? "" : ` Did you mean "${nearest}"?`;
+  return `, and no memory plugin with this id was found.${question} ${possible(primary, known, "Write")}`;
+}
+
+function possible(primary: FoundPlugin, known: readonly FoundPlugin[], write = "write"): string {
+  const words = memoryIds(known).includes(defaultMemoryPlugin) && primary.id !== defaultMemoryPlugin ? spareWords : [];
+  const ids = memoryIds(known).filter((id) => id !== primary.id && (words.length === 0 || id !== defaultMemoryPlugin));
+  return `${write} one of ${[...new Set([...words, ...ids, "none"])].map((id) => `"${id}"`).join(", ")}`;
+}
+
+function memoryIds(known: readonly FoundPlugin[]): string[] {
+  return known.filter(({ kind }) => kind === "memory").map(({ id }) => id);
+}

@@ -1,0 +1,190 @@
+import { MemoryError } from "../contract/errors.ts";
+import { audienceOf } from "./session-audience.ts";
+import type {
+  ManagerReadParams,
+  ManagerSearchOptions,
+  ManagerSyncParams,
+  SessionAudience,
+  SyncProgress,
+} from "../contract/manager.ts";
+import type { MemorySource } from "../contract/status.ts";
+import type { MemoryReadParams, MemorySearchOptions, MemorySyncParams } from "../contract/memory.ts";
+import type { MemorySearchSettings } from "../contract/settings.ts";
+
+const maxResultsLimit = 200;
+const queryLimit = 10_000;
+const defaultLines = 120;
+
+/** A search with every option checked and filled in, and what the search report should say about it. */
+export interface CheckedSearch {
+  query: string;
+  options: Omit<ManagerSearchOptions, "signal" | "onDebug">;
+  notes: string[];
+}
+
+/** Whose sessions may ask for what is private, see `audienceOf`. */
+interface Asker {
+  readonly agentId: string;
+  readonly ownerAllowFrom: readonly string[];
+}
+
+interface SearchFacts {
+  readonly settings: MemorySearchSettings;
+  readonly asker: Asker;
+  readonly knownSources: () => ReadonlySet<MemorySource>;
+}
+
+export function checkSearch(
+  query: string,
+  options: MemorySearchOptions,
+  { settings, asker, knownSources }: SearchFacts,
+): CheckedSearch {
+  if (typeof query !== "string") throw invalid("query", "a string", query);
+  checkObject("options", options);
+  checkSignal(options.signal);
+  if (options.onDebug !== undefined && typeof options.onDebug !== "function")
+    throw invalid("onDebug", "a function", options.onDebug);
+  const notes: string[] = [];
+  const text = cut(query);
+  if (text !== query) notes.push(`the query was cut to its first ${queryLimit} characters`);
+  const audience = checkSessionKey(options.sessionKey, asker);
+  if (audience === "shared") notes.push("private notes are left out in a shared session");
+  return {
+    query: text,
+    options: {
+      maxResults: checkMaxResults(options.maxResults ?? settings.query.maxResults),
+      minScore: checkMinScore(options.minScore ?? settings.query.minScore),
+      strict: options.minScore !== undefined,
+      sources: checkSources(options.sources, settings.sources, knownSources),
+      sessionKey: options.sessionKey,
+      audience,
+    },
+    notes,
+  };
+}
+
+/** Who reads along in the session that asks, see `audienceOf`. Throws for a key that belongs to another agent. */
+function checkSessionKey(sessionKey: string | undefined, { agentId, ownerAllowFrom }: Asker): SessionAudience {
+  if (sessionKey !== undefined && (typeof sessionKey !== "string" || sessionKey.trim() === ""))
+    throw invalid("sessionKey", "the key of a session, as the host names it", sessionKey);
+  return audienceOf(sessionKey, agentId, ownerAllowFrom);
+}
+
+function checkMaxResults(value: number): number {
+  if (!Number.isInteger(value) || value < 1 || value > maxResultsLimit)
+    throw invalid("maxResults", `a whole number from 1 to ${maxResultsLimit}`, value);
+  return value;
+}
+
+function checkMinScore(value: number): number {
+  if (typeof value !== "number" || !(value >= 0 && value <= 1))
+    throw invalid("minScore", "a number from 0 to 1", value);
+  return value;
+}
+
+function checkSources(
+  given: readonly MemorySource[] | undefined,
+  configured: readonly MemorySource[],
+  knownSources: () => ReadonlySet<MemorySource>,
+): MemorySource[] {
+  if (given === undefined) return [...configured];
+  if (!Array.isArray(given) || given.length === 0) throw invalid("sources", "a list of at least one source", given);
+  const known = knownSources();
+  for (const source of given) {
+    if (typeof source !== "string" || source.trim() === "")
+      throw invalid("sources", "a list of non-empty strings", given);
+    if (!known.has(source)) throw invalid("sources", `made of the known sources (${[...known].join(", ")})`, source);
+  }
+  return [...new Set(given)];
+}
+
+/** The first characters of a query that is too long, by code point, so that no character is cut in two. */
+function cut(query: string): string {
+  if (query.length <= queryLimit) return query;
+  let end = 0;
+  let count = 0;
+  for (const character of query) {
+    if (count === queryLimit) break;
+    end += character.length;
+    count += 1;
+  }
+  return query.slice(0, end);
+}
+
+export function checkRead(params: MemoryReadParams, asker: Asker): Omit<ManagerReadParams, "signal"> {
+  checkObject("params", params);
+  checkSignal(params.signal);
+  const { relPath, from = 1, lines = defaultLines } = params;
+  if (typeof relPath !== "string" || relPath.trim() === "")
+    throw invalid("relPath", "the path of a memory file", relPath);
+  if (relPath.includes("\0")) throw invalid("relPath", "a path without NUL characters", relPath);
+  if (!Number.isSafeInteger(from) || from < 1) throw invalid("from", "a line number, 1 or more", from);
+  if (!Number.isSafeInteger(lines) || lines < 1) throw invalid("lines", "a number of lines, 1 or more", lines);
+  return { relPath, from, lines, audience: checkSessionKey(params.sessionKey, asker) };
+}
+
+export interface CheckedSync extends Omit<ManagerSyncParams, "signal" | "progress"> {
+  progress: ((update: SyncProgress) => void) | undefined;
+}
+
+export function checkSync(params: MemorySyncParams): CheckedSync {
+  checkObject("params", params);
+  checkSignal(params.signal);
+  const { reason = "application", force = false, wait = true, sessions, progress } = params;
+  if (typeof reason !== "string" || reason.trim() === "")
+    throw invalid("reason", "a few words that say what asked for the sync", reason);
+  if (typeof force !== "boolean") throw invalid("force", "true or false", force);
+  if (progress !== undefined && typeof progress !== "function") throw invalid("progress", "a function", progress);
+  if (typeof wait !== "boolean") throw invalid("wait", "true or false", wait);
+  if (sessions !== undefined && !(Array.isArray(sessions) && sessions.every(isSessionTarget)))
+    throw invalid("sessions", "a list of objects with a sessionId", sessions);
+  return { reason, force, wait, progress, ...(sessions === undefined ? {} : { sessions: [...sessions] }) };
+}
+
+function isSessionTarget(value: unknown): boolean {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "sessionId" in value &&
+    typeof value.sessionId === "string" &&
+    value.sessionId.trim() !== ""
+  );
+}
+
+export function checkCheck(options: { fix?: boolean | undefined; signal?: AbortSignal | undefined }): {
+  fix: boolean;
+} {
+  checkProbe(options);
+  const { fix = false } = options;
+  if (typeof fix !== "boolean") throw invalid("fix", "true or false", fix);
+  return { fix };
+}
+
+export function checkProbe(options: { signal?: AbortSignal | undefined }): void {
+  checkObject("options", options);
+  checkSignal(options.signal);
+}
+
+function checkObject(name: string, value: unknown): void {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid(name, "an object", value);
+}
+
+export function checkSignal(signal: unknown): void {
+  if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid("signal", "an AbortSignal", signal);
+}
+
+/** Names the argument, what it has to be, and what was given. */
+export function invalid(name: string, wanted: string, given: unknown): MemoryError {
+  return new MemoryError("INVALID_ARGUMENT", `${name} must be ${wanted}, not ${show(given)}`);
+}
+
+/** A value as it may stand in a message: short, on one line. */
+export function show(value: unknown): string {
+  if (typeof value === "string")
+    return JSON.stringify(value.length > 80 ? `${value.slice(0, 80).toWellFormed()}…` : value);
+  if (typeof value === "function") return "a function";
+  if (typeof value === "symbol" || typeof value === "bigint") return `a ${typeof value}`;
+  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
+  if (typeof value === "object" && value !== null) return "an object";
+  return String(value);
+}

@@ -1,0 +1,192 @@
+import { show } from "./call-arguments.ts";
+import { MemoryError } from "../contract/errors.ts";
+import { isForEveryone } from "./private-notes.ts";
+import { type NotePlaces, notePath, withShortSnippet } from "./result-places.ts";
+import type {
+  CompactReport,
+  IndexCheck,
+  ManagerSearchOptions,
+  MemoryCapabilities,
+  MemoryReadResult,
+  MemorySearchResult,
+} from "../contract/manager.ts";
+import type { SyncReport } from "../contract/status.ts";
+
+/** What is left of a manager's results, and how many were dropped for which reason. */
+export interface KeptResults {
+  results: MemorySearchResult[];
+  dropped: Record<"minScore" | "source" | "limit" | "audience" | "outside" | "duplicate", number>;
+}
+
+/**
+ * Filters by place, audience, source and score, sorts, takes each place once and cuts: the same for every manager. What
+ * is found outside the notes, or twice, is the plugin's mistake, and the rest is an answer all the same.
+ */
+export function keepResults(
+  results: readonly MemorySearchResult[],
+  options: Pick<ManagerSearchOptions, "maxResults" | "minScore" | "sources" | "audience">,
+  { capabilities, places }: { capabilities: MemoryCapabilities; places: NotePlaces },
+): KeptResults {
+  const inside = results.flatMap((result) => placed(result, places));
+  const allowed =
+    options.audience === "private" ? inside : inside.filter(({ path }) => isForEveryone(path, places.workspaceDir));
+  const fromSources = allowed.filter((result) => options.sources.includes(result.source));
+  const scored = fromSources.filter(
+    (result) => result.score >= options.minScore || !foundByVectorOnly(result, capabilities),
+  );
+  const sorted = scored.toSorted(bestFirst);
+  const unique = onceEach(sorted);
+  const kept = unique.slice(0, options.maxResults);
+  return {
+    results: kept,
+    dropped: {
+      outside: results.length - inside.length,
+      duplicate: sorted.length - unique.length,
+      audience: inside.length - allowed.length,
+      source: allowed.length - fromSources.length,
+      minScore: fromSources.length - scored.length,
+      limit: unique.length - kept.length,
+    },
+  };
+}
+
+/** With its path and its text as the contract has them. Other sources than the notes name things in their own way. */
+function placed(result: MemorySearchResult, places: NotePlaces): MemorySearchResult[] {
+  const path = result.source === "memory" ? notePath(result.path, places) : result.path;
+  return path === undefined ? [] : [withShortSnippet(path === result.path ? result : { ...result, path })];
+}
+
+/** The first of those that name the same lines. */
+function onceEach(results: readonly MemorySearchResult[]): MemorySearchResult[] {
+  const seen = new Set<string>();
+  return results.filter((result) => {
+    const key = placeKey(result);
+    const isNew = !seen.has(key);
+    seen.add(key);
+    return isNew;
+  });
+}
+
+function placeKey({ source, path, startLine, endLine }: MemorySearchResult): string {
+  return JSON.stringify([source, path, startLine, endLine]);
+}
+
+/** A manager without a vector leg may give a score alone; its results are found by words. */
+function foundByVectorOnly(result: MemorySearchResult, capabilities: MemoryCapabilities): boolean {
+  if ((result.textScore ?? 0) > 0) return false;
+  return capabilities.vector || result.vectorScore !== undefined;
+}
+
+function bestFirst(a: MemorySearchResult, b: MemorySearchResult): number {
+  if (a.score !== b.score) return b.score - a.score;
+  // By code unit, not by locale: the order is the same on every machine.
+  if (a.path !== b.path) return a.path < b.path ? -1 : 1;
+  return a.startLine - b.startLine;
+}
+
+// Cosines of 32-bit vectors end up this little outside their range.
+const rounding = 1e-6;
+
+/** Refuses results that break the contract, naming the plugin and the field. */
+export function checkResults(backend: string, results: unknown): MemorySearchResult[] {
+  if (!Array.isArray(results))
+    throw broken(backend, "search", `gave ${show(results)} where a list of results is wanted`);
+  results.forEach((result: unknown, index) =>
+    checkResult(result, (field, wanted, given) => {
+      throw broken(backend, "search", `result ${index + 1}: "${field}" must be ${wanted}, not ${show(given)}`);
+    }),
+  );
+  return results as MemorySearchResult[];
+}
+
+type Refuse = (field: string, wanted: string, given: unknown) => void;
+
+function checkResult(result: unknown, refuse: Refuse): void {
+  if (typeof result !== "object" || result === null) return refuse("result", "an object", result);
+  const { path, startLine, endLine, score, vectorScore, textScore, snippet, source, citation } = result as Record<
+    string,
+    unknown
+  >;
+  if (typeof path !== "string" || path === "") refuse("path", "a path", path);
+  if (String(path).includes("\0")) refuse("path", "a path without NUL characters", path);
+  if (!isLine(startLine)) refuse("startLine", "a line number, 1 or more", startLine);
+  if (!isLine(endLine) || endLine < Number(startLine)) refuse("endLine", "a line number not before startLine", endLine);
+  if (!isBetween(score, 0, 1)) refuse("score", "a number from 0 to 1", score);
+  if (vectorScore !== undefined && !isBetween(vectorScore, -1, 1))
+    refuse("vectorScore", "a number from -1 to 1", vectorScore);
+  if (textScore !== undefined && !isBetween(textScore, 0, 1)) refuse("textScore", "a number from 0 to 1", textScore);
+  if (typeof snippet !== "string") refuse("snippet", "a string", snippet);
+  if (typeof source !== "string" || source === "") refuse("source", "the name of a source", source);
+  if (citation !== undefined && typeof citation !== "string") refuse("citation", "a string", citation);
+}
+
+export function checkReadResult(backend: string, result: unknown): MemoryReadResult {
+  if (typeof result !== "object" || result === null)
+    throw broken(backend, "readFile", `gave ${show(result)} where an object is wanted`);
+  const { status, text, path, from, lines, nextFrom } = result as Record<string, unknown>;
+  const refuse: Refuse = (field, wanted, given) => {
+    throw broken(backend, "readFile", `"${field}" must be ${wanted}, not ${show(given)}`);
+  };
+  if (status !== "ok" && status !== "not_found") refuse("status", '"ok" or "not_found"', status);
+  if (typeof text !== "string") refuse("text", "a string", text);
+  if (typeof path !== "string" || path === "") refuse("path", "a path", path);
+  if (from !== undefined && !isLine(from)) refuse("from", "a line number, 1 or more", from);
+  if (lines !== undefined && !isCount(lines)) refuse("lines", "a whole number, 0 or more", lines);
+  if (nextFrom !== undefined && !isLine(nextFrom)) refuse("nextFrom", "a line number, 1 or more", nextFrom);
+  return result as MemoryReadResult;
+}
+
+export function checkSyncReport(backend: string, report: unknown): SyncReport | undefined {
+  if (report === undefined) return undefined;
+  if (typeof report !== "object" || report === null)
+    throw broken(backend, "sync", `gave ${show(report)} where a report or nothing is wanted`);
+  const fields = report as Record<string, unknown>;
+  for (const field of ["added", "changed", "removed", "unchanged"]) {
+    if (!isCount(fields[field]))
+      throw broken(backend, "sync", `"${field}" must be a whole number, 0 or more, not ${show(fields[field])}`);
+  }
+  if (!Array.isArray(fields["failed"]))
+    throw broken(backend, "sync", `"failed" must be a list, not ${show(fields["failed"])}`);
+  return report as SyncReport;
+}
+
+export function checkIndexCheck(backend: string, check: unknown): IndexCheck | undefined {
+  if (check === undefined) return undefined;
+  if (typeof check !== "object" || check === null)
+    throw broken(backend, "check", `gave ${show(check)} where an object is wanted`);
+  const { ok, findings } = check as Record<string, unknown>;
+  if (typeof ok !== "boolean") throw broken(backend, "check", `"ok" must be true or false, not ${show(ok)}`);
+  if (!Array.isArray(findings)) throw broken(backend, "check", `"findings" must be a list, not ${show(findings)}`);
+  return check as IndexCheck;
+}
+
+export function checkCompactReport(backend: string, report: unknown): CompactReport | undefined {
+  if (report === undefined) return undefined;
+  if (typeof report !== "object" || report === null)
+    throw broken(backend, "compact", `gave ${show(report)} where an object is wanted`);
+  for (const field of ["beforeBytes", "afterBytes"]) {
+    const given = (report as Record<string, unknown>)[field];
+    if (!isCount(given))
+      throw broken(backend, "compact", `"${field}" must be a whole number, 0 or more, not ${show(given)}`);
+  }
+  return report as CompactReport;
+}
+
+function isLine(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 1;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+function isBetween(value: unknown, low: number, high: number): boolean {
+  return typeof value === "number" && value >= low - rounding && value <= high + rounding;
+}
+
+function broken(backend: string, call: string, what: string): MemoryError {
+  return new MemoryError(
+    "PLUGIN",
+    `memory plugin "${backend}" broke its contract in ${call}: ${what}; report this to the author of the plugin`,
+  );
+}

@@ -1,0 +1,171 @@
+import type { CheckedSync } from "./call-arguments.ts";
+import { type Extend, abortErrorOf } from "./deadline.ts";
+import type { Lifecycle } from "../open/lifecycle.ts";
+import type { ManagerSyncParams, SessionTarget, SyncProgress } from "../contract/manager.ts";
+import type { SyncReport } from "../contract/status.ts";
+
+/** A sync that callers join: it goes on as long as one of them waits for it. */
+interface Run {
+  /** It looks at the files, or has. Until then it is joined, and `force`, `wait` and `sessions` may grow. */
+  started: boolean;
+  force: boolean;
+  wait: boolean;
+  /** The transcripts that it looks at; undefined for everything. */
+  sessions: readonly SessionTarget[] | undefined;
+  readonly abandoned: AbortController;
+  readonly listeners: Set<(update: SyncProgress) => void>;
+  readonly outcome: Promise<SyncReport | undefined>;
+}
+
+type Wanted = Pick<CheckedSync, "force" | "wait" | "sessions">;
+
+export interface SingleSyncOptions {
+  lifecycle: Lifecycle;
+  /** Time without progress after which a sync is given up. */
+  idleMs: number;
+  /** Throws nothing at once: its errors come through the promise. */
+  sync: (params: ManagerSyncParams) => Promise<SyncReport | undefined>;
+}
+
+/**
+ * Makes one sync at a time of any number of calls. One that has started may be past the note that its caller saved a
+ * moment ago: a later caller never joins that, but the one that waits its turn behind it, together with all others that
+ * want the same kind. An abort detaches its caller; the sync is aborted when the last caller has left.
+ *
+ * What a run must do for a caller to join it as it is; one that does less is asked for more, where one run can do both:
+ * - `force`: be forced.
+ * - `sessions`: take the same transcripts, or be forced; one that looks at everything may keep to the thresholds.
+ *   A caller for everything never joins one that looks at some sessions.
+ * - `wait`: wait for other processes. The manager is told not to wait only where every caller said so.
+ */
+export function createSingleSync({
+  lifecycle,
+  idleMs,
+  sync,
+}: SingleSyncOptions): (params: CheckedSync, signal: AbortSignal | undefined) => Promise<SyncReport | undefined> {
+  // The one that is at work, and those that wait their turn behind it.
+  let runs: readonly Run[] = [];
+  // The end of the last in this row, which may come long after its callers were told of an abort.
+  let last: Promise<unknown> = Promise.resolve();
+  // Progress shows that a sync is at work, also to those that wait for its end.
+  const clocks = new Set<Extend>();
+  let lastProgress: SyncProgress | undefined;
+
+  function begin({ force, wait, sessions, reason }: CheckedSync): Run {
+    const abandoned = new AbortController();
+    const limits = {
+      what: "sync",
+      deadlineMs: idleMs,
+      signals: [abandoned.signal],
+      action: "nothing was reported in this time; what was synced is kept, so sync again",
+    };
+    const before = last;
+    const outcome = lifecycle.run(limits, (signal, extend) => {
+      const work = takeTurn(signal, extend);
+      last = work.catch(() => undefined);
+      return work;
+    });
+    async function takeTurn(signal: AbortSignal, extend: Extend): Promise<SyncReport | undefined> {
+      clocks.add(extend);
+      try {
+        await before;
+        signal.throwIfAborted();
+        run.started = true;
+        lastProgress = undefined;
+        return await sync({ reason, ...wantedOf(run), progress: report, signal });
+      } finally {
+        clocks.delete(extend);
+      }
+    }
+    const run: Run = {
+      started: false,
+      force,
+      wait,
+      sessions,
+      abandoned,
+      listeners: new Set(),
+      outcome,
+    };
+    runs = [...runs, run];
+    const forget = (): void => {
+      runs = runs.filter((other) => other !== run);
+      if (runs.length === 0) lastProgress = undefined;
+    };
+    outcome.then(forget, forget);
+    return run;
+  }
+
+  function report(update: SyncProgress): void {
+    lastProgress = update;
+    for (const extend of clocks) extend();
+    for (const { listeners } of runs) for (const listener of listeners) listener(update);
+  }
+
+  function choose(params: CheckedSync): Run {
+    const open = runs.filter(({ started, abandoned }) => !started && !abandoned.signal.aborted);
+    const run = open.find((other) => does(other, params)) ?? open.find((other) => grow(other, params));
+    return run ?? begin(params);
+  }
+
+  return async (params, signal) => {
+    if (signal?.aborted) throw abortErrorOf(signal);
+    return join(choose(params), params.progress, lastProgress, signal);
+  };
+}
+
+function wantedOf({ force, wait, sessions }: Wanted): Wanted {
+  return { force, wait, ...(sessions === undefined ? {} : { sessions }) };
+}
+
+/** Whether a run, as it is, does all that a caller wants. */
+function does(run: Run, { force, wait, sessions }: Wanted): boolean {
+  if ((force && !run.force) || (wait && !run.wait)) return false;
+  if (run.sessions === undefined) return sessions === undefined || run.force;
+  const taken = new Set(run.sessions.map(nameOf));
+  return sessions?.every((session) => taken.has(nameOf(session))) === true;
+}
+
+/** Lets a run do what a caller wants besides, where one run can do both. */
+function grow(run: Run, { force, wait, sessions }: Wanted): boolean {
+  if ((run.sessions === undefined) !== (sessions === undefined)) return false;
+  run.force ||= force;
+  run.wait ||= wait;
+  if (run.sessions && sessions)
+    run.sessions = [...new Map([...run.sessions, ...sessions].map((session) => [nameOf(session), session])).values()];
+  return true;
+}
+
+function nameOf({ sessionId, sessionKey }: SessionTarget): string {
+  return JSON.stringify([sessionId, sessionKey]);
+}
+
+async function join(
+  run: Run,
+  progress: CheckedSync["progress"],
+  lastProgress: SyncProgress | undefined,
+  signal: AbortSignal | undefined,
+): Promise<SyncReport | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<SyncReport | undefined>();
+  const listener = (update: SyncProgress): void => {
+    try {
+      progress?.(update);
+    } catch (error) {
+      // One caller's mistake is told to that caller; the sync belongs to the others too.
+      reject(error);
+    }
+  };
+  const onAbort = (): void => {
+    if (signal) reject(abortErrorOf(signal));
+  };
+  run.listeners.add(listener);
+  signal?.addEventListener("abort", onAbort, { once: true });
+  run.outcome.then(resolve, reject);
+  if (lastProgress) listener(lastProgress);
+  try {
+    return await promise;
+  } finally {
+    signal?.removeEventListener("abort", onAbort);
+    run.listeners.delete(listener);
+    if (run.listeners.size === 0) run.abandoned.abort();
+  }
+}

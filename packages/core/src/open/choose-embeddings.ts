@@ -1,0 +1,253 @@
+import { nearestWord } from "../config/keys/nearest.ts";
+import type { MemslotConfig } from "../config/types.ts";
+import type { EmbeddingChoice, EmbeddingProvider } from "../contract/embedding.ts";
+import { type EmbeddingOpeners, type EmbeddingRole, createEmbeddingOpeners } from "./embedding-openers.ts";
+import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
+import { catalogued, howToAdd, pluginCatalogue } from "../plugins/catalogue.ts";
+import type { FoundPlugin, FoundPlugins } from "../plugins/found-plugin.ts";
+import { checkProvider } from "../plugins/opened.ts";
+import type { MemorySearchSettings } from "../contract/settings.ts";
+import { forbiddenBy } from "./slot.ts";
+
+const providerKey = "agents.defaults.memorySearch.provider";
+const fallbackKey = "agents.defaults.memorySearch.fallback";
+
+/**
+ * Providers that the configuration knows by name, in the order in which `auto` looks at them. Without their plugin there
+ * is no error, only no vectors.
+ */
+export const wellKnownProviders: readonly string[] = ["local", "openai", "gemini"];
+
+export interface ChooseEmbeddingsOptions {
+  config: Pick<MemslotConfig, "plugins" | "stateDir" | "providers" | "environment">;
+  settings: MemorySearchSettings;
+  plugins: FoundPlugins;
+  /** A provider that the application made. It is used whatever the settings say, and closed by the application. */
+  embeddings?: EmbeddingProvider | undefined;
+  /** For importing a plugin, and again for opening its provider. */
+  deadlineMs: number;
+  signal?: AbortSignal | undefined;
+}
+
+export interface ChosenEmbeddings {
+  choice: EmbeddingChoice;
+  /** Closes every provider that was opened for the choice, also later by way of it. */
+  close(): Promise<void>;
+}
+
+/** What every step of the choice works with. */
+interface Choosing extends Pick<ChooseEmbeddingsOptions, "config" | "settings" | "plugins" | "signal"> {
+  pluginsConfig: MemslotConfig["plugins"];
+  openers: EmbeddingOpeners;
+}
+
+/** One that was opened, with its plugin; or none. */
+interface Outcome {
+  opened?: { provider: EmbeddingProvider; found: FoundPlugin; role: EmbeddingRole } | undefined;
+  reason: string;
+  degraded: boolean;
+  passedOver?: { id: string; reason: string }[] | undefined;
+}
+
+/**
+ * Chooses and opens the embedding provider. No provider is no error: the search then works by words, and the choice
+ * says why and what to do about it. Throws `CONFIG` for an id that nobody knows, and `PLUGIN` for a plugin that cannot
+ * be loaded.
+ */
+export async function chooseEmbeddings(options: ChooseEmbeddingsOptions): Promise<ChosenEmbeddings> {
+  const { settings, embeddings, config } = options;
+  const requested = settings.provider.trim() === "" ? "auto" : settings.provider.trim();
+  const openers = createEmbeddingOpeners(options);
+  const choosing: Choosing = { ...options, pluginsConfig: config.plugins, openers };
+  const chosen = (choice: EmbeddingChoice): ChosenEmbeddings => ({ choice, close: openers.close });
+  if (embeddings !== undefined) {
+    checkProvider('the "embeddings" option', embeddings);
+    const reason = `"${embeddings.id}" was given by the application`;
+    return chosen({ provider: embeddings, requested, reason, degraded: false });
+  }
+  if (requested.toLowerCase() === "none") {
+    const reason = `${providerKey} is "none": keyword search only`;
+    return chosen({ provider: undefined, requested, reason, degraded: false });
+  }
+  try {
+    const outcome =
+      requested.toLowerCase() === "auto" ? await chooseAuto(choosing) : await chooseNamed(choosing, requested);
+    return chosen(await withSpare(choosing, outcome, requested, settings.fallback.trim()));
+  } catch (error) {
+    await openers.close().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** A plugin that the configuration has switched on, then the well-known ones as far as they say that they can be used. */
+async function chooseAuto(choosing: Choosing): Promise<Outcome> {
+  const { plugins, pluginsConfig, openers, signal } = choosing;
+  const passedOver: { id: string; reason: string }[] = [];
+  const failures: string[] = [];
+  const take = async (found: FoundPlugin, role: EmbeddingRole, reason: string): Promise<Outcome | undefined> => {
+    const opened = await openers.open(found, { role, signal });
+    if ("provider" in opened)
+      return { opened: { provider: opened.provider, found, role }, reason, degraded: false, passedOver };
+    failures.push(opened.failure);
+    passedOver.push({ id: found.id, reason: opened.failure });
+    return undefined;
+  };
+  const { entries } = pluginsConfig;
+  for (const id of Object.keys(entries).filter((name) => entries[name]?.enabled === true)) {
+    const found = plugins.known.find((known) => known.id === id);
+    // A well-known one says itself whether it can be used.
+    if (found?.kind !== "embedding" || wellKnownProviders.includes(id)) continue;
+    if (forbiddenBy(found, pluginsConfig) !== undefined) continue;
+    const outcome = await take(found, "named", `plugins.entries.${id}.enabled is true`);
+    if (outcome) return outcome;
+  }
+  for (const id of wellKnownProviders) {
+    const answer = await whetherAvailable(choosing, id);
+    if ("found" in answer) {
+      const outcome = await take(answer.found, "auto", `${providerKey} is "auto": ${answer.reason}`);
+      if (outcome) return outcome;
+    } else passedOver.push({ id, reason: answer.reason });
+  }
+  if (failures.length > 0) return { reason: `${failures.join("; ")}; keyword search only`, degraded: true, passedOver };
+  const missing = missingPlugin(choosing);
+  if (missing !== undefined) return { reason: missing, degraded: false, passedOver };
+  const others = plugins.known
+    .filter(({ id, kind }) => kind === "embedding" && !wellKnownProviders.includes(id))
+    .filter((found) => forbiddenBy(found, pluginsConfig) === undefined)
+    .map(({ id }) => `"${id}"`);
+  const here = others.length === 0 ? "" : `; found: ${others.join(", ")}`;
+  const reason = `no embedding provider is set up: keyword search only. To search by meaning too, set OPENAI_API_KEY or GEMINI_API_KEY, or set ${providerKey} to "local" for a model on this machine, or to the id of an embedding plugin${here}`;
+  return { reason, degraded: false, passedOver };
+}
+
+/** That there is a key, and no plugin that uses it; undefined where there is no such key. */
+function missingPlugin({ config, settings, plugins, pluginsConfig }: Choosing): string | undefined {
+  for (const plugin of pluginCatalogue) {
+    const { id, kind, keyVariables = [] } = plugin;
+    if (kind !== "embedding" || [...plugins.known, ...plugins.broken].some((other) => other.id === id)) continue;
+    if (forbiddenBy(plugin, pluginsConfig) !== undefined) continue;
+    const places = keyVariables.filter((name) => config.environment(name) !== undefined);
+    if (config.providers[id]?.apiKey !== undefined) places.push(`models.providers.${id}.apiKey`);
+    if (id === "openai" && settings.remote.apiKey !== undefined) places.push("memorySearch.remote.apiKey");
+    if (id === "local" && settings.local.modelPath !== undefined) places.push("memorySearch.local.modelPath");
+    if (places.length > 0)
+      return `${places.join(" and ")} ${places.length === 1 ? "is" : "are"} set, but the embedding plugin "${id}" is not installed: keyword search only. To search by meaning too, ${howToAdd(plugin)}`;
+  }
+  return undefined;
+}
+
+async function whetherAvailable(
+  { plugins, pluginsConfig, openers, signal }: Choosing,
+  id: string,
+): Promise<{ found: FoundPlugin; reason: string } | { reason: string }> {
+  const found = plugins.known.find((known) => known.id === id && known.kind === "embedding");
+  if (!found) return { reason: plugins.broken.find((broken) => broken.id === id)?.error.message ?? "not installed" };
+  const forbidden = forbiddenBy(found, pluginsConfig);
+  if (forbidden !== undefined) return { reason: forbidden };
+  try {
+    const { ok, reason } = await openers.available(found, signal);
+    return ok ? { found, reason } : { reason };
+  } catch (error) {
+    if (isAbort(error) && signal?.aborted === true) throw error;
+    return { reason: messageOf(error) };
+  }
+}
+
+async function chooseNamed(choosing: Choosing, requested: string): Promise<Outcome> {
+  const found = findPlugin(choosing, requested, providerKey);
+  if (!found) {
+    const reason = `the embedding provider "${requested}" is not installed: keyword search only. To add it, ${addition(requested)}; or set ${providerKey} to "none"`;
+    return { reason, degraded: true };
+  }
+  const opened = await choosing.openers.open(found, { role: "named", signal: choosing.signal });
+  if (!("provider" in opened)) return { reason: `${opened.failure}; keyword search only`, degraded: true };
+  const reason = `${providerKey} is "${requested}"`;
+  return { opened: { provider: opened.provider, found, role: "named" }, reason, degraded: false };
+}
+
+/** Adds what can take the place of the provider: at once where it could not be opened, later where it fails for good. */
+async function withSpare(
+  choosing: Choosing,
+  outcome: Outcome,
+  requested: string,
+  fallback: string,
+): Promise<EmbeddingChoice> {
+  const { openers } = choosing;
+  const { opened, reason, degraded, passedOver } = outcome;
+  const wanted = fallback !== "" && fallback.toLowerCase() !== "none";
+  const spare = wanted ? findPlugin(choosing, fallback, fallbackKey) : undefined;
+  const openSpare = async (signal: AbortSignal | undefined): Promise<EmbeddingProvider> => {
+    if (!spare)
+      throw new MemoryError(
+        "UNAVAILABLE",
+        `the embedding provider "${fallback}" (${fallbackKey}) is not installed; to add it, ${addition(fallback)}`,
+      );
+    const answer = await openers.open(spare, { role: "spare", signal });
+    if ("provider" in answer) return answer.provider;
+    throw new MemoryError("UNAVAILABLE", `${answer.failure} (${fallbackKey})`);
+  };
+  if (opened) {
+    const { found, provider, role } = opened;
+    return {
+      provider,
+      requested,
+      reason,
+      degraded,
+      passedOver,
+      spare: wanted && spare !== found ? { id: fallback, open: openSpare } : undefined,
+      async openModel(model, signal) {
+        const answer = await openers.open(found, { role, model, signal });
+        if ("provider" in answer) return answer.provider;
+        throw new MemoryError("UNAVAILABLE", answer.failure);
+      },
+    };
+  }
+  const none: EmbeddingChoice = { provider: undefined, requested, reason, degraded, passedOver };
+  if (!wanted || fallback === requested) return none;
+  try {
+    const provider = await openSpare(choosing.signal);
+    const why = reason.replace(/[;:] keyword search only\b.*$/su, "");
+    return { ...none, provider, reason: why, fallback: { from: requested, to: fallback, reason: why } };
+  } catch (error) {
+    if (!MemoryError.is(error, "UNAVAILABLE")) throw error;
+    return { ...none, reason: `${reason}; ${error.message}`, degraded: true };
+  }
+}
+
+function addition(name: string): string {
+  const plugin = catalogued(name);
+  return plugin === undefined ? "install a plugin with this id" : howToAdd(plugin);
+}
+
+/** The plugin of an id, or of a package name; undefined for a well-known one that is not installed. */
+function findPlugin({ plugins, pluginsConfig }: Choosing, wanted: string, key: string): FoundPlugin | undefined {
+  const found = findNamed(plugins.known, wanted);
+  if (!found) {
+    const broken = findNamed(plugins.broken, wanted);
+    if (broken) throw broken.error;
+    if (catalogued(wanted)?.kind !== "embedding") throw new MemoryError("CONFIG", unknownMessage(key, wanted, plugins));
+    return undefined;
+  }
+  if (found.kind !== "embedding") throw new MemoryError("CONFIG", unknownMessage(key, wanted, plugins));
+  const forbidden = forbiddenBy(found, pluginsConfig);
+  if (forbidden !== undefined)
+    throw new MemoryError("CONFIG", `${key} is "${wanted}", but ${forbidden}; change one of the two`);
+  return found;
+}
+
+function findNamed<Named extends { id?: string | undefined; packageName?: string | undefined }>(
+  plugins: readonly Named[],
+  name: string,
+): Named | undefined {
+  return plugins.find(({ id }) => id === name) ?? plugins.find(({ packageName }) => packageName === name);
+}
+
+function unknownMessage(key: string, wanted: string, { known, broken }: FoundPlugins): string {
+  const ids = [...known.filter(({ kind }) => kind === "embedding").map(({ id }) => id), ...wellKnownProviders];
+  const special = key === providerKey ? ["auto", "none"] : ["none"];
+  const nearest = nearestWord(wanted, [...ids, ...special]);
+  const question = nearest === undefined ? "" : ` Did you mean "${nearest}"?`;
+  const list = [...new Set(ids), ...special].map((id) => `"${id}"`).join(", ");
+  const unusable = broken.map(({ error }) => ` Not usable: ${error.message}.`).join("");
+  return `${key} is "${wanted}", which is no embedding provider.${question} Known: ${list}.${unusable}`;
+}

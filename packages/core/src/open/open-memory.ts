@@ -1,0 +1,262 @@
+import { isAbsolute, resolve } from "node:path";
+import { checkSignal, invalid } from "../guard/call-arguments.ts";
+import { checkNode } from "./check-node.ts";
+import { chooseEmbeddings, wellKnownProviders } from "./choose-embeddings.ts";
+import { chooseSpare, spareWords } from "../fallback/choose-spare.ts";
+import { checkAgentPlace } from "../config/agent-id.ts";
+import { isObject } from "../config/deep.ts";
+import { loadConfig, parseConfig } from "../config/load-config.ts";
+import type { MemslotConfig } from "../config/types.ts";
+import { withDeadline } from "../guard/deadline.ts";
+import type { EmbeddingProvider } from "../contract/embedding.ts";
+import { MemoryError, messageOf } from "../contract/errors.ts";
+import { type MemoryDeadlines, createMemory, defaultDeadlines } from "../guard/guard.ts";
+import { shareInstance } from "./instances.ts";
+import type { Memory } from "../contract/memory.ts";
+import { openManager } from "./open-manager.ts";
+import { type EmbeddingPlugin, type MemoryPlugin, defineMemoryPlugin } from "../contract/plugin.ts";
+import { catalogued } from "../plugins/catalogue.ts";
+import { discoverPlugins } from "../plugins/discover.ts";
+import type { FoundPlugin, FoundPlugins } from "../plugins/found-plugin.ts";
+import { installedPluginsDir } from "../plugins/installed.ts";
+import { pluginOptions } from "../plugins/plugin-options.ts";
+import type { MemorySearchSettings } from "../contract/settings.ts";
+import { defaultMemoryPlugin, forbiddenBy, memorySlot, memoryState, resolveMemorySlot } from "./slot.ts";
+import { storePlaceOf } from "./store-place.ts";
+import { checkWorkspace, settingsFor } from "./workspace.ts";
+
+export interface OpenMemoryOptions {
+  /** From `loadConfig` or `parseConfig`, or an object as it would stand in the file. Left out: it is looked up. */
+  config?: MemslotConfig | Readonly<Record<string, unknown>> | undefined;
+  /** Each agent has its own index; there is no default agent here. */
+  agentId: string;
+  /** In place of the agent's workspace. A relative path starts at the current folder. */
+  workspaceDir?: string | undefined;
+  /** Plugins as objects, beside those that are found. */
+  plugins?: readonly (MemoryPlugin | EmbeddingPlugin)[] | undefined;
+  /** `import.meta.url` of the application: the plugins among its dependencies are built in. */
+  host?: string | undefined;
+  /** Used whatever the settings say, and closed by the application. */
+  embeddings?: EmbeddingProvider | undefined;
+  /** A search or a sync follows at once: the embedding provider loads its libraries while the index is opened. */
+  warm?: boolean | undefined;
+  /** Only to look: an index that is not there is not made on disk. */
+  lookOnly?: boolean | undefined;
+  /** Takes what the user should know, a line at a time. Left out: a process warning. */
+  notify?: ((line: string) => void) | undefined;
+  signal?: AbortSignal | undefined;
+  deadlines?: Partial<MemoryDeadlines> | undefined;
+}
+
+/**
+ * Opens the memory of an agent: configuration, workspace, slot, plugin, embedding provider, guard. Concurrent calls for
+ * the same agent, workspace, settings and plugin share one instance; each closes its own handle. Throws `CONFIG`, with
+ * a message that begins with `memory is disabled`, where `memoryState` says so.
+ */
+export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
+  checkNode();
+  checkOptions(options);
+  const { host, embeddings, signal } = options;
+  const notify = options.notify ?? warn;
+  const deadlines = { ...defaultDeadlines, ...options.deadlines };
+  const { config, otherWorkspace } = await configOf(options, notify);
+  const agent = config.agent(options.agentId);
+  // An agent that is listed has its id; another one must not share the files of one that has some.
+  if (!config.agents.some(({ id }) => id === agent.id))
+    checkAgentPlace({ stateDir: config.stateDir, agentId: agent.id });
+  const state = memoryState(config, agent.id);
+  if (!state.enabled) throw new MemoryError("CONFIG", `memory is disabled: ${state.reason}`);
+
+  const limits = { what: "looking for workspace and plugins", deadlineMs: deadlines.openMs, signals: [signal] };
+  const { workspaceDir, plugins } = await withDeadline(limits, async () => {
+    const checked = await checkWorkspace(otherWorkspace ?? agent.workspaceDir);
+    const found = await discoverPlugins({
+      config: { plugins: config.plugins, agents: [...config.agents, { workspaceDir: checked }] },
+      plugins: options.plugins,
+      host,
+      installed: installedPluginsDir(config.stateDir),
+      names: namesIn(config, agent.memorySearch),
+    });
+    return { workspaceDir: checked, plugins: found };
+  });
+  const settings = settingsFor(agent, workspaceDir);
+  const found = choosePlugin(config, plugins, options);
+  const pluginConfig = await pluginOptions(found, config.plugins);
+  const { spare, notice } = await chooseSpare({ config, plugins, primary: found, options: pluginConfig });
+  const loading = { what: `loading memory plugin "${found.id}"`, deadlineMs: deadlines.openMs, signals: [signal] };
+  const load = (): Promise<MemoryPlugin> => withDeadline(loading, async () => (await found.load()) as MemoryPlugin);
+  const plugin = spare === undefined ? await load() : await loadOrStandIn(found, load, signal);
+
+  const facts = {
+    agentId: agent.id,
+    workspaceDir,
+    stateDir: config.stateDir,
+    settings,
+    plugins: config.plugins,
+    options: pluginConfig,
+    deadlines,
+    lookOnly: options.lookOnly === true,
+    ownerAllowFrom: agent.ownerAllowFrom,
+  };
+  const handedInSpare = options.plugins?.find(({ id }) => id === spare?.found.id);
+  return shareInstance({
+    // One that could not be loaded is another object each time.
+    key: { facts, objects: ["failure" in plugin ? undefined : plugin, embeddings, handedInSpare] },
+    notify,
+    signal,
+    closeMs: deadlines.closeMs,
+    open: async (opening, tell) => {
+      for (const { id, error } of plugins.broken)
+        if (id === undefined || forbiddenBy({ id }, config.plugins) === undefined) tell(error.message);
+      if (notice !== undefined) tell(notice);
+      const chosen = await chooseEmbeddings({
+        config,
+        settings,
+        plugins,
+        embeddings,
+        deadlineMs: deadlines.openMs,
+        signal: opening,
+      });
+      const context = {
+        agentId: agent.id,
+        workspaceDir,
+        stateDir: config.stateDir,
+        storePlace: storePlaceOf({ stateDir: config.stateDir, pluginId: found.id, agentId: agent.id, workspaceDir }),
+        settings,
+        options: pluginConfig,
+        embeddings: chosen.choice,
+        lookOnly: options.lookOnly,
+        notify: tell,
+        signal: opening,
+      };
+      try {
+        const opened = openManager({ plugin, context, spare, deadlines });
+        // After it, as an index may open in a thread of its own. What fails here fails again when it is needed.
+        if (options.warm === true) chosen.choice.provider?.warm?.().catch(() => undefined);
+        const manager = await opened;
+        return createMemory(manager, {
+          agentId: agent.id,
+          workspaceDir,
+          backend: found.id,
+          settings,
+          ownerAllowFrom: agent.ownerAllowFrom,
+          embeddings: chosen.choice,
+          deadlines,
+          onClose: chosen.close,
+        });
+      } catch (error) {
+        // What went wrong first is what the caller has to know.
+        await chosen.close().catch(() => undefined);
+        if (MemoryError.is(error) || opening.aborted) throw error;
+        throw new MemoryError("PLUGIN", `memory plugin "${found.id}" could not be opened: ${messageOf(error)}`, {
+          cause: error,
+        });
+      }
+    },
+  });
+}
+
+/** In place of a plugin that cannot be loaded: a spare answers then as for one that cannot be opened. */
+interface StandIn extends MemoryPlugin {
+  readonly failure: unknown;
+}
+
+/** The plugin; where it cannot be loaded, one that opens with why, and after that with another try. */
+async function loadOrStandIn(
+  { id }: FoundPlugin,
+  load: () => Promise<MemoryPlugin>,
+  signal: AbortSignal | undefined,
+): Promise<MemoryPlugin | StandIn> {
+  try {
+    return await load();
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    let isTold = false;
+    return {
+      ...defineMemoryPlugin({
+        id,
+        async open(context) {
+          if (isTold) return (await load()).open(context);
+          isTold = true;
+          throw error;
+        },
+      }),
+      failure: error,
+    };
+  }
+}
+
+function checkOptions(options: OpenMemoryOptions): void {
+  if (!isObject(options)) throw invalid("options", "an object", options);
+  const { agentId, workspaceDir, plugins, host, notify, config, signal } = options;
+  if (typeof agentId !== "string" || agentId.trim() === "")
+    throw invalid("agentId", 'the id of an agent, for example "main",', agentId);
+  if (config !== undefined && !isObject(config)) throw invalid("config", "an object", config);
+  if (workspaceDir !== undefined && (typeof workspaceDir !== "string" || workspaceDir.trim() === ""))
+    throw invalid("workspaceDir", "the path of a folder", workspaceDir);
+  if (plugins !== undefined && !Array.isArray(plugins)) throw invalid("plugins", "a list of plugins", plugins);
+  if (host !== undefined && !(typeof host === "string" && (host.startsWith("file:") || isAbsolute(host))))
+    throw invalid("host", "import.meta.url of the application", host);
+  if (notify !== undefined && typeof notify !== "function") throw invalid("notify", "a function", notify);
+  checkSignal(signal);
+}
+
+function warn(line: string): void {
+  process.emitWarning(line, "MemslotWarning");
+}
+
+/** The configuration, and the workspace that takes the place of the one in it, where it does not know of that yet. */
+async function configOf(
+  { config, workspaceDir: workspace }: OpenMemoryOptions,
+  notify: (line: string) => void,
+): Promise<{ config: MemslotConfig; otherWorkspace?: string | undefined }> {
+  if (config !== undefined && isConfig(config))
+    return { config, otherWorkspace: workspace === undefined ? undefined : resolve(workspace) };
+  const made = config === undefined ? await loadConfig({ workspace }) : parseConfig(config, { workspace });
+  // Whoever makes a configuration is told its notices there; nobody has been told these.
+  for (const notice of made.notices) notify(notice);
+  return { config: made };
+}
+
+function isConfig(config: object): config is MemslotConfig {
+  return "agent" in config && typeof config.agent === "function" && "stateDir" in config;
+}
+
+/** What may be the name of a package. An id that has a meaning of its own never is: a package may be called so by chance. */
+function namesIn({ plugins }: MemslotConfig, { provider, fallback }: MemorySearchSettings): string[] {
+  const ownMeaning = ["none", "auto", defaultMemoryPlugin, ...wellKnownProviders, ...spareWords];
+  const spares = Object.values(plugins.entries).map((entry) => entry.fallback?.trim() ?? "");
+  return [memorySlot(plugins) ?? "", provider.trim(), fallback.trim(), ...spares].filter(
+    (name) => !ownMeaning.includes(name.toLowerCase()),
+  );
+}
+
+/** The plugin in the slot; a broken one is refused by its own reason. */
+function choosePlugin(
+  config: MemslotConfig,
+  { known, broken }: FoundPlugins,
+  { host, plugins }: OpenMemoryOptions,
+): FoundPlugin {
+  const wanted = memorySlot(config.plugins);
+  const isKnown = known.some(({ id, packageName }) => id === wanted || packageName === wanted);
+  const selected = broken.find(({ id, packageName }) => id === wanted || packageName === wanted);
+  if (selected && !isKnown) throw selected.error;
+  const knowsNone = wanted === defaultMemoryPlugin || !known.some(({ kind }) => kind === "memory");
+  if (!isKnown && knowsNone && catalogued(wanted ?? "") === undefined && host === undefined && plugins === undefined) {
+    const step =
+      'import openMemory from "memslot", which brings it, or pass `plugins: [memoryCore]` from "@memslot/memory-core"';
+    throw new MemoryError(
+      "CONFIG",
+      `there is no memory plugin "${wanted}" here: this openMemory knows none by itself; ${step}`,
+    );
+  }
+  try {
+    const decision = resolveMemorySlot(config, known);
+    if (decision.state === "selected") return decision.plugin;
+    throw new MemoryError("CONFIG", `memory is disabled: ${decision.reason}`);
+  } catch (error) {
+    if (isKnown || broken.length === 0 || !MemoryError.is(error, "CONFIG")) throw error;
+    const reasons = broken.map((plugin) => plugin.error.message).join("; ");
+    throw new MemoryError("CONFIG", `${error.message} Not usable: ${reasons}`, { cause: error });
+  }
+}

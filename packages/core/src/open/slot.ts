@@ -1,0 +1,126 @@
+import { nearestWord } from "../config/keys/nearest.ts";
+import type { MemslotConfig, PluginsConfig } from "../config/types.ts";
+import { MemoryError } from "../contract/errors.ts";
+import { catalogued, howToAdd, pluginCatalogue } from "../plugins/catalogue.ts";
+
+/** The memory plugin that an absent or blank slot stands for. */
+export const defaultMemoryPlugin = "memory-core";
+
+/** A plugin as far as the slot has to know it. */
+export interface SlotCandidate {
+  readonly id: string;
+  readonly kind: "memory" | "embedding";
+  /** The name of its package, which may stand in the slot too. */
+  readonly packageName?: string | undefined;
+}
+
+export interface DisabledPlugin {
+  id: string;
+  reason: string;
+}
+
+/** What the memory slot came to. Every other memory plugin is listed with the reason why it is not active. */
+export type SlotDecision<Plugin extends SlotCandidate> =
+  | { state: "selected"; plugin: Plugin; disabled: DisabledPlugin[] }
+  | { state: "off"; reason: string; disabled: DisabledPlugin[] };
+
+/**
+ * Gives `plugins.slots.memory` its meaning. Throws `CONFIG` for an id that no memory plugin has, and for a plugin that
+ * the same configuration forbids: another backend never takes its place in silence.
+ */
+export function resolveMemorySlot<Plugin extends SlotCandidate>(
+  config: Pick<MemslotConfig, "plugins">,
+  knownPlugins: readonly Plugin[],
+): SlotDecision<Plugin> {
+  const { plugins } = config;
+  const wanted = memorySlot(plugins);
+  if (wanted === undefined || plugins.enabled === false) {
+    const reason = wanted === undefined ? "memory slot disabled" : "plugins.enabled is false";
+    return { state: "off", reason, disabled: disabledBy(reason, knownPlugins, plugins) };
+  }
+  const plugin =
+    knownPlugins.find(({ id }) => id === wanted) ?? knownPlugins.find(({ packageName }) => packageName === wanted);
+  const forbidden = plugin ? forbiddenBy(plugin, plugins) : undefined;
+  if (plugin?.kind !== "memory") throw new MemoryError("CONFIG", unknownMessage(plugins, wanted, plugin, knownPlugins));
+  if (forbidden !== undefined) {
+    throw new MemoryError(
+      "CONFIG",
+      `${slotWords(plugins, plugin.id)}, but ${forbidden}; change one of the two. ${listOf(knownPlugins.filter((other) => forbiddenBy(other, plugins) === undefined))}`,
+    );
+  }
+  const others = knownPlugins.filter((other) => other !== plugin);
+  return { state: "selected", plugin, disabled: disabledBy(`memory slot set to "${plugin.id}"`, others, plugins) };
+}
+
+/** Whether an agent has a memory at all, and if not, which key says so. Needs no plugin. */
+export function memoryState(
+  config: Pick<MemslotConfig, "plugins" | "agent">,
+  agentId: string,
+): { enabled: boolean; reason?: string | undefined } {
+  if (memorySlot(config.plugins) === undefined) return { enabled: false, reason: 'plugins.slots.memory is "none"' };
+  if (config.plugins.enabled === false) return { enabled: false, reason: "plugins.enabled is false" };
+  const agent = config.agent(agentId);
+  if (!agent.memorySearch.enabled)
+    return { enabled: false, reason: `memorySearch.enabled is false for agent "${agent.id}"` };
+  return { enabled: true };
+}
+
+/** The id or package name that the slot stands for; undefined where it is "none". */
+export function memorySlot(plugins: PluginsConfig): string | undefined {
+  const written = plugins.slots.memory?.trim() ?? "";
+  if (written.toLowerCase() === "none") return undefined;
+  return written === "" ? defaultMemoryPlugin : written;
+}
+
+/** The key that forbids a plugin whatever slot or provider names it, in words; undefined where none does. */
+export function forbiddenBy(
+  { id, packageName }: Pick<SlotCandidate, "id" | "packageName">,
+  plugins: PluginsConfig,
+): string | undefined {
+  const names = [id, packageName].filter((name) => name !== undefined);
+  const denied = names.find((name) => plugins.deny.includes(name));
+  if (denied !== undefined) return `plugins.deny lists "${denied}"`;
+  const entry = names.find((name) => Object.hasOwn(plugins.entries, name) && plugins.entries[name]?.enabled === false);
+  return entry === undefined ? undefined : `plugins.entries.${entry}.enabled is false`;
+}
+
+function disabledBy(reason: string, others: readonly SlotCandidate[], plugins: PluginsConfig): DisabledPlugin[] {
+  return others
+    .filter(({ kind }) => kind === "memory")
+    .map((other) => ({ id: other.id, reason: forbiddenBy(other, plugins) ?? reason }));
+}
+
+function unknownMessage(
+  plugins: PluginsConfig,
+  wanted: string,
+  found: SlotCandidate | undefined,
+  known: readonly SlotCandidate[],
+): string {
+  const missing = found ? undefined : catalogued(wanted);
+  if (missing?.kind === "memory")
+    return `${slotWords(plugins, wanted)}, which is not installed; ${howToAdd(missing)}. ${listOf(known)}`;
+  const what = found
+    ? `which is an ${found.kind} plugin and cannot fill the memory slot`
+    : "and no plugin with this id was found";
+  const ids = [...known, ...pluginCatalogue].filter(({ kind }) => kind === "memory").map(({ id }) => id);
+  const nearest = found ? undefined : nearestWord(wanted, [...ids, "none"]);
+  const question = nearest === undefined ? "" : ` Did you mean "${nearest}"?`;
+  const other =
+    "Another plugin can be chosen once `memslot plugins add` has installed it, or its folder is in plugins.load.paths.";
+  return `${slotWords(plugins, wanted)}, ${what}.${question} ${listOf(known)} ${other}`;
+}
+
+function slotWords(plugins: PluginsConfig, wanted: string): string {
+  if (plugins.slots.chosenBy !== undefined) return `${plugins.slots.chosenBy} chooses "${wanted}"`;
+  const written = plugins.slots.memory?.trim() ?? "";
+  return written === ""
+    ? `plugins.slots.memory is not set, which means "${wanted}"`
+    : `plugins.slots.memory is "${written}"`;
+}
+
+function listOf(known: readonly SlotCandidate[]): string {
+  const ids = known.filter(({ kind }) => kind === "memory").map(({ id }) => `"${id}"`);
+  return ids.length === 0
+    ? "No memory plugin is known."
+    : `Known memory plugins: ${ids.join(", ")}; "none" turns memory off.`;
+}

@@ -1,0 +1,37 @@
+import { createHash } from "node:crypto";
+import { opendir, realpath, stat } from "node:fs/promises";
+import { parse, format } from "node:path";
+import { canonicalPath } from "../config/paths.ts";
+import type { AgentConfig } from "../config/types.ts";
+import { MemoryError, messageOf } from "../contract/errors.ts";
+import type { MemorySearchSettings } from "../contract/settings.ts";
+
+/** The canonical path of a workspace. Throws `WORKSPACE` when it is no folder that can be read. */
+export async function checkWorkspace(folder: string): Promise<string> {
+  try {
+    const canonical = await realpath(folder);
+    if (!(await stat(canonical)).isDirectory())
+      throw new MemoryError(
+        "WORKSPACE",
+        `the workspace ${folder} is no folder; name the folder that holds MEMORY.md and memory/`,
+      );
+    await (await opendir(canonical)).close();
+    return canonical;
+  } catch (error) {
+    if (MemoryError.is(error)) throw error;
+    const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    const what = missing
+      ? "does not exist; run `memslot init` to make one, or name another folder"
+      : `cannot be read: ${messageOf(error)}`;
+    throw new MemoryError("WORKSPACE", `the workspace ${folder} ${what}`, { cause: error });
+  }
+}
+
+/** The settings of an agent for another workspace than its own: with an index of its own, as two cannot share one. */
+export function settingsFor(agent: AgentConfig, workspaceDir: string): MemorySearchSettings {
+  const { memorySearch: settings } = agent;
+  if ((canonicalPath(agent.workspaceDir) ?? agent.workspaceDir) === workspaceDir) return settings;
+  const { dir, name, ext } = parse(settings.store.path);
+  const mark = createHash("sha256").update(workspaceDir).digest("hex").slice(0, 8);
+  return { ...settings, store: { ...settings.store, path: format({ dir, name: `${name}-${mark}`, ext }) } };
+}

@@ -1,0 +1,3 @@
+export { startEmbeddingApi } from "./server.ts";
+export { type ApiRequest, type EmbeddingApi, type EmbeddingApiOptions } from "./options.ts";
+export { type ApiFault } from "./faults.ts";

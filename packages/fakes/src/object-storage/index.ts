@@ -1,0 +1,7 @@
+export { startObjectStorage } from "./server.ts";
+export {
+  type ObjectRequest,
+  type ObjectStorage,
+  type ObjectStorageOptions,
+  type ObjectStorageStats,
+} from "./options.ts";

@@ -1,0 +1,88 @@
+import { describe, expect, test } from "vitest";
+import { countFitting, countRequests, embeddingText, packText, requestLimits, shortenText } from "./pack.ts";
+import { estimateTokens } from "../../text/token-weight.ts";
+
+const chunk = (text: string, context = ""): { hash: string; context: string; text: string } => ({
+  hash: "h",
+  context,
+  text,
+});
+
+describe("the text of a chunk", () => {
+  test("is its headings, a blank line and its lines", () => {
+    expect(embeddingText(chunk("line", "2026-03-05 > Trip"))).toBe("2026-03-05 > Trip\n\nline");
+    expect(embeddingText(chunk("line"))).toBe("line");
+    expect(packText(chunk("line", "Trip"), {})).toEqual({ hash: "h", text: "Trip\n\nline", tokens: 2.5, bytes: 10 });
+  });
+
+  test("is cut where the provider takes less, with room to spare, and nowhere else", () => {
+    const long = "word ".repeat(1000);
+    expect(packText(chunk(long), {}).text).toBe(long);
+    expect(packText(chunk(long), { maxInputTokens: 2000 }).text).toBe(long);
+    for (const limits of [
+      { maxInputTokens: 512 },
+      { maxBatchTokens: 512 },
+      { maxInputTokens: 900, maxBatchTokens: 512 },
+    ]) {
+      const { text, tokens } = packText(chunk(long, "Trip"), limits);
+      expect(`Trip\n\n${long}`.startsWith(text)).toBe(true);
+      expect(tokens).toBe(estimateTokens(text));
+      expect(tokens).toBeLessThanOrEqual(512 * 0.9);
+      expect(tokens).toBeGreaterThan(512 * 0.7);
+    }
+  });
+
+  test("that would just fit is cut too: the estimate may be short", () => {
+    expect(packText(chunk("x".repeat(2000)), { maxInputTokens: 512 }).text).toHaveLength(1638);
+    expect(packText(chunk("x".repeat(1638)), { maxInputTokens: 512 }).text).toHaveLength(1638);
+  });
+
+  test("is never cut inside a character", () => {
+    for (let tokens = 1; tokens < 12; tokens++) {
+      const { text } = packText(chunk("👍".repeat(50)), { maxInputTokens: tokens });
+      expect(text.isWellFormed()).toBe(true);
+      const shorter = shortenText(packText(chunk("é👍猫".repeat(50)), {}), { maxInputTokens: 8 + tokens });
+      expect(shorter?.text.isWellFormed() ?? true).toBe(true);
+    }
+  });
+
+  test("is shortened to fewer bytes than tokens are allowed, once", () => {
+    const packed = packText(chunk("猫".repeat(500)), {});
+    expect(shortenText(packed, {})).toBeUndefined();
+    const shorter = shortenText(packed, { maxInputTokens: 512 });
+    expect(shorter?.text).toBe("猫".repeat(168));
+    expect(shorter?.bytes).toBe(504);
+    expect(shorter && shortenText(shorter, { maxInputTokens: 512 })).toBeUndefined();
+    expect(shortenText(packText(chunk("a".repeat(504)), {}), { maxInputTokens: 512 })).toBeUndefined();
+  });
+});
+
+describe("a request", () => {
+  const weight = (tokens: number, bytes = 1): { tokens: number; bytes: number } => ({ tokens, bytes });
+
+  test("holds what the provider states, tokens with room to spare, or 64 texts and 8000 tokens", () => {
+    expect(requestLimits({})).toEqual({ items: 64, tokens: 8000 });
+    expect(requestLimits({ maxBatchItems: 7, maxBatchTokens: 2000 })).toEqual({ items: 7, tokens: 1600 });
+  });
+
+  test("is filled up to items, tokens and bytes", () => {
+    const many = Array.from({ length: 10 }, () => weight(10, 5));
+    expect(countFitting(many, { items: 3, tokens: 1000 })).toBe(3);
+    expect(countFitting(many, { items: 100, tokens: 49 })).toBe(4);
+    expect(countFitting(many, { items: 100, tokens: 50 })).toBe(5);
+    expect(countFitting(many, { items: 100, tokens: 1000, bytes: 10 })).toBe(2);
+    expect(countFitting(many, { items: 100, tokens: 1000 })).toBe(10);
+    expect(countFitting(many, { items: 100, tokens: 1000 }, 8)).toBe(2);
+    expect(countFitting([], { items: 3, tokens: 10 })).toBe(0);
+  });
+
+  test("holds one text that is too long for it, alone", () => {
+    const texts = [weight(1), weight(99, 99), weight(1)];
+    const limits = { items: 10, tokens: 10, bytes: 10 };
+    expect([countFitting(texts, limits), countFitting(texts, limits, 1), countFitting(texts, limits, 2)]).toEqual([
+      1, 1, 1,
+    ]);
+    expect(countRequests(texts, limits)).toBe(3);
+    expect(countRequests([], limits)).toBe(0);
+  });
+});

@@ -1,0 +1,273 @@
+import { EmbeddingError } from "@memslot/core";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createEmbeddingRequests } from "./requests.ts";
+import { readUsage } from "./usage.ts";
+import { never } from "../../../test/support/context.ts";
+import { useTempFolders } from "../../../test/support/temp-folder.ts";
+import { deskIn, failures, pass, rateLimit, run, scriptedProvider, stopClock } from "./test/scripted-provider.ts";
+
+const folder = useTempFolders();
+const texts = ["first text", "second"];
+const how = { signal: never, reason: "watch", asked: false };
+
+beforeEach(() => stopClock("2026-03-05T12:00:00"));
+afterEach(() => void vi.useRealTimers());
+
+/** The pauses between requests, in milliseconds. */
+function pauses({ sent }: { sent: readonly { at: number }[] }): number[] {
+  return sent.slice(1).map(({ at }, index) => at - (sent[index]?.at ?? 0));
+}
+
+describe("vectors of texts", () => {
+  test("are of unit length, in the order of the texts", async () => {
+    const { provider, requests } = deskIn(folder());
+    const { value = [] } = await run(requests.embed(texts, how));
+    expect(value.map((vector) => Math.hypot(...vector))).toEqual([expect.closeTo(1, 6), expect.closeTo(1, 6)]);
+    expect(value.map(([, second = 0, , fourth = 1]) => (4 * second) / fourth)).toEqual([
+      expect.closeTo(10, 4),
+      expect.closeTo(6, 4),
+    ]);
+    expect(provider.sent.map((request) => request.texts)).toEqual([texts]);
+  });
+
+  test("no texts need no request", async () => {
+    const { provider, requests } = deskIn(folder());
+    expect(await requests.embed([], how)).toEqual([]);
+    expect(provider.sent).toEqual([]);
+  });
+});
+
+test("a vector that came another way is checked and scaled alike", () => {
+  const { requests } = deskIn(folder(), scriptedProvider({ dimensions: 2 }));
+  expect([...requests.unit([3, 4])]).toEqual([expect.closeTo(0.6, 6), expect.closeTo(0.8, 6)]);
+  expect(() => requests.unit([3, Number.NaN])).toThrow("scripted gave a vector with a number that is not finite: NaN");
+  expect(() => requests.unit([3, 4, 5])).toThrow("scripted gave a vector of 3 numbers where 2 were expected");
+});
+
+describe("a transient failure", () => {
+  test("is tried again after half a second, one and two, then given up with its words", async () => {
+    const { provider, requests, circuit } = deskIn(folder(), scriptedProvider({ always: failures.transient }));
+    const { error } = await run(requests.embed(texts, how));
+    expect(error).toBe(failures.transient);
+    expect(pauses(provider)).toEqual([500, 1000, 2000]);
+    expect(circuit.state()).toBeUndefined();
+  });
+
+  test("is tried again after a pause that is a fifth shorter or longer by chance", async () => {
+    const { circuit, usage } = deskIn(folder());
+    const slept: number[] = [];
+    const sleep = async (milliseconds: number): Promise<void> => void slept.push(Math.round(milliseconds));
+    for (const chance of [0, 1]) {
+      const provider = scriptedProvider({ always: failures.transient });
+      const requests = createEmbeddingRequests({ provider, circuit, usage, sleep, random: () => chance });
+      await expect(requests.embed(texts, how)).rejects.toBe(failures.transient);
+    }
+    expect(slept).toEqual([400, 800, 1600, 600, 1200, 2400]);
+  });
+
+  test("is over as soon as an attempt is answered; anything that is thrown may be one", async () => {
+    const provider = scriptedProvider({ steps: [new TypeError("fetch failed"), failures.transient] });
+    const { value } = await run(deskIn(folder(), provider).requests.embed(texts, how));
+    expect(value).toHaveLength(2);
+    expect(provider.sent).toHaveLength(3);
+    const always = scriptedProvider({ always: new TypeError("fetch failed") });
+    const { error } = await run(deskIn(folder(), always).requests.embed(texts, how));
+    expect(EmbeddingError.is(error, "transient")).toBe(true);
+    expect((error as Error).message).toBe("scripted: fetch failed");
+  });
+
+  test("that says when to come back is left alone until then, but not for longer than two minutes", async () => {
+    const busy = (ms: number): EmbeddingError => new EmbeddingError("transient", "503", { retryAfterMs: ms });
+    const patient = scriptedProvider({ steps: [busy(30_000)] });
+    await run(deskIn(folder(), patient).requests.embed(texts, how));
+    expect(pauses(patient)).toEqual([30_000]);
+    const late = scriptedProvider({ always: busy(121_000) });
+    expect((await run(deskIn(folder(), late).requests.embed(texts, how))).error).toMatchObject({ message: "503" });
+    expect(late.sent).toHaveLength(1);
+  });
+
+  test.each([
+    [false, 60],
+    [true, 600],
+  ])("no answer is one too (local: %s), after %s seconds for each attempt", async (isLocal, seconds) => {
+    const told: string[] = [];
+    const onRetry = (words: string): void => void told.push(words);
+    const provider = scriptedProvider({ isLocal, always: "hang" });
+    const { error } = await run(deskIn(folder(), provider).requests.embed(["one"], { ...how, asked: true, onRetry }));
+    expect(EmbeddingError.is(error, "transient")).toBe(true);
+    expect((error as Error).message).toContain(`gave no answer within ${seconds} s`);
+    expect(pauses(provider)).toEqual([seconds * 1000 + 500]);
+    expect(provider.sent.every(({ signal }) => signal?.aborted)).toBe(true);
+    expect(told).toEqual([
+      `attempt 2 of 2, waits 0.5 s; before: scripted: the embedding provider scripted gave no answer within ${seconds} s`,
+    ]);
+  });
+
+  test("no answer to several texts is not waited for again: fewer may be quick enough", async () => {
+    const provider = scriptedProvider({ always: "hang" });
+    const { requests } = deskIn(folder(), provider);
+    const { tookMs } = await run(requests.embed(["one", "two"], { ...how, asked: true }));
+    expect([tookMs, provider.sent.length]).toEqual([60_000, 1]);
+    const behind = await run(requests.embed(["one", "two"], { ...how, asked: false }));
+    expect([behind.tookMs, provider.sent.length], "nobody waits for it").toEqual([20_000, 2]);
+  });
+
+  test("what one request may take can be set", async () => {
+    const provider = scriptedProvider({ always: "hang" });
+    const { circuit, usage } = deskIn(folder());
+    const requests = createEmbeddingRequests({ provider, circuit, usage, requestMs: 5000 });
+    expect((await run(requests.embed(["one", "two"], how))).tookMs).toBe(5000);
+  });
+
+  test.each([
+    ["too few", [[1, 2]], "scripted gave 1 vector for 2 texts"],
+    ["of two sizes", [[1, 2], [1]], "scripted gave a vector of 1 number where 2 were expected"],
+    [
+      "not finite",
+      [
+        [1, 2],
+        [1, Number.NaN],
+      ],
+      "scripted gave a vector with a number that is not finite: NaN",
+    ],
+    [
+      "all zero",
+      [
+        [0, 0],
+        [1, 2],
+      ],
+      "scripted gave a vector that is all zero",
+    ],
+  ])("is an answer with vectors that are %s, and what was wrong is said", async (_, answer, words) => {
+    const once = scriptedProvider({ steps: [() => answer] });
+    expect((await run(deskIn(folder(), once).requests.embed(texts, how))).value).toHaveLength(2);
+    const always = scriptedProvider({ always: () => answer });
+    const { error } = await run(deskIn(folder(), always).requests.embed(texts, how));
+    expect(EmbeddingError.is(error, "transient")).toBe(true);
+    expect((error as Error).message).toBe(words);
+    expect(always.sent).toHaveLength(4);
+  });
+});
+
+test.each(["quota", "auth", "input"] as const)("%s is not tried again", async (kind) => {
+  const { provider, requests, circuit } = deskIn(folder(), scriptedProvider({ always: failures[kind] }));
+  expect((await run(requests.embed(texts, how))).error).toBe(failures[kind]);
+  expect(provider.sent).toHaveLength(1);
+  expect(circuit.state()?.kind).toBe(kind === "input" ? undefined : kind);
+});
+
+describe("a rate limit", () => {
+  test("is waited for as long as was told, and noted for everybody", async () => {
+    const { provider, requests, circuit } = deskIn(folder(), scriptedProvider({ steps: [rateLimit(60_000)] }));
+    const call = run(requests.embed(texts, how));
+    await pass(59_000);
+    expect(circuit.state()).toMatchObject({ kind: "rate", failures: 1 });
+    expect((await call).value).toHaveLength(2);
+    expect(pauses(provider)[0]).toBeGreaterThanOrEqual(60_000);
+    expect(pauses(provider)[0]).toBeLessThan(61_000);
+    expect(circuit.state()).toBeUndefined();
+  });
+
+  test("that goes on is asked ever more rarely, and given up after two minutes", async () => {
+    const { provider, requests } = deskIn(folder(), scriptedProvider({ always: failures.rate }));
+    const { error, tookMs } = await run(requests.embed(texts, how));
+    expect(EmbeddingError.is(error, "rate")).toBe(true);
+    expect(pauses(provider).map((ms) => Math.floor(ms / 1000))).toEqual([5, 10, 20, 40]);
+    expect(tookMs).toBeLessThan(120_000);
+  });
+
+  test("that is said to be over each time comes to an end too", async () => {
+    const { provider, requests } = deskIn(folder(), scriptedProvider({ always: rateLimit(0) }));
+    expect(EmbeddingError.is((await run(requests.embed(texts, how))).error, "rate")).toBe(true);
+    expect(provider.sent.length).toBeLessThan(8);
+  });
+
+  test("of more than two minutes ends the call at once, with the time", async () => {
+    const { requests } = deskIn(folder(), scriptedProvider({ always: rateLimit(150_000) }));
+    const { error, tookMs } = await run(requests.embed(texts, how));
+    expect(tookMs).toBe(0);
+    expect(error).toMatchObject({
+      kind: "rate",
+      message: "scripted answered 429: slow down; no request is made before 12:03",
+      retryAfterMs: 150_000,
+    });
+  });
+
+  test("calls beside it wait for its end too, and go on together after one of them was answered", async () => {
+    const { provider, requests } = deskIn(folder());
+    await run(requests.embed(texts, how));
+    provider.steps = [rateLimit(10_000), 3000, 3000];
+    const calls = [1, 2, 3].map(() => run(requests.embed(texts, how)));
+    await pass(5000);
+    const late = run(requests.embed(texts, how));
+    provider.steps = [1000];
+    for (const call of [...calls, late]) expect((await call).value).toHaveLength(2);
+    const at = provider.sent.slice(4).map((request) => request.at - (provider.sent[1]?.at ?? 0));
+    expect(at).toHaveLength(2);
+    expect(at[0]).toBeGreaterThanOrEqual(10_000);
+    expect((at[1] ?? 0) - (at[0] ?? 0), "the others wait for the probe").toBeGreaterThanOrEqual(1000);
+  });
+});
+
+describe("usage", () => {
+  test("counts every request, and the tokens that the other side says or else an estimate", async () => {
+    const stateDir = folder();
+    const provider = scriptedProvider({ steps: [failures.transient, failures.transient] });
+    const { requests, usage } = deskIn(stateDir, provider);
+    await run(requests.embed(["x".repeat(10), "y".repeat(7)], how));
+    expect(usage.tokensToday()).toBe(5);
+    const entry = { day: "2026-03-05", agentId: "main", provider: "scripted", model: "m1" };
+    expect(await readUsage(stateDir)).toEqual([{ ...entry, reason: "watch", requests: 3, tokens: 5 }]);
+    const saying = deskIn(stateDir, scriptedProvider({ says: 41.5, isLocal: true })).requests;
+    await run(saying.embed(texts, { ...how, reason: "cli" }));
+    requests.spent({ reason: "cli", requests: 2, tokens: 58 });
+    const [cli] = await readUsage(stateDir);
+    expect(cli).toEqual({ ...entry, reason: "cli", requests: 3, tokens: 100 });
+  });
+
+  test("counts what was paid for an answer that is of no use, and nothing for no answer", async () => {
+    const bad = deskIn(folder(), scriptedProvider({ always: () => [], says: 9 }));
+    await run(bad.requests.embed(texts, how));
+    expect(bad.usage.tokensToday()).toBe(36);
+    const refused = deskIn(folder(), scriptedProvider({ always: failures.quota }));
+    await run(refused.requests.embed(texts, how));
+    expect(refused.usage.tokensToday()).toBe(0);
+  });
+
+  test("takes no nonsense for a count", async () => {
+    const { requests, usage } = deskIn(folder(), scriptedProvider({ says: Number.NaN }));
+    await run(requests.embed(["x".repeat(12)], how));
+    expect(usage.tokensToday()).toBe(3);
+  });
+});
+
+describe("an abort", () => {
+  test.each([
+    ["while it is answered", ["hang" as const]],
+    ["between two attempts", [failures.transient]],
+    ["while a rate limit is waited for", [rateLimit(60_000)]],
+    ["in the last attempt", [...Array.from({ length: 3 }, () => failures.transient), "hang" as const]],
+  ])("%s ends the call at once, with its reason", async (_, steps) => {
+    const controller = new AbortController();
+    const { provider, requests } = deskIn(folder(), scriptedProvider({ steps: [...steps] }));
+    const call = run(requests.embed(texts, { ...how, signal: controller.signal }));
+    await pass(steps.length > 1 ? 3600 : 100);
+    expect(provider.sent).toHaveLength(steps.length);
+    const reason = new Error("enough");
+    const abortedAt = Date.now();
+    controller.abort(reason);
+    expect((await call).error).toBe(reason);
+    expect(Date.now() - abortedAt).toBeLessThanOrEqual(100);
+    await pass(120_000);
+    expect(provider.sent).toHaveLength(steps.length);
+  });
+
+  test("before the call makes no request", async () => {
+    const { provider, requests } = deskIn(folder());
+    const reason = new Error("before");
+    const signal = AbortSignal.abort(reason);
+    await expect(requests.embed(texts, { ...how, signal })).rejects.toBe(reason);
+    await expect(requests.embedQuery("q", { ...how, signal })).rejects.toBe(reason);
+    expect(provider.sent).toEqual([]);
+  });
+});

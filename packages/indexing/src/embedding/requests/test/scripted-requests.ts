@@ -1,0 +1,92 @@
+import { createHash } from "node:crypto";
+import { EmbeddingError, type EmbeddingProvider } from "@memslot/core";
+import type { CircuitState } from "../circuit.ts";
+import type { EmbeddingRequests } from "../requests.ts";
+
+export interface ScriptedRequests extends EmbeddingRequests {
+  /** The texts of every request so far, refused ones included. */
+  readonly sent: string[][];
+  /** Those of the requests that got their vectors. */
+  readonly passed: string[][];
+  readonly mostInFlight: number;
+  readonly usage: { reason: string; requests: number; tokens: number }[];
+  /** What the circuit was told. */
+  readonly failures: EmbeddingError[];
+  open: CircuitState | undefined;
+}
+
+/**
+ * Requests whose outcome the test decides: `answer` is asked for each, and may wait or throw. Undefined: each text gets
+ * the vector of `vectorOf`.
+ */
+export function scriptedRequests(
+  change: {
+    provider?: Partial<EmbeddingProvider>;
+    answer?: (sent: readonly string[], call: number, signal: AbortSignal) => unknown;
+    vectorOf?: (text: string) => Float32Array;
+  } = {},
+): ScriptedRequests {
+  const { answer, vectorOf: vector = vectorOf } = change;
+  const none = (): never => {
+    throw new Error("a request that was not expected");
+  };
+  let inFlight = 0;
+  let mostInFlight = 0;
+  const requests: ScriptedRequests = {
+    provider: { id: "scripted", model: "m1", embedQuery: none, embedBatch: none, ...change.provider },
+    sent: [],
+    passed: [],
+    usage: [],
+    failures: [],
+    open: undefined,
+    get mostInFlight() {
+      return mostInFlight;
+    },
+    async embed(sent, { signal }) {
+      requests.sent.push([...sent]);
+      mostInFlight = Math.max(mostInFlight, ++inFlight);
+      try {
+        await answer?.(sent, requests.sent.length, signal);
+        signal.throwIfAborted();
+      } finally {
+        inFlight--;
+      }
+      requests.passed.push([...sent]);
+      return sent.map(vector);
+    },
+    embedQuery: none,
+    unit(given) {
+      if (Number.isNaN(given[0]) || given.length === 0) throw new EmbeddingError("transient", "a bad vector");
+      return Float32Array.from(given);
+    },
+    spent: (usage) => void requests.usage.push(usage),
+    close: async () => undefined,
+    circuit: {
+      state: () => requests.open,
+      enter: () => requests.open === undefined,
+      fail: (error) => void requests.failures.push(error),
+      succeed: () => void (requests.open = undefined),
+    },
+  };
+  return requests;
+}
+
+/** A vector of length 4 that tells the text. */
+export function vectorOf(text: string): Float32Array {
+  const bytes = createHash("sha256").update(text).digest();
+  const values = [0, 4, 8, 12].map((at) => bytes.readInt32LE(at) / 2 ** 31);
+  const length = Math.hypot(...values);
+  return Float32Array.from(values, (value) => value / length);
+}
+
+/** Resolves after so many milliseconds, or throws the signal's reason. */
+export async function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  await new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });
+}

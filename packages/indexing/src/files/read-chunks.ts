@@ -1,0 +1,94 @@
+import { createHash } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { MemorySource } from "@memslot/core";
+import { type ChunkingOptions, chunkerVersion, chunkMarkdown } from "../text/chunk-markdown.ts";
+import type { Chunk, FileChunks, StoredFile } from "../chunk-store.ts";
+import { isLasting, stampOf } from "./file-stamp.ts";
+import { decodeLines } from "../text/file-text.ts";
+import { whyNotText } from "../text/not-text.ts";
+import { dateOfPath, isoDate } from "../search/query-dates.ts";
+import { readSettled } from "./read-settled.ts";
+import { redactionVersion, redactLines } from "../secrets/redact-secrets.ts";
+import type { ScannedFile } from "./scan.ts";
+import { indexTerms, wordsVersion } from "../text/words.ts";
+
+/** How files are redacted and cut, as a name: files that were done otherwise are done again. */
+export function recipeOf(chunking: ChunkingOptions): string {
+  return `chunks${chunkerVersion}:${chunking.tokens}/${chunking.overlap} words${wordsVersion} redaction${redactionVersion}`;
+}
+
+/** Stands in the record of a file that nothing of is indexed. */
+const skippedMark = "skipped: ";
+/** Several files are cut at the same time, each a slice in every turn of the event loop. */
+const sliceMs = 1;
+
+/**
+ * Reads a file and cuts it. Gives only the record where the content is what `stored` says, `undefined` where the file is
+ * gone. A file that changes while it is read is read again, now or in the next sync. One that is no text has a record and
+ * no chunks, see `skippedBecause`. Chunks are cut from a copy without secrets; the record and
+ * the line numbers are those of the file.
+ */
+export async function readChunks(
+  file: ScannedFile,
+  source: MemorySource,
+  stored: StoredFile | undefined,
+  chunking: ChunkingOptions,
+  signal: AbortSignal,
+): Promise<{ record: StoredFile; changed: FileChunks | undefined } | undefined> {
+  const read = await readSettled(file.absolutePath, stored?.size, signal);
+  if (!read) return undefined;
+  const recipe = recipeOf(chunking);
+  const hash = createHash("sha256").update(read.bytes).digest("hex");
+  // Without a stamp, what could change again unseen is compared by its content the next time.
+  const lasts = read.settled && isLasting(read.stats, read.lookedAtMs, stored?.hash === hash);
+  const notText = whyNotText(read.bytes);
+  const record: StoredFile = {
+    path: file.path,
+    source,
+    hash,
+    mtimeMs: read.settled ? read.mtimeMs : -1,
+    size: read.bytes.length,
+    recipe,
+    cursor: noteCursor(lasts ? stampOf(read.stats) : undefined, notText),
+  };
+  if (stored?.hash === hash && stored.recipe === recipe) return { record, changed: undefined };
+  if (notText !== undefined) return { record, changed: { ...record, chunks: [] } };
+
+  const chunks: Chunk[] = [];
+  let sliceStart = performance.now();
+  const day = dateOfPath(file.path);
+  const above = day === undefined ? "" : isoDate(day);
+  for (const chunk of chunkMarkdown(redactLines(decodeLines(read.bytes)), chunking, above)) {
+    chunks.push({ ...chunk, terms: indexTerms(`${chunk.text}\n${chunk.context}`) });
+    if (performance.now() - sliceStart > sliceMs) {
+      await nextTurn(undefined, { signal });
+      sliceStart = performance.now();
+    }
+  }
+  return { record, changed: { ...record, chunks } };
+}
+
+/** The state in which a note was read, and why nothing of it is indexed, as they stand in its record. */
+function noteCursor(stamp: string | undefined, notText: string | undefined): string | undefined {
+  const parts = [stamp, notText === undefined ? undefined : skippedMark + notText];
+  return parts.filter((part) => part !== undefined).join(" ") || undefined;
+}
+
+/** What the file system told of a note when it was read; undefined where that does not tell one state from another. */
+export function stampInNote({ cursor }: StoredFile): string | undefined {
+  if (cursor === undefined || cursor.startsWith(skippedMark)) return undefined;
+  const end = cursor.indexOf(" ");
+  return end < 0 ? cursor : cursor.slice(0, end);
+}
+
+/** Why nothing of a file is in the index, as its record says. */
+export function skippedBecause({ cursor = "" }: StoredFile): string | undefined {
+  const at = cursor.indexOf(skippedMark);
+  return at < 0 ? undefined : cursor.slice(at + skippedMark.length);
+}
+
+/** Whether a note still has the content that the record is about. Throws what the file system throws. */
+export async function holdsContent(file: ScannedFile, { hash }: StoredFile, signal: AbortSignal): Promise<boolean> {
+  const read = await readSettled(file.absolutePath, undefined, signal);
+  return read !== undefined && createHash("sha256").update(read.bytes).digest("hex") === hash;
+}

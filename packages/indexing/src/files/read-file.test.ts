@@ -1,0 +1,375 @@
+import { execFileSync } from "node:child_process";
+import { linkSync, mkdirSync, symlinkSync, truncateSync } from "node:fs";
+import path from "node:path";
+import { type ExtraPath, MemoryError, type MemoryReadResult } from "@memslot/core";
+import { describe, expect, test } from "vitest";
+import { maxReadLength, readMemoryFile } from "./read-file.ts";
+import { maxFileBytes } from "./scan.ts";
+import { oddNames } from "../../test/support/odd-names.ts";
+import { randomFrom, randomSentence } from "../../test/support/random.ts";
+import { useTempFolders } from "../../test/support/temp-folder.ts";
+
+const folderWith = useTempFolders();
+const isWindows = process.platform === "win32";
+
+async function read(
+  workspaceDir: string,
+  relPath: string,
+  window: { from?: number; lines?: number; extraPaths?: (string | ExtraPath)[] } = {},
+): Promise<MemoryReadResult> {
+  const { from = 1, lines = 120, extraPaths = [] } = window;
+  return await readMemoryFile(
+    { relPath, from, lines, audience: "private", signal: new AbortController().signal },
+    workspaceDir,
+    extraPaths,
+  );
+}
+
+/** The error that a read must end with. */
+async function refusal(
+  workspaceDir: string,
+  relPath: string,
+  extraPaths: (string | ExtraPath)[] = [],
+): Promise<MemoryError> {
+  const outcome: unknown = await read(workspaceDir, relPath, { extraPaths }).catch((error: unknown) => error);
+  if (MemoryError.is(outcome)) return outcome;
+  throw new Error(`${JSON.stringify(relPath)} gave ${JSON.stringify(outcome)}`);
+}
+
+const notice = /\n?\[More content available\. Use from=(\d+) to continue\.\]$/;
+
+describe("the window", () => {
+  test("holds the lines that were asked for", async () => {
+    const workspace = folderWith({ "memory/a.md": "one\ntwo\nthree\nfour\n" });
+    expect(await read(workspace, "memory/a.md", { from: 2, lines: 2 })).toEqual({
+      status: "ok",
+      path: "memory/a.md",
+      text: "two\nthree\n[More content available. Use from=4 to continue.]",
+      truncated: false,
+      from: 2,
+      lines: 2,
+      nextFrom: 4,
+    });
+  });
+
+  test("that reaches the end has no notice and no nextFrom", async () => {
+    const workspace = folderWith({ "memory/a.md": "one\ntwo\nthree\n" });
+    expect(await read(workspace, "memory/a.md")).toEqual({
+      status: "ok",
+      path: "memory/a.md",
+      text: "one\ntwo\nthree",
+      from: 1,
+      lines: 3,
+    });
+    expect(await read(workspace, "memory/a.md", { from: 2, lines: 2 })).toEqual({
+      status: "ok",
+      path: "memory/a.md",
+      text: "two\nthree",
+      from: 2,
+      lines: 2,
+    });
+  });
+
+  test("beyond the end, or of an empty file, is empty", async () => {
+    const workspace = folderWith({ "memory/a.md": "one\n", "memory/empty.md": "" });
+    expect(await read(workspace, "memory/a.md", { from: 2 })).toEqual({
+      status: "ok",
+      path: "memory/a.md",
+      text: "",
+      from: 2,
+      lines: 0,
+    });
+    expect(await read(workspace, "memory/a.md", { from: 1_000_000 })).toMatchObject({ text: "", lines: 0 });
+    expect(await read(workspace, "memory/empty.md")).toMatchObject({ status: "ok", text: "", lines: 0 });
+  });
+
+  test("of a file with CRLF and a byte order mark has neither", async () => {
+    const workspace = folderWith({ "memory/a.md": "\ufeffone\r\ntwo\r\n" });
+    expect(await read(workspace, "memory/a.md")).toMatchObject({ text: "one\ntwo", lines: 2 });
+  });
+});
+
+describe("the budget", () => {
+  test("cuts at whole lines, notice included, and says where to go on", async () => {
+    const lines = Array.from({ length: 500 }, (_, index) => `line ${index + 1} ${"x".repeat(90)}`);
+    const workspace = folderWith({ "memory/a.md": lines.join("\n") });
+    const result = await read(workspace, "memory/a.md", { lines: 500 });
+    expect(result.text.length).toBeLessThanOrEqual(maxReadLength);
+    expect(result.text.length).toBeGreaterThan(maxReadLength - 150);
+    expect(result).toMatchObject({ truncated: true, from: 1, nextFrom: (result.lines ?? 0) + 1 });
+    expect(result.text.replace(notice, "")).toBe(lines.slice(0, result.lines).join("\n"));
+  });
+
+  test("is 12,000 characters", () => {
+    expect(maxReadLength).toBe(12_000);
+  });
+
+  test("fits a file of exactly that length without a notice", async () => {
+    const text = `${"x".repeat(5999)}\n${"y".repeat(6000)}`;
+    const workspace = folderWith({ "memory/a.md": text, "memory/b.md": `${text}z` });
+    expect(await read(workspace, "memory/a.md")).toEqual({
+      status: "ok",
+      path: "memory/a.md",
+      text,
+      from: 1,
+      lines: 2,
+    });
+    expect(await read(workspace, "memory/b.md")).toMatchObject({ lines: 1, nextFrom: 2, truncated: true });
+  });
+
+  test("following nextFrom reads the whole file back exactly", async () => {
+    const random = randomFrom(9);
+    for (let round = 0; round < 10; round++) {
+      const lines = Array.from({ length: 1 + random.below(600) }, () =>
+        random.pick([
+          () => "",
+          () => randomSentence(random, 40),
+          () => "x".repeat(random.below(11_000)),
+          () => "数据库".repeat(random.below(300)),
+        ])(),
+      );
+      lines.push("the end");
+      const workspace = folderWith({ "MEMORY.md": lines.join("\n") });
+      const back: string[] = [];
+      let from: number | undefined = 1;
+      while (from !== undefined) {
+        const result = await read(workspace, "MEMORY.md", { from, lines: 50 + random.below(300) });
+        expect(result.text.length).toBeLessThanOrEqual(maxReadLength);
+        expect(result.nextFrom === undefined).toBe(!notice.test(result.text));
+        const own = result.text.replace(notice, "");
+        if (result.lines) back.push(...own.split("\n"));
+        expect(result.nextFrom ?? lines.length + 1).toBe(back.length + 1);
+        from = result.nextFrom;
+      }
+      expect(back).toEqual(lines);
+    }
+  });
+
+  test("a single line that is over it is cut, never inside a surrogate pair, and the lines after it can be read", async () => {
+    for (const shift of ["", "x"]) {
+      const workspace = folderWith({ "memory/a.md": `${shift}${"👍".repeat(20_000)}\nafter\n` });
+      const result = await read(workspace, "memory/a.md");
+      expect(result.text.length).toBeLessThanOrEqual(maxReadLength);
+      expect(result.text.length).toBeGreaterThan(maxReadLength - 5);
+      expect(result.text.isWellFormed()).toBe(true);
+      expect(result.text).toMatch(
+        /\n\[Line 1 is 4000\d characters long and is cut here; .* Use from=2 for the lines after it\.\]$/,
+      );
+      expect(result).toMatchObject({ truncated: true, lines: 1, nextFrom: 2 });
+      expect(await read(workspace, "memory/a.md", { from: 2 })).toMatchObject({ text: "after" });
+    }
+  });
+
+  test("a last line that is over it has nothing behind it", async () => {
+    const result = await read(folderWith({ "memory/a.md": "x".repeat(20_000) }), "memory/a.md");
+    expect(result.truncated).toBe(true);
+    expect(result.nextFrom).toBeUndefined();
+    expect(result.text).not.toContain("Use from=");
+  });
+});
+
+describe("what can be read", () => {
+  test("is what the scan takes", async () => {
+    const workspace = folderWith({ "MEMORY.md": "m", "USER.md": "u", "memory/deep/a.MD": "a", "memory/..b.md": "b" });
+    for (const file of ["MEMORY.md", "USER.md", "memory/deep/a.MD", "memory/..b.md"])
+      expect(await read(workspace, file)).toMatchObject({ status: "ok", lines: 1, path: file });
+  });
+
+  test("under any spelling of its path that stays inside", async () => {
+    const workspace = folderWith({ "MEMORY.md": "m", "memory/a.md": "a" });
+    for (const [spelling, file] of [
+      ["./memory/a.md", "memory/a.md"],
+      ["memory//a.md", "memory/a.md"],
+      ["memory/../MEMORY.md", "MEMORY.md"],
+      ["memory/sub/../a.md", "memory/a.md"],
+    ] as const)
+      expect(await read(workspace, spelling)).toMatchObject({ status: "ok", path: file });
+  });
+
+  test("also in extra paths, inside the workspace and outside, by the path that results show", async () => {
+    const outside = folderWith({ "wiki/a.md": "wiki", "single.md": "single", "docs/x.md": "x", "docs/y.md": "y" });
+    const workspace = folderWith({ "notes/n.md": "n" });
+    const extraPaths = [
+      "notes",
+      path.join(outside, "wiki"),
+      path.join(outside, "single.md"),
+      { path: path.join(outside, "docs"), pattern: "x*" },
+    ];
+    const above = path.relative(workspace, outside).replaceAll(path.sep, "/");
+    expect(await read(workspace, "notes/n.md", { extraPaths })).toMatchObject({ text: "n" });
+    expect(await read(workspace, `${above}/wiki/a.md`, { extraPaths })).toMatchObject({
+      text: "wiki",
+      path: `${above}/wiki/a.md`,
+    });
+    expect(await read(workspace, `${above}/single.md`, { extraPaths })).toMatchObject({ text: "single" });
+    expect(await read(workspace, `${above}/docs/x.md`, { extraPaths })).toMatchObject({ text: "x" });
+    expect(await refusal(workspace, `${above}/docs/y.md`, extraPaths)).toMatchObject({ code: "PATH_NOT_ALLOWED" });
+    expect(await refusal(workspace, `${above}/other.md`, extraPaths)).toMatchObject({ code: "PATH_NOT_ALLOWED" });
+  });
+
+  test("a file that is not there is not_found, not an error", async () => {
+    const workspace = folderWith({ "memory/a.md": "a" });
+    for (const file of [
+      "memory/missing.md",
+      "memory/no/such/folder.md",
+      "USER.md",
+      "memory/a.md/below.md",
+      `memory/${"x".repeat(300)}.md`,
+    ])
+      expect(await read(workspace, file)).toMatchObject({ status: "not_found", text: "", path: file });
+  });
+
+  test.skipIf(isWindows).each(oddNames)("a name as odd as %j is one", async (name) => {
+    const workspace = folderWith({ [`memory/${name}/${name}`]: "odd" });
+    expect(await read(workspace, `memory/${name}/${name}`)).toMatchObject({
+      status: "ok",
+      text: "odd",
+      path: `memory/${name}/${name}`,
+    });
+  });
+
+  test("two names of one file are both readable", async () => {
+    const workspace = folderWith({ "memory/a.md": "same" });
+    linkSync(path.join(workspace, "memory/a.md"), path.join(workspace, "memory/b.md"));
+    expect(await read(workspace, "memory/b.md")).toMatchObject({ text: "same" });
+  });
+});
+
+describe("what cannot be read", () => {
+  test.each([
+    "../outside.md",
+    "memory/../../outside.md",
+    "memory/../../../../etc/passwd.md",
+    "memory/..",
+    "..",
+    ".",
+    "",
+    "memory",
+    "memory/",
+    "README.md",
+    "other/note.md",
+    "package.json",
+    "memory/picture.png",
+    "memory/note.md\0.png",
+    "memory/note\0.md",
+    "/etc/passwd",
+    "/etc/notes.md",
+    "~/notes.md",
+    "~root/notes.md",
+    "C:\\notes.md",
+    "C:notes.md",
+    "memory\\..\\..\\outside.md",
+    "memoryx/a.md",
+    "MEMORY.md/a.md",
+    "file:///etc/notes.md",
+  ])("%j is refused with the rule", async (relPath) => {
+    const files = ["memory/note.md", "README.md", "other/note.md", "memory/picture.png", "memoryx/a.md"];
+    const folder = folderWith({
+      "outside.md": "o",
+      ...Object.fromEntries(files.map((file) => [`workspace/${file}`, "x"])),
+    });
+    const error = await refusal(path.join(folder, "workspace"), relPath);
+    expect(error.code).toBe("PATH_NOT_ALLOWED");
+    expect(error.message).toContain(JSON.stringify(relPath));
+    expect(error.message).toContain("memory/**/*.md");
+  });
+
+  test.each([
+    ["memory/a\0.md", "it holds a NUL byte"],
+    ["/etc/notes.md", "it is an absolute path"],
+    ["~/notes.md", "~ is not expanded"],
+    ["memory/notes.txt", "it is not a Markdown file (.md)"],
+    ["notes.md", "it is outside the memory files"],
+  ])("%j is refused because %s", async (relPath, reason) => {
+    expect((await refusal(folderWith(), relPath)).message).toContain(reason);
+  });
+
+  test("an absolute path is refused also where it leads to a memory file", async () => {
+    const workspace = folderWith({ "memory/note.md": "n" });
+    expect(await refusal(workspace, path.join(workspace, "memory/note.md"))).toMatchObject({
+      code: "PATH_NOT_ALLOWED",
+    });
+  });
+
+  test("folders of tools are refused, as the scan leaves them out", async () => {
+    const files = ["memory/node_modules/pkg/README.md", "memory/.git/note.md", "docs/node_modules/note.md"];
+    const workspace = folderWith(Object.fromEntries(files.map((file) => [file, "x"])));
+    for (const file of files)
+      expect(await refusal(workspace, file, ["docs"])).toMatchObject({ code: "PATH_NOT_ALLOWED" });
+  });
+
+  test("a folder named x.md is refused", async () => {
+    const workspace = folderWith({ "memory/x.md/note.md": "n" });
+    expect(await refusal(workspace, "memory/x.md")).toMatchObject({
+      code: "PATH_NOT_ALLOWED",
+      message: expect.stringContaining("memory/x.md") as string,
+    });
+  });
+
+  test("a file of 200 MB is refused with what to do", async () => {
+    const workspace = folderWith({ "memory/big.md": "" });
+    truncateSync(path.join(workspace, "memory/big.md"), 200 * 1000 * 1000);
+    expect((await refusal(workspace, "memory/big.md")).message).toMatch(/larger than 16 MiB\. Split it/);
+    truncateSync(path.join(workspace, "memory/big.md"), maxFileBytes + 1);
+    expect((await refusal(workspace, "memory/big.md")).code).toBe("PATH_NOT_ALLOWED");
+  });
+
+  test.skipIf(isWindows)("links are refused: a file, a parent, a root, to inside and to outside", async () => {
+    const outside = folderWith({ "secret.md": "s", "deep/secret.md": "s" });
+    const workspace = folderWith({ "memory/real/note.md": "n", "MEMORY.md": "m" });
+    const link = (target: string, name: string): void => symlinkSync(target, path.join(workspace, name));
+    link(path.join(outside, "secret.md"), "memory/link.md");
+    link(path.join(workspace, "MEMORY.md"), "memory/inside.md");
+    link(path.join(outside, "deep"), "memory/linked");
+    link(path.join(workspace, "memory/real"), "memory/again");
+    link(path.join(outside, "nowhere.md"), "memory/broken.md");
+    link(path.join(outside, "secret.md"), "USER.md");
+    for (const file of [
+      "memory/link.md",
+      "memory/inside.md",
+      "memory/linked/secret.md",
+      "memory/again/note.md",
+      "memory/broken.md",
+      "USER.md",
+      "memory/linked/missing.md",
+    ]) {
+      const error = await refusal(workspace, file);
+      expect(error).toMatchObject({ code: "PATH_NOT_ALLOWED" });
+      expect(error.message).toContain("symbolic link");
+    }
+  });
+
+  test.skipIf(isWindows)("an extra path that is a link is refused", async () => {
+    const outside = folderWith({ "deep/secret.md": "s" });
+    const workspace = folderWith();
+    symlinkSync(path.join(outside, "deep"), path.join(workspace, "extra"));
+    expect(await refusal(workspace, "extra/secret.md", ["extra"])).toMatchObject({ code: "PATH_NOT_ALLOWED" });
+  });
+
+  test("what is no text is refused with what to do", async () => {
+    const picture = Buffer.from(Array.from({ length: 4000 }, (_, index) => (index * 37) % 256));
+    const workspace = folderWith({ "memory/picture.md": picture });
+    const error = await refusal(workspace, "memory/picture.md");
+    expect(error.code).toBe("PATH_NOT_ALLOWED");
+    expect(error.message).toMatch(/^memory\/picture\.md cannot be read: it is not text, .*save it as UTF-8/);
+  });
+
+  test.skipIf(isWindows)("a named pipe does not make it wait", async () => {
+    const workspace = folderWith();
+    mkdirSync(path.join(workspace, "memory"));
+    execFileSync("mkfifo", [path.join(workspace, "memory/pipe.md")]);
+    expect(await refusal(workspace, "memory/pipe.md")).toMatchObject({ code: "PATH_NOT_ALLOWED" });
+  });
+
+  test("an aborted read ends with an AbortError", async () => {
+    const workspace = folderWith({ "MEMORY.md": "m" });
+    const params = {
+      relPath: "MEMORY.md",
+      from: 1,
+      lines: 10,
+      audience: "private" as const,
+      signal: AbortSignal.abort(),
+    };
+    await expect(readMemoryFile(params, workspace, [])).rejects.toMatchObject({ name: "AbortError" });
+  });
+});

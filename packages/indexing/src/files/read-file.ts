@@ -1,0 +1,157 @@
+import { constants } from "node:fs";
+import path from "node:path";
+import {
+  type ExtraPath,
+  isPrivateNote,
+  type ManagerReadParams,
+  MemoryError,
+  type MemoryReadResult,
+  messageOf,
+} from "@memslot/core";
+import { MovedError, openInPlace } from "@memslot/core/in-place";
+import { decodeLines } from "../text/file-text.ts";
+import { isMarkdown, memoryRoots, relativePath } from "./memory-roots.ts";
+import { placeOf } from "./note-place.ts";
+import { whyNotText } from "../text/not-text.ts";
+import { maxFileBytes } from "./scan.ts";
+import { surrogateSafe } from "../text/token-weight.ts";
+
+/** Characters that one answer may have, the notice included. */
+export const maxReadLength = 12_000;
+
+/**
+ * Reads a window of a memory file. Only Markdown files that the scan would take can be read: nothing outside the roots,
+ * nothing through a link. An allowed path without a file gives `not_found`.
+ */
+export async function readMemoryFile(
+  params: ManagerReadParams,
+  workspaceDir: string,
+  extraPaths: readonly (string | ExtraPath)[],
+): Promise<MemoryReadResult> {
+  const { relPath, from, signal } = params;
+  const absolutePath = allowedPath(relPath, workspaceDir, extraPaths);
+  const shown = relativePath(workspaceDir, absolutePath);
+  if (params.audience === "shared" && isPrivateNote(shown)) {
+    throw new MemoryError(
+      "PATH_NOT_ALLOWED",
+      `${shown} cannot be read in a session that others read: it is a private note. Put what a group may see into a folder that extraPaths names.`,
+    );
+  }
+  const bytes = await readBytes(absolutePath, shown, signal);
+  if (!bytes) return { status: "not_found", text: "", path: shown };
+
+  const notText = whyNotText(bytes);
+  if (notText !== undefined) throw new MemoryError("PATH_NOT_ALLOWED", `${shown} cannot be read: it ${notText}.`);
+  const lines = decodeLines(bytes);
+  const window = lines.slice(from - 1, from - 1 + params.lines);
+  if (window.length === 0) return { status: "ok", text: "", path: shown, from, lines: 0 };
+  return fitWindow(window, shown, from, lines.length);
+}
+
+/** Cuts the window to the budget, by whole lines, and says where to go on. */
+export function fitWindow(window: readonly string[], shown: string, from: number, total: number): MemoryReadResult {
+  const notice = (next: number): string => `[More content available. Use from=${next} to continue.]`;
+  let count = 0;
+  let length = 0;
+  // Room for the notice, should one be needed.
+  const room = maxReadLength - notice(total).length - 1;
+  for (const line of window) {
+    const added = line.length + (count > 0 ? 1 : 0);
+    if (length + added > (from + count >= total ? maxReadLength : room)) break;
+    length += added;
+    count++;
+  }
+  if (count === 0) return cutSingleLine(window[0] ?? "", shown, from, total);
+  const next = from + count;
+  const text = window.slice(0, count).join("\n");
+  if (next > total) return { status: "ok", text, path: shown, from, lines: count };
+  return {
+    status: "ok",
+    text: `${text}\n${notice(next)}`,
+    path: shown,
+    truncated: count < window.length,
+    from,
+    lines: count,
+    nextFrom: next,
+  };
+}
+
+/** One line that is over the budget by itself: its beginning, and the rest of the file behind it. */
+function cutSingleLine(line: string, shown: string, from: number, total: number): MemoryReadResult {
+  const next = from < total ? from + 1 : undefined;
+  const more = next === undefined ? "" : ` Use from=${next} for the lines after it.`;
+  const notice = `[Line ${from} is ${line.length} characters long and is cut here; open the file to see all of it.${more}]`;
+  const text = line.slice(0, surrogateSafe(line, maxReadLength - notice.length - 1));
+  return {
+    status: "ok",
+    text: `${text}\n${notice}`,
+    path: shown,
+    truncated: true,
+    from,
+    lines: 1,
+    ...(next === undefined ? {} : { nextFrom: next }),
+  };
+}
+
+/** The absolute path behind a path from outside, as it is spelled on the disk, or `PATH_NOT_ALLOWED` with the reason. */
+function allowedPath(relPath: string, workspaceDir: string, extraPaths: readonly (string | ExtraPath)[]): string {
+  const refuse = (reason: string): never => {
+    throw new MemoryError(
+      "PATH_NOT_ALLOWED",
+      `${JSON.stringify(relPath)} cannot be read: ${reason}. Memory files are MEMORY.md, USER.md, memory/**/*.md and what extraPaths names, by their path relative to the workspace.`,
+    );
+  };
+  if (relPath.includes("\0")) refuse("it holds a NUL byte");
+  if (path.isAbsolute(relPath) || /^[A-Za-z]:/.test(relPath)) refuse("it is an absolute path");
+  if (relPath.startsWith("~")) refuse("~ is not expanded");
+  const wanted = path.resolve(workspaceDir, relPath);
+  if (!isMarkdown(wanted)) refuse("it is not a Markdown file (.md)");
+  const place = placeOf(wanted, memoryRoots(workspaceDir, extraPaths));
+  if (!place) return refuse("it is outside the memory files");
+  if (place.link !== undefined)
+    refuse(`${relativePath(workspaceDir, place.link)} is a symbolic link, which is not followed`);
+  return place.absolutePath;
+}
+
+async function readBytes(absolutePath: string, shown: string, signal: AbortSignal): Promise<Uint8Array | undefined> {
+  signal.throwIfAborted();
+  try {
+    const handle = await openInPlace(absolutePath, constants.O_RDONLY);
+    try {
+      const stats = await handle.stat();
+      if (!stats.isFile())
+        throw new MemoryError("PATH_NOT_ALLOWED", `${shown} cannot be read: it is not a regular file.`);
+      if (stats.size > maxFileBytes) {
+        throw new MemoryError(
+          "PATH_NOT_ALLOWED",
+          `${shown} cannot be read: it is larger than ${maxFileBytes / 1024 / 1024} MiB. Split it into smaller files.`,
+        );
+      }
+      return await handle.readFile({ signal });
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (MemoryError.is(error) || signal.aborted) throw error;
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "ENOENT" || code === "ENOTDIR" || code === "ENAMETOOLONG") return undefined;
+    // A parent became a link between the look and the opening.
+    if (error instanceof MovedError)
+      throw new MemoryError(
+        "PATH_NOT_ALLOWED",
+        `${shown} cannot be read: it leads out of the memory folder through a link.`,
+        { cause: error },
+      );
+    if (code === "ELOOP")
+      throw new MemoryError(
+        "PATH_NOT_ALLOWED",
+        `${shown} cannot be read: it is a symbolic link, which is not followed.`,
+        { cause: error },
+      );
+    throw new MemoryError(
+      "WORKSPACE",
+      `${shown} cannot be read: ${messageOf(error)}. Check the file and its permissions.`,
+      { cause: error },
+    );
+  }
+}

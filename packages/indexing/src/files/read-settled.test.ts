@@ -1,0 +1,151 @@
+import { appendFileSync, type PathLike, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
+import path from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { readChunks } from "./read-chunks.ts";
+import { type FileState, readSettled } from "./read-settled.ts";
+import { never } from "../../test/support/context.ts";
+import { useTempFolders } from "../../test/support/temp-folder.ts";
+
+type Open = typeof open;
+
+vi.mock("node:fs/promises", async (original) => {
+  const fs = await original<typeof import("node:fs/promises")>();
+  return { ...fs, open: vi.fn<Open>(fs.open) };
+});
+const { open: realOpen } = await vi.importActual<typeof import("node:fs/promises")>("node:fs/promises");
+
+const folderWith = useTempFolders();
+afterEach(() => void vi.mocked(open).mockReset().mockImplementation(realOpen));
+
+function fileWith(content: string): string {
+  return path.join(folderWith({ "a.md": content }), "a.md");
+}
+
+/** Lets something happen to the file between two looks of each reading: when it was read, before it is looked at again. */
+function duringReading(happens: (reading: number) => void): void {
+  let readings = 0;
+  vi.mocked(open).mockImplementation(async (file: PathLike, ...more) => {
+    const handle = await realOpen(file, ...more);
+    const { stat } = handle;
+    let looks = 0;
+    handle.stat = (async (...options: []) => {
+      if (++looks === 2) happens(++readings);
+      return await stat.apply(handle, options);
+    }) as typeof stat;
+    return handle;
+  });
+}
+
+async function read(file: string, knownSize?: number): Promise<FileState | undefined> {
+  return await readSettled(file, knownSize, never);
+}
+
+describe("a file that is written while it is read", () => {
+  test("is read again, and what is given is its last state", async () => {
+    const file = fileWith("one");
+    duringReading((reading) => {
+      if (reading === 1) writeFileSync(file, "the second state");
+    });
+    const state = await read(file);
+    expect(String(state?.bytes)).toBe("the second state");
+    expect(state?.settled).toBe(true);
+  });
+
+  test("is given as unsettled when it does not come to rest", async () => {
+    const file = fileWith("0");
+    duringReading((reading) => appendFileSync(file, String(reading)));
+    const state = await read(file);
+    expect(state?.settled).toBe(false);
+    expect(String(state?.bytes)).toBe("012");
+  });
+
+  test("by a save of the same length is noticed by its time", async () => {
+    const file = fileWith("one");
+    utimesSync(file, 1, 1);
+    duringReading((reading) => {
+      if (reading === 1) writeFileSync(file, "two");
+    });
+    expect(String((await read(file))?.bytes)).toBe("two");
+  });
+
+  test("by somebody who sets the time back is noticed by its length", async () => {
+    const file = fileWith("one");
+    utimesSync(file, 1, 1);
+    duringReading((reading) => {
+      if (reading > 1) return;
+      appendFileSync(file, " and two");
+      utimesSync(file, 1, 1);
+    });
+    expect(String((await read(file))?.bytes)).toBe("one and two");
+  });
+
+  test("and does not come to rest is compared again in the next sync", async () => {
+    const file = fileWith("text ");
+    // Long ago, so that nothing but the reading tells that it is not settled.
+    duringReading((reading) => {
+      appendFileSync(file, String(reading));
+      utimesSync(file, reading, reading);
+    });
+    const scanned = { path: "a.md", absolutePath: file, mtimeMs: 0, size: 5 };
+    const reading = await readChunks(scanned, "memory", undefined, { tokens: 400, overlap: 80 }, never);
+    expect(reading?.changed).toMatchObject({ mtimeMs: -1, chunks: [{ text: "text 12" }] });
+  });
+
+  test("and becomes shorter ends where it ends", async () => {
+    const file = fileWith("a long text");
+    let cuts = 0;
+    vi.mocked(open).mockImplementation(async (...call: Parameters<Open>) => {
+      const handle = await realOpen(...call);
+      const read = handle.read.bind(handle) as (...given: unknown[]) => Promise<{ bytesRead: number }>;
+      handle.read = (async (...given: unknown[]) => {
+        if (cuts++ === 0) truncateSync(file, 3);
+        return await read(...given);
+      }) as typeof handle.read;
+      return handle;
+    });
+    expect(String((await read(file))?.bytes)).toBe("a l");
+  });
+
+  test("and is gone, is gone", async () => {
+    const file = fileWith("text");
+    duringReading(() => rmSync(file));
+    expect(await read(file)).toBeUndefined();
+  });
+});
+
+describe("a file that was truncated a moment ago", () => {
+  const now = new Date(2030, 0, 1);
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"], now }));
+  afterEach(() => void vi.useRealTimers());
+
+  test("is waited for, since most programs write it then", async () => {
+    const file = fileWith("");
+    utimesSync(file, now, now);
+    duringReading((reading) => {
+      // Behind the second look of the first reading, as the program that saves goes on.
+      if (reading === 2) writeFileSync(file, "what was meant");
+    });
+    expect(String((await read(file, 10))?.bytes)).toBe("what was meant");
+  });
+
+  test("is taken as it is when nothing comes, or when it is empty for longer", async () => {
+    const file = fileWith("");
+    utimesSync(file, now, now);
+    expect(await read(file, 10)).toMatchObject({ settled: true, bytes: Buffer.alloc(0) });
+    expect(vi.mocked(open)).toHaveBeenCalledTimes(3);
+    const earlier = new Date(now.getTime() - 1000);
+    utimesSync(file, earlier, earlier);
+    expect(await read(file, 10)).toMatchObject({ bytes: Buffer.alloc(0) });
+    expect(vi.mocked(open)).toHaveBeenCalledTimes(4);
+  });
+});
+
+test("a cloud folder that has to fetch the file is asked again", async () => {
+  const file = fileWith("text");
+  const busy = Object.assign(new Error("EDEADLK: of the test"), { code: "EDEADLK" });
+  vi.mocked(open).mockRejectedValueOnce(busy).mockRejectedValueOnce(busy);
+  expect(String((await read(file))?.bytes)).toBe("text");
+  vi.mocked(open).mockRejectedValueOnce(busy).mockRejectedValueOnce(busy).mockRejectedValueOnce(busy);
+  await expect(read(file)).rejects.toThrow("EDEADLK");
+});

@@ -1,0 +1,581 @@
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { EmbeddingError, type MemorySearchManager, type MemorySearchResult, type SearchReport } from "@memslot/core";
+import { describe, expect, test } from "vitest";
+import { createIndexedManager } from "./manager.ts";
+import { contextFor, never, searchOptions, settingsWith, syncParams } from "../test/support/context.ts";
+import { fakeEmbeddings } from "../test/support/fake-embeddings.ts";
+import { createFakeStore, type FakeStore } from "../test/support/fake-store.ts";
+import { letRest } from "../test/support/let-rest.ts";
+import { useTempFolders, writeFiles } from "../test/support/temp-folder.ts";
+
+const folderWith = useTempFolders();
+
+async function open(
+  workspaceDir: string,
+  change: Parameters<typeof contextFor>[1] & { store?: FakeStore } = {},
+): Promise<{ manager: MemorySearchManager; store: FakeStore; sync: () => Promise<unknown> }> {
+  const { store = createFakeStore(), ...context } = change;
+  const manager = await createIndexedManager({ store, context: contextFor(workspaceDir, context), backend: "test" });
+  return { manager, store, sync: async () => await manager.sync?.(syncParams()) };
+}
+
+async function search(
+  manager: MemorySearchManager,
+  query: string,
+  change: Parameters<typeof searchOptions>[0] = {},
+): Promise<{ results: MemorySearchResult[]; paths: string[]; report: SearchReport }> {
+  const options = searchOptions(change);
+  const results = await manager.search(query, options);
+  expect(options.reports).toHaveLength(1);
+  return { results, paths: results.map((result) => result.path), report: options.reports[0] as SearchReport };
+}
+
+/** A promise that a test opens. */
+function gate(): { opened: Promise<void>; open: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { opened: promise, open: resolve };
+}
+
+describe("a search", () => {
+  test("on a fresh workspace indexes it first", async () => {
+    const { manager } = await open(folderWith({ "MEMORY.md": "The budget is 40,000 euro." }));
+    const { results, report } = await search(manager, "budget");
+    expect(results).toMatchObject([
+      { path: "MEMORY.md", startLine: 1, endLine: 1, snippet: "The budget is 40,000 euro." },
+    ]);
+    expect(report).toMatchObject({ backend: "test", state: "ok", mode: "keyword" });
+    expect(report.reason).toBeUndefined();
+  });
+
+  test("finds a note that was saved since the last one, and not one that was deleted", async () => {
+    const workspace = folderWith({ "memory/old.md": "zebra" });
+    const { manager } = await open(workspace);
+    expect((await search(manager, "zebra")).paths).toEqual(["memory/old.md"]);
+    writeFiles(workspace, { "memory/new.md": "zebra crossing" });
+    expect((await search(manager, "zebra")).paths.toSorted()).toEqual(["memory/new.md", "memory/old.md"]);
+    rmSync(path.join(workspace, "memory/old.md"));
+    writeFileSync(path.join(workspace, "memory/new.md"), "giraffe");
+    expect((await search(manager, "zebra")).paths).toEqual([]);
+    expect((await search(manager, "giraffe")).paths).toEqual(["memory/new.md"]);
+  });
+
+  test("in an empty workspace says that there is nothing, and what to do", async () => {
+    const workspace = folderWith();
+    const { manager } = await open(workspace);
+    const { results, report } = await search(manager, "budget");
+    expect(results).toEqual([]);
+    expect(report).toMatchObject({ state: "ok", reason: `there is no memory file in ${workspace}` });
+    expect(report.action).toContain("MEMORY.md");
+  });
+
+  test("that finds nothing says why", async () => {
+    const { manager } = await open(folderWith({ "MEMORY.md": "budget" }));
+    expect((await search(manager, "zebra")).report).toMatchObject({
+      state: "ok",
+      reason: "no memory file holds any word of the query",
+    });
+    expect((await search(manager, "…")).report).toMatchObject({
+      state: "ok",
+      reason: "the query holds no word to search for",
+    });
+  });
+
+  test("answers from what is there while a sync takes long, and says that it is stale", async () => {
+    const workspace = folderWith({ "memory/a.md": "zebra one" });
+    const { manager, store } = await open(workspace);
+    await search(manager, "zebra");
+    const slow = gate();
+    store.before("replaceFiles", () => slow.opened);
+    writeFiles(workspace, { "memory/b.md": "zebra two" });
+    const stale = await search(manager, "zebra");
+    expect(stale).toMatchObject({ paths: ["memory/a.md"], report: { state: "stale" } });
+    expect(stale.report.reason).toMatch(/still being indexed/);
+    slow.open();
+    expect(await search(manager, "zebra")).toMatchObject({
+      paths: expect.arrayContaining(["memory/b.md"]) as string[],
+      report: { state: "ok" },
+    });
+  });
+
+  test("finds a note that was saved while an earlier sync had already looked", async () => {
+    const workspace = folderWith({ "memory/a.md": "zebra one" });
+    const { manager, store, sync } = await open(workspace);
+    await sync();
+    const held = gate();
+    // The scan is over when the store is asked for what it holds.
+    store.before("listFiles", () => held.opened);
+    const running = sync();
+    await sleep(20);
+    writeFiles(workspace, { "memory/b.md": "zebra two" });
+    store.before("listFiles", () => {});
+    setTimeout(held.open, 20);
+    const { paths, report } = await search(manager, "zebra");
+    expect(paths.toSorted()).toEqual(["memory/a.md", "memory/b.md"]);
+    expect(report.state).toBe("ok");
+    await running;
+  });
+
+  test("on an empty index waits for all of the first sync", async () => {
+    const { manager, store } = await open(folderWith({ "memory/a.md": "zebra" }));
+    store.before("replaceFiles", async () => await sleep(500));
+    expect(await search(manager, "zebra")).toMatchObject({ paths: ["memory/a.md"], report: { state: "ok" } });
+  });
+
+  test("whose sync fails answers from what is there, and says so", async () => {
+    const workspace = folderWith({ "memory/a.md": "zebra" });
+    const { manager, store } = await open(workspace);
+    await search(manager, "zebra");
+    store.fail("listFiles", () => new Error("disk full"));
+    const failed = await search(manager, "zebra");
+    expect(failed).toMatchObject({
+      paths: ["memory/a.md"],
+      report: { state: "stale", reason: "the index could not be brought up to date: disk full" },
+    });
+    expect(manager.status()).toMatchObject({ dirty: true, lastSyncError: "disk full" });
+    store.fail("listFiles", undefined);
+    expect(await search(manager, "zebra")).toMatchObject({ report: { state: "ok" } });
+    expect(manager.status().lastSyncError).toBeUndefined();
+  });
+
+  test("after the workspace has vanished shows nothing as if it stood there, and says why", async () => {
+    const workspace = folderWith({ "memory/a.md": "zebra" });
+    const { manager } = await open(workspace);
+    await search(manager, "zebra");
+    renameSync(workspace, `${workspace}-gone`);
+    const { paths, report } = await search(manager, "zebra");
+    renameSync(`${workspace}-gone`, workspace);
+    expect(paths).toEqual([]);
+    expect(report.state).toBe("stale");
+    expect(report.reason).toContain(workspace);
+  });
+
+  test("that cannot answer at all throws and reports nothing", async () => {
+    const { manager, store } = await open(folderWith({ "memory/a.md": "zebra" }));
+    store.fail("searchKeyword", () => new Error("database is closed"));
+    const options = searchOptions();
+    await expect(manager.search("zebra", options)).rejects.toThrow("database is closed");
+    expect(options.reports).toEqual([]);
+  });
+
+  test("that is aborted while it waits ends at once, and the sync goes on", async () => {
+    const { manager, store } = await open(folderWith({ "memory/a.md": "zebra" }));
+    const slow = gate();
+    store.before("replaceFiles", () => slow.opened);
+    const controller = new AbortController();
+    const waiting = manager.search("zebra", searchOptions({ signal: controller.signal }));
+    setTimeout(() => controller.abort(), 20);
+    await expect(waiting).rejects.toMatchObject({ name: "AbortError" });
+    slow.open();
+    expect((await search(manager, "zebra")).paths).toEqual(["memory/a.md"]);
+    await expect(manager.search("zebra", searchOptions({ signal: AbortSignal.abort() }))).rejects.toMatchObject({
+      name: "AbortError",
+    });
+  });
+
+  test("with a threshold of its own keeps exact finds", async () => {
+    const { manager } = await open(
+      folderWith({ "memory/a.md": "ticket QX-7919 is open", "memory/b.md": "a ticket for the train" }),
+    );
+    const { paths, report } = await search(manager, "what about ticket QX-7919 and zebras", {
+      minScore: 0.95,
+      strict: true,
+    });
+    expect(paths).toEqual(["memory/a.md"]);
+    expect(report.dropped.minScore).toBe(1);
+  });
+});
+
+describe("where searches do not sync", () => {
+  const settings = settingsWith({ onSearch: false });
+
+  test("an index that was never built is called stale, not empty", async () => {
+    const { manager } = await open(folderWith({ "MEMORY.md": "zebra" }), { settings });
+    const { results, report } = await search(manager, "zebra");
+    expect(results).toEqual([]);
+    expect(report.state).toBe("stale");
+    expect(report.reason).toContain("index");
+  });
+
+  test("they answer from the last sync", async () => {
+    const workspace = folderWith({ "MEMORY.md": "zebra" });
+    const { manager, sync } = await open(workspace, { settings });
+    await sync();
+    writeFiles(workspace, { "memory/a.md": "zebra" });
+    expect(await search(manager, "zebra")).toMatchObject({ paths: ["MEMORY.md"], report: { state: "ok" } });
+  });
+
+  test("a sync that failed is told with every answer", async () => {
+    const { manager, store, sync } = await open(folderWith({ "MEMORY.md": "zebra" }), { settings });
+    await sync();
+    store.fail("listFiles", () => new Error("disk full"));
+    await expect(sync()).rejects.toThrow("disk full");
+    expect((await search(manager, "zebra")).report).toMatchObject({
+      state: "stale",
+      reason: "the last sync failed: disk full",
+    });
+  });
+
+  test("vectors that are missing make it degraded, not stale", async () => {
+    const provider = fakeEmbeddings({
+      limits: { dimensions: 5 },
+      fail: (what) => (what === "batch" ? new EmbeddingError("auth", "fake: no key") : undefined),
+    });
+    const { manager, sync } = await open(folderWith({ "MEMORY.md": "zebra" }), { settings, provider });
+    await sync();
+    expect((await search(manager, "zebra")).report).toMatchObject({
+      state: "degraded",
+      reason: expect.stringContaining("fake: no key") as string,
+    });
+  });
+});
+
+describe("several things at once", () => {
+  test("a provider that is down hides no notes that are new", async () => {
+    const workspace = folderWith({ "MEMORY.md": "zebra" });
+    let down = false;
+    const provider = fakeEmbeddings({
+      limits: { dimensions: 5 },
+      fail: () => (down ? new EmbeddingError("transient", "fake: connection refused") : undefined),
+    });
+    const { manager, store, sync } = await open(workspace, { provider });
+    await sync();
+    down = true;
+    const slow = gate();
+    store.before("replaceFiles", () => slow.opened);
+    const many = Array.from({ length: 300 }, (_, index) => [`memory/${index}.md`, `giraffe ${index}`] as const);
+    writeFiles(workspace, Object.fromEntries(many));
+    const { report, paths } = await search(manager, "zebra");
+    slow.open();
+    expect(paths).toEqual(["MEMORY.md"]);
+    expect(report.state).toBe("degraded");
+    expect(report.reason).toContain("connection refused");
+    // How far the look is depends on the machine; that the notes are not all known is said in any case.
+    expect(report.reason).toMatch(/300 files have changed|not all files were looked at yet/);
+    expect(report.conditions?.map(({ state }) => state).toSorted()).toEqual(["degraded", "stale"]);
+  });
+});
+
+describe("meaning", () => {
+  test("is searched for with a provider", async () => {
+    const provider = fakeEmbeddings();
+    const { manager, store } = await open(folderWith({ "memory/a.md": "our budget", "memory/b.md": "a kitten" }), {
+      provider,
+    });
+    const { paths, report } = await search(manager, "money");
+    expect(paths).toEqual(["memory/a.md"]);
+    expect(report).toMatchObject({ state: "ok", mode: "hybrid" });
+    expect(manager.status()).toMatchObject({
+      provider: "fake",
+      model: "groups",
+      vector: { dims: 5, embedded: 2 },
+      custom: { searchMode: "hybrid" },
+    });
+    expect(await store.spaceStats({ provider: "fake", model: "groups", providerKey: "", dimensions: 5 })).toEqual({
+      embedded: 2,
+      pending: 0,
+      quarantined: 0,
+    });
+  });
+
+  test("a provider that fails leaves the words, and says what is missing, until it is back", async () => {
+    let down = true;
+    const provider = fakeEmbeddings({
+      limits: { dimensions: 5 },
+      fail: (what) => (down && what === "batch" ? new EmbeddingError("quota", "fake: quota is spent") : undefined),
+    });
+    const workspace = folderWith({ "memory/a.md": "our budget", "memory/b.md": "a kitten" });
+    const { manager, sync } = await open(workspace, { provider });
+    const report = await sync();
+    expect(report).toEqual({
+      added: 2,
+      changed: 0,
+      removed: 0,
+      unchanged: 0,
+      failed: [],
+      pendingVectors: { chunks: 2, reason: "fake: quota is spent", failure: "quota" },
+    });
+    const found = await search(manager, "budget");
+    expect(found.paths).toEqual(["memory/a.md"]);
+    expect(found.report.state).not.toBe("ok");
+    down = false;
+    expect(await sync()).toMatchObject({ unchanged: 2, failed: [] });
+    expect(await search(manager, "money")).toMatchObject({ paths: ["memory/a.md"], report: { state: "ok" } });
+  });
+
+  test("a provider that hangs does not hold the words back, and is left alone until it answers", async () => {
+    const hang = gate();
+    const provider = fakeEmbeddings({ limits: { dimensions: 5 } });
+    let batches = 0;
+    const slow = {
+      ...provider,
+      embedBatch: async (texts: readonly string[]) => {
+        batches++;
+        await hang.opened;
+        return await provider.embedBatch(texts);
+      },
+    };
+    const { manager } = await open(folderWith({ "memory/a.md": "our budget" }), { provider: slow });
+    for (let round = 0; round < 3; round++) {
+      expect(await search(manager, "budget")).toMatchObject({ paths: ["memory/a.md"], report: { state: "degraded" } });
+    }
+    expect(batches).toBe(1);
+    hang.open();
+    await sleep(50);
+    expect(await search(manager, "money")).toMatchObject({ paths: ["memory/a.md"], report: { state: "ok" } });
+  });
+
+  test("vectors of a note that is saved while others are made are made as well", async () => {
+    const hang = gate();
+    const provider = fakeEmbeddings({ limits: { dimensions: 5 } });
+    const slow = {
+      ...provider,
+      embedBatch: async (texts: readonly string[]) => {
+        await hang.opened;
+        return await provider.embedBatch(texts);
+      },
+    };
+    const workspace = folderWith({ "memory/a.md": "our budget" });
+    const { manager, store } = await open(workspace, { provider: slow });
+    await search(manager, "budget");
+    writeFiles(workspace, { "memory/b.md": "a kitten" });
+    await search(manager, "kitten");
+    hang.open();
+    await sleep(50);
+    expect(await store.stats()).toMatchObject({ chunks: 2 });
+    expect(manager.status().vector).toMatchObject({ embedded: 2 });
+  });
+
+  test("a provider that fails for the query only degrades that answer", async () => {
+    const provider = fakeEmbeddings({
+      fail: (what) => (what === "query" ? new EmbeddingError("auth", "timeout") : undefined),
+    });
+    const { manager } = await open(folderWith({ "memory/a.md": "our budget" }), { provider });
+    expect(await search(manager, "budget")).toMatchObject({
+      paths: ["memory/a.md"],
+      report: { state: "degraded", mode: "keyword", reason: expect.stringContaining("timeout") as string },
+    });
+  });
+
+  test("a configured provider that could not be opened makes every answer degraded", async () => {
+    const { manager } = await open(folderWith({ "memory/a.md": "our budget" }), { degraded: true });
+    expect((await search(manager, "budget")).report).toMatchObject({
+      state: "degraded",
+      reason: "no embedding provider is configured",
+    });
+  });
+
+  test("without a provider keywords are a mode of their own, and not an error", async () => {
+    const { manager } = await open(folderWith({ "memory/a.md": "our budget" }));
+    expect((await search(manager, "budget")).report).toMatchObject({ state: "ok", mode: "keyword" });
+    expect(manager.status()).toMatchObject({
+      provider: "none",
+      requestedProvider: "auto",
+      custom: { searchMode: "keyword", providerUnavailableReason: "no embedding provider is configured" },
+    });
+  });
+
+  test("probes tell what works", async () => {
+    const workspace = folderWith();
+    const { manager } = await open(workspace);
+    expect(await manager.probeEmbeddingAvailability(never)).toEqual({
+      ok: false,
+      error: "no embedding provider is configured",
+    });
+    expect(await manager.probeVectorAvailability(never)).toBe(true);
+    expect(
+      await (await open(workspace, { provider: fakeEmbeddings() })).manager.probeEmbeddingAvailability(never),
+    ).toEqual({ ok: true, dimensions: 5, latencyMs: expect.any(Number) as number });
+    const broken = await open(workspace, {
+      provider: fakeEmbeddings({ fail: () => new EmbeddingError("auth", "fake answered 401") }),
+    });
+    expect(await broken.manager.probeEmbeddingAvailability(never)).toMatchObject({
+      ok: false,
+      error: expect.stringContaining("fake answered 401") as string,
+    });
+    await expect(broken.manager.probeEmbeddingAvailability(AbortSignal.abort())).rejects.toMatchObject({
+      name: "AbortError",
+    });
+  });
+});
+
+describe("syncs", () => {
+  test("never run side by side", async () => {
+    const { manager, store, sync } = await open(folderWith({ "memory/a.md": "zebra" }));
+    let running = 0;
+    let most = 0;
+    store.before("listFiles", async () => {
+      most = Math.max(most, ++running);
+      await sleep(20);
+      running--;
+    });
+    await Promise.all([sync(), search(manager, "zebra"), sync(), search(manager, "zebra"), sync()]);
+    expect(most).toBe(1);
+  });
+
+  test("started by searches at the same time are one", async () => {
+    const { manager, store } = await open(folderWith({ "memory/a.md": "zebra" }));
+    const answers = await Promise.all(Array.from({ length: 5 }, () => search(manager, "zebra")));
+    for (const answer of answers) expect(answer.paths).toEqual(["memory/a.md"]);
+    expect(store.calls.filter(({ method }) => method === "listFiles")).toHaveLength(1);
+  });
+
+  test("one that fails does not stop the next one", async () => {
+    const { store, sync } = await open(folderWith({ "memory/a.md": "zebra" }));
+    store.fail("listFiles", () => new Error("busy"));
+    const failing = sync();
+    const next = sync();
+    await expect(failing).rejects.toThrow("busy");
+    store.fail("listFiles", undefined);
+    await next.catch(() => undefined);
+    expect(await sync()).toMatchObject({ failed: [] });
+  });
+
+  test("with force do everything again, and pass on progress", async () => {
+    const workspace = folderWith({ "memory/a.md": "zebra", "memory/b.md": "b" });
+    // A file that was saved a moment ago is looked at once more.
+    for (const file of ["memory/a.md", "memory/b.md"]) letRest(path.join(workspace, file));
+    const { manager, sync } = await open(workspace);
+    await sync();
+    const seen: number[] = [];
+    const params = syncParams({ force: true, progress: ({ completed }) => void seen.push(completed) });
+    expect(await manager.sync?.(params)).toMatchObject({ changed: 2, unchanged: 0 });
+    expect(seen).toEqual([0, 1, 2]);
+  });
+
+  test("that are aborted leave no error behind", async () => {
+    const { manager, sync } = await open(folderWith({ "memory/a.md": "zebra" }));
+    await expect(manager.sync?.(syncParams({ signal: AbortSignal.abort() }))).rejects.toMatchObject({
+      name: "AbortError",
+    });
+    expect(manager.status().lastSyncError).toBeUndefined();
+    const controller = new AbortController();
+    const aborted = syncParams({ signal: controller.signal, progress: () => controller.abort() });
+    await expect(manager.sync?.(aborted)).rejects.toMatchObject({ name: "AbortError" });
+    expect(manager.status().lastSyncError).toBeUndefined();
+    expect(await sync()).toMatchObject({ added: 1 });
+  });
+});
+
+describe("status", () => {
+  test("before the first sync says what is set, and that the index has to be built", async () => {
+    const workspace = folderWith({ "memory/a.md": "zebra" });
+    const { manager } = await open(workspace, { settings: settingsWith({ extraPaths: ["docs"] }) });
+    expect(manager.status()).toMatchObject({
+      backend: "test",
+      files: 0,
+      chunks: 0,
+      dirty: true,
+      workspaceDir: workspace,
+      dbPath: "fake",
+      extraPaths: ["docs"],
+      sources: ["memory"],
+      roots: [],
+      fts: { enabled: true, available: true },
+      vector: { enabled: true, available: true },
+      cache: { enabled: true, entries: 0, maxEntries: 50_000 },
+    });
+    expect(manager.status().lastSync).toBeUndefined();
+  });
+
+  test("after a sync says what was found where, and what was passed over", async () => {
+    const { manager, sync } = await open(folderWith({ "memory/a.md": "zebra", "memory/sub/b.md": "b" }), {
+      settings: settingsWith({ extraPaths: ["missing"] }),
+    });
+    await sync();
+    const status = manager.status();
+    expect(status).toMatchObject({
+      files: 2,
+      chunks: 2,
+      dirty: false,
+      sourceCounts: [{ source: "memory", files: 2, chunks: 2 }],
+    });
+    expect(status.roots).toEqual([
+      { path: "MEMORY.md", state: "skipped", reason: "does not exist" },
+      { path: "USER.md", state: "skipped", reason: "does not exist" },
+      { path: "memory", state: "indexed", files: 2 },
+      { path: "missing", state: "skipped", reason: "does not exist" },
+    ]);
+    expect(status.lastSync?.report).toMatchObject({ added: 2 });
+    expect(Date.parse(status.lastSync?.finishedAt ?? "")).toBeGreaterThan(0);
+    expect(JSON.parse(JSON.stringify(status))).toMatchObject({ files: 2 });
+  });
+
+  test("with failed files is dirty", async () => {
+    const workspace = folderWith({ "memory/a.md": "zebra", "memory/bad.md": "text" });
+    const store = createFakeStore();
+    const { manager, sync } = await open(workspace, { store });
+    // Between the look at the files and the reading of them.
+    store.before("listFiles", () => {
+      rmSync(path.join(workspace, "memory/bad.md"));
+      mkdirSync(path.join(workspace, "memory/bad.md"));
+    });
+    await sync();
+    expect(manager.status()).toMatchObject({
+      dirty: true,
+      lastSync: { report: { added: 1, failed: [{ path: "memory/bad.md" }] } },
+    });
+  });
+
+  test("notices of the store are told once and kept", async () => {
+    const lines: string[] = [];
+    const store = createFakeStore();
+    store.setHealth({ notices: ["the index was damaged and was built again"] });
+    const { manager } = await open(folderWith(), { store, notify: (line) => void lines.push(line) });
+    expect(lines).toEqual(["the index was damaged and was built again"]);
+    expect(manager.status().custom?.notices).toEqual(lines);
+  });
+
+  test("capabilities follow the store", async () => {
+    const store = createFakeStore();
+    store.setHealth({ fts: { enabled: true, available: false, error: "no fts5" } });
+    const { manager } = await open(folderWith(), { store, provider: fakeEmbeddings() });
+    expect(manager.capabilities).toEqual({ keyword: false, vector: true, ownsIndex: true });
+    expect(manager.status().custom?.searchMode).toBe("vector");
+  });
+});
+
+test("files are read with the roots of the settings", async () => {
+  const workspace = folderWith({ "docs/a.md": "text", "memory/b.md": "b" });
+  const { manager } = await open(workspace, { settings: settingsWith({ extraPaths: ["docs"] }) });
+  const read = async (relPath: string): Promise<unknown> =>
+    await manager.readFile({ relPath, from: 1, lines: 10, audience: "private", signal: never });
+  expect(await read("docs/a.md")).toMatchObject({ status: "ok", text: "text" });
+  expect(await read("memory/none.md")).toMatchObject({ status: "not_found" });
+  await expect(read("other/c.md")).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
+});
+
+describe("closing", () => {
+  test("ends a running sync and waits for it before it closes the store", async () => {
+    const { manager, store } = await open(
+      folderWith(Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`memory/${index}.md`, "zebra"]))),
+    );
+    let writing = false;
+    store.before("replaceFiles", async () => {
+      writing = true;
+      await sleep(20);
+      writing = false;
+    });
+    store.before("close", () => expect(writing).toBe(false));
+    const syncing = manager.sync?.(syncParams()).catch((error: unknown) => error);
+    await sleep(20);
+    await manager.close?.();
+    expect(await syncing).toMatchObject({ name: "AbortError" });
+    expect(store.calls.at(-1)?.method).toBe("close");
+  });
+
+  test("ends a sync that a search began", async () => {
+    const { manager, store } = await open(folderWith({ "memory/a.md": "zebra" }));
+    const slow = gate();
+    store.before("listFiles", () => slow.opened);
+    const waiting = manager.search("zebra", searchOptions()).catch((error: unknown) => error);
+    await sleep(10);
+    const closed = manager.close?.();
+    slow.open();
+    await closed;
+    await waiting;
+    expect(store.calls.filter(({ method }) => method === "close")).toHaveLength(1);
+    expect(store.paths()).toEqual([]);
+  });
+});

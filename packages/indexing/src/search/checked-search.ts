@@ -1,0 +1,101 @@
+import {
+  type ManagerSearchOptions,
+  type MemorySearchResult,
+  type SearchCondition,
+  withConditions,
+} from "@memslot/core";
+import type { ChunkStore, FileKey } from "../chunk-store.ts";
+import type { IndexedSource } from "../indexed-source.ts";
+import type { SearchOutcome } from "./search-outcome.ts";
+import { conditionForAll } from "./shared-report.ts";
+
+/** How often one question is asked: an index that is wrong again after it was mended is not asked for ever. */
+const attempts = 3;
+
+/** A question, asked at first and again, and for whom. */
+export interface CheckedQuestion {
+  first(): Promise<SearchOutcome>;
+  again(): Promise<SearchOutcome>;
+  options: Pick<ManagerSearchOptions, "signal" | "audience">;
+}
+
+/**
+ * Compares an answer with the files that it is from. What does not stand there is never returned as theirs: those files
+ * are indexed again at once, and the question is asked once more. So it is too where the store has found in the middle
+ * of it that it was damaged, and begun anew. `reread` says why what it does is not done yet.
+ */
+export function createCheckedSearch(input: {
+  store: Pick<ChunkStore, "health">;
+  sources: readonly IndexedSource[];
+  reread(files: readonly FileKey[], signal: AbortSignal): Promise<SearchCondition | undefined>;
+}): (question: CheckedQuestion) => Promise<SearchOutcome> {
+  const { store, reread } = input;
+  const sources = new Map(input.sources.map((source) => [source.source, source]));
+
+  return async ({ first, again, options: { signal, audience } }) => {
+    let ask = first;
+    let unfinished: SearchCondition | undefined;
+    for (let attempt = 1; ; attempt++) {
+      const before = store.health().remade ?? 0;
+      const outcome = await ask();
+      const isRemade = (store.health().remade ?? 0) !== before;
+      const wrong = await findWrong(outcome, sources, signal);
+      const more = unfinished === undefined ? [] : [unfinished];
+      if (wrong.size === 0 && !isRemade) return withStale(outcome, more);
+      if (attempt === attempts || (unfinished !== undefined && !isRemade))
+        return withStale(without(outcome, wrong), [leftOut(wrong.size), ...more]);
+      unfinished = await reread(uniqueFiles(wrong), signal);
+      if (unfinished !== undefined && audience === "shared") unfinished = conditionForAll(unfinished);
+      ask = again;
+    }
+  };
+}
+
+/** The results whose lines do not stand in their files. */
+async function findWrong(
+  { results, lines }: SearchOutcome,
+  sources: ReadonlyMap<string, IndexedSource>,
+  signal: AbortSignal,
+): Promise<ReadonlySet<MemorySearchResult>> {
+  const wrong = new Set<MemorySearchResult>();
+  const files = Map.groupBy(results, ({ source, path }) => JSON.stringify([source, path]));
+  await Promise.all(
+    Array.from(files.values(), async (own) => {
+      const [{ source = "", path = "" } = {}] = own;
+      const holds = sources.get(source)?.holds;
+      if (holds === undefined) return;
+      const found = own.flatMap((result) => {
+        const said = lines?.get(result);
+        return said === undefined ? [] : [{ result, ...said }];
+      });
+      const held = await holds(path, found, signal);
+      for (const [index, { result }] of found.entries()) if (held[index] !== true) wrong.add(result);
+    }),
+  );
+  return wrong;
+}
+
+function uniqueFiles(wrong: ReadonlySet<MemorySearchResult>): FileKey[] {
+  const files = [...wrong].map(({ path, source }): [string, FileKey] => [
+    JSON.stringify([source, path]),
+    { path, source },
+  ]);
+  return [...new Map(files).values()];
+}
+
+function without(outcome: SearchOutcome, wrong: ReadonlySet<MemorySearchResult>): SearchOutcome {
+  return { ...outcome, results: outcome.results.filter((result) => !wrong.has(result)) };
+}
+
+function leftOut(count: number): SearchCondition {
+  if (count === 0) return { state: "stale", reason: "the index was damaged and is being made anew from the notes" };
+  const reason = `what the index says of ${count} places does not stand in the files and is left out; they are being indexed again`;
+  return { state: "stale", reason, count };
+}
+
+function withStale({ report, ...outcome }: SearchOutcome, conditions: readonly SearchCondition[]): SearchOutcome {
+  if (conditions.length === 0) return { report, ...outcome };
+  // Why nothing was found would be a claim about what was not all looked at.
+  const isClaim = report.state === "ok" && outcome.results.length === 0;
+  return { ...outcome, report: withConditions(isClaim ? { ...report, reason: undefined } : report, conditions) };
+}

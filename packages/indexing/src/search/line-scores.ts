@@ -1,0 +1,117 @@
+import type { SearchTerm } from "../text/words.ts";
+import { scanTerms } from "../text/words.ts";
+
+/** A term of the query with its weight. */
+export interface WeightedTerm extends SearchTerm {
+  /** Inverse document frequency: log(1 + (N - n + 0.5) / (n + 0.5)) over chunks (Robertson and Spärck Jones, as in BM25). */
+  idf: number;
+}
+
+/** Which terms of the query stand where in a chunk. */
+export interface TextMatches {
+  lines: LineMatches[];
+  /** How often each of the query's terms occurs, by index, in the lines and in the headings above them. */
+  counts: Map<number, number>;
+  /** Words in the lines. */
+  words: number;
+}
+
+export interface LineMatches {
+  /** Distinct query terms in the line, by index, with how often they occur. */
+  counts: Map<number, number>;
+  /** Position in the text, in words, of every occurrence. */
+  positions: { term: number; word: number }[];
+}
+
+/** Looks up the query's terms in each line of a chunk and in its context. */
+export function matchLines(lines: readonly string[], context: string, terms: readonly WeightedTerm[]): TextMatches {
+  const exact = new Map<string, number>();
+  const prefixes: { prefix: string; index: number }[] = [];
+  for (const [index, term] of terms.entries()) {
+    if (term.prefix) prefixes.push({ prefix: term.term, index });
+    else exact.set(term.term, index);
+  }
+  const total = new Map<number, number>();
+  let words = 0;
+  const matchLine = (line: string): LineMatches => {
+    const counts = new Map<number, number>();
+    const positions: LineMatches["positions"] = [];
+    const note = (index: number): void => {
+      add(counts, index);
+      add(total, index);
+      positions.push({ term: index, word: words });
+    };
+    scanTerms(line, (term, _start, _end, kind) => {
+      if (kind === "word" || kind === "pair") words++;
+      const index = exact.get(term);
+      if (index !== undefined) note(index);
+      for (const entry of prefixes) if (term.startsWith(entry.prefix)) note(entry.index);
+    });
+    return { counts, positions };
+  };
+  const matched = lines.map(matchLine);
+  const wordsInLines = words;
+  matchLine(context);
+  return { lines: matched, counts: total, words: wordsInLines };
+}
+
+function add(counts: Map<number, number>, index: number): void {
+  counts.set(index, (counts.get(index) ?? 0) + 1);
+}
+
+/** Saturation and length normalisation of BM25 (Robertson and Zaragoza 2009), as in SQLite's FTS5. */
+const k1 = 1.2;
+const b = 0.75;
+
+/**
+ * BM25 of a chunk. Computed here and not taken from the store, so that a score means the same with every store, and in
+ * an index of three chunks, where SQLite's own weights are next to nothing.
+ */
+export function bm25(matches: TextMatches, averageWords: number, terms: readonly WeightedTerm[]): number {
+  const length = averageWords > 0 ? matches.words / averageWords : 1;
+  let score = 0;
+  for (const [index, count] of matches.counts) {
+    score += ((terms[index]?.idf ?? 0) * count * (k1 + 1)) / (count + k1 * (1 - b + b * length));
+  }
+  return score;
+}
+
+/** What BM25 gives a text that is the query and nothing else. */
+export function idealBm25(terms: readonly WeightedTerm[]): number {
+  return (terms.reduce((sum, term) => sum + term.idf, 0) * (k1 + 1)) / (1 + k1 * (1 - b));
+}
+
+/** The weight of the query terms in a line; each further occurrence of the same term counts a quarter. */
+export function lineScore(line: LineMatches, terms: readonly WeightedTerm[]): number {
+  let score = 0;
+  for (const [index, count] of line.counts) score += (terms[index]?.idf ?? 0) * (1 + 0.25 * Math.min(count - 1, 3));
+  return score;
+}
+
+const nearWords = 8;
+
+/**
+ * Rewards words that stand next to each other in the query and close together in the text: for each such pair the
+ * smaller of the two weights, divided by how far apart they are, nothing beyond 8 words.
+ */
+export function proximityScore(matches: TextMatches, terms: readonly WeightedTerm[]): number {
+  const all = matches.lines.flatMap((line) => line.positions);
+  let score = 0;
+  for (let index = 0; index + 1 < terms.length; index++) {
+    const [left, right] = [terms[index], terms[index + 1]];
+    if (!left || !right || left.kind !== "word" || right.kind !== "word") continue;
+    let nearest = nearWords + 1;
+    for (const a of all) {
+      if (a.term !== index) continue;
+      for (const b of all) if (b.term === index + 1) nearest = Math.min(nearest, Math.abs(b.word - a.word));
+    }
+    if (nearest <= nearWords) score += Math.min(left.idf, right.idf) * (1 - (nearest - 1) / nearWords);
+  }
+  return score;
+}
+
+/** Inverse document frequency, never negative. */
+export function inverseDocumentFrequency(chunkCount: number, documentFrequency: number): number {
+  const count = Math.min(documentFrequency, chunkCount);
+  return Math.log(1 + (chunkCount - count + 0.5) / (count + 0.5));
+}

@@ -1,0 +1,295 @@
+import { describe, expect, test } from "vitest";
+import type { ChunkRow, KeywordAnswer, VectorAnswer } from "../chunk-store.ts";
+import { dateHints } from "./query-dates.ts";
+import { type FusionWeights, rank, type Ranking } from "./rank.ts";
+import { queryTerms } from "../text/words.ts";
+import { keywordAnswer, row, vectorAnswer } from "./test/ranked.ts";
+import { randomFrom, randomSentence } from "../../test/support/random.ts";
+
+const usual: FusionWeights = { vector: 0.7, text: 0.3 };
+const now = new Date(2026, 2, 15);
+
+function ranked(
+  query: string,
+  legs: { keyword?: KeywordAnswer; vector?: VectorAnswer; weights?: FusionWeights; dated?: boolean },
+): Ranking {
+  return rank({
+    terms: queryTerms(query),
+    keyword: legs.keyword,
+    vector: legs.vector,
+    weights: legs.weights ?? usual,
+    hints: legs.dated === false ? [] : dateHints(query, now),
+  });
+}
+
+function order(ranking: Ranking): string[] {
+  return ranking.candidates.map((candidate) => candidate.row.text);
+}
+
+function scoreOf(ranking: Ranking, own: ChunkRow): number {
+  return ranking.candidates.find((candidate) => candidate.row.id === own.id)?.score ?? Number.NaN;
+}
+
+describe("keyword scores", () => {
+  test("rise strictly with the weight, and are over 0 and under 1", () => {
+    const random = randomFrom(3);
+    for (let round = 0; round < 100; round++) {
+      const rows = Array.from(
+        { length: 30 },
+        () => [row(`${random.pick(["deploy", "server", "budget"])} ${randomSentence(random, 80)}`), 1] as const,
+      );
+      const { candidates } = ranked("deploy server budget", { keyword: keywordAnswer(rows, [10, 200, 1]) });
+      expect(candidates).toHaveLength(30);
+      for (const [index, { score, keywordWeight }] of candidates.entries()) {
+        const better = candidates[index - 1];
+        expect(score).toBeGreaterThan(0);
+        expect(score).toBeLessThan(1);
+        const [weightAbove, scoreAbove] = better ? [better.keywordWeight, better.score] : [Infinity, 1];
+        expect(weightAbove).toBeGreaterThanOrEqual(keywordWeight);
+        expect(scoreAbove > score).toBe(weightAbove > keywordWeight);
+      }
+    }
+  });
+
+  test("are spread: a full match is high, a weak one is low", () => {
+    const [full, weak] = [
+      row("budget review approved"),
+      row(`something of the budget ${"and other words ".repeat(20)}`),
+    ];
+    const ranking = ranked("budget review approved", {
+      keyword: keywordAnswer(
+        [
+          [weak, 24],
+          [full, 2],
+        ],
+        [500, 10, 10],
+      ),
+    });
+    expect(ranking.candidates[0]?.row.id).toBe(full.id);
+    expect(scoreOf(ranking, full)).toBeGreaterThan(0.7);
+    expect(scoreOf(ranking, weak)).toBeLessThan(0.3);
+    expect(scoreOf(ranking, weak)).toBeGreaterThan(0);
+  });
+
+  test("of two lists of nothing but the word asked for are under 1, the longer one first", () => {
+    const [long, longer] = [row("TODO\n".repeat(300)), row("TODO\n".repeat(320))];
+    const { candidates } = ranked("todo", {
+      keyword: keywordAnswer(
+        [
+          [long, 1],
+          [longer, 1],
+        ],
+        [2],
+      ),
+    });
+    expect(candidates.map((candidate) => candidate.row.id)).toEqual([longer.id, long.id]);
+    for (const candidate of candidates) expect(candidate.score).toBeLessThan(1);
+  });
+
+  test("mean the same in an index of ten chunks and in one of a million", () => {
+    const text = row("the budget was approved in March");
+    const score = (chunkCount: number, documentFrequency: number): number =>
+      scoreOf(
+        ranked("budget approved", {
+          keyword: { ...keywordAnswer([[text, 1]], [documentFrequency, documentFrequency]), chunkCount },
+        }),
+        text,
+      );
+    expect(score(10, 1)).toBeCloseTo(score(1_000_000, 100_000), 5);
+  });
+
+  test("stay sound where every chunk holds the word, and in an index of one chunk", () => {
+    for (const chunkCount of [1, 2, 1000]) {
+      const rows = [row("budget one"), row("the budget of two")]
+        .map((own) => [own, 1e-6] as const)
+        .slice(0, chunkCount);
+      const { candidates } = ranked("budget", { keyword: { ...keywordAnswer(rows, [chunkCount]), chunkCount } });
+      for (const { score } of candidates) expect(score).toBeGreaterThan(0.4);
+      for (const { score } of candidates) expect(score).toBeLessThan(1);
+    }
+  });
+
+  test("do not depend on the score that a store gives", () => {
+    const own = row("the budget");
+    const scores = [1e-9, 1, 1000].map((given) =>
+      scoreOf(ranked("budget", { keyword: keywordAnswer([[own, given]], [3]) }), own),
+    );
+    expect(new Set(scores).size).toBe(1);
+  });
+
+  test("words together in one line are worth more than the same words scattered", () => {
+    const together = row("first\nthe budget review was long\nlast");
+    const scattered = row("the budget\nother words\nand more of them here so that nothing is near\na review");
+    expect(
+      order(
+        ranked("budget review", {
+          keyword: keywordAnswer(
+            [
+              [scattered, 10],
+              [together, 10],
+            ],
+            [10, 10],
+          ),
+        }),
+      )[0],
+    ).toBe(together.text);
+  });
+
+  test("equal finds come in a fixed order", () => {
+    const rows = [
+      row("budget", { path: "memory/b.md" }),
+      row("budget", { path: "memory/a.md", startLine: 9 }),
+      row("budget", { path: "memory/a.md" }),
+    ];
+    const found = ranked("budget", {
+      keyword: keywordAnswer(
+        rows.map((own) => [own, 5] as const),
+        [3],
+      ),
+    }).candidates;
+    expect(found.map((candidate) => `${candidate.row.path}:${candidate.row.startLine}`)).toEqual([
+      "memory/a.md:1",
+      "memory/a.md:9",
+      "memory/b.md:1",
+    ]);
+  });
+});
+
+describe("exact finds", () => {
+  const exact = (query: string, text: string, counts: number[]): boolean | undefined =>
+    ranked(query, { keyword: keywordAnswer([[row(text), 1]], counts) }).candidates[0]?.exact;
+
+  test("hold every word of the query that the index knows", () => {
+    expect(exact("budget review", "the review of the budget", [5, 5])).toBe(true);
+    expect(exact("budget review", "the budget", [5, 5])).toBe(false);
+    expect(exact("budget xyzzy", "the budget", [5, 0])).toBe(true);
+  });
+
+  test("hold an identifier of the query as it is written", () => {
+    expect(exact("what about QX-7919 and the budget", "ticket qx-7919", [1, 1, 1, 5])).toBe(true);
+    expect(exact("what about QX-7919 and the budget", "ticket QX 7919", [1, 1, 1, 5])).toBe(false);
+    expect(exact("where is node.js used", "we use node.js", [9, 9, 9, 9])).toBe(true);
+    expect(exact("restart after INC4711", "see inc4711", [9, 9, 1])).toBe(true);
+    expect(exact("restart in 2026", "the year 2026", [9, 9])).toBe(false);
+  });
+
+  test.each([
+    { vector: 0.7, text: 0.3 },
+    { vector: 1, text: 0 },
+    { vector: 0.99, text: 0.01 },
+    { vector: 0, text: 1 },
+  ])("keep at least their keyword score with the weights %o", (weights) => {
+    const own = row("ticket QX-7919");
+    const keyword = keywordAnswer([[own, 20]], [1, 1, 1]);
+    const alone = scoreOf(ranked("QX-7919", { keyword }), own);
+    for (const vector of [vectorAnswer([]), vectorAnswer([[own, -0.5]]), vectorAnswer([[row("other"), 0.99]])])
+      expect(scoreOf(ranked("QX-7919", { keyword, vector, weights }), own)).toBeGreaterThanOrEqual(alone);
+    expect(alone).toBeGreaterThan(0.5);
+  });
+});
+
+describe("the two legs", () => {
+  test("are fused by their weights", () => {
+    const [both, text, meaning] = [row("budget and more"), row("budget again"), row("money")];
+    const ranking = ranked("budget xyz review", {
+      keyword: keywordAnswer(
+        [
+          [both, 4],
+          [text, 4],
+        ],
+        [10, 5, 10],
+      ),
+      vector: vectorAnswer([
+        [both, 0.8],
+        [meaning, 0.9],
+      ]),
+    });
+    const found = new Map(ranking.candidates.map((candidate) => [candidate.row.id, candidate]));
+    const textScore = found.get(both.id)?.textScore ?? 0;
+    expect(found.get(both.id)?.score).toBeCloseTo(0.7 * 0.8 + 0.3 * textScore, 10);
+    expect(found.get(meaning.id)).toMatchObject({ vectorScore: 0.9, textScore: undefined });
+    expect(found.get(meaning.id)?.score).toBeCloseTo(0.63, 10);
+    expect(found.get(text.id)?.vectorScore).toBeUndefined();
+    expect(order(ranking)[0]).toBe(both.text);
+  });
+
+  test("a chunk that both found comes once", () => {
+    const own = row("budget");
+    expect(
+      ranked("budget", { keyword: keywordAnswer([[own, 3]], [1]), vector: vectorAnswer([[own, 0.5]]) }).candidates,
+    ).toHaveLength(1);
+  });
+
+  test("a similarity under 0 or over 1 is brought into the range", () => {
+    const [low, high] = [row("low"), row("high")];
+    const { candidates } = ranked("x", {
+      vector: vectorAnswer([
+        [high, 1.000001],
+        [low, -0.4],
+      ]),
+      weights: { vector: 1, text: 0 },
+    });
+    expect(candidates.map((candidate) => candidate.vectorScore)).toEqual([1, 0]);
+  });
+
+  test("alone, the vector leg gives its similarity and no confidence", () => {
+    const own = row("money");
+    const ranking = ranked("budget", { vector: vectorAnswer([[own, 0.6]]), weights: { vector: 1, text: 0 } });
+    expect(scoreOf(ranking, own)).toBe(0.6);
+    expect(ranking.confidence).toBeUndefined();
+  });
+
+  test("without any find the list is empty", () => {
+    expect(ranked("budget", { keyword: keywordAnswer([], [0]) })).toMatchObject({ candidates: [], confidence: 0 });
+    expect(ranked("", {}).candidates).toEqual([]);
+  });
+});
+
+describe("confidence", () => {
+  test("is high for a full match, low for one common word of many, and between 0 and 1", () => {
+    const confidence = (text: string): number =>
+      ranked("budget review Anna", { keyword: keywordAnswer([[row(text), 1]], [5, 5, 500]) }).confidence ?? -1;
+    expect(confidence("budget review of Anna")).toBeGreaterThan(0.5);
+    expect(confidence("Anna went home")).toBeLessThan(0.2);
+    expect(confidence("budget review Anna ".repeat(30))).toBe(1);
+  });
+});
+
+describe("dates", () => {
+  const old = row("budget decision", { path: "memory/2020-01-01.md" });
+  const fitting = row("budget decision", { path: "memory/2026-03-05.md" });
+  const undated = row("budget decision", { path: "MEMORY.md" });
+  const all = keywordAnswer(
+    [old, fitting, undated].map((own) => [own, 5] as const),
+    [3, 3, 0, 0, 0],
+  );
+  const query = "budget decision 2026-03-05";
+
+  test("a note of the day that is asked for comes first", () => {
+    expect(ranked(query, { keyword: all }).candidates[0]?.row.path).toBe(fitting.path);
+  });
+
+  test("no note loses anything by a date, however old it is", () => {
+    const [with_, without] = [ranked(query, { keyword: all }), ranked(query, { keyword: all, dated: false })];
+    for (const own of [old, fitting, undated])
+      expect(scoreOf(with_, own)).toBeGreaterThanOrEqual(scoreOf(without, own));
+    expect(scoreOf(with_, old)).toBe(scoreOf(without, old));
+  });
+
+  test("a much better match beats the date", () => {
+    const weak = row(`some decision ${"and other words ".repeat(10)}`, { path: fitting.path });
+    const better = keywordAnswer(
+      [
+        [old, 1],
+        [weak, 1],
+      ],
+      [3, 300, 0, 0, 0],
+    );
+    expect(ranked(query, { keyword: better }).candidates[0]?.row.path).toBe(old.path);
+  });
+
+  test("without a date in the query the age of a note means nothing", () => {
+    const ranking = ranked("budget decision", { keyword: { ...all, documentFrequencies: [3, 3] } });
+    expect(new Set(ranking.candidates.map((candidate) => candidate.score)).size).toBe(1);
+  });
+});

@@ -1,0 +1,158 @@
+import type { ChunkRow, KeywordAnswer, VectorAnswer } from "../chunk-store.ts";
+import {
+  bm25,
+  idealBm25,
+  inverseDocumentFrequency,
+  lineScore,
+  matchLines,
+  proximityScore,
+  type TextMatches,
+  type WeightedTerm,
+} from "./line-scores.ts";
+import { dateMatch, dateOfPath, type DateHint } from "./query-dates.ts";
+import type { SearchTerm } from "../text/words.ts";
+
+/** What the keyword score is made of, beside BM25. Weights measured on dated daily notes; they are flat around here. */
+const lineWeight = 0.5;
+const otherLinesShare = 0.3;
+const proximityWeight = 0.2;
+const dateWeight = 0.4;
+
+export interface Candidate {
+  row: ChunkRow;
+  lines: string[];
+  matches: TextMatches;
+  /** BM25 and what is added to it; 0 where the keyword leg did not find the chunk. */
+  keywordWeight: number;
+  textScore: number | undefined;
+  vectorScore: number | undefined;
+  /** It holds every word of the query that the index knows, or an identifier of the query as written. */
+  exact: boolean;
+  score: number;
+}
+
+export interface FusionWeights {
+  vector: number;
+  text: number;
+}
+
+export interface Ranking {
+  candidates: Candidate[];
+  terms: WeightedTerm[];
+  /** BM25 of the best candidate over that of a text that is the query itself, 0 to 1; undefined without a keyword leg. */
+  confidence: number | undefined;
+}
+
+/**
+ * Makes one list of the two legs, best first.
+ *
+ * The keyword weight is `bm25 + 0.5 × (best line + 0.3 × other lines) + 0.2 × proximity + 0.4 × top × date match`. It
+ * becomes a score by `1 - e^(-1.5 × weight / ideal)`, ideal being the BM25 of a text that is the query itself: strictly
+ * rising, never 1, and the same thing means the same score in every index. Hybrid scores are the weighted sum of this
+ * and the cosine similarity; a chunk that holds the query exactly keeps at least its keyword score.
+ */
+export function rank(input: {
+  terms: readonly SearchTerm[];
+  keyword: KeywordAnswer | undefined;
+  vector: VectorAnswer | undefined;
+  weights: FusionWeights;
+  hints: readonly DateHint[];
+}): Ranking {
+  const { keyword, vector } = input;
+  const terms = input.terms.map((term, index): WeightedTerm => {
+    return {
+      ...term,
+      idf: inverseDocumentFrequency(keyword?.chunkCount ?? 0, keyword?.documentFrequencies[index] ?? 0),
+    };
+  });
+  const candidates = new Map<ChunkRow["id"], Candidate>();
+  for (const row of keyword?.rows ?? []) candidates.set(row.id, candidateOf(row, terms));
+  const confidence = weighKeywords([...candidates.values()], terms, input.hints);
+  for (const row of vector?.rows ?? []) {
+    const candidate = candidates.get(row.id) ?? candidateOf(row, terms);
+    candidate.vectorScore = Math.max(0, Math.min(1, row.score));
+    candidates.set(row.id, candidate);
+  }
+  const all = [...candidates.values()];
+  const ideal = idealBm25(terms);
+  const known = new Set(terms.keys().filter((index) => (keyword?.documentFrequencies[index] ?? 0) > 0));
+  for (const candidate of all) {
+    if (candidate.keywordWeight > 0 && ideal > 0) {
+      // From about 24 on a number has no room left below 1.
+      candidate.textScore = 1 - Math.exp(-1.5 * Math.min(candidate.keywordWeight / ideal, 20));
+      candidate.exact = isExact(candidate.matches, terms, known);
+    }
+    candidate.score = fuse(candidate, input.weights, vector !== undefined);
+  }
+  all.sort(byScore);
+  return { candidates: all, terms, confidence: keyword && terms.length > 0 ? confidence : undefined };
+}
+
+function candidateOf(row: ChunkRow, terms: readonly WeightedTerm[]): Candidate {
+  const lines = row.text.split("\n");
+  return {
+    row,
+    lines,
+    matches: matchLines(lines, row.context, terms),
+    keywordWeight: 0,
+    textScore: undefined,
+    vectorScore: undefined,
+    exact: false,
+    score: 0,
+  };
+}
+
+/** Gives each candidate of the keyword leg its weight. The answer is the confidence: the best BM25 over the ideal one. */
+function weighKeywords(
+  candidates: readonly Candidate[],
+  terms: readonly WeightedTerm[],
+  hints: readonly DateHint[],
+): number {
+  const words = candidates.reduce((sum, candidate) => sum + candidate.matches.words, 0);
+  let bestBm25 = 0;
+  let top = 0;
+  for (const candidate of candidates) {
+    const { matches } = candidate;
+    const scores = matches.lines.map((line) => lineScore(line, terms));
+    const best = scores.reduce((most, score) => Math.max(most, score), 0);
+    const others = scores.reduce((sum, score) => sum + score, 0) - best;
+    const base = bm25(matches, words / candidates.length, terms);
+    candidate.keywordWeight =
+      base + lineWeight * (best + otherLinesShare * others) + proximityWeight * proximityScore(matches, terms);
+    bestBm25 = Math.max(bestBm25, base);
+    top = Math.max(top, candidate.keywordWeight);
+  }
+  if (hints.length > 0) {
+    for (const candidate of candidates) {
+      if (candidate.keywordWeight > 0)
+        candidate.keywordWeight += dateWeight * top * dateMatch(dateOfPath(candidate.row.path), hints);
+    }
+  }
+  const ideal = idealBm25(terms);
+  return ideal > 0 ? Math.min(1, bestBm25 / ideal) : 0;
+}
+
+function isExact(matches: TextMatches, terms: readonly WeightedTerm[], known: ReadonlySet<number>): boolean {
+  if (known.size > 0 && [...known].every((index) => matches.counts.has(index))) return true;
+  return [...matches.counts.keys()].some((index) => isWrittenCode(terms[index]));
+}
+
+/** `QX-7919`, `node.js`, `INC4711`; a number alone is not meant as a name. */
+function isWrittenCode(term: WeightedTerm | undefined): boolean {
+  return term !== undefined && term.identifier && (term.kind === "whole" || /\p{L}/u.test(term.term));
+}
+
+function fuse(candidate: Candidate, weights: FusionWeights, vectorRan: boolean): number {
+  const text = candidate.textScore ?? 0;
+  if (!vectorRan) return text;
+  const sum = weights.vector * (candidate.vectorScore ?? 0) + weights.text * text;
+  return candidate.exact ? Math.max(sum, text) : sum;
+}
+
+function byScore(a: Candidate, b: Candidate): number {
+  return (
+    b.score - a.score ||
+    b.keywordWeight - a.keywordWeight ||
+    (a.row.path < b.row.path ? -1 : a.row.path > b.row.path ? 1 : a.row.startLine - b.row.startLine)
+  );
+}

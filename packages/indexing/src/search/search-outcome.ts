@@ -1,0 +1,174 @@
+import type {
+  ManagerSearchOptions,
+  MemorySearchResult,
+  MemorySearchSettings,
+  MemorySource,
+  SearchReport,
+} from "@memslot/core";
+import type { KeywordAnswer, PathScope, VectorAnswer } from "../chunk-store.ts";
+import type { FoundLines } from "./held-lines.ts";
+import { mergeOverlaps } from "./merge-overlaps.ts";
+import { dateHints } from "./query-dates.ts";
+import { type Candidate, type FusionWeights, rank, type Ranking } from "./rank.ts";
+import { withRoomForSources } from "./room-for-sources.ts";
+import { isClosed, type SourceScope } from "./session-scope.ts";
+import { snippetOf } from "./snippet.ts";
+import type { SearchTerm } from "../text/words.ts";
+
+/** The results of one search with what its report says. The caller adds freshness to the state. */
+export interface SearchOutcome {
+  results: MemorySearchResult[];
+  report: SearchReport;
+  /** What the index holds of each result, to be compared with its file. Absent: it was read from there. */
+  lines?: ReadonlyMap<MemorySearchResult, FoundLines> | undefined;
+}
+
+/** What a search is about, whatever finds the candidates. */
+export interface SearchInput {
+  settings: MemorySearchSettings;
+  /** The id of the memory plugin. */
+  backend: string;
+  query: string;
+  options: ManagerSearchOptions;
+  /** What of each source may be found. */
+  scope: SourceScope;
+  now: Date;
+}
+
+/** What the legs of a search have given. */
+export interface LegAnswers {
+  keyword: { answer: KeywordAnswer; terms: SearchTerm[] } | undefined;
+  vector: VectorAnswer | undefined;
+  /** Why the answer is worth less than it could be. */
+  degraded: string | undefined;
+  fallback?: SearchReport["fallback"];
+  /** Milliseconds that the legs took. */
+  legsMs: number;
+}
+
+/** A source that is searched by itself, so that none crowds another out of the candidates. */
+export interface Place {
+  source: MemorySource;
+  scope: PathScope | undefined;
+}
+
+export function placesOf({ sources }: ManagerSearchOptions, scope: SourceScope): Place[] {
+  return sources.map((source) => ({ source, scope: scope(source) })).filter((place) => !isClosed(place.scope));
+}
+
+/** Makes one list of what the legs found, cuts snippets, and says what came of it. The caller adds freshness to the state. */
+export function outcomeOf(input: SearchInput, places: readonly Place[], legs: LegAnswers): SearchOutcome {
+  const { settings, options } = input;
+  const { keyword, vector, degraded } = legs;
+  const started = performance.now();
+  const ranking = rank({
+    terms: keyword?.terms ?? [],
+    keyword: keyword?.answer,
+    vector,
+    weights: fusionWeights(settings, keyword !== undefined),
+    hints: dateHints(input.query, input.now),
+  });
+  const { kept, belowScore, overLimit } = choose(ranking, options);
+  const lines = new Map(kept.map((candidate) => [resultOf(candidate, ranking), linesOf(candidate)]));
+  const results = [...lines.keys()];
+  const report: SearchReport = {
+    backend: input.backend,
+    mode: vector && keyword ? "hybrid" : vector ? "vector" : "keyword",
+    state: degraded ? "degraded" : "ok",
+    reason: degraded ?? (results.length === 0 ? emptyReason(keyword, belowScore, places) : undefined),
+    legs: {
+      keyword: keyword && {
+        candidates: keyword.answer.rows.length,
+        kept: kept.filter((candidate) => candidate.textScore !== undefined).length,
+      },
+      vector: vector && {
+        candidates: vector.rows.length,
+        kept: kept.filter((candidate) => candidate.vectorScore !== undefined).length,
+      },
+    },
+    sources: sourceCounts(places, ranking, kept),
+    dropped: { minScore: belowScore, source: 0, limit: overLimit },
+    confidence: ranking.confidence,
+    fallback: legs.fallback,
+    timingsMs: { legs: round(legs.legsMs), rank: round(performance.now() - started) },
+  };
+  return { results, report, lines };
+}
+
+/** How many candidates each source gave and how many of them are in the answer. */
+function sourceCounts(
+  places: readonly Place[],
+  { candidates }: Ranking,
+  kept: readonly Candidate[],
+): NonNullable<SearchReport["sources"]> {
+  const count = (of: readonly Candidate[], source: MemorySource): number =>
+    of.filter(({ row }) => row.source === source).length;
+  return places.map(({ source }) => ({
+    source,
+    candidates: count(candidates, source),
+    kept: count(kept, source),
+  }));
+}
+
+/** The configured weights, made to sum to 1. Alone, a leg has all the weight. */
+function fusionWeights(settings: MemorySearchSettings, keywordRan: boolean): FusionWeights {
+  const { vectorWeight, textWeight } = settings.query.hybrid;
+  const sum = vectorWeight + textWeight;
+  if (!keywordRan || sum === 0) return { vector: 1, text: 0 };
+  return { vector: vectorWeight / sum, text: textWeight / sum };
+}
+
+/**
+ * Applies `minScore` and the limit. The threshold is for the vector leg: a chunk that the keyword leg found stays,
+ * unless the caller named a threshold for this search and the chunk does not hold the query exactly.
+ */
+function choose(
+  ranking: Ranking,
+  options: ManagerSearchOptions,
+): { kept: Candidate[]; belowScore: number; overLimit: number } {
+  const passed = ranking.candidates.filter((candidate) => {
+    if (candidate.score >= options.minScore || candidate.exact) return true;
+    return candidate.textScore !== undefined && !options.strict;
+  });
+  const merged = mergeOverlaps(passed, options.maxResults);
+  const kept = withRoomForSources(merged, options.maxResults);
+  return {
+    kept,
+    belowScore: ranking.candidates.length - passed.length,
+    overLimit: merged.length - kept.length,
+  };
+}
+
+function resultOf(candidate: Candidate, ranking: Ranking): MemorySearchResult {
+  return {
+    path: candidate.row.path,
+    startLine: candidate.row.startLine,
+    endLine: candidate.row.endLine,
+    score: candidate.score,
+    ...(candidate.vectorScore === undefined ? {} : { vectorScore: candidate.vectorScore }),
+    ...(candidate.textScore === undefined ? {} : { textScore: candidate.textScore }),
+    snippet: snippetOf(candidate.lines, candidate.matches.lines, ranking.terms),
+    source: candidate.row.source,
+  };
+}
+
+function linesOf({ row, lines }: Candidate): FoundLines {
+  return { startLine: row.startLine, endLine: row.endLine, lines };
+}
+
+function emptyReason(
+  keyword: { terms: SearchTerm[]; answer: KeywordAnswer } | undefined,
+  belowScore: number,
+  places: readonly Place[],
+): string {
+  if (places.length === 0) return "nothing of what was asked for may be shown in this session";
+  if (belowScore > 0) return `${belowScore} results are below minScore`;
+  if (keyword && keyword.terms.length === 0) return "the query holds no word to search for";
+  if (keyword && keyword.answer.documentFrequencies.every((count) => count === 0))
+    return "no memory file holds any word of the query";
+  return "nothing in memory matches";
+}
+
+function round(milliseconds: number): number {
+  return Math.round(milliseconds * 10) / 10;
+}

@@ -1,0 +1,504 @@
+import { EmbeddingError, type MemorySearchResult, type SearchReport } from "@memslot/core";
+import { describe, expect, test } from "vitest";
+import type { FileChunks, KeywordQuery, VectorQuery } from "../chunk-store.ts";
+import { chunkMarkdown } from "../text/chunk-markdown.ts";
+import { createEmbedder } from "../embedding/embedder.ts";
+import { searchChunks } from "./search.ts";
+import type { SourceScope } from "./session-scope.ts";
+import { indexTerms, queryTerms } from "../text/words.ts";
+import { never, searchOptions, settingsWith } from "../../test/support/context.ts";
+import { type FakeEmbeddings, fakeEmbeddings } from "../../test/support/fake-embeddings.ts";
+import { createFakeStore, type FakeStore } from "../../test/support/fake-store.ts";
+import { useTempFolders } from "../../test/support/temp-folder.ts";
+import { randomFrom, randomText } from "../../test/support/random.ts";
+
+const makeTempFolder = useTempFolders();
+const notes: Record<string, string> = {
+  "MEMORY.md": "# Facts\n\n- The budget for 2026 is 40,000 euro.\n- Anna leads the platform team.\n",
+  "memory/2026-03-05.md":
+    "# 2026-03-05\n\n- Ticket QX-7919: the importer drops rows.\n- Bought a new server for the lab.\n",
+  "memory/2026-03-06.md": "# 2026-03-06\n\n- The kitten slept all day.\n- Deployed the importer with node.js 24.\n",
+  "memory/2025-01-10.md": "# 2025-01-10\n\n- 决定把数据库迁移到新服务器。\n- 预算已经批准。\n",
+  "memory/travel.md": "# Travel\n\nThe journey to Kraków took nine hours. Żółć is a word with only Polish letters.\n",
+};
+
+async function storeWith(files: Record<string, string>, source = "memory"): Promise<FakeStore> {
+  const store = createFakeStore();
+  await put(store, Object.entries(files), source);
+  return store;
+}
+
+async function put(store: FakeStore, files: readonly [path: string, text: string][], source: string): Promise<void> {
+  await store.replaceFiles(
+    files.map(([path, text]): FileChunks => ({
+      path,
+      source,
+      hash: text,
+      mtimeMs: 1,
+      size: text.length,
+      recipe: "r",
+      chunks: [...chunkMarkdown(text.trimEnd().split("\n"), { tokens: 400, overlap: 80 })].map((chunk) => ({
+        ...chunk,
+        terms: indexTerms(`${chunk.text}\n${chunk.context}`),
+      })),
+    })),
+  );
+}
+
+async function search(
+  store: FakeStore,
+  query: string,
+  change: Parameters<typeof searchOptions>[0] & {
+    provider?: FakeEmbeddings;
+    hybrid?: NonNullable<Parameters<typeof settingsWith>[0]>["hybrid"];
+    scope?: SourceScope;
+  } = {},
+): Promise<{ results: MemorySearchResult[]; report: SearchReport }> {
+  const { provider, hybrid = {}, scope = () => undefined, ...options } = change;
+  const settings = settingsWith({ hybrid });
+  const vectors =
+    provider &&
+    createEmbedder({
+      store,
+      provider,
+      choice: { provider, requested: "fake", reason: "asked for by the test", degraded: false },
+      settings,
+      agentId: "main",
+      stateDir: makeTempFolder(),
+      notify: () => undefined,
+    });
+  await vectors?.embedMissing({ reason: "test", asked: true, force: false, signal: never, progress: () => undefined });
+  return await searchChunks({
+    store,
+    settings,
+    vectors,
+    backend: "test",
+    query,
+    options: searchOptions(options),
+    scope,
+    now: new Date(2026, 2, 15),
+  });
+}
+
+function paths(found: { results: MemorySearchResult[] }): string[] {
+  return found.results.map(({ path }) => path);
+}
+
+describe("by keywords", () => {
+  test.each([
+    ["budget 2026", "MEMORY.md"],
+    ["who leads the platform team", "MEMORY.md"],
+    ["QX-7919", "memory/2026-03-05.md"],
+    ["qx 7919", "memory/2026-03-05.md"],
+    ["dropping rows", "memory/2026-03-05.md"],
+    ["buy server", "memory/2026-03-05.md"],
+    ["node.js", "memory/2026-03-06.md"],
+    ["数据库", "memory/2025-01-10.md"],
+    ["库", "memory/2025-01-10.md"],
+    ["Krakow", "memory/travel.md"],
+    ["żółć", "memory/travel.md"],
+    ["Żółć".normalize("NFD"), "memory/travel.md"],
+  ])("%s finds %s first, whole and cited", async (query, path) => {
+    const { results, report } = await search(await storeWith(notes), query);
+    expect(results[0]).toMatchObject({ path, source: "memory", startLine: 1 });
+    expect(results[0]?.score).toBeGreaterThan(0);
+    expect(results[0]?.score).toBeLessThan(1);
+    expect(results[0]?.textScore).toBe(results[0]?.score);
+    expect(results[0]).not.toHaveProperty("vectorScore");
+    const lines = notes[path]?.split("\n").slice(0, results[0]?.endLine) ?? [];
+    expect(results[0]?.snippet).toBe(lines.join("\n"));
+    expect(report).toMatchObject({
+      backend: "test",
+      mode: "keyword",
+      state: "ok",
+      legs: { keyword: { candidates: expect.any(Number) as number } },
+    });
+    expect(report.reason).toBeUndefined();
+  });
+
+  test("results come best first", async () => {
+    const { results } = await search(await storeWith(notes), "importer server QX-7919");
+    expect(results.length).toBeGreaterThan(1);
+    expect(results.map(({ score }) => score)).toEqual(results.map(({ score }) => score).toSorted((a, b) => b - a));
+  });
+
+  test("a word that stands nowhere is tried as the beginning of one, from three letters on", async () => {
+    const store = await storeWith(notes);
+    expect(paths(await search(store, "impor"))).toContain("memory/2026-03-05.md");
+    expect(paths(await search(store, "kitt budget"))).toEqual(
+      expect.arrayContaining(["memory/2026-03-06.md", "MEMORY.md"]),
+    );
+    expect(paths(await search(store, "im"))).toEqual([]);
+    expect(paths(await search(store, "budge2"))).toEqual([]);
+  });
+
+  test("a word that stands somewhere is not widened", async () => {
+    const store = await storeWith({ "memory/a.md": "the car", "memory/b.md": "the carpet" });
+    expect(paths(await search(store, "car"))).toEqual(["memory/a.md"]);
+  });
+
+  test("a date in the query lifts the note of that day", async () => {
+    const found = await search(await storeWith(notes), "importer on March 6");
+    expect(paths(found)[0]).toBe("memory/2026-03-06.md");
+    expect(paths(found)).toContain("memory/2026-03-05.md");
+  });
+
+  test("an old note is found like a new one", async () => {
+    const old = {
+      "memory/2001-01-01.md": "the secret recipe",
+      ...Object.fromEntries(Array.from({ length: 50 }, (_, day) => [`memory/2026-02-${day}.md`, "other things"])),
+    };
+    expect(paths(await search(await storeWith(old), "secret recipe yesterday"))[0]).toBe("memory/2001-01-01.md");
+  });
+
+  test("a snippet of a long chunk is at most 700 characters and holds the match", async () => {
+    const text = `${"Many words that nobody asks for.\n".repeat(25)}The code is ZR-11.\n${"Some more words.\n".repeat(20)}`;
+    const { results } = await search(await storeWith({ "memory/a.md": text }), "ZR-11");
+    expect(results[0]?.snippet).toContain("The code is ZR-11.");
+    expect(results[0]?.snippet.length).toBeLessThanOrEqual(700);
+  });
+
+  test("overlapping chunks that found the same line are one result", async () => {
+    const text = Array.from(
+      { length: 60 },
+      (_, index) => `line ${index} ${index === 18 ? "needle" : "hay"} ${"x".repeat(70)}`,
+    ).join("\n");
+    const store = await storeWith({ "memory/a.md": text });
+    const holders = store.chunksOf("memory/a.md").filter((chunk) => chunk.text.includes("needle"));
+    expect(holders).toHaveLength(2);
+    const { results } = await search(store, "needle");
+    expect(results).toMatchObject([{ startLine: 1, endLine: holders[1]?.endLine }]);
+    expect(results[0]?.snippet).toContain("needle");
+  });
+});
+
+describe("by both legs", () => {
+  test("finds by meaning what holds none of the words", async () => {
+    const store = await storeWith(notes);
+    const { results, report } = await search(store, "money", { provider: fakeEmbeddings() });
+    expect(paths({ results }).toSorted()).toEqual(["MEMORY.md", "memory/2025-01-10.md"]);
+    expect(results[0]?.vectorScore).toBeGreaterThan(0.9);
+    expect(results[0]).not.toHaveProperty("textScore");
+    expect(report).toMatchObject({
+      mode: "hybrid",
+      state: "ok",
+      legs: { keyword: { candidates: 0, kept: 0 }, vector: { candidates: 5, kept: 2 } },
+    });
+  });
+
+  test("says in which leg a result was found", async () => {
+    const { results } = await search(await storeWith(notes), "budget", { provider: fakeEmbeddings() });
+    expect(results[0]).toMatchObject({
+      path: "MEMORY.md",
+      textScore: expect.any(Number) as number,
+      vectorScore: expect.any(Number) as number,
+    });
+  });
+
+  test("hybrid search turned off asks the provider nothing", async () => {
+    const provider = fakeEmbeddings();
+    const { report } = await search(await storeWith(notes), "money", { provider, hybrid: { enabled: false } });
+    expect(provider.queries).toEqual([]);
+    expect(report).toMatchObject({ mode: "keyword", legs: { vector: undefined } });
+  });
+
+  test.each([
+    { vectorWeight: 0.7, textWeight: 0.3 },
+    { vectorWeight: 1, textWeight: 0 },
+    { vectorWeight: 0, textWeight: 1 },
+    { vectorWeight: 0, textWeight: 0 },
+    { vectorWeight: 30, textWeight: 1 },
+  ])("with the weights %o the only note that holds a code is found with every minScore", async (hybrid) => {
+    const store = await storeWith(notes);
+    for (const minScore of [0, 0.35, 0.9, 1]) {
+      for (const strict of [false, true]) {
+        const found = await search(store, "the kitten and QX-7919", {
+          provider: fakeEmbeddings(),
+          hybrid,
+          minScore,
+          strict,
+        });
+        const own = found.results.find(({ path }) => path === "memory/2026-03-05.md");
+        expect(own?.score, `${minScore} ${strict}`).toBeGreaterThan(0);
+        for (const { score } of found.results) expect(score).toBeLessThanOrEqual(1);
+      }
+    }
+  });
+});
+
+describe("minScore", () => {
+  test("from the settings cuts what only the vector leg found", async () => {
+    const store = await storeWith(notes);
+    const low = await search(store, "money", { provider: fakeEmbeddings(), minScore: 0 });
+    const high = await search(store, "money", { provider: fakeEmbeddings(), minScore: 0.35 });
+    expect(low.results).toHaveLength(5);
+    expect(high.results).toHaveLength(2);
+    expect(high.report.dropped).toEqual({ minScore: 3, source: 0, limit: 0 });
+  });
+
+  test("from the settings cuts nothing that words found", async () => {
+    const store = await storeWith(notes);
+    const query = "importer kitten lab Kraków budget zebra crossing";
+    const { results, report } = await search(store, query, { minScore: 0.99 });
+    expect(results.length).toBe(4);
+    expect(report.dropped.minScore).toBe(0);
+  });
+
+  test("named in the call cuts what words found, but no exact find", async () => {
+    const store = await storeWith(notes);
+    const query = "importer kitten lab Kraków budget";
+    const { results, report } = await search(store, query, { minScore: 0.9, strict: true });
+    expect(results).toEqual([]);
+    expect(report).toMatchObject({ state: "ok", reason: "4 results are below minScore", dropped: { minScore: 4 } });
+    expect(paths(await search(store, "budget", { minScore: 0.99, strict: true }))).toEqual(["MEMORY.md"]);
+    expect(paths(await search(store, "what is QX-7919 about zebras", { minScore: 0.99, strict: true }))).toEqual([
+      "memory/2026-03-05.md",
+    ]);
+  });
+});
+
+describe("limits", () => {
+  const many = Object.fromEntries(
+    Array.from({ length: 300 }, (_, index) => [`memory/${index}.md`, `budget number ${index}`]),
+  );
+
+  test("as many results as were asked for, and the report counts the rest", async () => {
+    const { results, report } = await search(await storeWith(many), "budget", { maxResults: 7 });
+    expect(results).toHaveLength(7);
+    expect(report.dropped.limit).toBe(93);
+    expect(report.legs.keyword).toEqual({ candidates: 100, kept: 7 });
+  });
+
+  test.each([
+    [6, 4, 100],
+    [40, 4, 160],
+    [200, 4, 200],
+    [6, 20, 120],
+    [1, 1, 100],
+  ])("%i results times %i ask each leg for %i candidates", async (maxResults, candidateMultiplier, expected) => {
+    const store = await storeWith(notes);
+    await search(store, "budget", { maxResults, hybrid: { candidateMultiplier }, provider: fakeEmbeddings() });
+    const asked = store.calls.filter(({ method }) => method === "searchKeyword" || method === "searchVector");
+    const limits = asked.map(({ argument }) => (argument as KeywordQuery | VectorQuery).limit);
+    expect(limits).toEqual([expected, expected]);
+  });
+
+  test("sources are filtered inside the store", async () => {
+    const store = await storeWith(notes, "sessions");
+    expect(paths(await search(store, "budget", { sources: ["memory"], provider: fakeEmbeddings() }))).toEqual([]);
+    expect(paths(await search(store, "budget", { sources: ["memory", "sessions"] }))).toEqual(["MEMORY.md"]);
+    const asked = store.calls.filter(({ method }) => method === "searchKeyword").slice(-2);
+    expect(asked.map(({ argument }) => (argument as KeywordQuery).sources)).toEqual([["memory"], ["sessions"]]);
+  });
+
+  test("one note among five hundred transcripts that match better is in the answer", async () => {
+    const store = createFakeStore();
+    const line = "The budget budget budget of the budget";
+    const transcripts = Array.from({ length: 500 }, (_, index): [string, string] => [
+      `sessions/${index}.jsonl`,
+      `${line} ${index}`,
+    ]);
+    await put(store, transcripts, "sessions");
+    await put(
+      store,
+      [["MEMORY.md", "Somewhere in a long note about quite other things a budget is named once."]],
+      "memory",
+    );
+    const sources = ["memory", "sessions"];
+    const provider = fakeEmbeddings();
+    for (const given of [{ sources }, { sources, provider }]) {
+      const { results, report } = await search(store, "budget", { ...given, maxResults: 8 });
+      expect(results).toHaveLength(8);
+      expect(results.map(({ path }) => path)).toContain("MEMORY.md");
+      expect(report.sources).toEqual([
+        { source: "memory", candidates: 1, kept: 1 },
+        { source: "sessions", candidates: 100, kept: 7 },
+      ]);
+    }
+    expect(paths(await search(store, "budget", { sources: ["memory"], maxResults: 8, provider }))).toEqual([
+      "MEMORY.md",
+    ]);
+  });
+
+  test("what a scope leaves out is no candidate", async () => {
+    const store = await storeWith(notes);
+    const scope = { within: ["docs/"], without: [] };
+    await search(store, "budget", { scope: () => scope, provider: fakeEmbeddings() });
+    const asked = store.calls.filter(({ method }) => method === "searchKeyword" || method === "searchVector");
+    expect(asked.map(({ argument }) => (argument as KeywordQuery).scope)).toEqual([scope, scope]);
+  });
+
+  test("a session that may see nothing asks nobody", async () => {
+    const store = await storeWith(notes);
+    const provider = fakeEmbeddings();
+    const before = store.calls.length;
+    const { results, report } = await search(store, "budget", { scope: () => ({ within: [], without: [] }), provider });
+    expect(results).toEqual([]);
+    expect(report.reason).toBe("nothing of what was asked for may be shown in this session");
+    expect(store.calls.slice(before).filter(({ method }) => method.startsWith("search"))).toEqual([]);
+    expect(provider.queries).toEqual([]);
+  });
+});
+
+describe("an empty answer says why", () => {
+  test.each([
+    ["!!! 🙂 ---", "the query holds no word to search for"],
+    ["xylophone zeppelin", "no memory file holds any word of the query"],
+  ])("%s: %s", async (query, reason) => {
+    const { results, report } = await search(await storeWith(notes), query);
+    expect(results).toEqual([]);
+    expect(report).toMatchObject({ state: "ok", reason });
+  });
+
+  test("also where the store found words and gave no rows", async () => {
+    const { report } = await search(await storeWith(notes, "sessions"), "budget");
+    expect(report.reason).toBe("nothing in memory matches");
+  });
+});
+
+describe("a leg that fails", () => {
+  test("what it said is not for those who read along: it may be about private notes", async () => {
+    const scope: SourceScope = () => ({ within: [""], without: [] });
+    const said = "refused at memory/divorce.md";
+    const asked = async (store: FakeStore, provider: FakeEmbeddings): Promise<SearchReport> =>
+      (await search(store, "budget", { provider, scope, audience: "shared" })).report;
+    const refusing = fakeEmbeddings({
+      fail: (what) => (what === "query" ? new EmbeddingError("auth", said) : undefined),
+    });
+    expect(await asked(await storeWith(notes), refusing)).toMatchObject({
+      state: "degraded",
+      reason: "keywords answered alone: the question could not be embedded",
+    });
+    const broken = await storeWith(notes);
+    broken.fail("searchKeyword", () => new Error(said));
+    expect(await asked(broken, fakeEmbeddings())).toMatchObject({
+      state: "degraded",
+      reason: "keyword search failed, meaning answered",
+    });
+  });
+
+  test("the vector leg: keywords answer, and it is said", async () => {
+    const store = await storeWith(notes);
+    const provider = fakeEmbeddings({
+      fail: (what) => (what === "query" ? new EmbeddingError("auth", "fake answered 401") : undefined),
+    });
+    const { results, report } = await search(store, "budget", { provider });
+    expect(paths({ results })).toContain("MEMORY.md");
+    expect(results[0]?.score).toBe(results[0]?.textScore);
+    expect(report).toMatchObject({
+      mode: "keyword",
+      state: "degraded",
+      reason: "keywords answered alone: fake answered 401",
+      legs: { vector: undefined },
+    });
+  });
+
+  test("the vector leg with an abort of its own is a failure like any other", async () => {
+    const provider = fakeEmbeddings({
+      fail: (what) => (what === "query" ? new DOMException("gone", "AbortError") : undefined),
+    });
+    const { report } = await search(await storeWith(notes), "budget", { provider });
+    expect(report).toMatchObject({ mode: "keyword", state: "degraded" });
+  });
+
+  test("the vector search of the store: keywords answer", async () => {
+    const store = await storeWith(notes);
+    store.fail("searchVector", () => new Error("no such table"));
+    expect((await search(store, "budget", { provider: fakeEmbeddings() })).report).toMatchObject({
+      mode: "keyword",
+      state: "degraded",
+    });
+  });
+
+  test("the keyword leg: meaning answers, and it is said", async () => {
+    const store = await storeWith(notes);
+    store.fail("searchKeyword", () => new Error("fts5: broken"));
+    const { results, report } = await search(store, "money", { provider: fakeEmbeddings() });
+    expect(paths({ results })).toContain("MEMORY.md");
+    expect(report).toMatchObject({
+      mode: "vector",
+      state: "degraded",
+      reason: "keyword search failed, meaning answered: fts5: broken",
+    });
+    expect(report.confidence).toBeUndefined();
+  });
+
+  test("the keyword leg missing: the vector leg alone, with its own scores", async () => {
+    const store = await storeWith(notes);
+    store.setHealth({ fts: { enabled: true, available: false, error: "no such module: fts5" } });
+    const { results, report } = await search(store, "money", { provider: fakeEmbeddings() });
+    expect(results[0]?.score).toBe(results[0]?.vectorScore);
+    expect(report).toMatchObject({
+      mode: "vector",
+      state: "degraded",
+      reason: "keyword search is not available: no such module: fts5",
+    });
+    expect(store.calls.some(({ method }) => method === "searchKeyword")).toBe(false);
+  });
+
+  test("both: the error of the first is thrown", async () => {
+    const store = await storeWith(notes);
+    const error = new Error("database is closed");
+    store.fail("searchKeyword", () => error);
+    await expect(search(store, "budget")).rejects.toBe(error);
+    store.fail("searchVector", () => new Error("other"));
+    await expect(search(store, "budget", { provider: fakeEmbeddings() })).rejects.toBe(error);
+  });
+
+  test("the only one there is: its error is thrown, and no empty answer given", async () => {
+    const store = await storeWith(notes);
+    store.setHealth({ fts: { enabled: true, available: false } });
+    const provider = fakeEmbeddings({
+      fail: (what) => (what === "query" ? new Error("connection refused") : undefined),
+    });
+    await expect(search(store, "budget", { provider })).rejects.toThrow("connection refused");
+  });
+
+  test("an abort by the caller ends the search", async () => {
+    const store = await storeWith(notes);
+    const controller = new AbortController();
+    store.before("searchKeyword", () => controller.abort());
+    await expect(search(store, "budget", { signal: controller.signal })).rejects.toMatchObject({ name: "AbortError" });
+  });
+});
+
+test("any query is answered, with scores in range and no result twice", async () => {
+  const store = await storeWith(notes);
+  const random = randomFrom(77);
+  const operators = [
+    '"',
+    "*",
+    "NEAR(",
+    "AND",
+    "OR NOT",
+    "-",
+    "^",
+    "col:",
+    "(",
+    ")",
+    "'; --",
+    "\0",
+    "%",
+    "budget",
+    "数据库",
+  ];
+  for (let round = 0; round < 1500; round++) {
+    const query = Array.from({ length: random.below(8) }, () =>
+      random.chance(0.5) ? random.pick(operators) : randomText(random, 6),
+    ).join(" ");
+    store.calls.length = 0;
+    const { results } = await search(store, query);
+    expect(new Set(results.map(({ path, startLine }) => `${path}:${startLine}`)).size).toBe(results.length);
+    for (const { score, snippet } of results) {
+      expect(score).toBeGreaterThan(0);
+      expect(score).toBeLessThan(1);
+      expect(snippet.length).toBeLessThanOrEqual(700);
+    }
+    for (const { argument } of store.calls) {
+      const { terms } = argument as KeywordQuery;
+      expect(terms.length).toBeGreaterThan(0);
+      expect(terms.length).toBeLessThanOrEqual(64);
+      expect(terms.map(({ term }) => term)).toEqual(queryTerms(query).map(({ term }) => term));
+    }
+  }
+});

@@ -1,0 +1,173 @@
+import { messageOf } from "@memslot/core";
+import type { ChunkStore, KeywordAnswer, PathScope, QueryTerm, VectorAnswer } from "../chunk-store.ts";
+import type { EmbeddedQuery, Embedder } from "../embedding/embedder.ts";
+import { NotFilled } from "../embedding/lane-faults.ts";
+import { redactSecrets } from "../secrets/redact-secrets.ts";
+import { outcomeOf, type Place, placesOf, type SearchInput, type SearchOutcome } from "./search-outcome.ts";
+import { queryTerms, type SearchTerm } from "../text/words.ts";
+
+/** Candidates that each leg gives at least, so that there is something to rank, and at most. */
+const minCandidates = 100;
+const maxCandidates = 200;
+/** A word that the index does not know is tried as the beginning of one, from this length on. */
+const minPrefixLength = 3;
+
+/**
+ * Asks the keyword and the vector leg in parallel, makes one list of both, and cuts snippets. Either leg may be missing
+ * or fail: the other answers, and the report says so. If none is left to answer the error of the first is thrown.
+ */
+export async function searchChunks(
+  input: SearchInput & { store: ChunkStore; vectors: Embedder | undefined },
+): Promise<SearchOutcome> {
+  const { store, settings, options, query } = input;
+  const places = placesOf(options, input.scope);
+  const started = performance.now();
+  const hybrid = settings.query.hybrid;
+  const limit = Math.min(maxCandidates, Math.max(minCandidates, options.maxResults * hybrid.candidateMultiplier));
+  const vectors = hybrid.enabled ? input.vectors : undefined;
+  const useKeywords = store.health().fts.available;
+
+  // Redacted as the index is: a key that is pasted into a question finds the line that holds it.
+  const byWords = useKeywords ? keywordLeg(store, redactSecrets(query), places, limit) : undefined;
+  const [keyword, vector] = await Promise.allSettled([
+    byWords,
+    vectors && (await isAnythingSeen(input, places, byWords))
+      ? vectorLeg(store, vectors, query, places, limit, options.signal)
+      : undefined,
+  ]);
+  options.signal.throwIfAborted();
+  const answered = [keyword, vector].some((leg) => leg.status === "fulfilled" && leg.value !== undefined);
+  const failed = [keyword, vector].find((leg) => leg.status === "rejected");
+  if (!answered && failed) throw failed.reason;
+
+  const vectorAnswer = vector.status === "fulfilled" ? vector.value : undefined;
+  return outcomeOf(input, places, {
+    keyword: keyword.status === "fulfilled" ? keyword.value : undefined,
+    vector: vectorAnswer,
+    degraded: degradation(keyword, vector, useKeywords, input) ?? noteOn(vectorAnswer, options),
+    fallback: vectorAnswer?.fallback,
+    legsMs: performance.now() - started,
+  });
+}
+
+interface KeywordLeg {
+  answer: KeywordAnswer;
+  terms: SearchTerm[];
+}
+
+/** Where others read along, a leg that would search nothing is left out, so that they do not learn what else there is. */
+async function isAnythingSeen(
+  { options }: SearchInput,
+  places: readonly Place[],
+  byWords: Promise<KeywordLeg> | undefined,
+): Promise<boolean> {
+  if (places.length === 0 || options.audience === "private") return places.length > 0;
+  const leg = await byWords?.catch(() => undefined);
+  return leg === undefined || leg.answer.chunkCount > 0;
+}
+
+async function keywordLeg(
+  store: ChunkStore,
+  query: string,
+  places: readonly Place[],
+  limit: number,
+): Promise<KeywordLeg> {
+  const terms = queryTerms(query);
+  // Where one source is narrowed, all are counted within what may be seen, so that no figure is about anything else.
+  const isNarrowed = places.some(({ scope }) => scope !== undefined);
+  const ask = async (asked: readonly QueryTerm[]): Promise<KeywordAnswer> => {
+    const answers = await Promise.all(
+      places.map(({ source, scope = isNarrowed ? everything : undefined }) =>
+        store.searchKeyword({ terms: asked, sources: [source], scope, limit }),
+      ),
+    );
+    const incomplete = answers.find((answer) => answer.incomplete !== undefined)?.incomplete;
+    // Without a scope, how many chunks there are, and how many hold a word, is told of the whole index each time.
+    const { chunkCount, documentFrequencies } = isNarrowed ? sumOf(answers, asked.length) : (answers[0] ?? nothing);
+    return { rows: answers.flatMap(({ rows }) => rows), chunkCount, documentFrequencies, incomplete };
+  };
+  if (terms.length === 0) {
+    const { chunkCount } = isNarrowed ? await ask([noWord]) : nothing;
+    return { answer: { ...nothing, chunkCount }, terms };
+  }
+  const answer = await ask(terms);
+  const unknown = (index: number, term: SearchTerm): boolean =>
+    answer.documentFrequencies[index] === 0 &&
+    term.kind === "word" &&
+    !term.prefix &&
+    term.term.length >= minPrefixLength;
+  if (!terms.some((term, index) => unknown(index, term))) return { answer, terms };
+  // Words that stand nowhere may be the beginning of some that do.
+  const widened = terms.map((term, index) => (unknown(index, term) ? { ...term, prefix: true } : term));
+  const wider = await ask(widened);
+  return {
+    answer: wider,
+    terms: widened.map((term, index) => (wider.documentFrequencies[index] === 0 ? (terms[index] ?? term) : term)),
+  };
+}
+
+/** Stands in no text, as no word holds a space: what is asked for with it is only counted. */
+const noWord: QueryTerm = { term: " ", prefix: false };
+
+const everything: PathScope = { within: [""], without: [] };
+
+/** The counts of several sources together. */
+function sumOf(
+  answers: readonly KeywordAnswer[],
+  terms: number,
+): Pick<KeywordAnswer, "chunkCount" | "documentFrequencies"> {
+  const frequencyOf = (index: number): number =>
+    answers.reduce((sum, { documentFrequencies }) => sum + (documentFrequencies[index] ?? 0), 0);
+  return {
+    chunkCount: answers.reduce((sum, { chunkCount }) => sum + chunkCount, 0),
+    documentFrequencies: Array.from({ length: terms }, (_, index) => frequencyOf(index)),
+  };
+}
+
+const nothing: KeywordAnswer = { rows: [], chunkCount: 0, documentFrequencies: [] };
+
+async function vectorLeg(
+  store: ChunkStore,
+  vectors: Embedder,
+  query: string,
+  places: readonly Place[],
+  limit: number,
+  signal: AbortSignal,
+): Promise<VectorAnswer & Pick<EmbeddedQuery, "note" | "fallback">> {
+  const { space, vector, note, fallback } = await vectors.embedQuery(query, signal);
+  const answers = await Promise.all(
+    places.map(({ source, scope }) => store.searchVector({ space, vector, sources: [source], scope, limit })),
+  );
+  return { rows: answers.flatMap(({ rows }) => rows), note, fallback };
+}
+
+function degradation(
+  keyword: PromiseSettledResult<{ answer: KeywordAnswer } | undefined>,
+  vector: PromiseSettledResult<unknown>,
+  useKeywords: boolean,
+  { store, options }: SearchInput & { store: ChunkStore },
+): string | undefined {
+  if (vector.status === "rejected") return `keywords answered alone: ${whyNoVector(vector.reason, options)}`;
+  if (keyword.status === "rejected") {
+    const failed = "keyword search failed, meaning answered";
+    return options.audience === "shared" ? failed : `${failed}: ${messageOf(keyword.reason)}`;
+  }
+  if (keyword.value?.answer.incomplete !== undefined) return keyword.value.answer.incomplete;
+  if (!useKeywords) return `keyword search is not available: ${store.health().fts.error ?? "FTS5 is missing"}`;
+  return undefined;
+}
+
+/** How many chunks have a vector is about all notes, and so may be what a provider says: no matter for those who read along. */
+function whyNoVector(error: unknown, { audience }: SearchInput["options"]): string {
+  if (audience !== "shared") return messageOf(error);
+  return error instanceof NotFilled ? "not every chunk has its vector yet" : "the question could not be embedded";
+}
+
+function noteOn(
+  answer: Pick<EmbeddedQuery, "note"> | undefined,
+  { audience }: SearchInput["options"],
+): string | undefined {
+  return answer?.note !== undefined && audience === "shared"
+    ? "another embedding model than the configured one answered"
+    : answer?.note;
+}

@@ -1,0 +1,70 @@
+import { isPrivateNote, type MemorySearchSettings, type MemorySource, type SessionAudience } from "@memslot/core";
+import type { PathScope } from "../chunk-store.ts";
+import { filesWithOtherNames } from "../files/files-with-other-names.ts";
+import { memoryRoots, relativePath } from "../files/memory-roots.ts";
+
+/** What of a source a session may see. Undefined: all of it. A scope within nothing: none of it. */
+export type SourceScope = (source: MemorySource) => PathScope | undefined;
+
+/**
+ * What a search for a session may find. The owner's main session sees everything. Another session of the owner sees the
+ * notes and its own transcript, and what it has dropped itself. A group sees what `extraPaths` adds beside the owner's own
+ * notes, and its own transcript; nothing of the journal, which is private.
+ */
+export async function sessionScope(input: {
+  sessionKey: string | undefined;
+  audience: SessionAudience;
+  agentId: string;
+  workspaceDir: string;
+  settings: Pick<MemorySearchSettings, "extraPaths">;
+  signal: AbortSignal;
+  /** The path of a session's transcript in the index; undefined where it has none. */
+  transcriptOf: (sessionKey: string) => Promise<string | undefined>;
+  /** The paths in the index of what the session with this transcript has dropped. */
+  journalOf: (transcript: string) => readonly string[];
+}): Promise<SourceScope> {
+  const { sessionKey, audience, agentId, workspaceDir, settings, signal } = input;
+  if (audience === "private" && isMainSession(sessionKey, agentId)) return () => undefined;
+  const transcript = sessionKey === undefined ? undefined : await input.transcriptOf(sessionKey);
+  const own: PathScope = { within: transcript === undefined ? [] : [transcript], without: [] };
+  const dropped = audience === "private" && transcript !== undefined ? input.journalOf(transcript) : [];
+  const journal: PathScope = { within: dropped, without: [] };
+  const notes = audience === "private" ? undefined : await sharedNotes(workspaceDir, settings.extraPaths, signal);
+  return (source) =>
+    source === "memory" ? notes : source === "sessions" ? own : source === "journal" ? journal : undefined;
+}
+
+/**
+ * What `extraPaths` adds, without the owner's own notes, even where an extra path leads to them, and without files that
+ * have another name elsewhere.
+ */
+async function sharedNotes(
+  workspaceDir: string,
+  extraPaths: MemorySearchSettings["extraPaths"],
+  signal: AbortSignal,
+): Promise<PathScope> {
+  const roots = memoryRoots(workspaceDir, extraPaths);
+  const places = roots.map((root) => ({ extra: root.extra, path: relativePath(workspaceDir, root.absolutePath) }));
+  const below = (path: string): string[] => (path === "" ? [""] : [path, `${path}/`]);
+  const withOtherNames: string[] = [];
+  for (const root of roots.filter(({ extra }) => extra)) {
+    const files = await filesWithOtherNames(root, workspaceDir, signal);
+    withOtherNames.push(...(files ?? below(relativePath(workspaceDir, root.absolutePath))));
+  }
+  return {
+    within: places.filter(({ extra, path }) => extra && !isPrivateNote(path)).flatMap(({ path }) => below(path)),
+    without: [...places.filter(({ extra }) => !extra).flatMap(({ path }) => below(path)), ...withOtherNames],
+  };
+}
+
+/** Narrower than the sessions that count as the owner's own: a direct chat may be with another person than the last one. */
+function isMainSession(sessionKey: string | undefined, agentId: string): boolean {
+  if (sessionKey === undefined) return true;
+  const key = sessionKey.trim().toLowerCase();
+  return key === "main" || key === `agent:${agentId.toLowerCase()}:main`;
+}
+
+/** True for a scope that lets nothing through, so that nothing needs to be asked. */
+export function isClosed(scope: PathScope | undefined): boolean {
+  return scope !== undefined && scope.within.length === 0;
+}

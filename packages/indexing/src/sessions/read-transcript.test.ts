@@ -1,0 +1,473 @@
+import { appendFileSync, readFileSync, renameSync, rmSync, statSync, truncateSync, utimesSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import type { Chunk, StoredFile } from "../chunk-store.ts";
+import { createSessionSource } from "./session-source.ts";
+import { parseCursor } from "./transcript-cursor.ts";
+import { maxTextLength } from "./transcript-record.ts";
+import { maxLineBytes } from "./transcript-lines.ts";
+import { estimateTokens } from "../text/token-weight.ts";
+import { indexTerms } from "../text/words.ts";
+import { never, settingsWith } from "../../test/support/context.ts";
+import { type Random, randomFrom, randomSentence, randomText } from "../../test/support/random.ts";
+import { useTempFolders } from "../../test/support/temp-folder.ts";
+import { said, timeOn, toolResult, type Transcript, transcriptIn } from "./test/transcripts.ts";
+
+const folderWith = useTempFolders();
+const transcriptOf = (tokens = 400): Transcript =>
+  transcriptIn(folderWith(), settingsWith({ chunking: { tokens, overlap: 80 % tokens } }));
+const passedOver = (stored: StoredFile): number | undefined => parseCursor(stored.cursor)?.passedOver;
+const textOf = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join("");
+
+async function chunksOf(content: string | Uint8Array, tokens?: number): Promise<Chunk[]> {
+  const transcript = transcriptOf(tokens);
+  transcript.write(content);
+  await transcript.sync();
+  return transcript.chunks();
+}
+
+describe("chunks of a transcript", () => {
+  test("have the lines of the JSONL file, and its day as context", async () => {
+    const day = "2026-03-05";
+    const [chunk, ...others] = await chunksOf(
+      textOf([
+        JSON.stringify({ type: "session", id: "one", timestamp: timeOn(day) }),
+        said("user", "Which database do we take?", timeOn(day)),
+        toolResult(500),
+        said("assistant", "Postgres.", timeOn(day)),
+        toolResult(500),
+      ]),
+    );
+    const text = "User: Which database do we take?\nAssistant: Postgres.";
+    expect(others).toEqual([]);
+    expect(chunk).toMatchObject({ startLine: 2, endLine: 4, text, context: day });
+    expect(chunk?.terms).toBe(indexTerms(`${text}\n${day}`));
+  });
+
+  test("end where they are full, and cut a long message alone", async () => {
+    const long = Array.from({ length: 300 }, (_, index) => `sentence number ${index}.`).join(" ");
+    const chunks = await chunksOf(
+      textOf([said("user", "short"), said("assistant", long), said("user", "behind")]),
+      100,
+    );
+    expect(chunks.length).toBeGreaterThan(10);
+    for (const chunk of chunks) expect(estimateTokens(chunk.text)).toBeLessThanOrEqual(100);
+    expect(chunks.at(0)).toMatchObject({ startLine: 1, endLine: 2 });
+    expect(chunks.at(5)).toMatchObject({ startLine: 2, endLine: 2 });
+    expect(chunks.at(-1)?.text).toContain("User: behind");
+    const all = chunks.map(({ text }) => text.replaceAll(/^Assistant: /gm, "")).join(" ");
+    for (let index = 0; index < 300; index++) expect(all).toContain(`sentence number ${index}.`);
+  });
+
+  test("begin anew where a user speaks and they are half full, and on another day", async () => {
+    const half = "word ".repeat(60);
+    const chunks = await chunksOf(
+      textOf([
+        said("user", half, timeOn("2026-03-05")),
+        said("assistant", "answer", timeOn("2026-03-05")),
+        said("user", "question", timeOn("2026-03-05")),
+        said("user", "next day", timeOn("2026-03-06")),
+        said("user", "no time"),
+      ]),
+      100,
+    );
+    expect(chunks.map(({ startLine, endLine, context }) => [startLine, endLine, context])).toEqual([
+      [1, 2, "2026-03-05"],
+      [3, 3, "2026-03-05"],
+      [4, 5, "2026-03-06"],
+    ]);
+  });
+
+  test("do not join what stands far apart in the file", async () => {
+    const far = textOf([
+      said("user", "one"),
+      ...Array.from({ length: 30 }, () => toolResult(10_000)),
+      said("user", "two"),
+    ]);
+    expect((await chunksOf(far)).map(({ text }) => text)).toEqual(["User: one", "User: two"]);
+    const near = textOf([said("user", "one"), toolResult(10_000), said("user", "two")]);
+    expect((await chunksOf(near)).map(({ text }) => text)).toEqual(["User: one\nUser: two"]);
+  });
+
+  test.each([
+    ["text", "2026-03-05T10:00:00.000Z"],
+    ["milliseconds", Date.parse("2026-03-05T10:00:00.000Z")],
+    ["seconds", Date.parse("2026-03-05T10:00:00.000Z") / 1000],
+  ])("take the time as %s", async (_, timestamp) => {
+    const time = new Date("2026-03-05T10:00:00.000Z");
+    const day = [time.getFullYear(), time.getMonth() + 1, time.getDate()].map((part) => String(part).padStart(2, "0"));
+    const [chunk] = await chunksOf(`${JSON.stringify({ role: "user", content: "x", timestamp })}\n`);
+    expect(chunk?.context).toBe(day.join("-"));
+  });
+
+  test.each(["soon", -5, 0, 1e300, null, {}, true])("have no day where the time is %j", async (timestamp) => {
+    const [chunk] = await chunksOf(`${JSON.stringify({ role: "user", content: "x", timestamp })}\n`);
+    expect(chunk).toMatchObject({ context: "", text: "User: x" });
+  });
+});
+
+describe("lines that cannot be read", () => {
+  test("are passed over and counted, and the others keep their numbers", async () => {
+    const transcript = transcriptOf();
+    const broken = Buffer.concat([
+      Buffer.from(textOf([said("user", "one"), "{ not json", "", "[1]", '"text"', "null", said("user", "two")])),
+      Buffer.from('{"role":"user","content":"caf'),
+      Buffer.from([0xc3]),
+      Buffer.from('"}\n'),
+      Buffer.from(textOf([said("user", "three").slice(0, 20), said("user", "four")])),
+    ]);
+    transcript.write(broken);
+    await transcript.sync();
+    expect(transcript.chunks()).toHaveLength(1);
+    expect(transcript.chunks()[0]).toMatchObject({
+      startLine: 1,
+      endLine: 10,
+      text: "User: one\nUser: two\nUser: four",
+    });
+    const stored = transcript.stored();
+    expect(stored && passedOver(stored)).toBe(6);
+    // Read on from the open chunk they are not counted twice.
+    appendFileSync(transcript.file, "{\n");
+    await transcript.sync();
+    const grown = transcript.stored();
+    expect(grown && passedOver(grown)).toBe(7);
+  });
+
+  test("are hostile lines too", async () => {
+    const deep = "[".repeat(1_000_000) + "]".repeat(1_000_000);
+    const lines = [
+      deep,
+      `{"role":"user","content":${deep}}`,
+      '{"__proto__":{"role":"user","content":"from the prototype"}}',
+      '{"constructor":{"role":"user"},"__proto__":null,"role":"user","content":"own"}',
+      '{"role":"user","content":[{"__proto__":{"type":"text","text":"from the prototype"}}]}',
+      '{"role":"__proto__","content":"x"}',
+      '{"type":"message","message":[{"role":"user","content":"in a list"}]}',
+    ];
+    const chunks = await chunksOf(textOf(lines));
+    expect(chunks.map(({ text, startLine }) => [text, startLine])).toEqual([["User: own", 4]]);
+  });
+
+  test("are lines that are too long, which still count as lines", async () => {
+    const transcript = transcriptOf();
+    const long = said("user", "y".repeat(maxLineBytes));
+    transcript.write(textOf([said("user", "one"), long, said("user", "two")]));
+    await transcript.sync();
+    expect(transcript.chunks().map(({ text, startLine }) => [text, startLine])).toEqual([
+      ["User: one", 1],
+      ["User: two", 3],
+    ]);
+    const stored = transcript.stored();
+    expect(stored && passedOver(stored)).toBe(1);
+  });
+
+  test("are messages that go on without end, but for their beginning", async () => {
+    const transcript = transcriptOf();
+    const secret = `sk-${"aB3dE5fG7h".repeat(4)}`;
+    const text = `${"many words ".repeat(Math.ceil(maxTextLength / 11))}`.slice(0, maxTextLength - 20);
+    transcript.write(textOf([said("user", `${text} ${secret} behind`), said("user", "next")]));
+    await transcript.sync();
+    const kept = transcript
+      .chunks()
+      .map((chunk) => chunk.text)
+      .join("\n");
+    expect(kept).not.toContain("sk-aB3d");
+    expect(kept).not.toContain("behind");
+    expect(kept.length).toBeGreaterThan(maxTextLength);
+    expect(kept.endsWith("User: next")).toBe(true);
+    const stored = transcript.stored();
+    expect(stored && passedOver(stored)).toBe(1);
+  });
+
+  test("are none with CRLF and a byte order mark", async () => {
+    const transcript = transcriptOf();
+    transcript.write(`\uFEFF${said("user", "one")}\r\n\r\n${said("user", "two")}\r\n`);
+    await transcript.sync();
+    expect(transcript.chunks()[0]).toMatchObject({ startLine: 1, endLine: 3, text: "User: one\nUser: two" });
+    const stored = transcript.stored();
+    expect(stored && passedOver(stored)).toBe(0);
+  });
+});
+
+describe("what comes to a transcript", () => {
+  test("is read from the open chunk on, and nothing before it", async () => {
+    const transcript = transcriptOf(100);
+    const lines = Array.from({ length: 40 }, (_, index) => said("user", `message ${index} ${"word ".repeat(20)}`));
+    transcript.write(textOf(lines));
+    await transcript.sync();
+    const before = transcript.chunks();
+    appendFileSync(transcript.file, textOf([said("assistant", "new")]));
+    await transcript.sync();
+    const [reading, ...others] = transcript.readings();
+    expect(others).toEqual([]);
+    expect(reading?.changed?.fromLine).toBe(before.at(-1)?.startLine);
+    expect(reading?.changed?.chunks.length).toBeLessThanOrEqual(2);
+    expect(transcript.chunks().slice(0, before.length - 1)).toEqual(before.slice(0, -1));
+    expect(transcript.chunks().at(-1)?.text).toContain("Assistant: new");
+  });
+
+  test("is left where a last line is not whole yet", async () => {
+    const transcript = transcriptOf();
+    const line = Buffer.from(`${said("user", "größer")}\n`);
+    const cut = line.indexOf(0xc3) + 1;
+    transcript.write(Buffer.concat([Buffer.from(textOf([said("user", "one")])), line.subarray(0, cut)]));
+    await transcript.sync();
+    expect(transcript.chunks().map(({ text }) => text)).toEqual(["User: one"]);
+    appendFileSync(transcript.file, line.subarray(cut));
+    await transcript.sync();
+    expect(transcript.chunks().map(({ text }) => text)).toEqual(["User: one\nUser: größer"]);
+    const stored = transcript.stored();
+    expect(stored && passedOver(stored)).toBe(0);
+  });
+
+  test("is taken where a last line is whole but for its line end, and taken back where it is not", async () => {
+    const transcript = transcriptOf();
+    transcript.write(`${said("user", "one")}\n${said("user", "two")}`);
+    await transcript.sync();
+    expect(transcript.chunks()[0]).toMatchObject({ text: "User: one\nUser: two", endLine: 2 });
+    appendFileSync(transcript.file, `\n${said("user", "three")}\n`);
+    await transcript.sync();
+    expect(transcript.chunks()[0]).toMatchObject({ text: "User: one\nUser: two\nUser: three", endLine: 3 });
+
+    transcript.write(`${said("user", "one")}\n${said("assistant", "word ".repeat(1000))}`);
+    await transcript.sync();
+    expect(transcript.chunks()[0]?.text).toContain("word");
+    appendFileSync(transcript.file, ` and no more JSON\n${said("user", "three")}\n`);
+    await transcript.sync();
+    expect(transcript.chunks().map(({ text }) => text)).toEqual(["User: one\nUser: three"]);
+  });
+
+  test("keeps its line numbers where noise has no line end yet", async () => {
+    const transcript = transcriptOf();
+    transcript.write(toolResult(100));
+    await transcript.sync();
+    appendFileSync(transcript.file, `\n${said("user", "two")}\n`);
+    await transcript.sync();
+    expect(transcript.chunks()).toMatchObject([{ text: "User: two", startLine: 2, endLine: 2 }]);
+  });
+
+  test("is nothing where nothing came", async () => {
+    const transcript = transcriptOf();
+    transcript.write(textOf([said("user", "one")]));
+    await transcript.sync();
+    // It could change again within this time stamp: it is looked at once more.
+    expect(transcript.stored()?.mtimeMs).toBe(-1);
+    await transcript.sync();
+    expect(transcript.readings().map(({ changed }) => changed)).toEqual([undefined]);
+    transcript.settle();
+    await transcript.sync();
+    const { mtimeMs, size } = statSync(transcript.file);
+    expect(transcript.stored()).toMatchObject({ mtimeMs, size });
+    await transcript.sync();
+    expect(transcript.readings().map(({ changed }) => changed)).toEqual([undefined]);
+  });
+
+  test("keeps what the lines before have to say about it", async () => {
+    const flush = said("user", "Pre-compaction memory flush. Store durable memories now.");
+    const transcript = transcriptOf();
+    transcript.write(textOf([JSON.stringify({ type: "session", timestamp: timeOn("2026-03-05") }), flush]));
+    await transcript.sync();
+    appendFileSync(transcript.file, textOf([said("assistant", "I save notes.")]));
+    await transcript.sync();
+    expect(transcript.chunks()).toEqual([]);
+    appendFileSync(transcript.file, textOf([said("user", "go on")]));
+    await transcript.sync();
+    expect(transcript.chunks()).toMatchObject([{ text: "User: go on", startLine: 4, context: "2026-03-05" }]);
+  });
+
+  test("gives the same chunks, in whatever pieces it comes", async () => {
+    const seed = Date.now() % 1_000_000;
+    for (let round = 0; round < 25; round++) {
+      const random = randomFrom(seed + round);
+      const bytes = randomTranscript(random);
+      const tokens = random.pick([50, 100, 400]);
+      const whole = transcriptOf(tokens);
+      const pieces = transcriptOf(tokens);
+      pieces.write("");
+      let at = 0;
+      while (at < bytes.length) {
+        const end = Math.min(bytes.length, at + 1 + random.below(random.pick([3, 50, 2000, 400_000])));
+        appendFileSync(pieces.file, bytes.subarray(at, end));
+        at = end;
+        if (random.chance(0.8)) pieces.settle();
+        await pieces.sync();
+        if (random.chance(0.9) && at < bytes.length) continue;
+        whole.write(bytes.subarray(0, at));
+        await whole.sync();
+        expect(pieces.chunks(), `seed ${seed}, round ${round}, ${at} bytes`).toEqual(whole.chunks());
+      }
+      const [a, b] = [pieces.stored(), whole.stored()];
+      expect(a && passedOver(a), `seed ${seed}, round ${round}`).toBe(b && passedOver(b));
+      expect(a?.hash).toBe(b?.hash);
+    }
+  });
+});
+
+describe("a file that is another by now is read whole", () => {
+  async function changedTo(before: string, after: string | ((file: string) => void)): Promise<Transcript> {
+    const transcript = transcriptOf();
+    transcript.write(before);
+    transcript.settle();
+    await transcript.sync();
+    if (typeof after === "string") transcript.write(after);
+    else after(transcript.file);
+    await transcript.sync();
+    return transcript;
+  }
+  const many = (word: string, count: number): string =>
+    textOf(Array.from({ length: count }, (_, index) => said("user", `${word} ${index}`)));
+
+  async function expectWhole(transcript: Transcript): Promise<void> {
+    expect(transcript.readings()[0]?.changed).toBeDefined();
+    expect(transcript.readings()[0]?.changed?.fromLine).toBeUndefined();
+    expect(transcript.chunks()).toEqual(await chunksOf(readFileSync(transcript.file)));
+  }
+
+  test("when it was cut off", async () => {
+    await expectWhole(await changedTo(many("old", 200), (file) => truncateSync(file, 1000)));
+    const empty = await changedTo(many("old", 200), (file) => truncateSync(file, 0));
+    expect(empty.chunks()).toEqual([]);
+  });
+
+  test("when a longer one with another beginning took its place", async () => {
+    await expectWhole(await changedTo(many("old", 100), many("new", 300)));
+  });
+
+  test("when a longer one with the same beginning took its place", async () => {
+    await expectWhole(await changedTo(many("old", 100) + many("older", 100), many("old", 100) + many("newer", 300)));
+  });
+
+  test("when its first line was changed before more came", async () => {
+    const before = many("old", 500);
+    await expectWhole(await changedTo(before, before.replace("old 0", "new 0") + many("more", 10)));
+  });
+
+  test("when one of the same size was renamed over it", async () => {
+    await expectWhole(
+      await changedTo(many("old", 100), (file) => {
+        const next = transcriptOf();
+        next.write(many("new", 100));
+        renameSync(next.file, file);
+      }),
+    );
+  });
+
+  test("when a word in the middle was changed for one of the same length", async () => {
+    const before = many("one", 500) + many("two", 500);
+    const transcript = await changedTo(before, before.replace("one 250", "new 250"));
+    expect(transcript.chunks().some(({ text }) => text.includes("new 250"))).toBe(true);
+    await expectWhole(transcript);
+  });
+
+  test("when it was cut for chunks of another size", async () => {
+    const transcript = transcriptOf(400);
+    transcript.write(many("old", 200));
+    await transcript.sync();
+    const settings = settingsWith({ chunking: { tokens: 100, overlap: 0 } });
+    const stateDir = transcript.file.replace(/.agents.main.sessions.one\.jsonl$/, "");
+    const other = createSessionSource({ stateDir, agentId: "main", settings });
+    const reading = await other.read(transcript.scanned(), transcript.stored(), never);
+    expect(reading?.changed?.fromLine).toBeUndefined();
+    expect(reading?.changed?.chunks.length).toBeGreaterThan(transcript.chunks().length * 2);
+  });
+});
+
+describe("a long transcript", () => {
+  const turn = (index: number): string[] => [
+    said("user", `question ${index} ${"why ".repeat(20)}`),
+    toolResult(20_000),
+    said("assistant", `answer ${index} ${"since ".repeat(30)}`),
+  ];
+  const long = (turns: number): string => textOf(Array.from({ length: turns }, (_, index) => turn(index)).flat());
+
+  test("comes in several readings, each bounded, and none of it is missing", async () => {
+    const transcript = transcriptOf();
+    transcript.write(long(400));
+    await transcript.sync();
+    const readings = transcript.readings();
+    const { size } = statSync(transcript.file);
+    expect(readings.length).toBeGreaterThanOrEqual(Math.floor(size / (2 * 1024 * 1024)));
+    for (const reading of readings) {
+      const bytes = reading.changed?.chunks.reduce((sum, { text }) => sum + text.length, 0) ?? 0;
+      expect(bytes).toBeLessThan(2 * 1024 * 1024);
+    }
+    expect(readings.map(({ more }) => more === true)).toEqual([...readings.slice(1).map(() => true), false]);
+    const text = transcript
+      .chunks()
+      .map((chunk) => chunk.text)
+      .join("\n");
+    for (let index = 0; index < 400; index++) {
+      expect(text.split(`question ${index} `)).toHaveLength(2);
+      expect(text.split(`answer ${index} `)).toHaveLength(2);
+    }
+  });
+
+  test("that was read in part is due until it is read to its end, and goes on where it was", async () => {
+    const sessions = { deltaBytes: 1e9, deltaMessages: 1e6, postCompactionForce: true };
+    const transcript = transcriptIn(folderWith(), settingsWith({ sync: { sessions } }));
+    transcript.write(long(300));
+    transcript.settle();
+    const first = await transcript.source.read(transcript.scanned(), undefined, never);
+    expect(first?.more).toBe(true);
+    expect(first?.record.mtimeMs).toBe(-1);
+    appendFileSync(transcript.file, textOf([said("user", "little more")]));
+    const due = await transcript.source.isDue?.(transcript.scanned(), first?.record, { reason: "search" });
+    expect(due).toBe(true);
+    const second = await transcript.source.read(transcript.scanned(), first?.record, never);
+    expect(second?.changed?.fromLine).toBeGreaterThan(100);
+  });
+
+  test("can be given up in the middle", async () => {
+    const transcript = transcriptOf();
+    transcript.write(long(50));
+    const given = new AbortController();
+    given.abort();
+    await expect(transcript.source.read(transcript.scanned(), undefined, given.signal)).rejects.toThrow("aborted");
+  });
+});
+
+test("a transcript that is gone is no failure", async () => {
+  const transcript = transcriptOf();
+  transcript.write("{}\n");
+  const scanned = transcript.scanned();
+  rmSync(transcript.file);
+  expect(await transcript.source.read(scanned, undefined, never)).toBeUndefined();
+});
+
+test("a time that jumps back is a change like any other", async () => {
+  const transcript = transcriptOf();
+  transcript.write(textOf([said("user", "one")]));
+  utimesSync(transcript.file, new Date(2030, 0, 1), new Date(2030, 0, 1));
+  await transcript.sync();
+  transcript.write(textOf([said("user", "six")]));
+  utimesSync(transcript.file, new Date(2020, 0, 1), new Date(2020, 0, 1));
+  await transcript.sync();
+  expect(transcript.chunks().map(({ text }) => text)).toEqual(["User: six"]);
+});
+
+/** Messages of every size between noise and broken lines, with and without line ends of either kind. */
+function randomTranscript(random: Random): Buffer {
+  const parts: Buffer[] = random.chance(0.2) ? [Buffer.from("\uFEFF")] : [];
+  const days = ["2026-03-05", "2026-03-06", undefined];
+  for (let left = 5 + random.below(60); left > 0; left--) {
+    const day = random.pick(days);
+    const time = day === undefined ? undefined : timeOn(day);
+    const role = random.pick(["user", "assistant"] as const);
+    const line = random.pick([
+      () => said(role, randomSentence(random, 30), time),
+      () => said(role, randomSentence(random, 30), time),
+      () => said(role, randomText(random, 3000), time),
+      () => said(role, "word ".repeat(random.below(3000)), time),
+      () => said("user", "Pre-compaction memory flush. Store now."),
+      () => said("user", "[OpenClaw heartbeat poll]"),
+      () => said("assistant", "HEARTBEAT_OK"),
+      () => toolResult(random.below(random.pick([100, 5000, 300_000]))),
+      () => JSON.stringify({ type: "compaction", timestamp: time }),
+      () => randomText(random, 200).replaceAll("\n", " "),
+      () => "",
+    ])();
+    parts.push(Buffer.from(line), Buffer.from(random.chance(0.1) ? "\r\n" : "\n"));
+  }
+  if (random.chance(0.3))
+    parts.push(Buffer.from(said("user", randomSentence(random, 20)).slice(0, random.pick([20, 5000]))));
+  return Buffer.concat(parts);
+}

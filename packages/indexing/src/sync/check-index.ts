@@ -1,0 +1,110 @@
+import type { IndexCheck, IndexFinding } from "@memslot/core";
+import type { ChunkStore, StoreUpkeep } from "../chunk-store.ts";
+import { compareContents } from "./compare-contents.ts";
+import type { Embedder } from "../embedding/embedder.ts";
+import type { IndexedSource } from "../indexed-source.ts";
+import { indexTerms } from "../text/words.ts";
+
+const sampled = 20;
+/** Words of a chunk that are searched for; with more of them nothing gets clearer. */
+const wordsAsked = 24;
+/** Copies of one text push each other down. */
+const wordsLimit = 200;
+const neighboursLimit = 50;
+
+type SampledChunk = Awaited<ReturnType<StoreUpkeep["sample"]>>[number];
+
+/**
+ * Whether an index can be relied on: the parts of the store fit together, and a random sample of its chunks finds itself
+ * by its words and by its vectors, and the files hold what was indexed of them. With `fix` the store mends what is wrong first, and what is told is how it is then.
+ */
+export async function checkIndex(input: {
+  store: ChunkStore;
+  sources: readonly IndexedSource[];
+  vectors: Embedder | undefined;
+  fix: boolean;
+  signal: AbortSignal;
+}): Promise<IndexCheck> {
+  const { store, vectors, fix, signal } = input;
+  const { upkeep } = store;
+  const findings: IndexFinding[] = [];
+  if (!upkeep) {
+    const { files, chunks } = await store.stats();
+    findings.push({
+      name: "counts",
+      ok: true,
+      message: `${files} files, ${chunks} chunks; this store can tell no more`,
+    });
+  } else {
+    findings.push(...(await (fix ? upkeep.repair() : upkeep.check())));
+    signal.throwIfAborted();
+    const chunks = await upkeep.sample(sampled);
+    if (store.health().fts.available) findings.push(await checkWords(store, chunks));
+    signal.throwIfAborted();
+    const byVector = vectors && (await checkVectors(store, upkeep, vectors, chunks));
+    if (byVector) findings.push(byVector);
+  }
+  signal.throwIfAborted();
+  const contents = await compareContents({ store, sources: input.sources, fix, signal });
+  if (contents) findings.push(contents);
+  const tables = await upkeep?.tables();
+  return { ok: findings.every(({ ok }) => ok), findings, tables };
+}
+
+/** Each chunk of the sample is searched for by its own words. */
+async function checkWords(store: ChunkStore, chunks: readonly SampledChunk[]): Promise<IndexFinding> {
+  const lost: SampledChunk[] = [];
+  let asked = 0;
+  for (const chunk of chunks) {
+    const words = new Set(
+      indexTerms(`${chunk.text}\n${chunk.context}`)
+        .split(" ")
+        .filter((word) => word !== ""),
+    );
+    // The longest are the rarest, mostly.
+    const terms = [...words].toSorted((a, b) => b.length - a.length).slice(0, wordsAsked);
+    if (terms.length === 0) continue;
+    asked++;
+    const { rows } = await store.searchKeyword({
+      terms: terms.map((term) => ({ term, prefix: false })),
+      sources: [chunk.source],
+      limit: wordsLimit,
+    });
+    if (!rows.some((row) => isSameText(row, chunk))) lost.push(chunk);
+  }
+  return sampleFinding("sample by words", asked, lost);
+}
+
+/** Each chunk of the sample that has a vector is searched for by it. */
+async function checkVectors(
+  store: ChunkStore,
+  upkeep: StoreUpkeep,
+  vectors: Embedder,
+  chunks: readonly SampledChunk[],
+): Promise<IndexFinding | undefined> {
+  const space = await vectors.primary.knownSpace();
+  if (!space) return undefined;
+  const lost: SampledChunk[] = [];
+  let asked = 0;
+  for (const chunk of chunks) {
+    const vector = await upkeep.vectorOf(space, chunk.hash);
+    if (!vector) continue;
+    asked++;
+    const { rows } = await store.searchVector({ space, vector, sources: [chunk.source], limit: neighboursLimit });
+    // Texts that differ may have the very same vector.
+    const nearest = rows[0]?.score ?? 0;
+    if (!rows.some((row) => isSameText(row, chunk)) && nearest < 0.999) lost.push(chunk);
+  }
+  return sampleFinding("sample by vectors", asked, lost);
+}
+
+function isSameText(row: { text: string; context: string }, chunk: SampledChunk): boolean {
+  return row.text === chunk.text && row.context === chunk.context;
+}
+
+function sampleFinding(name: string, asked: number, lost: readonly SampledChunk[]): IndexFinding {
+  const places = lost.slice(0, 3).map(({ path, startLine, endLine }) => `${path}#L${startLine}-L${endLine}`);
+  const ok = lost.length === 0;
+  const found = `${asked - lost.length} of ${asked} chunks found themselves`;
+  return { name, ok, message: ok ? found : `${found}; not found: ${places.join(", ")}` };
+}

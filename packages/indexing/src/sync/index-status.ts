@@ -1,0 +1,136 @@
+import type {
+  EmbeddingChoice,
+  MemoryProviderStatus,
+  MemorySearchSettings,
+  SourceCount,
+  WatchStatus,
+} from "@memslot/core";
+import type { GenerationFacts, StoreHealth } from "../chunk-store.ts";
+import type { Embedder } from "../embedding/embedder.ts";
+import type { IndexFacts } from "./index-facts.ts";
+
+/** The status of a memory with an index, put together from what was recorded. Looks at nothing. */
+export function statusOfIndex(input: {
+  backend: string;
+  workspaceDir: string;
+  settings: MemorySearchSettings;
+  choice: EmbeddingChoice;
+  health: StoreHealth;
+  facts: IndexFacts;
+  watch: WatchStatus;
+  vectors: Embedder | undefined;
+}): MemoryProviderStatus {
+  const { settings, choice, health, facts, vectors } = input;
+  const { stats } = facts;
+  const { provider } = choice;
+  const embedding = vectors?.facts();
+  const { batch } = settings.remote;
+  return {
+    backend: input.backend,
+    provider: provider?.id ?? "none",
+    model: provider?.model,
+    requestedProvider: choice.requested,
+    files: stats.files,
+    chunks: stats.chunks,
+    dirty: facts.dirty,
+    workspaceDir: input.workspaceDir,
+    dbPath: health.location,
+    extraPaths: settings.extraPaths,
+    sources: settings.sources,
+    sourceCounts: sourceCounts(settings.sources, facts),
+    roots: facts.roots,
+    cache: {
+      enabled: settings.cache.enabled,
+      entries: stats.cachedVectors,
+      maxEntries: settings.cache.maxEntries,
+    },
+    fts: health.fts,
+    vector: {
+      ...health.vector,
+      storeAvailable: true,
+      // Not known until the vectors were counted.
+      semanticAvailable: embedding?.missing === undefined && vectors ? undefined : (embedding?.embedded ?? 0) > 0,
+      index: { state: vectorState(stats.chunks, embedding) },
+      dims: embedding?.dimensions,
+      embedded: embedding?.embedded ?? 0,
+    },
+    embedding: embedding?.status ?? { reason: choice.reason, passedOver: choice.passedOver },
+    fallback: embedding?.fallback,
+    storage: {
+      databaseBytes: stats.databaseBytes,
+      walBytes: stats.walBytes,
+      reusableBytes: stats.reusableBytes,
+      embeddingCacheBytes: stats.cachedVectorBytes,
+      embeddingCacheEntries: stats.cachedVectors,
+    },
+    batch: {
+      enabled: batch.enabled,
+      wait: batch.wait,
+      concurrency: batch.concurrency,
+      pollIntervalMs: batch.pollIntervalMs,
+      timeoutMs: batch.timeoutMinutes * 60_000,
+      limit: null,
+      failures: embedding?.batchFailures?.count ?? 0,
+      lastError: embedding?.batchFailures?.message,
+      lastProvider: embedding?.batchFailures?.provider,
+    },
+    generation: stats.generation && generationOf(stats.generation, facts),
+    writer: facts.writer,
+    watch: input.watch,
+    lastSync: facts.lastSync,
+    lastSyncError: facts.lastSyncError,
+    lastError: facts.lastError,
+    custom: {
+      searchMode: !vectors ? "keyword" : health.fts.available ? "hybrid" : "vector",
+      providerUnavailableReason: provider ? undefined : choice.reason,
+      notices: health.notices,
+    },
+  };
+}
+
+/** Of every source that is wanted, also where nothing of it is indexed yet. */
+function sourceCounts(wanted: readonly string[], { stats, sources }: IndexFacts): SourceCount[] {
+  const counted = new Map(stats.sources.map((count) => [count.source, count]));
+  return [...new Set([...wanted, ...counted.keys()])].map((source) => {
+    const { files = 0, chunks = 0, bytes = 0, chunkBytes = 0 } = counted.get(source) ?? {};
+    const looked = sources.get(source);
+    return {
+      source,
+      files,
+      chunks,
+      bytes,
+      chunkBytes,
+      eligible: looked?.eligible ?? null,
+      issues: looked?.issues,
+      waiting: looked?.waiting,
+    };
+  });
+}
+
+function vectorState(
+  chunks: number,
+  embedding: ReturnType<Embedder["facts"]> | undefined,
+): "empty" | "complete" | "incomplete" | "unverified" {
+  if (!embedding) return "empty";
+  if (embedding.missing === undefined) return "unverified";
+  if (embedding.missing > 0) return "incomplete";
+  return chunks === 0 || embedding.embedded === 0 ? "empty" : "complete";
+}
+
+function generationOf(
+  { id, builtAt, next }: GenerationFacts,
+  { sources, waitingFor }: IndexFacts,
+): NonNullable<MemoryProviderStatus["generation"]> {
+  const eligible = [...sources.values()].reduce((sum, source) => sum + source.eligible, 0);
+  return {
+    id,
+    builtAt: builtAt === undefined ? undefined : new Date(builtAt).toISOString(),
+    next: next && {
+      id: next.id,
+      startedAt: new Date(next.startedAt).toISOString(),
+      files: next.files,
+      totalFiles: sources.size > 0 ? eligible : undefined,
+      waitingFor,
+    },
+  };
+}

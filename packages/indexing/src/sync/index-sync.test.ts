@@ -1,0 +1,422 @@
+import { EmbeddingError, type SyncProgress, type SyncReport } from "@memslot/core";
+import { describe, expect, test } from "vitest";
+import { createEmbedder, type Embedder } from "../embedding/embedder.ts";
+import { createIndexSync, type IndexSync } from "./index-sync.ts";
+import { never, settingsWith, syncParams } from "../../test/support/context.ts";
+import { type FakeEmbeddings, fakeEmbeddings } from "../../test/support/fake-embeddings.ts";
+import { createFakeSource, type FakeSource } from "../../test/support/fake-source.ts";
+import { createFakeStore, type FakeStore } from "../../test/support/fake-store.ts";
+import { useTempFolders } from "../../test/support/temp-folder.ts";
+import { until } from "../../test/support/until.ts";
+
+const tempFolder = useTempFolders();
+
+interface Lab {
+  store: FakeStore;
+  source: FakeSource;
+  index: IndexSync;
+}
+
+async function lab(
+  change: { store?: FakeStore; source?: FakeSource; provider?: FakeEmbeddings; onSearch?: boolean } = {},
+): Promise<Lab> {
+  const { store = createFakeStore(), source = createFakeSource({ "a.md": "alpha", "b.md": "beta" }) } = change;
+  const vectors = change.provider && embedderOf(store, change.provider);
+  await vectors?.count();
+  const index = await createIndexSync({ store, sources: [source], onSearch: change.onSearch ?? true, vectors });
+  return { store, source, index };
+}
+
+function embedderOf(store: FakeStore, provider: FakeEmbeddings): Embedder {
+  return createEmbedder({
+    store,
+    provider,
+    choice: { provider, requested: "fake", reason: "asked for by the test", degraded: false },
+    settings: settingsWith(),
+    agentId: "main",
+    stateDir: tempFolder(),
+    notify: () => undefined,
+  });
+}
+
+const found = async (store: FakeStore, word: string): Promise<string[]> =>
+  (await store.searchKeyword({ terms: [{ term: word, prefix: false }], sources: ["memory"], limit: 9 })).rows.map(
+    ({ path }) => path,
+  );
+
+/** The calls that write or build, in their order. */
+function work(store: FakeStore): string[] {
+  const names = store.calls.map(({ method }) => method);
+  return names.filter((name) => /replaceFiles|removeFiles|touchFiles|builds\./.test(name));
+}
+
+describe("a rebuild", () => {
+  test("by force fills a build beside the one that answers, which stays as it is until the end", async () => {
+    const { store, source, index } = await lab();
+    await index.sync(syncParams());
+    store.calls.length = 0;
+    const answers: string[][] = [];
+    source.beforeRead = async () => void answers.push(await found(store, "alpha"));
+    const report = await index.sync(syncParams({ force: true }));
+    expect(report).toEqual({ added: 0, changed: 2, removed: 0, unchanged: 0, failed: [] });
+    expect(answers).toEqual([["a.md"], ["a.md"]]);
+    expect(work(store)).toEqual(["builds.start", "next.replaceFiles", "builds.finish"]);
+    expect(await found(store, "alpha")).toEqual(["a.md"]);
+    expect(store.next).toBeUndefined();
+  });
+
+  test("of another recipe is made without being asked for, and is there afterwards", async () => {
+    const { store, source } = await lab();
+    await (await lab({ store, source })).index.sync(syncParams());
+    source.recipe = "r2";
+    const { index } = await lab({ store, source });
+    expect(await index.sync(syncParams())).toMatchObject({ added: 0, changed: 2, unchanged: 0 });
+    expect((await store.listFiles()).map(({ recipe }) => recipe)).toEqual(["r2", "r2"]);
+    store.calls.length = 0;
+    expect(await index.sync(syncParams())).toMatchObject({ unchanged: 2 });
+    expect(work(store)).toEqual([]);
+  });
+
+  test("for a search goes on behind it, and the old build answers", async () => {
+    const { store, source } = await lab();
+    await (await lab({ store, source })).index.sync(syncParams());
+    source.recipe = "r2";
+    const { index } = await lab({ store, source });
+    const gate = Promise.withResolvers<void>();
+    source.beforeRead = () => gate.promise;
+    expect(await index.freshen(never)).toBeUndefined();
+    expect(await found(store, "beta")).toEqual(["b.md"]);
+    await until(() => store.next !== undefined, "the new build is begun");
+    expect(index.facts().stats.generation?.id).toBe(1);
+    gate.resolve();
+    await until(() => store.next === undefined && index.facts().writer === undefined, "the new build answers");
+    expect((await store.listFiles()).map(({ recipe }) => recipe)).toEqual(["r2", "r2"]);
+    expect(index.facts()).toMatchObject({ outdated: false, dirty: false });
+  });
+
+  test("takes along what is changed, added and removed while it runs", async () => {
+    const { store, source, index } = await lab();
+    await index.sync(syncParams());
+    let once = true;
+    source.beforeRead = async (path) => {
+      if (!once || path !== "b.md") return;
+      once = false;
+      source.write("a.md", "gamma");
+      source.write("c.md", "delta");
+      source.remove("b.md");
+      expect(await index.freshen(never)).toBeUndefined();
+      expect(await found(store, "gamma")).toEqual(["a.md"]);
+      expect(await found(store, "beta")).toEqual([]);
+    };
+    await index.sync(syncParams({ force: true }));
+    expect(once).toBe(false);
+    expect(store.paths()).toEqual(["a.md", "c.md"]);
+    expect(await found(store, "gamma")).toEqual(["a.md"]);
+    expect(await found(store, "delta")).toEqual(["c.md"]);
+  });
+
+  test("that was interrupted goes on where it was", async () => {
+    const source = createFakeSource(Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`${n}.md`, `word${n}`])));
+    const { store, index } = await lab({ source });
+    await index.sync(syncParams());
+    const stop = new AbortController();
+    let reads = 0;
+    source.beforeRead = () => void (++reads === 200 && stop.abort());
+    await expect(index.sync(syncParams({ force: true, signal: stop.signal }))).rejects.toMatchObject({
+      name: "AbortError",
+    });
+    await index.close();
+    const done = new Set(store.next?.paths);
+    expect(done.size).toBeGreaterThan(60);
+    expect(done.size).toBeLessThan(300);
+
+    source.beforeRead = undefined;
+    source.reads.length = 0;
+    const again = await lab({ store, source });
+    expect(await again.index.sync(syncParams())).toMatchObject({ changed: 300, failed: [] });
+    expect(source.reads.filter((path) => done.has(path))).toEqual([]);
+    expect(source.reads).toHaveLength(300 - done.size);
+    expect(store.next).toBeUndefined();
+  });
+
+  test("that was begun for settings that are taken back is dropped", async () => {
+    const { store, source, index } = await lab();
+    await index.sync(syncParams());
+    await store.builds.start("for other settings");
+    await (await lab({ store, source })).index.sync(syncParams());
+    expect(store.next).toBeUndefined();
+    expect(store.calls.map(({ method }) => method)).toContain("builds.abandon");
+  });
+
+  test("does not take over with fewer vectors than the build that answers, and does once they are there", async () => {
+    let broken = false;
+    const fail = (): Error | undefined => (broken ? new EmbeddingError("auth", "the model is away") : undefined);
+    const provider = fakeEmbeddings({ fail });
+    const { store, source, index } = await lab({ provider });
+    await index.sync(syncParams());
+    source.recipe = "r2";
+    source.write("a.md", "money for a trip");
+    broken = true;
+    await index.sync(syncParams());
+    // The text that both builds lack speaks against neither.
+    expect(store.next).toBeUndefined();
+
+    source.recipe = "r3";
+    const read = source.read.bind(source);
+    source.read = async (...given) => {
+      const reading = await read(...given);
+      const chunks = reading?.changed?.chunks.map((chunk) => ({ ...chunk, hash: `${chunk.hash} cut otherwise` }));
+      return reading && chunks ? { ...reading, changed: { ...reading.record, chunks } } : reading;
+    };
+    const report = await index.sync(syncParams());
+    expect(report.pendingVectors?.reason).toContain("the model is away");
+    expect(store.next?.paths.toSorted()).toEqual(["a.md", "b.md"]);
+    expect(index.facts().waitingFor).toContain("have no vector yet");
+
+    broken = false;
+    expect((await index.sync(syncParams())).pendingVectors).toBeUndefined();
+    expect(store.next).toBeUndefined();
+    expect(index.facts().waitingFor).toBeUndefined();
+  });
+
+  test("in a store without builds replaces one file after the other", async () => {
+    const { builds: _, ...store } = createFakeStore();
+    const source = createFakeSource({ "a.md": "alpha" });
+    const index = await createIndexSync({ store, sources: [source], onSearch: true, vectors: undefined });
+    await index.sync(syncParams());
+    expect(await index.sync(syncParams({ force: true }))).toMatchObject({ changed: 1, unchanged: 0 });
+  });
+});
+
+describe("another process at work", () => {
+  test("on a build: a sync that does not want to wait says who and how far, and does nothing", async () => {
+    const { store, index } = await lab();
+    store.leaseHeldByOther("build", { pid: 77, reason: "cli", completed: 120, total: 500 });
+    await expect(index.sync(syncParams({ wait: false }))).rejects.toMatchObject({
+      code: "BUSY",
+      message: expect.stringMatching(/process 77.*cli, 120 of 500.*since 2026/s),
+    });
+    expect(work(store)).toEqual([]);
+    expect(index.facts().writer).toMatchObject({ pid: 77 });
+  });
+
+  test("one that waits sees how far it is, and goes on when it has ended", async () => {
+    const { store, index } = await lab();
+    store.leaseHeldByOther("build", { pid: 77, completed: 1, total: 500 });
+    const seen: SyncProgress[] = [];
+    const progress = (update: SyncProgress): void => {
+      seen.push(update);
+      store.leaseHeldByOther("build", undefined);
+    };
+    expect(await index.sync(syncParams({ progress }))).toMatchObject({ added: 2 });
+    expect(seen[0]).toMatchObject({ completed: 1, total: 500, label: expect.stringContaining("process 77") });
+  });
+
+  test("one that waits can be given up", async () => {
+    const { store, index } = await lab();
+    store.leaseHeldByOther("build", {});
+    const stop = new AbortController();
+    const progress = (): void => stop.abort();
+    await expect(index.sync(syncParams({ progress, signal: stop.signal }))).rejects.toMatchObject({
+      name: "AbortError",
+    });
+  });
+
+  test("on a build does not keep a search from finding a note that was saved", async () => {
+    const { store, source, index } = await lab();
+    await index.sync(syncParams());
+    store.leaseHeldByOther("build", {});
+    source.write("c.md", "gamma");
+    expect(await index.freshen(never)).toBeUndefined();
+    expect(await found(store, "gamma")).toEqual(["c.md"]);
+  });
+
+  test("on the files: a search says that it is stale where there is something to write, and only there", async () => {
+    const { store, source, index } = await lab();
+    await index.sync(syncParams());
+    store.leaseHeldByOther("files", { pid: 77 });
+    expect(await index.freshen(never)).toBeUndefined();
+    source.write("c.md", "gamma");
+    expect((await index.freshen(never))?.reason).toMatch(/^1 file has changed and/);
+    await until(() => index.facts().writer?.pid === 77, "it is known who is at work");
+    expect(index.facts()).toMatchObject({ dirty: true });
+    store.leaseHeldByOther("files", undefined);
+    expect(await index.freshen(never)).toBeUndefined();
+    expect(index.facts()).toMatchObject({ dirty: false });
+  });
+
+  test("that has done the work meanwhile leaves nothing to do", async () => {
+    const { store, source, index } = await lab();
+    await index.sync(syncParams());
+    source.write("c.md", "gamma");
+    // It gets in between the look and the right to write.
+    store.before("leases.acquire", async () => {
+      store.before("leases.acquire", () => undefined);
+      await (await lab({ store, source })).index.sync(syncParams());
+      source.reads.length = 0;
+    });
+    expect(await index.freshen(never)).toBeUndefined();
+    expect(source.reads).toEqual([]);
+  });
+
+  test("a sync for a search neither fails nor waits long, and the answer is stale", async () => {
+    const { store, source, index } = await lab({ onSearch: false });
+    await index.sync(syncParams());
+    source.write("c.md", "gamma");
+    store.leaseHeldByOther("files", { pid: 77 });
+    const report: SyncReport = await index.sync(syncParams({ reason: "search", wait: false }));
+    expect(report).toMatchObject({ added: 0, failed: [] });
+    expect((await index.freshen(never))?.reason).toMatch(/process 77/);
+  });
+
+  test("making vectors: nothing is sent twice, and what is missing is said", async () => {
+    const provider = fakeEmbeddings();
+    const { store, index } = await lab({ provider });
+    store.leaseHeldByOther("build", { pid: 77 });
+    expect(await index.freshen(never)).toBeUndefined();
+    await until(() => index.facts().missingVectors?.includes("process 77") === true, "it is known who is at work");
+    expect(provider.sent).toEqual([]);
+    store.leaseHeldByOther("build", undefined);
+    await index.freshen(never);
+    await until(() => index.facts().missingVectors === undefined, "the vectors are there");
+    expect(provider.sent.flat().toSorted()).toEqual(["alpha", "beta", "memory"]);
+  });
+
+  test("leases are given back, whatever comes of the work", async () => {
+    const { store, index } = await lab();
+    await index.sync(syncParams());
+    expect(store.heldLeases()).toEqual([]);
+    store.fail("next.replaceFiles", () => new Error("no space left"));
+    await expect(index.sync(syncParams({ force: true }))).rejects.toThrow("no space left");
+    expect(store.heldLeases()).toEqual([]);
+    expect(index.facts().lastError?.message).toBe("no space left");
+    store.fail("next.replaceFiles", undefined);
+    await index.sync(syncParams({ force: true }));
+    expect(index.facts().stats.generation?.id).toBe(2);
+  });
+});
+
+describe("what is known without looking", () => {
+  test("a change that a watcher has seen makes it dirty until the next look", async () => {
+    const { source, index } = await lab();
+    await index.sync(syncParams());
+    expect(index.facts().dirty).toBe(false);
+    index.markDirty();
+    expect(index.facts().dirty).toBe(true);
+    source.write("c.md", "gamma");
+    await index.look("watch");
+    expect(index.facts()).toMatchObject({ dirty: false, lastSync: { reason: "watch", report: { added: 1 } } });
+  });
+
+  test("a change that comes in while the files are looked at is not forgotten", async () => {
+    const { source, index } = await lab();
+    source.beforeRead = () => index.markDirty();
+    await index.sync(syncParams());
+    expect(index.facts().dirty).toBe(true);
+  });
+
+  test("an answer without a look is stale while a change is waiting for one", async () => {
+    const { index } = await lab({ onSearch: false });
+    expect((await index.freshen(never))?.reason).toMatch(/has not been built yet/);
+    await index.sync(syncParams());
+    expect(await index.freshen(never)).toBeUndefined();
+    index.markDirty();
+    expect(await index.freshen(never)).toEqual({
+      state: "stale",
+      reason: "files have changed since they were looked at last",
+    });
+    await index.look("watch");
+    expect(await index.freshen(never)).toBeUndefined();
+  });
+
+  test("who is at work, and how far, in this process and in another, until it has ended", async () => {
+    const { store, source, index } = await lab();
+    const seen: unknown[] = [];
+    source.beforeRead = () => void seen.push(index.facts().writer);
+    await index.sync(syncParams());
+    expect(seen.at(-1)).toMatchObject({ pid: process.pid, reason: "test", completed: expect.any(Number), total: 2 });
+    expect(index.facts().writer).toBeUndefined();
+    store.leaseHeldByOther("build", { pid: 77 });
+    await expect(index.sync(syncParams({ wait: false }))).rejects.toMatchObject({ code: "BUSY" });
+    expect(index.facts().writer).toMatchObject({ pid: 77 });
+    store.leaseHeldByOther("build", undefined);
+    await index.freshen(never);
+    expect(index.facts().writer).toBeUndefined();
+  });
+
+  test("by source: files that are there, and what was passed over", async () => {
+    const { index } = await lab();
+    expect(index.facts().sources.size).toBe(0);
+    await index.sync(syncParams());
+    expect(index.facts().sources.get("memory")).toMatchObject({ eligible: 2, unread: [], issues: [], waiting: 0 });
+  });
+
+  test("who is at work when it is opened", async () => {
+    const store = createFakeStore();
+    store.leaseHeldByOther("build", { pid: 77 });
+    expect((await lab({ store })).index.facts().writer).toMatchObject({ pid: 77 });
+  });
+});
+
+describe("a search that goes on before the look at the files has ended", () => {
+  /** A promise that is opened by hand. */
+  function gate(): { opened: Promise<void>; open: () => void } {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    return { opened: promise, open: resolve };
+  }
+
+  test("says that not all were looked at, and nothing of changes that nobody has seen", async () => {
+    const { index, source } = await lab();
+    await index.sync(syncParams());
+    const { scan } = source;
+    const slow = gate();
+    source.scan = async (signal, indexed) => {
+      await slow.opened;
+      return await scan(signal, indexed);
+    };
+    expect(await index.freshen(never)).toEqual({ state: "stale", reason: "not all files were looked at yet" });
+    slow.open();
+    expect(await index.freshen(never)).toBeUndefined();
+  });
+
+  test("says how many have changed where that is known", async () => {
+    const { index, source } = await lab();
+    await index.sync(syncParams());
+    for (let number = 0; number < 40; number++) source.write(`n${number}.md`, `number${number}`);
+    const slow = gate();
+    source.beforeRead = () => slow.opened;
+    expect(await index.freshen(never)).toEqual({
+      state: "stale",
+      reason: "40 files have changed and are still being indexed",
+      count: 40,
+    });
+    slow.open();
+    expect(await index.freshen(never)).toBeUndefined();
+  });
+
+  test("is fresh as soon as all were looked at and none has changed, whatever else is to be done", async () => {
+    const { index, store } = await lab();
+    await index.sync(syncParams());
+    await index.freshen(never);
+    const slow = gate();
+    // Counting comes after the look.
+    store.before("stats", () => slow.opened);
+    expect(await index.freshen(never)).toBeUndefined();
+    slow.open();
+  });
+});
+
+test("an index that another process has made is seen by one that never looks at the files", async () => {
+  const store = createFakeStore();
+  const source = createFakeSource({ "a.md": "alpha" });
+  const { index } = await lab({ store, source, onSearch: false });
+  expect((await index.freshen(never))?.reason).toMatch(/has not been built yet/);
+  const other = await lab({ store, source });
+  await other.index.sync(syncParams());
+  expect(await index.freshen(never)).toBeUndefined();
+  expect(index.facts().stats).toMatchObject({ files: 1, chunks: 1 });
+  // With nothing new nothing is counted.
+  store.calls.length = 0;
+  await index.freshen(never);
+  expect(store.calls.map(({ method }) => method)).toEqual(["revision"]);
+});

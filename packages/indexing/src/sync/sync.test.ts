@@ -1,0 +1,438 @@
+import {
+  appendFileSync,
+  chmodSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import path from "node:path";
+import type { SyncProgress, SyncReport } from "@memslot/core";
+import { describe, expect, test } from "vitest";
+import { createNotesSource } from "../files/notes-source.ts";
+import { createStoredListing } from "./stored-files.ts";
+import { syncFiles, type SyncOutcome } from "./sync.ts";
+import { settingsWith, syncParams } from "../../test/support/context.ts";
+import { createFakeStore, type FakeStore } from "../../test/support/fake-store.ts";
+import { letRest } from "../../test/support/let-rest.ts";
+import { useTempFolders, writeFiles } from "../../test/support/temp-folder.ts";
+
+const folderWith = useTempFolders();
+const isRoot = process.getuid?.() === 0;
+
+function notes(count: number): Record<string, string> {
+  return Object.fromEntries(
+    Array.from({ length: count }, (_, index) => [`memory/note-${index}.md`, `note number ${index}\n`]),
+  );
+}
+
+/** Makes the files old, and lets that be a while ago: one that was changed just now is always compared by its content. */
+function settle(workspace: string, ...files: string[]): void {
+  for (const file of files) utimesSync(path.join(workspace, file), new Date(2020, 0, 1), new Date(2020, 0, 1));
+  letRest(...files.map((file) => path.join(workspace, file)));
+}
+
+async function sync(
+  workspaceDir: string,
+  store: FakeStore,
+  change: Parameters<typeof syncParams>[0] & {
+    settings?: Parameters<typeof settingsWith>[0];
+  } = {},
+): Promise<SyncOutcome> {
+  const { settings, ...params } = change;
+  return await syncFiles({
+    table: store,
+    listing: createStoredListing(store),
+    sources: [createNotesSource({ workspaceDir, settings: settingsWith(settings) })],
+    recipeCounts: true,
+    params: syncParams(params),
+    withRight: (write) => write(),
+  });
+}
+
+async function reportOf(...call: Parameters<typeof sync>): Promise<SyncReport> {
+  return (await sync(...call)).report;
+}
+
+function written(store: FakeStore): string[] {
+  return store.calls
+    .filter(({ method }) => method === "replaceFiles")
+    .flatMap(({ argument }) => (argument as { path: string }[]).map((file) => file.path))
+    .toSorted();
+}
+
+describe("what a sync does and reports", () => {
+  test("the first one adds every file, the next one finds nothing to do", async () => {
+    const workspace = folderWith({ "MEMORY.md": "m", ...notes(5) });
+    settle(workspace, "MEMORY.md", ...Object.keys(notes(5)));
+    const store = createFakeStore();
+    const first = await sync(workspace, store);
+    expect(first.report).toEqual({ added: 6, changed: 0, removed: 0, unchanged: 0, failed: [] });
+    expect(first.roots).toContainEqual({ path: "memory", state: "indexed", files: 5 });
+    expect(store.paths()).toEqual(["MEMORY.md", ...Object.keys(notes(5))].toSorted());
+    store.calls.length = 0;
+    expect(await reportOf(workspace, store)).toEqual({ added: 0, changed: 0, removed: 0, unchanged: 6, failed: [] });
+    expect(store.calls.map(({ method }) => method)).toEqual(["revision", "listFiles"]);
+  });
+
+  test("added, changed, removed and unchanged files are counted and brought up to date", async () => {
+    const workspace = folderWith(notes(4));
+    const store = createFakeStore();
+    await sync(workspace, store);
+    writeFileSync(path.join(workspace, "memory/note-0.md"), "something else");
+    rmSync(path.join(workspace, "memory/note-1.md"));
+    writeFiles(workspace, { "memory/new.md": "new", "USER.md": "user" });
+    expect(await reportOf(workspace, store)).toEqual({ added: 2, changed: 1, removed: 1, unchanged: 2, failed: [] });
+    expect(store.paths()).toEqual([
+      "USER.md",
+      "memory/new.md",
+      "memory/note-0.md",
+      "memory/note-2.md",
+      "memory/note-3.md",
+    ]);
+    expect(store.chunksOf("memory/note-0.md")).toMatchObject([{ text: "something else" }]);
+  });
+
+  test("a renamed file is one removed and one added", async () => {
+    const workspace = folderWith(notes(2));
+    const store = createFakeStore();
+    await sync(workspace, store);
+    renameSync(path.join(workspace, "memory/note-0.md"), path.join(workspace, "memory/moved.md"));
+    expect(await reportOf(workspace, store)).toMatchObject({ added: 1, removed: 1, unchanged: 1 });
+    expect(store.paths()).toEqual(["memory/moved.md", "memory/note-1.md"]);
+  });
+
+  test("an empty file is known, without chunks, and does not come up again", async () => {
+    const workspace = folderWith({ "memory/empty.md": "" });
+    settle(workspace, "memory/empty.md");
+    const store = createFakeStore();
+    expect(await reportOf(workspace, store)).toMatchObject({ added: 1 });
+    expect(store.chunksOf("memory/empty.md")).toEqual([]);
+    expect(await reportOf(workspace, store)).toMatchObject({ added: 0, unchanged: 1 });
+  });
+
+  test("an empty workspace empties the index", async () => {
+    const workspace = folderWith(notes(3));
+    const store = createFakeStore();
+    await sync(workspace, store);
+    rmSync(path.join(workspace, "memory"), { recursive: true });
+    expect(await reportOf(workspace, store)).toMatchObject({ removed: 3 });
+    expect(store.paths()).toEqual([]);
+  });
+
+  test("what a source that is no longer wanted has left is removed", async () => {
+    const workspace = folderWith(notes(1));
+    const store = createFakeStore();
+    const session = {
+      path: "sessions/1.jsonl",
+      source: "sessions",
+      hash: "h",
+      mtimeMs: 1,
+      size: 1,
+      recipe: "r",
+      chunks: [],
+    };
+    await store.replaceFiles([session]);
+    expect(await reportOf(workspace, store)).toMatchObject({ added: 1, removed: 1 });
+    expect(store.paths()).toEqual(["memory/note-0.md"]);
+  });
+});
+
+describe("what has changed", () => {
+  test("shows in what the file system tells, also where size and modification time are the same", async () => {
+    const workspace = folderWith({ "memory/a.md": "one" });
+    settle(workspace, "memory/a.md");
+    const store = createFakeStore();
+    await sync(workspace, store);
+    writeFileSync(path.join(workspace, "memory/a.md"), "two");
+    settle(workspace, "memory/a.md");
+    expect(await reportOf(workspace, store)).toMatchObject({ changed: 1, unchanged: 0 });
+    expect(store.chunksOf("memory/a.md")).toMatchObject([{ text: "two" }]);
+  });
+
+  test("a file that was only touched is read, not cut again, and its new time is kept", async () => {
+    const workspace = folderWith({ "memory/a.md": "one" });
+    settle(workspace, "memory/a.md");
+    const store = createFakeStore();
+    await sync(workspace, store);
+    const touched = new Date(2021, 5, 5);
+    utimesSync(path.join(workspace, "memory/a.md"), touched, touched);
+    letRest(path.join(workspace, "memory/a.md"));
+    store.calls.length = 0;
+    expect(await reportOf(workspace, store)).toMatchObject({ changed: 0, unchanged: 1 });
+    expect(written(store)).toEqual([]);
+    expect(await store.listFiles()).toMatchObject([{ mtimeMs: touched.getTime() }]);
+    store.calls.length = 0;
+    await sync(workspace, store);
+    expect(store.calls.map(({ method }) => method)).toEqual(["revision", "listFiles"]);
+  });
+
+  test("a change within the same time stamp is seen, when the file was saved just before the first look", async () => {
+    const workspace = folderWith({ "memory/a.md": "one" });
+    const store = createFakeStore();
+    const saved = new Date();
+    utimesSync(path.join(workspace, "memory/a.md"), saved, saved);
+    await sync(workspace, store);
+    writeFileSync(path.join(workspace, "memory/a.md"), "two");
+    utimesSync(path.join(workspace, "memory/a.md"), saved, saved);
+    expect(await reportOf(workspace, store)).toMatchObject({ changed: 1 });
+  });
+
+  test("another way of cutting does every file again, and so does force", async () => {
+    const workspace = folderWith(notes(3));
+    settle(workspace, ...Object.keys(notes(3)));
+    const store = createFakeStore();
+    await sync(workspace, store);
+    const chunking = { tokens: 100, overlap: 10 };
+    expect(await reportOf(workspace, store, { settings: { chunking } })).toMatchObject({ changed: 3, unchanged: 0 });
+    expect(await reportOf(workspace, store, { settings: { chunking } })).toMatchObject({ changed: 0, unchanged: 3 });
+    expect(await reportOf(workspace, store, { settings: { chunking }, force: true })).toMatchObject({
+      added: 0,
+      changed: 3,
+    });
+  });
+});
+
+describe("one bad file", () => {
+  test.skipIf(process.platform === "win32")("is reported, and the others are indexed", async () => {
+    const outside = folderWith({ "secret.md": "secret" });
+    const workspace = folderWith({
+      ...notes(10),
+      "memory/big.md": "",
+      "memory/bytes.md": Buffer.from([0xff, 0xfe, 0xfd, 0x00, 0x80]),
+    });
+    truncateSync(path.join(workspace, "memory/big.md"), 200 * 1000 * 1000);
+    symlinkSync(path.join(outside, "secret.md"), path.join(workspace, "memory/link.md"));
+    const store = createFakeStore();
+    const { report, roots } = await sync(workspace, store);
+    expect(report).toMatchObject({ added: 11, failed: [] });
+    expect(roots).toMatchObject([
+      {},
+      {},
+      { path: "memory/big.md", state: "skipped", reason: expect.stringContaining("191 MiB") as string },
+      { path: "memory/link.md", state: "skipped" },
+      { path: "memory", state: "indexed", files: 11 },
+    ]);
+    expect(store.paths()).not.toContain("memory/link.md");
+  });
+
+  test("that is no text is passed over with the reason, in this sync and in all that follow", async () => {
+    const picture = Buffer.from(Array.from({ length: 4000 }, (_, index) => (index * 37) % 256));
+    const workspace = folderWith({ ...notes(2), "memory/note-0.md": "budget" });
+    const store = createFakeStore();
+    await sync(workspace, store);
+    writeFileSync(path.join(workspace, "memory/note-0.md"), picture);
+    settle(workspace, ...Object.keys(notes(2)));
+    for (const round of ["read", "known"]) {
+      store.calls.length = 0;
+      const { report, roots, sources } = await sync(workspace, store);
+      expect(report, round).toMatchObject({ changed: round === "read" ? 1 : 0, removed: 0, failed: [] });
+      const reason = expect.stringMatching(/^is not text/) as string;
+      expect(roots.filter(({ path: file }) => file === "memory/note-0.md")).toEqual([
+        { path: "memory/note-0.md", state: "skipped", reason },
+      ]);
+      expect(sources.get("memory")?.issues).toContainEqual(expect.stringContaining("note-0.md: is not text") as string);
+      expect(written(store)).toEqual(round === "read" ? ["memory/note-0.md"] : []);
+    }
+    writeFileSync(path.join(workspace, "memory/note-0.md"), "budget again");
+    const { report, roots } = await sync(workspace, store);
+    expect(report).toMatchObject({ changed: 1 });
+    expect(roots.map(({ path: file }) => file)).not.toContain("memory/note-0.md");
+  });
+
+  test("that turns bad between scan and read is reported by name, and keeps what is indexed of it", async () => {
+    const workspace = folderWith({ "memory/a.md": "first", "memory/b.md": "b" });
+    const store = createFakeStore();
+    await sync(workspace, store);
+    const file = path.join(workspace, "memory/a.md");
+    appendFileSync(file, " more");
+    store.before("listFiles", () => {
+      rmSync(file);
+      symlinkSync(path.join(workspace, "memory/b.md"), file);
+    });
+    const report = await reportOf(workspace, store);
+    expect(report.failed).toEqual([{ path: "memory/a.md", reason: "is a symbolic link, which is not followed" }]);
+    expect(report).toMatchObject({ removed: 0, unchanged: 1 });
+    expect(store.chunksOf("memory/a.md")).toMatchObject([{ text: "first" }]);
+  });
+
+  test.skipIf(isRoot || process.platform === "win32")("that may not be read is reported with what to do", async () => {
+    const workspace = folderWith(notes(2));
+    chmodSync(path.join(workspace, "memory/note-0.md"), 0);
+    const report = await reportOf(workspace, createFakeStore());
+    expect(report).toMatchObject({
+      added: 1,
+      failed: [{ path: "memory/note-0.md", reason: "permission denied: make the file readable for this user" }],
+    });
+  });
+
+  test("that goes away between scan and read is gone, not failed", async () => {
+    const workspace = folderWith(notes(3));
+    const store = createFakeStore();
+    await sync(workspace, store);
+    appendFileSync(path.join(workspace, "memory/note-0.md"), " more");
+    store.before("listFiles", () => rmSync(path.join(workspace, "memory/note-0.md"), { force: true }));
+    expect(await reportOf(workspace, store)).toEqual({ added: 0, changed: 0, removed: 1, unchanged: 2, failed: [] });
+    expect(store.paths()).toHaveLength(2);
+  });
+
+  test("a file that grows over the limit leaves the index", async () => {
+    const workspace = folderWith(notes(2));
+    const store = createFakeStore();
+    await sync(workspace, store);
+    truncateSync(path.join(workspace, "memory/note-0.md"), 20_000_000);
+    const { report, roots } = await sync(workspace, store);
+    expect(report).toMatchObject({ removed: 1, failed: [] });
+    expect(roots).toContainEqual({
+      path: "memory/note-0.md",
+      state: "skipped",
+      reason: "is 19 MiB, more than 16 MiB: split it into smaller files",
+    });
+    expect(store.paths()).toEqual(["memory/note-1.md"]);
+  });
+});
+
+describe("a place that cannot be looked at", () => {
+  test("keeps what is indexed of it", async () => {
+    const workspace = folderWith({ "memory/a.md": "a", "docs/sub/b.md": "b" });
+    const store = createFakeStore();
+    const settings = { extraPaths: ["docs/sub"] };
+    await sync(workspace, store, { settings });
+    expect(store.paths()).toEqual(["docs/sub/b.md", "memory/a.md"]);
+    rmSync(path.join(workspace, "docs"), { recursive: true });
+    writeFileSync(path.join(workspace, "docs"), "now a file");
+    expect(await reportOf(workspace, store, { settings })).toMatchObject({ removed: 0, unchanged: 1 });
+    expect(store.paths()).toEqual(["docs/sub/b.md", "memory/a.md"]);
+  });
+
+  test("a workspace that has vanished changes nothing and is an error", async () => {
+    const workspace = folderWith(notes(2));
+    const store = createFakeStore();
+    await sync(workspace, store);
+    rmSync(workspace, { recursive: true });
+    await expect(sync(workspace, store)).rejects.toMatchObject({ code: "WORKSPACE" });
+    expect(store.paths()).toHaveLength(2);
+  });
+});
+
+describe("progress", () => {
+  test("rises to the number of files with work, failed ones included", async () => {
+    const workspace = folderWith({ ...notes(30), "memory/link.md": "" });
+    const updates: SyncProgress[] = [];
+    await sync(workspace, createFakeStore(), { progress: (update) => void updates.push(update) });
+    expect(updates[0]).toEqual({ completed: 0, total: 31 });
+    expect(updates.map(({ completed }) => completed)).toEqual(Array.from({ length: 32 }, (_, index) => index));
+    expect(updates.every(({ total }) => total === 31)).toBe(true);
+    expect(updates.slice(1).every(({ label }) => label?.startsWith("memory/"))).toBe(true);
+  });
+
+  test("says nothing where there is nothing to do", async () => {
+    const workspace = folderWith(notes(3));
+    settle(workspace, ...Object.keys(notes(3)));
+    const store = createFakeStore();
+    await sync(workspace, store);
+    const updates: SyncProgress[] = [];
+    await sync(workspace, store, { progress: (update) => void updates.push(update) });
+    expect(updates).toEqual([]);
+  });
+});
+
+describe("an abort", () => {
+  test("before the sync: nothing is written", async () => {
+    const workspace = folderWith(notes(2));
+    const store = createFakeStore();
+    await expect(sync(workspace, store, { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: "AbortError" });
+    const empty = createFakeStore();
+    await expect(sync(folderWith({ "MEMORY.md": "m" }), empty, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+      name: "AbortError",
+    });
+    expect([...written(store), ...written(empty)]).toEqual([]);
+  });
+
+  test("during the sync: it stops soon, and nothing is removed", async () => {
+    const workspace = folderWith(notes(300));
+    const store = createFakeStore();
+    await store.replaceFiles([
+      { path: "memory/old.md", source: "memory", hash: "h", mtimeMs: 1, size: 1, recipe: "r", chunks: [] },
+    ]);
+    const controller = new AbortController();
+    let seen = 0;
+    const progress = (update: SyncProgress): void => {
+      seen = update.completed;
+      if (update.completed === 20) controller.abort();
+    };
+    await expect(sync(workspace, store, { signal: controller.signal, progress })).rejects.toMatchObject({
+      name: "AbortError",
+    });
+    expect(seen).toBeLessThan(60);
+    expect(store.paths()).toContain("memory/old.md");
+    // The next one goes on from whatever was written, and every file is there once.
+    await sync(workspace, store);
+    expect(store.paths()).toHaveLength(300);
+  });
+
+  test("with a reason of its own ends with that reason", async () => {
+    const reason = new Error("the user pressed a key");
+    await expect(sync(folderWith(notes(1)), createFakeStore(), { signal: AbortSignal.abort(reason) })).rejects.toBe(
+      reason,
+    );
+  });
+});
+
+describe("a store that fails", () => {
+  test.each(["listFiles", "replaceFiles", "touchFiles", "removeFiles"] as const)(
+    "in %s ends the sync with its own error",
+    async (method) => {
+      const workspace = folderWith(notes(3));
+      settle(workspace, ...Object.keys(notes(3)));
+      const store = createFakeStore();
+      await sync(workspace, store);
+      appendFileSync(path.join(workspace, "memory/note-0.md"), " more");
+      utimesSync(path.join(workspace, "memory/note-1.md"), new Date(2021, 0, 1), new Date(2021, 0, 1));
+      rmSync(path.join(workspace, "memory/note-2.md"));
+      const error = new Error("disk full");
+      store.fail(method, () => error);
+      await expect(sync(workspace, store)).rejects.toBe(error);
+      store.fail(method, undefined);
+      expect(await reportOf(workspace, store)).toMatchObject({ failed: [] });
+      expect(store.paths()).toEqual(["memory/note-0.md", "memory/note-1.md"]);
+    },
+  );
+
+  test("in the middle of many files ends it soon, without an unhandled rejection", async () => {
+    const workspace = folderWith(notes(500));
+    const store = createFakeStore();
+    const error = new Error("disk full");
+    let count = 0;
+    store.fail("replaceFiles", () => (++count >= 2 ? error : undefined));
+    let done = 0;
+    await expect(sync(workspace, store, { progress: ({ completed }) => (done = completed) })).rejects.toBe(error);
+    expect(done).toBeLessThan(400);
+    expect(store.paths().length).toBeGreaterThan(0);
+  });
+
+  test("whole files are written, in batches of many", async () => {
+    const workspace = folderWith(notes(500));
+    const store = createFakeStore();
+    await sync(workspace, store);
+    const writes = store.calls.filter(({ method }) => method === "replaceFiles");
+    expect(writes.length).toBeLessThan(20);
+    expect(written(store)).toHaveLength(500);
+    expect(new Set(written(store)).size).toBe(500);
+  });
+
+  test("large files are not gathered without end", async () => {
+    const workspace = folderWith(
+      Object.fromEntries(
+        Array.from({ length: 12 }, (_, index) => [`memory/${index}.md`, `${index} some words\n`.repeat(15_000)]),
+      ),
+    );
+    const store = createFakeStore();
+    await sync(workspace, store);
+    const writes = store.calls.filter(({ method }) => method === "replaceFiles");
+    const sizes = writes.map(({ argument }) => (argument as unknown[]).length);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(4);
+  });
+});

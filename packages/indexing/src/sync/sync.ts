@@ -1,0 +1,307 @@
+import {
+  type ManagerSyncParams,
+  type MemoryRootStatus,
+  type MemorySource,
+  messageOf,
+  type SyncFailure,
+  type SyncReport,
+} from "@memslot/core";
+import {
+  type BatchSize,
+  type BatchWriter,
+  createBatchWriter,
+  largeBatch,
+  StoreFailure,
+  storeErrorOf,
+} from "./batch-writer.ts";
+import type { FileKey, FileTable, StoredFile } from "../chunk-store.ts";
+import { forEachAtOnce } from "./for-each-at-once.ts";
+import { outOfDescriptors } from "../files/file-kind.ts";
+import type { IndexedSource } from "../indexed-source.ts";
+import type { ScannedFile, ScanResult } from "../files/scan.ts";
+import type { StoredFiles, StoredListing } from "./stored-files.ts";
+
+const readsAtOnce = 8;
+const usualPlaces: ReadonlySet<string> = new Set([
+  "MEMORY.md",
+  "memory.md",
+  "USER.md",
+  "memory",
+  "sessions",
+  "journal",
+]);
+
+export interface SyncOutcome {
+  report: SyncReport;
+  roots: MemoryRootStatus[];
+  /** By source: how many files there are, and what was passed over or failed. Absent for what was not looked at. */
+  sources: ReadonlyMap<MemorySource, SourceOutcome>;
+  /** Files in the index were made by another recipe: the whole index is to be built anew. */
+  outdated: boolean;
+}
+
+/** What a look at one kind of memory has shown. */
+export interface SourceOutcome {
+  /** Files that are there. */
+  eligible: number;
+  /** What was passed over or failed, and why. */
+  issues: string[];
+  /** Files with news that are not taken yet: transcripts that have grown by little. */
+  waiting: number;
+  /** Files and folders that are there and could not be read. */
+  unread: readonly SyncFailure[];
+  /** Where that is: paths, and folders that end with `/`. What the index holds of them may no longer be so. */
+  unreadPlaces: readonly string[];
+}
+
+export interface SyncInput {
+  table: FileTable;
+  listing: StoredListing;
+  sources: readonly IndexedSource[];
+  /** A file that was made by another recipe counts as changed. */
+  recipeCounts: boolean;
+  params: Omit<ManagerSyncParams, "wait">;
+  /** Absent: large ones. */
+  batch?: BatchSize | undefined;
+  /** Called when all files were looked at, with how many have changed; not where that is not known without reading some. */
+  onPlanned?: ((changed: number) => void) | undefined;
+  /**
+   * Runs the writing with the right to write. It may wait for it, and throws where it is not to be had. Called only
+   * when there is something to write.
+   */
+  withRight: (write: () => Promise<void>) => Promise<void>;
+}
+
+interface Work {
+  source: IndexedSource;
+  scan: ScanResult;
+  file: ScannedFile;
+  before: StoredFile | undefined;
+}
+
+interface Plan {
+  work: Work[];
+  gone: FileKey[];
+  unchanged: number;
+  outdated: boolean;
+  /** Changed files that are not due, by source. */
+  waiting: Map<IndexedSource, number>;
+}
+
+/**
+ * Brings the words of a build up to date with the files: scan, compare, cut, write. Keyword search sees each file as
+ * soon as it is in; vectors are made afterwards from what the store holds. One bad file is reported and passed over.
+ */
+export async function syncFiles(input: SyncInput): Promise<SyncOutcome> {
+  const { params, listing } = input;
+  const { signal } = params;
+  const asked = params.sessions ? input.sources.filter(({ source }) => source === "sessions") : input.sources;
+  const scans: { source: IndexedSource; scan: ScanResult }[] = [];
+  for (const source of asked) scans.push({ source, scan: await source.scan(signal, () => listing.files()) });
+  const report: SyncReport = {
+    added: 0,
+    changed: 0,
+    removed: 0,
+    unchanged: 0,
+    failed: scans.flatMap(({ scan }) => scan.failed),
+  };
+
+  let plan = await planSync(input, scans, await listing.files());
+  const unsure = plan.work.filter(isUnsure).length;
+  const changed = plan.work.length - unsure + plan.gone.length;
+  if (changed > 0 || unsure === 0) input.onPlanned?.(changed);
+  if (plan.work.length > 0 || plan.gone.length > 0) {
+    await input.withRight(async () => {
+      // Whoever had the right before may have done it all.
+      if (!(await listing.isCurrent())) plan = await planSync(input, scans, await listing.files());
+      await carryOut(plan, input, report);
+    });
+  }
+  report.unchanged += plan.unchanged;
+  return {
+    report,
+    roots: scans.flatMap(({ scan }) => scan.roots),
+    sources: new Map(
+      scans.map(({ source, scan }) => [
+        source.source,
+        { ...summaryOf(scan, report), waiting: plan.waiting.get(source) ?? 0 },
+      ]),
+    ),
+    outdated: plan.outdated,
+  };
+}
+
+/** Whether a file is the one that its record is about, by all that can be told without reading it. */
+export function isAsStored(file: ScannedFile, before: StoredFile, source: IndexedSource): boolean {
+  if (before.mtimeMs !== file.mtimeMs || before.size !== file.size) return false;
+  if (source.stampOf === undefined || (file.stamp === undefined && source.holdsContent === undefined)) return true;
+  return file.stamp !== undefined && file.stamp === source.stampOf(before);
+}
+
+/** Whether a file is only read because it was saved so shortly before it was read last that it may have changed since. */
+function isUnsure({ file, before, source }: Work): boolean {
+  if (before === undefined || source.stampOf === undefined || source.stampOf(before) !== undefined) return false;
+  return before.mtimeMs === file.mtimeMs && before.size === file.size;
+}
+
+/** The files without a stamp to rely on that have the content of their record all the same. */
+async function readToCompare(
+  source: IndexedSource,
+  files: readonly ScannedFile[],
+  own: ReadonlyMap<string, StoredFile>,
+  { force, signal }: SyncInput["params"],
+): Promise<ReadonlySet<ScannedFile>> {
+  const same = new Set<ScannedFile>();
+  const unsure = force ? [] : files.filter(({ stamp }) => stamp === undefined);
+  await forEachAtOnce(unsure, readsAtOnce, async (file) => {
+    const before = own.get(file.path);
+    if (before === undefined || before.size !== file.size) return;
+    try {
+      if ((await source.holdsContent?.(file, before, signal)) === true) same.add(file);
+    } catch {
+      signal.throwIfAborted();
+      // Reading it for the index says what is wrong.
+    }
+  });
+  return same;
+}
+
+async function planSync(
+  { sources, recipeCounts, params }: SyncInput,
+  scans: readonly { source: IndexedSource; scan: ScanResult }[],
+  stored: StoredFiles,
+): Promise<Plan> {
+  const plan: Plan = { work: [], gone: [], unchanged: 0, outdated: false, waiting: new Map() };
+  for (const { source, scan } of scans) {
+    const own = stored.get(source.source) ?? new Map<string, StoredFile>();
+    let known = 0;
+    const compared = await readToCompare(source, scan.files, own, params);
+    for (const file of scan.files) {
+      const before = own.get(file.path);
+      if (before) known++;
+      if (before && before.recipe !== source.recipe) plan.outdated = true;
+      const same =
+        !params.force &&
+        before !== undefined &&
+        (compared.has(file) || isAsStored(file, before, source)) &&
+        (!recipeCounts || before.recipe === source.recipe);
+      const waits = !same && (await source.isDue?.(file, before, params)) === false;
+      if (waits) plan.waiting.set(source, (plan.waiting.get(source) ?? 0) + 1);
+      if (same || waits) {
+        plan.unchanged++;
+        if (before) noteSkipped(before, source, scan);
+      } else plan.work.push({ source, scan, file, before });
+    }
+    // With single transcripts named, nothing was asked about the others.
+    if (params.sessions) continue;
+    // As a rule every file is still there, and that is told by counting.
+    if (known === own.size) continue;
+    const present = new Set(scan.files.map(({ path }) => path));
+    for (const file of own.values()) {
+      if (!present.has(file.path) && !isUnknown(file.path, scan))
+        plan.gone.push({ path: file.path, source: source.source });
+    }
+  }
+  if (params.sessions) return plan;
+  // A kind of memory that is no longer wanted leaves nothing behind.
+  const wanted = new Set(sources.map(({ source }) => source));
+  for (const [source, files] of stored)
+    if (!wanted.has(source)) for (const path of files.keys()) plan.gone.push({ path, source });
+  return plan;
+}
+
+/** What could not be looked at this time is not gone. */
+function isUnknown(path: string, { unknown }: ScanResult): boolean {
+  return unknown.some((prefix) => path === prefix || (prefix.endsWith("/") && path.startsWith(prefix)));
+}
+
+async function carryOut({ work, gone }: Plan, { table, params, batch }: SyncInput, report: SyncReport): Promise<void> {
+  const { signal } = params;
+  const writer = createBatchWriter(table, batch ?? largeBatch);
+  let completed = 0;
+  if (work.length > 0) params.progress({ completed, total: work.length });
+  try {
+    await forEachAtOnce(work, readsAtOnce, async (item) => {
+      try {
+        const outcome = await readInto(writer, item, params);
+        if (outcome === "gone" && item.before) gone.push({ path: item.file.path, source: item.source.source });
+        if (outcome === "unchanged") report.unchanged++;
+        if (outcome === "changed" && item.before) report.changed++;
+        if (outcome === "changed" && !item.before) report.added++;
+      } catch (error) {
+        if (signal.aborted || error instanceof StoreFailure) throw error;
+        report.failed.push({ path: item.file.path, reason: readFailure(error) });
+      }
+      completed++;
+      params.progress({ completed, total: work.length, label: item.file.path });
+    });
+    await writer.flush();
+  } catch (error) {
+    await writer.settled();
+    throw storeErrorOf(error);
+  }
+  signal.throwIfAborted();
+  // Behind what came in, so that a file under a new name finds the vectors of the old one.
+  if (gone.length > 0) await table.removeFiles(gone);
+  report.removed = gone.length;
+}
+
+/** Reads a file to its end, as many readings as that takes. */
+async function readInto(
+  writer: BatchWriter,
+  { source, scan, file, before }: Work,
+  { force, signal }: SyncInput["params"],
+): Promise<"gone" | "changed" | "unchanged"> {
+  let known = force ? undefined : before;
+  let changed = false;
+  for (;;) {
+    signal.throwIfAborted();
+    const reading = await source.read(file, known, signal);
+    if (!reading) return changed ? "changed" : "gone";
+    noteSkipped(reading.record, source, scan);
+    if (reading.changed) await writer.replace(reading.changed);
+    else await writer.touch(reading.record);
+    changed ||= reading.changed !== undefined;
+    if (reading.more !== true) return changed ? "changed" : "unchanged";
+    known = reading.record;
+  }
+}
+
+/** What is taken and has nothing to find is passed over like what is not taken, in every sync. */
+function noteSkipped(record: StoredFile, source: IndexedSource, scan: ScanResult): void {
+  const issue = source.issueOf?.(record);
+  if (issue !== undefined) (scan.issues ??= new Map()).set(record.path, issue);
+  const reason = source.skippedBecause?.(record);
+  if (reason === undefined || scan.roots.some(({ path }) => path === record.path)) return;
+  scan.roots.push({ path: record.path, state: "skipped", reason });
+}
+
+function summaryOf(scan: ScanResult, report: SyncReport): Omit<SourceOutcome, "waiting"> {
+  const paths = new Set(report.failed.length > 0 ? scan.files.map(({ path }) => path) : []);
+  const failed = report.failed.filter(
+    ({ path }) => paths.has(path) || scan.failed.some((other) => other.path === path),
+  );
+  const skipped = scan.roots.filter((root) => root.state === "skipped" && !isUsual(root));
+  const partly = [...(scan.issues ?? [])].map(([path, reason]) => ({ path, reason }));
+  return {
+    eligible: scan.files.length,
+    unread: failed,
+    unreadPlaces: [...new Set([...failed.map(({ path }) => path), ...scan.unknown])],
+    issues: [...failed, ...skipped, ...partly].map(({ path, reason }) =>
+      reason === undefined ? path : `${path}: ${reason}`,
+    ),
+  };
+}
+
+/** Nobody has to make every place where memory may stand. */
+function isUsual({ path, reason = "" }: MemoryRootStatus): boolean {
+  return usualPlaces.has(path) && /^does not exist$|^(?:MEMORY|memory)\.md is used$/.test(reason);
+}
+
+/** What is wrong with a file that could not be read, and what to do about it. */
+export function readFailure(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "EACCES" || code === "EPERM") return "permission denied: make the file readable for this user";
+  if (code === "ELOOP") return "is a symbolic link, which is not followed";
+  return outOfDescriptors(error) ?? messageOf(error);
+}

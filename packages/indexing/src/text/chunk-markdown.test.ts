@@ -1,0 +1,319 @@
+import { createHash } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { chunkMarkdown, type TextChunk } from "./chunk-markdown.ts";
+import { decodeLines } from "./file-text.ts";
+import { estimateTokens } from "./token-weight.ts";
+import { collectChecks } from "../../test/support/collect-checks.ts";
+import { type Random, randomFrom, randomSentence, randomText } from "../../test/support/random.ts";
+
+const usual = { tokens: 400, overlap: 80 };
+
+function cut(lines: readonly string[], options = usual): TextChunk[] {
+  return [...chunkMarkdown(lines, options)];
+}
+
+/** A line of about so many tokens, recognisable by its name. */
+function line(name: string, tokens: number): string {
+  return `${name} ${"word ".repeat(tokens)}`.slice(0, tokens * 4).trimEnd();
+}
+
+function linesOf(count: number, tokens: number): string[] {
+  return Array.from({ length: count }, (_, index) => line(`line${index + 1}`, tokens));
+}
+
+describe("line ranges", () => {
+  test("a short file is one chunk", () => {
+    expect(cut(["# Title", "", "one", "two"])).toMatchObject([
+      { startLine: 1, endLine: 4, text: "# Title\n\none\ntwo", context: "" },
+    ]);
+  });
+
+  test("blank lines at the ends of a chunk are left out, those inside are kept", () => {
+    expect(cut(["", "", "one", "", "two", "", ""])).toMatchObject([{ startLine: 3, endLine: 5, text: "one\n\ntwo" }]);
+  });
+
+  test("nothing comes of an empty file, blank lines or rulers", () => {
+    expect(cut([])).toEqual([]);
+    expect(cut(["", "  ", "\t"])).toEqual([]);
+    expect(cut(["---", "", "***"])).toEqual([]);
+  });
+
+  test("front matter is text of the file, and its first lines count", () => {
+    const lines = ["---", "title: Trip", "# no heading", "---", "# Trip", "", "we went"];
+    const chunks = cut(lines);
+    expect(chunks).toMatchObject([{ startLine: 1, endLine: 7, context: "" }]);
+    expect(chunks[0]?.text).toContain("title: Trip");
+  });
+
+  test("a chunk of lines with nothing but symbols is kept", () => {
+    expect(cut(["👍👍"])).toMatchObject([{ startLine: 1, endLine: 1 }]);
+  });
+
+  test("the hash names context and text", () => {
+    const [chunk] = cut(["text"]);
+    expect(chunk?.hash).toBe(createHash("sha256").update("\0text").digest("hex"));
+    const [first, second] = ["# A", "# B"].map((title) => cut([title, ...linesOf(2, 210), "same"]).at(-1)?.hash);
+    expect(first).not.toBe(second);
+  });
+});
+
+describe("size", () => {
+  test("no chunk is larger than the limit, and each is nearly full", () => {
+    const chunks = cut(linesOf(200, 20));
+    for (const chunk of chunks) expect(estimateTokens(chunk.text)).toBeLessThanOrEqual(400);
+    for (const chunk of chunks.slice(0, -1)) expect(estimateTokens(chunk.text)).toBeGreaterThan(370);
+  });
+
+  test("each chunk begins with the end of the one before, and with no more than the overlap", () => {
+    const lines = linesOf(200, 20);
+    const chunks = cut(lines);
+    expect(chunks.length).toBeGreaterThan(10);
+    for (const [index, chunk] of chunks.slice(1).entries()) {
+      const shared = lines.slice(chunk.startLine - 1, chunks[index]?.endLine);
+      expect(shared.length).toBe(3);
+      expect(estimateTokens(shared.join("\n"))).toBeLessThanOrEqual(80);
+    }
+  });
+
+  test("no chunk is nothing but the end of the one before", () => {
+    for (const blanks of [0, 1, 5, 300]) {
+      for (let count = 1; count < 45; count++) {
+        const lines = [...linesOf(count, 20), ...Array.from({ length: blanks }, () => "")];
+        const ends = cut(lines).map(({ endLine }) => endLine);
+        expect(new Set(ends).size).toBe(ends.length);
+      }
+    }
+  });
+
+  test("without overlap no line stands twice", () => {
+    const numbers = cut(linesOf(100, 20), { tokens: 400, overlap: 0 }).flatMap(({ startLine, endLine }) => [
+      startLine,
+      endLine,
+    ]);
+    expect(new Set(numbers).size).toBe(numbers.length);
+  });
+
+  test("Chinese characters weigh more than a quarter of a token", () => {
+    expect(estimateTokens("数据库".repeat(100))).toBeGreaterThan(2 * estimateTokens("abc".repeat(100)));
+    const chinese = cut(Array.from({ length: 60 }, () => "今天我们决定重建数据库的索引然后再跑一次全部的测试。"));
+    const english = cut(Array.from({ length: 60 }, () => "abcdefghijklmnopqrstuvwxyz"));
+    expect(chinese.length).toBeGreaterThan(english.length * 1.8);
+  });
+});
+
+describe("headings", () => {
+  test("a heading begins a new chunk once the running one is half full", () => {
+    const chunks = cut(["# One", ...linesOf(12, 20), "# Two", "short", "# Three", "short"]);
+    expect(chunks.map(({ startLine, endLine }) => [startLine, endLine])).toEqual([
+      [1, 13],
+      [14, 17],
+    ]);
+  });
+
+  test("the headings above its first line travel with a chunk and are not shown", () => {
+    const lines = [
+      "# Project",
+      "## Servers",
+      ...linesOf(30, 20),
+      "### Ports",
+      ...linesOf(45, 20),
+      "## People",
+      ...linesOf(30, 20),
+    ];
+    const chunks = cut(lines);
+    const contexts = [...new Set(chunks.map((chunk) => chunk.context))];
+    expect(contexts).toEqual(["", "Project > Servers", "Project > Servers > Ports", "Project", "Project > People"]);
+    const deep = chunks.filter((chunk) => chunk.context === "Project > Servers > Ports");
+    expect(deep.every((chunk) => !chunk.text.includes("Project"))).toBe(true);
+  });
+
+  test("a chunk that begins with its heading has only those above it as context", () => {
+    const chunks = cut(["# A", ...linesOf(15, 20), "## B", ...linesOf(5, 20)]);
+    expect(chunks.at(-1)).toMatchObject({ startLine: 17, context: "A" });
+  });
+
+  test("a skipped level leaves no gap, and a higher heading ends the lower ones", () => {
+    const lines = ["# A", "#### D", ...linesOf(18, 20), "## B", ...linesOf(30, 20)];
+    expect([...new Set(cut(lines).map((chunk) => chunk.context))]).toEqual(["", "A", "A > B"]);
+  });
+
+  test("underlined headings count, tables, lists and rulers do not", () => {
+    const more = linesOf(40, 20);
+    expect(cut(["Trip", "====", ...more]).at(-1)?.context).toBe("Trip");
+    expect(cut(["# A", "Food", "---", ...more]).at(-1)?.context).toBe("A > Food");
+    for (const text of ["- item", "| a | b |", "> quoted", "1. one", ""])
+      expect(cut([text, "---", ...more]).at(-1)?.context).toBe("");
+  });
+
+  test("what all of the file stands under comes before the headings, once", () => {
+    const more = linesOf(40, 20);
+    const contexts = (lines: string[]): string[] =>
+      [...chunkMarkdown(lines, usual, "2026-03-05")].map(({ context }) => context);
+    expect(contexts(["text"])).toEqual(["2026-03-05"]);
+    expect(contexts(["# Trip", ...more]).at(-1)).toBe("2026-03-05 > Trip");
+    expect(contexts(["# 2026-03-05", "## Trip", ...more]).at(-1)).toBe("2026-03-05 > Trip");
+  });
+
+  test("a very long heading is not repeated in full with every chunk", () => {
+    const context = cut([`# ${"x".repeat(199)}👍${"x".repeat(5000)}`, ...linesOf(40, 20)]).at(-1)?.context ?? "";
+    expect(context).toBe("x".repeat(199));
+  });
+
+  test("closing marks are no part of a title, a hash tag is no heading", () => {
+    const more = linesOf(40, 20);
+    const titles = {
+      "# Title ##": "Title",
+      "## Title \t### \t": "Title",
+      "# C# and F#": "C# and F#",
+      "   # Title": "Title",
+      "#\tTitle": "Title",
+      "#tag": "",
+      "    # code": "",
+      "####### seven": "",
+      "#": "",
+      "# ##": "",
+    };
+    const found = Object.keys(titles).map((heading) => [heading, cut([heading, ...more]).at(-1)?.context]);
+    expect(Object.fromEntries(found)).toEqual(titles);
+  });
+
+  test("what looks like a heading in a code block or in front matter is none", () => {
+    const more = linesOf(40, 20);
+    expect(cut(["```sh", "# comment", "```", ...more]).at(-1)?.context).toBe("");
+    expect(cut(["~~~", "```", "# comment", "~~~", "# Real", ...more]).at(-1)?.context).toBe("Real");
+    expect(cut(["---", "# comment", "---", ...more]).at(-1)?.context).toBe("");
+    expect(cut(["---", "# Real, for the ruler is not closed", ...more]).at(-1)?.context).toContain("Real");
+  });
+
+  test.each([
+    ["a heading with 50,000 spaces", `# a${" ".repeat(50_000)}b`],
+    ["50,000 back-ticks", `${"`".repeat(50_000)}x\``],
+    ["50,000 marks of a ruler", `${"-".repeat(50_000)}x`],
+    ["50,000 hashes", `# a ${"#".repeat(50_000)} b`],
+    ["50,000 spaces", `${" ".repeat(50_000)}x`],
+  ])(
+    "%s are read in one go",
+    (_, text) => {
+      // Work that grows with a power of the length would run into the time limit of the test.
+      expect(cut([text, text, "text"]).length).toBeGreaterThan(0);
+    },
+    20_000,
+  );
+});
+
+describe("code blocks", () => {
+  const block = (tokens: number): string[] => ["```ts", ...linesOf(Math.floor(tokens / 20), 19), "```"];
+
+  test.each([100, 300, 380])("a block of %i tokens is not torn, wherever it stands", (tokens) => {
+    for (let before = 0; before < 40; before++) {
+      const lines = [...linesOf(before, 20), ...block(tokens), ...linesOf(10, 20)];
+      const [from, to] = [before + 1, before + block(tokens).length];
+      const whole = cut(lines).some((chunk) => chunk.startLine <= from && chunk.endLine >= to);
+      expect(whole, `after ${before} lines`).toBe(true);
+    }
+  });
+
+  test("a block that fits nowhere is cut between lines", () => {
+    const chunks = cut(["before", ...block(1200), "after"]);
+    expect(chunks.length).toBeGreaterThanOrEqual(3);
+    for (const chunk of chunks) expect(estimateTokens(chunk.text)).toBeLessThanOrEqual(400);
+  });
+
+  test("a block that is never closed goes to the end of the file", () => {
+    expect(cut(["```", "# no heading", ...linesOf(40, 20)]).at(-1)?.context).toBe("");
+  });
+
+  test("the end of a block repeats its beginning, or more of it", () => {
+    const more = linesOf(40, 20);
+    expect(cut(["````", "```", "# no", "````", "# Yes", ...more]).at(-1)?.context).toBe("Yes");
+    expect(cut(["```", "code", "`````", "# Yes", ...more]).at(-1)?.context).toBe("Yes");
+    expect(cut(["```", "``` not the end", "# no", ...more]).at(-1)?.context).toBe("");
+  });
+});
+
+describe("long lines", () => {
+  test("a single line of 50 kB becomes pieces that all stand in line 1", () => {
+    const text = "The quick brown fox jumps over the lazy dog, and then it sleeps. ".repeat(770);
+    const chunks = cut([text]);
+    expect(chunks.length).toBeGreaterThan(30);
+    for (const chunk of chunks) {
+      expect([chunk.startLine, chunk.endLine]).toEqual([1, 1]);
+      expect(estimateTokens(chunk.text)).toBeLessThanOrEqual(400);
+      expect(text).toContain(chunk.text);
+    }
+  });
+
+  test("the lines around it keep their numbers, and its headings are its context", () => {
+    const chunks = cut(["# Log", "before", "x".repeat(5000), "after"]);
+    expect(chunks[0]).toMatchObject({ startLine: 1, endLine: 2 });
+    expect(chunks.at(-1)).toMatchObject({ startLine: 4, endLine: 4, text: "after", context: "Log" });
+    for (const chunk of chunks.slice(1, -1)) expect(chunk).toMatchObject({ startLine: 3, endLine: 3, context: "Log" });
+  });
+
+  test("a code block that begins with a long line is still a code block", () => {
+    const lines = ["```" + "x".repeat(4000), "# no heading", "```", "# Real", ...linesOf(40, 20)];
+    expect(cut(lines).at(-1)?.context).toBe("Real");
+  });
+});
+
+test("it is lazy: the first chunk comes before the rest was looked at", () => {
+  let looked = 0;
+  const lines = new Proxy(linesOf(1000, 20), {
+    get(target, key, receiver) {
+      if (typeof key === "string" && /^\d+$/.test(key)) looked = Math.max(looked, Number(key));
+      return Reflect.get(target, key, receiver) as unknown;
+    },
+  });
+  chunkMarkdown(lines, usual).next();
+  expect(looked).toBeGreaterThan(0);
+  expect(looked).toBeLessThan(300);
+});
+
+describe("any Markdown", () => {
+  const pieces: ((random: Random) => string)[] = [
+    (random) => randomSentence(random, 40),
+    (random) => randomSentence(random, 40),
+    () => "",
+    (random) => `${"#".repeat(1 + random.below(7))} ${randomSentence(random, 6)}`,
+    (random) => `- ${randomSentence(random, 12)}`,
+    (random) => random.pick(["```", "```ts", "~~~", "````", "---", "===", "| a | b |", "***", "  ", "...", "> quote"]),
+    (random) =>
+      randomText(random, 60)
+        .toWellFormed()
+        .replaceAll(/[\0\n\r]/g, " "),
+    (random) => "数据库索引重建。".repeat(random.below(150)),
+    (random) => "𠮷👍".repeat(random.below(400)),
+    (random) => randomSentence(random, 900),
+  ];
+
+  test("chunks are the lines that they name, cover every line with a word, and respect the limit", () => {
+    const random = randomFrom(42);
+    const { wrong, check } = collectChecks();
+    for (let round = 0; round < 300; round++) {
+      const lines = Array.from({ length: random.below(60) }, () => random.pick(pieces)(random));
+      if (random.chance(0.3)) lines.unshift("---", "date: 2026-03-05", random.pick(["---", "...", "no end"]));
+      const lineEnd = random.pick(["\n", "\r\n"]);
+      const bytes = Buffer.from(`${random.pick(["", "\ufeff"])}${lines.join(lineEnd)}${random.pick(["", lineEnd])}`);
+      const read = decodeLines(bytes);
+      const options = random.pick([usual, { tokens: 60, overlap: 20 }, { tokens: 200, overlap: 0 }]);
+      const covered = new Set<number>();
+      let previous = 0;
+      for (const chunk of cut(read, options)) {
+        const own = read.slice(chunk.startLine - 1, chunk.endLine);
+        const [first = ""] = own;
+        const where = `round ${round}, line ${chunk.startLine}`;
+        const piece = own.length === 1 && first.includes(chunk.text) && estimateTokens(first) > options.tokens - 1;
+        check(own.join("\n") === chunk.text || piece, `${where}: is not what stands there`);
+        check(chunk.text.isWellFormed(), `${where}: is cut inside a character`);
+        check(estimateTokens(chunk.text) <= options.tokens, `${where}: is too large`);
+        check(chunk.startLine >= previous, `${where}: comes late`);
+        previous = chunk.startLine;
+        for (let number = chunk.startLine; number <= chunk.endLine; number++) covered.add(number);
+      }
+      for (const [index, text] of read.entries()) {
+        check(covered.has(index + 1) || !/[\p{L}\p{N}]/u.test(text), `round ${round}, line ${index + 1}: is lost`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+});

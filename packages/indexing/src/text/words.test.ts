@@ -1,0 +1,324 @@
+import { describe, expect, test } from "vitest";
+import { indexTerms, queryTerms, scanTerms, type TermKind } from "./words.ts";
+import { collectChecks } from "../../test/support/collect-checks.ts";
+import { randomFrom, randomText } from "../../test/support/random.ts";
+
+interface Found {
+  term: string;
+  text: string;
+  kind: TermKind;
+}
+
+function scan(text: string): Found[] {
+  const found: Found[] = [];
+  scanTerms(text, (term, start, end, kind) => found.push({ term, text: text.slice(start, end), kind }));
+  return found;
+}
+
+function terms(text: string): string[] {
+  return scan(text).map(({ term }) => term);
+}
+
+function asked(query: string): string[] {
+  return queryTerms(query).map(({ term }) => term);
+}
+
+/** Whether a chunk with this text would be found by each term of the query. */
+function finds(query: string, text: string): boolean {
+  const indexed = new Set(terms(text));
+  return queryTerms(query).every(({ term, prefix }) =>
+    prefix ? [...indexed].some((known) => known.startsWith(term)) : indexed.has(term),
+  );
+}
+
+describe("identifiers", () => {
+  test.each([
+    ["QX-7919", ["qx", "7919", "qx-7919"]],
+    ["node.js", ["node", "js", "node.js"]],
+    ["memorySearch", ["memori", "search", "memorysearch"]],
+    ["HTTPServer", ["http", "server", "httpserver"]],
+    ["foo_bar", ["foo", "bar", "foo_bar"]],
+    ["v2Beta", ["v2", "beta", "v2beta"]],
+    ["src/words.ts:42", ["src", "word", "ts", "42", "src/words.ts:42"]],
+    ["getHTTPResponse-v2", ["get", "http", "respons", "gethttprespons", "v2", "gethttpresponse-v2"]],
+    ["anna.k@example.org", ["anna", "k", "exampl", "org", "anna.k@example.org"]],
+    ["https://example.org/a-b", ["http", "exampl", "org", "a", "b", "example.org/a-b"]],
+    ["10.0.0.12:8080", ["10", "0", "0", "12", "8080", "10.0.0.12:8080"]],
+    ["R&D", ["r", "d", "r&d"]],
+  ])("%s stands whole and in its parts", (text, expected) => {
+    expect(terms(text).toSorted()).toEqual(expected.toSorted());
+  });
+
+  test.each(["c++", "C#", "f#", "g++"])("%s keeps the punctuation that makes its name", (name) => {
+    expect(terms(`we use ${name}, mostly`)).toContain(name.toLowerCase());
+    expect(queryTerms(name)).toContainEqual(expect.objectContaining({ term: name.toLowerCase(), identifier: true }));
+  });
+
+  test("a plus after a letter is no name", () => {
+    expect(terms("c+ d")).toEqual(["c", "d"]);
+    expect(terms("grade a+")).toEqual(["grade", "a"]);
+  });
+
+  test.each(["_important_", "__bold__", "_very important_ words", "**bold**", "*light*", "`code`", "~~gone~~"])(
+    "the words of %s are found without their marks",
+    (text) => {
+      expect(finds(text.replaceAll(/[_*`~]/g, ""), `before ${text} after`)).toBe(true);
+    },
+  );
+
+  test("a name with leading underscores is found with and without them", () => {
+    expect(finds("__init__", "call __init__ first")).toBe(true);
+    expect(finds("init", "call __init__ first")).toBe(true);
+    expect(terms("____ _ __")).toEqual([]);
+  });
+
+  test("marks which terms are meant as written", () => {
+    const marked = queryTerms("QX-7919 server memorySearch 42").filter((entry) => entry.identifier);
+    expect(marked.map(({ term }) => term)).toEqual(["7919", "qx-7919", "42"]);
+  });
+
+  test.each(["iPhone", "YouTube", "FaceTime", "JavaScript", "WhatsApp"])("%s is found in any case", (name) => {
+    for (const query of [name, name.toLowerCase(), name.toUpperCase()]) {
+      expect(finds(query, `she uses ${name} a lot`)).toBe(true);
+      expect(terms(`she uses ${name.toLowerCase()} a lot`)).toContain(queryTerms(query).at(-1)?.term);
+    }
+  });
+
+  test("an identifier is found by any of its parts, in any case", () => {
+    for (const query of ["qx-7919", "QX 7919", "7919"]) expect(finds(query, "ticket QX-7919 is open")).toBe(true);
+    for (const query of ["memory search", "MemorySearch", "memorysearch"])
+      expect(finds(query, "see memorySearch.ts")).toBe(true);
+  });
+
+  test("no whole term is made of a run of more than 100 characters, and its parts are there", () => {
+    const url = `example.org/${"part/".repeat(30)}end`;
+    expect(scan(url).filter(({ kind }) => kind === "whole")).toEqual([]);
+    expect(terms(url)).toContain("end");
+  });
+});
+
+describe("words", () => {
+  test.each([
+    ["it's", ["it"]],
+    ["we'll", ["we"]],
+    ["don't", ["don"]],
+    ["they’ve", ["thei"]],
+    ["I'm", ["i"]],
+    ["O'Brien", ["o", "brien"]],
+    ["l'été", ["l", "et"]],
+    ["d'or", ["d", "or"]],
+  ])("the contraction %s leaves no empty word behind", (text, expected) => {
+    expect(terms(text)).toEqual(expected);
+  });
+
+  test("English words meet in their stem", () => {
+    for (const query of ["deploy", "deployed", "deploying", "deployments"].slice(0, 3))
+      expect(finds(query, "we deploys on Fridays")).toBe(true);
+    expect(finds("decisions", "a decision was made")).toBe(true);
+  });
+
+  test.each([
+    ["went", "go"],
+    ["bought", "buy"],
+    ["children", "child"],
+    ["taken", "took"],
+    ["mice", "mouse"],
+    ["written", "wrote"],
+    ["indices", "index"],
+  ])("the irregular %s and %s find each other", (left, right) => {
+    expect(finds(left, `they ${right} there`)).toBe(true);
+    expect(finds(right, `they ${left} there`)).toBe(true);
+  });
+
+  test.each([
+    ["Café", "cafe"],
+    ["Müller", "muller"],
+    ["Łódź", "łodz"],
+    ["ёлка", "елка"],
+    ["İstanbul", "istanbul"],
+    ["naïve", "naiv"],
+    ["ΆΘΗΝΑ", "αθηνα"],
+    ["Straße", "strass"],
+  ])("%s is one term without accents", (text, expected) => {
+    expect(terms(text)).toEqual([expected]);
+  });
+
+  test.each([
+    "café",
+    "Żółć",
+    "Müller",
+    "ёлка",
+    "Việt Nam",
+    "ガソリンとパン",
+    "서울특별시",
+    "l'ée",
+    "caféBar",
+    "ÉCOLEBar",
+    "é#",
+    "क़लम",
+    "≠x",
+    "Å",
+  ])("%s gives the same terms composed and decomposed", (text) => {
+    expect(terms(text.normalize("NFD"))).toEqual(terms(text.normalize("NFC")));
+  });
+
+  test("full-width and mathematical letters and digits are ordinary ones", () => {
+    expect(terms("𝐌𝐞𝐦𝐨")).toEqual(["memo"]);
+    expect(finds("memory 42", "ＭＥＭＯＲＹ ４２")).toBe(true);
+    expect(finds("ｍｅｍｏｒｙ", "memories")).toBe(true);
+  });
+});
+
+describe("scripts without spaces", () => {
+  test.each([
+    ["数据库", ["数据", "据库", "库"]],
+    ["東京タワー", ["東京", "京タ", "タワ", "ワー", "ー"]],
+    ["서울시", ["서울", "울시", "시"]],
+    ["ไทย", ["ไท", "ทย", "ย"]],
+    ["𠮷野家", ["𠮷野", "野家", "家"]],
+    ["家", ["家"]],
+    ["重跑gen-itgc后", ["重跑", "跑", "gen", "itgc", "gen-itgc", "后"]],
+  ])("%s becomes overlapping pairs and its last character", (text, expected) => {
+    expect(terms(text)).toEqual(expected);
+  });
+
+  test.each(["中", "文", "字"])("the single character %s is found wherever it stands", (character) => {
+    expect(queryTerms(character)).toEqual([{ term: character, prefix: true, kind: "single", identifier: false }]);
+    expect(finds(character, "写中文字")).toBe(true);
+  });
+
+  test("a part of a run is found, another order is not", () => {
+    expect(finds("文字", "写中文字的人")).toBe(true);
+    expect(finds("字文", "写中文字的人")).toBe(false);
+  });
+
+  test("beside longer runs a lone character of the query still counts, the end of a run does not", () => {
+    expect(asked("数据库")).toEqual(["数据", "据库"]);
+    expect(asked("猫 名字")).toEqual(["猫", "名字"]);
+  });
+
+  test("half-width kana are ordinary kana", () => {
+    expect(terms("ｺｰﾋｰ")).toEqual(terms("コーヒー"));
+    expect(terms("ｶﾞｿﾘﾝ")).toEqual(terms("ガソリン"));
+  });
+
+  test("an invisible selector behind a character changes nothing", () => {
+    expect(terms("葛\u{e0100}城市")).toEqual(terms("葛城市"));
+  });
+});
+
+describe("what is no word", () => {
+  test("emoji are none and do not stick to their neighbours", () => {
+    expect(terms("👍 🎉❤️ 👩‍❤️‍👨 🇩🇪")).toEqual([]);
+    expect(terms("⚠️Warning👍now")).toEqual(["warn", "now"]);
+    expect(terms("step 1️⃣")).toEqual(["step", "1"]);
+  });
+
+  test("a soft hyphen inside a word is not there", () => {
+    expect(terms("Donau\u00addampf")).toEqual(["donaudampf"]);
+  });
+
+  test("marks, punctuation and blanks alone give nothing", () => {
+    for (const text of ["", " \t\n", "\u0301", "--- … !?", "\ud800", "\udc00\ud800", "\u037a", "🙂"]) {
+      expect({ text, terms: terms(text) }).toEqual({ text, terms: [] });
+      expect(queryTerms(text)).toEqual([]);
+    }
+  });
+});
+
+describe("offsets", () => {
+  test("each term stands for the text it was made of", () => {
+    const found = scan("Wir trafen Müller (QX-7919) in 東京タワー, fooBar_baz, 𠮷野家 und it’s C++!");
+    const textOf = (term: string): string | undefined => found.find((entry) => entry.term === term)?.text;
+    expect(textOf("muller")).toBe("Müller");
+    expect(textOf("qx-7919")).toBe("QX-7919");
+    expect(textOf("7919")).toBe("7919");
+    expect(textOf("京タ")).toBe("京タ");
+    expect(textOf("ー")).toBe("ー");
+    expect(textOf("bar")).toBe("Bar");
+    expect(textOf("baz")).toBe("baz");
+    expect(textOf("foobar_baz")).toBe("fooBar_baz");
+    expect(textOf("𠮷野")).toBe("𠮷野");
+    expect(textOf("it")).toBe("it");
+    expect(textOf("c++")).toBe("C++");
+  });
+
+  test("a term whose characters were joined stands for its whole run", () => {
+    expect(scan("あ ｶﾞｿﾘﾝ!").find(({ term }) => term === "ガソ")?.text).toBe("ｶﾞｿﾘﾝ");
+  });
+
+  test("a very long word is cut, and no character in it", () => {
+    const found = scan(`${"x".repeat(63)}${"𐐀".repeat(40)}`);
+    expect(found).toHaveLength(1);
+    expect(found[0]?.term.isWellFormed()).toBe(true);
+    expect(found[0]?.text).toHaveLength(143);
+  });
+});
+
+describe("queries", () => {
+  test("stop words are left out, unless there is nothing else", () => {
+    expect(asked("What is the budget of the team?")).toEqual(["budget", "team"]);
+    expect(asked("to be or not to be")).toEqual(["not"]);
+    expect(asked("who are you")).toEqual(["who", "be", "you"]);
+  });
+
+  test("each term comes once, in the order of the query", () => {
+    expect(asked("deploy server, deployed SERVER deploying")).toEqual(["deploi", "server"]);
+  });
+
+  test("at most 64 terms, the first ones", () => {
+    const query = Array.from({ length: 500 }, (_, index) => `word${index}`).join(" ");
+    expect(asked(query)).toHaveLength(64);
+    expect(asked(query)[0]).toBe("word0");
+    expect(asked("长".repeat(2) + "文".repeat(1) + "短句".repeat(4000)).length).toBeLessThanOrEqual(64);
+  });
+});
+
+describe("any text", () => {
+  test("each single character of Unicode gives terms without white space", () => {
+    const bad: string[] = [];
+    for (let code = 0; code <= 0x10_ffff; code++) {
+      scanTerms(String.fromCodePoint(code), (term) => {
+        if (term === "" || /\s/.test(term) || !term.isWellFormed()) bad.push(code.toString(16));
+      });
+    }
+    expect(bad).toEqual([]);
+  });
+
+  test("10,000 random strings: terms are sound, and a text's own words find it", () => {
+    const random = randomFrom(20_260_305);
+    const { wrong, check } = collectChecks();
+    for (let round = 0; round < 10_000; round++) {
+      const text = randomText(random, 24);
+      const shown = JSON.stringify(text);
+      const indexed = new Set<string>();
+      const places: [number, number][] = [];
+      scanTerms(text, (term, start, end) => {
+        check(term !== "" && !/\s/.test(term), `${shown} gives the term ${JSON.stringify(term)}`);
+        check(start >= 0 && end > start && end <= text.length, `${shown}: ${start} to ${end}`);
+        indexed.add(term);
+        places.push([start, end]);
+      });
+      check(indexTerms(text).split(" ").filter(Boolean).length === places.length, `${shown}: joined otherwise`);
+      for (const query of [text, ...places.map(([start, end]) => text.slice(start, end))]) {
+        const found = queryTerms(query);
+        check(found.length <= 64, `${shown}: too many terms`);
+        for (const { term, prefix } of found) {
+          const known = indexed.has(term) || (prefix && [...indexed].some((other) => other.startsWith(term)));
+          check(known, `${shown}: ${JSON.stringify(query)} asks for ${term}`);
+        }
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  test("random strings give the same terms composed and decomposed", () => {
+    const random = randomFrom(7);
+    for (let round = 0; round < 5000; round++) {
+      // Marks that follow no letter of their script change places when they are put in order.
+      const text = randomText(random, 12).replaceAll(/[^\p{L}\p{N}\p{P}\s]/gu, "");
+      const [composed, decomposed] = [terms(text.normalize("NFC")), terms(text.normalize("NFD"))];
+      expect({ text, terms: decomposed }).toEqual({ text, terms: composed });
+    }
+  });
+});

@@ -1,0 +1,58 @@
+/** Watches a workspace in a process of its own, whose limits the test sets. Prints what came of it. */
+import { closeSync, openSync, readdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { createTriggers } from "../triggers.ts";
+import { watchRoots } from "../watch-roots.ts";
+import type { WatchRoot } from "../watch-targets.ts";
+import { until } from "../../../test/support/until.ts";
+
+const [mode, workspace = ""] = process.argv.slice(2);
+const lines: string[] = [];
+const notify = (line: string): void => void lines.push(line);
+const roots = (): WatchRoot[] => [
+  { path: path.join(workspace, "MEMORY.md"), kind: "file" },
+  { path: path.join(workspace, "memory"), kind: "folder" },
+];
+
+if (mode === "idle") {
+  const run = async (): Promise<void> => {};
+  const settings = { watch: true, watchDebounceMs: 600_000, intervalMinutes: 60 };
+  let changes = 0;
+  const triggers = createTriggers({ settings, roots, changed: () => changes++, run, notify });
+  await until(() => triggers.state().mode !== "off", "it is on");
+  const before = changes;
+  writeFileSync(path.join(workspace, "memory/a.md"), "changed");
+  // A burst whose timer waits.
+  await until(() => changes > before, "a burst");
+  process.on("exit", () => process.stdout.write(JSON.stringify({ ended: true })));
+} else {
+  // Loads what a process opens late, so that it is there.
+  await until(() => true, "");
+  const descriptors = (): number => readdirSync("/proc/self/fd").length;
+  const before = descriptors();
+  const taken: number[] = [];
+  if (mode === "exhausted") takeAll(taken);
+  let seen = false;
+  const watch = watchRoots({ roots, event: () => (seen = true), began: () => {}, notify, retryMs: 0 });
+  await until(() => lines.length > 0 || watch.state().mode !== "off", "it is on, or cannot be");
+  const first = watch.state();
+  for (const descriptor of taken) closeSync(descriptor);
+  if (mode === "exhausted") {
+    watch.refresh();
+    await until(() => watch.state().mode !== "off", "it is on again");
+  }
+  const later = watch.state();
+  writeFileSync(path.join(workspace, "memory", mode === "many" ? "199/99.md" : "a.md"), "changed");
+  await until(() => seen, "the save");
+  const result = mode === "many" ? { first, descriptors: descriptors() - before } : { first, later };
+  process.stdout.write(JSON.stringify({ ...result, lines, seen }));
+  watch.close();
+}
+
+function takeAll(taken: number[]): void {
+  try {
+    for (;;) taken.push(openSync("/dev/null", "r"));
+  } catch {
+    // None is left.
+  }
+}

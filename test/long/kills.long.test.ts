@@ -1,0 +1,34 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { afterAll, expect, test, vi } from "vitest";
+import { buildFileFaults } from "../support/file-faults.ts";
+import { useHouse } from "../support/house.ts";
+import { killStorm } from "../support/kill-storm.ts";
+import { twoPartNotes } from "../support/notes.ts";
+import { resultOf } from "../support/start-memory.ts";
+
+vi.setConfig({ testTimeout: 30 * 60_000 });
+
+const kills = 500;
+const files = 60;
+const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-kills-"));
+const faults = buildFileFaults(folder);
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test.skipIf(typeof faults === "string")(`${kills} kills lose nothing`, async () => {
+  if (typeof faults === "string") return;
+  const house = useHouse();
+  house.write(twoPartNotes(files));
+  const memory = house.start({ model: "model-a", batchItems: 4 });
+  resultOf(await memory.open());
+  resultOf(await memory.sync());
+  resultOf(await memory.close());
+  const { killed, ended, notes } = await killStorm(house, { library: faults.library, files, kills, seed: 12 });
+  process.stdout.write(
+    `${kills} kills: ${killed.sync} in a sync, ${killed.rebuild} in a rebuild, ${killed.append} in an append; ` +
+      `${ended} runs ended before theirs; ${notes} notes written, 0 lost\n`,
+  );
+  expect(killed.sync + killed.rebuild + killed.append).toBe(kills);
+});

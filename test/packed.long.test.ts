@@ -1,0 +1,308 @@
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
+import { writeTinyGguf } from "@memslot/fakes/gguf";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { manifestAt, packAll, publishedPlaces, root } from "./support/pack-all.ts";
+import { type PackedPackage, readPackedPackage } from "./support/packed-package.ts";
+import { type Registry, startRegistry } from "./support/registry.ts";
+import { type Stranger, createStranger, diskUsage, fetchNode, strangersNotes } from "./support/stranger.ts";
+import {
+  orphans,
+  publint,
+  strayFiles,
+  undeclaredImports,
+  withoutSources,
+  wrongTypes,
+} from "./support/tarball-checks.ts";
+
+const oldestNode = process.env["MEMSLOT_PACKED_NODE"] === undefined ? "22.22.0" : "22";
+// Most of these wait for package managers.
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+/** What `npm install memslot` may take on disk, in bytes. */
+const mostDisk = 80_000_000;
+
+let folder = "";
+let packed: ReadonlyMap<string, PackedPackage> = new Map();
+let registry: Registry;
+let oldest = "";
+
+beforeAll(async () => {
+  folder = mkdtempSync(path.join(os.tmpdir(), "memslot-packed-"));
+  packed = await packAll(path.join(folder, "tarballs"));
+  const cacheFolder = path.join(root, ".tools", "registry");
+  registry = await startRegistry({ packages: [...packed.values()], cacheFolder });
+  oldest = process.env["MEMSLOT_PACKED_NODE"] ?? (await fetchNode(oldestNode));
+});
+
+afterAll(async () => {
+  await registry.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe.each(publishedPlaces)("the tarball of %s", (place) => {
+  const read = (): PackedPackage => {
+    const found = packed.get(place);
+    if (!found) throw new Error(`${place} was not packed`);
+    return found;
+  };
+
+  test("holds what was built, a README and a licence, and nothing else", () => {
+    expect(strayFiles(read())).toEqual([]);
+    expect(orphans(place, read())).toEqual([]);
+    expect([...read().files.keys()]).toEqual(expect.arrayContaining(["LICENSE", "README.md", "dist/index.js"]));
+  });
+
+  test("says what it is and runs on, and names no source", () => {
+    const { manifest } = read();
+    const repository = manifestAt(place);
+    expect(manifest).toMatchObject({
+      license: "MIT",
+      type: "module",
+      sideEffects: false,
+      engines: { node: ">=22.22" },
+      publishConfig: { access: "public" },
+    });
+    // The same places as in the repository, which runs from the sources.
+    expect(manifest.exports).toEqual(withoutSources(repository.exports));
+    expect(manifest.imports).toEqual(withoutSources(repository.imports));
+    expect(JSON.stringify(manifest)).not.toMatch(/workspace:|catalog:|\.\/src\//);
+  });
+
+  test("names every package that its code and its types import", () => {
+    expect(undeclaredImports(read())).toEqual([]);
+  });
+
+  test("passes publint", async () => {
+    expect(await publint(read())).toBe("");
+  });
+
+  test("passes are-the-types-wrong", async () => {
+    expect(await wrongTypes(read())).toBe("");
+  });
+});
+
+describe.each(["npm", "pnpm"] as const)("memslot, installed with %s into an empty folder", (packageManager) => {
+  let stranger: Stranger;
+
+  beforeAll(async () => {
+    stranger = createStranger({ folder: path.join(folder, packageManager), registry: registry.url, packageManager });
+    stranger.write({
+      ...strangersNotes,
+      "package.json": '{ "name": "stranger", "private": true, "type": "module" }\n',
+    });
+    await stranger.install("memslot");
+  });
+
+  test("takes less than 80 MB, and brings no other backend or provider", () => {
+    expect(diskUsage(path.join(stranger.project, "node_modules"))).toBeLessThan(mostDisk);
+    const added = path.join(stranger.project, "node_modules/.pnpm");
+    const names = readdirSync(existsSync(added) ? added : path.join(stranger.project, "node_modules/@memslot"));
+    expect(names.filter((name) => /lancedb|qmd|embeddings-|openai|genai|llama/.test(name))).toEqual([]);
+  });
+
+  test.each([`Node ${oldestNode}`, "this Node"])("searches notes on %s", async (which) => {
+    const node = which === "this Node" ? process.execPath : oldest;
+    const version = await stranger.memslot(["--version"], node);
+    expect(version.stdout.trim()).toBe(release());
+    expect((await search(stranger, [], node)).results[0]).toMatchObject({
+      path: "MEMORY.md",
+      snippet: expect.stringContaining("5544") as string,
+    });
+  });
+
+  test(`is a library on Node ${oldestNode}`, async () => {
+    const script = `
+      import { openMemory } from "memslot";
+      const memory = await openMemory({ agentId: "main", workspaceDir: "notes" });
+      await memory.sync();
+      const [best] = await memory.search("医生 走一万步");
+      const { text } = await memory.readFile({ relPath: best.path, from: best.startLine, lines: 3 });
+      console.log(best.path, text);
+      await memory.close();
+    `;
+    const { stdout } = await stranger.run(oldest, ["--input-type=module", "--eval", script]);
+    expect(stdout).toContain("memory/2026-03-05.md");
+    expect(stdout).toContain("一万步");
+  });
+
+  test("has types that a strict project compiles against, those of its dependencies too", async () => {
+    stranger.write({
+      "app.ts": `
+        import { type Memory, type MemorySearchResult, createMemoryTools, openMemory } from "memslot";
+        const memory: Memory = await openMemory({ agentId: "main", workspaceDir: "notes" });
+        const results: readonly MemorySearchResult[] = await memory.search("port", { maxResults: 3 });
+        export const lines: number[] = results.map(({ startLine }) => startLine);
+        export const names: string[] = createMemoryTools({ memory, citations: "auto" }).map(({ name }) => name);
+      `,
+    });
+    const compiler = path.join(root, "node_modules/typescript/bin/tsc");
+    const options = "--noEmit --strict --skipLibCheck false --module nodenext --target es2024 --types";
+    const { stdout } = await stranger.run(process.execPath, [compiler, ...options.split(" "), "", "app.ts"]);
+    expect(stdout).toBe("");
+  });
+
+  test("names the commands that add a backend that is not there", async () => {
+    stranger.write({ "lancedb.json5": '{ plugins: { slots: { memory: "memory-lancedb" } } }' });
+    const words = ["memory", "search", "port", "--workspace", "notes", "--config", "lancedb.json5"];
+    const { exitCode, stderr } = await stranger.memslot(words);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("memslot plugins add memory-lancedb");
+    expect(stderr).toContain("npm install @memslot/memory-lancedb");
+  });
+
+  test("searches by meaning once the provider is added in the way that it names", async () => {
+    const api = await startEmbeddingApi();
+    try {
+      const remote = `remote: { baseUrl: "${api.url}/v1", apiKey: "sk-stranger" }`;
+      stranger.write({
+        "openai.json5": `{ agents: { defaults: { memorySearch: { provider: "openai", model: "fake", ${remote} } } } }`,
+      });
+      const before = await search(stranger, ["--config", "openai.json5"]);
+      expect(before).toMatchObject({ mode: "keyword", state: "degraded" });
+      expect(before.reason).toContain("memslot plugins add openai");
+      expect(before.reason).toContain("npm install @memslot/embeddings-openai");
+      // Either way is taken once.
+      if (packageManager === "npm") await stranger.install("@memslot/embeddings-openai");
+      else expect(await stranger.memslot(["plugins", "add", "openai"])).toMatchObject({ exitCode: 0 });
+      const after = await search(stranger, ["--config", "openai.json5"]);
+      expect(after).toMatchObject({ mode: "hybrid", state: "ok" });
+      expect(api.log.length).toBeGreaterThan(0);
+    } finally {
+      await api.close();
+    }
+  });
+});
+
+describe("a plugin, added to the installed command", () => {
+  let stranger: Stranger;
+
+  beforeAll(async () => {
+    stranger = createStranger({ folder: path.join(folder, "plugins"), registry: registry.url, packageManager: "npm" });
+    stranger.write({
+      ...strangersNotes,
+      "package.json": '{ "name": "stranger", "private": true, "type": "module" }\n',
+    });
+    await stranger.install("memslot");
+  });
+
+  test("that was scaffolded passes its own tests, builds, and answers from the slot", async () => {
+    await succeed(stranger, "plugins", "new", "@stranger/memory-mine", "--dir", "mine");
+    await stranger.run("npm", ["install"], "mine");
+    // Its author has put a part of it into a file of its own.
+    const code = readFileSync(path.join(stranger.project, "mine/src/index.ts"), "utf8");
+    const [sum = ""] = /^const sum = .*\n/mu.exec(code) ?? [];
+    stranger.write({
+      "mine/src/sum-of.ts": `export ${sum}`,
+      "mine/src/index.ts": `import { sum } from "./sum-of.ts";\n${code.replace(sum, "")}`,
+    });
+    await stranger.run("npm", ["test"], "mine");
+    await stranger.run("npm", ["run", "build"], "mine");
+    await succeed(stranger, "plugins", "add", "./mine");
+    await succeed(stranger, "plugins", "use", "memory-mine");
+    expect(await search(stranger, [], oldest)).toMatchObject({
+      backend: "memory-mine",
+      results: [{ path: "MEMORY.md" }],
+    });
+  });
+
+  test("that brings native code answers from the slot", async () => {
+    await succeed(stranger, "plugins", "add", "memory-lancedb");
+    stranger.write({ "lancedb.json5": '{ plugins: { slots: { memory: "memory-lancedb" } } }' });
+    expect(await search(stranger, ["--config", "lancedb.json5"], oldest)).toMatchObject({
+      backend: "memory-lancedb",
+      results: [{ path: "MEMORY.md" }],
+    });
+  });
+
+  test("that a stranger wrote from the documentation passes its own tests and answers under the name of its package", async () => {
+    const lines = path.join(stranger.project, "lines");
+    cpSync(path.join(root, "test/stranger/memory-lines"), lines, { recursive: true });
+    const manifest = readFileSync(path.join(lines, "package.json"), "utf8");
+    // Its author has written it for the release that is there now.
+    stranger.write({ "lines/package.json": manifest.replaceAll(/"\^0\.\d+\.\d+"/g, `"^${release()}"`) });
+    await stranger.run("npm", ["install"], "lines");
+    await stranger.run("npm", ["test"], "lines");
+    await stranger.run("npm", ["pack"], "lines");
+    registry.publish(readPackedPackage(path.join(lines, "stranger-memory-lines-1.0.0.tgz")));
+    await stranger.install("@stranger/memory-lines");
+    stranger.write({ "lines.json5": '{ plugins: { slots: { memory: "@stranger/memory-lines" } } }' });
+    expect(await search(stranger, ["--config", "lines.json5"], oldest)).toMatchObject({
+      backend: "memory-lines",
+      results: [{ path: "MEMORY.md" }],
+    });
+  });
+
+  test("that asks another program starts it under the helper that was packed", async () => {
+    await succeed(stranger, "plugins", "add", "memory-qmd");
+    const { makeFakeQmd } = (await import(scriptedQmd)) as ScriptedQmd;
+    const qmd = makeFakeQmd({ folder: path.join(stranger.project, "qmd") });
+    stranger.write({ "qmd.json5": `{ memory: { backend: "qmd", qmd: { command: ${JSON.stringify(qmd.command)} } } }` });
+    await succeed(stranger, "memory", "index", "--workspace", "notes", "--config", "qmd.json5");
+    expect(await search(stranger, ["--config", "qmd.json5"], oldest)).toMatchObject({
+      backend: "memory-qmd",
+      state: "ok",
+      results: [{ path: "MEMORY.md" }],
+    });
+    expect(qmd.starts("update").length).toBeGreaterThan(0);
+  });
+
+  test("that runs a model starts its child process from what was packed", async () => {
+    await succeed(stranger, "plugins", "add", "local");
+    // The package that the plugin asks for, in the version that the repository has: 80 MB that are not fetched again.
+    const installed = path.join(stranger.home, ".memslot/node_modules");
+    mkdirSync(installed, { recursive: true });
+    symlinkSync(
+      realpathSync(path.join(root, "extensions/embeddings-local/node_modules/node-llama-cpp")),
+      path.join(installed, "node-llama-cpp"),
+      "junction",
+    );
+    writeTinyGguf(path.join(stranger.project, "tiny.gguf"), { words: ["staging", "database", "port", "listens"] });
+    const provider = 'provider: "local", local: { modelPath: "./tiny.gguf" }';
+    stranger.write({
+      "local.json5": `{ agents: { defaults: { memorySearch: { ${provider} } } }, plugins: { slots: { memory: "memory-core" } } }`,
+    });
+    expect(await search(stranger, ["--config", "local.json5"], oldest)).toMatchObject({ mode: "hybrid", state: "ok" });
+  });
+});
+
+/** The scripted qmd of that plugin's own tests. */
+const scriptedQmd = pathToFileURL(path.join(root, "packages/fakes/src/qmd/fake-qmd.ts")).href;
+
+interface ScriptedQmd {
+  makeFakeQmd(options: { folder: string }): { command: string; starts(command: string): unknown[] };
+}
+
+interface Answer {
+  results: { path: string; snippet: string }[];
+  backend: string;
+  mode: string;
+  state: string;
+  reason?: string;
+}
+
+const release = (): string | undefined => packed.get("apps/memslot")?.manifest.version;
+
+async function search(stranger: Stranger, options: readonly string[], node?: string): Promise<Answer> {
+  const words = ["memory", "search", "port of the staging database", "--workspace", "notes", "--json", ...options];
+  const { exitCode, stdout, stderr } = await stranger.memslot(words, node);
+  expect(exitCode, stderr).toBe(0);
+  return JSON.parse(stdout) as Answer;
+}
+
+async function succeed(stranger: Stranger, ...words: string[]): Promise<void> {
+  const { exitCode, stdout, stderr } = await stranger.memslot(words);
+  expect(exitCode, `${stdout}${stderr}`).toBe(0);
+}
