@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { flushModels } from "../support/flush-models.ts";
 import { runFlushStorm } from "../support/flush-storm.ts";
 
-/** `test/long/flush-storm.long.ts` has ten conversations of thirty. */
+/** `test/long/flush-storm.long.test.ts` has ten conversations of thirty. */
 const facts = 12;
 
 test.each(Object.keys(flushModels))(

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { FromChild } from "./protocol.ts";
-import { startScript, watchChildren } from "./test/children.ts";
+import { startChild } from "@memslot/fakes/child";
+import { watchChildren } from "./test/children.ts";
 import { eventually, failureOf, isRunning, openModel, tinyModel } from "./test/lab.ts";
 
 const texts = Array.from({ length: 24 }, (_, index) => `note number ${index} with some words`);
@@ -105,8 +106,12 @@ test("close while the model is being loaded leaves no process behind", async () 
 });
 
 test.each(["stay", "busy"])("the process ends with a host that is killed (%s)", async (what) => {
-  const host = startScript("embed-and-stay.ts", [tinyModel({ layers: 6, dimensions: 128 }), what]);
-  const pid = Number(await host.line("model process "));
+  const host = startChild(
+    new URL("./test/embed-and-stay.ts", import.meta.url),
+    [tinyModel({ layers: 6, dimensions: 128 }), what],
+    { detached: true },
+  );
+  const pid = Number(await host.rest("model process "));
   expect(isRunning(pid)).toBe(true);
   host.process.kill("SIGKILL");
   await host.ended;
@@ -114,8 +119,10 @@ test.each(["stay", "busy"])("the process ends with a host that is killed (%s)", 
 });
 
 test("a host that ends without closing anything is not held", async () => {
-  const host = startScript("embed-and-stay.ts", [tinyModel(), "leave"]);
-  const pid = Number(await host.line("model process "));
+  const host = startChild(new URL("./test/embed-and-stay.ts", import.meta.url), [tinyModel(), "leave"], {
+    detached: true,
+  });
+  const pid = Number(await host.rest("model process "));
   expect(await host.ended).toBe(0);
   await eventually(() => !isRunning(pid));
 });

@@ -2,13 +2,17 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { startScript } from "./test/children.ts";
+import { startChild } from "@memslot/fakes/child";
 import { eventually, isRunning, tempFolder, tinyModel } from "./test/lab.ts";
 
 describe("kill -9 of the host ends the process that runs its model", () => {
   test.each(["stay", "busy"])("when the model is loaded (%s)", async (what) => {
-    const host = startScript("embed-and-stay.ts", [tinyModel({ layers: 6, dimensions: 128 }), what]);
-    const pid = Number(await host.line("model process "));
+    const host = startChild(
+      new URL("./test/embed-and-stay.ts", import.meta.url),
+      [tinyModel({ layers: 6, dimensions: 128 }), what],
+      { detached: true },
+    );
+    const pid = Number(await host.rest("model process "));
     host.process.kill("SIGKILL");
     await host.ended;
     await eventually(() => !isRunning(pid));
@@ -25,8 +29,10 @@ describe("kill -9 of the host ends the process that runs its model", () => {
       export const LlamaLogLevel = {};
       export async function getLlama() { writeFileSync(${JSON.stringify(begun)}, ""); ${body} }`;
     writeFileSync(module, llama);
-    const host = startScript("hold-model.ts", [pathToFileURL(module).href]);
-    const pid = Number(await host.line("model process "));
+    const host = startChild(new URL("./test/hold-model.ts", import.meta.url), [pathToFileURL(module).href], {
+      detached: true,
+    });
+    const pid = Number(await host.rest("model process "));
     await eventually(() => existsSync(begun));
     host.process.kill("SIGKILL");
     await host.ended;

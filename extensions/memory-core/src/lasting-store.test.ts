@@ -6,7 +6,7 @@ import type { openDatabaseStore, OpenedStore } from "./database-store.ts";
 import { openLastingStore } from "./lasting-store.ts";
 import type { OpenOptions } from "./protocol.ts";
 import { StoreFailure } from "./store-failure.ts";
-import { startChild } from "../test/support/children.ts";
+import { startChild } from "@memslot/fakes/child";
 import { edit } from "./file/test/damage.ts";
 import { embedAll, fileOf, find, near, open, spaceOf, tempFolder, tempPath } from "./test/stores.ts";
 
@@ -53,8 +53,8 @@ test("what another process has made in place of a deleted index is used by the o
   await running.replaceFiles([fileOf("old.md", ["word old"])]);
   await rm(path);
   expect(existsSync(`${path}-shm`)).toBe(true);
-  const child = startChild("write-files.ts", [path, "new", "2"]);
-  expect(await child.ended(), child.output()).toBe(0);
+  const child = startChild(new URL("../test/support/write-files.ts", import.meta.url), [path, "new", "2"]);
+  expect(await child.ended, child.output()).toBe(0);
   expect(child.output()).toContain(`open ${path}\n`);
   const next = await open(path);
   expect(next.health()).toMatchObject({ location: path, notices: [] });

@@ -1,14 +1,16 @@
 import { existsSync, statSync } from "node:fs";
 import { expect, test } from "vitest";
-import { startChild } from "../test/support/children.ts";
+import { startChild } from "@memslot/fakes/child";
 import { edit } from "./file/test/damage.ts";
 import { fileOf, find, open, tempPath } from "./test/stores.ts";
 
 test("processes that write at the same time wait for each other, from the making of the file on", async () => {
   const path = await tempPath();
-  const children = ["p", "q", "r"].map((prefix) => startChild("write-files.ts", [path, prefix, "12"]));
+  const children = ["p", "q", "r"].map((prefix) =>
+    startChild(new URL("../test/support/write-files.ts", import.meta.url), [path, prefix, "12"]),
+  );
   for (const child of children) {
-    expect(await child.ended(), child.output()).toBe(0);
+    expect(await child.ended, child.output()).toBe(0);
     expect(child.output()).toBe(`open ${path}\nwrote\ndone\n`);
   }
   const store = await open(path);
@@ -24,11 +26,11 @@ test("processes that write at the same time wait for each other, from the making
 test("a process that is killed while it writes leaves whole files", async () => {
   const path = await tempPath();
   for (const waitMs of [0, 30, 90, 170]) {
-    const child = startChild("write-files.ts", [path, "p", "0"]);
+    const child = startChild(new URL("../test/support/write-files.ts", import.meta.url), [path, "p", "0"]);
     await child.line("wrote");
     await new Promise((resolve) => setTimeout(resolve, waitMs));
     child.process.kill("SIGKILL");
-    expect(await child.ended()).toBe("SIGKILL");
+    expect(await child.ended).toBe("SIGKILL");
 
     const store = await open(path);
     expect(store.health()).toMatchObject({ location: path, notices: [] });
@@ -52,8 +54,8 @@ test("what one process writes the other finds at once", async () => {
   const path = await tempPath();
   const here = await open(path);
   expect(await find(here, "there")).toEqual([]);
-  const child = startChild("write-files.ts", [path, "there", "1"]);
-  expect(await child.ended()).toBe(0);
+  const child = startChild(new URL("../test/support/write-files.ts", import.meta.url), [path, "there", "1"]);
+  expect(await child.ended).toBe(0);
   expect(await find(here, "there")).toHaveLength(50);
   await here.removeFiles(await here.listFiles());
   expect(await find(here, "there")).toEqual([]);
@@ -66,12 +68,12 @@ test("two stores on one file in one process do not loosen each other's locks", a
   const second = await open(path);
   await second.close();
   // A process that believes itself the last one would take the log along with it.
-  const child = startChild("open-and-print.ts", [path]);
-  expect(await child.ended(), child.output()).toBe(0);
+  const child = startChild(new URL("../test/support/open-and-print.ts", import.meta.url), [path]);
+  expect(await child.ended, child.output()).toBe(0);
   expect(existsSync(`${path}-wal`)).toBe(true);
   await first.replaceFiles([fileOf("b.md", ["second"])]);
-  const after = startChild("open-and-print.ts", [path]);
-  expect(await after.ended(), after.output()).toBe(0);
+  const after = startChild(new URL("../test/support/open-and-print.ts", import.meta.url), [path]);
+  expect(await after.ended, after.output()).toBe(0);
   expect(JSON.parse(after.output())).toMatchObject({ files: ["a.md", "b.md"], notices: [] });
 });
 

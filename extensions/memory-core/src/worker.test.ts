@@ -6,7 +6,7 @@ import type { Worker } from "node:worker_threads";
 import { MemoryError } from "@memslot/core";
 import { expect, test } from "vitest";
 import { startWorker, type WorkerClient } from "./worker-client.ts";
-import { startChild } from "../test/support/children.ts";
+import { startChild } from "@memslot/fakes/child";
 import { fileOf, find, open, spaceOf, tempFolder, tempPath } from "./test/stores.ts";
 
 const options = { deadlineMs: 20_000 };
@@ -156,8 +156,8 @@ test("an open that is aborted fails with the reason of the signal and leaves no 
 
 test("a process ends by itself after close, and also when it forgets to close", async () => {
   for (const close of ["close", "forget"]) {
-    const child = startChild("open-and-end.ts", [await tempPath(), close]);
-    expect(await child.ended(), child.output()).toBe(0);
+    const child = startChild(new URL("../test/support/open-and-end.ts", import.meta.url), [await tempPath(), close]);
+    expect(await child.ended, child.output()).toBe(0);
     expect(child.output()).toContain("word\n");
   }
 });
@@ -179,8 +179,8 @@ test.each([
 });
 
 test("importing the entry loads no native library and starts no thread", async () => {
-  const child = startChild("list-loaded.ts", []);
-  expect(await child.ended(), child.output()).toBe(0);
+  const child = startChild(new URL("../test/support/list-loaded.ts", import.meta.url), []);
+  expect(await child.ended, child.output()).toBe(0);
   expect(child.output()).toContain("loaded");
   expect(child.output()).not.toMatch(/better-sqlite3|sqlite-vec|vec0|\.node\b/u);
 });

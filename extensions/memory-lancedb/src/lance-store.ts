@@ -1,7 +1,7 @@
+import pLimit from "p-limit";
 import { connect } from "@lancedb/lancedb";
 import { MemoryError } from "@memslot/core";
 import type { ChunkStore, FileTable, StoreHealth, StoreLeases, StoreStats } from "@memslot/indexing";
-import { createGate } from "./tables/at-once.ts";
 import { createBuilds } from "./builds.ts";
 import { createFileTable, type FileTarget } from "./tables/file-table.ts";
 import { folderBytes } from "./upkeep/folder-size.ts";
@@ -129,7 +129,7 @@ export async function createLanceStore(options: LanceStoreOptions): Promise<Chun
   const searchKeyword = createKeywordSearch({ generations, view });
   const searchVector = createVectorSearch({ spaces, generations, view });
   // However many search at once, a write comes through between them.
-  const searchGate = createGate(searchesAtOnce);
+  const searchGate = pLimit(searchesAtOnce);
   let closing: Promise<void> | undefined;
 
   /** Turns failures into what a caller can act on. What another process has deleted under a reader is read anew. */

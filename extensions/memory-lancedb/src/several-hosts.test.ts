@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { openLanceStore } from "@memslot/memory-lancedb";
-import { startChild } from "../test/support/children.ts";
+import { startChild } from "@memslot/fakes/child";
 import { inBucket, open, startStorage, tempFolder } from "./test/places.ts";
 
 test("two processes append 400 rows to one table: all are there, each once", { timeout: 300_000 }, async () => {
@@ -9,12 +9,14 @@ test("two processes append 400 rows to one table: all are there, each once", { t
   const place = await open(lance);
   const table = await place.connection.createTable("rows", [{ name: "first" }]);
   const each = 200;
-  const children = ["a", "b"].map((prefix) => startChild("append-rows.ts", [JSON.stringify(lance), prefix, `${each}`]));
+  const children = ["a", "b"].map((prefix) =>
+    startChild(new URL("./test/append-rows.ts", import.meta.url), [JSON.stringify(lance), prefix, `${each}`]),
+  );
   for (const child of children) await child.line("open");
   const refusedBefore = storage.stats().refusedWrites;
   for (const child of children) child.process.stdin?.write("go\n");
   for (const child of children) {
-    expect(await child.ended(), child.output()).toBe(0);
+    expect(await child.ended, child.output()).toBe(0);
   }
   const rows: { name: string }[] = await table.query().toArray();
   const wanted = ["a", "b"].flatMap((prefix) => Array.from({ length: each }, (_, index) => `${prefix}${index}`));
@@ -28,13 +30,18 @@ test("two processes put 200 files each into one index: all are found", { timeout
   const each = 200;
   const children = await Promise.all(
     ["a", "b"].map(async (prefix) =>
-      startChild("put-files.ts", [JSON.stringify(lance), prefix, `${each}`, await tempFolder()]),
+      startChild(new URL("../test/support/put-files.ts", import.meta.url), [
+        JSON.stringify(lance),
+        prefix,
+        `${each}`,
+        await tempFolder(),
+      ]),
     ),
   );
   for (const child of children) await child.line("open");
   for (const child of children) child.process.stdin?.write("go\n");
   for (const child of children) {
-    expect(await child.ended(), child.output()).toBe(0);
+    expect(await child.ended, child.output()).toBe(0);
   }
   const store = await openLanceStore({
     lance,

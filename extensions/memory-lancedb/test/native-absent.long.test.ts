@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
-import { startChild } from "./support/children.ts";
+import { startChild } from "@memslot/fakes/child";
 import { tempFolder } from "./support/stores.ts";
 
 /** Options for a process in which a package cannot be loaded. */
@@ -25,9 +25,9 @@ async function without(name: string, before = ""): Promise<{ env: NodeJS.Process
 
 async function told(options: { env: NodeJS.ProcessEnv }): Promise<{ code: string; message: string }> {
   const stateDir = await tempFolder();
-  const child = startChild("open-and-tell.ts", [stateDir], options);
+  const child = startChild(new URL("./support/open-and-tell.ts", import.meta.url), [stateDir], options);
   const line = await child.line("{");
-  expect(await child.ended()).toBe(0);
+  expect(await child.ended).toBe(0);
   expect(readdirSync(stateDir), "nothing is left behind").toEqual([]);
   return JSON.parse(line) as { code: string; message: string };
 }
@@ -51,6 +51,10 @@ test("a Mac with an Intel processor is told that there is no binary for it", asy
 
 test("where better-sqlite3 does not load the index works all the same, without locks, and says so", async () => {
   const stateDir = await tempFolder();
-  const child = startChild("open-and-tell.ts", [stateDir], await without("better-sqlite3"));
+  const child = startChild(
+    new URL("./support/open-and-tell.ts", import.meta.url),
+    [stateDir],
+    await without("better-sqlite3"),
+  );
   expect(JSON.parse(await child.line("{"))).toEqual({ opened: true });
 });

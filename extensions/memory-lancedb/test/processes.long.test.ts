@@ -1,6 +1,6 @@
 import type { ChunkStore } from "@memslot/indexing";
 import { expect, test } from "vitest";
-import { startChild } from "./support/children.ts";
+import { startChild } from "@memslot/fakes/child";
 import { find, open, tempFolder } from "./support/stores.ts";
 import { partsOfVersion, space } from "./support/versions.ts";
 
@@ -25,11 +25,11 @@ test(
   async () => {
     const stateDir = await tempFolder();
     for (let kill = 0; kill < kills; kill++) {
-      const child = startChild("write-files.ts", [stateDir, `k${kill}-`]);
+      const child = startChild(new URL("./support/write-files.ts", import.meta.url), [stateDir, `k${kill}-`]);
       // The first one is killed while it makes the tables.
       await child.line(kill === 0 ? "open" : "wrote");
       child.process.kill("SIGKILL");
-      await child.ended();
+      await child.ended;
       const store = await open(stateDir);
       await expectWholeFiles(store);
       expect((await store.upkeep?.check())?.filter(({ ok }) => !ok)).toEqual([]);
@@ -48,13 +48,18 @@ test(
   { timeout: 120_000 },
   async () => {
     const stateDir = await tempFolder();
-    const first = startChild("write-files.ts", [stateDir, "old-", "2"]);
-    expect(await first.ended()).toBe(0);
+    const first = startChild(new URL("./support/write-files.ts", import.meta.url), [stateDir, "old-", "2"]);
+    expect(await first.ended).toBe(0);
     for (let kill = 0; kill < 3; kill++) {
-      const child = startChild("write-files.ts", [stateDir, `new${kill}-`, "0", "build"]);
+      const child = startChild(new URL("./support/write-files.ts", import.meta.url), [
+        stateDir,
+        `new${kill}-`,
+        "0",
+        "build",
+      ]);
       await child.line("wrote");
       child.process.kill("SIGKILL");
-      await child.ended();
+      await child.ended;
       const store = await open(stateDir);
       expect(await expectWholeFiles(store)).toBe(5);
       await store.close();
@@ -70,8 +75,10 @@ test(
 
 test("two processes that write at the same time both find all of it there", { timeout: 120_000 }, async () => {
   const stateDir = await tempFolder();
-  const children = ["a-", "b-"].map((prefix) => startChild("write-files.ts", [stateDir, prefix, "12"]));
-  expect(await Promise.all(children.map((child) => child.ended()))).toEqual([0, 0]);
+  const children = ["a-", "b-"].map((prefix) =>
+    startChild(new URL("./support/write-files.ts", import.meta.url), [stateDir, prefix, "12"]),
+  );
+  expect(await Promise.all(children.map((child) => child.ended))).toEqual([0, 0]);
   const store = await open(stateDir);
   expect(await expectWholeFiles(store)).toBe(10);
   expect(await store.spaceStats(space)).toMatchObject({ embedded: 10 * partsOfVersion, pending: 0 });
@@ -83,7 +90,7 @@ test("what one process writes the other finds with its next search", async () =>
   const stateDir = await tempFolder();
   const store = await open(stateDir);
   expect(await find(store, "part0")).toEqual([]);
-  const child = startChild("write-files.ts", [stateDir, "a-", "3"]);
-  expect(await child.ended()).toBe(0);
+  const child = startChild(new URL("./support/write-files.ts", import.meta.url), [stateDir, "a-", "3"]);
+  expect(await child.ended).toBe(0);
   expect(await find(store, "part0")).toHaveLength(5);
 });

@@ -40,7 +40,7 @@ describe("a frame", () => {
 
   test("has another key in another process, and at another place", () => {
     const text = "- The harbour code is HX-19.";
-    const source = path.join(import.meta.dirname, "../src/recalled-text.ts");
+    const source = path.join(import.meta.dirname, "../src/tools/recalled-text.ts");
     const script = `import { frameRecalled } from ${JSON.stringify(source)}; console.log(frameRecalled(${JSON.stringify(label)}, ${JSON.stringify(text)}))`;
     const elsewhere = (): string =>
       execFileSync(process.execPath, ["--conditions=@memslot/source", "--input-type=module", "-e", script], {

@@ -122,3 +122,4 @@ export {
   visibleName,
   visibleText,
 } from "./text/visible-text.ts";
+export { type Rest, createRest } from "./fallback/rest.ts";

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync 
 import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
-import { startScript } from "../test/children.ts";
+import { startChild } from "@memslot/fakes/child";
 import { modelBytes, targetOf, urlOf } from "./test/downloads.ts";
 import { startHub } from "../../test/support/hub.ts";
 import { eventually } from "../test/lab.ts";
@@ -37,7 +37,9 @@ test("after a kill the next process goes on from where the first one was", async
   // It cannot be done before it is killed, however slow this machine is.
   const hub = await startHub(content, { stopAfter: { bytes: 250_000, how: "hang" } });
   const target = targetOf();
-  const first = startScript("../download/test/download-file.ts", [urlOf(hub), target.path]);
+  const first = startChild(new URL("./test/download-file.ts", import.meta.url), [urlOf(hub), target.path], {
+    detached: true,
+  });
   await eventually(() => target.partSize() > 200_000);
   first.process.kill("SIGKILL");
   await first.ended;
@@ -122,7 +124,9 @@ test("processes that want the same file fetch it once, and those that wait are t
   const content = modelBytes();
   const hub = await startHub(content, { pauseMs: 20 });
   const target = targetOf();
-  const other = startScript("../download/test/download-file.ts", [urlOf(hub), target.path]);
+  const other = startChild(new URL("./test/download-file.ts", import.meta.url), [urlOf(hub), target.path], {
+    detached: true,
+  });
   await eventually(() => target.partSize() > 0);
   await target.fetch(hub);
   expect(await other.ended).toBe(0);
@@ -135,7 +139,9 @@ test("the one that waits goes on with the part when the other one is killed", as
   const content = modelBytes();
   const hub = await startHub(content, { pauseMs: 20 });
   const target = targetOf();
-  const other = startScript("../download/test/download-file.ts", [urlOf(hub), target.path]);
+  const other = startChild(new URL("./test/download-file.ts", import.meta.url), [urlOf(hub), target.path], {
+    detached: true,
+  });
   await eventually(() => target.partSize() > 100_000);
   const waiting = target.fetch(hub, { limits: { connectMs: 60_000, stallMs: 60_000, pollMs: 10 } });
   await eventually(() => target.updates.length > 1);

@@ -8,7 +8,7 @@ import type { ChunkStore } from "@memslot/indexing";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { applicationId, createTables, schemaVersion, setPragmas } from "./schema.ts";
-import { startChild } from "../../test/support/children.ts";
+import { startChild } from "@memslot/fakes/child";
 import { edit, spoilTable } from "./test/damage.ts";
 import { embedAll, fileOf, find, near, open, spaceOf, tempFolder, tempPath, vectorOf } from "../test/stores.ts";
 
@@ -148,8 +148,8 @@ test.each([[99], [10]])("a database of which %i bytes are left is set aside and 
 
 test("a file that is cut short while it is open does not end the process", async () => {
   const path = await tempPath();
-  const child = startChild("truncate-while-open.ts", [path]);
-  expect(await child.ended(), child.output()).toBe(0);
+  const child = startChild(new URL("../../test/support/truncate-while-open.ts", import.meta.url), [path]);
+  expect(await child.ended, child.output()).toBe(0);
   expect(child.output()).toMatch(/^0 rows\nthe index .* was damaged/u);
   expect(child.output()).toContain("alive with 1 file");
 });
@@ -174,10 +174,10 @@ test("tables that another process makes while this one waits for the lock are ke
 
 test("a database of which nothing is left is filled again, and the log of the old one does not come back", async () => {
   const path = await tempPath();
-  const child = startChild("write-files.ts", [path, "old", "0"]);
+  const child = startChild(new URL("../../test/support/write-files.ts", import.meta.url), [path, "old", "0"]);
   await child.line("wrote");
   child.process.kill("SIGKILL");
-  await child.ended();
+  await child.ended;
   expect(statSync(`${path}-wal`).size).toBeGreaterThan(0);
   await truncate(path, 0);
   const store = await open(path);
@@ -251,10 +251,10 @@ test("after a process died while it wrote, the whole file is checked; after a cl
 
 test("a sound file whose writer died is used on, and is not checked again", async () => {
   const path = await tempPath();
-  const child = startChild("write-files.ts", [path, "p", "0"]);
+  const child = startChild(new URL("../../test/support/write-files.ts", import.meta.url), [path, "p", "0"]);
   await child.line("wrote");
   child.process.kill("SIGKILL");
-  await child.ended();
+  await child.ended;
   const marks = (): number =>
     edit(
       path,
@@ -291,7 +291,7 @@ test.each([["all"], ["write"]])(
   async (kind) => {
     const path = await tempPath();
     await filled(path);
-    const child = startChild("hold-lock.ts", [path, kind]);
+    const child = startChild(new URL("../../test/support/hold-lock.ts", import.meta.url), [path, kind]);
     await child.line("locked");
     await expectInMemory(await open(path, { busyTimeoutMs: 100 }), path, /locked by another process/u);
   },
@@ -301,7 +301,7 @@ test("a write that finds the file locked for long fails with the name of the fil
   const path = await tempPath();
   await filled(path);
   const store = await open(path, { busyTimeoutMs: 50 });
-  const child = startChild("hold-lock.ts", [path, "write"]);
+  const child = startChild(new URL("../../test/support/hold-lock.ts", import.meta.url), [path, "write"]);
   await child.line("locked");
   const failure = await store.replaceFiles([fileOf("b.md", ["later"])]).then(
     () => undefined,
@@ -311,7 +311,7 @@ test("a write that finds the file locked for long fails with the name of the fil
   expect(String(failure)).toContain(`${path} is locked by another process`);
   expect(await find(store, "number7")).toHaveLength(1);
   child.process.kill("SIGKILL");
-  await child.ended();
+  await child.ended;
   await store.replaceFiles([fileOf("b.md", ["later"])]);
   expect(await find(store, "later")).toEqual(["later"]);
 });
@@ -357,8 +357,12 @@ test("a file or folder that may not be written leaves the index in memory", asyn
   for (const [fileMode, folderMode] of modes) {
     await chmod(path, fileMode);
     await chmod(folder, folderMode);
-    const child = startChild("open-and-print.ts", [path], uid === undefined ? {} : { uid });
-    expect(await child.ended(), child.output()).toBe(0);
+    const child = startChild(
+      new URL("../../test/support/open-and-print.ts", import.meta.url),
+      [path],
+      uid === undefined ? {} : { uid },
+    );
+    expect(await child.ended, child.output()).toBe(0);
     const printed = JSON.parse(child.output()) as { location: string; notices: string[]; files: string[] };
     await chmod(folder, 0o755);
     expect(printed.location).toBe(":memory:");
@@ -437,8 +441,8 @@ test("a vector of the wrong kind is refused with INVALID_ARGUMENT and harms noth
 
 /** The id of a process that has ended. */
 async function deadProcess(): Promise<number> {
-  const child = startChild("open-and-print.ts", [await tempPath()]);
-  await child.ended();
+  const child = startChild(new URL("../../test/support/open-and-print.ts", import.meta.url), [await tempPath()]);
+  await child.ended;
   return child.process.pid ?? -1;
 }
 

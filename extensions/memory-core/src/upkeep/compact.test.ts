@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import type { ChunkStore, FileChunks } from "@memslot/indexing";
 import { expect, test } from "vitest";
-import { startChild } from "../../test/support/children.ts";
+import { startChild } from "@memslot/fakes/child";
 import { edit } from "../file/test/damage.ts";
 import { embedAll, fileOf, find, near, open, spaceOf, tempPath } from "../test/stores.ts";
 
@@ -203,11 +203,11 @@ test("other processes write while one compacts, and nothing is lost", async () =
   const path = await tempPath();
   const store = await open(path);
   await fill(store);
-  const child = startChild("write-files.ts", [path, "p", "12"]);
+  const child = startChild(new URL("../../test/support/write-files.ts", import.meta.url), [path, "p", "12"]);
   await child.line("wrote");
   do await store.upkeep?.compact();
   while (child.process.exitCode === null && child.process.signalCode === null);
-  expect(await child.ended(), child.output()).toBe(0);
+  expect(await child.ended, child.output()).toBe(0);
   expect(await find(store, "batch11")).toHaveLength(50);
   expect(await faultsOf(store)).toEqual([]);
 });

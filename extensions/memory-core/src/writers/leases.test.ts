@@ -6,7 +6,7 @@ import { Worker } from "node:worker_threads";
 import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { createLeases, type Leases } from "./leases.ts";
-import { startChild } from "../../test/support/children.ts";
+import { startChild } from "@memslot/fakes/child";
 import { fileRows } from "./test/lease-rows.ts";
 import { tempFolder } from "../test/stores.ts";
 
@@ -32,14 +32,14 @@ function leasesOf({ path, locksDir }: Place, now?: () => number): Leases {
 test("a lease that another process holds is refused, and is free at once when that process is killed", async () => {
   const at = await place();
   const here = leasesOf(at);
-  const child = startChild("hold-lease.ts", [at.path, at.locksDir, "build"]);
+  const child = startChild(new URL("./test/hold-lease.ts", import.meta.url), [at.path, at.locksDir, "build"]);
   expect(await child.line("")).toBe("held");
   expect(here.acquire("build", "me")).toBe(false);
   expect(here.holder("build")).toMatchObject({ pid: child.process.pid, host: hostname(), reason: "test child" });
   expect(here.acquire("files", "the other lease")).toBe(true);
 
   child.process.kill("SIGKILL");
-  expect(await child.ended()).toBe("SIGKILL");
+  expect(await child.ended).toBe("SIGKILL");
   expect(fileRows(at.path).get("lease:build"), "the row of the dead is still there").toContain("test child");
   expect(here.holder("build")).toBeUndefined();
   expect(here.acquire("build", "me")).toBe(true);
@@ -49,17 +49,17 @@ test("a lease that another process holds is refused, and is free at once when th
 test("a lease goes from one process to the next, and its row with it", async () => {
   const at = await place();
   const here = leasesOf(at);
-  const child = startChild("hold-lease.ts", [at.path, at.locksDir, "files"]);
+  const child = startChild(new URL("./test/hold-lease.ts", import.meta.url), [at.path, at.locksDir, "files"]);
   expect(await child.line("")).toBe("held");
   child.process.stdin?.write("release\n");
   await child.line("released");
   expect(here.holder("files")).toBeUndefined();
   expect(fileRows(at.path).get("lease:files")).toBeUndefined();
   expect(here.acquire("files", "me")).toBe(true);
-  const other = startChild("hold-lease.ts", [at.path, at.locksDir, "files"]);
+  const other = startChild(new URL("./test/hold-lease.ts", import.meta.url), [at.path, at.locksDir, "files"]);
   expect(await other.line("")).toBe("refused");
   here.release("files");
-  const third = startChild("hold-lease.ts", [at.path, at.locksDir, "files"]);
+  const third = startChild(new URL("./test/hold-lease.ts", import.meta.url), [at.path, at.locksDir, "files"]);
   expect(await third.line("")).toBe("held");
 });
 

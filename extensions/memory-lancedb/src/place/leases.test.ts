@@ -5,7 +5,7 @@ import { expect, test, vi } from "vitest";
 import { type ExpiringLeases, type LeaseTiming, createExpiringLeases } from "./leases.ts";
 import { createLeaseRows } from "./lease-rows.ts";
 import { createLeaseTable } from "./lease-table.ts";
-import { startChild } from "../../test/support/children.ts";
+import { startChild } from "@memslot/fakes/child";
 import { inBucket, open, startStorage } from "../test/places.ts";
 
 /** Long enough that nothing happens by itself. */
@@ -87,13 +87,16 @@ test("how far the holder of the build is can be read, and what was told last is 
 test("a lease of a process that was killed is free when its time is over", async () => {
   const storage = await startStorage();
   const timing = { expiryMs: 3_000, heartbeatMs: 500, reportMs: 500 };
-  const child = startChild("hold-lease.ts", [JSON.stringify(inBucket(storage)), JSON.stringify(timing)]);
+  const child = startChild(new URL("../test/hold-lease.ts", import.meta.url), [
+    JSON.stringify(inBucket(storage)),
+    JSON.stringify(timing),
+  ]);
   expect(await child.line("held")).toBe("held true");
   const mine = await leasesIn(storage, timing);
   expect(await mine.acquire("files", "mine")).toBe(false);
   expect((await mine.holder("files"))?.pid).toBe(child.process.pid);
   child.process.kill("SIGKILL");
-  await child.ended();
+  await child.ended;
   await vi.waitFor(async () => expect(await mine.acquire("files", "mine")).toBe(true), {
     timeout: 30_000,
     interval: 100,

@@ -6,7 +6,7 @@ import manifest from "../../memslot.plugin.json" with { type: "json" };
 import plugin from "../index.ts";
 import { openLocalTouches } from "./local-touches.ts";
 import { createWriteQueue } from "./write-queue.ts";
-import { startChild } from "../../test/support/children.ts";
+import { startChild } from "@memslot/fakes/child";
 import { bytesBelow, fileOf, find, indexFolder, open, tempFolder } from "../../test/support/stores.ts";
 
 test("an index of another agent is left alone, and the one that is used instead is in memory", async () => {
@@ -54,8 +54,12 @@ test("whoever only looks finds what is there, and writes nothing", async () => {
 });
 
 test("a process that opens, writes and closes prints nothing of LanceDB and ends by itself", async () => {
-  const child = startChild("write-files.ts", [await tempFolder(), "a-", "2"]);
-  expect(await child.ended()).toBe(0);
+  const child = startChild(new URL("../../test/support/write-files.ts", import.meta.url), [
+    await tempFolder(),
+    "a-",
+    "2",
+  ]);
+  expect(await child.ended).toBe(0);
   expect(
     child
       .output()

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import pLimit from "p-limit";
 import { isConflict } from "../store-failure.ts";
 
 const maxAttempts = 8;
@@ -13,16 +14,10 @@ export interface WriteQueue {
 }
 
 export function createWriteQueue(): WriteQueue {
-  let last: Promise<unknown> = Promise.resolve();
+  const limit = pLimit(1);
   return {
-    run(work) {
-      const next = last.then(() => retried(work));
-      last = next.catch(() => undefined);
-      return next;
-    },
-    async settled() {
-      await last;
-    },
+    run: (work) => limit(() => retried(work)),
+    settled: () => limit(() => undefined),
   };
 }
 

@@ -1,4 +1,4 @@
-import { messageOf } from "@memslot/core";
+import { createRest, messageOf } from "@memslot/core";
 import type { QmdOptions } from "../settings/options.ts";
 import { QmdFailure, type QmdProcess } from "../qmd-contract.ts";
 
@@ -35,7 +35,7 @@ export function createMeaning(input: {
   const isWanted = options.searchMode !== "search";
   let present: boolean | undefined;
   let lookedAt = Number.NEGATIVE_INFINITY;
-  let resting: { until: number; reason: string } | undefined;
+  const rest = createRest<string>();
   let crashes = 0;
 
   async function look(): Promise<boolean> {
@@ -57,7 +57,8 @@ export function createMeaning(input: {
           reason: `memory.qmd.searchMode is "${options.searchMode}" and the models of qmd are not on this machine`,
           action: "run `qmd pull`, which fetches about 2 GB, or set memory.qmd.searchMode to search",
         };
-      if (resting !== undefined && performance.now() < resting.until) return { use: false, reason: resting.reason };
+      const resting = rest.current();
+      if (resting) return { use: false, reason: resting.failure };
       if (hasVectors === false)
         return { use: false, reason: "qmd has made no vectors of the notes yet", action: "run `memslot memory index`" };
       return { use: true };
@@ -67,13 +68,13 @@ export function createMeaning(input: {
       if (hasCrashed) crashes++;
       const isOver = crashes >= crashesAllowed;
       const reason = `words answered alone: ${messageOf(error)}`;
-      resting = { until: isOver ? Number.POSITIVE_INFINITY : performance.now() + restMs, reason };
+      rest.start(reason, isOver ? Number.POSITIVE_INFINITY : restMs);
       return reason;
     },
     state: () => ({
       wanted: isWanted,
       modelsPresent: present,
-      ...(resting !== undefined && performance.now() < resting.until && { resting: resting.reason }),
+      resting: rest.current()?.failure,
     }),
   };
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { FakeQmd } from "@memslot/fakes/qmd";
 import { eventually, failureOf, fakeQmd, isRunning, noSignal, openLab, tempFolder } from "./test/qmd-lab.ts";
-import { startScript } from "../../test/support/start-script.ts";
+import { startChild } from "@memslot/fakes/child";
 
 const files = { "a.md": "# Alpha\n\nstaging\n" };
 
@@ -88,7 +88,9 @@ test("they go one after the other over several adapters and processes on one fol
   const second = openLab({ found: { ...fake, location: fake.folder }, folder }).process;
   fake.set({ all: { slowMs: 200 } });
   const [, entry = ""] = fake.argv;
-  const others = [1, 2].map(() => startScript("qmd-host.ts", [entry, folder, "update", "60000"]));
+  const others = [1, 2].map(() =>
+    startChild(new URL("./test/qmd-host.ts", import.meta.url), [entry, folder, "update", "60000"], { detached: true }),
+  );
   await Promise.all([first, second].map((each) => each.update({ files: 0, signal: noSignal })));
   await Promise.all(others.map((other) => other.line("stays")));
   expect(fake.starts("update").length).toBe(4);
@@ -116,7 +118,9 @@ test("the lock is free again when its holder was killed", async () => {
   const { fake, process: first } = opened({ folder });
   const [, entry = ""] = fake.argv;
   fake.set({ update: { slowMs: 60_000 } });
-  const host = startScript("qmd-host.ts", [entry, folder, "update"]);
+  const host = startChild(new URL("./test/qmd-host.ts", import.meta.url), [entry, folder, "update"], {
+    detached: true,
+  });
   await host.line("ready");
   await eventually(() => fake.starts("update").length === 1);
   const [start] = fake.starts("update");

@@ -15,7 +15,7 @@ import {
   writeNotes,
 } from "./test/qmd-lab.ts";
 import { realQmd } from "@memslot/fakes/qmd";
-import { startScript } from "../../test/support/start-script.ts";
+import { startChild } from "@memslot/fakes/child";
 
 const files = {
   "a.md": "# Alpha\n\nThe staging server listens on port 5544.\n",
@@ -149,7 +149,9 @@ describe("the real qmd 2.8.3", () => {
     const [folder, notes] = [tempFolder(), tempFolder()];
     writeNotes(notes, files);
     writeConfig(folder, { notes: { path: notes, pattern: "**/*.md" } });
-    const host = startScript("qmd-host.ts", [found?.argv[1] ?? "", folder, "mcp"]);
+    const host = startChild(new URL("./test/qmd-host.ts", import.meta.url), [found?.argv[1] ?? "", folder, "mcp"], {
+      detached: true,
+    });
     const pid = Number(await host.rest("pid "));
     expect(isRunning(pid)).toBe(true);
     host.process.kill("SIGKILL");

@@ -1,3 +1,5 @@
+import pLimit from "p-limit";
+
 /** Lets one piece of work run at a time, in the order of the calls. */
 export interface Turns {
   /** Rejects with the reason of the signal when that is aborted before it is its turn. */
@@ -7,18 +9,16 @@ export interface Turns {
 }
 
 export function createTurns(): Turns {
-  let last: Promise<unknown> = Promise.resolve();
+  const limit = pLimit(1);
   return {
     async take<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
       const { promise, resolve, reject } = Promise.withResolvers<T>();
       const onAbort = (): void => reject(signal.reason);
       signal.throwIfAborted();
       signal.addEventListener("abort", onAbort, { once: true });
-      const run = async (): Promise<void> => {
-        if (signal.aborted) return;
-        await work().then(resolve, reject);
-      };
-      last = last.then(run);
+      void limit(async () => {
+        if (!signal.aborted) await work().then(resolve, reject);
+      });
       try {
         return await promise;
       } finally {
@@ -26,10 +26,7 @@ export function createTurns(): Turns {
       }
     },
     async idle() {
-      for (let seen: unknown; seen !== last;) {
-        seen = last;
-        await last;
-      }
+      while (limit.activeCount + limit.pendingCount > 0) await limit(() => undefined);
     },
   };
 }

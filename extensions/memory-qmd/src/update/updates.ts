@@ -1,10 +1,10 @@
+import pLimit from "p-limit";
 import path from "node:path";
-import { isAbort, messageOf, withDeadline } from "@memslot/core";
+import { createRest, isAbort, messageOf, withDeadline } from "@memslot/core";
 import { type Collection, collectionsWith, everyNote } from "./collections.ts";
 import { emptyIndex, hasIndex } from "./index-state.ts";
 import { writeIndexYaml } from "./index-yaml.ts";
 import type { Ledger, LedgerFile } from "./ledger.ts";
-import { oneAfterAnother } from "./one-after-another.ts";
 import type { QmdOptions } from "../settings/options.ts";
 import { QmdFailure, type QmdIndexStatus, type QmdProcess } from "../qmd-contract.ts";
 
@@ -54,7 +54,7 @@ export function createUpdates(input: {
 }): Updates {
   const { folder, workspaceDir, ledger, process, options } = input;
   const closing = new AbortController();
-  const inTurn = oneAfterAnother();
+  const inTurn = pLimit(1);
   const facts: UpdateFacts = {};
   let collections = input.collections();
   let timer: { handle: NodeJS.Timeout; at: number } | undefined;
@@ -62,7 +62,7 @@ export function createUpdates(input: {
   /** What was not seen when the ledger was looked through last. */
   let known: { revision: string; collections: readonly Collection[]; files: readonly LedgerFile[] } | undefined;
   let failures = 0;
-  let restsUntil = 0;
+  const rest = createRest<unknown>();
   let damaged = false;
   let lost = false;
   if (!hasIndex(folder) && ledger.files().some(({ seen }) => seen !== undefined)) ledger.forgetSeen();
@@ -181,12 +181,12 @@ export function createUpdates(input: {
       signal.throwIfAborted();
       await update(force, signal);
       failures = 0;
-      restsUntil = 0;
+      rest.end();
       facts.lastError = undefined;
       input.onUpdated();
     } catch (error) {
       if (!isAbort(error) && !signal.aborted) {
-        restsUntil = Date.now() + Math.min(longestRestMs, firstRestMs * 2 ** failures);
+        rest.start(error, Math.min(longestRestMs, firstRestMs * 2 ** failures));
         failures++;
         facts.lastError = { error, message: messageOf(error), at: new Date().toISOString() };
       }
@@ -196,7 +196,8 @@ export function createUpdates(input: {
 
   function request(when: "later" | "soon"): void {
     if (closing.signal.aborted || input.readOnly) return;
-    const at = Math.max(restsUntil, Date.now() + (when === "soon" ? 0 : options.debounceMs));
+    const restMs = rest.current()?.remainingMs ?? 0;
+    const at = Date.now() + Math.max(restMs, when === "soon" ? 0 : options.debounceMs);
     if (timer !== undefined && timer.at <= at) return;
     clearTimeout(timer?.handle);
     const handle = setTimeout(

@@ -9,7 +9,7 @@ import { createMessageSaver } from "./journal/message-saver.ts";
 import { saveEntry } from "./journal/save-entry.ts";
 import { saveInline } from "./journal/save-inline.ts";
 import { type FlushDecision, type FlushState, shouldFlush } from "./should-flush.ts";
-import { createWorkQueue } from "./work-queue.ts";
+import pLimit from "p-limit";
 
 export interface MemoryFlushOptions {
   readonly agent: AgentConfig;
@@ -88,9 +88,7 @@ export async function createMemoryFlush(options: MemoryFlushOptions): Promise<Me
   const saver = createMessageSaver({ agent, memory, runTurn, contextWindowTokens, turnDeadlineMs, clock });
   const keeper = createFlushStateKeeper({ session, clock, onError: (line) => notices.push(line) });
   const closing = new AbortController();
-  const queue = createWorkQueue((error) => {
-    if (!closing.signal.aborted) reportError(error);
-  });
+  const queue = pLimit(1);
   let lastReport: FlushReport | undefined;
   /** The last report since a call found nothing running. */
   let currentReport: FlushReport | undefined;
@@ -161,11 +159,23 @@ export async function createMemoryFlush(options: MemoryFlushOptions): Promise<Me
     }
   }
 
+  const isIdle = (): boolean => queue.activeCount + queue.pendingCount === 0;
+
+  /** Work goes on behind, one piece after another. */
   function start(run: () => Promise<void>): void {
-    if (queue.isIdle) currentReport = undefined;
-    queue.start(async () => {
-      if (!closing.signal.aborted) await run();
+    if (isIdle()) currentReport = undefined;
+    void queue(async () => {
+      try {
+        if (!closing.signal.aborted) await run();
+      } catch (error) {
+        if (!closing.signal.aborted) reportError(error);
+      }
     });
+  }
+
+  /** Waits until nothing is left, also of what is started meanwhile. */
+  async function settled(): Promise<void> {
+    while (!isIdle()) await queue(() => undefined);
   }
 
   const isOfSession = (name: string): boolean => journal.keyOf(name) === session.key;
@@ -195,7 +205,7 @@ export async function createMemoryFlush(options: MemoryFlushOptions): Promise<Me
     async beforeDrop(messages, { signal } = {}) {
       signal?.throwIfAborted();
       if (closing.signal.aborted) throw closedError();
-      if (queue.isIdle) currentReport = undefined;
+      if (isIdle()) currentReport = undefined;
       let added: number;
       try {
         added = await addToJournal(messages, session.facts.compactionCount, signal);
@@ -217,7 +227,7 @@ export async function createMemoryFlush(options: MemoryFlushOptions): Promise<Me
       if (!closing.signal.aborted) start(() => saveEntries(() => true));
     },
     async settled() {
-      await queue.settled();
+      await settled();
       return currentReport;
     },
     get status() {
@@ -226,7 +236,7 @@ export async function createMemoryFlush(options: MemoryFlushOptions): Promise<Me
     },
     async close() {
       closing.abort();
-      await queue.settled();
+      await settled();
       await lastAdding;
     },
   };

@@ -3,7 +3,7 @@ import path from "node:path";
 import { MemoryError, messageOf } from "@memslot/core";
 import type { ConversationMessage } from "../conversation.ts";
 import { checkMessage } from "./check-message.ts";
-import { createTurns } from "./in-turn.ts";
+import pLimit from "p-limit";
 import { modelContext } from "./model-context.ts";
 import { acquireLock, type LockHolder, type ProcessLock } from "./process-lock.ts";
 import { maxLineBytes } from "./transcript/read-transcript.ts";
@@ -90,11 +90,11 @@ async function sessionOf(input: {
   const { sessionId: id, sessionFile } = input.entry;
   const filePath = path.join(place.folder, sessionFile);
   const file = await openTranscript(filePath);
-  const inTurn = createTurns();
+  const inTurn = pLimit(1);
   let entry = current(input.entry);
   let notedAt = performance.now();
   let noted = true;
-  let noting: Promise<void> = Promise.resolve();
+  const noting = pLimit(1);
   let ending: Promise<void> | undefined;
   let seen: { at: string; context: SessionContext; recorded: readonly ConversationMessage[] } | undefined;
 
@@ -135,7 +135,7 @@ async function sessionOf(input: {
     noted = false;
     if (performance.now() - notedAt < noteEveryMs) return;
     notedAt = performance.now();
-    noting = noting.then(() => note({})).catch((error: unknown) => notify(messageOf(error)));
+    void noting(() => note({})).catch((error: unknown) => notify(messageOf(error)));
   }
 
   function ended(): MemoryError {
@@ -163,7 +163,7 @@ async function sessionOf(input: {
   function end(before: () => Promise<void>): Promise<void> {
     return (ending ??= inTurn(async () => {
       try {
-        await noting;
+        await noting(() => undefined);
         await before();
       } finally {
         await file.close();

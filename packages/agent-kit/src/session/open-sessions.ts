@@ -3,7 +3,7 @@ import path from "node:path";
 import { MemoryError, checkAgentPlace, currentFolder, messageOf } from "@memslot/core";
 import { sessionsFolder } from "@memslot/indexing/host";
 import { codeOf } from "./files.ts";
-import { createTurns, type InTurn } from "./in-turn.ts";
+import pLimit, { type LimitFunction } from "p-limit";
 import { newEntry, openSession, type OwnedSession, type SessionPlace } from "./open-session.ts";
 import { factsOf } from "./session-facts.ts";
 import { openSessionTable } from "./session-table.ts";
@@ -25,7 +25,7 @@ export async function openSessions(options: OpenSessionsOptions): Promise<Sessio
   const table = openSessionTable({ folder, clock, notify });
   const place: SessionPlace = { folder, table, clock, notify, cwd };
   const open = new Map<string, OwnedSession>();
-  const turns = new Map<string, InTurn>();
+  const turns = new Map<string, LimitFunction>();
   let closed = false;
   // A damaged list is told at the beginning, not in the middle of a conversation.
   await table.read();
@@ -34,7 +34,7 @@ export async function openSessions(options: OpenSessionsOptions): Promise<Sessio
   async function forKey<T>(key: string, run: () => Promise<T>): Promise<T> {
     checkKey(key);
     let inTurn = turns.get(key);
-    if (!inTurn) turns.set(key, (inTurn = createTurns()));
+    if (!inTurn) turns.set(key, (inTurn = pLimit(1)));
     return await inTurn(async () => {
       if (closed) throw new MemoryError("CLOSED", `the sessions in ${folder} were closed; open them again`);
       return await run();

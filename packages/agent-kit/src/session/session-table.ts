@@ -3,7 +3,7 @@ import { open, readFile, readdir, rename } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError, messageOf } from "@memslot/core";
 import { codeOf, noSurprises, replaceFile } from "./files.ts";
-import { createTurns } from "./in-turn.ts";
+import pLimit from "p-limit";
 import { withLock } from "./process-lock.ts";
 import { readFirstEntry } from "./transcript/read-transcript.ts";
 
@@ -44,7 +44,7 @@ export function openSessionTable(input: {
   const { folder, clock, notify } = input;
   const file = path.join(folder, "sessions.json");
   const lockFile = `${file}.lock`;
-  const inTurn = createTurns();
+  const inTurn = pLimit(1);
 
   /** Takes its turn in this process first: waiting for a file is slower. */
   function locked<T>(run: () => Promise<T>): Promise<T> {

@@ -3,11 +3,11 @@ import {
   MemoryError,
   type MemoryProviderStatus,
   type MemorySearchResult,
+  type Rest,
   type SearchReport,
   weakConfidence,
 } from "@memslot/core";
 import { citationsShown, withCitation, withoutCitation } from "./citations.ts";
-import type { Cooldown } from "../cooldown.ts";
 import { inTime } from "../deadline.ts";
 import { type FailureAdvice, adviceForError, adviceForTimeout } from "./failure-advice.ts";
 import type { MemoryTool } from "./memory-tool.ts";
@@ -46,7 +46,11 @@ type SearchInput = CheckedInput<typeof fields>;
 
 const queryLimit = 10_000;
 
-export function memorySearchTool(setting: ToolSetting, cooldown: Cooldown, recalls: RecentRecalls): MemoryTool {
+export function memorySearchTool(
+  setting: ToolSetting,
+  cooldown: Rest<FailureAdvice>,
+  recalls: RecentRecalls,
+): MemoryTool {
   return {
     name: "memory_search",
     description:
@@ -63,7 +67,7 @@ export function memorySearchTool(setting: ToolSetting, cooldown: Cooldown, recal
       if ("error" in setting.opened) return unavailable(adviceForError(setting.opened.error, setting));
       const { memory } = setting.opened;
       const failed = cooldown.current();
-      if (failed !== undefined) return unavailable(failed.advice, { retryAfterMs: Math.ceil(failed.remainingMs) });
+      if (failed !== undefined) return unavailable(failed.failure, { retryAfterMs: Math.ceil(failed.remainingMs) });
 
       let report: SearchReport | undefined;
       let searchMs = 0;
@@ -84,10 +88,10 @@ export function memorySearchTool(setting: ToolSetting, cooldown: Cooldown, recal
         );
         if (outcome.timedOut) {
           const advice = adviceForTimeout(setting.deadlineMs);
-          cooldown.start(advice);
+          cooldown.start(advice, setting.cooldownMs);
           return unavailable(advice, { timedOut: true, timeoutMs: setting.deadlineMs });
         }
-        cooldown.clear();
+        cooldown.end();
         recalls.keep(outcome.value.map(({ snippet, ...place }) => ({ ...place, text: snippet })));
         return answer({
           setting,
@@ -105,7 +109,7 @@ export function memorySearchTool(setting: ToolSetting, cooldown: Cooldown, recal
         if (MemoryError.is(error, "INVALID_ARGUMENT")) return badInput("arguments", error.message);
         const advice = adviceForError(error, setting);
         // Another process is at work, which may be over the next moment: memory itself is well.
-        if (!MemoryError.is(error, "BUSY")) cooldown.start(advice);
+        if (!MemoryError.is(error, "BUSY")) cooldown.start(advice, setting.cooldownMs);
         return unavailable(advice);
       }
     },

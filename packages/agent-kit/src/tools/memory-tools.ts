@@ -1,7 +1,7 @@
-import { type Memory, MemoryError, audienceOf } from "@memslot/core";
+import { type Memory, MemoryError, audienceOf, createRest } from "@memslot/core";
 import type { ChatType, CitationsMode } from "./citations.ts";
-import { createCooldown } from "../cooldown.ts";
 import { localDay } from "../notes/local-day.ts";
+import type { FailureAdvice } from "./failure-advice.ts";
 import { type AppendSetting, memoryAppendTool } from "./memory-append-tool.ts";
 import { memoryGetTool } from "./memory-get-tool.ts";
 import { memorySearchTool } from "./memory-search-tool.ts";
@@ -60,9 +60,10 @@ export function createMemoryTools(options: MemoryToolsOptions): MemoryTool[] {
     sessionKey,
     shared,
     deadlineMs: options.deadlineMs ?? 30_000,
+    cooldownMs: options.cooldownMs ?? 60_000,
     now,
   };
-  const cooldown = createCooldown({ durationMs: options.cooldownMs ?? 60_000, now });
+  const cooldown = createRest<FailureAdvice>(now);
   const recalls = createRecentRecalls();
   const tools = [memorySearchTool(setting, cooldown, recalls), memoryGetTool(setting, recalls)];
   if (append !== undefined && !shared) tools.push(memoryAppendTool(setting, append, recalls));

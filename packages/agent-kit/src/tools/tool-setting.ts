@@ -12,5 +12,7 @@ export interface ToolSetting {
   /** True where others than the owner read along. */
   readonly shared: boolean;
   readonly deadlineMs: number;
+  /** How long a search that failed is left alone. */
+  readonly cooldownMs: number;
   readonly now: () => number;
 }

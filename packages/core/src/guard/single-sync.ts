@@ -1,3 +1,4 @@
+import pLimit from "p-limit";
 import type { CheckedSync } from "./call-arguments.ts";
 import { type Extend, abortErrorOf } from "./deadline.ts";
 import type { Lifecycle } from "../open/lifecycle.ts";
@@ -45,8 +46,8 @@ export function createSingleSync({
 }: SingleSyncOptions): (params: CheckedSync, signal: AbortSignal | undefined) => Promise<SyncReport | undefined> {
   // The one that is at work, and those that wait their turn behind it.
   let runs: readonly Run[] = [];
-  // The end of the last in this row, which may come long after its callers were told of an abort.
-  let last: Promise<unknown> = Promise.resolve();
+  // One may end long after its callers were told of an abort: the next waits for it.
+  const turns = pLimit(1);
   // Progress shows that a sync is at work, also to those that wait for its end.
   const clocks = new Set<Extend>();
   let lastProgress: SyncProgress | undefined;
@@ -59,20 +60,16 @@ export function createSingleSync({
       signals: [abandoned.signal],
       action: "nothing was reported in this time; what was synced is kept, so sync again",
     };
-    const before = last;
-    const outcome = lifecycle.run(limits, (signal, extend) => {
-      const work = takeTurn(signal, extend);
-      last = work.catch(() => undefined);
-      return work;
-    });
+    const outcome = lifecycle.run(limits, takeTurn);
     async function takeTurn(signal: AbortSignal, extend: Extend): Promise<SyncReport | undefined> {
       clocks.add(extend);
       try {
-        await before;
-        signal.throwIfAborted();
-        run.started = true;
-        lastProgress = undefined;
-        return await sync({ reason, ...wantedOf(run), progress: report, signal });
+        return await turns(async () => {
+          signal.throwIfAborted();
+          run.started = true;
+          lastProgress = undefined;
+          return await sync({ reason, ...wantedOf(run), progress: report, signal });
+        });
       } finally {
         clocks.delete(extend);
       }

@@ -2,6 +2,7 @@ import {
   EmbeddingError,
   type EmbeddingProvider,
   type SyncProgress,
+  createRest,
   embeddingErrorOf,
   withDeadline,
 } from "@memslot/core";
@@ -75,7 +76,7 @@ export function createLane(
   let stats: SpaceStats | undefined;
   let prepared = provider.prepare === undefined;
   let preparing: Promise<void> | undefined;
-  let failure: { error: EmbeddingError; until: number } | undefined;
+  const rest = createRest<EmbeddingError>();
   let warmed = false;
   let activity: string | undefined;
   /** Whoever waits for `preparing` and wants to see how far it is. */
@@ -116,8 +117,9 @@ export function createLane(
       prepared = true;
     } catch (error) {
       closing.throwIfAborted();
-      failure = { error: embeddingErrorOf(error, provider.id), until: Date.now() + restMs };
-      throw failure.error;
+      const failure = embeddingErrorOf(error, provider.id);
+      rest.start(failure, restMs);
+      throw failure;
     } finally {
       activity = undefined;
       preparing = undefined;
@@ -126,7 +128,8 @@ export function createLane(
 
   async function prepare({ signal, retry, progress }: Parameters<Lane["prepare"]>[0]): Promise<void> {
     if (prepared) return;
-    if (!retry && failure && Date.now() < failure.until) throw failure.error;
+    const resting = rest.current();
+    if (!retry && resting) throw resting.failure;
     if (progress) watchers.add(progress);
     try {
       const shared = (preparing ??= runPrepare());

@@ -1,26 +1,26 @@
+import pLimit from "p-limit";
+
 /** Works on the items in their order, so many at a time. After a failure the others end with the item they have. */
 export async function forEachAtOnce<T>(
   items: readonly T[],
   atOnce: number,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
-  const queue = items.values();
-  let failed = false;
-  const workers = Array.from({ length: Math.min(atOnce, items.length) }, async () => {
-    for (const item of queue) {
-      if (failed) return;
+  const limit = pLimit({ concurrency: atOnce, rejectOnClear: true });
+  const all = items.map((item) =>
+    limit(async () => {
       try {
         await work(item);
       } catch (error) {
-        failed = true;
+        limit.clearQueue();
         throw error;
       }
-    }
-  });
+    }),
+  );
   try {
-    await Promise.all(workers);
+    await Promise.all(all);
   } catch (error) {
-    await Promise.allSettled(workers);
+    await Promise.allSettled(all);
     throw error;
   }
 }

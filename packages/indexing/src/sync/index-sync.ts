@@ -1,5 +1,7 @@
+import pLimit from "p-limit";
 import {
   type ManagerSyncParams,
+  createRest,
   messageOf,
   type SearchCondition,
   type SyncProgress,
@@ -10,7 +12,6 @@ import type { ChunkStore, FileKey } from "../chunk-store.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import { createIndexFacts, type IndexFacts } from "./index-facts.ts";
-import { oneAtATime } from "./one-at-a-time.ts";
 import { buildName, rebuildIndex } from "./rebuild.ts";
 import { createStoredListing } from "./stored-files.ts";
 import { type SyncOutcome, syncFiles } from "./sync.ts";
@@ -78,13 +79,13 @@ export async function createIndexSync(input: {
   const record = await createIndexFacts(store);
   const { facts } = record;
   const listing = createStoredListing(store);
-  const files = oneAtATime();
-  const longWork = oneAtATime();
+  const files = pLimit(1);
+  const longWork = pLimit(1);
   /** Whoever wants to see how far the long work is. */
   const watchers = new Set<(update: SyncProgress) => void>();
   /** A look at the files that some search waits for and that has not begun: later searches wait for the same. */
   let nextSweep: Sweep | undefined;
-  let providerRestsUntil = 0;
+  const providerRest = createRest<true>();
   let nextTry: NodeJS.Timeout | undefined;
   /** The state of the store that the facts were counted at. */
   let followed: string | undefined;
@@ -125,7 +126,7 @@ export async function createIndexSync(input: {
     try {
       const pending = await vectors.embedMissing({ ...params, asked: !behindTheScenes.has(params.reason) });
       facts.missingVectors = pending && `${pending.chunks} are left: ${pending.reason}`;
-      if (pending) providerRestsUntil = Date.now() + providerRestMs;
+      if (pending) providerRest.start(true, providerRestMs);
       if (pending?.failure === "transient" || pending?.failure === "rate") tryAgainLater();
       return pending;
     } catch (error) {
@@ -256,9 +257,8 @@ export async function createIndexSync(input: {
   }
 
   function isBehind(): boolean {
-    const rests = Date.now() < providerRestsUntil;
     const { stats, outdated } = facts;
-    if (rests) return outdated && facts.waitingFor === undefined;
+    if (providerRest.current()) return outdated && facts.waitingFor === undefined;
     return (outdated && stats.files > 0) || stats.generation?.next !== undefined || vectors?.isBehind() === true;
   }
 

@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type FakeBehaviour, type FakeQmd } from "@memslot/fakes/qmd";
 import { eventually, fakeQmd, isRunning, openLab, tempFolder, writeConfig, writeNotes } from "../test/qmd-lab.ts";
-import { type Script, startScript } from "../../../test/support/start-script.ts";
+import { type Child, startChild } from "@memslot/fakes/child";
 
 interface Stage {
   fake: FakeQmd;
   folder: string;
-  host: Script;
+  host: Child;
 }
 
 /** Starts a host and waits until qmd runs under it and has begun what it is asked for. */
@@ -21,7 +21,9 @@ async function stage(what: string, behaviour: FakeBehaviour, graceMs = 300): Pro
   writeConfig(folder, { notes: { path: notes, pattern: "**/*.md" } });
   fake.set(behaviour);
   const [, entry = ""] = fake.argv;
-  const host = startScript("qmd-host.ts", [entry, folder, what, String(graceMs)]);
+  const host = startChild(new URL("../test/qmd-host.ts", import.meta.url), [entry, folder, what, String(graceMs)], {
+    detached: true,
+  });
   await host.line("ready");
   await eventually(() => (what === "update" ? fake.starts("update") : fake.calls("query")).length > 0);
   return { fake, folder, host };
@@ -93,7 +95,9 @@ describe("kill -9 of the host leaves nothing behind of", () => {
   test("an update that was asked for while another one ran", async () => {
     const { fake, folder, host } = await stage("update", { update: { slowMs: 120_000 } });
     const [, entry = ""] = fake.argv;
-    const second = startScript("qmd-host.ts", [entry, folder, "update"]);
+    const second = startChild(new URL("../test/qmd-host.ts", import.meta.url), [entry, folder, "update"], {
+      detached: true,
+    });
     await second.line("ready");
     second.process.kill("SIGKILL");
     host.process.kill("SIGKILL");
@@ -133,7 +137,9 @@ test("a host that ends without closing anything is not held, and nothing is left
   const [folder, notes] = [tempFolder(), tempFolder()];
   writeConfig(folder, { notes: { path: notes, pattern: "**/*.md" } });
   const [, entry = ""] = fake.argv;
-  const host = startScript("qmd-host.ts", [entry, folder, "leave"]);
+  const host = startChild(new URL("../test/qmd-host.ts", import.meta.url), [entry, folder, "leave"], {
+    detached: true,
+  });
   expect(await host.ended).toBe(0);
   await expectNoneLeft(fake);
 });

@@ -1,3 +1,4 @@
+import pLimit from "p-limit";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { formatCitation } from "../../tools/citations.ts";
@@ -34,7 +35,8 @@ export function createFlushNotes({
   save: (notes: readonly FlushNote[]) => Promise<void>;
 }): FlushNotes {
   let all = [...known];
-  let saving: Promise<void> = Promise.resolve();
+  // One after another, as a host may run the calls of a model side by side.
+  const saving = pLimit(1);
   return {
     get all() {
       return all;
@@ -52,9 +54,7 @@ export function createFlushNotes({
     },
     begin: async (note) => {
       all = [...all, note];
-      // One after another, as a host may run the calls of a model side by side.
-      saving = saving.catch(() => undefined).then(() => save(all));
-      await saving;
+      await saving(() => save(all));
     },
     written: (note, citation) => {
       all = all.map((each) => (each === note ? { ...note, citation } : each));
