@@ -30,6 +30,28 @@ describe("memslot doctor", () => {
     ]);
   });
 
+  test("warns of an extra path that is not there, and says where a relative one starts", async () => {
+    const sandbox = await createSandbox();
+    await sandbox.write("MEMORY.md", "# Memory\n\nAnna likes espresso.\n");
+    await sandbox.write("Daily/friday.md", "# Friday\n\nPaid the roofer.\n");
+    const config = await sandbox.writeConfig(
+      '{ agents: { defaults: { memorySearch: { extraPaths: ["./nowhere"] } } } }',
+    );
+    const { exitCode, stdout } = await sandbox.runHere(["doctor", "--config", config]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(
+      /^warn +left out +.*nowhere: does not exist\n +→ .*a relative path starts at the file that names it/mu,
+    );
+    const search = await sandbox.runHere(["memory", "search", "roofer", "--config", config]);
+    // The advice can be copied: it names the folder whole.
+    const told = /"([^"]+Daily)"/u.exec(search.stdout)?.[1] ?? "";
+    expect(path.isAbsolute(told)).toBe(true);
+    await sandbox.writeConfig(JSON.stringify({ agents: { defaults: { memorySearch: { extraPaths: [told] } } } }));
+    expect((await sandbox.runHere(["memory", "search", "roofer", "--config", config])).stdout).toContain(
+      "Paid the roofer",
+    );
+  });
+
   test("warns of a folder without notes and says what to write", async () => {
     const sandbox = await createSandbox();
     const { exitCode, stdout } = await sandbox.runHere(["doctor"]);

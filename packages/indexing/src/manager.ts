@@ -95,7 +95,9 @@ export async function createIndexedManager(input: {
       }
       const told = withFreshness(report, unfresh, unread);
       const says = options.sources.includes("memory") && isPoor(told, results.length);
-      options.onDebug(says ? withUnsearched(told, results.length, await unsearched.count(options.signal)) : told);
+      options.onDebug(
+        says ? withUnsearched(told, results.length, await unsearched.count(options.signal), workspaceDir) : told,
+      );
       return results;
     },
 

@@ -19,6 +19,7 @@ import { checkIndex, checkSync, checkWriter } from "../doctor/index-checks.ts";
 import { checkSurvey } from "../format/format-survey.ts";
 import { liveSearch } from "../doctor/live-search.ts";
 import { UsageError } from "../terminal/usage-error.ts";
+import { leftOut } from "../open/scan-summary.ts";
 import { withMemory } from "../open/with-memory.ts";
 
 export interface DoctorCommandOptions {
@@ -80,6 +81,7 @@ async function examineMemory(context: CommandContext, memory: Memory, agent: Age
   checks.push(checkSlot(memory.status()), await checkSync(context, memory), checkWriter(memory));
   checks.push(await checkIndex(memory, signal));
   checks.push(...checkSurvey(await memory.survey({ signal }), memory.status().files ?? 0));
+  checks.push(...checkPlaces(memory.status()));
   const embeddings = await memory.probeEmbeddingAvailability({ signal });
   const vector = await memory.probeVectorAvailability({ signal });
   const status = memory.status();
@@ -97,6 +99,13 @@ function checkSlot(status: MemoryProviderStatus): DoctorCheck {
   if (fallback === undefined || (fallback.to ?? backend) !== backend)
     return passed("slot", spare === undefined ? backend : `${backend}, with a spare: ${spare}`);
   return warned("slot", `${fallback.from} is not in use, ${backend} answers in its place: ${describeOutage(fallback)}`);
+}
+
+function checkPlaces(status: MemoryProviderStatus): DoctorCheck[] {
+  const left = leftOut(status);
+  const next =
+    "Correct memorySearch.extraPaths: a relative path starts at the file that names it, a link is never followed.";
+  return left.length === 0 ? [] : [warned("left out", left.join("; "), next)];
 }
 
 function checkStore({ dbPath, storage }: MemoryProviderStatus): DoctorCheck {

@@ -31,6 +31,7 @@ export function checkSurvey(survey: MemorySurvey | undefined, indexed: number): 
   if (unsearched === undefined) return [files];
   // A project with a README or two is nothing to warn of; a vault whose notes lie elsewhere is.
   const many = survey.unsearched.files > indexed;
-  const next = "Name the folders in memorySearch.extraPaths, then run memslot memory index.";
+  const next =
+    "Name the folders in memorySearch.extraPaths (relative paths start at the file that names them), then run memslot memory index.";
   return [files, many ? warned("unsearched", unsearched, next) : passed("unsearched", unsearched)];
 }

@@ -42,8 +42,8 @@ export interface AgentStatus {
 export function scanSummary(status: MemoryProviderStatus): ScanSummary {
   const failed = status.lastSync?.report.failed ?? [];
   const fileIssues = failed.map(({ path, reason }) => `${path}: ${reason}`);
-  const skipped = (status.roots ?? []).filter(({ state }) => state === "skipped");
-  const rootIssues = skipped.filter(isIssue).map(describeRoot);
+  const skipped = skippedRoots(status);
+  const rootIssues = leftOut(status);
   const ordinary = new Set(skipped.filter((root) => !isIssue(root)).map(describeRoot));
   // No places: nobody has looked.
   const inRoots = status.roots?.length ? status.roots.reduce((sum, { files = 0 }) => sum + files, 0) : undefined;
@@ -68,6 +68,15 @@ export function scanSummary(status: MemoryProviderStatus): ScanSummary {
     totalFiles: sources.reduce((sum, { totalFiles }) => sum + totalFiles, 0),
     issues: sources.flatMap(({ issues }) => issues),
   };
+}
+
+/** Places that were meant to be indexed and are not, each with the reason. */
+export function leftOut(status: MemoryProviderStatus): string[] {
+  return skippedRoots(status).filter(isIssue).map(describeRoot);
+}
+
+function skippedRoots({ roots = [] }: MemoryProviderStatus): MemoryRootStatus[] {
+  return roots.filter(({ state }) => state === "skipped");
 }
 
 function describeRoot({ path, reason = "skipped" }: MemoryRootStatus): string {

@@ -66,11 +66,17 @@ export function createUnsearchedCounter(input: {
 }
 
 /** An answer that is empty or weak says what was not searched, as what was asked for may stand there. */
-export function withUnsearched(report: SearchReport, found: number, unsearched: UnsearchedFiles): SearchReport {
+export function withUnsearched(
+  report: SearchReport,
+  found: number,
+  unsearched: UnsearchedFiles,
+  workspaceDir: string,
+): SearchReport {
   if (!isPoor(report, found) || unsearched.files === 0) return report;
   const why = report.reason ?? (found > 0 ? "the best result holds little of what was asked" : undefined);
   const { folders } = unsearched;
-  const names = folders.map((folder) => JSON.stringify(folder)).join(", ");
+  // Whole: a relative path in a configuration starts where that file lies.
+  const names = folders.map((folder) => JSON.stringify(path.join(workspaceDir, folder))).join(", ");
   const how = `Name the folders in memorySearch.extraPaths to have them searched${names === "" ? "" : `, for example ${names}`}.`;
   return {
     ...report,
