@@ -6,21 +6,15 @@ export async function forEachAtOnce<T>(
   atOnce: number,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
-  const limit = pLimit({ concurrency: atOnce, rejectOnClear: true });
-  const all = items.map((item) =>
-    limit(async () => {
-      try {
-        await work(item);
-      } catch (error) {
-        limit.clearQueue();
-        throw error;
-      }
-    }),
-  );
-  try {
-    await Promise.all(all);
-  } catch (error) {
-    await Promise.allSettled(all);
-    throw error;
-  }
+  const limit = pLimit(atOnce);
+  let failure: { error: unknown } | undefined;
+  await limit.map(items, async (item) => {
+    if (failure) return;
+    try {
+      await work(item);
+    } catch (error) {
+      failure ??= { error };
+    }
+  });
+  if (failure) throw failure.error;
 }
