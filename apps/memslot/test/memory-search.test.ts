@@ -128,9 +128,9 @@ describe("memslot memory search", () => {
     const escape = "\u001B[";
     const plain = await sandbox.runHere(["memory", "search", "decide"]);
     expect(plain.stdout).not.toContain(escape);
-    const forced = await sandbox.runHere(["memory", "search", "decide"], { env: { FORCE_COLOR: "1" } });
+    const forced = await sandbox.runHere(["memory", "search", "decide"], { env: { FORCE_COLOR: "1" }, apart: true });
     expect(forced.stdout).toContain(`We ${escape}1mdecided${escape}22m to take the ferry.`);
-    const never = await sandbox.runHere(["memory", "search", "decide"], { env: { NO_COLOR: "1" } });
+    const never = await sandbox.runHere(["memory", "search", "decide"], { env: { NO_COLOR: "1" }, apart: true });
     expect(never.stdout).toBe(plain.stdout);
   });
 

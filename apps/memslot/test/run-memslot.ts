@@ -1,14 +1,15 @@
 import { type ExecFileException, execFile } from "node:child_process";
-import { mkdtempSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { PassThrough, Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { afterAll, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
+import { createOutput } from "../src/terminal/output.ts";
+import { runProgram } from "../src/program.ts";
 
-// Each test runs many processes from the same sources: only the first one of a test file has to compile them.
-const compileCache = mkdtempSync(path.join(tmpdir(), "memslot-compile-cache-"));
-afterAll(() => rm(compileCache, { recursive: true, force: true }));
+// The processes of all tests run the same sources: only the first one has to compile them.
+const compileCache = fileURLToPath(new URL("../../../node_modules/.cache/compile", import.meta.url));
 
 const cli = fileURLToPath(new URL("../src/cli.ts", import.meta.url));
 
@@ -30,7 +31,7 @@ export interface Sandbox {
   /** Writes a note that cannot be indexed: its name is no UTF-8, so that no path leads to it. */
   writeLost(): Promise<void>;
   writeConfig(content: string): Promise<string>;
-  /** Runs `memslot ARGS` from the sources. */
+  /** Runs `memslot ARGS` in this process, as its program does. */
   run(args: readonly string[], options?: RunOptions): Promise<Finished>;
   /** The same with `--workspace` of this sandbox. */
   runHere(args: readonly string[], options?: RunOptions): Promise<Finished>;
@@ -39,7 +40,9 @@ export interface Sandbox {
 interface RunOptions {
   env?: NodeJS.ProcessEnv;
   cwd?: string;
-  /** The program, where it is not that of this package. */
+  /** In a process of its own: for what a process keeps, as the code of plugins. */
+  apart?: boolean;
+  /** The program, where it is not that of this package. Always in a process of its own. */
   cli?: string;
 }
 
@@ -61,8 +64,12 @@ export async function createSandbox(): Promise<Sandbox> {
     MEMSLOT_HOME: stateDir,
     NODE_COMPILE_CACHE: compileCache,
   };
-  const run: Sandbox["run"] = (args, options = {}) =>
-    runCommand(args, { cwd: options.cwd ?? cwd, env: { ...env, ...options.env }, cli: options.cli ?? cli });
+  const run: Sandbox["run"] = (args, options = {}) => {
+    const where = { cwd: options.cwd ?? cwd, env: { ...env, ...options.env } };
+    return options.apart === true || options.cli !== undefined
+      ? runCommand(args, { ...where, cli: options.cli ?? cli })
+      : runInside(args, where);
+  };
   return {
     cwd,
     workspace,
@@ -88,6 +95,27 @@ export async function createSandbox(): Promise<Sandbox> {
       return file;
     },
   };
+}
+
+async function runInside(
+  args: readonly string[],
+  { cwd, env }: { cwd: string; env: NodeJS.ProcessEnv },
+): Promise<Finished> {
+  const [stdout, stderr] = [createPipe(), createPipe()];
+  const output = createOutput(stdout.stream, stderr.stream, env);
+  const never = new AbortController().signal;
+  const stdin = Readable.from([]) as NodeJS.ReadableStream;
+  const exitCode = await runProgram(args, { cwd, env, output, stdin, signal: never });
+  await output.flush();
+  return { exitCode, stdout: stdout.text(), stderr: stderr.text() };
+}
+
+/** A pipe, as a process has it in place of a terminal. */
+function createPipe(): { stream: NodeJS.WriteStream; text(): string } {
+  const stream = new PassThrough();
+  const pieces: Buffer[] = [];
+  stream.on("data", (piece: Buffer) => pieces.push(piece));
+  return { stream: stream as unknown as NodeJS.WriteStream, text: () => Buffer.concat(pieces).toString("utf8") };
 }
 
 function runCommand(

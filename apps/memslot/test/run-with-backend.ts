@@ -44,6 +44,7 @@ export async function runWithBackend(members: string, ...commands: string[][]): 
     JSON.stringify({ plugins: { slots: { memory: "stub" }, load: { paths: [folder] } } }),
   );
   const finished: Finished[] = [];
-  for (const command of commands) finished.push(await sandbox.runHere([...command, "--config", config]));
+  for (const command of commands)
+    finished.push(await sandbox.runHere([...command, "--config", config], { apart: true }));
   return finished;
 }

@@ -141,6 +141,8 @@ export async function createIndexSync(input: {
   function tryAgainLater(): void {
     clearTimeout(nextTry);
     const tryAgain = (): void => {
+      // A timer may come a little early.
+      providerRest.end();
       const params: Params = { reason: "interval", force: false, progress: () => {}, signal: closing.signal };
       const report: SyncReport = { added: 0, changed: 0, removed: 0, unchanged: 0, failed: [] };
       if (isBehind()) workBehind(params, { report, roots: [], sources: new Map(), outdated: facts.outdated });
