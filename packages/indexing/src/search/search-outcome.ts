@@ -162,7 +162,8 @@ function emptyReason(
   places: readonly Place[],
 ): string {
   if (places.length === 0) return "nothing of what was asked for may be shown in this session";
-  if (belowScore > 0) return `${belowScore} results are below minScore`;
+  if (belowScore > 0)
+    return belowScore === 1 ? "1 result is below minScore" : `${belowScore} results are below minScore`;
   if (keyword && keyword.terms.length === 0) return "the query holds no word to search for";
   if (keyword && keyword.answer.documentFrequencies.every((count) => count === 0))
     return "no memory file holds any word of the query";

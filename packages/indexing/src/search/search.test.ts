@@ -4,6 +4,7 @@ import type { FileChunks, KeywordQuery, VectorQuery } from "../chunk-store.ts";
 import { chunkMarkdown } from "../text/chunk-markdown.ts";
 import { createEmbedder } from "../embedding/embedder.ts";
 import { searchChunks } from "./search.ts";
+import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { SourceScope } from "./session-scope.ts";
 import { indexTerms, queryTerms } from "../text/words.ts";
 import { never, searchOptions, settingsWith } from "../../test/support/context.ts";
@@ -122,6 +123,14 @@ describe("by keywords", () => {
     expect(results.map(({ score }) => score)).toEqual(results.map(({ score }) => score).toSorted((a, b) => b - a));
   });
 
+  test("a key that is pasted into the question finds the line that held one, and the store is not told it", async () => {
+    const key = ["sk", "proj", "Zx81QwErTy", "UiOp4567LkJhGfDsAqWeRtYuIoP"].join("-");
+    const kept = redactSecrets(`The key of the importer is ${key}.\n`);
+    const store = await storeWith({ ...notes, "memory/keys.md": kept });
+    expect(paths(await search(store, `which importer has ${key}`))[0]).toBe("memory/keys.md");
+    expect(JSON.stringify(store.calls).toLowerCase()).not.toContain("zx81qwerty");
+  });
+
   test("a word that stands nowhere is tried as the beginning of one, from three letters on", async () => {
     const store = await storeWith(notes);
     expect(paths(await search(store, "impor"))).toContain("memory/2026-03-05.md");
@@ -234,6 +243,17 @@ describe("minScore", () => {
     expect(low.results).toHaveLength(5);
     expect(high.results).toHaveLength(2);
     expect(high.report.dropped).toEqual({ minScore: 3, source: 0, limit: 0 });
+  });
+
+  test("keeps what is exactly as near as that, and tells of a single one that is not", async () => {
+    const store = await storeWith({ "memory/2026-03-05.md": notes["memory/2026-03-05.md"] ?? "" });
+    const provider = fakeEmbeddings();
+    const [near] = (await search(store, "money", { provider, minScore: 0 })).results;
+    const score = near?.score ?? Number.NaN;
+    expect((await search(store, "money", { provider, minScore: score })).results).toHaveLength(1);
+    const above = await search(store, "money", { provider, minScore: score + Number.EPSILON });
+    expect(above.results).toEqual([]);
+    expect(above.report.reason).toBe("1 result is below minScore");
   });
 
   test("from the settings cuts nothing that words found", async () => {
