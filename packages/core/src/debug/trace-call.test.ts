@@ -24,20 +24,20 @@ const asked = (): SyncMessage => ({ agentId: "main", backend: "fake" });
 describe("a call that nobody listens to", () => {
   test("is run and nothing else: no message is built, and the promise is its own", async () => {
     const promise = Promise.resolve(7);
-    const unwanted = (): never => {
-      throw new Error("it was built");
+    let built = 0;
+    const build = (): SyncMessage => {
+      built += 1;
+      return asked();
     };
-    const traced = traceCall(
-      "sync",
-      unwanted,
-      (tell) => {
-        tell(unwanted);
-        return promise;
-      },
-      unwanted,
-    );
+    const run = (tell: (facts: () => object) => void): Promise<number> => {
+      tell(build);
+      return promise;
+    };
+    const traced = traceCall("sync", build, run, build);
+    expect(built).toBe(0);
     expect(traced).toBe(promise);
     expect(await traced).toBe(7);
+    expect(built).toBe(0);
   });
 });
 

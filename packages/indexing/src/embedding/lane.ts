@@ -108,10 +108,9 @@ export function createLane(
   async function runPrepare(): Promise<void> {
     activity = "loading the model";
     try {
-      const asked = { operation: "prepare", provider: provider.id, model: provider.model };
       await traceCall(
         "provider",
-        () => asked,
+        () => ({ operation: "prepare", provider: provider.id, model: provider.model }),
         async () =>
           await provider.prepare?.({
             signal: closing,

@@ -108,10 +108,14 @@ function startRun(options: BatchRunOptions, fill: BatchFill): { run(): Promise<B
   ): Promise<T> {
     try {
       const what = `the batch interface of ${provider.id}`;
-      const names = { operation: `batches.${method}`, provider: provider.id, model: provider.model };
       return await traceCall(
         "provider",
-        () => ({ ...names, texts }),
+        () => ({
+          operation: `batches.${method}`,
+          provider: provider.id,
+          model: provider.model,
+          ...(texts !== undefined && { texts }),
+        }),
         () => withDeadline({ what, deadlineMs, signals: [signal] }, call),
       );
     } catch (error) {
