@@ -17,6 +17,7 @@ const pages = [
   "extensions/embeddings-gemini/README.md",
   "extensions/embeddings-local/README.md",
   "docs/agents.md",
+  "docs/debugging.md",
   "docs/embeddings.md",
   "docs/index-health.md",
   "docs/writing-a-memory-plugin.md",
@@ -55,6 +56,19 @@ describe("the examples in the documentation", () => {
     rmSync(examples, { recursive: true, force: true });
   });
 
+  /** Runs the first TypeScript example of a page beside a folder of notes. */
+  function runFirst(page: string): string {
+    const [example] = examplesOf(page, "ts");
+    const file = path.join(compiled, `run-${path.basename(page)}.ts`);
+    writeFileSync(file, example ?? "");
+    return execFileSync(process.execPath, ["--conditions=@memslot/source", file], {
+      cwd: folder,
+      encoding: "utf8",
+      timeout: 60_000,
+      env: { ...process.env, MEMSLOT_HOME: path.join(folder, "state") },
+    });
+  }
+
   test("in TypeScript compile under the strict settings of the project", () => {
     let count = 0;
     for (const page of pages) {
@@ -77,18 +91,14 @@ describe("the examples in the documentation", () => {
   });
 
   test.each(["README.md", "README.zh-CN.md"])("the library example of %s finds and reads the line", (page) => {
-    const [example] = examplesOf(page, "ts");
-    const file = path.join(compiled, `run-${page}.ts`);
-    writeFileSync(file, example ?? "");
-    const output = execFileSync(process.execPath, ["--conditions=@memslot/source", file], {
-      cwd: folder,
-      encoding: "utf8",
-      timeout: 60_000,
-      env: { ...process.env, MEMSLOT_HOME: path.join(folder, "state") },
-    });
+    const output = runFirst(page);
     expect(output).toContain("MEMORY.md#L");
     expect(output).toContain("port 5544");
     expect(output).toContain("memory_search");
+  });
+
+  test("the example of docs/debugging.md is told of its search", () => {
+    expect(runFirst("docs/debugging.md")).toMatch(/^a search: ok, 1 results, \d+ ms\n$/);
   });
 
   test.each([

@@ -237,7 +237,10 @@ function describeRoot(program: Command, world: ProgramWorld): void {
       `${examples('memslot memory search "what did we decide about backups" --workspace ~/notes', "memslot init")}
 
 Exit codes: 0 done, also with no results; 1 error; 2 the command line is wrong; 3 done, but some files failed
-or an embedding provider has to be asked again; 4 another process is at work on the index.`,
+or an embedding provider has to be asked again; 4 another process is at work on the index.
+
+MEMSLOT_DEBUG=search,sync prints a line to stderr for each search and sync; also embedding, store, provider, and *
+for all.`,
     );
 }
 

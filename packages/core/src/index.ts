@@ -122,4 +122,16 @@ export {
   visibleName,
   visibleText,
 } from "./text/visible-text.ts";
+export type {
+  CallMessage,
+  CallMessages,
+  CallOutcome,
+  ChannelName,
+  EmbeddingMessage,
+  ProviderMessage,
+  SearchMessage,
+  StoreMessage,
+  SyncMessage,
+} from "./debug/channels.ts";
+export { type Tell, traceCall } from "./debug/trace-call.ts";
 export { type Rest, createRest } from "./fallback/rest.ts";

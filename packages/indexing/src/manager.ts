@@ -34,6 +34,7 @@ import { sessionsFolder } from "./sessions/sessions-folder.ts";
 import { findUnread } from "./sync/survey.ts";
 import { aboutUnread, withoutUnread } from "./sync/unread.ts";
 import { createUnsearchedCounter, isPoor, withUnsearched } from "./files/unsearched.ts";
+import { tracedStore } from "./traced-store.ts";
 import { createTriggers, type Triggers } from "./watch/triggers.ts";
 import type { WatchRoot } from "./watch/watch-targets.ts";
 
@@ -50,7 +51,8 @@ export async function createIndexedManager(input: {
   /** Another way to look at the files than that of the settings. */
   sources?: readonly IndexedSource[] | undefined;
 }): Promise<MemorySearchManager> {
-  const { store, context, backend } = input;
+  const { context, backend } = input;
+  const store = tracedStore(input.store, { agentId: context.agentId, backend });
   const { agentId, stateDir, settings, workspaceDir } = context;
   const { upkeep } = store;
   // Called off while the store was being opened.
@@ -65,7 +67,13 @@ export async function createIndexedManager(input: {
   const hasSessions = settings.sources.some((source) => source === "sessions" || source === "journal");
   const transcripts = hasSessions ? createSessionLookup({ stateDir, agentId }) : undefined;
   const journal = journalFolder({ stateDir, agentId });
-  const index = await createIndexSync({ store, sources, onSearch: settings.sync.onSearch, vectors });
+  const index = await createIndexSync({
+    store,
+    sources,
+    onSearch: settings.sync.onSearch,
+    vectors,
+    names: { agentId, backend },
+  });
   const checked = createCheckedSearch({ store, sources, reread: index.reread });
   const triggers = context.lookOnly === true ? undefined : startTriggers();
   for (const notice of store.health().notices) context.notify(notice);

@@ -12,8 +12,9 @@ import type { EmbeddingChoice } from "../contract/embedding.ts";
 import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
 import { createLifecycle } from "../open/lifecycle.ts";
 import type { MemorySearchManager, MemorySearchResult, SearchReport, SessionAudience } from "../contract/manager.ts";
-import type { MemorySource } from "../contract/status.ts";
-import type { Memory } from "../contract/memory.ts";
+import type { MemorySource, SyncReport } from "../contract/status.ts";
+import type { Memory, MemorySearchOptions, MemorySyncParams } from "../contract/memory.ts";
+import { answerFacts, searchFacts, syncCounts } from "./call-facts.ts";
 import { checkManager } from "../plugins/opened.ts";
 import { isForEveryone, isPrivateNote } from "./private-notes.ts";
 import {
@@ -28,6 +29,7 @@ import { type ReportFacts, failureReport, finishReport, reportOf } from "../cont
 import type { MemorySearchSettings } from "../contract/settings.ts";
 import { createSingleSync } from "./single-sync.ts";
 import type { MemoryProviderStatus } from "../contract/status.ts";
+import { type Tell, traceCall } from "../debug/trace-call.ts";
 
 /** How long a call may take before it fails with `UNAVAILABLE`. */
 export interface MemoryDeadlines {
@@ -192,29 +194,54 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
     };
   }
 
+  async function search(
+    query: string,
+    given: MemorySearchOptions,
+    tell: Tell<"search">,
+  ): Promise<MemorySearchResult[]> {
+    lifecycle.assertOpen();
+    const checked = checkSearch(query, given, { settings, asker, knownSources });
+    tell(() => searchFacts(checked));
+    if (given.signal?.aborted) throw abortErrorOf(given.signal);
+    if (checked.query.trim() === "") {
+      const report = reportOf(facts(), checked.options.audience);
+      given.onDebug?.({ ...report, state: "ok", reason: "the query is blank" });
+      tell(() => ({ results: 0, state: "ok" }));
+      return [];
+    }
+    if (given.sources) checked.notes.push(...aboutSources(checked.options.sources));
+    const { results, report } = await searched(checked, given.signal).catch((error: unknown) => {
+      // An aborted or closed search was not finished: nobody waits for a report of it.
+      if (!isAbort(error) && !MemoryError.is(error, "CLOSED"))
+        given.onDebug?.(failureReport(facts(), messageOf(error), checked.options.audience));
+      throw error;
+    });
+    tell(() => answerFacts(results, report));
+    given.onDebug?.(report);
+    return results;
+  }
+
+  async function sync(params: MemorySyncParams, tell: Tell<"sync">): Promise<SyncReport | undefined> {
+    lifecycle.assertOpen();
+    const checked = checkSync(params);
+    tell(() => ({ reason: checked.reason, force: checked.force }));
+    if (params.signal?.aborted) throw abortErrorOf(params.signal);
+    // A host says that a session starts; whether that is an occasion to sync is the user's setting.
+    if (checked.reason === "session-start" && !settings.sync.onSessionStart) return undefined;
+    return singleSync(checked, params.signal);
+  }
+
   return {
     agentId,
     workspaceDir,
     ownerAllowFrom,
 
     async search(query, given = {}) {
-      lifecycle.assertOpen();
-      const checked = checkSearch(query, given, { settings, asker, knownSources });
-      if (given.signal?.aborted) throw abortErrorOf(given.signal);
-      if (checked.query.trim() === "") {
-        const report = reportOf(facts(), checked.options.audience);
-        given.onDebug?.({ ...report, state: "ok", reason: "the query is blank" });
-        return [];
-      }
-      if (given.sources) checked.notes.push(...aboutSources(checked.options.sources));
-      const { results, report } = await searched(checked, given.signal).catch((error: unknown) => {
-        // An aborted or closed search was not finished: nobody waits for a report of it.
-        if (!isAbort(error) && !MemoryError.is(error, "CLOSED"))
-          given.onDebug?.(failureReport(facts(), messageOf(error), checked.options.audience));
-        throw error;
-      });
-      given.onDebug?.(report);
-      return results;
+      return traceCall(
+        "search",
+        () => ({ agentId, backend, queryLength: typeof query === "string" ? query.length : 0 }),
+        (tell) => search(query, given, tell),
+      );
     },
 
     async readFile(params) {
@@ -235,12 +262,12 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
     status,
 
     async sync(params = {}) {
-      lifecycle.assertOpen();
-      const checked = checkSync(params);
-      if (params.signal?.aborted) throw abortErrorOf(params.signal);
-      // A host says that a session starts; whether that is an occasion to sync is the user's setting.
-      if (checked.reason === "session-start" && !settings.sync.onSessionStart) return undefined;
-      return singleSync(checked, params.signal);
+      return traceCall(
+        "sync",
+        () => ({ agentId, backend }),
+        (tell) => sync(params, tell),
+        syncCounts,
+      );
     },
 
     async estimate(given = {}) {

@@ -8,6 +8,7 @@ import { isObject } from "../config/deep.ts";
 import { loadConfig, parseConfig } from "../config/load-config.ts";
 import type { MemslotConfig } from "../config/types.ts";
 import { withDeadline } from "../guard/deadline.ts";
+import { printCalls } from "../debug/print-calls.ts";
 import type { EmbeddingProvider } from "../contract/embedding.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import { type MemoryDeadlines, createMemory, defaultDeadlines } from "../guard/guard.ts";
@@ -51,13 +52,15 @@ export interface OpenMemoryOptions {
 /**
  * Opens the memory of an agent: configuration, workspace, slot, plugin, embedding provider, guard. Concurrent calls for
  * the same agent, workspace, settings and plugin share one instance; each closes its own handle. Throws `CONFIG`, with
- * a message that begins with `memory is disabled`, where `memoryState` says so.
+ * a message that begins with `memory is disabled`, where `memoryState` says so. With `MEMSLOT_DEBUG` set, calls are printed
+ * to stderr.
  */
 export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
   checkNode();
   checkOptions(options);
   const { host, embeddings, signal } = options;
   const notify = options.notify ?? warn;
+  printCalls(process.env, notify);
   const deadlines = { ...defaultDeadlines, ...options.deadlines };
   const { config, otherWorkspace } = await configOf(options, notify);
   const agent = config.agent(options.agentId);

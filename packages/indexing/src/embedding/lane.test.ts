@@ -2,6 +2,7 @@ import { EmbeddingError, type EmbeddingProvider, type SyncProgress } from "@mems
 import { describe, expect, test } from "vitest";
 import { createLane, type Lane } from "./lane.ts";
 import { openUsage } from "./requests/usage.ts";
+import { listen } from "../test/listen.ts";
 import { never } from "../../test/support/context.ts";
 import { createFakeStore } from "../../test/support/fake-store.ts";
 import { useTempFolders } from "../../test/support/temp-folder.ts";
@@ -45,6 +46,15 @@ describe("preparing", () => {
       [{ completed: 1, total: 4, label: "downloading m.gguf" }],
       undefined,
     ]);
+  });
+
+  test("is told once to whoever listens, with how it went", async () => {
+    const seen = listen("provider");
+    const lane = laneWith({ prepare: () => Promise.reject(new EmbeddingError("auth", "no such model")) });
+    const wanted = { signal: never, retry: true };
+    await Promise.allSettled([lane.prepare(wanted), lane.prepare(wanted)]);
+    const told = { operation: "prepare", provider: "slow", model: "m", tookMs: expect.any(Number) };
+    expect(seen).toEqual([{ ...told, outcome: "failed", errorCode: "auth" }]);
   });
 
   test("that one stops waiting for goes on for the others", async () => {

@@ -4,6 +4,7 @@ import {
   type SyncProgress,
   createRest,
   embeddingErrorOf,
+  traceCall,
   withDeadline,
 } from "@memslot/core";
 import type { ChunkStore, SpaceStats, VectorSpace } from "../chunk-store.ts";
@@ -107,13 +108,18 @@ export function createLane(
   async function runPrepare(): Promise<void> {
     activity = "loading the model";
     try {
-      await provider.prepare?.({
-        signal: closing,
-        progress(update) {
-          activity = describe(update);
-          for (const watch of watchers) watch(update);
-        },
-      });
+      await traceCall(
+        "provider",
+        () => ({ operation: "prepare", provider: provider.id, model: provider.model }),
+        async () =>
+          await provider.prepare?.({
+            signal: closing,
+            progress(update) {
+              activity = describe(update);
+              for (const watch of watchers) watch(update);
+            },
+          }),
+      );
       prepared = true;
     } catch (error) {
       closing.throwIfAborted();

@@ -10,6 +10,7 @@ import { useTempFolders } from "../../test/support/temp-folder.ts";
 import { until } from "../../test/support/until.ts";
 
 const tempFolder = useTempFolders();
+const names = { agentId: "main", backend: "test" };
 
 interface Lab {
   store: FakeStore;
@@ -23,7 +24,7 @@ async function lab(
   const { store = createFakeStore(), source = createFakeSource({ "a.md": "alpha", "b.md": "beta" }) } = change;
   const vectors = change.provider && embedderOf(store, change.provider);
   await vectors?.count();
-  const index = await createIndexSync({ store, sources: [source], onSearch: change.onSearch ?? true, vectors });
+  const index = await createIndexSync({ store, sources: [source], onSearch: change.onSearch ?? true, vectors, names });
   return { store, source, index };
 }
 
@@ -182,7 +183,7 @@ describe("a rebuild", () => {
   test("in a store without builds replaces one file after the other", async () => {
     const { builds: _, ...store } = createFakeStore();
     const source = createFakeSource({ "a.md": "alpha" });
-    const index = await createIndexSync({ store, sources: [source], onSearch: true, vectors: undefined });
+    const index = await createIndexSync({ store, sources: [source], onSearch: true, vectors: undefined, names });
     await index.sync(syncParams());
     expect(await index.sync(syncParams({ force: true }))).toMatchObject({ changed: 1, unchanged: 0 });
   });

@@ -4,8 +4,10 @@ import {
   createRest,
   messageOf,
   type SearchCondition,
+  type SyncMessage,
   type SyncProgress,
   type SyncReport,
+  traceCall,
   withDeadline,
 } from "@memslot/core";
 import type { ChunkStore, FileKey } from "../chunk-store.ts";
@@ -73,8 +75,10 @@ export async function createIndexSync(input: {
   sources: readonly IndexedSource[];
   onSearch: boolean;
   vectors: Embedder | undefined;
+  /** Whose index it is, for whoever looks inside. */
+  names: { agentId: string; backend: string };
 }): Promise<IndexSync> {
-  const { store, sources, onSearch, vectors } = input;
+  const { store, sources, onSearch, vectors, names } = input;
   const closing = new AbortController();
   const record = await createIndexFacts(store);
   const { facts } = record;
@@ -281,7 +285,13 @@ export async function createIndexSync(input: {
 
   async function pass(reason: string, waitMs: () => number, onPlanned?: (changed: number) => void): Promise<void> {
     const params: Params = { reason, force: false, progress: () => {}, signal: closing.signal };
-    const done = await indexFiles(params, waitMs, onPlanned);
+    // What an application asks for is told where it asks.
+    const done = await traceCall(
+      "sync",
+      () => ({ ...names, reason, force: false }),
+      () => indexFiles(params, waitMs, onPlanned),
+      ({ report }) => countsOf(report),
+    );
     const { added, changed, removed } = done.report;
     if (added + changed + removed > 0) await vectors?.count();
     if (isBehind()) workBehind(params, done);
@@ -394,6 +404,10 @@ function soFar({ changed }: Sweep): SearchCondition | undefined {
 function changedFiles(count: number | undefined): string {
   if (count === undefined) return "files have changed";
   return count === 1 ? "1 file has changed" : `${count} files have changed`;
+}
+
+function countsOf({ added, changed, removed, unchanged, failed }: SyncReport): Partial<SyncMessage> {
+  return { added, changed, removed, unchanged, failed: failed.length };
 }
 
 function withPending(report: SyncReport, chunks: number, reason: string): SyncReport {

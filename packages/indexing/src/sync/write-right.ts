@@ -6,6 +6,7 @@ const askAgainMs = 50;
 
 /** Another process has the right to write, for longer than was waited for it. */
 export class HeldElsewhere extends Error {
+  readonly code = "BUSY";
   readonly holder: WriterStatus | undefined;
 
   constructor(holder: WriterStatus | undefined) {

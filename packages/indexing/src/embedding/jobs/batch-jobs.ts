@@ -3,6 +3,7 @@ import {
   EmbeddingError,
   embeddingErrorOf,
   type MemorySearchSettings,
+  traceCall,
   withDeadline,
 } from "@memslot/core";
 import { setTimeout as pause } from "node:timers/promises";
@@ -99,10 +100,24 @@ function startRun(options: BatchRunOptions, fill: BatchFill): { run(): Promise<B
   let stop: FillStop | undefined;
 
   /** A call to the batch interface. Throws an `EmbeddingError`, or the reason of an abort. */
-  async function ask<T>(deadlineMs: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async function ask<T>(
+    method: keyof EmbeddingBatches,
+    deadlineMs: number,
+    call: (signal: AbortSignal) => Promise<T>,
+    texts?: number,
+  ): Promise<T> {
     try {
       const what = `the batch interface of ${provider.id}`;
-      return await withDeadline({ what, deadlineMs, signals: [signal] }, call);
+      return await traceCall(
+        "provider",
+        () => ({
+          operation: `batches.${method}`,
+          provider: provider.id,
+          model: provider.model,
+          ...(texts !== undefined && { texts }),
+        }),
+        () => withDeadline({ what, deadlineMs, signals: [signal] }, call),
+      );
     } catch (error) {
       signal.throwIfAborted();
       throw embeddingErrorOf(error, provider.id);
@@ -133,12 +148,8 @@ function startRun(options: BatchRunOptions, fill: BatchFill): { run(): Promise<B
     const hashes = texts.map(({ hash }) => hash);
     let job: string;
     try {
-      job = await ask(longCallMs, (inner) =>
-        batches.submit(
-          texts.map(({ text }) => text),
-          { signal: inner },
-        ),
-      );
+      const sent = texts.map(({ text }) => text);
+      job = await ask("submit", longCallMs, (inner) => batches.submit(sent, { signal: inner }), sent.length);
     } catch (error) {
       if (!EmbeddingError.is(error)) throw error;
       queue.giveAgain(hashes);
@@ -182,7 +193,7 @@ function startRun(options: BatchRunOptions, fill: BatchFill): { run(): Promise<B
 
   async function look(record: JobRecord): Promise<void> {
     try {
-      const state = await ask(shortCallMs, (inner) => batches.state(record.job, { signal: inner }));
+      const state = await ask("state", shortCallMs, (inner) => batches.state(record.job, { signal: inner }));
       if (state.state === "unknown") {
         const isOwn = jobs.isOwn(record);
         jobs.remove(record);
@@ -191,7 +202,7 @@ function startRun(options: BatchRunOptions, fill: BatchFill): { run(): Promise<B
       } else if (state.state !== "running") {
         await collect(record, state.state, state.state === "done" ? undefined : state.reason);
       } else if (isOverdue(record)) {
-        await ask(shortCallMs, (inner) => batches.cancel(record.job, { signal: inner })).catch(() =>
+        await ask("cancel", shortCallMs, (inner) => batches.cancel(record.job, { signal: inner })).catch(() =>
           signal.throwIfAborted(),
         );
         dropOverdue(record);
@@ -230,7 +241,7 @@ function startRun(options: BatchRunOptions, fill: BatchFill): { run(): Promise<B
     let results: JobResult[] = [];
     try {
       const onUsage = ({ tokens }: { tokens: number }): void => void (said = (said ?? 0) + tokens);
-      results = await ask(longCallMs, (inner) =>
+      results = await ask("collect", longCallMs, (inner) =>
         batches.collect(job, { count: hashes.length, signal: inner, onUsage }),
       );
     } catch (error) {
@@ -244,7 +255,9 @@ function startRun(options: BatchRunOptions, fill: BatchFill): { run(): Promise<B
     const tokens = Math.ceil(said ?? (record.tokens * stored) / hashes.length);
     if (isFirst && tokens > 0) requests.spent({ reason: fill.reason, requests: 1, tokens });
     // Nothing hangs on it: a file that stays there is deleted by the other side in time.
-    await ask(shortCallMs, async (inner) => batches.discard?.(job, { signal: inner })).catch(() => undefined);
+    await ask("discard", shortCallMs, async (inner) => batches.discard?.(job, { signal: inner })).catch(
+      () => undefined,
+    );
     const missed = new Set(missing);
     queue.settle(hashes.filter((hash) => !missed.has(hash)));
     progress.elsewhere(jobs.completed());

@@ -13,7 +13,9 @@ export interface Budget {
 }
 
 /** A request was not sent, as the budget of the day does not reach for it. */
-export class OverBudget extends Error {}
+export class OverBudget extends Error {
+  readonly code = "OVER_BUDGET";
+}
 
 const spent =
   "the token budget of today is spent (memorySearch.budget.tokensPerDay); embedding goes on tomorrow, keywords go on now";

@@ -1,4 +1,4 @@
-import type { EmbeddingProvider } from "@memslot/core";
+import { type EmbeddingProvider, traceCall } from "@memslot/core";
 import type { Budget } from "./budget.ts";
 import type { Circuit } from "./circuit.ts";
 import { type Patience, createGate } from "./gate.ts";
@@ -80,6 +80,8 @@ export function createEmbeddingRequests(options: {
   const behindDeadlineMs = options.requestMs ?? (provider.isLocal ? localRequestMs : behindMs);
   const queryDeadlineMs = provider.isLocal ? localQueryMs : queryMs;
 
+  const names = (): { provider: string; model: string } => ({ provider: provider.id, model: provider.model });
+
   const queries = createQueryVectors({
     what: `the embedding provider ${provider.id}`,
     now,
@@ -95,6 +97,7 @@ export function createEmbeddingRequests(options: {
         deadlineMs: queryDeadlineMs,
         attempts: queryAttempts,
         patience: { waitsForRate: false, take: mayPause },
+        operation: "embedQuery",
         send: (how) => provider.embedQuery(query, how),
         read: (vector) => unitVector(vector, provider),
       }),
@@ -107,23 +110,36 @@ export function createEmbeddingRequests(options: {
     async embed(texts, { signal, reason, asked, budget, onRetry }) {
       signal.throwIfAborted();
       if (texts.length === 0) return [];
-      return await call({
-        texts,
-        reason,
-        asked,
-        signal,
-        budget,
-        onRetry,
-        deadlineMs: asked ? batchDeadlineMs : behindDeadlineMs,
-        attempts,
-        patience: waitUpTo(waitInAllMs),
-        send: (how) => provider.embedBatch(texts, how),
-        read: (vectors) => unitVectors(vectors, texts.length, provider),
-      });
+      const embedBatch = (): Promise<Float32Array[]> =>
+        call({
+          texts,
+          reason,
+          asked,
+          signal,
+          budget,
+          onRetry,
+          deadlineMs: asked ? batchDeadlineMs : behindDeadlineMs,
+          attempts,
+          patience: waitUpTo(waitInAllMs),
+          operation: "embedBatch",
+          send: (how) => provider.embedBatch(texts, how),
+          read: (vectors) => unitVectors(vectors, texts.length, provider),
+        });
+      return await traceCall(
+        "embedding",
+        () => ({ operation: "embedBatch", ...names(), texts: texts.length, reason }),
+        embedBatch,
+        ([vector]) => ({ dimensions: vector?.length }),
+      );
     },
 
     embedQuery: (query, { signal, reason, patienceMs = queryPatienceMs }) =>
-      queries.get(query, { signal, reason, patienceMs }),
+      traceCall(
+        "embedding",
+        () => ({ operation: "embedQuery", ...names(), texts: 1, reason }),
+        () => queries.get(query, { signal, reason, patienceMs }),
+        ({ length }) => ({ dimensions: length }),
+      ),
 
     unit: (vector) => unitVector(vector, provider),
 

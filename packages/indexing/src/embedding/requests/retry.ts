@@ -4,6 +4,7 @@ import {
   type EmbeddingProvider,
   embeddingErrorOf,
   MemoryError,
+  traceCall,
   withDeadline,
 } from "@memslot/core";
 import { estimateTokens } from "../../text/token-weight.ts";
@@ -27,6 +28,8 @@ interface Call<Answer, Result> {
   attempts: number;
   patience: Patience;
   onRetry: ((words: string) => void) | undefined;
+  /** The name of the provider's method, for whoever looks inside. */
+  operation: "embedQuery" | "embedBatch";
   send(options: EmbeddingCallOptions): Promise<Answer>;
   /** What is made of the answer. What it throws counts as a failure of the request. */
   read(answer: Answer): Result;
@@ -51,8 +54,8 @@ export function createCaller(options: {
 }): Caller {
   const { provider, gate, usage, sleep, random } = options;
 
-  async function sendOnce<Answer, Result>(call: Call<Answer, Result>, pass: Pass): Promise<Result> {
-    const { texts, reason, signal, deadlineMs, budget } = call;
+  async function sendOnce<Answer, Result>(call: Call<Answer, Result>, pass: Pass, sent: number): Promise<Result> {
+    const { texts, reason, signal, deadlineMs, budget, operation } = call;
     signal.throwIfAborted();
     const estimate = Math.ceil(tokensOf(texts));
     const entry = { reason, provider: provider.id, model: provider.model };
@@ -64,8 +67,11 @@ export function createCaller(options: {
       if (Number.isFinite(tokens) && tokens >= 0) said = (said ?? 0) + tokens;
     };
     try {
-      const answer = await withDeadline({ what, deadlineMs, signals: [signal] }, (inner) =>
-        call.send({ signal: inner, onUsage }),
+      const answer = await traceCall(
+        "provider",
+        () => ({ operation, provider: provider.id, model: provider.model, texts: texts.length, attempt: sent }),
+        () => withDeadline({ what, deadlineMs, signals: [signal] }, (inner) => call.send({ signal: inner, onUsage })),
+        () => (said === undefined ? {} : { tokens: said }),
       );
       isSpent = true;
       pass.answered();
@@ -93,12 +99,13 @@ export function createCaller(options: {
     let pass: Pass | undefined;
     let attempt = 1;
     let rateLimits = 0;
+    let sent = 0;
     try {
       for (;;) {
         pass ??= await gate.enter({ ...call, isBack: rateLimits > 0 });
         let failure: EmbeddingError;
         try {
-          return await sendOnce(call, pass);
+          return await sendOnce(call, pass, ++sent);
         } catch (error) {
           signal.throwIfAborted();
           if (error instanceof OverBudget) throw error;
