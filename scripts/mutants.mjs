@@ -11,6 +11,7 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const [word = ""] = process.argv.slice(2);
 const all = JSON.parse(readFileSync(path.join(root, "scripts/mutants.json"), "utf8"));
 const mutants = all.filter((mutant) => JSON.stringify(mutant).includes(word));
+if (mutants.length === 0) throw new Error(`no mutant holds ${JSON.stringify(word)}`);
 const copy = mkdtempSync(path.join(os.tmpdir(), "memslot-mutants-"));
 const survivors = [];
 try {
