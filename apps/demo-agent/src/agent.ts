@@ -29,9 +29,9 @@ import { fixedTokens, modelTasks, tokensOf } from "./models/model-tasks.ts";
 import { runToolLoop } from "./models/tool-loop.ts";
 import { flushLine } from "./flush-line.ts";
 import { describeIndex } from "./open-notes.ts";
-import { citationsOf, respond } from "./responder.ts";
-import { createShownAnswer } from "./shown-answer.ts";
-import { createSourceLog } from "./sources.ts";
+import { citationsOf, respond } from "./answers/responder.ts";
+import { createShownAnswer } from "./answers/shown-answer.ts";
+import { createSourceLog } from "./answers/sources.ts";
 import { type SystemPrompt, buildSystemPrompt } from "./system-prompt.ts";
 
 export interface AgentOptions {

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { openNotes } from "./open-notes.ts";
-import { respond } from "./responder.ts";
+import { respond } from "./answers/responder.ts";
 import { createSampleWorkspace } from "./sample-workspace.ts";
 
 interface SampleQuestion {

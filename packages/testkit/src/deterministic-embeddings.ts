@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type EmbeddingPlugin, type EmbeddingProvider, defineEmbeddingPlugin } from "@memslot/core";
-import { builtInSynonyms } from "./synonyms.ts";
+import { builtInSynonyms } from "./helpers/synonyms.ts";
 
 export interface DeterministicEmbeddingsOptions {
   /** Length of the vectors; 256 if left out. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type EmbeddingProvider, isAbort } from "@memslot/core";
-import { cosine } from "./cosine.ts";
+import { cosine } from "./helpers/cosine.ts";
 import { type Check, type Deviation, type TestRunner, registerSuite } from "./runner.ts";
 
 export interface EmbeddingConformanceOptions {

@@ -1,8 +1,8 @@
 import type { ChunkStore, StoreBuilds, StoreStats, StoreUpkeep } from "@memslot/indexing";
-import { bm25 } from "./bm25.ts";
+import { bm25 } from "./helpers/bm25.ts";
 import { type InMemoryBuild, best, createInMemoryBuild, isAsked, rowOf } from "./in-memory/build.ts";
 import { createInMemoryVectors } from "./in-memory/vectors.ts";
-import { randomFrom } from "./random.ts";
+import { randomFrom } from "./helpers/random.ts";
 
 export interface InMemoryStore extends ChunkStore {
   revision(): Promise<string>;

@@ -8,7 +8,7 @@ export {
   deterministicEmbeddingPlugin,
   deterministicEmbeddings,
 } from "./deterministic-embeddings.ts";
-export { hostileStrings } from "./hostile-strings.ts";
+export { hostileStrings } from "./helpers/hostile-strings.ts";
 export { type InMemoryStore, createInMemoryStore } from "./in-memory-store.ts";
 export { createReferencePlugin } from "./reference-plugin.ts";
 export { behindDeadPrimary, withSpare } from "./fallback.ts";

@@ -18,7 +18,7 @@ import { termChecks } from "./store/terms.ts";
 import { textChecks } from "./store/texts.ts";
 import { upkeepChecks } from "./store/upkeep.ts";
 import { vectorChecks } from "./store/vectors/vectors.ts";
-import { makeTempFolder, removeTempFolder } from "./temp-folder.ts";
+import { makeTempFolder, removeTempFolder } from "./helpers/temp-folder.ts";
 
 export interface ChunkStoreConformanceOptions {
   /** Opens a store that keeps what it keeps under this folder. Each check gets a folder of its own, empty at first. */

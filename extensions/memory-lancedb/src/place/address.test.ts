@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { LanceOptions } from "../options.ts";
 import { type Address, addressOf } from "./address.ts";
 import { agentFolder } from "./agent-folder.ts";
-import { storageOptionsOf } from "./storage-options.ts";
+import { storageOptionsOf } from "./shared/storage-options.ts";
 
 function read(dbPath: string | undefined, agentId = "main"): Address {
   return addressOf({ lance: { dbPath }, agentId, stateDir: join("/state") });

@@ -3,10 +3,10 @@ import type { Address } from "./address.ts";
 import type { LanceLibrary } from "./library.ts";
 import type { OpenPlaceOptions, LancePlace } from "./place.ts";
 import { type RemoteErrorsInput, remoteErrors } from "./place-errors.ts";
-import { createRedact } from "./secrets.ts";
-import { openShared } from "./shared-place.ts";
-import { leaseTiming } from "./leases.ts";
-import { storageOptionsOf } from "./storage-options.ts";
+import { createRedact } from "./shared/secrets.ts";
+import { openShared } from "./shared/shared-place.ts";
+import { leaseTiming } from "./shared/leases.ts";
+import { storageOptionsOf } from "./shared/storage-options.ts";
 
 /** An index below a prefix of a bucket. */
 export async function openBucket(

@@ -1,11 +1,11 @@
 import type { Address } from "./address.ts";
 import type { LanceLibrary } from "./library.ts";
-import { leaseTiming } from "./leases.ts";
+import { leaseTiming } from "./shared/leases.ts";
 import type { LancePlace, OpenPlaceOptions } from "./place.ts";
 import { configError } from "./option-errors.ts";
 import { remoteErrors } from "./place-errors.ts";
-import { createRedact } from "./secrets.ts";
-import { openShared } from "./shared-place.ts";
+import { createRedact } from "./shared/secrets.ts";
+import { openShared } from "./shared/shared-place.ts";
 
 /** LanceDB Cloud answers in time or not at all; by itself its client waits for minutes. Seconds. */
 const clientConfig = {

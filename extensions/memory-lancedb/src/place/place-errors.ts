@@ -1,5 +1,5 @@
 import { MemoryError, messageOf } from "@memslot/core";
-import type { Redact } from "./secrets.ts";
+import type { Redact } from "./shared/secrets.ts";
 
 /** What to say when a place is at fault. */
 export interface PlaceErrors {

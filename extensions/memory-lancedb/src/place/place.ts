@@ -2,7 +2,7 @@ import type { Connection } from "@lancedb/lancedb";
 import type { StoreLeases } from "@memslot/indexing";
 import type { LanceOptions } from "../options.ts";
 import type { Within } from "./deadlines.ts";
-import type { LeaseTiming } from "./leases.ts";
+import type { LeaseTiming } from "./shared/leases.ts";
 
 /** Where the index of one agent lies, opened. */
 export interface LancePlace {

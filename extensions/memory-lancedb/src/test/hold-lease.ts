@@ -1,6 +1,6 @@
 import type { LanceOptions } from "../options.ts";
 import { openPlace } from "../place/open-place.ts";
-import type { LeaseTiming } from "../place/leases.ts";
+import type { LeaseTiming } from "../place/shared/leases.ts";
 
 /** Takes the lease `files` and keeps it until it is ended: `hold-lease.ts OPTIONS TIMING`. Prints `held true`. */
 const [options = "{}", timing = "{}"] = process.argv.slice(2);

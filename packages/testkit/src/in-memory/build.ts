@@ -1,5 +1,5 @@
 import type { Chunk, ChunkRow, FileChunks, FileKey, FileTable, KeywordQuery, StoredFile } from "@memslot/indexing";
-import { type WordCounts, countWords } from "../bm25.ts";
+import { type WordCounts, countWords } from "../helpers/bm25.ts";
 
 export interface KeptChunk extends ChunkRow {
   hash: string;

@@ -1,5 +1,5 @@
 import type { ChunkStore, FileKey, VectorSpace } from "@memslot/indexing";
-import { cosine } from "../cosine.ts";
+import { cosine } from "../helpers/cosine.ts";
 import { type InMemoryBuild, type KeptChunk, best, isAsked, rowOf } from "./build.ts";
 
 interface KeptSpace {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { rename } from "node:fs/promises";
 import { MemoryError } from "@memslot/core";
-import { assertPlainData } from "../plain-data.ts";
+import { assertPlainData } from "../helpers/plain-data.ts";
 import { assertFinds } from "./lab/expect.ts";
 import type { MemoryCheck } from "./lab/lab.ts";
 

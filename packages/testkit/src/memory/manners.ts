@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isAbort } from "@memslot/core";
 import { deterministicEmbeddings } from "../deterministic-embeddings.ts";
-import { longestBlockMs, withFolders, withPrinted, withRejections } from "../process-watch.ts";
+import { longestBlockMs, withFolders, withPrinted, withRejections } from "../helpers/process-watch.ts";
 import { settles } from "./lab/expect.ts";
 import type { LabOpenOptions, MemoryCheck, MemoryLab } from "./lab/lab.ts";
 

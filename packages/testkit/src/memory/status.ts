@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { deterministicEmbeddings } from "../deterministic-embeddings.ts";
-import { assertPlainData } from "../plain-data.ts";
+import { assertPlainData } from "../helpers/plain-data.ts";
 import type { MemoryCheck } from "./lab/lab.ts";
 
 /** What the status promises. It is asked below the guard, which would hide a fault. */

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { SearchReport } from "@memslot/core";
 import { deterministicEmbeddings } from "../deterministic-embeddings.ts";
-import { randomFrom } from "../random.ts";
+import { randomFrom } from "../helpers/random.ts";
 import type { MemoryCheck, MemoryLab, OpenedMemory } from "./lab/lab.ts";
 
 const group = "agent:main:telegram:group:-100";

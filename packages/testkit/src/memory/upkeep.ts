@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { IndexCheck } from "@memslot/core";
 import { deterministicEmbeddings } from "../deterministic-embeddings.ts";
-import { assertPlainData } from "../plain-data.ts";
+import { assertPlainData } from "../helpers/plain-data.ts";
 import { assertDoesNotFind, assertFinds, pathsOf } from "./lab/expect.ts";
 import type { MemoryCheck, MemoryLab, OpenedMemory } from "./lab/lab.ts";
 import { settleVectors } from "./lab/notes.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { randomFrom } from "../random.ts";
+import { randomFrom } from "../helpers/random.ts";
 import type { Check } from "../runner.ts";
 import type { Chunk, ChunkStore, FileChunks, QueryTerm, StoredFile, VectorSpace } from "@memslot/indexing";
 

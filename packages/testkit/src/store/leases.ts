@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { LeaseName } from "@memslot/indexing";
-import { assertPlainData } from "../plain-data.ts";
+import { assertPlainData } from "../helpers/plain-data.ts";
 import { type StoreCheck, fileOf, partOf, textsWith } from "./lab.ts";
 
 const both: readonly LeaseName[] = ["files", "build"];

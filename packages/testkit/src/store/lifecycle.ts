@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { assertPlainData } from "../plain-data.ts";
+import { assertPlainData } from "../helpers/plain-data.ts";
 import { type StoreCheck, bothSources, exactly, fileOf, sha256, spaceOf, textsWith, vectorOf } from "./lab.ts";
 
 /** What a store does over its life, and when calls overlap. */

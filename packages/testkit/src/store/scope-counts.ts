@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { ChunkStore, FileChunks, KeywordAnswer, PathScope, QueryTerm } from "@memslot/indexing";
-import { randomFrom } from "../random.ts";
+import { randomFrom } from "../helpers/random.ts";
 import { type StoreCheck, bothSources, exactly, fileOf, vectorOf } from "./lab.ts";
 import { dimensions, embedAll, one } from "./vectors/vector-lab.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { hostileStrings } from "../hostile-strings.ts";
+import { hostileStrings } from "../helpers/hostile-strings.ts";
 import { type StoreCheck, bothSources, chunkOf, exactly, fileOf, textsWith } from "./lab.ts";
 
 /** How a store takes the terms that it is given. */

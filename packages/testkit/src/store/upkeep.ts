@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { IndexFinding } from "@memslot/core";
 import type { ChunkStore } from "@memslot/indexing";
-import { cosine } from "../cosine.ts";
-import { assertPlainData } from "../plain-data.ts";
+import { cosine } from "../helpers/cosine.ts";
+import { assertPlainData } from "../helpers/plain-data.ts";
 import { type StoreCheck, bothSources, exactly, factsIn, fileOf, partOf, sha256 } from "./lab.ts";
 import { byNumber, dimensions, embedAll, one, textsNear, two } from "./vectors/vector-lab.ts";
 

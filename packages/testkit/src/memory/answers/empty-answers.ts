@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { assertPlainData } from "../../plain-data.ts";
+import { assertPlainData } from "../../helpers/plain-data.ts";
 import { assertSound, managerSearch } from "../lab/expect.ts";
 import type { MemoryCheck } from "../lab/lab.ts";
 

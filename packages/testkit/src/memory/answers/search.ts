@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import { hostileStrings } from "../../hostile-strings.ts";
+import { hostileStrings } from "../../helpers/hostile-strings.ts";
 import { assertFinds, managerSearch, pathsOf } from "../lab/expect.ts";
 import type { MemoryCheck, OpenedMemory } from "../lab/lab.ts";
 

@@ -12,7 +12,7 @@ import {
   parseConfig,
 } from "@memslot/core";
 import { deterministicEmbeddings } from "../../deterministic-embeddings.ts";
-import { makeTempFolder, removeTempFolder } from "../../temp-folder.ts";
+import { makeTempFolder, removeTempFolder } from "../../helpers/temp-folder.ts";
 import type { LabOpenOptions, MemoryLab, OpenedMemory } from "./lab.ts";
 
 export interface LabOptions {

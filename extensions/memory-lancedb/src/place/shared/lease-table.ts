@@ -1,8 +1,8 @@
 import type { Connection, Table } from "@lancedb/lancedb";
 import { MemoryError } from "@memslot/core";
-import { type Columns, schemaOf } from "../tables/arrow-rows.ts";
-import { isGone } from "../store-failure.ts";
-import { type Within, callMs } from "./deadlines.ts";
+import { type Columns, schemaOf } from "../../tables/arrow-rows.ts";
+import { isGone } from "../../store-failure.ts";
+import { type Within, callMs } from "../deadlines.ts";
 import { missingConditions, probeConditionalWrites, saysUnsupported } from "./probe.ts";
 
 /** One row for each lease, or a few where several hosts have made them at once: they change together. */

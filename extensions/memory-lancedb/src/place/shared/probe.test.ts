@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { errorOf, inBucket, open, startStorage } from "../test/places.ts";
+import { errorOf, inBucket, open, startStorage } from "../../test/places.ts";
 
 test("a bucket that refuses to write a key twice is used, and nothing of the probe stays", async () => {
   const storage = await startStorage();

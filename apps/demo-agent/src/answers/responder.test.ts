@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { respond } from "./responder.ts";
-import { type FakeNotes, fakeNotes } from "../test/fake-notes.ts";
+import { type FakeNotes, fakeNotes } from "../../test/fake-notes.ts";
 
 const boats = [
   "# Boats",

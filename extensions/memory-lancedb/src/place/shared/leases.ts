@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { type WriterStatus, withDeadline } from "@memslot/core";
 import type { LeaseName, StoreLeases } from "@memslot/indexing";
-import { isConflict } from "../store-failure.ts";
+import { isConflict } from "../../store-failure.ts";
 import type { LeaseRows } from "./lease-rows.ts";
 import type { LeaseRow } from "./lease-table.ts";
 

@@ -1,4 +1,4 @@
-import type { LanceOptions } from "../options.ts";
+import type { LanceOptions } from "../../options.ts";
 
 const secretName = /key|secret|token|sas|signature|password|credential|account|auth|bearer/i;
 const shown = "(set)";

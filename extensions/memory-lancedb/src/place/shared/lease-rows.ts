@@ -2,8 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Table } from "@lancedb/lancedb";
 import { MemoryError } from "@memslot/core";
 import type { LeaseName } from "@memslot/indexing";
-import { isConflict, isGone } from "../store-failure.ts";
-import { type Within, callMs } from "./deadlines.ts";
+import { isConflict, isGone } from "../../store-failure.ts";
+import { type Within, callMs } from "../deadlines.ts";
 import { type LeaseRow, type LeaseTable, freeRow } from "./lease-table.ts";
 import { deleteLeftProbes } from "./probe.ts";
 

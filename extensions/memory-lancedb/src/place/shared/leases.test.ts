@@ -6,7 +6,7 @@ import { type ExpiringLeases, type LeaseTiming, createExpiringLeases } from "./l
 import { createLeaseRows } from "./lease-rows.ts";
 import { createLeaseTable } from "./lease-table.ts";
 import { startChild } from "@memslot/fakes/child";
-import { inBucket, open, startStorage } from "../test/places.ts";
+import { inBucket, open, startStorage } from "../../test/places.ts";
 
 /** Long enough that nothing happens by itself. */
 const calm: LeaseTiming = { expiryMs: 60_000, heartbeatMs: 60_000, reportMs: 60_000 };
@@ -87,7 +87,7 @@ test("how far the holder of the build is can be read, and what was told last is 
 test("a lease of a process that was killed is free when its time is over", async () => {
   const storage = await startStorage();
   const timing = { expiryMs: 3_000, heartbeatMs: 500, reportMs: 500 };
-  const child = startChild(new URL("../test/hold-lease.ts", import.meta.url), [
+  const child = startChild(new URL("../../test/hold-lease.ts", import.meta.url), [
     JSON.stringify(inBucket(storage)),
     JSON.stringify(timing),
   ]);

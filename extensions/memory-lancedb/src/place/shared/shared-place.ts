@@ -1,11 +1,11 @@
 import type { Connection } from "@lancedb/lancedb";
-import { closeNative } from "./close-native.ts";
-import { createWithin } from "./deadlines.ts";
+import { closeNative } from "../close-native.ts";
+import { createWithin } from "../deadlines.ts";
 import { createLeaseRows } from "./lease-rows.ts";
 import { createLeaseTable } from "./lease-table.ts";
 import { type LeaseTiming, createExpiringLeases } from "./leases.ts";
-import type { LancePlace } from "./place.ts";
-import type { PlaceErrors } from "./place-errors.ts";
+import type { LancePlace } from "../place.ts";
+import type { PlaceErrors } from "../place-errors.ts";
 
 /** One small question at most. */
 const connectMs = 10_000;

@@ -1,5 +1,5 @@
-import type { LanceOptions } from "../options.ts";
-import { configError } from "./option-errors.ts";
+import type { LanceOptions } from "../../options.ts";
+import { configError } from "../option-errors.ts";
 
 /**
  * How long LanceDB waits for an object storage. By itself it goes on for minutes. Its own throttle tries everything
