@@ -20,6 +20,7 @@ const heavy = [
   "zod",
   "hono",
   "cli-progress",
+  "chokidar",
 ];
 
 describe("importing a package", () => {

@@ -77,6 +77,7 @@ describe("ranges", () => {
     ["query.hybrid.vectorWeight", 0, 100, -1, 101],
     ["chunking.tokens", 50, 8000, 49, 8001],
     ["sync.watchDebounceMs", 0, 600_000, -1, 600_001],
+    ["sync.watchMaxFiles", 1, 10_000_000, 0, 10_000_001],
     ["sync.intervalMinutes", 0, 10_080, -1, 10_081],
     ["sync.sessions.deltaBytes", 0, 1_000_000_000, -1, 1_000_000_001],
     ["sync.sessions.deltaMessages", 0, 1_000_000, -1, 1_000_001],

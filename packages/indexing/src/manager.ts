@@ -36,7 +36,7 @@ import { aboutUnread, withoutUnread } from "./sync/unread.ts";
 import { createUnsearchedCounter, isPoor, withUnsearched } from "./files/unsearched.ts";
 import { tracedStore } from "./traced-store.ts";
 import { createTriggers, type Triggers } from "./watch/triggers.ts";
-import type { WatchRoot } from "./watch/watch-targets.ts";
+import type { WatchRoot } from "./watch/watch-scope.ts";
 
 /**
  * A manager whose index is kept in a store: everything between the files and the store, the same for every store.

@@ -39,6 +39,7 @@ export interface MemorySearchSettings {
     readonly onSearch: boolean;
     readonly watch: boolean;
     readonly watchDebounceMs: number;
+    readonly watchMaxFiles: number;
     readonly intervalMinutes: number;
     readonly embeddingBatchTimeoutSeconds: number | undefined;
     readonly sessions: {

@@ -49,11 +49,6 @@ export function isSameFile(left: string, right: string): boolean {
   );
 }
 
-/** A name as file systems compare it that leave case and the way accents are written out of account. */
-export function foldedName(name: string): string {
-  return name.normalize("NFC").toLowerCase();
-}
-
 function realSpelling(absolutePath: string): string {
   try {
     return realpathSync.native(absolutePath);

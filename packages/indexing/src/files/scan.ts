@@ -6,7 +6,8 @@ import { adviceForLink, codeOf, kindOf, linkReason, statOf, outOfDescriptors } f
 import { createStampTrust, mtimeMsOf, stampOf } from "./file-stamp.ts";
 import { ignoredFolders } from "./ignored-folders.ts";
 import { isMarkdown, type MemoryRoot, memoryRoots, relativePath } from "./memory-roots.ts";
-import { createKnownFiles, foldedName, isSameFile } from "./same-file.ts";
+import { foldedName } from "./folded-name.ts";
+import { createKnownFiles, isSameFile } from "./same-file.ts";
 import { createTimeSlices, type TimeSlices } from "./time-slices.ts";
 
 /** Files over this many bytes are skipped with the reason. */

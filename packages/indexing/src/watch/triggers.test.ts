@@ -3,12 +3,13 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, watch as watc
 import path from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createTriggers, type TriggerInput, type Triggers } from "./triggers.ts";
-import type { WatchRoot } from "./watch-targets.ts";
+import type { WatchRoot } from "./watch-scope.ts";
 import { useTempFolders, writeFiles } from "../../test/support/temp-folder.ts";
 import { until } from "../../test/support/until.ts";
 
 const folderWith = useTempFolders();
 const open: Triggers[] = [];
+const watchMaxFiles = 20_000;
 afterEach(async () => {
   vi.useRealTimers();
   for (const triggers of open.splice(0)) await triggers.close();
@@ -40,7 +41,7 @@ async function watching(
   const runs: string[] = [];
   const lines: string[] = [];
   const triggers = createTriggers({
-    settings: { watch: true, watchDebounceMs, intervalMinutes: 0 },
+    settings: { watch: true, watchDebounceMs, watchMaxFiles, intervalMinutes: 0 },
     roots: () => ownRoots(workspace),
     changed: () => changes++,
     run: async (reason) => {
@@ -149,8 +150,8 @@ describe("a run follows", () => {
     await expect.poll(watch.seen, patience).toEqual(notesOf(workspace));
     writeFileSync(path.join(workspace, "memory/deep/b.md"), "changed");
     await expect.poll(watch.seen, patience).toEqual(notesOf(workspace));
-    // What is no longer a root is nobody's business: the workspace, the root and its folder are.
-    await until(() => watch.triggers.state().folders === 3, "the old root is let go");
+    // What is no longer a root is nobody's business: the root and its folder are.
+    await until(() => watch.triggers.state().folders === 2, "the old root is let go");
   });
 
   test("a root whose parents come later too", async () => {
@@ -174,7 +175,7 @@ describe("a run follows", () => {
     await expect.poll(watch.seen, patience).toEqual(notesOf(workspace));
     roots.pop();
     watch.triggers.refresh();
-    await until(() => watch.triggers.state().folders === 2, "the folder is let go");
+    await until(() => watch.triggers.state().folders === 1, "the folder is let go");
   });
 
   test("transcripts, where a root names their ending", async () => {
@@ -222,7 +223,7 @@ describe("no run follows", () => {
   test("where watching is not wanted", async () => {
     const workspace = folderWith({ "memory/a.md": "a" });
     const triggers = createTriggers({
-      settings: { watch: false, watchDebounceMs: 0, intervalMinutes: 0 },
+      settings: { watch: false, watchDebounceMs: 0, watchMaxFiles, intervalMinutes: 0 },
       roots: () => expect.fail("nobody looks"),
       changed: () => expect.fail("nothing is seen"),
       run: async () => expect.fail("nothing is run"),
@@ -300,7 +301,7 @@ describe("runs", () => {
       gates.push(own);
       await own.promise;
     };
-    const settings = { watch: false, watchDebounceMs: 0, intervalMinutes: 1 };
+    const settings = { watch: false, watchDebounceMs: 0, watchMaxFiles, intervalMinutes: 1 };
     const triggers = createTriggers({ settings, roots: () => [], changed: () => {}, run, notify: () => {} });
     open.push(triggers);
     await vi.advanceTimersByTimeAsync(180_000);
@@ -317,7 +318,7 @@ describe("runs", () => {
     vi.useFakeTimers();
     const runs: string[] = [];
     const triggers = createTriggers({
-      settings: { watch: false, watchDebounceMs: 0, intervalMinutes: 2 },
+      settings: { watch: false, watchDebounceMs: 0, watchMaxFiles, intervalMinutes: 2 },
       roots: () => [],
       changed: () => {},
       run: async (reason) => void runs.push(reason),

@@ -1,7 +1,7 @@
 import type { MemorySearchSettings, WatchStatus } from "@memslot/core";
 import { createBurst } from "./burst.ts";
 import { watchRoots } from "./watch-roots.ts";
-import type { WatchRoot } from "./watch-targets.ts";
+import type { WatchRoot } from "./watch-scope.ts";
 
 /** A file that is written for ever is indexed all the same: after so many times the quiet that is waited for. */
 const ceilingFactor = 10;
@@ -9,14 +9,14 @@ const ceilingFactor = 10;
 /** What looks at the files without being asked. */
 export interface Triggers {
   state(): WatchStatus;
-  /** Look again at which folders there are; to be called after each sync. */
+  /** Look again at which roots there are; to be called after each sync. */
   refresh(): void;
   /** Ends all, and waits for the run that is on its way: its owner makes it end first. */
   close(): Promise<void>;
 }
 
 export interface TriggerInput {
-  settings: Pick<MemorySearchSettings["sync"], "watch" | "watchDebounceMs" | "intervalMinutes">;
+  settings: Pick<MemorySearchSettings["sync"], "watch" | "watchDebounceMs" | "watchMaxFiles" | "intervalMinutes">;
   roots: () => readonly WatchRoot[];
   /**
    * Something may have changed since the files were last looked at. Called at once with the first event of a burst, and
@@ -34,7 +34,7 @@ export interface TriggerInput {
  */
 export function createTriggers(input: TriggerInput): Triggers {
   const { settings, changed, notify } = input;
-  const { watchDebounceMs, intervalMinutes } = settings;
+  const { watchDebounceMs, watchMaxFiles, intervalMinutes } = settings;
   let closed = false;
   let running: Promise<void> | undefined;
   let next: "watch" | "interval" | undefined;
@@ -63,7 +63,7 @@ export function createTriggers(input: TriggerInput): Triggers {
     ended: () => start("watch"),
   });
   const watch = settings.watch
-    ? watchRoots({ roots: input.roots, event: burst.touch, began: changed, notify })
+    ? watchRoots({ roots: input.roots, maxFiles: watchMaxFiles, event: burst.touch, began: changed, notify })
     : undefined;
   // A timer takes at most 2^31 - 1 milliseconds, about 24 days.
   const intervalMs = Math.min(intervalMinutes * 60_000, 2 ** 31 - 1);
@@ -80,8 +80,7 @@ export function createTriggers(input: TriggerInput): Triggers {
       closed = true;
       clearInterval(interval);
       burst.cancel();
-      watch?.close();
-      await running;
+      await Promise.all([watch?.close(), running]);
     },
   };
 }

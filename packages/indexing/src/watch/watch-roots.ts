@@ -1,180 +1,167 @@
-import path from "node:path";
-import type { watch as watchFolder } from "node:fs";
-import type { WatchStatus } from "@memslot/core";
-import { ignoredFolders } from "../files/ignored-folders.ts";
-import { foldedName } from "../files/same-file.ts";
-import { createFolderWatches, type FolderEvent, WatchFailure } from "./folder-watches.ts";
-import { findFolders, statOf, type WatchRoot } from "./watch-targets.ts";
+import { Worker } from "node:worker_threads";
+import { messageOf, type WatchStatus } from "@memslot/core";
+import { networkFileSystem } from "./network-folder.ts";
+import type { WatchRoot } from "./watch-scope.ts";
+import type { WatchOrder, WatchTold } from "./watch-thread.ts";
 
 export interface RootWatch {
   state(): WatchStatus;
-  /** Looks again at which folders there are. After a failure, tries once more when some time has passed. */
+  /** Looks again at which roots there are. After a failure, tries once more when some time has passed. */
   refresh(): void;
-  close(): void;
+  close(): Promise<void>;
 }
 
 export interface RootWatchInput {
   roots: () => readonly WatchRoot[];
+  /** With more files and folders than that below the roots, watching is off. */
+  maxFiles: number;
   /** Something has changed. */
   event: () => void;
   /** From here on, what changes is told or known to be untold; what changed before may not have been. */
   began: () => void;
   notify: (line: string) => void;
-  /** Whether the system watches a whole tree with one handle; elsewhere each folder has its own watch. */
   recursive?: boolean | undefined;
-  maxFolders?: number | undefined;
   retryMs?: number | undefined;
-  /** Stands in for `fs.watch`. */
-  watch?: typeof watchFolder | undefined;
+  /** Stands in for the thread that watches. */
+  thread?: (() => URL) | undefined;
 }
 
-/** Older Linux kernels allow 8,192 watches to all programs of a user together. */
-const maxWatchedFolders = 8000;
+/** Why nothing can be watched, and what a person can do. */
+interface Failure {
+  reason: string;
+  advice: string;
+}
+
 const retryAfterMs = 5 * 60_000;
-/** Events that ask for another walk come in swarms. */
-const lookDelayMs = 20;
-/** Walks take at most so much of the time: the pause before one is as many times as long as the last one was. */
-const lookPauseFactor = 5;
+/** Looking at thousands of files at once makes much garbage: with more room for it, it takes twice the memory. */
+const resourceLimits = { maxYoungGenerationSizeMb: 4 };
 
 /**
- * Tells that something changed below the roots. On macOS and Windows the system watches each root whole; elsewhere each
- * folder has its own watch, which costs a few microseconds and no file descriptor. A root that is a file, or is not
- * there, is seen through the nearest folder above it. When watching fails it is off, with the reason, and said once.
+ * Tells that something changed below the roots. chokidar watches, in a thread: it looks at all files at once when it
+ * begins, and nobody else is to wait for that. When watching fails it is off, with the reason, and said once.
  */
 export function watchRoots(input: RootWatchInput): RootWatch {
-  const { event, notify } = input;
+  const { event, began, maxFiles } = input;
   const recursive = input.recursive ?? (process.platform === "darwin" || process.platform === "win32");
-  const maxFolders = input.maxFolders ?? maxWatchedFolders;
-  const folders = createFolderWatches({ watch: input.watch, event: onEvent, failed: turnOff });
   let phase: "starting" | "on" | "off" | "closed" = "starting";
   let offBecause = "";
   let retryAt = 0;
   /** Said once, until it works again. */
   let told = false;
-  let lookTimer: NodeJS.Timeout | undefined;
-  let looking = false;
-  let lastLookMs = 0;
-  /** Whether anything has happened since the folders were walked. */
-  let stirred = true;
-  let rootsBefore = "";
+  let thread: Worker | undefined;
+  let roots: readonly WatchRoot[] = [];
+  let folders = 0;
 
-  function turnOff(failure: WatchFailure): void {
-    if (phase === "closed" || phase === "off") return;
+  function turnOff({ reason, advice }: Failure): void {
     phase = "off";
-    offBecause = failure.message;
+    offBecause = reason;
     retryAt = performance.now() + (input.retryMs ?? retryAfterMs);
-    clearTimeout(lookTimer);
-    lookTimer = undefined;
-    folders.clear();
-    input.began();
+    end();
+    began();
     if (!told)
-      notify(
-        `files are not watched: ${failure.message}. Searches look at the files themselves. ${failure.advice}, or set sync.watch to false.`,
+      input.notify(
+        `files are not watched: ${reason}. Searches look at the files themselves. ${advice}, or set sync.watch to false.`,
       );
     told = true;
   }
 
-  function onEvent({ folder, kind, name }: FolderEvent): void {
-    stirred = true;
-    const target = folders.get(folder);
-    if (!target) return;
-    // The system has more to tell than it can name, or it is about the folder itself.
-    if (name === null || name === "") {
-      event();
-      lookSoon();
-      return;
-    }
-    if (kind === "rename" && name === path.basename(folder)) {
-      // The folder itself was moved or deleted, and the watches below it may be those of a tree that is elsewhere now.
-      // A child of the same name looks the same.
-      event();
-      folders.removeBelow(folder);
-      lookSoon();
-      return;
-    }
-    const parts = name.split(path.sep);
-    const isNamed = target.names.has(foldedName(parts[0] ?? name));
-    const inside = target.extensions.size > 0 && !parts.some((part) => ignoredFolders.has(part));
-    if (isNamed || (inside && [...target.extensions].some((extension) => foldedName(name).endsWith(extension))))
-      event();
-    if (kind !== "rename") return;
-    // A folder has come, or has other permissions; where the system watches the whole tree, one may also have gone.
-    if (isNamed) lookSoon();
-    else if (inside) {
-      const stats = statOf(path.join(folder, name));
-      if (stats ? !stats.isDirectory() : !target.recursive) return;
-      event();
-      if (!target.recursive) lookSoon();
-    }
-  }
-
-  function lookSoon(): void {
-    if (phase !== "starting" && phase !== "on") return;
-    lookTimer ??= setTimeout(() => void look(), Math.max(lookDelayMs, lastLookMs * lookPauseFactor)).unref();
-  }
-
-  async function look(): Promise<void> {
-    clearTimeout(lookTimer);
-    lookTimer = undefined;
-    if (looking) {
-      lookSoon();
-      return;
-    }
-    looking = true;
-    const start = performance.now();
+  function start(): void {
+    const isAnother = phase === "on";
+    end();
+    phase = "starting";
+    roots = [...input.roots()];
+    const remote = remoteRoot(roots);
+    if (remote) return turnOff(remote);
     try {
-      await walk();
+      const workerData: WatchOrder = { roots, recursive, maxFiles };
+      const entry = input.thread?.() ?? new URL(import.meta.resolve("#watch-thread"));
+      // Options that the process was started with may be none for a thread.
+      const own = new Worker(entry, { name: "memslot-watch", workerData, execArgv: [], resourceLimits });
+      thread = own;
+      const failed = (message: string): void => {
+        if (thread === own) turnOff(failureOf(message));
+      };
+      own.on("error", (error) => failed(messageOf(error)));
+      own.on("exit", (code) => failed(`the thread that watches has ended with code ${code}`));
+      own.on("message", (message: WatchTold) => {
+        if (thread !== own) return;
+        if (message.kind === "failed") return failed(message.message);
+        if (message.kind === "tooMany") return turnOff(tooMany(maxFiles));
+        folders = message.folders;
+        if (message.kind === "changed") return event();
+        phase = "on";
+        told = false;
+        began();
+        // In roots that have come anew, something may have changed that nobody has seen.
+        if (isAnother) event();
+      });
+      own.unref();
     } catch (error) {
-      turnOff(WatchFailure.of(error, "a folder"));
-    } finally {
-      looking = false;
-      lastLookMs = performance.now() - start;
+      turnOff(failureOf(messageOf(error)));
     }
   }
 
-  async function walk(): Promise<void> {
-    stirred = false;
-    const roots = input.roots();
-    rootsBefore = JSON.stringify(roots);
-    let isNew = false;
-    const seen = await findFolders(roots, {
-      recursive,
-      maxFolders,
-      isWanted: isAtWork,
-      // Watched before it is listed: what is made in it meanwhile is either listed or told.
-      found: (folder, target, stats) => {
-        if (folders.set(folder, target, stats)) isNew = true;
-      },
-    });
-    if (!isAtWork()) return;
-    folders.settle(seen);
-    told = false;
-    const first = phase === "starting";
-    phase = "on";
-    if (first) input.began();
-    // What changed before the watch began was seen by nobody.
-    else if (isNew) event();
+  function end(): Promise<unknown> | undefined {
+    const ended = thread?.terminate();
+    thread = undefined;
+    return ended;
   }
 
-  const isAtWork = (): boolean => phase === "starting" || phase === "on";
-  void look();
+  start();
 
   return {
     state() {
-      if (phase === "on") return { mode: recursive ? "recursive" : "folders", folders: folders.size() };
+      if (phase === "on")
+        return { mode: recursive ? "recursive" : "folders", folders: recursive ? roots.length : folders };
       return { mode: "off", reason: phase === "off" ? offBecause : "the folders are being looked at" };
     },
 
     refresh() {
-      if (phase === "off" && performance.now() >= retryAt) phase = "starting";
-      else if (phase !== "on" || (!stirred && JSON.stringify(input.roots()) === rootsBefore)) return;
-      lookSoon();
+      if (phase === "off" && performance.now() >= retryAt) start();
+      if (phase !== "on") return;
+      const remote = remoteRoot(roots);
+      if (remote) turnOff(remote);
+      else if (JSON.stringify(input.roots()) !== JSON.stringify(roots)) start();
     },
 
-    close() {
+    async close() {
       phase = "closed";
-      clearTimeout(lookTimer);
-      folders.clear();
+      await end();
     },
   };
+}
+
+function remoteRoot(roots: readonly WatchRoot[]): Failure | undefined {
+  for (const { kind, path } of roots) {
+    const system = kind === "folder" ? networkFileSystem(path) : undefined;
+    if (system !== undefined)
+      return {
+        reason: `${path} is on a ${system} file system, which does not tell of changes made elsewhere`,
+        advice: "Keep the notes on a local disk",
+      };
+  }
+  return undefined;
+}
+
+function tooMany(maxFiles: number): Failure {
+  return {
+    reason: `there are more than ${maxFiles} files and folders (sync.watchMaxFiles)`,
+    advice: "Raise sync.watchMaxFiles, name fewer folders in extraPaths",
+  };
+}
+
+function failureOf(message: string): Failure {
+  if (message.includes("ENOSPC"))
+    return {
+      reason: "the system allows no more watches (ENOSPC)",
+      advice: "On Linux, raise fs.inotify.max_user_watches",
+    };
+  // Node does not always name it by its code.
+  const [shortage] = /EMFILE|ENFILE/.exec(message.replace("too many open files", "EMFILE")) ?? [];
+  if (shortage !== undefined)
+    return {
+      reason: `too many files are open, or too many programs watch files (${shortage})`,
+      advice: "Raise `ulimit -n`, or on Linux fs.inotify.max_user_instances",
+    };
+  return { reason: `files cannot be watched: ${message}`, advice: "Check the folders" };
 }

@@ -76,6 +76,12 @@ export const memorySearchKeys: readonly ConfigKey[] = [
   }),
   row("sync.watch", "boolean", true, "Watch the files while an agent runs, and index what changes."),
   integer("sync.watchDebounceMs", 1500, [0, 600_000], "Milliseconds of quiet after a change before it is indexed."),
+  integer(
+    "sync.watchMaxFiles",
+    20_000,
+    [1, 10_000_000],
+    "Files and folders to watch: where there are more, watching is off, and searches look at the files themselves.",
+  ),
   number(
     "sync.intervalMinutes",
     0,

@@ -3,11 +3,14 @@ import { closeSync, openSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { createTriggers } from "../triggers.ts";
 import { watchRoots } from "../watch-roots.ts";
-import type { WatchRoot } from "../watch-targets.ts";
+import type { WatchRoot } from "../watch-scope.ts";
 import { until } from "../../../test/support/until.ts";
 
-const [mode, workspace = ""] = process.argv.slice(2);
+const [asked = "", workspace = ""] = process.argv.slice(2);
+/** `exhausted-3`: with three descriptors left. */
+const [mode, left = "0"] = asked.split("-");
 const lines: string[] = [];
+const maxFiles = 30_000;
 const notify = (line: string): void => void lines.push(line);
 const roots = (): WatchRoot[] => [
   { path: path.join(workspace, "MEMORY.md"), kind: "file" },
@@ -16,7 +19,7 @@ const roots = (): WatchRoot[] => [
 
 if (mode === "idle") {
   const run = async (): Promise<void> => {};
-  const settings = { watch: true, watchDebounceMs: 600_000, intervalMinutes: 60 };
+  const settings = { watch: true, watchDebounceMs: 600_000, watchMaxFiles: maxFiles, intervalMinutes: 60 };
   let changes = 0;
   const triggers = createTriggers({ settings, roots, changed: () => changes++, run, notify });
   await until(() => triggers.state().mode !== "off", "it is on");
@@ -33,7 +36,7 @@ if (mode === "idle") {
   const taken: number[] = [];
   if (mode === "exhausted") takeAll(taken);
   let seen = false;
-  const watch = watchRoots({ roots, event: () => (seen = true), began: () => {}, notify, retryMs: 0 });
+  const watch = watchRoots({ roots, maxFiles, event: () => (seen = true), began: () => {}, notify, retryMs: 0 });
   await until(() => lines.length > 0 || watch.state().mode !== "off", "it is on, or cannot be");
   const first = watch.state();
   for (const descriptor of taken) closeSync(descriptor);
@@ -46,7 +49,7 @@ if (mode === "idle") {
   await until(() => seen, "the save");
   const result = mode === "many" ? { first, descriptors: descriptors() - before } : { first, later };
   process.stdout.write(JSON.stringify({ ...result, lines, seen }));
-  watch.close();
+  await watch.close();
 }
 
 function takeAll(taken: number[]): void {
@@ -55,4 +58,5 @@ function takeAll(taken: number[]): void {
   } catch {
     // None is left.
   }
+  for (const descriptor of taken.splice(0, Number(left))) closeSync(descriptor);
 }

@@ -1,0 +1,77 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { createWatchScope, type WatchRoot } from "./watch-scope.ts";
+
+/** What the thread is given. */
+export interface WatchOrder {
+  roots: readonly WatchRoot[];
+  /** Whether the system watches a whole tree with one handle; elsewhere each folder has its own watch. */
+  recursive: boolean;
+  maxFiles: number;
+}
+
+/** What it tells. */
+export type WatchTold =
+  | { kind: "ready" | "changed"; folders: number }
+  | { kind: "failed"; message: string }
+  | { kind: "tooMany" };
+
+const { roots, recursive, maxFiles } = workerData as WatchOrder;
+const scope = createWatchScope(roots);
+let files = 0;
+let folders = 0;
+let isReady = false;
+let isOver = false;
+
+function tell(told: WatchTold): void {
+  parentPort?.postMessage(told);
+}
+
+/** At the start each file is looked at once, and later only where something happens. Folders cost a watch all the time. */
+function count(): void {
+  if (isOver || files + folders <= maxFiles) return;
+  isOver = true;
+  tell({ kind: "tooMany" });
+}
+
+// It would have chokidar read every folder again and again.
+process.env["CHOKIDAR_USEPOLLING"] = "false";
+const { watch } = await import("chokidar");
+
+watch(
+  roots.map((root) => root.path),
+  {
+    backend: recursive ? "native-recursive" : "native",
+    // The pace at which editors save is none of its business: a run follows when all is quiet.
+    atomic: false,
+    followSymlinks: false,
+    ignorePermissionErrors: true,
+    ignored(file, stats) {
+      const found = scope.lookAt(file, stats);
+      if (found === "told of" && !isReady) {
+        files += 1;
+        count();
+      }
+      return found !== "watched";
+    },
+  },
+)
+  // As the system tells it: at once, and with nothing held back.
+  .on("raw", (_kind, name, details) => {
+    const { watchedPath } = details as { watchedPath: string };
+    if (scope.concerns(watchedPath, name)) tell({ kind: "changed", folders });
+  })
+  // Folders come and go, and so do roots.
+  .on("all", (kind) => {
+    if (kind === "addDir") folders += 1;
+    if (kind === "unlinkDir") folders -= 1;
+    if (kind === "addDir") count();
+    if (isReady) tell({ kind: "changed", folders });
+  })
+  .on("ready", () => {
+    isReady = true;
+    tell({ kind: "ready", folders });
+  })
+  .on("error", (error) => tell({ kind: "failed", message: error instanceof Error ? error.message : String(error) }));
+
+// With nothing to watch, as where all is closed to us, the thread is there all the same.
+parentPort?.ref();
