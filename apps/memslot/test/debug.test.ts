@@ -27,6 +27,7 @@ describe("MEMSLOT_DEBUG in the command", () => {
     const sandbox = await sandboxWithNote();
     const plain = await sandbox.runHere([...search, "--json"]);
     const { stdout, stderr, exitCode } = await sandbox.runHere([...search, "--json"], {
+      apart: true,
       env: { MEMSLOT_DEBUG: "search,sync" },
     });
     expect({ stdout, exitCode }).toEqual({ stdout: plain.stdout, exitCode: 0 });
@@ -43,7 +44,7 @@ describe("MEMSLOT_DEBUG in the command", () => {
     const sandbox = await sandboxWithNote();
     const key = "sk-WORDOFKEY0123456789";
     const env = { MEMSLOT_DEBUG: "*", OPENAI_API_KEY: key, OPENAI_BASE_URL: "http://127.0.0.1:9/v1" };
-    const { stderr } = await sandbox.runHere(search, { env });
+    const { stderr } = await sandbox.runHere(search, { env, apart: true });
     const { lines, channels } = traced(stderr);
     expect(channels).toEqual(["embedding", "provider", "search", "store", "sync"]);
     expect(lines.find((line) => line.startsWith("memslot:provider"))).toMatch(/failed transient [\d.]+ ms .*=openai/u);
@@ -53,7 +54,7 @@ describe("MEMSLOT_DEBUG in the command", () => {
 
   test("says once which names it knows where one is none of them", async () => {
     const sandbox = await sandboxWithNote();
-    const { stderr, exitCode } = await sandbox.runHere(search, { env: { MEMSLOT_DEBUG: "serach" } });
+    const { stderr, exitCode } = await sandbox.runHere(search, { env: { MEMSLOT_DEBUG: "serach" }, apart: true });
     expect(exitCode).toBe(0);
     expect(stderr.match(/MEMSLOT_DEBUG/gu)).toHaveLength(1);
     expect(stderr).toContain(

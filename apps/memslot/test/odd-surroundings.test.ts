@@ -50,12 +50,13 @@ describe("an empty HOME", () => {
   test.skipIf(process.platform === "win32")("is as good as none: the system knows the home folder", async () => {
     const sandbox = await createSandbox();
     const env = { HOME: "", USERPROFILE: "", MEMSLOT_HOME: "" };
-    const { stdout, exitCode } = await sandbox.run(["config", "--json"], { env });
+    const { stdout, exitCode } = await sandbox.run(["config", "--json"], { env, apart: true });
     expect(exitCode).toBe(0);
     expect(stdout).toContain(JSON.stringify(path.join(userInfo().homedir, ".memslot")).slice(1, -1));
     expect(await readdir(sandbox.cwd)).toEqual([]);
     const named = await sandbox.run(["memory", "status", "--workspace", "~/nobody-has-this"], {
       env: { ...env, MEMSLOT_HOME: sandbox.stateDir },
+      apart: true,
     });
     expect(named.stderr).toContain(path.join(userInfo().homedir, "nobody-has-this"));
   });
