@@ -132,6 +132,6 @@ export type {
   SearchMessage,
   StoreMessage,
   SyncMessage,
-} from "./debug/channels.ts";
+} from "./debug/messages.ts";
 export { type Tell, traceCall } from "./debug/trace-call.ts";
 export { type Rest, createRest } from "./fallback/rest.ts";

@@ -2,7 +2,8 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { redactText } from "../config/redact.ts";
 import { type Environment, variable } from "../config/paths.ts";
 import { visibleName } from "../text/visible-text.ts";
-import { type CallMessages, type ChannelName, channelNames } from "./channels.ts";
+import { channelNames } from "./channels.ts";
+import type { CallMessages, ChannelName } from "./messages.ts";
 
 type Fields = { readonly [Name in ChannelName]: readonly (keyof CallMessages[Name])[] };
 

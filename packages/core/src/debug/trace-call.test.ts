@@ -2,7 +2,8 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { EmbeddingError } from "../contract/embedding-error.ts";
 import { MemoryError } from "../contract/errors.ts";
-import { type SyncMessage, channels } from "./channels.ts";
+import { channels } from "./channels.ts";
+import type { SyncMessage } from "./messages.ts";
 import { traceCall } from "./trace-call.ts";
 
 /** What is published for syncs until the end of the test, in its order. */

@@ -1,6 +1,6 @@
 import type { MemorySearchResult, SearchLeg, SearchReport } from "../contract/manager.ts";
 import type { SyncReport } from "../contract/status.ts";
-import type { SearchMessage, SyncMessage } from "../debug/channels.ts";
+import type { SearchMessage, SyncMessage } from "../debug/messages.ts";
 import type { CheckedSearch } from "./call-arguments.ts";
 
 /** What is told of a search to whoever looks inside: counts and settings, and none of the words. */
