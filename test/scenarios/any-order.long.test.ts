@@ -14,9 +14,9 @@ const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-any-order-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const faults = buildFileFaults(folder);
 
-/** `MEMSLOT_SEED=7` repeats what went wrong with that seed. */
+/** `MEMSLOT_SEED=7` tries another order, or repeats what went wrong with that one. */
 const given = process.env["MEMSLOT_SEED"];
-const seeds = given === undefined || given === "" ? [1, Math.floor(Math.random() * 1e9)] : [Number(given)];
+const seeds = given === undefined || given === "" ? [1, 2] : [Number(given)];
 const rounds = 30;
 
 type Settings = Omit<MemoryProcessOptions, "stateDir" | "workspaceDir">;

@@ -88,9 +88,7 @@ test("close ends a process that listens to nothing, and what comes later is refu
   const provider = await openModel(tinyModel());
   await provider.embedQuery("text");
   children[0]?.kill("SIGSTOP");
-  const since = Date.now();
   await provider.close?.();
-  expect(Date.now() - since).toBeLessThan(4000);
   expect(children[0]?.signalCode).toBe("SIGKILL");
   expect(await failureOf(provider.embedQuery("text"))).toMatchObject({ code: "CLOSED" });
 });
