@@ -16,17 +16,17 @@ async function storm(name: string, corpora: number, subject: Subject): Promise<n
 }
 
 test.each<[string, number, Subject]>([
-  ["memory-core", 150, { settings: {} }],
-  ["memory-core by meaning", 80, { settings: {}, embeddings: deterministicEmbeddings }],
-  ["memory-lancedb", 80, { settings: lancedb }],
-  ["memory-lancedb by meaning", 50, { settings: lancedb, embeddings: deterministicEmbeddings }],
+  ["memory-core", 100, { settings: {} }],
+  ["memory-core by meaning", 30, { settings: {}, embeddings: deterministicEmbeddings }],
+  ["memory-lancedb", 30, { settings: lancedb }],
+  ["memory-lancedb by meaning", 20, { settings: lancedb, embeddings: deterministicEmbeddings }],
 ])("%s: %i times with and without private notes", async (name, corpora, subject) => {
   expect(await storm(name, corpora, subject)).toBe(corpora * 10);
 });
 
-test("memory-qmd, with a scripted qmd: 40 times with and without private notes", async () => {
+test("memory-qmd, with a scripted qmd: 20 times with and without private notes", async () => {
   const fake = makeFakeQmd();
   onTestFinished(() => fake.remove());
   const settings = { memory: { backend: "qmd", qmd: { command: fake.command, fallback: "none" } } };
-  expect(await storm("memory-qmd", 40, { settings })).toBe(400);
+  expect(await storm("memory-qmd", 20, { settings })).toBe(200);
 });
