@@ -21,7 +21,8 @@ export function createWriteQueue(): WriteQueue {
   };
 }
 
-async function retried<Result>(work: () => Promise<Result>): Promise<Result> {
+/** Runs work again, some times, where it has met the write of another process. */
+export async function retried<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await work();

@@ -2,6 +2,7 @@ import type { Connection, Table } from "@lancedb/lancedb";
 import { MemoryError } from "@memslot/core";
 import { type Columns, schemaOf } from "../../tables/arrow-rows.ts";
 import { isGone } from "../../store-failure.ts";
+import { retried } from "../../tables/write-queue.ts";
 import { type Within, callMs } from "../deadlines.ts";
 import { missingConditions, probeConditionalWrites, saysUnsupported } from "./probe.ts";
 
@@ -60,11 +61,13 @@ export function createLeaseTable(input: LeaseTableInput): LeaseTable {
 
   /** First without rows: of several hosts that make a table with rows at once, one overwrites what another has written. */
   async function make(): Promise<Table> {
-    return within("making the table of leases", callMs, undefined, async () => {
+    const tryOnce = async (): Promise<Table> => {
       const table = await connection.createEmptyTable(tableName, schemaOf(columns), { existOk: true });
       if ((await table.countRows()) === 0) await table.add(["files", "build"].map(freeRow));
       return table;
-    });
+    };
+    // Hosts that make it at the same moment refuse each other; the next try finds it there.
+    return within("making the table of leases", callMs, undefined, () => retried(tryOnce));
   }
 
   async function probe(table: Table): Promise<void> {

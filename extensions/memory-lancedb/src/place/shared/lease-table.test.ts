@@ -1,0 +1,29 @@
+import { connect } from "@lancedb/lancedb";
+import { expect, test, vi } from "vitest";
+import { tempFolder } from "../../test/places.ts";
+import { createLeaseTable } from "./lease-table.ts";
+
+test("a host that makes the table at the same moment as another one tries again, and finds it", async () => {
+  const connection = await connect(await tempFolder());
+  const make = connection.createEmptyTable.bind(connection);
+  let refused = 0;
+  vi.spyOn(connection, "createEmptyTable").mockImplementation(async (...given: Parameters<typeof make>) => {
+    const table = await make(...given);
+    // What LanceDB says of two that make a table at once, when the other one was faster.
+    if (refused++ < 2)
+      throw new Error(
+        "lance error: Retryable commit conflict for version 2: This Overwrite transaction was preempted by concurrent transaction Overwrite at version 2. Please retry.",
+      );
+    return table;
+  });
+  const leases = createLeaseTable({
+    connection,
+    tableName: "leases",
+    placeName: "here",
+    probes: false,
+    within: (_what, _ms, _signal, call) => call(),
+  });
+  expect(await (await leases.toWrite()).countRows()).toBe(2);
+  expect(refused).toBe(3);
+  connection.close();
+});
