@@ -1,10 +1,5 @@
-import { setTimeout as pause } from "node:timers/promises";
 import pLimit from "p-limit";
-import { isConflict } from "../store-failure.ts";
-
-const maxAttempts = 8;
-const firstPauseMs = 20;
-const longestPauseMs = 2000;
+import { retryConflicts } from "./retry-conflicts.ts";
 
 /** Runs what writes, one piece after the other. A piece that meets the write of another process is run again, some times. */
 export interface WriteQueue {
@@ -16,21 +11,7 @@ export interface WriteQueue {
 export function createWriteQueue(): WriteQueue {
   const limit = pLimit(1);
   return {
-    run: (work) => limit(() => retried(work)),
+    run: (work) => limit(() => retryConflicts(work)),
     settled: () => limit(() => undefined),
   };
-}
-
-/** Runs work again, some times, where it has met the write of another process. */
-export async function retried<Result>(work: () => Promise<Result>): Promise<Result> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await work();
-    } catch (error) {
-      if (attempt === maxAttempts || !isConflict(error)) throw error;
-      // Two that meet do not meet again at the same moment.
-      const longest = Math.min(longestPauseMs, firstPauseMs * 2 ** attempt);
-      await pause(longest * (0.5 + Math.random() / 2));
-    }
-  }
 }

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Table } from "@lancedb/lancedb";
 import { MemoryError } from "@memslot/core";
 import type { LeaseName } from "@memslot/indexing";
-import { isConflict, isGone } from "../../store-failure.ts";
+import { isGone } from "../../store-failure.ts";
+import { retryConflicts } from "../../tables/retry-conflicts.ts";
 import { type Within, callMs } from "../deadlines.ts";
 import { type LeaseRow, type LeaseTable, freeRow } from "./lease-table.ts";
 import { deleteLeftProbes } from "./probe.ts";
@@ -69,21 +69,9 @@ export function createLeaseRows(source: LeaseTable, within: Within, now: () => n
     async change(name, condition, values) {
       const where = `name = '${name}' AND (${condition})`;
       await withTable(source.toWrite, async (table) => {
-        const { version } = await retried(() => run(() => table.update({ where, values })));
+        const { version } = await retryConflicts(() => run(() => table.update({ where, values })), attempts);
         if (version > 0 && version % trimEvery === 0) await trim(table);
       });
     },
   };
-}
-
-async function retried<T>(call: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await call();
-    } catch (error) {
-      if (!isConflict(error) || attempt === attempts) throw error;
-      // Others want the same row; not all of them again in the same moment.
-      await sleep(20 * 2 ** attempt * Math.random());
-    }
-  }
 }

@@ -2,7 +2,7 @@ import type { Connection, Table } from "@lancedb/lancedb";
 import { MemoryError } from "@memslot/core";
 import { type Columns, schemaOf } from "../../tables/arrow-rows.ts";
 import { isGone } from "../../store-failure.ts";
-import { retried } from "../../tables/write-queue.ts";
+import { retryConflicts } from "../../tables/retry-conflicts.ts";
 import { type Within, callMs } from "../deadlines.ts";
 import { missingConditions, probeConditionalWrites, saysUnsupported } from "./probe.ts";
 
@@ -67,7 +67,7 @@ export function createLeaseTable(input: LeaseTableInput): LeaseTable {
       return table;
     };
     // Hosts that make it at the same moment refuse each other; the next try finds it there.
-    return within("making the table of leases", callMs, undefined, () => retried(tryOnce));
+    return within("making the table of leases", callMs, undefined, () => retryConflicts(tryOnce));
   }
 
   async function probe(table: Table): Promise<void> {
