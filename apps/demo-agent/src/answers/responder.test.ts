@@ -82,6 +82,22 @@ test("says that memory holds nothing on it when no word is found", async () => {
   expect(await ask("zebra", { files: {}, results: [] })).toMatch(/^Memory holds nothing on this\./);
 });
 
+test("says how many notes lie where nobody looks, where nothing was found and not where something was", async () => {
+  const unsearched = { files: 5, more: false, folders: ["Projects"] };
+  const nothing = await ask("zebra", { files: {}, results: [], report: { unsearched } });
+  expect(nothing).toContain("not searched: 5.");
+  expect(nothing).toContain("memorySearch.extraPaths");
+  expect(await ask("斑马", { files: {}, results: [], report: { unsearched } })).toContain(
+    "还有 5 个 Markdown 文件没有被搜索",
+  );
+  const found = await ask("berth fee", {
+    ...everything({ "memory/fees.md": "- berth fee: 290" }),
+    report: { unsearched },
+  });
+  expect(found).toMatch(/^From the notes:/);
+  expect(found).not.toContain("not searched");
+});
+
 test("flags a line that holds only part of the question as a weak match", async () => {
   const answer = await ask("What does the harbour restaurant cost?", everything({ "memory/boats.md": boats }));
   expect(answer).toMatch(/^Memory holds no clear answer to this\. The nearest line, a weak match:/);

@@ -35,6 +35,8 @@ export async function respond(question: string, { memory, offReason, signal }: R
   const results = await memory.search(question, { maxResults, signal, onDebug: (given) => (report = given) });
   const matches = matchUnits(question, await unitsAround(memory, results, signal));
   const lines = composed(question, matches, results, report, phrases);
+  // It may stand where nobody looks.
+  if (report?.unsearched !== undefined && lines[0] !== phrases.found) lines.push(phrases.unsearched(report.unsearched));
   if (report !== undefined && report.state !== "ok") lines.push("", phrases.notWhole(report.state, report.reason));
   return lines.join("\n");
 }
