@@ -1,5 +1,5 @@
 /** What an answer with vectors holds. */
-export interface VectorAnswer {
+export interface IndexVectorAnswer {
   vectors: ArrayLike<number>[];
   /** Undefined where it does not say. */
   tokens: number | undefined;
@@ -9,7 +9,7 @@ export interface VectorAnswer {
  * Reads the body of an answer: vectors in base64 or as numbers, by their `index` where they have one. Whether they are
  * right in count, size and numbers is for the host to see. Undefined for what is no answer of this kind.
  */
-export function readVectors(body: unknown): VectorAnswer | undefined {
+export function readVectors(body: unknown): IndexVectorAnswer | undefined {
   if (!isRecord(body) || !Array.isArray(body["data"])) return undefined;
   const rows: { index: number; vector: ArrayLike<number> }[] = [];
   for (const [place, row] of body["data"].entries()) {

@@ -1,5 +1,5 @@
 import type { MemorySource } from "@memslot/core";
-import type { FileChunks, FileKey, StoredFile } from "@memslot/indexing";
+import type { IndexedFile, FileKey, FileRecord } from "@memslot/indexing";
 import type Database from "better-sqlite3";
 import { perGeneration } from "./generations/generations.ts";
 import { type HashKey, toKey } from "./vectors/hash-key.ts";
@@ -17,9 +17,9 @@ export interface ChunkListener {
 
 /** The files of one generation. */
 export interface FileTables {
-  listFiles(): StoredFile[];
-  replaceFiles(files: readonly FileChunks[]): void;
-  touchFiles(files: readonly StoredFile[]): void;
+  listFiles(): FileRecord[];
+  replaceFiles(files: readonly IndexedFile[]): void;
+  touchFiles(files: readonly FileRecord[]): void;
   removeFiles(files: readonly FileKey[]): void;
 }
 
@@ -51,7 +51,7 @@ export function createFileTables(input: {
 }): (target: FileTarget) => FileTables {
   const { db, meta, transactions, indexWords, listener } = input;
   // The plus has the table read as it lies: hardly ever are there files of another generation.
-  const list = db.prepare<[number], StoredFile & { cursor: string | null | undefined }>(
+  const list = db.prepare<[number], FileRecord & { cursor: string | null | undefined }>(
     "SELECT path, source, hash, mtime AS mtimeMs, size, recipe, cursor FROM files WHERE +generation = ?",
   );
   const find = db.prepare<[number, string, string], FileRow>(
@@ -104,7 +104,7 @@ export function createFileTables(input: {
     return { id: file.id, chunks: file.chunks - (gone?.count ?? 0), bytes: file.bytes - (gone?.bytes ?? 0) };
   }
 
-  function replaceFile(generation: number, { chunks, fromLine, ...file }: FileChunks): void {
+  function replaceFile(generation: number, { chunks, fromLine, ...file }: IndexedFile): void {
     const known = find.get(generation, file.source, file.path);
     const kept = known && keepBefore(generation, known, fromLine);
     const row = {
@@ -148,7 +148,7 @@ export function createFileTables(input: {
         transactions.read(() => {
           const files = list.all(target.generation());
           for (const file of files) file.cursor ??= undefined;
-          return files as StoredFile[];
+          return files as FileRecord[];
         }),
       replaceFiles: (files) => write(files, replaceFile),
       removeFiles: (files) => write(files, removeFile),

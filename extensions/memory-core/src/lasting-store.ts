@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { StoreHealth, VectorSpace } from "@memslot/indexing";
+import type { IndexHealth, VectorSpace } from "@memslot/indexing";
 import { type OpenedStore, openDatabaseStore } from "./database-store.ts";
 import { Damage } from "./file/file-faults.ts";
 import { createLeases, type Leases } from "./writers/leases.ts";
@@ -40,7 +40,7 @@ const watchful: ReadonlySet<string> = new Set([
 export interface LastingStore {
   /** Answers a call. What takes long comes as `Pieces`. */
   call(method: StoreMethod, args: readonly unknown[]): Promise<unknown>;
-  health(): StoreHealth;
+  health(): IndexHealth;
   /** A small piece of work that can wait. True: there may be more. Never throws. */
   tidy(): Promise<boolean>;
   close(): void;

@@ -1,5 +1,5 @@
 import type { CompactReport, IndexFinding, MemoryErrorCode } from "@memslot/core";
-import type { ChunkStore, FileTable, StoreHealth, StoreLeases, StoreUpkeep, VectorSpace } from "@memslot/indexing";
+import type { ChunkIndex, FileTable, IndexHealth, IndexLeases, IndexUpkeep, VectorSpace } from "@memslot/indexing";
 import type { IndexOwner } from "./file/owner.ts";
 import type { Pieces } from "./pieces.ts";
 
@@ -23,24 +23,24 @@ type BuildFiles = {
 };
 
 type OwnMethod = Exclude<
-  keyof ChunkStore,
+  keyof ChunkIndex,
   "revision" | "builds" | "leases" | "upkeep" | "keepsVectors" | "health" | "close"
 >;
 
-/** `StoreUpkeep` as it is inside the worker: what takes long comes in pieces. */
+/** `IndexUpkeep` as it is inside the worker: what takes long comes in pieces. */
 export interface Upkeep {
   check(): Pieces<IndexFinding[]>;
   repair(): Pieces<IndexFinding[]>;
   compact(): Pieces<CompactReport>;
-  tables(): Awaited<ReturnType<StoreUpkeep["tables"]>>;
-  sample(count: number): Awaited<ReturnType<StoreUpkeep["sample"]>>;
+  tables(): Awaited<ReturnType<IndexUpkeep["tables"]>>;
+  sample(count: number): Awaited<ReturnType<IndexUpkeep["sample"]>>;
   vectorOf(space: VectorSpace, hash: string): Float32Array | undefined;
   /** Of those that have one. */
   vectorsOf(space: VectorSpace, hashes: readonly string[]): { hash: string; vector: Float32Array }[];
 }
 
-/** The calls of a store that are answered by its worker: all that `ChunkStore` has in it, side by side. */
-export type StoreCalls = AnsweredAtOnce<Pick<ChunkStore, OwnMethod>> & {
+/** The calls of a store that are answered by its worker: all that `ChunkIndex` has in it, side by side. */
+export type StoreCalls = AnsweredAtOnce<Pick<ChunkIndex, OwnMethod>> & {
   revision(): string;
   /** Gives the number of the build. */
   buildStart(name: string): number;
@@ -48,15 +48,15 @@ export type StoreCalls = AnsweredAtOnce<Pick<ChunkStore, OwnMethod>> & {
   buildAbandon(): void;
   vectorsOf(space: VectorSpace, hashes: readonly string[]): { hash: string; vector: Float32Array }[];
 } & Named<"next", BuildFiles> &
-  Named<"lease", AnsweredAtOnce<StoreLeases>> &
+  Named<"lease", AnsweredAtOnce<IndexLeases>> &
   Upkeep;
 
 export type StoreMethod = keyof StoreCalls;
-export type LeaseMethod = keyof Named<"lease", StoreLeases>;
+export type LeaseMethod = keyof Named<"lease", IndexLeases>;
 
 /** The store as it is inside the worker, but for the leases, which do not depend on the file that is open. */
 export type DatabaseStore = Omit<StoreCalls, LeaseMethod> & {
-  health(): StoreHealth;
+  health(): IndexHealth;
   /** A small piece of work that can wait, done between calls. True: there may be more. Never throws. */
   tidy(): Promise<boolean>;
   close(): void;
@@ -91,5 +91,5 @@ export interface Reply {
   result?: unknown;
   error?: { code: MemoryErrorCode; message: string; cause?: string | undefined } | undefined;
   /** Sent when it has changed. */
-  health?: StoreHealth | undefined;
+  health?: IndexHealth | undefined;
 }

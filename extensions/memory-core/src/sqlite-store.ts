@@ -1,5 +1,5 @@
 import { MemoryError } from "@memslot/core";
-import type { ChunkStore, StoreHealth, VectorAnswer, VectorSpace } from "@memslot/indexing";
+import type { ChunkIndex, IndexHealth, IndexVectorAnswer, VectorSpace } from "@memslot/indexing";
 import type { IndexOwner } from "./file/owner.ts";
 import type { Pieces } from "./pieces.ts";
 import type { OpenOptions, StoreCalls, StoreMethod } from "./protocol.ts";
@@ -47,12 +47,12 @@ const busyTimeoutMs = 5000;
  * alone and the index is kept in memory; a damaged one is set aside and made anew: `health().notices` says so.
  * Throws `UNAVAILABLE` when SQLite itself does not load, and `AbortError` when `signal` is aborted.
  */
-export async function openSqliteStore(options: SqliteStoreOptions): Promise<ChunkStore> {
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<ChunkIndex> {
   return await openStore(options, {});
 }
 
 /** The vectors of an index, for another store of the same notes: what either has embedded, neither has to embed again. */
-export interface VectorCache extends Pick<ChunkStore, "spaces" | "putVectors" | "close"> {
+export interface VectorCache extends Pick<ChunkIndex, "spaces" | "putVectors" | "close"> {
   /** Of those of the hashes that have one. */
   vectorsOf(space: VectorSpace, hashes: readonly string[]): Promise<{ hash: string; vector: Float32Array }[]>;
   /** One line each: why the file itself is not used. */
@@ -74,7 +74,7 @@ export async function openVectorCache(
   };
 }
 
-export async function openStore(options: SqliteStoreOptions, faults: SqliteStoreFaults): Promise<ChunkStore> {
+export async function openStore(options: SqliteStoreOptions, faults: SqliteStoreFaults): Promise<ChunkIndex> {
   const client = await openClient(options, faults);
   const health = client.health();
   if (!health) {
@@ -109,7 +109,7 @@ async function openClient(options: SqliteStoreOptions, faults: SqliteStoreFaults
   }
 }
 
-function createClientStore(client: WorkerClient, firstHealth: StoreHealth): ChunkStore {
+function createClientStore(client: WorkerClient, firstHealth: IndexHealth): ChunkIndex {
   function read<Method extends StoreMethod>(
     method: Method,
     ...args: Parameters<StoreCalls[Method]>
@@ -156,7 +156,7 @@ function createClientStore(client: WorkerClient, firstHealth: StoreHealth): Chun
       return (await client.call("searchVector", [{ ...query, vector }], {
         deadlineMs: readDeadlineMs,
         transfer: [vector.buffer],
-      })) as VectorAnswer;
+      })) as IndexVectorAnswer;
     },
     pendingVectors: (space, limit) => read("pendingVectors", space, limit),
     putVectors: (space, entries) => putVectors(client, space, entries),

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { MemoryError, messageOf } from "@memslot/core";
-import type { StoreHealth } from "@memslot/indexing";
+import type { IndexHealth } from "@memslot/indexing";
 import type { Reply, Request } from "./protocol.ts";
 
 const closeWaitsMs = 2000;
@@ -17,7 +17,7 @@ export interface WorkerClient {
     options: { deadlineMs: number; transfer?: ArrayBuffer[] },
   ): Promise<unknown>;
   /** As last reported; undefined before the first answer. */
-  health(): StoreHealth | undefined;
+  health(): IndexHealth | undefined;
   /**
    * Lets running calls end, has the worker close its database, and ends it. Comes back within about three seconds; a
    * thread that is still inside a call ends after it, and does not keep the process.
@@ -36,7 +36,7 @@ export function startWorker(entry: URL, what: string, stuckMs: number = stuckAft
   const worker = new Worker(entry, { name: "memslot-memory-core", ...handedDown() });
   const pending = new Map<number, Pending>();
   let lastId = 0;
-  let latestHealth: StoreHealth | undefined;
+  let latestHealth: IndexHealth | undefined;
   /** Why nothing can be asked any more. */
   let ended: MemoryError | undefined;
   let closing: Promise<void> | undefined;

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { chunkStoreConformance, memoryConformance } from "@memslot/testkit";
+import { chunkIndexConformance, memoryConformance } from "@memslot/testkit";
 import { describe, test } from "vitest";
 import plugin, { openSqliteStore } from "@memslot/memory-core";
 
@@ -11,7 +11,7 @@ const placesIn = (stateDir: string) => ({ path: join(stateDir, "main.sqlite"), l
 
 describe("with sqlite-vec", () => {
   memoryConformance({ describe, test }, { plugin, options: {} });
-  chunkStoreConformance(
+  chunkIndexConformance(
     { describe, test },
     {
       open: (stateDir) => openSqliteStore({ ...placesIn(stateDir), vector: whole, cacheMaxEntries: 1000 }),
@@ -21,7 +21,7 @@ describe("with sqlite-vec", () => {
 });
 
 describe("without sqlite-vec", () => {
-  chunkStoreConformance(
+  chunkIndexConformance(
     { describe, test },
     {
       open: (stateDir) => openSqliteStore({ ...placesIn(stateDir), vector: withoutVec, cacheMaxEntries: 1000 }),

@@ -1,5 +1,5 @@
 import { MemoryError } from "@memslot/core";
-import type { FileTable, StoreBuilds } from "@memslot/indexing";
+import type { FileTable, IndexBuilds } from "@memslot/indexing";
 import type { FileTarget } from "./tables/file-table.ts";
 import { type Generation, metaKeys, type MetaRow, type MetaTable } from "./tables/meta.ts";
 import type { WriteQueue } from "./tables/write-queue.ts";
@@ -11,7 +11,7 @@ export function createBuilds(input: {
   filesOf: (target: FileTarget) => FileTable;
   /** Called after a build has been begun, dropped or put in place. */
   changed: () => Promise<void>;
-}): StoreBuilds {
+}): IndexBuilds {
   const { meta, writes } = input;
   /** What this process builds. */
   let started: number | undefined;

@@ -1,5 +1,5 @@
 import { defineMemoryPlugin, type MemoryPlugin } from "@memslot/core";
-import type { ChunkStore } from "@memslot/indexing";
+import type { ChunkIndex } from "@memslot/indexing";
 import type { LanceStoreSettings } from "./open-store.ts";
 import { configSchema, readOptions } from "./options.ts";
 
@@ -7,7 +7,7 @@ export type { LanceStoreSettings } from "./open-store.ts";
 export type { LanceOptions } from "./options.ts";
 
 /** Opens an index in LanceDB as a store, for a plugin of one's own. LanceDB is loaded with the first call. */
-export async function openLanceStore(settings: LanceStoreSettings): Promise<ChunkStore> {
+export async function openLanceStore(settings: LanceStoreSettings): Promise<ChunkIndex> {
   const { openStore } = await import("./open-store.ts");
   return await openStore(settings);
 }

@@ -1,7 +1,7 @@
 import pLimit from "p-limit";
 import { connect } from "@lancedb/lancedb";
 import { MemoryError } from "@memslot/core";
-import type { ChunkStore, FileTable, StoreHealth, StoreLeases, StoreStats } from "@memslot/indexing";
+import type { ChunkIndex, FileTable, IndexHealth, IndexLeases, IndexStats } from "@memslot/indexing";
 import { createBuilds } from "./builds.ts";
 import { createFileTable, type FileTarget } from "./tables/file-table.ts";
 import { folderBytes } from "./upkeep/folder-size.ts";
@@ -38,7 +38,7 @@ export interface LanceStoreOptions {
   mayCreate: boolean;
   owner?: IndexOwner | undefined;
   /** Where leases come from. Absent: only this process writes. */
-  leases?: StoreLeases | undefined;
+  leases?: IndexLeases | undefined;
   /** Absent: vectors are not shared with memory-core. */
   shared?: SharedCacheOptions | undefined;
   /** Where other machines write to the same index. */
@@ -51,7 +51,7 @@ export interface LanceStoreOptions {
 }
 
 /** A store on tables of LanceDB. `@lancedb/lancedb` is loaded. Closes the place. */
-export async function createLanceStore(options: LanceStoreOptions): Promise<ChunkStore> {
+export async function createLanceStore(options: LanceStoreOptions): Promise<ChunkIndex> {
   const { place, owner, touches } = options;
   const notices = [...options.notices];
   const own = await ownConnection(options, notices);
@@ -165,13 +165,13 @@ export async function createLanceStore(options: LanceStoreOptions): Promise<Chun
     };
   }
 
-  const health: Omit<StoreHealth, "notices"> = {
+  const health: Omit<IndexHealth, "notices"> = {
     location,
     fts: { enabled: true, available: true },
     vector: { enabled: true, available: true },
   };
 
-  async function stats(): Promise<StoreStats> {
+  async function stats(): Promise<IndexStats> {
     const { meta: known, active, next } = await view.read();
     return {
       ...countsOf(active),

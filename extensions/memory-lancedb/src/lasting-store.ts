@@ -1,5 +1,5 @@
 import { MemoryError } from "@memslot/core";
-import type { ChunkStore, FileTable } from "@memslot/indexing";
+import type { ChunkIndex, FileTable } from "@memslot/indexing";
 import { createFolderRecord, type FolderRecord, setTablesAside } from "./upkeep/folder-record.ts";
 import { createLanceStore, type LanceStoreOptions, whyNotUsed } from "./lance-store.ts";
 import { createMetaTable } from "./tables/meta.ts";
@@ -17,7 +17,7 @@ const quietMs = 500;
  * its tables are set aside, it is begun anew in place, and the call that met it is made once more. In a bucket and in the
  * cloud the place itself looks after what it keeps. Closes the place.
  */
-export async function createLastingStore(options: LanceStoreOptions): Promise<ChunkStore> {
+export async function createLastingStore(options: LanceStoreOptions): Promise<ChunkIndex> {
   const { place, mayCreate } = options;
   if (place.kind !== "folder" || place.folder === undefined || !mayCreate || !(await isOurs(options)))
     return await createLanceStore(options);
@@ -38,7 +38,7 @@ export async function createLastingStore(options: LanceStoreOptions): Promise<Ch
     return await openInner();
   });
 
-  function openInner(): Promise<ChunkStore> {
+  function openInner(): Promise<ChunkIndex> {
     return createLanceStore({ ...options, place: { ...place, close: async () => undefined }, changing });
   }
 
@@ -75,7 +75,7 @@ export async function createLastingStore(options: LanceStoreOptions): Promise<Ch
   }
 
   /** True: the call can be made once more. */
-  async function recover(used: ChunkStore, reason: () => Promise<string | undefined>): Promise<boolean> {
+  async function recover(used: ChunkIndex, reason: () => Promise<string | undefined>): Promise<boolean> {
     if (isClosed) return false;
     if (used !== store) return true;
     if (running === undefined) {
@@ -92,7 +92,7 @@ export async function createLastingStore(options: LanceStoreOptions): Promise<Ch
     return (await whyUnreadable(place.connection)) === undefined ? undefined : reasonOf(error);
   }
 
-  async function call<Result>(use: (store: ChunkStore) => Promise<Result>): Promise<Result> {
+  async function call<Result>(use: (store: ChunkIndex) => Promise<Result>): Promise<Result> {
     await running;
     const used = store;
     const differs = async (): Promise<string | undefined> =>
@@ -109,11 +109,11 @@ export async function createLastingStore(options: LanceStoreOptions): Promise<Ch
   }
 
   /** The same for a call that writes. */
-  async function change<Result>(use: (store: ChunkStore) => Promise<Result>): Promise<Result> {
+  async function change<Result>(use: (store: ChunkIndex) => Promise<Result>): Promise<Result> {
     return await call((current) => changing(() => use(current)));
   }
 
-  function tableOf(of: (store: ChunkStore) => FileTable): FileTable {
+  function tableOf(of: (store: ChunkIndex) => FileTable): FileTable {
     return {
       listFiles: () => call((current) => of(current).listFiles()),
       replaceFiles: (files) => change((current) => of(current).replaceFiles(files)),

@@ -1,9 +1,9 @@
-import type { LeaseName, StoreLeases } from "@memslot/indexing";
+import type { LeaseName, IndexLeases } from "@memslot/indexing";
 
 /** Leases that this store takes for itself, beside those that are taken through it. */
 export interface SharedLeases {
   /** For whoever uses the store. */
-  leases: StoreLeases;
+  leases: IndexLeases;
   /**
    * Runs work that no other process may meet, if nobody else writes just now; undefined where somebody does. What is
    * held through `leases` meanwhile stays held.
@@ -18,7 +18,7 @@ type Holder = "caller" | "store";
 const names: readonly LeaseName[] = ["files", "build"];
 
 /** One lease may be held for the caller and for the store at the same time: it is given back when neither needs it. */
-export function shareLeases(place: StoreLeases): SharedLeases {
+export function shareLeases(place: IndexLeases): SharedLeases {
   const held: Record<LeaseName, Set<Holder>> = { files: new Set(), build: new Set() };
   let turn: Promise<unknown> = Promise.resolve();
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { messageOf } from "@memslot/core";
-import type { ChunkStore, StoreLeases } from "@memslot/indexing";
+import type { ChunkIndex, IndexLeases } from "@memslot/indexing";
 import { openFolderLeases } from "@memslot/memory-core";
 import type { LanceOptions } from "./options.ts";
 import { openPlace } from "./place/open-place.ts";
@@ -38,7 +38,7 @@ const sharedKeepVersionsMs = 900_000;
  * load or the place cannot be used. An index of another agent, or of a later release, is left alone and the index is kept
  * in memory: `health().notices` says so.
  */
-export async function openStore(settings: LanceStoreSettings): Promise<ChunkStore> {
+export async function openStore(settings: LanceStoreSettings): Promise<ChunkIndex> {
   const { agentId, stateDir, workspaceDir, mayCreate, shared, signal } = settings;
   signal.throwIfAborted();
   const place = await openPlace({
@@ -82,7 +82,7 @@ async function leasesOf(
   { kind, folder }: LancePlace,
   stateDir: string,
   notices: string[],
-): Promise<(StoreLeases & { close(): Promise<void> }) | undefined> {
+): Promise<(IndexLeases & { close(): Promise<void> }) | undefined> {
   if (kind !== "folder" || folder === undefined) return undefined;
   try {
     return await openFolderLeases({ indexPath: folder, locksDir: join(stateDir, "locks") });

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { type ObjectStorage, startObjectStorage } from "@memslot/fakes/object-storage";
-import { type TestRunner, chunkStoreConformance } from "@memslot/testkit";
+import { type TestRunner, chunkIndexConformance } from "@memslot/testkit";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { openLanceStore } from "@memslot/memory-lancedb";
 import { inBucket } from "./test/places.ts";
@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => storage.stop());
 
 describe("in a bucket", () => {
-  chunkStoreConformance(runner, {
+  chunkIndexConformance(runner, {
     open: (stateDir) =>
       openLanceStore({
         // A prefix for each folder that a check begins with.

@@ -1,10 +1,10 @@
-import { chunkStoreConformance, memoryConformance } from "@memslot/testkit";
+import { chunkIndexConformance, memoryConformance } from "@memslot/testkit";
 import { describe, test } from "vitest";
 import plugin, { openLanceStore } from "@memslot/memory-lancedb";
 
 describe("in a folder", () => {
   memoryConformance({ describe, test }, { plugin, options: {} });
-  chunkStoreConformance(
+  chunkIndexConformance(
     { describe, test },
     {
       open: (stateDir) =>

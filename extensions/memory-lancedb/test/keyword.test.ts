@@ -1,5 +1,5 @@
 import { indexTerms, queryTerms } from "@memslot/indexing";
-import type { ChunkStore, FileChunks } from "@memslot/indexing";
+import type { ChunkIndex, IndexedFile } from "@memslot/indexing";
 import { openSqliteStore } from "@memslot/memory-core";
 import { connect } from "@lancedb/lancedb";
 import { rm } from "node:fs/promises";
@@ -39,12 +39,12 @@ const questions = [
   "tick",
 ];
 
-function noteOf(text: string, index: number): FileChunks {
+function noteOf(text: string, index: number): IndexedFile {
   const file = fileOf(`${index}.md`, [text]);
   return { ...file, chunks: file.chunks.map((chunk) => ({ ...chunk, terms: indexTerms(text) })) };
 }
 
-async function answers(store: ChunkStore): Promise<unknown[]> {
+async function answers(store: ChunkIndex): Promise<unknown[]> {
   return await Promise.all(
     questions.map(async (question) => {
       const terms = queryTerms(question).map((term) => ({ ...term, prefix: term.prefix || question === "tick" }));

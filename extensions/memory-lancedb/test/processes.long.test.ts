@@ -1,4 +1,4 @@
-import type { ChunkStore } from "@memslot/indexing";
+import type { ChunkIndex } from "@memslot/indexing";
 import { expect, test } from "vitest";
 import { startChild } from "@memslot/fakes/child";
 import { find, open, tempFolder } from "./support/stores.ts";
@@ -7,7 +7,7 @@ import { partsOfVersion, space } from "./support/versions.ts";
 const kills = 6;
 
 /** Every file that is listed has the chunks of one version, the one that it is listed with. */
-async function expectWholeFiles(store: ChunkStore): Promise<number> {
+async function expectWholeFiles(store: ChunkIndex): Promise<number> {
   const files = await store.listFiles();
   const texts = await find(store, "of");
   for (const { path, hash } of files) {

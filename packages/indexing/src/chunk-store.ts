@@ -1,4 +1,4 @@
-import type { CompactReport, IndexFinding, MemorySource, WriterStatus } from "@memslot/core";
+import type { CompactReport, MemorySource } from "@memslot/core";
 
 /** Names one file of one source. The same path may stand in two sources. */
 export interface FileKey {
@@ -6,29 +6,26 @@ export interface FileKey {
   source: MemorySource;
 }
 
-/** What a store remembers of a file, to tell whether it has changed. */
+/** What a store says of a file that it holds: the ledger is compared with it. */
 export interface StoredFile extends FileKey {
-  /** SHA-256 of the file's bytes, hexadecimal. */
+  /** SHA-256 of the file's bytes, hexadecimal: as it was given. */
   hash: string;
-  mtimeMs: number;
-  /** Bytes. */
-  size: number;
-  /** Names how the file was cut into chunks and words. Another recipe means that the file has to be done again. */
+  /** Names how the file was cut into chunks and words: as it was given. */
   recipe: string;
   /**
-   * What whoever reads the file wants to know of it the next time, in its own words: the state in which it was read, or
-   * where the reading of one that only grows goes on.
+   * The spaces in which every chunk of the file has its vector. Absent: what was handed over counts as being there. A
+   * store that several hosts share gives them, so that none of them has a text embedded that another has.
    */
-  cursor?: string | undefined;
+  embedded?: readonly VectorSpace[] | undefined;
 }
 
 /** A run of lines of one file. Lines are 1-based and inclusive. */
 export interface Chunk {
   startLine: number;
   endLine: number;
-  /** The lines as they are shown. */
+  /** The lines as they are shown. A store need not keep them. */
   text: string;
-  /** The headings that the chunk stands under: searched and embedded, not shown. May be empty. */
+  /** The headings that the chunk stands under: searched and embedded, not shown. May be empty. A store need not keep them. */
   context: string;
   /** The words to index, made by the tokenizer and joined by spaces. No further analysis is wanted. */
   terms: string;
@@ -36,22 +33,19 @@ export interface Chunk {
   hash: string;
 }
 
-export interface FileChunks extends StoredFile {
+/** A file with its chunks, in the order of their lines. */
+export interface FileChunks extends Omit<StoredFile, "embedded"> {
   chunks: readonly Chunk[];
   /** Only chunks that begin at this line or later are replaced; absent: all of the file. */
   fromLine?: number | undefined;
 }
 
-/** A store's own name for a chunk. */
-export type ChunkId = number | string;
-
-/** A chunk as a search gives it back. */
-export interface ChunkRow extends FileKey {
-  id: ChunkId;
+/** A chunk that a search has found. */
+export interface ScoredChunk extends FileKey {
   startLine: number;
-  endLine: number;
-  text: string;
-  context: string;
+  /** Of the chunk, as it was given. Of several that begin in one line it tells which. */
+  hash: string;
+  score: number;
 }
 
 /** A word of the query, already in the form that stands in `Chunk.terms`. */
@@ -70,12 +64,17 @@ export interface PathScope {
   without: readonly string[];
 }
 
-export interface KeywordQuery {
-  /** Never empty. A chunk matches when it holds at least one of them. */
-  terms: readonly QueryTerm[];
+/** Which files a search is about. `isAsked` tells it of one file. */
+export interface FileFilter {
   sources: readonly MemorySource[];
   /** Absent: all files of these sources. */
   scope?: PathScope | undefined;
+}
+
+export interface KeywordQuery extends FileFilter {
+  /** Never empty. A chunk matches when it holds at least one of them. */
+  terms: readonly QueryTerm[];
+  /** At most so many rows. What is filtered out does not count. */
   limit: number;
 }
 
@@ -89,31 +88,29 @@ export interface KeywordAnswer {
    * Best first; `score` is BM25, positive, higher is better. Never empty where one of these chunks holds a term: where
    * very common terms are left out, they are looked for all the same when nothing else is found.
    */
-  rows: (ChunkRow & { score: number })[];
+  rows: readonly ScoredChunk[];
   /** Chunks in the index; with a scope, of these sources within it. */
   chunkCount: number;
   /** For each term of the query, in its order: how many of these chunks hold it. */
-  documentFrequencies: number[];
+  documentFrequencies: readonly number[];
   /** Why chunks that hold them may be missing. */
   incomplete?: string | undefined;
 }
 
-export interface VectorQuery {
+export interface VectorQuery extends FileFilter {
   space: VectorSpace;
   /** Unit length, of this space. */
   vector: Float32Array;
-  sources: readonly MemorySource[];
-  /** Absent: all files of these sources. */
-  scope?: PathScope | undefined;
+  /** At most so many rows. What is filtered out does not count. */
   limit: number;
 }
 
 export interface VectorAnswer {
   /** Best first; `score` is cosine similarity, -1 to 1. With a scope nothing of it depends on what stands outside. */
-  rows: (ChunkRow & { score: number })[];
+  rows: readonly ScoredChunk[];
 }
 
-/** Vectors that may be compared with each other. */
+/** Vectors that may be compared with each other. `spaceName` makes one text of it. */
 export interface VectorSpace {
   provider: string;
   model: string;
@@ -122,167 +119,79 @@ export interface VectorSpace {
   dimensions: number;
 }
 
-/** Counts of the build that answers. */
 export interface StoreStats {
-  files: number;
-  chunks: number;
-  /** `bytes` of the files, `chunkBytes` of the texts of their chunks (UTF-8). */
-  sources: { source: MemorySource; files: number; chunks: number; bytes: number; chunkBytes: number }[];
-  /** Vectors kept, over all spaces. */
-  cachedVectors: number;
-  /** Bytes of their numbers. */
-  cachedVectorBytes: number;
-  databaseBytes: number;
-  walBytes: number;
-  /** Bytes inside the file that hold nothing. */
-  reusableBytes: number;
-  /** Absent for a store without `builds`. */
-  generation?: GenerationFacts | undefined;
-}
-
-/** Times in milliseconds since 1970. */
-export interface GenerationFacts {
-  /** Goes up by one with each build. */
-  id: number;
-  builtAt?: number | undefined;
-  next?: { id: number; name: string; startedAt: number; files: number; chunks: number } | undefined;
-}
-
-/** How far a space is filled, in chunks of the build that answers. */
-export interface SpaceStats {
-  embedded: number;
-  /** Chunks without a vector that are not quarantined. */
-  pending: number;
-  quarantined: number;
-  /** The same as `pending`, of the build that is being made. Absent where none is. */
-  nextPending?: number | undefined;
-}
-
-/** A text that the provider of a space refuses, and where it stands. */
-export interface QuarantinedChunk extends FileKey {
-  hash: string;
-  startLine: number;
-  endLine: number;
-  reason: string;
-}
-
-/** Facts about the store that can be read without waiting. */
-export interface StoreHealth {
+  /** Where it is, as a person is told: a path or an address, without keys. */
   location: string;
-  /** What is in it ends with the process, so that its vectors would be paid for again each time. */
-  isTemporary?: boolean | undefined;
-  fts: { enabled: boolean; available: boolean; error?: string | undefined };
-  vector: {
-    enabled: boolean;
-    available?: boolean | undefined;
-    extensionPath?: string | undefined;
-    loadError?: string | undefined;
-  };
-  /** How often it was found damaged or gone since it was opened, and begun anew: whatever was in it has to be written again. */
-  remade?: number | undefined;
-  /** One line each: repairs and fallbacks that the user should know of. */
-  notices: readonly string[];
+  /** Chunks of the build that answers. */
+  chunks: number;
+  /** What it takes where it is kept. 0 where that is not known. */
+  bytes: number;
+  /** What the user should know of it, one line each: repairs, and what is used in place of something else. */
+  notices?: readonly string[] | undefined;
 }
 
-/** The files of one build of the index, with their chunks. */
-export interface FileTable {
-  listFiles(): Promise<StoredFile[]>;
-  /**
-   * Puts each file in place of what the store held for it, or of its end (`fromLine`). A crash leaves whole files.
-   */
-  replaceFiles(files: readonly FileChunks[]): Promise<void>;
-  /** Records a new modification time for files whose content is the same. */
-  touchFiles(files: readonly StoredFile[]): Promise<void>;
-  removeFiles(files: readonly FileKey[]): Promise<void>;
-}
+/** What a store does with files, in the build that answers or in the one that is being made. */
+export type StoreFiles = Pick<ChunkStore, "listFiles" | "replaceFiles" | "removeFiles">;
 
-/**
- * Makes a whole new build of the index beside the one that answers. At most one is being made. Nothing of it is found
- * by a search until it takes over. It outlives the process.
- */
-export interface StoreBuilds {
-  /** Begins a build of this name, or goes on with it where it was begun before. One of another name is dropped. */
-  start(name: string): Promise<FileTable>;
-  /** Puts it in place of the build that answers, in one step. The old one is deleted piece by piece afterwards. */
+/** A build that is made beside the one that answers. Nothing of it is found by a search until `finish`. */
+export interface StoreBuild extends StoreFiles {
+  /** Puts it in place of the build that answers, in one step. The old one goes, at once or piece by piece. */
   finish(): Promise<void>;
   /** Drops it. */
   abandon(): Promise<void>;
 }
 
-/** The right to work on the index, given to one at a time over all processes. */
-export type LeaseName = "files" | "build";
-
-/** Leases that end with the process that holds them, however it ends. Searches need none. */
-export interface StoreLeases {
-  /** True: it is ours until `release`. False: somebody else has it. Never waits. */
-  acquire(name: LeaseName, reason: string): Promise<boolean>;
-  release(name: LeaseName): Promise<void>;
-  /** Says how far the holder of `build` is, for others to read. May be called as often as one likes. */
-  report(progress: { completed: number; total: number; label?: string | undefined }): Promise<void>;
-  /** Who has it now; undefined where nobody has. */
-  holder(name: LeaseName): Promise<WriterStatus | undefined>;
-}
-
-/** What a store can do for its own health. */
-export interface StoreUpkeep {
-  /** Compares its tables with each other. Reads only. */
-  check(): Promise<IndexFinding[]>;
-  /** Makes what is derived anew from the tables that it is derived from, where it is wrong. Says what was done. */
-  repair(): Promise<IndexFinding[]>;
-  /** Gives space back to the file system. Searches go on meanwhile. */
-  compact(): Promise<CompactReport>;
-  /** Bytes of each table, the largest first. Reads the whole file. */
-  tables(): Promise<{ name: string; bytes: number }[]>;
-  /** So many chunks of the build that answers, chosen at random, fewer where there are fewer. */
-  sample(count: number): Promise<(ChunkRow & { hash: string })[]>;
-  /** The vector of a text in this space. */
-  vectorOf(space: VectorSpace, hash: string): Promise<Float32Array | undefined>;
-}
-
 /**
- * Keeps chunks and finds them again. Everything else (which files there are, how they are cut, when they are stale,
- * how two legs become one list) is done by this package, once, for all stores.
+ * Keeps chunks and finds them again: the smaller of the two sockets. Everything else (which files there are and have
+ * changed, how they are cut, what is embedded and what is still missing, who may write, and what the text of a chunk is)
+ * is kept in the ledger of `@memslot/indexing`, once, for all stores.
  *
- * A write is whole or not at all for each file. Calls may overlap. After `close` nothing is called.
+ * Searches may overlap with each other and with one write; writes come one at a time. A write is whole or not at all for
+ * each file, and is seen by the searches that begin after it. What was written is there when the store is opened again,
+ * or is not in `listFiles`: what is lost is then given again. After `close` nothing is called.
  */
-export interface ChunkStore extends FileTable {
-  /** Changes with every change of the files that answer, whichever process makes it. Absent: files are listed each time. */
-  revision?(): Promise<string>;
-  /** Absent: a rebuild replaces one file after the other in place. */
-  builds?: StoreBuilds | undefined;
-  /** Absent: only this process writes. */
-  leases?: StoreLeases | undefined;
-  upkeep?: StoreUpkeep | undefined;
-  /** False: it finds by words alone, no provider is asked, and nothing that is about vectors is called. */
-  keepsVectors?: boolean | undefined;
+export interface ChunkStore {
+  /** Every file that it holds. One without a chunk is held, too. */
+  listFiles(): Promise<readonly StoredFile[]>;
+  /** Puts each file in place of what the store held for it, or of its end (`fromLine`). */
+  replaceFiles(files: readonly FileChunks[]): Promise<void>;
+  /** Takes files out. Those that it does not hold are passed over. */
+  removeFiles(files: readonly FileKey[]): Promise<void>;
+  /**
+   * Gives the vectors of texts, unit length, to all chunks with these hashes, of the build that answers and of the one
+   * that is being made. A text keeps its vector as long as one chunk has it, also when that is replaced by one of the same
+   * hash. Vectors of several spaces stand side by side; a hash that no chunk has may be passed over.
+   */
+  putVectors(space: VectorSpace, entries: readonly { hash: string; vector: Float32Array }[]): Promise<void>;
   /** Filters by source and scope before it counts to `limit`. */
   searchKeyword(query: KeywordQuery): Promise<KeywordAnswer>;
-  /**
-   * Searches by meaning are about to be made in this space: a store may lay its vectors out for fast search. Every other
-   * call works in any space without it. Vectors of other spaces are kept.
-   */
-  useSpace(space: VectorSpace): Promise<void>;
-  /** Compares with the vectors of this space only. */
+  /** Compares with the vectors of this space only, and filters as `searchKeyword` does. Empty where there are none. */
   searchVector(query: VectorQuery): Promise<VectorAnswer>;
-  /** Chunks that have no vector in this space and are not quarantined, each hash once, also those of a build that is being made. */
-  pendingVectors(space: VectorSpace, limit: number): Promise<{ hash: string; context: string; text: string }[]>;
-  /** Stores vectors, and takes their hashes out of quarantine. */
-  putVectors(space: VectorSpace, entries: readonly { hash: string; vector: Float32Array }[]): Promise<void>;
-  /** Which of these hashes have a vector in this space. */
-  knownVectors(space: VectorSpace, hashes: readonly string[]): Promise<string[]>;
-  /** Remembers texts that the provider of this space refuses, but for those that have a vector. They stay in keyword search. */
-  quarantine(space: VectorSpace, entries: readonly { hash: string; reason: string }[]): Promise<void>;
-  /** The quarantined chunks of this space that are there, in the order of paths and lines. */
-  quarantined(space: VectorSpace, limit: number): Promise<QuarantinedChunk[]>;
-  /** Lets every quarantined text of this space be tried again. */
-  releaseQuarantine(space: VectorSpace): Promise<void>;
-  /** Every space that has vectors, and how many, the one that was written to last first. */
-  spaces(): Promise<{ space: VectorSpace; vectors: number }[]>;
-  /** With `within`, of the chunks of these sources within the scope alone, and without `nextPending`. */
-  spaceStats(space: VectorSpace, within?: Pick<VectorQuery, "sources" | "scope">): Promise<SpaceStats>;
-  /** Tries the vector leg for real. */
-  probeVector(): Promise<boolean>;
   stats(): Promise<StoreStats>;
-  health(): StoreHealth;
   close(): Promise<void>;
+  /**
+   * Begins a build of this name, or goes on with it where it was begun before; one of another name is dropped. Absent: a
+   * rebuild replaces one file after the other in place.
+   */
+  build?(name: string): Promise<StoreBuild>;
+  /** Gives space back. Searches go on meanwhile. */
+  compact?(): Promise<CompactReport>;
+  /**
+   * Changes with every change of the files that answer, whoever makes it: a store that other hosts write to has it. Absent:
+   * only this workspace and agent write, and the files are listed when it is opened.
+   */
+  revision?(): Promise<string>;
+}
+
+/** One text for a space, the same for the same space. */
+export function spaceName({ provider, model, providerKey, dimensions }: VectorSpace): string {
+  return JSON.stringify([provider, model, providerKey, dimensions]);
+}
+
+/** True for a file of the sources and of the scope that a search names. */
+export function isAsked({ path, source }: FileKey, { sources, scope }: FileFilter): boolean {
+  const isAt = (place: string): boolean =>
+    place === "" || place === path || (place.endsWith("/") && path.startsWith(place));
+  if (!sources.includes(source)) return false;
+  return scope === undefined || (scope.within.some(isAt) && !scope.without.some(isAt));
 }

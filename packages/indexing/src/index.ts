@@ -1,32 +1,47 @@
 export type {
-  Chunk,
   ChunkId,
   ChunkRow,
-  ChunkStore,
-  FileChunks,
-  FileKey,
+  ChunkIndex,
+  IndexedFile,
   FileTable,
   GenerationFacts,
-  KeywordAnswer,
-  KeywordQuery,
+  IndexKeywordAnswer,
   LeaseName,
-  PathScope,
   QuarantinedChunk,
-  QueryTerm,
   SpaceStats,
-  StoreBuilds,
-  StoredFile,
-  StoreHealth,
-  StoreLeases,
-  StoreStats,
-  StoreUpkeep,
-  VectorAnswer,
-  VectorQuery,
-  VectorSpace,
-} from "./chunk-store.ts";
+  IndexBuilds,
+  FileRecord,
+  IndexHealth,
+  IndexLeases,
+  IndexStats,
+  IndexUpkeep,
+  IndexVectorAnswer,
+} from "./chunk-index.ts";
 export { chunkMarkdown, type ChunkingOptions, type TextChunk } from "./text/chunk-markdown.ts";
 export { type UsageEntry, readUsage } from "./embedding/requests/usage.ts";
-export { type KeywordStore, isAsked, withoutVectors } from "./search/keyword-store.ts";
+export {
+  type Chunk,
+  type ChunkStore,
+  type FileChunks,
+  type FileFilter,
+  type FileKey,
+  type KeywordAnswer,
+  type KeywordQuery,
+  type PathScope,
+  type QueryTerm,
+  type ScoredChunk,
+  type StoreBuild,
+  type StoredFile,
+  type StoreFiles,
+  type StoreStats,
+  type VectorAnswer,
+  type VectorQuery,
+  type VectorSpace,
+  isAsked,
+  spaceName,
+} from "./chunk-store.ts";
+export type { Ledger, LedgerBuild, LedgerOptions, OwedVectors, Reconciled } from "./ledger/ledger.ts";
+export { type KeywordStore, withoutVectors } from "./search/keyword-store.ts";
 export type { FileReading, IndexedSource } from "./indexed-source.ts";
 export { createIndexedManager, sourcesOf } from "./manager.ts";
 export { type MemoryRoot, isMarkdown, memoryRoots, relativePath, toSlashes } from "./files/memory-roots.ts";

@@ -1,13 +1,13 @@
 import type { ManagerSyncParams, MemorySource } from "@memslot/core";
-import type { FileChunks, StoredFile } from "./chunk-store.ts";
+import type { IndexedFile, FileRecord } from "./chunk-index.ts";
 import type { FoundLines } from "./search/held-lines.ts";
 import type { ScannedFile, ScanResult } from "./files/scan.ts";
 import type { StoredFiles } from "./sync/stored-files.ts";
 
 /** What reading a file has given: its record alone where the store holds this very content. */
 export interface FileReading {
-  record: StoredFile;
-  changed: FileChunks | undefined;
+  record: FileRecord;
+  changed: IndexedFile | undefined;
   /** True: there is more to read behind `record.cursor`, in a further reading. */
   more?: boolean | undefined;
 }
@@ -25,28 +25,28 @@ export interface IndexedSource {
    */
   isDue?(
     file: ScannedFile,
-    stored: StoredFile | undefined,
+    stored: FileRecord | undefined,
     params: Pick<ManagerSyncParams, "reason" | "sessions">,
   ): boolean | Promise<boolean>;
   /**
    * What the file system told of a file when it was read (`ScannedFile.stamp`), as its record says. Absent: a file with
    * the same size and modification time counts as unchanged.
    */
-  stampOf?(stored: StoredFile): string | undefined;
+  stampOf?(stored: FileRecord): string | undefined;
   /**
    * Reads a file whose stamp cannot be relied on, and says whether it is the one that its record is about. Throws what
    * the file system throws. Absent: size and modification time have to do.
    */
-  holdsContent?(file: ScannedFile, stored: StoredFile, signal: AbortSignal): Promise<boolean>;
+  holdsContent?(file: ScannedFile, stored: FileRecord, signal: AbortSignal): Promise<boolean>;
   /** Why nothing of a file is indexed, as its record says. Absent: whatever is taken has words to find. */
-  skippedBecause?(stored: StoredFile): string | undefined;
+  skippedBecause?(stored: FileRecord): string | undefined;
   /** What of an indexed file was passed over, in a few words; undefined where nothing was. */
-  issueOf?(stored: StoredFile): string | undefined;
+  issueOf?(stored: FileRecord): string | undefined;
   /**
    * For each of them, whether these lines stand in the file now, as they would be indexed. Absent: what is found is read
    * from the files themselves.
    */
   holds?(path: string, found: readonly FoundLines[], signal: AbortSignal): Promise<boolean[]>;
   /** Reads what is new. Undefined where the file is gone. Throws what the file system throws, for this file alone. */
-  read(file: ScannedFile, stored: StoredFile | undefined, signal: AbortSignal): Promise<FileReading | undefined>;
+  read(file: ScannedFile, stored: FileRecord | undefined, signal: AbortSignal): Promise<FileReading | undefined>;
 }

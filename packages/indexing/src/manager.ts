@@ -10,7 +10,7 @@ import {
 } from "@memslot/core";
 import { checkIndex } from "./sync/check-index.ts";
 import { createCheckedSearch } from "./search/checked-search.ts";
-import type { ChunkStore } from "./chunk-store.ts";
+import type { ChunkIndex } from "./chunk-index.ts";
 import { createEmbedder, type Embedder } from "./embedding/embedder.ts";
 import { estimateSync } from "./embedding/estimate.ts";
 import type { IndexFacts } from "./sync/index-facts.ts";
@@ -43,7 +43,7 @@ import type { WatchRoot } from "./watch/watch-scope.ts";
  * The manager owns the store and closes it.
  */
 export async function createIndexedManager(input: {
-  store: ChunkStore;
+  store: ChunkIndex;
   context: MemoryPluginContext;
   backend: string;
   /** Finds in place of the store, for a backend that has a search of its own. It is given up to date files. */

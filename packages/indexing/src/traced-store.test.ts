@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createFakeStore } from "../test/support/fake-store.ts";
-import type { ChunkStore, FileChunks, VectorSpace } from "./chunk-store.ts";
+import type { ChunkIndex, IndexedFile } from "./chunk-index.ts";
+import type { VectorSpace } from "./chunk-store.ts";
 import { withoutVectors } from "./search/keyword-store.ts";
 import { listen } from "./test/listen.ts";
 import { tracedStore } from "./traced-store.ts";
@@ -8,7 +9,7 @@ import { tracedStore } from "./traced-store.ts";
 const names = { agentId: "main", backend: "fake" };
 const space: VectorSpace = { provider: "p", model: "m", providerKey: "", dimensions: 2 };
 const secret = "WORDOFNOTE";
-const file: FileChunks = {
+const file: IndexedFile = {
   path: `memory/${secret}.md`,
   source: "memory",
   hash: "1",
@@ -66,7 +67,7 @@ describe("a traced store", () => {
     expect(JSON.stringify(seen)).not.toContain(secret);
   });
 
-  test.each<[string, ChunkStore]>([
+  test.each<[string, ChunkIndex]>([
     ["all of the contract", createFakeStore()],
     ["words alone", withoutVectors(createFakeStore())],
     ["the least", { ...createFakeStore(), builds: undefined, leases: undefined, upkeep: undefined }],

@@ -1,5 +1,5 @@
 import { traceCall } from "@memslot/core";
-import type { ChunkStore, FileTable, StoreBuilds, StoreLeases, StoreUpkeep } from "./chunk-store.ts";
+import type { ChunkIndex, FileTable, IndexBuilds, IndexLeases, IndexUpkeep } from "./chunk-index.ts";
 
 /** Makes one call to a store, and tells whoever listens how it went. */
 type Call = <Result>(operation: string, run: () => Promise<Result>, given?: readonly unknown[]) => Promise<Result>;
@@ -8,7 +8,7 @@ type Call = <Result>(operation: string, run: () => Promise<Result>, given?: read
  * A store whose calls are told to whoever listens to `memslot:store`, for every store in the same way. What is told is how
  * many things went in and came out, and nothing of them.
  */
-export function tracedStore(store: ChunkStore, { agentId, backend }: { agentId: string; backend: string }): ChunkStore {
+export function tracedStore(store: ChunkIndex, { agentId, backend }: { agentId: string; backend: string }): ChunkIndex {
   const call: Call = (operation, run, given) =>
     traceCall("store", () => ({ agentId, backend, operation, ...(given && { given: given.length }) }), run, foundIn);
   const { builds, leases, upkeep } = store;
@@ -48,7 +48,7 @@ function tracedTable(table: FileTable, call: Call, of: string): FileTable {
   };
 }
 
-function tracedBuilds(builds: StoreBuilds, call: Call): StoreBuilds {
+function tracedBuilds(builds: IndexBuilds, call: Call): IndexBuilds {
   return {
     start: async (name) => tracedTable(await call("builds.start", () => builds.start(name)), call, "builds."),
     finish: () => call("builds.finish", () => builds.finish()),
@@ -56,7 +56,7 @@ function tracedBuilds(builds: StoreBuilds, call: Call): StoreBuilds {
   };
 }
 
-function tracedLeases(leases: StoreLeases, call: Call): StoreLeases {
+function tracedLeases(leases: IndexLeases, call: Call): IndexLeases {
   return {
     acquire: (name, reason) => call("leases.acquire", () => leases.acquire(name, reason)),
     release: (name) => call("leases.release", () => leases.release(name)),
@@ -65,7 +65,7 @@ function tracedLeases(leases: StoreLeases, call: Call): StoreLeases {
   };
 }
 
-function tracedUpkeep(upkeep: StoreUpkeep, call: Call): StoreUpkeep {
+function tracedUpkeep(upkeep: IndexUpkeep, call: Call): IndexUpkeep {
   return {
     check: () => call("upkeep.check", () => upkeep.check()),
     repair: () => call("upkeep.repair", () => upkeep.repair()),

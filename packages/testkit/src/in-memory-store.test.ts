@@ -1,10 +1,10 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import type { ChunkStore, FileChunks } from "@memslot/indexing";
+import type { ChunkIndex, IndexedFile } from "@memslot/indexing";
 import { createInMemoryStore } from "@memslot/testkit";
 import { randomFrom } from "./helpers/random.ts";
 
-function fileOf(path: string, texts: readonly string[]): FileChunks {
+function fileOf(path: string, texts: readonly string[]): IndexedFile {
   const chunks = texts.map((terms, index) => ({
     startLine: index + 1,
     endLine: index + 1,
@@ -16,7 +16,7 @@ function fileOf(path: string, texts: readonly string[]): FileChunks {
   return { path, source: "memory", hash: path, mtimeMs: 1, size: 1, recipe: "1", chunks };
 }
 
-async function scoresOf(store: ChunkStore, words: readonly string[], prefix: boolean): Promise<Map<number, number>> {
+async function scoresOf(store: ChunkIndex, words: readonly string[], prefix: boolean): Promise<Map<number, number>> {
   const terms = words.map((term) => ({ term, prefix }));
   const { rows } = await store.searchKeyword({ terms, sources: ["memory"], limit: 1000 });
   return new Map(rows.map((row) => [row.startLine, row.score]));

@@ -1,13 +1,13 @@
-import type { ChunkStore, StoreBuilds, StoreStats, StoreUpkeep } from "@memslot/indexing";
+import type { ChunkIndex, IndexBuilds, IndexStats, IndexUpkeep } from "@memslot/indexing";
 import { bm25 } from "./helpers/bm25.ts";
 import { type InMemoryBuild, best, createInMemoryBuild, isAsked, rowOf } from "./in-memory/build.ts";
 import { createInMemoryVectors } from "./in-memory/vectors.ts";
 import { randomFrom } from "./helpers/random.ts";
 
-export interface InMemoryStore extends ChunkStore {
+export interface InMemoryStore extends ChunkIndex {
   revision(): Promise<string>;
-  builds: StoreBuilds;
-  upkeep: StoreUpkeep;
+  builds: IndexBuilds;
+  upkeep: IndexUpkeep;
 }
 
 interface Generation {
@@ -47,7 +47,7 @@ export function createInMemoryStore(): InMemoryStore {
     vectors.forgetRefused();
   }
 
-  const builds: StoreBuilds = {
+  const builds: IndexBuilds = {
     async start(name) {
       if (next?.name !== name) next = { id: ++lastGeneration, name, startedAt: Date.now(), build: newBuild() };
       vectors.forgetRefused();
@@ -70,7 +70,7 @@ export function createInMemoryStore(): InMemoryStore {
     ok: true,
     message: "searches read the chunks themselves, there is nothing to compare",
   };
-  const upkeep: StoreUpkeep = {
+  const upkeep: IndexUpkeep = {
     check: async () => [{ ...finding }],
     repair: async () => [{ ...finding }],
     compact: async () => ({ beforeBytes: 0, afterBytes: 0 }),
@@ -131,7 +131,7 @@ export function createInMemoryStore(): InMemoryStore {
   };
 }
 
-function countsOf(build: InMemoryBuild): Pick<StoreStats, "files" | "chunks" | "sources"> {
+function countsOf(build: InMemoryBuild): Pick<IndexStats, "files" | "chunks" | "sources"> {
   const files = build.files();
   const chunks = build.chunks();
   const names = [...new Set(files.map(({ source }) => source))].toSorted();
@@ -149,6 +149,6 @@ function countsOf(build: InMemoryBuild): Pick<StoreStats, "files" | "chunks" | "
   return { files: files.length, chunks: chunks.length, sources };
 }
 
-function factsOf({ id, name, startedAt, build }: NextGeneration): NonNullable<StoreStats["generation"]>["next"] {
+function factsOf({ id, name, startedAt, build }: NextGeneration): NonNullable<IndexStats["generation"]>["next"] {
   return { id, name, startedAt, files: build.files().length, chunks: build.chunks().length };
 }

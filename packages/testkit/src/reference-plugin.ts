@@ -1,5 +1,5 @@
 import { type MemoryPlugin, defineMemoryPlugin } from "@memslot/core";
-import { type ChunkStore, createIndexedManager } from "@memslot/indexing";
+import { type ChunkIndex, createIndexedManager } from "@memslot/indexing";
 import { createInMemoryStore } from "./in-memory-store.ts";
 
 /**
@@ -8,7 +8,7 @@ import { createInMemoryStore } from "./in-memory-store.ts";
  * folder, agent and workspace.
  */
 export function createReferencePlugin(): MemoryPlugin {
-  const stores = new Map<string, ChunkStore>();
+  const stores = new Map<string, ChunkIndex>();
   return defineMemoryPlugin({
     id: "reference",
     async open(context) {

@@ -1,4 +1,4 @@
-import type { ChunkStore } from "@memslot/indexing";
+import type { ChunkIndex } from "@memslot/indexing";
 import { type Deviation, type TestRunner, registerSuite } from "./runner.ts";
 import { buildVectorChecks } from "./store/vectors/build-vectors.ts";
 import { buildChecks } from "./store/builds.ts";
@@ -20,9 +20,9 @@ import { upkeepChecks } from "./store/upkeep.ts";
 import { vectorChecks } from "./store/vectors/vectors.ts";
 import { makeTempFolder, removeTempFolder } from "./helpers/temp-folder.ts";
 
-export interface ChunkStoreConformanceOptions {
+export interface ChunkIndexConformanceOptions {
   /** Opens a store that keeps what it keeps under this folder. Each check gets a folder of its own, empty at first. */
-  open(stateDir: string): Promise<ChunkStore>;
+  open(stateDir: string): Promise<ChunkIndex>;
   /**
    * True when a store that is opened again on the same folder finds what it held before. Then a second store may be
    * open on the folder at the same time, and sees what the first one writes.
@@ -36,7 +36,7 @@ export interface ChunkStoreConformanceOptions {
  * Proves that a chunk store keeps its contract. Which checks run is decided by what the store says of itself in
  * `health()`, by the optional parts that it has, and by `reopens`; the others are skipped with the reason.
  */
-export function chunkStoreConformance(runner: TestRunner, options: ChunkStoreConformanceOptions): void {
+export function chunkIndexConformance(runner: TestRunner, options: ChunkIndexConformanceOptions): void {
   registerSuite(runner, {
     title: "chunk store",
     checks: [
@@ -65,11 +65,11 @@ export function chunkStoreConformance(runner: TestRunner, options: ChunkStoreCon
 
 async function runStoreCheck(
   check: StoreCheck,
-  { open, reopens }: ChunkStoreConformanceOptions,
+  { open, reopens }: ChunkIndexConformanceOptions,
 ): Promise<string | undefined> {
   const stateDir = await makeTempFolder("store");
   let store = await open(stateDir);
-  const beside: ChunkStore[] = [];
+  const beside: ChunkIndex[] = [];
   try {
     const missing = check.needs?.find((need) => !abilitiesOf(store, reopens)[need]);
     if (missing !== undefined) return `the store says that it has no ${missing}`;
@@ -94,7 +94,7 @@ async function runStoreCheck(
   return undefined;
 }
 
-function abilitiesOf(store: ChunkStore, reopens: boolean): Record<StoreNeed, boolean> {
+function abilitiesOf(store: ChunkIndex, reopens: boolean): Record<StoreNeed, boolean> {
   const { fts, vector } = store.health();
   return {
     keyword: fts.enabled,

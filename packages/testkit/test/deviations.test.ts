@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Deviation, chunkStoreConformance, createInMemoryStore } from "@memslot/testkit";
+import { type Deviation, chunkIndexConformance, createInMemoryStore } from "@memslot/testkit";
 import { type CheckOutcome, collectChecks, runByName } from "./collect-checks.ts";
 
 const listCheck = "deviations: each names a check and gives a reason";
@@ -7,7 +7,7 @@ const known = "files: a file without chunks is remembered";
 
 async function run(name: string, deviations: readonly Deviation[]): Promise<CheckOutcome> {
   const checks = collectChecks((runner) =>
-    chunkStoreConformance(runner, { open: async () => createInMemoryStore(), reopens: false, deviations }),
+    chunkIndexConformance(runner, { open: async () => createInMemoryStore(), reopens: false, deviations }),
   );
   return runByName(checks, name);
 }
@@ -29,7 +29,7 @@ describe("deviations", () => {
       throw new Error("it ran");
     };
     const checks = collectChecks((runner) =>
-      chunkStoreConformance(runner, { open, reopens: false, deviations: [{ test: known, reason: "known" }] }),
+      chunkIndexConformance(runner, { open, reopens: false, deviations: [{ test: known, reason: "known" }] }),
     );
     await runByName(checks, known);
     expect(opened).toBe(0);

@@ -1,19 +1,19 @@
 import type { WriterStatus } from "@memslot/core";
-import type { ChunkStore, LeaseName, StoreBuilds, StoreLeases, StoreUpkeep } from "@memslot/indexing";
+import type { ChunkIndex, LeaseName, IndexBuilds, IndexLeases, IndexUpkeep } from "@memslot/indexing";
 import { type InMemoryStore, createInMemoryStore } from "@memslot/testkit";
 
 /** A store that has every part that a store may leave out. */
-export interface FullStore extends ChunkStore {
+export interface FullStore extends ChunkIndex {
   revision(): Promise<string>;
-  builds: StoreBuilds;
-  leases: StoreLeases;
-  upkeep: StoreUpkeep;
+  builds: IndexBuilds;
+  leases: IndexLeases;
+  upkeep: IndexUpkeep;
 }
 
 export type LeaseTable = Map<LeaseName, { owner: object; writer: WriterStatus }>;
 
 /** The leases of one store among those that share the table. */
-export function createLeases(table: LeaseTable, owner: object): StoreLeases {
+export function createLeases(table: LeaseTable, owner: object): IndexLeases {
   return {
     async acquire(name, reason) {
       const held = table.get(name);

@@ -1,4 +1,4 @@
 import { describe, test } from "vitest";
-import { chunkStoreConformance, createInMemoryStore } from "@memslot/testkit";
+import { chunkIndexConformance, createInMemoryStore } from "@memslot/testkit";
 
-chunkStoreConformance({ describe, test }, { open: async () => createInMemoryStore(), reopens: false });
+chunkIndexConformance({ describe, test }, { open: async () => createInMemoryStore(), reopens: false });

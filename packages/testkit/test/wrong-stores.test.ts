@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { ChunkStore } from "@memslot/indexing";
-import { chunkStoreConformance, createInMemoryStore } from "@memslot/testkit";
+import type { ChunkIndex } from "@memslot/indexing";
+import { chunkIndexConformance, createInMemoryStore } from "@memslot/testkit";
 import { collectChecks, runByName } from "./collect-checks.ts";
 import { rememberingStores } from "./remembering-stores.ts";
 import { wrongWithBuildVectors } from "./wrong-stores/build-vectors.ts";
@@ -40,11 +40,11 @@ describe("a store with one fault fails the check that is meant for it", () => {
     "one that %s",
     async (_fault, { spoil, caughtBy }) => {
       const openRight = rememberingStores();
-      const open = async (stateDir: string): Promise<ChunkStore> => {
+      const open = async (stateDir: string): Promise<ChunkIndex> => {
         const right = await openRight(stateDir);
         return { ...right, ...spoil(right) };
       };
-      const checks = collectChecks((runner) => chunkStoreConformance(runner, { open, reopens: true }));
+      const checks = collectChecks((runner) => chunkIndexConformance(runner, { open, reopens: true }));
       expect((await runByName(checks, caughtBy)).result).toBe("failed");
     },
   );
@@ -56,7 +56,7 @@ describe("a store with one fault fails the check that is meant for it", () => {
 
   test("a store that forgets fails when it says that it reopens", async () => {
     const checks = collectChecks((runner) =>
-      chunkStoreConformance(runner, { open: async () => createInMemoryStore(), reopens: true }),
+      chunkIndexConformance(runner, { open: async () => createInMemoryStore(), reopens: true }),
     );
     for (const name of [
       "lifecycle: files and words are there again after a reopen",
@@ -71,7 +71,7 @@ describe("a store with one fault fails the check that is meant for it", () => {
 
   test("a store that has every part passes every check", async () => {
     const checks = collectChecks((runner) =>
-      chunkStoreConformance(runner, { open: rememberingStores(), reopens: true }),
+      chunkIndexConformance(runner, { open: rememberingStores(), reopens: true }),
     );
     for (const check of checks)
       expect({ [check.name]: await check.run() }).toEqual({ [check.name]: { result: "passed" } });
@@ -87,8 +87,8 @@ describe("a store with one fault fails the check that is meant for it", () => {
     ] as const) {
       const openRight = rememberingStores();
       const checks = collectChecks((runner) =>
-        chunkStoreConformance(runner, {
-          open: async (stateDir) => ({ ...(await openRight(stateDir)), ...changed }) as ChunkStore,
+        chunkIndexConformance(runner, {
+          open: async (stateDir) => ({ ...(await openRight(stateDir)), ...changed }) as ChunkIndex,
           reopens: true,
         }),
       );

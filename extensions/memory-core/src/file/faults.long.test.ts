@@ -4,7 +4,7 @@ import { chmod, mkdir, open as openFile, readdir, stat, truncate, writeFile } fr
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MemoryError } from "@memslot/core";
-import type { ChunkStore } from "@memslot/indexing";
+import type { ChunkIndex } from "@memslot/indexing";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { applicationId, createTables, schemaVersion, setPragmas } from "./schema.ts";
@@ -23,7 +23,7 @@ async function filled(path: string): Promise<void> {
 }
 
 /** It answers rightly for what is put in, keeps it in memory, and says why in one line. */
-async function expectInMemory(store: ChunkStore, path: string, why: RegExp): Promise<void> {
+async function expectInMemory(store: ChunkIndex, path: string, why: RegExp): Promise<void> {
   const { location, notices } = store.health();
   expect(location).toBe(":memory:");
   expect(notices).toHaveLength(1);

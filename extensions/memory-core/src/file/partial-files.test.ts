@@ -1,4 +1,4 @@
-import type { FileChunks } from "@memslot/indexing";
+import type { IndexedFile } from "@memslot/indexing";
 import { expect, test } from "vitest";
 import { edit } from "./test/damage.ts";
 import { embedAll, fileOf, find, near, open, pendingTexts, spaceOf, tempPath } from "../test/stores.ts";
@@ -6,7 +6,7 @@ import { embedAll, fileOf, find, near, open, pendingTexts, spaceOf, tempPath } f
 const space = spaceOf("m");
 
 /** A file whose chunks begin at these lines. */
-function linesOf(path: string, chunks: readonly [number, string][], more: Partial<FileChunks> = {}): FileChunks {
+function linesOf(path: string, chunks: readonly [number, string][], more: Partial<IndexedFile> = {}): IndexedFile {
   const file = fileOf(
     path,
     chunks.map(([, text]) => text),

@@ -1,4 +1,4 @@
-import type { ChunkStore, FileChunks } from "@memslot/indexing";
+import type { ChunkIndex, IndexedFile } from "@memslot/indexing";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { openDatabaseStore, type OpenedStore } from "../database-store.ts";
@@ -9,12 +9,12 @@ import { vectorOf, words } from "../test/stores.ts";
 const space = spaceOf("m", 16);
 const off = { enabled: false };
 
-function builds(store: ChunkStore): NonNullable<ChunkStore["builds"]> {
+function builds(store: ChunkIndex): NonNullable<ChunkIndex["builds"]> {
   if (!store.builds) throw new Error("the store has no builds");
   return store.builds;
 }
 
-async function revisionOf(store: ChunkStore): Promise<string> {
+async function revisionOf(store: ChunkIndex): Promise<string> {
   return (await store.revision?.()) ?? "none";
 }
 
@@ -24,7 +24,7 @@ function openHere(path: string, enabled = true, busyTimeoutMs = 1000): OpenedSto
   return openDatabaseStore({ path, vector: { enabled }, ...fixed });
 }
 
-function manyFiles(prefix: string, count: number): FileChunks[] {
+function manyFiles(prefix: string, count: number): IndexedFile[] {
   return Array.from({ length: count }, (_, index) =>
     fileOf(`${index}.md`, [`${prefix} ${index} one`, `${prefix} ${index} two`, `${prefix} ${index} three`]),
   );

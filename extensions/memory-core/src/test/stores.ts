@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ChunkStore, FileChunks, QueryTerm, VectorSpace } from "@memslot/indexing";
+import type { ChunkIndex, IndexedFile, QueryTerm, VectorSpace } from "@memslot/indexing";
 import { onTestFinished } from "vitest";
 import { openStore, type SqliteStoreFaults, type SqliteStoreOptions } from "../sqlite-store.ts";
 
@@ -21,7 +21,7 @@ export async function tempPath(): Promise<string> {
 export async function open(
   path: string,
   given: Partial<SqliteStoreOptions> & SqliteStoreFaults = {},
-): Promise<ChunkStore> {
+): Promise<ChunkIndex> {
   const { busyTimeoutMs, disableFts, ...options } = given;
   const faults = {
     ...(busyTimeoutMs === undefined ? {} : { busyTimeoutMs }),
@@ -37,7 +37,7 @@ export function sha256(text: string): string {
 }
 
 /** A file with one chunk for each text; the words of a chunk are those of its text. */
-export function fileOf(path: string, texts: readonly string[], source = "memory"): FileChunks {
+export function fileOf(path: string, texts: readonly string[], source = "memory"): IndexedFile {
   const chunks = texts.map((text, index) => ({
     startLine: index + 1,
     endLine: index + 1,
@@ -54,7 +54,7 @@ export function words(...terms: string[]): QueryTerm[] {
 }
 
 /** The texts of the chunks that hold one of the terms. */
-export async function find(store: ChunkStore, ...terms: string[]): Promise<string[]> {
+export async function find(store: ChunkIndex, ...terms: string[]): Promise<string[]> {
   const { rows } = await store.searchKeyword({ terms: words(...terms), sources: ["memory", "sessions"], limit: 50 });
   return rows.map((row) => row.text);
 }
@@ -73,7 +73,7 @@ export function vectorOf(text: string, dimensions = 8): Float32Array {
 }
 
 /** Gives every pending chunk the vector of its text, and says how many there were. */
-export async function embedAll(store: ChunkStore, space: VectorSpace): Promise<number> {
+export async function embedAll(store: ChunkIndex, space: VectorSpace): Promise<number> {
   const pending = await store.pendingVectors(space, 100_000);
   await store.putVectors(
     space,
@@ -83,12 +83,12 @@ export async function embedAll(store: ChunkStore, space: VectorSpace): Promise<n
 }
 
 /** The texts nearest to the vector of a text. */
-export async function near(store: ChunkStore, space: VectorSpace, text: string, limit = 5): Promise<string[]> {
+export async function near(store: ChunkIndex, space: VectorSpace, text: string, limit = 5): Promise<string[]> {
   const query = { space, vector: vectorOf(text, space.dimensions), sources: ["memory", "sessions"], limit };
   return (await store.searchVector(query)).rows.map((row) => row.text);
 }
 
 /** The texts that are pending, in alphabetical order. */
-export async function pendingTexts(store: ChunkStore, space: VectorSpace): Promise<string[]> {
+export async function pendingTexts(store: ChunkIndex, space: VectorSpace): Promise<string[]> {
   return (await store.pendingVectors(space, 100_000)).map(({ text }) => text).toSorted();
 }

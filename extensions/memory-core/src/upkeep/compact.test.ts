@@ -1,5 +1,5 @@
 import { existsSync, statSync } from "node:fs";
-import type { ChunkStore, FileChunks } from "@memslot/indexing";
+import type { ChunkIndex, IndexedFile } from "@memslot/indexing";
 import { expect, test } from "vitest";
 import { startChild } from "@memslot/fakes/child";
 import { edit } from "../file/test/damage.ts";
@@ -16,7 +16,7 @@ function others(name: string, version: number): string {
   return Array.from({ length: 120 }, (_, word) => `${name}v${version}w${(word * 31 + version) % 997}`).join(" ");
 }
 
-function noteOf(name: string, version = 0): FileChunks {
+function noteOf(name: string, version = 0): IndexedFile {
   return fileOf(
     `${name}.md`,
     Array.from({ length: 6 }, (_, part) => textOf(`${name}p${part}`, part === 0 ? version : 0)),
@@ -28,13 +28,13 @@ const large = Array.from({ length: 400 }, (_, index) =>
   fileOf(`${index}.md`, [`word${index} ${"filler ".repeat(3000)}`]),
 );
 
-async function fill(store: ChunkStore): Promise<void> {
+async function fill(store: ChunkIndex): Promise<void> {
   await store.replaceFiles(notes);
   await store.useSpace(space);
   await embedAll(store, space);
 }
 
-async function faultsOf(store: ChunkStore): Promise<unknown[]> {
+async function faultsOf(store: ChunkIndex): Promise<unknown[]> {
   const findings = (await store.upkeep?.check()) ?? [];
   expect(findings.length).toBeGreaterThan(0);
   return findings.filter(({ ok }) => !ok);

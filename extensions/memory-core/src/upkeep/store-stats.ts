@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import type { GenerationFacts, StoreStats } from "@memslot/indexing";
+import type { GenerationFacts, IndexStats } from "@memslot/indexing";
 import type Database from "better-sqlite3";
 import type { Generation, Generations } from "../generations/generations.ts";
 
@@ -10,8 +10,8 @@ export function createStats(
   db: Database.Database,
   generations: Generations,
   path: string | undefined,
-): () => StoreStats {
-  const sources = db.prepare<[number], StoreStats["sources"][number]>(`
+): () => IndexStats {
+  const sources = db.prepare<[number], IndexStats["sources"][number]>(`
     SELECT source, count(*) AS files, sum(chunks) AS chunks, sum(size) AS bytes, sum(chunk_bytes) AS chunkBytes
     FROM files WHERE generation = ? GROUP BY source ORDER BY source
   `);
@@ -27,7 +27,7 @@ export function createStats(
     return others.length === 0 ? vectors * length : (sumLengths.get() ?? 0);
   }
 
-  function countIn(generation: number): Pick<StoreStats, "files" | "chunks" | "sources"> {
+  function countIn(generation: number): Pick<IndexStats, "files" | "chunks" | "sources"> {
     const counted = sources.all(generation);
     return {
       files: counted.reduce((sum, { files }) => sum + files, 0),

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { IndexFinding } from "@memslot/core";
-import { indexTerms, type ChunkStore, type FileChunks } from "@memslot/indexing";
+import { indexTerms, type ChunkIndex, type IndexedFile } from "@memslot/indexing";
 import Database from "better-sqlite3";
 import { getLoadablePath } from "sqlite-vec";
 import { expect, test } from "vitest";
@@ -11,7 +11,7 @@ const space = spaceOf("m");
 const names = ["database", "words", "files", "leftovers", "vector cache", "vectors", "space"];
 
 /** As the tokenizer makes the words: they can be made again from the text. */
-function noteOf(path: string, texts: readonly string[]): FileChunks {
+function noteOf(path: string, texts: readonly string[]): IndexedFile {
   const file = fileOf(path, texts);
   return {
     ...file,
@@ -23,7 +23,7 @@ const notes = Array.from({ length: 40 }, (_, file) =>
   noteOf(`${file}.md`, [`apple number${file}`, `pear number${file}`, `plum number${file}`]),
 );
 
-async function filled(path: string): Promise<ChunkStore> {
+async function filled(path: string): Promise<ChunkIndex> {
   const store = await open(path);
   await store.replaceFiles(notes);
   await store.useSpace(space);
@@ -31,7 +31,7 @@ async function filled(path: string): Promise<ChunkStore> {
   return store;
 }
 
-function upkeepOf(store: ChunkStore): NonNullable<ChunkStore["upkeep"]> {
+function upkeepOf(store: ChunkIndex): NonNullable<ChunkIndex["upkeep"]> {
   if (!store.upkeep) throw new Error("no upkeep");
   return store.upkeep;
 }

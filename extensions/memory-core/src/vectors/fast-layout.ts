@@ -1,4 +1,4 @@
-import type { StoreHealth, VectorQuery } from "@memslot/indexing";
+import type { IndexHealth, VectorQuery } from "@memslot/indexing";
 import type Database from "better-sqlite3";
 import { byScore, type ScoredId } from "../chunk-rows.ts";
 import type { Similarity } from "./cosine.ts";
@@ -50,7 +50,7 @@ export interface FastLayout {
     similarity: Similarity,
     chunks: EmbeddedChunks,
   ): ScoredId[] | undefined;
-  health(): StoreHealth["vector"];
+  health(): IndexHealth["vector"];
 }
 
 export function createFastLayout(input: {
@@ -62,7 +62,7 @@ export function createFastLayout(input: {
   generations: Generations;
 }): FastLayout {
   const { db, meta, transactions, settings, generations } = input;
-  let health: StoreHealth["vector"] = { ...settings };
+  let health: IndexHealth["vector"] = { ...settings };
   let indexOf: ((generation: number) => VectorIndex) | undefined;
 
   function loaded(): ((generation: number) => VectorIndex) | undefined {

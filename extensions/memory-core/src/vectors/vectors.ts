@@ -1,4 +1,4 @@
-import type { ChunkStore, StoreHealth, VectorAnswer, VectorQuery, VectorSpace } from "@memslot/indexing";
+import type { ChunkIndex, IndexHealth, IndexVectorAnswer, VectorQuery, VectorSpace } from "@memslot/indexing";
 import type Database from "better-sqlite3";
 import { byScore, type ReadRows } from "../chunk-rows.ts";
 import { createClock } from "../clock.ts";
@@ -30,7 +30,7 @@ const removedBeforeLook = 64;
 
 /** The calls of a store that are about vectors. */
 type VectorMethod = Extract<
-  keyof ChunkStore,
+  keyof ChunkIndex,
   | "useSpace"
   | "searchVector"
   | "pendingVectors"
@@ -65,7 +65,7 @@ export interface Vectors {
   prepare(generation: number): void;
   /** Deletes what is laid out for a generation that is dropped, inside a transaction. False where only sqlite-vec could. */
   drop(generation: number): boolean;
-  health(): StoreHealth["vector"];
+  health(): IndexHealth["vector"];
 }
 
 export function createVectors(input: {
@@ -116,7 +116,7 @@ export function createVectors(input: {
     return spaces.find(space) ?? transactions.write(() => spaces.add(space));
   }
 
-  function search(query: VectorQuery, spaceId: number): VectorAnswer {
+  function search(query: VectorQuery, spaceId: number): IndexVectorAnswer {
     const chunks = embeddedChunks();
     const similarity = similarityTo(query.vector);
     // Dropped by a process without sqlite-vec, or a build that took over without one. A process that wants another space

@@ -1,4 +1,4 @@
-import type { KeywordAnswer, KeywordQuery, QueryTerm } from "@memslot/indexing";
+import type { IndexKeywordAnswer, KeywordQuery, QueryTerm } from "@memslot/indexing";
 import type Database from "better-sqlite3";
 import { worthAsking } from "./bm25.ts";
 import { type ReadRows, type ScoredId } from "../chunk-rows.ts";
@@ -19,7 +19,7 @@ export function createKeywordSearch(input: {
   transactions: Transactions;
   generations: Generations;
   readRows: ReadRows;
-}): (query: KeywordQuery) => KeywordAnswer {
+}): (query: KeywordQuery) => IndexKeywordAnswer {
   const { db, meta, transactions, generations, readRows } = input;
   let prepared: Statements | undefined;
   let preparedScoped: { generation: number; search: ScopedKeywordSearch } | undefined;
@@ -35,7 +35,7 @@ export function createKeywordSearch(input: {
     return preparedScoped.search;
   }
 
-  function search(query: KeywordQuery): KeywordAnswer {
+  function search(query: KeywordQuery): IndexKeywordAnswer {
     const generation = generations.active().id;
     const terms = query.terms.map(({ term, prefix }) => ({ term: foldAscii(term), prefix }));
     const isLacking = meta.get(`${metaKeys.wordsMissing}${generation}`) !== undefined;
@@ -131,7 +131,7 @@ export function createWordlessSearch(
   db: Database.Database,
   transactions: Transactions,
   generations: Generations,
-): (query: KeywordQuery) => KeywordAnswer {
+): (query: KeywordQuery) => IndexKeywordAnswer {
   const countChunks = createChunkCounter(db);
   return ({ terms }) => ({
     rows: [],

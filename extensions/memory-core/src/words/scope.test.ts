@@ -1,4 +1,4 @@
-import type { ChunkStore, PathScope } from "@memslot/indexing";
+import type { ChunkIndex, PathScope } from "@memslot/indexing";
 import { expect, test } from "vitest";
 import { embedAll, fileOf, open, spaceOf, tempPath, vectorOf, words } from "../test/stores.ts";
 
@@ -6,7 +6,7 @@ const space = spaceOf("m", 16);
 const sources = ["memory", "sessions"];
 
 /** Paths of what both legs find. They have to agree. */
-async function within(store: ChunkStore, scope: PathScope, limit = 500): Promise<string[]> {
+async function within(store: ChunkIndex, scope: PathScope, limit = 500): Promise<string[]> {
   const { rows } = await store.searchKeyword({ terms: words("word"), sources, scope, limit });
   const { rows: near } = await store.searchVector({ space, vector: vectorOf("word", 16), sources, scope, limit });
   const paths = rows.map(({ path }) => path).toSorted();
@@ -14,7 +14,7 @@ async function within(store: ChunkStore, scope: PathScope, limit = 500): Promise
   return paths;
 }
 
-async function filled(paths: readonly string[]): Promise<ChunkStore> {
+async function filled(paths: readonly string[]): Promise<ChunkIndex> {
   const store = await open(await tempPath());
   await store.replaceFiles(paths.map((path) => fileOf(path, [`word ${path}`])));
   await store.useSpace(space);

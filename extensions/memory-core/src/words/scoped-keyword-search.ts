@@ -1,4 +1,4 @@
-import type { KeywordAnswer, KeywordQuery, QueryTerm } from "@memslot/indexing";
+import type { IndexKeywordAnswer, KeywordQuery, QueryTerm } from "@memslot/indexing";
 import type Database from "better-sqlite3";
 import { bm25Within, type CountedText, worthAsking } from "./bm25.ts";
 import type { ReadRows } from "../chunk-rows.ts";
@@ -6,7 +6,7 @@ import { filterParameters, isAsked } from "./file-filter.ts";
 import { wordTable } from "../file/schema.ts";
 
 /** Keyword search within a scope, of one generation. Called inside a transaction. `terms` are folded as the index is. */
-export type ScopedKeywordSearch = (query: KeywordQuery, terms: readonly QueryTerm[]) => KeywordAnswer;
+export type ScopedKeywordSearch = (query: KeywordQuery, terms: readonly QueryTerm[]) => IndexKeywordAnswer;
 
 /**
  * Counts, weighs and cuts within the scope alone: no figure, no order and no choice depends on a chunk outside it. The

@@ -1,4 +1,4 @@
-import type { ChunkStore } from "@memslot/indexing";
+import type { ChunkIndex } from "@memslot/indexing";
 import { expect, test } from "vitest";
 import { edit } from "../file/test/damage.ts";
 import { fileOf, find, open, sha256, tempPath, words } from "../test/stores.ts";
@@ -198,7 +198,7 @@ test("scores after many changes are those of an index made at once", async () =>
   await changed.removeFiles(Array.from({ length: 20 }, (_, index) => ({ path: `${index + 40}.md`, source: "memory" })));
   const fresh = await open(await tempPath());
   await fresh.replaceFiles(final);
-  const ask = async (store: ChunkStore): Promise<[string, number][]> => {
+  const ask = async (store: ChunkIndex): Promise<[string, number][]> => {
     const { rows } = await store.searchKeyword({ terms: words("pear", "plum1"), sources: ["memory"], limit: 100 });
     return rows.map((row): [string, number] => [row.path, Math.round(row.score * 1e9)]).toSorted();
   };
@@ -227,7 +227,7 @@ test("in a large index very common words are counted but not looked for while a 
     );
   await large.replaceFiles([fileOf("a.md", texts(5200))]);
   await small.replaceFiles([fileOf("a.md", texts(500))]);
-  const ask = async (store: ChunkStore, ...terms: string[]): Promise<{ found: number; counts: number[] }> => {
+  const ask = async (store: ChunkIndex, ...terms: string[]): Promise<{ found: number; counts: number[] }> => {
     const { rows, documentFrequencies } = await store.searchKeyword({
       terms: words(...terms),
       sources: ["memory"],

@@ -1,10 +1,10 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { StoreLeases } from "@memslot/indexing";
+import type { IndexLeases } from "@memslot/indexing";
 import type { LeaseRows } from "./leases.ts";
 
 /** Leases that end with the process that holds them. `close` gives back what is held. */
-export interface FolderLeases extends StoreLeases {
+export interface FolderLeases extends IndexLeases {
   close(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import type { WriterStatus } from "@memslot/core";
-import type { LeaseName, StoreLeases } from "@memslot/indexing";
+import type { LeaseName, IndexLeases } from "@memslot/indexing";
 import { isTaken, type LeaseLock, lockPath, takeLock } from "./lease-lock.ts";
 import { metaKeys } from "../file/meta.ts";
 
@@ -9,7 +9,7 @@ const rowEveryMs = 500;
 
 /** The leases as they are inside the worker: answered at once. */
 export type Leases = {
-  [Method in keyof StoreLeases]: (...args: Parameters<StoreLeases[Method]>) => Awaited<ReturnType<StoreLeases[Method]>>;
+  [Method in keyof IndexLeases]: (...args: Parameters<IndexLeases[Method]>) => Awaited<ReturnType<IndexLeases[Method]>>;
 } & {
   /** Gives back what is held. */
   close(): void;

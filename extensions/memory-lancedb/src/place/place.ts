@@ -1,5 +1,5 @@
 import type { Connection } from "@lancedb/lancedb";
-import type { StoreLeases } from "@memslot/indexing";
+import type { IndexLeases } from "@memslot/indexing";
 import type { LanceOptions } from "../options.ts";
 import type { Within } from "./deadlines.ts";
 import type { LeaseTiming } from "./shared/leases.ts";
@@ -15,7 +15,7 @@ export interface LancePlace {
   /** The name of each table begins with it. Empty but in the cloud, where a project has no folders. */
   tablePrefix: string;
   /** Of a bucket and of the cloud. Of a folder the store makes them. */
-  leases?: StoreLeases | undefined;
+  leases?: IndexLeases | undefined;
   /** Every call to LanceDB goes through it. */
   within: Within;
   /** Gives back the leases that are held. */

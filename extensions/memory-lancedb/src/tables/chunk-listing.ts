@@ -1,5 +1,5 @@
 import type { MemorySource } from "@memslot/core";
-import type { FileKey, StoredFile } from "@memslot/indexing";
+import type { FileKey, FileRecord } from "@memslot/indexing";
 import type { Table } from "@lancedb/lancedb";
 import { rowsOf } from "./arrow-rows.ts";
 import { type ChangeLog, createChangeLog } from "./change-log.ts";
@@ -24,7 +24,7 @@ export interface ListedFile extends FileKey {
 }
 
 /** What the row of a file holds besides its name. */
-export interface FileFacts extends Omit<StoredFile, "path" | "source"> {
+export interface FileFacts extends Omit<FileRecord, "path" | "source"> {
   /** How many chunks it has. */
   chunks: number;
 }

@@ -1,4 +1,4 @@
-import type { Chunk, FileChunks, FileKey, FileTable, StoredFile } from "@memslot/indexing";
+import type { Chunk, IndexedFile, FileKey, FileTable, FileRecord } from "@memslot/indexing";
 import { type Cell, tableOf } from "./arrow-rows.ts";
 import {
   type ChunkListing,
@@ -21,7 +21,7 @@ export interface FileTarget {
 
 /** One file as several versions of it in one call leave it: the chunks that come, and the line from which old ones go. */
 interface Replacement {
-  file: Omit<StoredFile, "path" | "source">;
+  file: Omit<FileRecord, "path" | "source">;
   path: string;
   source: string;
   chunks: readonly Chunk[];
@@ -138,7 +138,7 @@ export function createFileTable(input: {
   };
 }
 
-function storedFileOf({ path, source, facts }: ListedFile): StoredFile {
+function storedFileOf({ path, source, facts }: ListedFile): FileRecord {
   const { chunks: _chunks, ...stored } = facts;
   return { path, source, ...stored };
 }
@@ -174,7 +174,7 @@ function superseded(replacements: readonly Replacement[]): Filter {
 }
 
 /** One after the other as they were given, each on what the one before has left. */
-function foldVersions(files: readonly FileChunks[]): Replacement[] {
+function foldVersions(files: readonly IndexedFile[]): Replacement[] {
   const folded = new Map<string, Replacement>();
   for (const { chunks, fromLine = 0, path, source, ...file } of files) {
     const key = keyOf({ path, source });
@@ -191,7 +191,7 @@ function foldVersions(files: readonly FileChunks[]): Replacement[] {
   return [...folded.values()];
 }
 
-function lastOfEach(files: readonly StoredFile[]): StoredFile[] {
+function lastOfEach(files: readonly FileRecord[]): FileRecord[] {
   return [...new Map(files.map((file) => [keyOf(file), file])).values()];
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { FileKey, StoredFile } from "@memslot/indexing";
+import type { FileKey, FileRecord } from "@memslot/indexing";
 import { keyOf } from "./chunk-listing.ts";
 
 /**
@@ -10,9 +10,9 @@ import { keyOf } from "./chunk-listing.ts";
  */
 export interface LocalTouches {
   /** The file as it is known here. */
-  apply(file: StoredFile): StoredFile;
+  apply(file: FileRecord): FileRecord;
   /** True: nothing but the state has changed, and it is noted. */
-  note(file: StoredFile, known: StoredFile): boolean;
+  note(file: FileRecord, known: FileRecord): boolean;
   /** The file has been written anew: its time stands in the index. */
   forget(file: FileKey): void;
   save(): Promise<void>;
@@ -57,7 +57,7 @@ export function openLocalTouches(path: string): LocalTouches {
 }
 
 /** With the same content, `cursor` tells of nothing but the state. */
-function isSame(left: StoredFile, right: StoredFile): boolean {
+function isSame(left: FileRecord, right: FileRecord): boolean {
   return left.hash === right.hash && left.size === right.size && left.recipe === right.recipe;
 }
 

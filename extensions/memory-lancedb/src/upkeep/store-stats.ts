@@ -1,10 +1,10 @@
-import type { GenerationFacts, StoreStats } from "@memslot/indexing";
+import type { GenerationFacts, IndexStats } from "@memslot/indexing";
 import type { ChunkListing } from "../tables/chunk-listing.ts";
 import type { Meta } from "../tables/meta.ts";
 
 /** Files, chunks and their bytes, in all and by source. */
-export function countsOf({ files, chunkCount }: ChunkListing): Pick<StoreStats, "files" | "chunks" | "sources"> {
-  const sources = new Map<string, StoreStats["sources"][number]>();
+export function countsOf({ files, chunkCount }: ChunkListing): Pick<IndexStats, "files" | "chunks" | "sources"> {
+  const sources = new Map<string, IndexStats["sources"][number]>();
   for (const { source, facts, chunks } of files.values()) {
     const count = sources.get(source) ?? { source, files: 0, chunks: 0, bytes: 0, chunkBytes: 0 };
     sources.set(source, count);

@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { connect } from "@lancedb/lancedb";
-import type { ChunkStore } from "@memslot/indexing";
+import type { ChunkIndex } from "@memslot/indexing";
 import { expect, onTestFinished, test } from "vitest";
 import { tableOf } from "../tables/arrow-rows.ts";
 import { chunkColumns, vectorColumns } from "../tables/tables.ts";
@@ -20,7 +20,7 @@ import {
 const space = spaceOf("m", 64);
 const texts = Array.from({ length: 30 }, (_, part) => `word part${part} ${"some filler words of a note ".repeat(20)}`);
 
-async function fill(store: ChunkStore): Promise<void> {
+async function fill(store: ChunkIndex): Promise<void> {
   await store.replaceFiles(
     Array.from({ length: 60 }, (_, file) =>
       fileOf(
@@ -32,7 +32,7 @@ async function fill(store: ChunkStore): Promise<void> {
   await embedAll(store, space);
 }
 
-async function edit(store: ChunkStore, times: number, from = 0): Promise<void> {
+async function edit(store: ChunkIndex, times: number, from = 0): Promise<void> {
   for (let time = 0; time < times; time++) {
     await store.replaceFiles([
       fileOf("edited.md", [`word edit${from + time}`, ...texts.slice(0, 9).map((text) => `${text} ${from + time}`)]),

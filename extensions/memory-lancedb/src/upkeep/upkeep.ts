@@ -1,5 +1,5 @@
 import type { IndexFinding } from "@memslot/core";
-import type { FileTable, StoreUpkeep } from "@memslot/indexing";
+import type { FileTable, IndexUpkeep } from "@memslot/indexing";
 import { allRows } from "../tables/arrow-rows.ts";
 import { oneOf } from "../tables/filter.ts";
 import { folderBytes } from "./folder-size.ts";
@@ -47,7 +47,7 @@ export function createUpkeep(input: {
   keepVersionsMs: number;
   /** Other machines have it open too, and what they are about to commit must stay. */
   isShared: boolean;
-}): StoreUpkeep {
+}): IndexUpkeep {
   const { tables, meta, generations, spaces, view, vectors, settling, writes, tidy, leases } = input;
 
   const files: IndexPart = {

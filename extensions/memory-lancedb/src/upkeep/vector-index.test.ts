@@ -1,5 +1,5 @@
 import { connect } from "@lancedb/lancedb";
-import type { ChunkStore } from "@memslot/indexing";
+import type { ChunkIndex } from "@memslot/indexing";
 import { expect, onTestFinished, test } from "vitest";
 import { vectorIndexFrom } from "./optimize.ts";
 import { embedAll, fileOf, indexFolder, near, open, spaceOf, tempFolder, vectorOf } from "../../test/support/stores.ts";
@@ -9,7 +9,7 @@ const space = spaceOf("m", dimensions);
 const count = vectorIndexFrom + 500;
 const texts = Array.from({ length: count }, (_, index) => `text ${index}`);
 
-async function filled(stateDir: string): Promise<ChunkStore> {
+async function filled(stateDir: string): Promise<ChunkIndex> {
   const store = await open(stateDir, { tidying: { afterMs: 50, keepVersionsMs: 0 } });
   const files = Array.from({ length: count / 50 }, (_, file) =>
     fileOf(

@@ -1,11 +1,11 @@
-import type { ChunkStore, QuarantinedChunk, VectorSpace } from "@memslot/indexing";
+import type { ChunkIndex, QuarantinedChunk, VectorSpace } from "@memslot/indexing";
 import type { ListedChunk } from "../tables/chunk-listing.ts";
 import type { IndexView } from "../index-view.ts";
 import { metaKeys, type MetaTable } from "../tables/meta.ts";
 import type { Spaces } from "./spaces.ts";
 import type { WriteQueue } from "../tables/write-queue.ts";
 
-export interface Quarantine extends Pick<ChunkStore, "quarantine" | "quarantined" | "releaseQuarantine"> {
+export interface Quarantine extends Pick<ChunkIndex, "quarantine" | "quarantined" | "releaseQuarantine"> {
   /** Takes out texts that have a vector now. Within a write. */
   release(spaceId: string, hashes: readonly string[]): Promise<void>;
   /** Forgets texts that no chunk has any more, neither in the build that answers nor in the next. */

@@ -1,5 +1,5 @@
 import { messageOf } from "@memslot/core";
-import type { ChunkStore, VectorSpace } from "@memslot/indexing";
+import type { ChunkIndex, VectorSpace } from "@memslot/indexing";
 import { openVectorCache, type VectorCache } from "@memslot/memory-core";
 import type { IndexOwner } from "../tables/meta.ts";
 
@@ -18,7 +18,7 @@ export interface SharedCacheOptions {
  * that is told once and nothing depends on it.
  */
 export interface SharedCache {
-  spaces(): ReturnType<ChunkStore["spaces"]>;
+  spaces(): ReturnType<ChunkIndex["spaces"]>;
   vectorsOf(space: VectorSpace, hashes: readonly string[]): Promise<{ hash: string; vector: Float32Array }[]>;
   put(space: VectorSpace, entries: readonly { hash: string; vector: Float32Array }[]): Promise<void>;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-import type { ChunkStore, ChunkRow, VectorQuery } from "@memslot/indexing";
+import type { ChunkIndex, ChunkRow, VectorQuery } from "@memslot/indexing";
 import type { Table } from "@lancedb/lancedb";
 import type { MemorySource } from "@memslot/core";
 import { allRows } from "../tables/arrow-rows.ts";
@@ -38,7 +38,7 @@ export function createVectorSearch(input: {
   spaces: Spaces;
   generations: Generations;
   view: IndexView;
-}): ChunkStore["searchVector"] {
+}): ChunkIndex["searchVector"] {
   const { spaces, generations, view } = input;
   /** By space. */
   const staleRows = new Map<string, ReturnType<typeof createStaleRows>>();

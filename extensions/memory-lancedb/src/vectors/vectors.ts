@@ -1,5 +1,5 @@
 import { MemoryError } from "@memslot/core";
-import type { ChunkStore, SpaceStats, VectorSpace } from "@memslot/indexing";
+import type { ChunkIndex, SpaceStats, VectorSpace } from "@memslot/indexing";
 import type { Table } from "@lancedb/lancedb";
 import { allRows, numbersOf, tableOf } from "../tables/arrow-rows.ts";
 import type { ChunkListing, ListedChunk } from "../tables/chunk-listing.ts";
@@ -20,7 +20,7 @@ const takenAtOnce = 500;
 const readAtOnce = 1000;
 
 type VectorCalls = Pick<
-  ChunkStore,
+  ChunkIndex,
   "useSpace" | "pendingVectors" | "putVectors" | "knownVectors" | "spaces" | "spaceStats"
 >;
 

@@ -1,5 +1,5 @@
 import { MatchQuery, Operator } from "@lancedb/lancedb";
-import type { ChunkRow, ChunkStore, QueryTerm } from "@memslot/indexing";
+import type { ChunkRow, ChunkIndex, QueryTerm } from "@memslot/indexing";
 import { worthAsking } from "@memslot/memory-core";
 import { allRows } from "../tables/arrow-rows.ts";
 import type { Generations } from "../generations.ts";
@@ -25,7 +25,7 @@ interface FoundRow {
 const columns = ["id", "source", "path", "start_line", "end_line", "text", "context", "_score"];
 
 /** Keyword search with LanceDB's own index of words. Rows that are not in the index yet are looked at one by one. */
-export function createKeywordSearch(input: { generations: Generations; view: IndexView }): ChunkStore["searchKeyword"] {
+export function createKeywordSearch(input: { generations: Generations; view: IndexView }): ChunkIndex["searchKeyword"] {
   const { generations, view } = input;
   const counts = createTermCounts();
 

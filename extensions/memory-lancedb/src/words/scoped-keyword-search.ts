@@ -1,5 +1,5 @@
 import { MatchQuery, Operator, type Table } from "@lancedb/lancedb";
-import type { ChunkRow, KeywordAnswer, KeywordQuery, QueryTerm } from "@memslot/indexing";
+import type { ChunkRow, IndexKeywordAnswer, KeywordQuery, QueryTerm } from "@memslot/indexing";
 import { bm25Within, worthAsking } from "@memslot/memory-core";
 import { allRows } from "../tables/arrow-rows.ts";
 import type { ChunkListing, ListedChunk } from "../tables/chunk-listing.ts";
@@ -22,7 +22,7 @@ export async function searchScope(
     listing,
     canStandInTerms,
   }: { table: Table; listing: ChunkListing; canStandInTerms: (term: QueryTerm) => boolean },
-): Promise<KeywordAnswer> {
+): Promise<IndexKeywordAnswer> {
   const places = chunksIn(query, listing);
   const chunkCount = places.size;
   const asked = askedRows(query, listing);

@@ -3,7 +3,7 @@ import { readdirSync, statSync } from "node:fs";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ChunkStore, FileChunks, QueryTerm, VectorSpace } from "@memslot/indexing";
+import type { ChunkIndex, IndexedFile, QueryTerm, VectorSpace } from "@memslot/indexing";
 import { onTestFinished } from "vitest";
 import { type LanceStoreSettings, openLanceStore } from "@memslot/memory-lancedb";
 
@@ -15,7 +15,7 @@ export async function tempFolder(): Promise<string> {
 }
 
 /** Opens a store that is closed when the test has ended. */
-export async function open(stateDir: string, given: Partial<LanceStoreSettings> = {}): Promise<ChunkStore> {
+export async function open(stateDir: string, given: Partial<LanceStoreSettings> = {}): Promise<ChunkIndex> {
   const signal = AbortSignal.timeout(120_000);
   const store = await openLanceStore({ lance: {}, agentId: "main", stateDir, mayCreate: true, signal, ...given });
   onTestFinished(() => store.close());
@@ -32,7 +32,7 @@ export function sha256(text: string): string {
 }
 
 /** A file with one chunk for each text; the words of a chunk are those of its text. */
-export function fileOf(path: string, texts: readonly string[], source = "memory"): FileChunks {
+export function fileOf(path: string, texts: readonly string[], source = "memory"): IndexedFile {
   const chunks = texts.map((text, index) => ({
     startLine: index + 1,
     endLine: index + 1,
@@ -49,7 +49,7 @@ export function words(...terms: string[]): QueryTerm[] {
 }
 
 /** The texts of the chunks that hold one of the terms. */
-export async function find(store: ChunkStore, ...terms: string[]): Promise<string[]> {
+export async function find(store: ChunkIndex, ...terms: string[]): Promise<string[]> {
   const query = { terms: words(...terms), sources: ["memory", "sessions"], limit: 100_000 };
   return (await store.searchKeyword(query)).rows.map((row) => row.text);
 }
@@ -78,7 +78,7 @@ export function vectorOf(text: string, dimensions = 8): Float32Array {
 }
 
 /** Gives every pending chunk the vector of its text, and says how many there were. */
-export async function embedAll(store: ChunkStore, space: VectorSpace): Promise<number> {
+export async function embedAll(store: ChunkIndex, space: VectorSpace): Promise<number> {
   const pending = await store.pendingVectors(space, 100_000);
   for (let start = 0; start < pending.length; start += 2000) {
     const some = pending.slice(start, start + 2000);
@@ -91,7 +91,7 @@ export async function embedAll(store: ChunkStore, space: VectorSpace): Promise<n
 }
 
 /** The texts nearest to the vector of a text. */
-export async function near(store: ChunkStore, space: VectorSpace, text: string, limit = 5): Promise<string[]> {
+export async function near(store: ChunkIndex, space: VectorSpace, text: string, limit = 5): Promise<string[]> {
   const query = { space, vector: vectorOf(text, space.dimensions), sources: ["memory", "sessions"], limit };
   return (await store.searchVector(query)).rows.map((row) => row.text);
 }

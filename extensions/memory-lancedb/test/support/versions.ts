@@ -1,11 +1,11 @@
-import type { FileChunks, VectorSpace } from "@memslot/indexing";
+import type { IndexedFile, VectorSpace } from "@memslot/indexing";
 
 export const space: VectorSpace = { provider: "fake", model: "m", providerKey: "", dimensions: 8 };
 
 export const partsOfVersion = 6;
 
 /** One version of a file: each chunk says which file and which version it is of. */
-export function fileVersion(path: string, version: number): FileChunks {
+export function fileVersion(path: string, version: number): IndexedFile {
   const chunks = Array.from({ length: partsOfVersion }, (_, part) => {
     const text = `of ${path} version${version} part${part}`;
     return {

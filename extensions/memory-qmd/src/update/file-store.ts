@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { type Chunk, type ChunkStore, type StoreStats, withoutVectors } from "@memslot/indexing";
+import { type Chunk, type ChunkIndex, type IndexStats, withoutVectors } from "@memslot/indexing";
 import type { ChunkCache } from "../ask/chunk-cache.ts";
 import { keyOf, type Ledger, type LedgerFile } from "./ledger.ts";
 import type { SessionExport } from "./session-export.ts";
@@ -15,7 +15,7 @@ export function createFileStore(input: {
   cache: ChunkCache;
   sessions: SessionExport;
   readOnly: boolean;
-}): ChunkStore {
+}): ChunkIndex {
   const { folder, ledger, cache, sessions, readOnly } = input;
   const index = join(folder, "index.sqlite");
   return withoutVectors({
@@ -54,7 +54,7 @@ export function createFileStore(input: {
   });
 }
 
-function statsOf(files: readonly LedgerFile[], index: string): StoreStats {
+function statsOf(files: readonly LedgerFile[], index: string): IndexStats {
   const names = [...new Set(files.map(({ source }) => source))].toSorted();
   const sources = names.map((source) => {
     const own = files.filter((file) => file.source === source);

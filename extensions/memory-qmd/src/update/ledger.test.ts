@@ -1,11 +1,11 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { FileChunks } from "@memslot/indexing";
+import type { IndexedFile } from "@memslot/indexing";
 import { describe, expect, test } from "vitest";
 import { openLedger } from "./ledger.ts";
 import { tempFolder } from "../process/test/qmd-lab.ts";
 
-function file(path: string, hash: string): FileChunks {
+function file(path: string, hash: string): IndexedFile {
   return { path, source: "memory", hash, mtimeMs: 1, size: 4, recipe: "r", chunks: [] };
 }
 

@@ -1,10 +1,10 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type FileChunks, type FileKey, stampOf as stampIn, type StoredFile } from "@memslot/indexing";
+import { type IndexedFile, type FileKey, stampOf as stampIn, type FileRecord } from "@memslot/indexing";
 import { writeWhole } from "../state-folder.ts";
 
 /** A memory file that is there, and whether the index of qmd has it as it is. */
-export interface LedgerFile extends StoredFile {
+export interface LedgerFile extends FileRecord {
   chunks: number;
   /** Bytes of the texts of its chunks. */
   chunkBytes: number;
@@ -31,9 +31,9 @@ export interface Ledger {
   files(): readonly LedgerFile[];
   get(key: FileKey): LedgerFile | undefined;
   /** With all of its chunks. */
-  put(file: FileChunks): void;
+  put(file: IndexedFile): void;
   /** A new time of a file whose content is the same. */
-  touch(file: StoredFile): void;
+  touch(file: FileRecord): void;
   remove(key: FileKey): void;
   facts(): LedgerFacts;
   /** Takes down that qmd has read everything as it was when the snapshot was made. */
@@ -113,7 +113,7 @@ export function openLedger(folder: string, readOnly: boolean): Ledger {
 
     put({ path, source, hash, mtimeMs, size, recipe, cursor, chunks }) {
       const key = keyOf({ path, source });
-      const file: StoredFile = { path, source, hash, mtimeMs, size, recipe, cursor };
+      const file: FileRecord = { path, source, hash, mtimeMs, size, recipe, cursor };
       const chunkBytes = chunks.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
       files.set(key, { ...file, chunks: chunks.length, chunkBytes, seen: files.get(key)?.seen });
       gone.delete(key);

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Chunk, FileChunks } from "@memslot/indexing";
+import type { Chunk, IndexedFile } from "@memslot/indexing";
 import { shortHash, slug, writeWhole } from "../state-folder.ts";
 
 /**
@@ -13,7 +13,7 @@ export interface SessionExport {
   /** The transcript that an exported file was made of, among these. */
   pathOf(name: string, transcripts: readonly string[]): string | undefined;
   /** Puts chunks in place of what there was, or of its end, and gives all of them. */
-  put(file: FileChunks): readonly Chunk[];
+  put(file: IndexedFile): readonly Chunk[];
   read(path: string): readonly Chunk[] | undefined;
   remove(path: string): void;
 }

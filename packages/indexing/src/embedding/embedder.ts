@@ -9,7 +9,8 @@ import {
   messageOf,
   type SyncReport,
 } from "@memslot/core";
-import type { ChunkStore, QuarantinedChunk, VectorSpace } from "../chunk-store.ts";
+import type { ChunkIndex, QuarantinedChunk } from "../chunk-index.ts";
+import type { VectorSpace } from "../chunk-store.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { type Budget, createBudget } from "./requests/budget.ts";
 import { earlierLane } from "./earlier-lane.ts";
@@ -74,7 +75,7 @@ interface EmbedderFacts {
 }
 
 export function createEmbedder(input: {
-  store: ChunkStore;
+  store: ChunkIndex;
   provider: EmbeddingProvider;
   choice: EmbeddingChoice;
   settings: MemorySearchSettings;

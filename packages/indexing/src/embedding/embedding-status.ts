@@ -1,5 +1,5 @@
 import type { EmbeddingChoice, EmbeddingProvider, EmbeddingStatus } from "@memslot/core";
-import type { QuarantinedChunk } from "../chunk-store.ts";
+import type { QuarantinedChunk } from "../chunk-index.ts";
 import type { Lane } from "./lane.ts";
 
 /** What a status says of the provider and of what it refused. `other`: the one whose vectors answer in its place. */

@@ -5,7 +5,8 @@ import type {
   MemorySearchSettings,
   SyncEstimate,
 } from "@memslot/core";
-import type { Chunk, ChunkStore, StoredFile, VectorSpace } from "../chunk-store.ts";
+import type { ChunkIndex, FileRecord } from "../chunk-index.ts";
+import type { Chunk, VectorSpace } from "../chunk-store.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import type { ScannedFile } from "../files/scan.ts";
 import { createStoredListing } from "../sync/stored-files.ts";
@@ -27,7 +28,7 @@ const mostQuarantined = 1_000_000;
  * sent, and `reason` says why.
  */
 export async function estimateSync(input: {
-  store: Pick<ChunkStore, "listFiles" | "knownVectors" | "quarantined">;
+  store: Pick<ChunkIndex, "listFiles" | "knownVectors" | "quarantined">;
   sources: readonly IndexedSource[];
   settings: MemorySearchSettings;
   space: VectorSpace | undefined;
@@ -95,9 +96,9 @@ async function cutFile(
   file: ScannedFile,
   take: (chunks: readonly Chunk[]) => void,
   signal: AbortSignal,
-): Promise<StoredFile | undefined> {
+): Promise<FileRecord | undefined> {
   try {
-    let record: StoredFile | undefined;
+    let record: FileRecord | undefined;
     let last: readonly Chunk[] = [];
     for (;;) {
       const reading = await source.read(file, record, signal);
@@ -120,14 +121,14 @@ async function cutFile(
 }
 
 /** Whether the store holds this very content of the file. */
-function isSame(file: StoredFile, stored: StoredFile | undefined): boolean {
+function isSame(file: FileRecord, stored: FileRecord | undefined): boolean {
   return stored?.hash === file.hash && stored.recipe === file.recipe;
 }
 
 async function knownAmong(
   hashes: readonly string[],
   space: VectorSpace,
-  store: Pick<ChunkStore, "knownVectors">,
+  store: Pick<ChunkIndex, "knownVectors">,
 ): Promise<string[]> {
   const known: string[] = [];
   for (let start = 0; start < hashes.length; start += askedAtOnce)

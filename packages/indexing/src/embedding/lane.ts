@@ -7,7 +7,8 @@ import {
   traceCall,
   withDeadline,
 } from "@memslot/core";
-import type { ChunkStore, SpaceStats, VectorSpace } from "../chunk-store.ts";
+import type { ChunkIndex, SpaceStats } from "../chunk-index.ts";
+import type { VectorSpace } from "../chunk-store.ts";
 import { openCircuit } from "./requests/circuit.ts";
 import { createEmbeddingRequests, type EmbedOptions, type EmbeddingRequests } from "./requests/requests.ts";
 import type { Usage } from "./requests/usage.ts";
@@ -17,7 +18,7 @@ const restMs = 60_000;
 
 /** What every lane of a memory shares. */
 export interface LaneContext {
-  store: ChunkStore;
+  store: ChunkIndex;
   stateDir: string;
   usage: Usage;
   /** What one request for vectors of notes may take; undefined where it is not set. */

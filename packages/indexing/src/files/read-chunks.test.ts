@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { StoredFile } from "../chunk-store.ts";
+import type { FileRecord } from "../chunk-index.ts";
 import { stampOf } from "./file-stamp.ts";
 import { readChunks, recipeOf, skippedBecause, stampInNote } from "./read-chunks.ts";
 import { readMemoryFile } from "./read-file.ts";
@@ -41,7 +41,7 @@ function prepared(content: string | Uint8Array, name = "memory/a.md"): ScannedFi
   return scanned(folder, name);
 }
 
-async function read(file: ScannedFile, stored?: StoredFile, own = chunking): ReturnType<typeof readChunks> {
+async function read(file: ScannedFile, stored?: FileRecord, own = chunking): ReturnType<typeof readChunks> {
   return await readChunks(file, "memory", stored, own, never);
 }
 

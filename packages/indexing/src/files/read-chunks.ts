@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MemorySource } from "@memslot/core";
 import { type ChunkingOptions, chunkerVersion, chunkMarkdown } from "../text/chunk-markdown.ts";
-import type { Chunk, FileChunks, StoredFile } from "../chunk-store.ts";
+import type { IndexedFile, FileRecord } from "../chunk-index.ts";
+import type { Chunk } from "../chunk-store.ts";
 import { isLasting, stampOf } from "./file-stamp.ts";
 import { decodeLines } from "../text/file-text.ts";
 import { whyNotText } from "../text/not-text.ts";
@@ -31,10 +32,10 @@ const sliceMs = 1;
 export async function readChunks(
   file: ScannedFile,
   source: MemorySource,
-  stored: StoredFile | undefined,
+  stored: FileRecord | undefined,
   chunking: ChunkingOptions,
   signal: AbortSignal,
-): Promise<{ record: StoredFile; changed: FileChunks | undefined } | undefined> {
+): Promise<{ record: FileRecord; changed: IndexedFile | undefined } | undefined> {
   const read = await readSettled(file.absolutePath, stored?.size, signal);
   if (!read) return undefined;
   const recipe = recipeOf(chunking);
@@ -42,7 +43,7 @@ export async function readChunks(
   // Without a stamp, what could change again unseen is compared by its content the next time.
   const lasts = read.settled && isLasting(read.stats, read.lookedAtMs, stored?.hash === hash);
   const notText = whyNotText(read.bytes);
-  const record: StoredFile = {
+  const record: FileRecord = {
     path: file.path,
     source,
     hash,
@@ -75,20 +76,20 @@ function noteCursor(stamp: string | undefined, notText: string | undefined): str
 }
 
 /** What the file system told of a note when it was read; undefined where that does not tell one state from another. */
-export function stampInNote({ cursor }: StoredFile): string | undefined {
+export function stampInNote({ cursor }: FileRecord): string | undefined {
   if (cursor === undefined || cursor.startsWith(skippedMark)) return undefined;
   const end = cursor.indexOf(" ");
   return end < 0 ? cursor : cursor.slice(0, end);
 }
 
 /** Why nothing of a file is in the index, as its record says. */
-export function skippedBecause({ cursor = "" }: StoredFile): string | undefined {
+export function skippedBecause({ cursor = "" }: FileRecord): string | undefined {
   const at = cursor.indexOf(skippedMark);
   return at < 0 ? undefined : cursor.slice(at + skippedMark.length);
 }
 
 /** Whether a note still has the content that the record is about. Throws what the file system throws. */
-export async function holdsContent(file: ScannedFile, { hash }: StoredFile, signal: AbortSignal): Promise<boolean> {
+export async function holdsContent(file: ScannedFile, { hash }: FileRecord, signal: AbortSignal): Promise<boolean> {
   const read = await readSettled(file.absolutePath, undefined, signal);
   return read !== undefined && createHash("sha256").update(read.bytes).digest("hex") === hash;
 }

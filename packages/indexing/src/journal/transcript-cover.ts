@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { open, readFile } from "node:fs/promises";
 import path from "node:path";
-import type { StoredFile } from "../chunk-store.ts";
+import type { FileRecord } from "../chunk-index.ts";
 import { openForReading } from "../files/file-kind.ts";
 import { stampOf } from "../files/file-stamp.ts";
 import type { ScannedFile } from "../files/scan.ts";
@@ -37,12 +37,12 @@ const never: AbortSignal = new AbortController().signal;
  */
 export function createTranscriptCover(
   folder: string,
-): (file: ScannedFile, transcripts: ReadonlyMap<string, StoredFile> | undefined) => Promise<Cover> {
+): (file: ScannedFile, transcripts: ReadonlyMap<string, FileRecord> | undefined) => Promise<Cover> {
   const keptOf = new Map<string, Kept>();
   /** The answer for a file of the journal, with what it holds for. */
   const answers = new Map<string, { readonly state: string; readonly isCovered: boolean }>();
 
-  async function isCovered(file: ScannedFile, kept: Kept, stored: StoredFile): Promise<boolean> {
+  async function isCovered(file: ScannedFile, kept: Kept, stored: FileRecord): Promise<boolean> {
     const cursor = parseCursor(stored.cursor);
     if (cursor === undefined || cursor.more) return false;
     const handle = await open(path.join(folder, `${kept.sessionId}.jsonl`), openForReading);

@@ -4,7 +4,8 @@ import {
   type SearchCondition,
   withConditions,
 } from "@memslot/core";
-import type { ChunkStore, FileKey } from "../chunk-store.ts";
+import type { ChunkIndex } from "../chunk-index.ts";
+import type { FileKey } from "../chunk-store.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import type { SearchOutcome } from "./search-outcome.ts";
 import { conditionForAll } from "./shared-report.ts";
@@ -25,7 +26,7 @@ export interface CheckedQuestion {
  * of it that it was damaged, and begun anew. `reread` says why what it does is not done yet.
  */
 export function createCheckedSearch(input: {
-  store: Pick<ChunkStore, "health">;
+  store: Pick<ChunkIndex, "health">;
   sources: readonly IndexedSource[];
   reread(files: readonly FileKey[], signal: AbortSignal): Promise<SearchCondition | undefined>;
 }): (question: CheckedQuestion) => Promise<SearchOutcome> {

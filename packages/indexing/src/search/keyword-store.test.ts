@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type KeywordStore, isAsked, withoutVectors } from "./keyword-store.ts";
+import { isAsked } from "../chunk-store.ts";
+import { type KeywordStore, withoutVectors } from "./keyword-store.ts";
 import { createIndexedManager } from "../manager.ts";
 import { contextFor, never, searchOptions, syncParams } from "../../test/support/context.ts";
 import { fakeEmbeddings } from "../../test/support/fake-embeddings.ts";

@@ -1,10 +1,10 @@
-import type { ChunkStore, FileKey, KeywordQuery } from "../chunk-store.ts";
+import type { ChunkIndex } from "../chunk-index.ts";
 
 /** A store that keeps no vectors: what is left of the contract for it. */
 export type KeywordStore = Pick<
-  ChunkStore,
+  ChunkIndex,
   keyof Omit<
-    ChunkStore,
+    ChunkIndex,
     | "keepsVectors"
     | "useSpace"
     | "searchVector"
@@ -21,7 +21,7 @@ export type KeywordStore = Pick<
 >;
 
 /** Makes a whole store of one that finds by words alone. It is never given a vector. */
-export function withoutVectors(store: KeywordStore): ChunkStore {
+export function withoutVectors(store: KeywordStore): ChunkIndex {
   return {
     ...store,
     keepsVectors: false,
@@ -37,15 +37,4 @@ export function withoutVectors(store: KeywordStore): ChunkStore {
     spaceStats: async () => ({ embedded: 0, pending: 0, quarantined: 0 }),
     probeVector: async () => false,
   };
-}
-
-/** True for a file of the sources and of the scope that a search names. */
-export function isAsked(
-  { path, source }: FileKey,
-  { sources, scope }: Pick<KeywordQuery, "sources" | "scope">,
-): boolean {
-  const isAt = (place: string): boolean =>
-    place === "" || place === path || (place.endsWith("/") && path.startsWith(place));
-  if (!sources.includes(source)) return false;
-  return scope === undefined || (scope.within.some(isAt) && !scope.without.some(isAt));
 }

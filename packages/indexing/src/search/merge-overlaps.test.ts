@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ChunkRow } from "../chunk-store.ts";
+import type { ChunkRow } from "../chunk-index.ts";
 import { matchLines } from "./line-scores.ts";
 import { mergeOverlaps } from "./merge-overlaps.ts";
 import type { Candidate } from "./rank.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ChunkRow, KeywordAnswer, VectorAnswer } from "../chunk-store.ts";
+import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
 import { dateHints } from "./query-dates.ts";
 import { type FusionWeights, rank, type Ranking } from "./rank.ts";
 import { queryTerms } from "../text/words.ts";
@@ -11,7 +11,7 @@ const now = new Date(2026, 2, 15);
 
 function ranked(
   query: string,
-  legs: { keyword?: KeywordAnswer; vector?: VectorAnswer; weights?: FusionWeights; dated?: boolean },
+  legs: { keyword?: IndexKeywordAnswer; vector?: IndexVectorAnswer; weights?: FusionWeights; dated?: boolean },
 ): Ranking {
   return rank({
     terms: queryTerms(query),

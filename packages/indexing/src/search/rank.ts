@@ -1,4 +1,4 @@
-import type { ChunkRow, KeywordAnswer, VectorAnswer } from "../chunk-store.ts";
+import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
 import {
   bm25,
   idealBm25,
@@ -53,8 +53,8 @@ export interface Ranking {
  */
 export function rank(input: {
   terms: readonly SearchTerm[];
-  keyword: KeywordAnswer | undefined;
-  vector: VectorAnswer | undefined;
+  keyword: IndexKeywordAnswer | undefined;
+  vector: IndexVectorAnswer | undefined;
   weights: FusionWeights;
   hints: readonly DateHint[];
 }): Ranking {

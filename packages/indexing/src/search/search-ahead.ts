@@ -1,4 +1,4 @@
-import type { ChunkStore } from "../chunk-store.ts";
+import type { ChunkIndex } from "../chunk-index.ts";
 
 /**
  * Searches while the files are still looked at, which takes longer than the search itself. Gives what was found if
@@ -6,7 +6,7 @@ import type { ChunkStore } from "../chunk-store.ts";
  * where the store cannot tell.
  */
 export function searchAhead<Answer>(
-  store: Pick<ChunkStore, "revision">,
+  store: Pick<ChunkIndex, "revision">,
   search: () => Promise<Answer>,
 ): () => Promise<Answer | undefined> {
   const found = (async () => {

@@ -5,7 +5,8 @@ import type {
   MemorySource,
   SearchReport,
 } from "@memslot/core";
-import type { KeywordAnswer, PathScope, VectorAnswer } from "../chunk-store.ts";
+import type { IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
+import type { PathScope } from "../chunk-store.ts";
 import type { FoundLines } from "./held-lines.ts";
 import { mergeOverlaps } from "./merge-overlaps.ts";
 import { dateHints } from "./query-dates.ts";
@@ -37,8 +38,8 @@ export interface SearchInput {
 
 /** What the legs of a search have given. */
 export interface LegAnswers {
-  keyword: { answer: KeywordAnswer; terms: SearchTerm[] } | undefined;
-  vector: VectorAnswer | undefined;
+  keyword: { answer: IndexKeywordAnswer; terms: SearchTerm[] } | undefined;
+  vector: IndexVectorAnswer | undefined;
   /** Why the answer is worth less than it could be. */
   degraded: string | undefined;
   fallback?: SearchReport["fallback"];
@@ -157,7 +158,7 @@ function linesOf({ row, lines }: Candidate): FoundLines {
 }
 
 function emptyReason(
-  keyword: { terms: SearchTerm[]; answer: KeywordAnswer } | undefined,
+  keyword: { terms: SearchTerm[]; answer: IndexKeywordAnswer } | undefined,
   belowScore: number,
   places: readonly Place[],
 ): string {

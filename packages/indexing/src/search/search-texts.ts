@@ -1,4 +1,5 @@
-import type { Chunk, ChunkRow, FileKey, KeywordAnswer } from "../chunk-store.ts";
+import type { ChunkRow, IndexKeywordAnswer } from "../chunk-index.ts";
+import type { Chunk, FileKey } from "../chunk-store.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { inverseDocumentFrequency } from "./line-scores.ts";
 import { queryTerms, type SearchTerm } from "../text/words.ts";
@@ -22,7 +23,7 @@ export function matchTexts(input: {
   query: string;
   chunkCount: number;
   limit: number;
-}): { answer: KeywordAnswer; terms: SearchTerm[] } {
+}): { answer: IndexKeywordAnswer; terms: SearchTerm[] } {
   const { chunks, limit } = input;
   // Redacted as the chunks are.
   const asked = queryTerms(redactSecrets(input.query));

@@ -1,6 +1,7 @@
 import { EmbeddingError, type MemorySearchResult, type SearchReport } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import type { FileChunks, KeywordQuery, VectorQuery } from "../chunk-store.ts";
+import type { IndexedFile } from "../chunk-index.ts";
+import type { KeywordQuery, VectorQuery } from "../chunk-store.ts";
 import { chunkMarkdown } from "../text/chunk-markdown.ts";
 import { createEmbedder } from "../embedding/embedder.ts";
 import { searchChunks } from "./search.ts";
@@ -31,7 +32,7 @@ async function storeWith(files: Record<string, string>, source = "memory"): Prom
 
 async function put(store: FakeStore, files: readonly [path: string, text: string][], source: string): Promise<void> {
   await store.replaceFiles(
-    files.map(([path, text]): FileChunks => ({
+    files.map(([path, text]): IndexedFile => ({
       path,
       source,
       hash: text,

@@ -1,5 +1,6 @@
 import { messageOf } from "@memslot/core";
-import type { ChunkStore, KeywordAnswer, PathScope, QueryTerm, VectorAnswer } from "../chunk-store.ts";
+import type { ChunkIndex, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
+import type { PathScope, QueryTerm } from "../chunk-store.ts";
 import type { EmbeddedQuery, Embedder } from "../embedding/embedder.ts";
 import { NotFilled } from "../embedding/lane-faults.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
@@ -17,7 +18,7 @@ const minPrefixLength = 3;
  * or fail: the other answers, and the report says so. If none is left to answer the error of the first is thrown.
  */
 export async function searchChunks(
-  input: SearchInput & { store: ChunkStore; vectors: Embedder | undefined },
+  input: SearchInput & { store: ChunkIndex; vectors: Embedder | undefined },
 ): Promise<SearchOutcome> {
   const { store, settings, options, query } = input;
   const places = placesOf(options, input.scope);
@@ -51,7 +52,7 @@ export async function searchChunks(
 }
 
 interface KeywordLeg {
-  answer: KeywordAnswer;
+  answer: IndexKeywordAnswer;
   terms: SearchTerm[];
 }
 
@@ -67,7 +68,7 @@ async function isAnythingSeen(
 }
 
 async function keywordLeg(
-  store: ChunkStore,
+  store: ChunkIndex,
   query: string,
   places: readonly Place[],
   limit: number,
@@ -75,7 +76,7 @@ async function keywordLeg(
   const terms = queryTerms(query);
   // Where one source is narrowed, all are counted within what may be seen, so that no figure is about anything else.
   const isNarrowed = places.some(({ scope }) => scope !== undefined);
-  const ask = async (asked: readonly QueryTerm[]): Promise<KeywordAnswer> => {
+  const ask = async (asked: readonly QueryTerm[]): Promise<IndexKeywordAnswer> => {
     const answers = await Promise.all(
       places.map(({ source, scope = isNarrowed ? everything : undefined }) =>
         store.searchKeyword({ terms: asked, sources: [source], scope, limit }),
@@ -113,9 +114,9 @@ const everything: PathScope = { within: [""], without: [] };
 
 /** The counts of several sources together. */
 function sumOf(
-  answers: readonly KeywordAnswer[],
+  answers: readonly IndexKeywordAnswer[],
   terms: number,
-): Pick<KeywordAnswer, "chunkCount" | "documentFrequencies"> {
+): Pick<IndexKeywordAnswer, "chunkCount" | "documentFrequencies"> {
   const frequencyOf = (index: number): number =>
     answers.reduce((sum, { documentFrequencies }) => sum + (documentFrequencies[index] ?? 0), 0);
   return {
@@ -124,16 +125,16 @@ function sumOf(
   };
 }
 
-const nothing: KeywordAnswer = { rows: [], chunkCount: 0, documentFrequencies: [] };
+const nothing: IndexKeywordAnswer = { rows: [], chunkCount: 0, documentFrequencies: [] };
 
 async function vectorLeg(
-  store: ChunkStore,
+  store: ChunkIndex,
   vectors: Embedder,
   query: string,
   places: readonly Place[],
   limit: number,
   signal: AbortSignal,
-): Promise<VectorAnswer & Pick<EmbeddedQuery, "note" | "fallback">> {
+): Promise<IndexVectorAnswer & Pick<EmbeddedQuery, "note" | "fallback">> {
   const { space, vector, note, fallback } = await vectors.embedQuery(query, signal);
   const answers = await Promise.all(
     places.map(({ source, scope }) => store.searchVector({ space, vector, sources: [source], scope, limit })),
@@ -142,10 +143,10 @@ async function vectorLeg(
 }
 
 function degradation(
-  keyword: PromiseSettledResult<{ answer: KeywordAnswer } | undefined>,
+  keyword: PromiseSettledResult<{ answer: IndexKeywordAnswer } | undefined>,
   vector: PromiseSettledResult<unknown>,
   useKeywords: boolean,
-  { store, options }: SearchInput & { store: ChunkStore },
+  { store, options }: SearchInput & { store: ChunkIndex },
 ): string | undefined {
   if (vector.status === "rejected") return `keywords answered alone: ${whyNoVector(vector.reason, options)}`;
   if (keyword.status === "rejected") {

@@ -1,5 +1,5 @@
 import { type EmbeddingChoice, type SearchCondition, type SearchReport, withConditions } from "@memslot/core";
-import type { ChunkStore } from "../chunk-store.ts";
+import type { ChunkIndex } from "../chunk-index.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { Place, SearchOutcome } from "./search-outcome.ts";
 
@@ -32,7 +32,7 @@ export function conditionForAll({ state }: SearchCondition): SearchCondition {
 /** Says how many of the chunks that may be seen have no vector yet; of others, nothing. */
 export async function withMissingWithin(
   outcome: SearchOutcome,
-  { store, vectors, places }: { store: ChunkStore; vectors: Embedder; places: readonly Place[] },
+  { store, vectors, places }: { store: ChunkIndex; vectors: Embedder; places: readonly Place[] },
 ): Promise<SearchOutcome> {
   const space = await vectors.primary.knownSpace();
   if (outcome.report.state === "degraded" || space === undefined) return outcome;

@@ -1,6 +1,7 @@
 import { appendFileSync, readFileSync, renameSync, rmSync, statSync, truncateSync, utimesSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { Chunk, StoredFile } from "../chunk-store.ts";
+import type { FileRecord } from "../chunk-index.ts";
+import type { Chunk } from "../chunk-store.ts";
 import { createSessionSource } from "./session-source.ts";
 import { parseCursor } from "./transcript-cursor.ts";
 import { maxTextLength } from "./transcript-record.ts";
@@ -15,7 +16,7 @@ import { said, timeOn, toolResult, type Transcript, transcriptIn } from "./test/
 const folderWith = useTempFolders();
 const transcriptOf = (tokens = 400): Transcript =>
   transcriptIn(folderWith(), settingsWith({ chunking: { tokens, overlap: 80 % tokens } }));
-const passedOver = (stored: StoredFile): number | undefined => parseCursor(stored.cursor)?.passedOver;
+const passedOver = (stored: FileRecord): number | undefined => parseCursor(stored.cursor)?.passedOver;
 const textOf = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join("");
 
 async function chunksOf(content: string | Uint8Array, tokens?: number): Promise<Chunk[]> {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MemorySource } from "@memslot/core";
-import type { StoredFile } from "../chunk-store.ts";
+import type { FileRecord } from "../chunk-index.ts";
 import type { FileReading } from "../indexed-source.ts";
 import { openForReading } from "../files/file-kind.ts";
 import { isLasting, mtimeMsOf, stampOf } from "../files/file-stamp.ts";
@@ -26,7 +26,7 @@ const beginning: Origin = { bytes: 0, lines: 0, turn: "plain", day: "", passedOv
 
 export interface TranscriptReading {
   file: ScannedFile;
-  stored: StoredFile | undefined;
+  stored: FileRecord | undefined;
   source: MemorySource;
   recipe: string;
   /** Estimated tokens that one chunk may have. */
@@ -102,7 +102,7 @@ async function readOpened(handle: FileHandle, reading: TranscriptReading): Promi
     from: openChunk?.origin ?? end.origin,
     skip: openChunk?.skip ?? 0,
   };
-  const record: StoredFile = {
+  const record: FileRecord = {
     ...base,
     // Until the end is reached the file counts as changed.
     mtimeMs: end.more ? -1 : base.mtimeMs,

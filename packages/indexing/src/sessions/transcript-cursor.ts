@@ -16,7 +16,7 @@ export interface Origin {
   passedOver: number;
 }
 
-/** How far a transcript was read, as it stands in `StoredFile.cursor`. */
+/** How far a transcript was read, as it stands in `FileRecord.cursor`. */
 export interface TranscriptCursor {
   /** Bytes that were read. What stands behind them is new, or a line that is not whole yet. */
   bytes: number;

@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 import type { ManagerSyncParams, MemorySearchSettings } from "@memslot/core";
-import type { StoredFile } from "../chunk-store.ts";
+import type { FileRecord } from "../chunk-index.ts";
 import { openForReading } from "../files/file-kind.ts";
 import type { ScannedFile } from "../files/scan.ts";
 import type { SessionLookup } from "./session-lookup.ts";
@@ -13,7 +13,7 @@ const background: ReadonlySet<string> = new Set(["search", "watch", "interval"])
 
 export interface TranscriptDue {
   file: ScannedFile;
-  stored: StoredFile | undefined;
+  stored: FileRecord | undefined;
   params: Pick<ManagerSyncParams, "reason" | "sessions">;
 }
 
@@ -58,7 +58,7 @@ export function createTranscriptDue(input: {
     return counted.lines >= wanted;
   }
 
-  async function hasGrown(file: ScannedFile, stored: StoredFile): Promise<boolean> {
+  async function hasGrown(file: ScannedFile, stored: FileRecord): Promise<boolean> {
     const cursor = stored.recipe === input.recipe ? parseCursor(stored.cursor) : undefined;
     if (!cursor || cursor.more || file.size <= stored.size) return true;
     if (file.size - cursor.bytes >= deltaBytes) return true;

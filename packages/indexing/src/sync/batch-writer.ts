@@ -1,5 +1,5 @@
 import { messageOf } from "@memslot/core";
-import type { FileChunks, FileTable, StoredFile } from "../chunk-store.ts";
+import type { IndexedFile, FileTable, FileRecord } from "../chunk-index.ts";
 
 /** How much is written in one transaction. */
 export interface BatchSize {
@@ -14,8 +14,8 @@ export const smallBatch: BatchSize = { files: 8, characters: 64_000 };
 
 /** Gathers files into batches, each written whole; at most one batch is on its way while the next is filled. */
 export interface BatchWriter {
-  replace(file: FileChunks): Promise<void>;
-  touch(file: StoredFile): Promise<void>;
+  replace(file: IndexedFile): Promise<void>;
+  touch(file: FileRecord): Promise<void>;
   flush(): Promise<void>;
   /** Waits for the batch that is on its way, whatever comes of it: nobody may close the store under it. */
   settled(): Promise<void>;
@@ -34,8 +34,8 @@ export function storeErrorOf(error: unknown): unknown {
 }
 
 export function createBatchWriter(table: Pick<FileTable, "replaceFiles" | "touchFiles">, size: BatchSize): BatchWriter {
-  let files: FileChunks[] = [];
-  let touched: StoredFile[] = [];
+  let files: IndexedFile[] = [];
+  let touched: FileRecord[] = [];
   let characters = 0;
   let running: Promise<void> = Promise.resolve();
 

@@ -1,5 +1,5 @@
 import type { IndexCheck, IndexFinding } from "@memslot/core";
-import type { ChunkStore, StoreUpkeep } from "../chunk-store.ts";
+import type { ChunkIndex, IndexUpkeep } from "../chunk-index.ts";
 import { compareContents } from "./compare-contents.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { IndexedSource } from "../indexed-source.ts";
@@ -12,14 +12,14 @@ const wordsAsked = 24;
 const wordsLimit = 200;
 const neighboursLimit = 50;
 
-type SampledChunk = Awaited<ReturnType<StoreUpkeep["sample"]>>[number];
+type SampledChunk = Awaited<ReturnType<IndexUpkeep["sample"]>>[number];
 
 /**
  * Whether an index can be relied on: the parts of the store fit together, and a random sample of its chunks finds itself
  * by its words and by its vectors, and the files hold what was indexed of them. With `fix` the store mends what is wrong first, and what is told is how it is then.
  */
 export async function checkIndex(input: {
-  store: ChunkStore;
+  store: ChunkIndex;
   sources: readonly IndexedSource[];
   vectors: Embedder | undefined;
   fix: boolean;
@@ -52,7 +52,7 @@ export async function checkIndex(input: {
 }
 
 /** Each chunk of the sample is searched for by its own words. */
-async function checkWords(store: ChunkStore, chunks: readonly SampledChunk[]): Promise<IndexFinding> {
+async function checkWords(store: ChunkIndex, chunks: readonly SampledChunk[]): Promise<IndexFinding> {
   const lost: SampledChunk[] = [];
   let asked = 0;
   for (const chunk of chunks) {
@@ -77,8 +77,8 @@ async function checkWords(store: ChunkStore, chunks: readonly SampledChunk[]): P
 
 /** Each chunk of the sample that has a vector is searched for by it. */
 async function checkVectors(
-  store: ChunkStore,
-  upkeep: StoreUpkeep,
+  store: ChunkIndex,
+  upkeep: IndexUpkeep,
   vectors: Embedder,
   chunks: readonly SampledChunk[],
 ): Promise<IndexFinding | undefined> {

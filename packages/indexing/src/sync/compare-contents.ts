@@ -1,5 +1,5 @@
 import type { IndexFinding } from "@memslot/core";
-import type { ChunkStore, StoredFile } from "../chunk-store.ts";
+import type { ChunkIndex, FileRecord } from "../chunk-index.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import { createStoredListing } from "./stored-files.ts";
 import { isAsStored, readFailure } from "./sync.ts";
@@ -12,7 +12,7 @@ const named = 5;
  * marked, so that the next look reads it. Undefined where no source can compare.
  */
 export async function compareContents(input: {
-  store: Pick<ChunkStore, "listFiles" | "touchFiles">;
+  store: Pick<ChunkIndex, "listFiles" | "touchFiles">;
   sources: readonly IndexedSource[];
   fix: boolean;
   signal: AbortSignal;
@@ -23,7 +23,7 @@ export async function compareContents(input: {
   const listing = createStoredListing(store);
   const stored = await listing.files();
   const [changed, unread]: [string[], string[]] = [[], []];
-  const hidden: StoredFile[] = [];
+  const hidden: FileRecord[] = [];
   let same = 0;
   for (const source of sources) {
     for (const file of (await source.scan(signal, () => listing.files())).files) {

@@ -8,13 +8,13 @@ import {
   type SyncProgress,
   type WriterStatus,
 } from "@memslot/core";
-import type { ChunkStore, StoreStats } from "../chunk-store.ts";
+import type { ChunkIndex, IndexStats } from "../chunk-index.ts";
 import type { SourceOutcome, SyncOutcome } from "./sync.ts";
 import { HeldElsewhere } from "./write-right.ts";
 
 /** What is known of the index without looking. */
 export interface IndexFacts {
-  stats: StoreStats;
+  stats: IndexStats;
   roots: MemoryRootStatus[];
   /** By source: files that the last look found, and what was passed over or failed. */
   sources: ReadonlyMap<MemorySource, SourceOutcome>;
@@ -56,7 +56,7 @@ export interface IndexRecord {
   whyStale(): string | undefined;
 }
 
-export async function createIndexFacts(store: Pick<ChunkStore, "stats" | "leases">): Promise<IndexRecord> {
+export async function createIndexFacts(store: Pick<ChunkIndex, "stats" | "leases">): Promise<IndexRecord> {
   const facts: Omit<IndexFacts, "dirty"> = {
     stats: await store.stats(),
     roots: [],
@@ -148,7 +148,7 @@ export async function createIndexFacts(store: Pick<ChunkStore, "stats" | "leases
 }
 
 /** Who works on the index for long, or else who writes to it just now. */
-async function findWriter({ leases }: Pick<ChunkStore, "leases">): Promise<WriterStatus | undefined> {
+async function findWriter({ leases }: Pick<ChunkIndex, "leases">): Promise<WriterStatus | undefined> {
   try {
     return (await leases?.holder("build")) ?? (await leases?.holder("files"));
   } catch {

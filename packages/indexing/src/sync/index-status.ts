@@ -5,7 +5,7 @@ import type {
   SourceCount,
   WatchStatus,
 } from "@memslot/core";
-import type { GenerationFacts, StoreHealth } from "../chunk-store.ts";
+import type { GenerationFacts, IndexHealth } from "../chunk-index.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { IndexFacts } from "./index-facts.ts";
 
@@ -15,7 +15,7 @@ export function statusOfIndex(input: {
   workspaceDir: string;
   settings: MemorySearchSettings;
   choice: EmbeddingChoice;
-  health: StoreHealth;
+  health: IndexHealth;
   facts: IndexFacts;
   watch: WatchStatus;
   vectors: Embedder | undefined;

@@ -10,7 +10,8 @@ import {
   traceCall,
   withDeadline,
 } from "@memslot/core";
-import type { ChunkStore, FileKey } from "../chunk-store.ts";
+import type { ChunkIndex } from "../chunk-index.ts";
+import type { FileKey } from "../chunk-store.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import { createIndexFacts, type IndexFacts } from "./index-facts.ts";
@@ -71,7 +72,7 @@ interface Sweep {
 }
 
 export async function createIndexSync(input: {
-  store: ChunkStore;
+  store: ChunkIndex;
   sources: readonly IndexedSource[];
   onSearch: boolean;
   vectors: Embedder | undefined;

@@ -1,6 +1,6 @@
 import type { SyncReport } from "@memslot/core";
 import { smallBatch } from "./batch-writer.ts";
-import type { StoreBuilds } from "../chunk-store.ts";
+import type { IndexBuilds } from "../chunk-index.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import { listingOf } from "./stored-files.ts";
 import { type SyncInput, type SyncOutcome, syncFiles } from "./sync.ts";
@@ -23,7 +23,7 @@ export function buildName(sources: readonly IndexedSource[]): string {
  * `obstacle` says why the new build must not take over with what it has.
  */
 export async function rebuildIndex(input: {
-  builds: StoreBuilds;
+  builds: IndexBuilds;
   sources: readonly IndexedSource[];
   params: SyncInput["params"];
   fill: () => Promise<SyncReport["pendingVectors"]>;

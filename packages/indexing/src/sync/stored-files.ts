@@ -1,8 +1,8 @@
 import type { MemorySource } from "@memslot/core";
-import type { ChunkStore, FileTable, StoredFile } from "../chunk-store.ts";
+import type { ChunkIndex, FileTable, FileRecord } from "../chunk-index.ts";
 
 /** Files by source, and in there by path. */
-export type StoredFiles = ReadonlyMap<MemorySource, ReadonlyMap<string, StoredFile>>;
+export type StoredFiles = ReadonlyMap<MemorySource, ReadonlyMap<string, FileRecord>>;
 
 /** What the store holds of each file, listed again only when it has changed. */
 export interface StoredListing {
@@ -13,7 +13,7 @@ export interface StoredListing {
   forget(): void;
 }
 
-export function createStoredListing(store: Pick<ChunkStore, "listFiles" | "revision">): StoredListing {
+export function createStoredListing(store: Pick<ChunkIndex, "listFiles" | "revision">): StoredListing {
   let known: { revision: string; files: StoredFiles } | undefined;
   return {
     async files() {
@@ -33,8 +33,8 @@ export function listingOf(table: Pick<FileTable, "listFiles">): StoredListing {
   return { files: async () => bySource(await table.listFiles()), isCurrent: async () => true, forget: () => undefined };
 }
 
-function bySource(files: readonly StoredFile[]): StoredFiles {
-  const sources = new Map<MemorySource, Map<string, StoredFile>>();
+function bySource(files: readonly FileRecord[]): StoredFiles {
+  const sources = new Map<MemorySource, Map<string, FileRecord>>();
   for (const file of files) {
     let own = sources.get(file.source);
     if (!own) sources.set(file.source, (own = new Map()));

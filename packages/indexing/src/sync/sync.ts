@@ -14,7 +14,8 @@ import {
   StoreFailure,
   storeErrorOf,
 } from "./batch-writer.ts";
-import type { FileKey, FileTable, StoredFile } from "../chunk-store.ts";
+import type { FileTable, FileRecord } from "../chunk-index.ts";
+import type { FileKey } from "../chunk-store.ts";
 import { forEachAtOnce } from "./for-each-at-once.ts";
 import { outOfDescriptors } from "../files/file-kind.ts";
 import type { IndexedSource } from "../indexed-source.ts";
@@ -76,7 +77,7 @@ interface Work {
   source: IndexedSource;
   scan: ScanResult;
   file: ScannedFile;
-  before: StoredFile | undefined;
+  before: FileRecord | undefined;
 }
 
 interface Plan {
@@ -132,7 +133,7 @@ export async function syncFiles(input: SyncInput): Promise<SyncOutcome> {
 }
 
 /** Whether a file is the one that its record is about, by all that can be told without reading it. */
-export function isAsStored(file: ScannedFile, before: StoredFile, source: IndexedSource): boolean {
+export function isAsStored(file: ScannedFile, before: FileRecord, source: IndexedSource): boolean {
   if (before.mtimeMs !== file.mtimeMs || before.size !== file.size) return false;
   if (source.stampOf === undefined || (file.stamp === undefined && source.holdsContent === undefined)) return true;
   return file.stamp !== undefined && file.stamp === source.stampOf(before);
@@ -148,7 +149,7 @@ function isUnsure({ file, before, source }: Work): boolean {
 async function readToCompare(
   source: IndexedSource,
   files: readonly ScannedFile[],
-  own: ReadonlyMap<string, StoredFile>,
+  own: ReadonlyMap<string, FileRecord>,
   { force, signal }: SyncInput["params"],
 ): Promise<ReadonlySet<ScannedFile>> {
   const same = new Set<ScannedFile>();
@@ -173,7 +174,7 @@ async function planSync(
 ): Promise<Plan> {
   const plan: Plan = { work: [], gone: [], unchanged: 0, outdated: false, waiting: new Map() };
   for (const { source, scan } of scans) {
-    const own = stored.get(source.source) ?? new Map<string, StoredFile>();
+    const own = stored.get(source.source) ?? new Map<string, FileRecord>();
     let known = 0;
     const compared = await readToCompare(source, scan.files, own, params);
     for (const file of scan.files) {
@@ -268,7 +269,7 @@ async function readInto(
 }
 
 /** What is taken and has nothing to find is passed over like what is not taken, in every sync. */
-function noteSkipped(record: StoredFile, source: IndexedSource, scan: ScanResult): void {
+function noteSkipped(record: FileRecord, source: IndexedSource, scan: ScanResult): void {
   const issue = source.issueOf?.(record);
   if (issue !== undefined) (scan.issues ??= new Map()).set(record.path, issue);
   const reason = source.skippedBecause?.(record);

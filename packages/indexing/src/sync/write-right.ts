@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { MemoryError, type SyncProgress, type WriterStatus } from "@memslot/core";
-import type { ChunkStore, LeaseName } from "../chunk-store.ts";
+import type { ChunkIndex, LeaseName } from "../chunk-index.ts";
 
 const askAgainMs = 50;
 
@@ -43,7 +43,7 @@ export interface RightOptions {
  * store without leases it just runs.
  */
 export async function withWriteRight<Result>(
-  store: Pick<ChunkStore, "leases">,
+  store: Pick<ChunkIndex, "leases">,
   name: LeaseName,
   { reason, waitMs, signal, progress }: RightOptions,
   work: () => Promise<Result>,

@@ -1,13 +1,13 @@
 import type {
   Chunk,
   ChunkRow,
-  FileChunks,
+  IndexedFile,
   FileKey,
   FileTable,
-  KeywordAnswer,
+  IndexKeywordAnswer,
   KeywordQuery,
   PathScope,
-  StoredFile,
+  FileRecord,
 } from "@memslot/indexing";
 
 export interface KeptChunk extends Chunk, ChunkRow {
@@ -17,19 +17,19 @@ export interface KeptChunk extends Chunk, ChunkRow {
 }
 
 interface KeptFile {
-  file: StoredFile;
+  file: FileRecord;
   chunks: KeptChunk[];
 }
 
 /** One build of the index: its files, their chunks and the words in them. */
 export interface FakeBuild {
-  list(): StoredFile[];
+  list(): FileRecord[];
   chunksOf(key: FileKey): KeptChunk[];
   chunks(): KeptChunk[];
-  replace(files: readonly FileChunks[]): void;
-  touch(files: readonly StoredFile[]): void;
+  replace(files: readonly IndexedFile[]): void;
+  touch(files: readonly FileRecord[]): void;
   remove(files: readonly FileKey[]): void;
-  search(query: KeywordQuery): KeywordAnswer;
+  search(query: KeywordQuery): IndexKeywordAnswer;
 }
 
 /** `nextId` gives each chunk a name that no chunk of another build has. BM25 as SQLite's, positive. */

@@ -1,7 +1,7 @@
 import type { WriterStatus } from "@memslot/core";
-import type { LeaseName, StoreLeases } from "@memslot/indexing";
+import type { LeaseName, IndexLeases } from "@memslot/indexing";
 
-export interface FakeLeases extends StoreLeases {
+export interface FakeLeases extends IndexLeases {
   /** From now on another process has this lease; `undefined`: it has let go of it. */
   heldByOther(name: LeaseName, writer: Partial<WriterStatus> | undefined): void;
   /** The ones that this process has. */

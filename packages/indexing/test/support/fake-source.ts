@@ -1,4 +1,4 @@
-import type { StoredFile } from "@memslot/indexing";
+import type { FileRecord } from "@memslot/indexing";
 import type { IndexedSource } from "@memslot/indexing";
 import { indexTerms } from "@memslot/indexing";
 
@@ -45,7 +45,7 @@ export function createFakeSource(files: Record<string, string> = {}, source = "m
       reads.push(file.path);
       const own = kept.get(file.path);
       if (!own) return undefined;
-      const record: StoredFile = {
+      const record: FileRecord = {
         path: file.path,
         source,
         hash: `${own.text}`,

@@ -1,14 +1,14 @@
 import type { IndexFinding, WriterStatus } from "@memslot/core";
 import type {
   Chunk,
-  ChunkStore,
+  ChunkIndex,
   FileTable,
   LeaseName,
-  StoreBuilds,
-  StoreHealth,
-  StoreLeases,
-  StoreStats,
-  StoreUpkeep,
+  IndexBuilds,
+  IndexHealth,
+  IndexLeases,
+  IndexStats,
+  IndexUpkeep,
   VectorSpace,
 } from "@memslot/indexing";
 import { type FakeBuild, createFakeBuild, rowOf, tableOf } from "./fake-build.ts";
@@ -16,17 +16,17 @@ import { createFakeLeases } from "./fake-leases.ts";
 import { createFakeVectors } from "./fake-vectors.ts";
 
 type FakeMethod =
-  | Exclude<keyof ChunkStore, "health" | "builds" | "leases" | "upkeep">
+  | Exclude<keyof ChunkIndex, "health" | "builds" | "leases" | "upkeep">
   | `next.${keyof FileTable}`
-  | `builds.${keyof StoreBuilds}`
-  | `leases.${keyof StoreLeases}`
-  | `upkeep.${keyof StoreUpkeep}`;
+  | `builds.${keyof IndexBuilds}`
+  | `leases.${keyof IndexLeases}`
+  | `upkeep.${keyof IndexUpkeep}`;
 
-export interface FakeStore extends ChunkStore {
+export interface FakeStore extends ChunkIndex {
   revision(): Promise<string>;
-  readonly builds: StoreBuilds;
-  readonly leases: StoreLeases;
-  readonly upkeep: StoreUpkeep;
+  readonly builds: IndexBuilds;
+  readonly leases: IndexLeases;
+  readonly upkeep: IndexUpkeep;
   /**
    * Every call so far, by method, with its argument; the two of a call about a space are `{ space, of }`. A call of the
    * table of the next build is `next.replaceFiles`, one of the parts `builds.finish` or `leases.acquire`.
@@ -36,9 +36,9 @@ export interface FakeStore extends ChunkStore {
   fail(method: FakeMethod, make: ((argument: unknown) => Error | undefined) | undefined): void;
   /** Runs before the method answers. */
   before(method: FakeMethod, action: () => void | Promise<void>): void;
-  setHealth(change: Partial<StoreHealth>): void;
+  setHealth(change: Partial<IndexHealth>): void;
   /** What `stats` answers in place of what was counted. */
-  setStats(change: Partial<StoreStats>): void;
+  setStats(change: Partial<IndexStats>): void;
   /** What `upkeep.check` finds. `upkeep.repair` mends it all. */
   setFindings(findings: readonly IndexFinding[]): void;
   /** From now on another process has this lease; `undefined`: it has let go of it. */
@@ -59,13 +59,13 @@ export function createFakeStore(): FakeStore {
   const calls: FakeStore["calls"] = [];
   const failures = new Map<FakeMethod, (argument: unknown) => Error | undefined>();
   const actions = new Map<FakeMethod, () => void | Promise<void>>();
-  let health: StoreHealth = {
+  let health: IndexHealth = {
     location: "fake",
     fts: { enabled: true, available: true },
     vector: { enabled: true, available: true },
     notices: [],
   };
-  let statsChange: Partial<StoreStats> = {};
+  let statsChange: Partial<IndexStats> = {};
   let findings: readonly IndexFinding[] = [{ name: "fake", ok: true, message: "nothing to compare" }];
   let space: VectorSpace | undefined;
   let lastChunk = 0;
@@ -95,7 +95,7 @@ export function createFakeStore(): FakeStore {
     forgetRefused();
   }
 
-  function statsOf(): StoreStats {
+  function statsOf(): IndexStats {
     const files = answering.build.list();
     const chunks = answering.build.chunks();
     return {

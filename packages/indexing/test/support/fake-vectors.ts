@@ -1,4 +1,4 @@
-import type { ChunkStore, VectorSpace } from "@memslot/indexing";
+import type { ChunkIndex, VectorSpace } from "@memslot/indexing";
 import { type FakeBuild, type KeptChunk, isAsked, rowOf } from "./fake-build.ts";
 
 interface KeptSpace {
@@ -9,7 +9,7 @@ interface KeptSpace {
 }
 
 type VectorCalls = Pick<
-  ChunkStore,
+  ChunkIndex,
   | "searchVector"
   | "pendingVectors"
   | "putVectors"

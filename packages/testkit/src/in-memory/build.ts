@@ -1,4 +1,4 @@
-import type { Chunk, ChunkRow, FileChunks, FileKey, FileTable, KeywordQuery, StoredFile } from "@memslot/indexing";
+import type { Chunk, ChunkRow, IndexedFile, FileKey, FileTable, KeywordQuery, FileRecord } from "@memslot/indexing";
 import { type WordCounts, countWords } from "../helpers/bm25.ts";
 
 export interface KeptChunk extends ChunkRow {
@@ -7,13 +7,13 @@ export interface KeptChunk extends ChunkRow {
 }
 
 interface KeptFile {
-  file: StoredFile;
+  file: FileRecord;
   chunks: KeptChunk[];
 }
 
 /** One build of the index: its files with their chunks. */
 export interface InMemoryBuild {
-  files(): StoredFile[];
+  files(): FileRecord[];
   chunks(): KeptChunk[];
   /** Its files, for whoever writes. `changed` is called after each change. */
   table(changed: () => void): FileTable;
@@ -28,11 +28,11 @@ export function createInMemoryBuild(nextId: () => number): InMemoryBuild {
     const { path, source } = key;
     return { id: nextId(), path, source, startLine, endLine, text, context, hash, words: countWords(terms) };
   }
-  function replace({ chunks, fromLine = 0, ...file }: FileChunks): void {
+  function replace({ chunks, fromLine = 0, ...file }: IndexedFile): void {
     const earlier = kept.get(keyOf(file))?.chunks.filter(({ startLine }) => startLine < fromLine) ?? [];
     kept.set(keyOf(file), { file, chunks: [...earlier, ...chunks.map((chunk) => keep(file, chunk))] });
   }
-  const files = (): StoredFile[] => [...kept.values()].map(({ file }) => ({ ...file }));
+  const files = (): FileRecord[] => [...kept.values()].map(({ file }) => ({ ...file }));
 
   return {
     files,

@@ -1,4 +1,4 @@
-import type { ChunkStore, FileKey, VectorSpace } from "@memslot/indexing";
+import type { ChunkIndex, FileKey, VectorSpace } from "@memslot/indexing";
 import { cosine } from "../helpers/cosine.ts";
 import { type InMemoryBuild, type KeptChunk, best, isAsked, rowOf } from "./build.ts";
 
@@ -10,7 +10,7 @@ interface KeptSpace {
 }
 
 type VectorCalls = Pick<
-  ChunkStore,
+  ChunkIndex,
   | "searchVector"
   | "pendingVectors"
   | "putVectors"

@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto";
 import { randomFrom } from "../helpers/random.ts";
 import type { Check } from "../runner.ts";
-import type { Chunk, ChunkStore, FileChunks, QueryTerm, StoredFile, VectorSpace } from "@memslot/indexing";
+import type { Chunk, ChunkIndex, IndexedFile, QueryTerm, FileRecord, VectorSpace } from "@memslot/indexing";
 
 /** What a check of a store works with. */
 interface StoreLab {
   /** Open on an empty folder. */
-  store: ChunkStore;
+  store: ChunkIndex;
   /** Closes the store and opens it again on the same folder. */
-  reopen(): Promise<ChunkStore>;
+  reopen(): Promise<ChunkIndex>;
   /** Opens one more store on the same folder, as another process would. It is closed with the check. */
-  openBeside(): Promise<ChunkStore>;
+  openBeside(): Promise<ChunkIndex>;
 }
 
 export type StoreNeed = "keyword" | "vector" | "reopens" | StorePart;
@@ -34,26 +34,26 @@ export function fileOf(
   path: string,
   texts: readonly string[],
   options: { source?: string; hash?: string } = {},
-): FileChunks {
+): IndexedFile {
   const { source = "memory", hash = sha256(texts.join("\n")) } = options;
   const chunks = texts.map((text, index) => chunkOf(text, index * 10 + 1));
   return { path, source, hash, mtimeMs: 1_760_000_000_123.5, size: texts.join("\n").length, recipe: "1", chunks };
 }
 
 /** A part of the store that the check says it needs. */
-export function partOf<Part extends StorePart>(store: ChunkStore, part: Part): NonNullable<ChunkStore[Part]> {
+export function partOf<Part extends StorePart>(store: ChunkIndex, part: Part): NonNullable<ChunkIndex[Part]> {
   const found = store[part];
   if (found === undefined) throw new Error(`the store had "${part}" before and has it no more`);
   return found;
 }
 
 /** The facts of all files, sorted by path. A fact that is undefined is absent. */
-export async function factsIn(table: Pick<ChunkStore, "listFiles">): Promise<StoredFile[]> {
-  const files = JSON.parse(JSON.stringify(await table.listFiles())) as StoredFile[];
+export async function factsIn(table: Pick<ChunkIndex, "listFiles">): Promise<FileRecord[]> {
+  const files = JSON.parse(JSON.stringify(await table.listFiles())) as FileRecord[];
   return files.toSorted((left, right) => (left.path < right.path ? -1 : 1));
 }
 
-export async function pathsIn(table: Pick<ChunkStore, "listFiles">): Promise<string[]> {
+export async function pathsIn(table: Pick<ChunkIndex, "listFiles">): Promise<string[]> {
   return (await factsIn(table)).map(({ path }) => path);
 }
 
@@ -78,7 +78,7 @@ export function vectorOf(seed: number, dimensions: number): Float32Array {
 }
 
 /** Finds chunks by words and gives back their texts. */
-export async function textsWith(store: ChunkStore, ...terms: string[]): Promise<string[]> {
+export async function textsWith(store: ChunkIndex, ...terms: string[]): Promise<string[]> {
   const { rows } = await store.searchKeyword({ terms: exactly(...terms), sources: bothSources, limit: 100 });
   return rows.map((row) => row.text);
 }

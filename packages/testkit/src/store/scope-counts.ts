@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { ChunkStore, FileChunks, KeywordAnswer, PathScope, QueryTerm } from "@memslot/indexing";
+import type { ChunkIndex, IndexedFile, IndexKeywordAnswer, PathScope, QueryTerm } from "@memslot/indexing";
 import { randomFrom } from "../helpers/random.ts";
 import { type StoreCheck, bothSources, exactly, fileOf, vectorOf } from "./lab.ts";
 import { dimensions, embedAll, one } from "./vectors/vector-lab.ts";
@@ -8,16 +8,16 @@ const scope: PathScope = { within: ["shared/"], without: ["shared/own/"] };
 const vocabulary = ["heron", "nest", "pike", "reed", "marsh", "plan", "planet", "plankton", "boat", "文字"];
 
 /** An answer without the names of its chunks, which are the store's own. */
-function toldBy({ rows, ...counts }: KeywordAnswer): unknown {
+function toldBy({ rows, ...counts }: IndexKeywordAnswer): unknown {
   return { ...counts, rows: rows.map(({ id: _id, ...row }) => row) };
 }
 
-async function ask(store: ChunkStore, terms: QueryTerm[], limit = 50): Promise<KeywordAnswer> {
+async function ask(store: ChunkIndex, terms: QueryTerm[], limit = 50): Promise<IndexKeywordAnswer> {
   return await store.searchKeyword({ terms, sources: ["memory"], scope, limit });
 }
 
 /** Files of words that are drawn by lot. */
-function drawnFiles(random: () => number, folder: string, count: number): FileChunks[] {
+function drawnFiles(random: () => number, folder: string, count: number): IndexedFile[] {
   const draw = (most: number): number => Math.floor(random() * most);
   return Array.from({ length: count }, (_, file) => {
     const texts = Array.from({ length: 1 + draw(3) }, (_each, chunk) => {

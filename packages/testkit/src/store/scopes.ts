@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import type { ChunkRow, ChunkStore, PathScope } from "@memslot/indexing";
+import type { ChunkRow, ChunkIndex, PathScope } from "@memslot/indexing";
 import { type StoreCheck, bothSources, exactly, fileOf, vectorOf } from "./lab.ts";
 import { dimensions, embedAll, one } from "./vectors/vector-lab.ts";
 
 /** One way to search, made so that it finds every chunk, those with `near` in them first. */
 interface Leg {
   need: "keyword" | "vector";
-  prepare(store: ChunkStore): Promise<void>;
+  prepare(store: ChunkIndex): Promise<void>;
   find(
-    store: ChunkStore,
+    store: ChunkIndex,
     options: { scope?: PathScope; sources: readonly string[]; limit: number },
   ): Promise<ChunkRow[]>;
 }

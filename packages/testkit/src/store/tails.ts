@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { ChunkStore } from "@memslot/indexing";
+import type { ChunkIndex } from "@memslot/indexing";
 import { type StoreCheck, bothSources, chunkOf, exactly, factsIn, fileOf, sha256, textsWith } from "./lab.ts";
 import { byNumber, embedAll, one, pendingTexts, textsNear } from "./vectors/vector-lab.ts";
 
@@ -7,7 +7,7 @@ const transcript = "sessions/a.jsonl";
 const options = { source: "sessions" };
 
 /** Where the chunks with a word begin, in the order of lines. */
-async function linesWith(store: ChunkStore, word: string): Promise<number[]> {
+async function linesWith(store: ChunkIndex, word: string): Promise<number[]> {
   const { rows } = await store.searchKeyword({ terms: exactly(word), sources: bothSources, limit: 100 });
   return rows.map((row) => row.startLine).toSorted((left, right) => left - right);
 }

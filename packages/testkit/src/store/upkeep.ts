@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { IndexFinding } from "@memslot/core";
-import type { ChunkStore } from "@memslot/indexing";
+import type { ChunkIndex } from "@memslot/indexing";
 import { cosine } from "../helpers/cosine.ts";
 import { assertPlainData } from "../helpers/plain-data.ts";
 import { type StoreCheck, bothSources, exactly, factsIn, fileOf, partOf, sha256 } from "./lab.ts";
@@ -9,7 +9,7 @@ import { byNumber, dimensions, embedAll, one, textsNear, two } from "./vectors/v
 const texts = Array.from({ length: 10 }, (_, index) => `word number ${index}`);
 
 /** Some files, some of them changed and removed again, with vectors where the store has them. */
-async function live(store: ChunkStore): Promise<void> {
+async function live(store: ChunkIndex): Promise<void> {
   const filler = Array.from({ length: 200 }, (_, index) => fileOf(`gone/${index}.md`, [`filler ${index}`]));
   await store.replaceFiles([...filler, fileOf("a.md", ["word before"]), fileOf("b.md", texts.slice(0, 4))]);
   if (store.health().vector.enabled) {
@@ -24,7 +24,7 @@ async function live(store: ChunkStore): Promise<void> {
 const numberOf = (text: string): Float32Array => byNumber(text.split(" ").at(-1) ?? "0");
 
 /** What a caller can ask, apart from the names of the chunks. */
-async function answersOf(store: ChunkStore): Promise<unknown> {
+async function answersOf(store: ChunkIndex): Promise<unknown> {
   const { fts, vector } = store.health();
   const query = { terms: exactly("word", "3", "filler"), sources: bothSources, limit: 20 };
   const { rows, ...counts } = fts.enabled ? await store.searchKeyword(query) : { rows: [] };

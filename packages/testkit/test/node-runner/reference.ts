@@ -1,7 +1,7 @@
 // Run by `node --test` from node-test-runner.test.ts.
 import { describe, test } from "node:test";
 import {
-  chunkStoreConformance,
+  chunkIndexConformance,
   createInMemoryStore,
   createReferencePlugin,
   deterministicEmbeddings,
@@ -19,5 +19,5 @@ memoryConformance(runner, {
     },
   ],
 });
-chunkStoreConformance(runner, { open: async () => createInMemoryStore(), reopens: false });
+chunkIndexConformance(runner, { open: async () => createInMemoryStore(), reopens: false });
 embeddingConformance(runner, { open: async () => deterministicEmbeddings() });

@@ -1,4 +1,4 @@
-import type { FileChunks, FileTable, StoreBuilds } from "@memslot/indexing";
+import type { IndexedFile, FileTable, IndexBuilds } from "@memslot/indexing";
 import type { FullStore } from "../remembering-stores.ts";
 import type { WrongStore } from "./wrong-store.ts";
 
@@ -110,7 +110,7 @@ export const wrongWithBuilds: readonly WrongStore[] = [
     fault: "goes on with a build that took over",
     caughtBy: "builds: one after the other takes over, and each can be written to afterwards",
     spoil(right) {
-      const done: FileChunks[] = [];
+      const done: IndexedFile[] = [];
       return change(right, {
         async start(name) {
           const table = await right.builds.start(name);
@@ -163,7 +163,7 @@ export const wrongWithBuilds: readonly WrongStore[] = [
 
 type Generation = NonNullable<Awaited<ReturnType<FullStore["stats"]>>["generation"]>;
 
-function change(right: FullStore, builds: Partial<StoreBuilds>): Pick<FullStore, "builds"> {
+function change(right: FullStore, builds: Partial<IndexBuilds>): Pick<FullStore, "builds"> {
   return { builds: { ...right.builds, ...builds } };
 }
 
@@ -178,7 +178,7 @@ function changeTable(right: FullStore, spoil: (table: FileTable) => Partial<File
 
 /** In place of taking over, the files of the next build are written into the one that answers. */
 function copyOver(right: FullStore, before: () => Promise<void>): Pick<FullStore, "builds"> {
-  const written: FileChunks[] = [];
+  const written: IndexedFile[] = [];
   return change(right, {
     async start(name) {
       const table = await right.builds.start(name);

@@ -1,4 +1,4 @@
-import type { FileChunks, KeywordQuery, StoredFile } from "@memslot/indexing";
+import type { IndexedFile, KeywordQuery, FileRecord } from "@memslot/indexing";
 import { type WrongStore, everySource } from "./wrong-store.ts";
 
 export const wrongWithFiles: readonly WrongStore[] = [
@@ -6,7 +6,7 @@ export const wrongWithFiles: readonly WrongStore[] = [
     fault: "adds to a file in place of replacing it",
     caughtBy: "files: a replaced file leaves nothing of its old chunks",
     spoil(right) {
-      const kept = new Map<string, FileChunks>();
+      const kept = new Map<string, IndexedFile>();
       return {
         async replaceFiles(files) {
           for (const file of files) {
@@ -33,7 +33,7 @@ export const wrongWithFiles: readonly WrongStore[] = [
     caughtBy: "files: the facts of a file come back as they were given",
     spoil: (right) => ({
       listFiles: async () =>
-        (await right.listFiles()).map((file): StoredFile => ({ ...file, mtimeMs: Math.floor(file.mtimeMs) })),
+        (await right.listFiles()).map((file): FileRecord => ({ ...file, mtimeMs: Math.floor(file.mtimeMs) })),
     }),
   },
   {

@@ -1,4 +1,4 @@
-import type { StoreLeases } from "@memslot/indexing";
+import type { IndexLeases } from "@memslot/indexing";
 import { type FullStore, type LeaseTable, createLeases } from "../remembering-stores.ts";
 import type { WrongStore } from "./wrong-store.ts";
 
@@ -61,7 +61,7 @@ export const wrongWithLeases: readonly WrongStore[] = [
           };
         },
       ],
-    ] satisfies [string, (right: FullStore) => Partial<StoreLeases>][]
+    ] satisfies [string, (right: FullStore) => Partial<IndexLeases>][]
   ).map(([fault, spoil]): WrongStore => ({
     fault,
     caughtBy: "leases: how far the holder of the build is, another store can read",
@@ -80,12 +80,12 @@ export const wrongWithLeases: readonly WrongStore[] = [
   },
 ];
 
-function change(right: FullStore, leases: Partial<StoreLeases>): Pick<FullStore, "leases"> {
+function change(right: FullStore, leases: Partial<IndexLeases>): Pick<FullStore, "leases"> {
   return { leases: { ...right.leases, ...leases } };
 }
 
 /** Leases over a table that all stores share which are opened for a check. */
-function sharing(spoil: (table: LeaseTable, leases: StoreLeases) => StoreLeases): WrongStore["spoil"] {
+function sharing(spoil: (table: LeaseTable, leases: IndexLeases) => IndexLeases): WrongStore["spoil"] {
   const table: LeaseTable = new Map();
   return () => ({ leases: spoil(table, createLeases(table, {})) });
 }

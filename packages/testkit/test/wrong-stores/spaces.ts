@@ -1,10 +1,10 @@
-import type { ChunkStore, VectorSpace } from "@memslot/indexing";
+import type { ChunkIndex, VectorSpace } from "@memslot/indexing";
 import type { WrongStore } from "./wrong-store.ts";
 
-type VectorCalls = Pick<ChunkStore, "searchVector" | "pendingVectors" | "putVectors" | "knownVectors">;
+type VectorCalls = Pick<ChunkIndex, "searchVector" | "pendingVectors" | "putVectors" | "knownVectors">;
 
 /** Lets the calls about vectors go to another space than the one they name. */
-function redirect(right: ChunkStore, other: (space: VectorSpace) => VectorSpace): VectorCalls {
+function redirect(right: ChunkIndex, other: (space: VectorSpace) => VectorSpace): VectorCalls {
   return {
     searchVector: (query) => right.searchVector({ ...query, space: other(query.space) }),
     pendingVectors: (space, limit) => right.pendingVectors(other(space), limit),
@@ -14,7 +14,7 @@ function redirect(right: ChunkStore, other: (space: VectorSpace) => VectorSpace)
 }
 
 /** Remembers the space of `useSpace`, and gives it in place of the one that is named. */
-function onlyInUse(right: ChunkStore): { inUse: (named: VectorSpace) => VectorSpace } & Pick<ChunkStore, "useSpace"> {
+function onlyInUse(right: ChunkIndex): { inUse: (named: VectorSpace) => VectorSpace } & Pick<ChunkIndex, "useSpace"> {
   let inUse: VectorSpace | undefined;
   return {
     inUse: (named) => inUse ?? named,

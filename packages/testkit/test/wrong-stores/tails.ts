@@ -1,4 +1,4 @@
-import type { Chunk, FileChunks } from "@memslot/indexing";
+import type { Chunk, IndexedFile } from "@memslot/indexing";
 import type { FullStore } from "../remembering-stores.ts";
 import { type WrongStore, everySource } from "./wrong-store.ts";
 
@@ -103,7 +103,7 @@ function joinTails(
     async replaceFiles(files) {
       for (const { fromLine, ...file } of files) {
         const old = fromLine === undefined ? [] : (kept.get(file.path) ?? []).filter((chunk) => stays(chunk, fromLine));
-        const whole: FileChunks = { ...file, chunks: [...old, ...file.chunks] };
+        const whole: IndexedFile = { ...file, chunks: [...old, ...file.chunks] };
         kept.set(file.path, whole.chunks);
         await right.replaceFiles([whole]);
       }

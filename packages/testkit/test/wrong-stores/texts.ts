@@ -1,4 +1,4 @@
-import type { Chunk, FileChunks } from "@memslot/indexing";
+import type { Chunk, IndexedFile } from "@memslot/indexing";
 import type { FullStore } from "../remembering-stores.ts";
 import type { WrongStore } from "./wrong-store.ts";
 
@@ -91,6 +91,6 @@ export const wrongWithTexts: readonly WrongStore[] = [
 ];
 
 function eachChunk(right: FullStore, change: (chunk: Chunk) => Chunk): Pick<FullStore, "replaceFiles"> {
-  const changed = (file: FileChunks): FileChunks => ({ ...file, chunks: file.chunks.map(change) });
+  const changed = (file: IndexedFile): IndexedFile => ({ ...file, chunks: file.chunks.map(change) });
   return { replaceFiles: (files) => right.replaceFiles(files.map(changed)) };
 }

@@ -1,4 +1,4 @@
-import type { StoreUpkeep } from "@memslot/indexing";
+import type { IndexUpkeep } from "@memslot/indexing";
 import type { FullStore } from "../remembering-stores.ts";
 import type { WrongStore } from "./wrong-store.ts";
 
@@ -78,7 +78,7 @@ export const wrongWithUpkeep: readonly WrongStore[] = [
   wrong("lists no tables", listed, () => ({ tables: async () => [] })),
 ];
 
-function wrong(fault: string, caughtBy: string, spoil: (right: FullStore) => Partial<StoreUpkeep>): WrongStore {
+function wrong(fault: string, caughtBy: string, spoil: (right: FullStore) => Partial<IndexUpkeep>): WrongStore {
   return { fault, caughtBy, spoil: (right) => ({ upkeep: { ...right.upkeep, ...spoil(right) } }) };
 }
 

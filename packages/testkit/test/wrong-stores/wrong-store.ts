@@ -1,4 +1,4 @@
-import type { ChunkStore } from "@memslot/indexing";
+import type { ChunkIndex } from "@memslot/indexing";
 import type { FullStore } from "../remembering-stores.ts";
 
 /** A store that keeps its contract but for one fault, and the check that has to notice. */
@@ -6,7 +6,7 @@ export interface WrongStore {
   fault: string;
   caughtBy: string;
   /** What differs from the right store. Called for each store that is opened. */
-  spoil(right: FullStore): Partial<ChunkStore>;
+  spoil(right: FullStore): Partial<ChunkIndex>;
 }
 
 export const everySource: readonly string[] = ["memory", "sessions"];

@@ -1,17 +1,17 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type MemoryPlugin, defineMemoryPlugin } from "@memslot/core";
-import { type Chunk, type ChunkStore, type FileKey, createIndexedManager, isAsked } from "@memslot/indexing";
-import { type KeywordAnswer, type KeywordQuery, type StoredFile, withoutVectors } from "@memslot/indexing";
+import { type Chunk, type ChunkIndex, type FileKey, createIndexedManager, isAsked } from "@memslot/indexing";
+import { type IndexKeywordAnswer, type KeywordQuery, type FileRecord, withoutVectors } from "@memslot/indexing";
 
-type KeptFile = StoredFile & { chunks: readonly Chunk[] };
+type KeptFile = FileRecord & { chunks: readonly Chunk[] };
 
 const keyOf = ({ source, path }: FileKey): string => `${source} ${path}`;
 const parse = (text: string): KeptFile[] => JSON.parse(text) as KeptFile[];
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 
 /** Keeps the chunks of every file in one JSON file. What cannot be read counts as empty: a sync fills it again. */
-export async function openFileStore(file: string): Promise<ChunkStore> {
+export async function openFileStore(file: string): Promise<ChunkIndex> {
   const kept = await readFile(file, "utf8")
     .then(parse)
     .catch(() => []);
@@ -61,7 +61,7 @@ export async function openFileStore(file: string): Promise<ChunkStore> {
 }
 
 /** BM25 (k1 = 1.2, b = 0.75) over every chunk: exact, small, and not made for millions. */
-function searchWords(files: readonly KeptFile[], query: KeywordQuery): KeywordAnswer {
+function searchWords(files: readonly KeptFile[], query: KeywordQuery): IndexKeywordAnswer {
   // With a scope, what stands outside must not be felt: not in a count and not in a score.
   const counted = query.scope === undefined ? files : files.filter((file) => isAsked(file, query));
   const all = counted.flatMap(({ path, source, chunks }) =>

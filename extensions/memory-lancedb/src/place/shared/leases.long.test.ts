@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import type { ObjectStorage } from "@memslot/fakes/object-storage";
-import type { StoreLeases } from "@memslot/indexing";
+import type { IndexLeases } from "@memslot/indexing";
 import { expect, test, vi } from "vitest";
 import { type ExpiringLeases, type LeaseTiming, createExpiringLeases } from "./leases.ts";
 import { createLeaseRows } from "./lease-rows.ts";
@@ -11,7 +11,7 @@ import { inBucket, open, startStorage } from "../../test/places.ts";
 /** Long enough that nothing happens by itself. */
 const calm: LeaseTiming = { expiryMs: 60_000, heartbeatMs: 60_000, reportMs: 60_000 };
 
-async function leasesIn(storage: ObjectStorage, timing = calm): Promise<StoreLeases> {
+async function leasesIn(storage: ObjectStorage, timing = calm): Promise<IndexLeases> {
   const { leases } = await open(inBucket(storage), { timing });
   return leases ?? expect.fail("a bucket has leases");
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { type WriterStatus, withDeadline } from "@memslot/core";
-import type { LeaseName, StoreLeases } from "@memslot/indexing";
+import type { LeaseName, IndexLeases } from "@memslot/indexing";
 import { isConflict } from "../../store-failure.ts";
 import type { LeaseRows } from "./lease-rows.ts";
 import type { LeaseRow } from "./lease-table.ts";
@@ -24,7 +24,7 @@ const patience = { refusals: 5, believedMs: 500 };
 const closeMs = 5_000;
 
 /** Leases that end by themselves some time after their holder does, and at once when it closes them. */
-export interface ExpiringLeases extends StoreLeases {
+export interface ExpiringLeases extends IndexLeases {
   /** Gives back what is held. */
   close(): Promise<void>;
 }

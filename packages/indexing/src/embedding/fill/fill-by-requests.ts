@@ -1,5 +1,6 @@
 import { EmbeddingError, withDeadline } from "@memslot/core";
-import type { ChunkStore, VectorSpace } from "../../chunk-store.ts";
+import type { ChunkIndex } from "../../chunk-index.ts";
+import type { VectorSpace } from "../../chunk-store.ts";
 import { type Budget, OverBudget } from "../requests/budget.ts";
 import type { FillProgress } from "./fill-progress.ts";
 import { type FillStop, otherLength, stopOf } from "./fill-stop.ts";
@@ -9,7 +10,7 @@ import type { EmbeddingRequests } from "../requests/requests.ts";
 import { isTimeLimit } from "../requests/time-limit.ts";
 
 export interface RequestFill {
-  store: Pick<ChunkStore, "pendingVectors" | "putVectors" | "quarantine">;
+  store: Pick<ChunkIndex, "pendingVectors" | "putVectors" | "quarantine">;
   space: VectorSpace;
   requests: EmbeddingRequests;
   concurrency: number;

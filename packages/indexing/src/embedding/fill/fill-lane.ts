@@ -5,7 +5,8 @@ import {
   type SyncProgress,
   withDeadline,
 } from "@memslot/core";
-import type { ChunkStore, VectorSpace } from "../../chunk-store.ts";
+import type { ChunkIndex } from "../../chunk-index.ts";
+import type { VectorSpace } from "../../chunk-store.ts";
 import { type Budget, OverBudget } from "../requests/budget.ts";
 import { createBatchRun } from "../jobs/batch-jobs.ts";
 import { type FillOutcome, fillSpace } from "./fill.ts";
@@ -40,7 +41,7 @@ export async function fillLane(
   lane: Lane,
   request: FillRequest,
   context: {
-    store: ChunkStore;
+    store: ChunkIndex;
     remote: MemorySearchSettings["remote"];
     stateDir: string;
     agentId: string;
@@ -127,7 +128,7 @@ function tellChange(
 async function spaceToFill(
   lane: Lane,
   { force, ...request }: FillRequest & Asking,
-  store: ChunkStore,
+  store: ChunkIndex,
 ): Promise<VectorSpace | undefined> {
   const { chunks, generation } = await store.stats();
   if (chunks + (generation?.next?.chunks ?? 0) === 0) return undefined;
@@ -149,7 +150,7 @@ async function measure(lane: Lane, asking: Asking): Promise<VectorSpace> {
   return await lane.measureSpace(asking);
 }
 
-async function isMissing(space: VectorSpace, store: ChunkStore): Promise<boolean> {
+async function isMissing(space: VectorSpace, store: ChunkIndex): Promise<boolean> {
   const { pending, nextPending = 0 } = await store.spaceStats(space);
   return pending + nextPending > 0;
 }

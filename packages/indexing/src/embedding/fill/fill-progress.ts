@@ -1,5 +1,6 @@
 import type { SyncProgress } from "@memslot/core";
-import type { ChunkStore, VectorSpace } from "../../chunk-store.ts";
+import type { ChunkIndex } from "../../chunk-index.ts";
+import type { VectorSpace } from "../../chunk-store.ts";
 
 /** Tells how far the vectors of a space are. */
 export interface FillProgress {
@@ -20,7 +21,7 @@ export function embeddingLabel(provider: string, waiting?: string): string {
 
 /** Counts from here to the chunks that are missing now. Says nothing where none is. */
 export async function createFillProgress(
-  store: Pick<ChunkStore, "spaceStats">,
+  store: Pick<ChunkIndex, "spaceStats">,
   space: VectorSpace,
   report: (update: SyncProgress) => void,
 ): Promise<FillProgress> {

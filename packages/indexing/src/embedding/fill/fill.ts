@@ -1,5 +1,6 @@
 import type { SyncProgress } from "@memslot/core";
-import type { ChunkStore, VectorSpace } from "../../chunk-store.ts";
+import type { ChunkIndex } from "../../chunk-index.ts";
+import type { VectorSpace } from "../../chunk-store.ts";
 import type { BatchRun } from "../jobs/batch-jobs.ts";
 import type { Budget } from "../requests/budget.ts";
 import { fillByRequests } from "./fill-by-requests.ts";
@@ -8,7 +9,7 @@ import type { FillStop } from "./fill-stop.ts";
 import type { EmbeddingRequests } from "../requests/requests.ts";
 
 export interface FillOptions {
-  store: Pick<ChunkStore, "pendingVectors" | "putVectors" | "quarantine" | "spaceStats">;
+  store: Pick<ChunkIndex, "pendingVectors" | "putVectors" | "quarantine" | "spaceStats">;
   space: VectorSpace;
   requests: EmbeddingRequests;
   /** Requests at one time. */

@@ -1,4 +1,5 @@
-import type { ChunkStore, VectorSpace } from "../../chunk-store.ts";
+import type { ChunkIndex } from "../../chunk-index.ts";
+import type { VectorSpace } from "../../chunk-store.ts";
 import { countFitting, type PackedText, packText, type ProviderLimits, type RequestLimits } from "../requests/pack.ts";
 
 /** The texts that a space misses, read from the store as they are needed. */
@@ -13,7 +14,7 @@ export interface PendingQueue {
 
 /** Gives each text once, however often the store names it. `accept` says which ones are wanted. */
 export function createPendingQueue(input: {
-  store: Pick<ChunkStore, "pendingVectors">;
+  store: Pick<ChunkIndex, "pendingVectors">;
   space: VectorSpace;
   provider: ProviderLimits;
   /** Texts to read at a time. */

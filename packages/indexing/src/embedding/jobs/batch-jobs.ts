@@ -7,7 +7,8 @@ import {
   withDeadline,
 } from "@memslot/core";
 import { setTimeout as pause } from "node:timers/promises";
-import type { ChunkStore, VectorSpace } from "../../chunk-store.ts";
+import type { ChunkIndex } from "../../chunk-index.ts";
+import type { VectorSpace } from "../../chunk-store.ts";
 import type { Budget } from "../requests/budget.ts";
 import { collectJob, type JobResult } from "./collect-job.ts";
 import type { FillProgress } from "../fill/fill-progress.ts";
@@ -33,7 +34,7 @@ export interface BatchRunOptions {
 }
 
 interface BatchFill {
-  store: Pick<ChunkStore, "pendingVectors" | "putVectors" | "quarantine">;
+  store: Pick<ChunkIndex, "pendingVectors" | "putVectors" | "quarantine">;
   space: VectorSpace;
   budget: Budget | undefined;
   reason: string;

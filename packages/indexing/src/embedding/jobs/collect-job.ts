@@ -1,5 +1,6 @@
 import { EmbeddingError } from "@memslot/core";
-import type { ChunkStore, VectorSpace } from "../../chunk-store.ts";
+import type { ChunkIndex } from "../../chunk-index.ts";
+import type { VectorSpace } from "../../chunk-store.ts";
 import { type FillStop, otherLength } from "../fill/fill-stop.ts";
 import type { EmbeddingRequests } from "../requests/requests.ts";
 
@@ -28,7 +29,7 @@ const writtenAtOnce = 256;
 export async function collectJob(input: {
   hashes: readonly string[];
   results: readonly JobResult[];
-  store: Pick<ChunkStore, "putVectors" | "quarantine">;
+  store: Pick<ChunkIndex, "putVectors" | "quarantine">;
   space: VectorSpace;
   requests: EmbeddingRequests;
 }): Promise<CollectedJob> {

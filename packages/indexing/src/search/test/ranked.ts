@@ -1,4 +1,4 @@
-import type { ChunkRow, KeywordAnswer, VectorAnswer } from "../../chunk-store.ts";
+import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../../chunk-index.ts";
 import { inverseDocumentFrequency, type WeightedTerm } from "../line-scores.ts";
 import { queryTerms } from "../../text/words.ts";
 
@@ -26,10 +26,10 @@ export function row(text: string, change: Partial<ChunkRow> = {}): ChunkRow {
 export function keywordAnswer(
   rows: readonly (readonly [ChunkRow, number])[],
   documentFrequencies: number[],
-): KeywordAnswer {
+): IndexKeywordAnswer {
   return { rows: rows.map(([own, score]) => ({ ...own, score })), chunkCount: 1000, documentFrequencies };
 }
 
-export function vectorAnswer(rows: readonly (readonly [ChunkRow, number])[]): VectorAnswer {
+export function vectorAnswer(rows: readonly (readonly [ChunkRow, number])[]): IndexVectorAnswer {
   return { rows: rows.map(([own, score]) => ({ ...own, score })) };
 }

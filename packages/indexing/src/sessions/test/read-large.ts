@@ -1,6 +1,6 @@
 // Reads a transcript whole, as a sync does, and prints what it has cost. Arguments: state folder, agent id.
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { StoredFile } from "../../chunk-store.ts";
+import type { FileRecord } from "../../chunk-index.ts";
 import { createSessionSource } from "../session-source.ts";
 import { never, settingsWith } from "../../../test/support/context.ts";
 
@@ -14,7 +14,7 @@ const startedMs = performance.now();
 let chunks = 0;
 let readings = 0;
 for (const file of files) {
-  let stored: StoredFile | undefined;
+  let stored: FileRecord | undefined;
   for (let more = true; more; readings++) {
     const reading = await source.read(file, stored, never);
     stored = reading?.record;

@@ -1,7 +1,8 @@
 import { mkdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { MemorySearchSettings } from "@memslot/core";
-import type { Chunk, StoredFile } from "../../chunk-store.ts";
+import type { FileRecord } from "../../chunk-index.ts";
+import type { Chunk } from "../../chunk-store.ts";
 import type { FileReading, IndexedSource } from "../../indexed-source.ts";
 import type { ScannedFile } from "../../files/scan.ts";
 import { createSessionSource } from "../session-source.ts";
@@ -32,7 +33,7 @@ export interface Transcript {
   source: IndexedSource;
   /** What the index holds of it. */
   chunks(): Chunk[];
-  stored(): StoredFile | undefined;
+  stored(): FileRecord | undefined;
   /** Every reading of the last `sync`. */
   readings(): FileReading[];
   write(content: string | Uint8Array): void;
@@ -49,7 +50,7 @@ export function transcriptIn(stateDir: string, settings: MemorySearchSettings = 
   const file = path.join(folder, "one.jsonl");
   const source = createSessionSource({ stateDir, agentId: "main", settings });
   let chunks: Chunk[] = [];
-  let stored: StoredFile | undefined;
+  let stored: FileRecord | undefined;
   let readings: FileReading[] = [];
 
   const scanned = (): ScannedFile => {

@@ -1,6 +1,6 @@
-import type { Chunk, ChunkStore, FileChunks, StoredFile, VectorSpace } from "@memslot/indexing";
+import type { Chunk, ChunkIndex, IndexedFile, FileRecord, VectorSpace } from "@memslot/indexing";
 
-export interface SpaceStore extends ChunkStore {
+export interface SpaceStore extends ChunkIndex {
   /** Hash and vector, of every space together. */
   readonly vectors: Map<string, Float32Array>;
   /** Hash and reason. */
@@ -8,7 +8,7 @@ export interface SpaceStore extends ChunkStore {
   /** The names of all calls so far. */
   readonly calls: string[];
   /** Runs before a method answers; what it throws the method throws. */
-  before: Partial<Record<keyof ChunkStore, () => void | Promise<void>>>;
+  before: Partial<Record<keyof ChunkIndex, () => void | Promise<void>>>;
   /** The hashes of all chunks. */
   chunkHashes(): string[];
   /** Adds a file with these chunks. */
@@ -25,13 +25,13 @@ export function hashOf(text: string, context = ""): string {
 
 /** Files, chunks and vectors in memory: what making vectors needs of a store. It answers no search. */
 export async function createSpaceStore(texts: readonly string[] = []): Promise<SpaceStore> {
-  const files = new Map<string, FileChunks>();
+  const files = new Map<string, IndexedFile>();
   const vectors = new Map<string, Float32Array>();
   const refused = new Map<string, string>();
   const calls: string[] = [];
   const before: SpaceStore["before"] = {};
 
-  async function enter(method: keyof ChunkStore): Promise<void> {
+  async function enter(method: keyof ChunkIndex): Promise<void> {
     calls.push(method);
     await before[method]?.();
   }
@@ -61,7 +61,7 @@ export async function createSpaceStore(texts: readonly string[] = []): Promise<S
     chunkHashes: () => chunks().map(({ hash }) => hash),
     async listFiles() {
       await enter("listFiles");
-      return [...files.values()].map(({ path, source, hash, mtimeMs, size, recipe }): StoredFile => ({
+      return [...files.values()].map(({ path, source, hash, mtimeMs, size, recipe }): FileRecord => ({
         path,
         source,
         hash,

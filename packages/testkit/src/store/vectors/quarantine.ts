@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import type { ChunkStore } from "@memslot/indexing";
+import type { ChunkIndex } from "@memslot/indexing";
 import { type StoreCheck, fileOf, sha256, textsWith } from "../lab.ts";
 import { byNumber, countsIn, embedAll, one, pendingTexts, textsNear, two } from "./vector-lab.ts";
 
 /** `first` and `second` in one file, `second` and `third` in another; the second text is refused in space one. */
-async function refuseOne(store: ChunkStore): Promise<void> {
+async function refuseOne(store: ChunkIndex): Promise<void> {
   await store.replaceFiles([
     fileOf("b.md", ["word first", "word second"]),
     fileOf("a.md", ["word second", "word third"]),
@@ -12,7 +12,7 @@ async function refuseOne(store: ChunkStore): Promise<void> {
   await store.quarantine(one, [{ hash: sha256("word second"), reason: "it is too long" }]);
 }
 
-async function refusedIn(store: ChunkStore): Promise<string[]> {
+async function refusedIn(store: ChunkIndex): Promise<string[]> {
   return (await store.quarantined(one, 100)).map(({ path, startLine }) => `${path}:${startLine}`);
 }
 

@@ -1,4 +1,4 @@
-import type { ChunkStore, VectorSpace } from "@memslot/indexing";
+import type { ChunkIndex, VectorSpace } from "@memslot/indexing";
 import { bothSources, spaceOf, vectorOf } from "../lab.ts";
 
 export const dimensions = 24;
@@ -13,7 +13,7 @@ export const byNumber = (text: string): Float32Array => vectorOf(Number(text), d
 
 /** Gives every pending chunk its vector, and says how many there were. */
 export async function embedAll(
-  store: ChunkStore,
+  store: ChunkIndex,
   space: VectorSpace,
   vectorFor: (text: string) => Float32Array,
 ): Promise<number> {
@@ -26,13 +26,13 @@ export async function embedAll(
 }
 
 /** The texts that are pending, in alphabetical order. */
-export async function pendingTexts(store: ChunkStore, space: VectorSpace): Promise<string[]> {
+export async function pendingTexts(store: ChunkIndex, space: VectorSpace): Promise<string[]> {
   return (await store.pendingVectors(space, 10_000)).map(({ text }) => text).toSorted();
 }
 
 /** The texts that are nearest to a vector, best first. */
 export async function textsNear(
-  store: ChunkStore,
+  store: ChunkIndex,
   space: VectorSpace,
   vector: Float32Array,
   limit = 10,
@@ -43,7 +43,7 @@ export async function textsNear(
 
 /** How far a space is filled, for the build that answers. */
 export async function countsIn(
-  store: ChunkStore,
+  store: ChunkIndex,
   space: VectorSpace,
 ): Promise<{ embedded: number; pending: number; quarantined: number }> {
   const { embedded, pending, quarantined } = await store.spaceStats(space);

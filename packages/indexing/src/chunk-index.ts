@@ -1,0 +1,225 @@
+import type { CompactReport, IndexFinding, MemorySource, WriterStatus } from "@memslot/core";
+import type { Chunk, FileKey, KeywordQuery, VectorQuery, VectorSpace } from "./chunk-store.ts";
+
+/** What a store remembers of a file, to tell whether it has changed. */
+export interface FileRecord extends FileKey {
+  /** SHA-256 of the file's bytes, hexadecimal. */
+  hash: string;
+  mtimeMs: number;
+  /** Bytes. */
+  size: number;
+  /** Names how the file was cut into chunks and words. Another recipe means that the file has to be done again. */
+  recipe: string;
+  /**
+   * What whoever reads the file wants to know of it the next time, in its own words: the state in which it was read, or
+   * where the reading of one that only grows goes on.
+   */
+  cursor?: string | undefined;
+}
+
+export interface IndexedFile extends FileRecord {
+  chunks: readonly Chunk[];
+  /** Only chunks that begin at this line or later are replaced; absent: all of the file. */
+  fromLine?: number | undefined;
+}
+
+/** A store's own name for a chunk. */
+export type ChunkId = number | string;
+
+/** A chunk as a search gives it back. */
+export interface ChunkRow extends FileKey {
+  id: ChunkId;
+  startLine: number;
+  endLine: number;
+  text: string;
+  context: string;
+}
+
+/**
+ * With a scope nothing of an answer depends on what stands outside it: counts, scores, order and the choice of what is
+ * looked for are made from the chunks of these sources within the scope alone. Without one, counts are those of the
+ * whole index, whatever the sources.
+ */
+export interface IndexKeywordAnswer {
+  /**
+   * Best first; `score` is BM25, positive, higher is better. Never empty where one of these chunks holds a term: where
+   * very common terms are left out, they are looked for all the same when nothing else is found.
+   */
+  rows: (ChunkRow & { score: number })[];
+  /** Chunks in the index; with a scope, of these sources within it. */
+  chunkCount: number;
+  /** For each term of the query, in its order: how many of these chunks hold it. */
+  documentFrequencies: number[];
+  /** Why chunks that hold them may be missing. */
+  incomplete?: string | undefined;
+}
+
+export interface IndexVectorAnswer {
+  /** Best first; `score` is cosine similarity, -1 to 1. With a scope nothing of it depends on what stands outside. */
+  rows: (ChunkRow & { score: number })[];
+}
+
+/** Counts of the build that answers. */
+export interface IndexStats {
+  files: number;
+  chunks: number;
+  /** `bytes` of the files, `chunkBytes` of the texts of their chunks (UTF-8). */
+  sources: { source: MemorySource; files: number; chunks: number; bytes: number; chunkBytes: number }[];
+  /** Vectors kept, over all spaces. */
+  cachedVectors: number;
+  /** Bytes of their numbers. */
+  cachedVectorBytes: number;
+  databaseBytes: number;
+  walBytes: number;
+  /** Bytes inside the file that hold nothing. */
+  reusableBytes: number;
+  /** Absent for a store without `builds`. */
+  generation?: GenerationFacts | undefined;
+}
+
+/** Times in milliseconds since 1970. */
+export interface GenerationFacts {
+  /** Goes up by one with each build. */
+  id: number;
+  builtAt?: number | undefined;
+  next?: { id: number; name: string; startedAt: number; files: number; chunks: number } | undefined;
+}
+
+/** How far a space is filled, in chunks of the build that answers. */
+export interface SpaceStats {
+  embedded: number;
+  /** Chunks without a vector that are not quarantined. */
+  pending: number;
+  quarantined: number;
+  /** The same as `pending`, of the build that is being made. Absent where none is. */
+  nextPending?: number | undefined;
+}
+
+/** A text that the provider of a space refuses, and where it stands. */
+export interface QuarantinedChunk extends FileKey {
+  hash: string;
+  startLine: number;
+  endLine: number;
+  reason: string;
+}
+
+/** Facts about the store that can be read without waiting. */
+export interface IndexHealth {
+  location: string;
+  /** What is in it ends with the process, so that its vectors would be paid for again each time. */
+  isTemporary?: boolean | undefined;
+  fts: { enabled: boolean; available: boolean; error?: string | undefined };
+  vector: {
+    enabled: boolean;
+    available?: boolean | undefined;
+    extensionPath?: string | undefined;
+    loadError?: string | undefined;
+  };
+  /** How often it was found damaged or gone since it was opened, and begun anew: whatever was in it has to be written again. */
+  remade?: number | undefined;
+  /** One line each: repairs and fallbacks that the user should know of. */
+  notices: readonly string[];
+}
+
+/** The files of one build of the index, with their chunks. */
+export interface FileTable {
+  listFiles(): Promise<FileRecord[]>;
+  /**
+   * Puts each file in place of what the store held for it, or of its end (`fromLine`). A crash leaves whole files.
+   */
+  replaceFiles(files: readonly IndexedFile[]): Promise<void>;
+  /** Records a new modification time for files whose content is the same. */
+  touchFiles(files: readonly FileRecord[]): Promise<void>;
+  removeFiles(files: readonly FileKey[]): Promise<void>;
+}
+
+/**
+ * Makes a whole new build of the index beside the one that answers. At most one is being made. Nothing of it is found
+ * by a search until it takes over. It outlives the process.
+ */
+export interface IndexBuilds {
+  /** Begins a build of this name, or goes on with it where it was begun before. One of another name is dropped. */
+  start(name: string): Promise<FileTable>;
+  /** Puts it in place of the build that answers, in one step. The old one is deleted piece by piece afterwards. */
+  finish(): Promise<void>;
+  /** Drops it. */
+  abandon(): Promise<void>;
+}
+
+/** The right to work on the index, given to one at a time over all processes. */
+export type LeaseName = "files" | "build";
+
+/** Leases that end with the process that holds them, however it ends. Searches need none. */
+export interface IndexLeases {
+  /** True: it is ours until `release`. False: somebody else has it. Never waits. */
+  acquire(name: LeaseName, reason: string): Promise<boolean>;
+  release(name: LeaseName): Promise<void>;
+  /** Says how far the holder of `build` is, for others to read. May be called as often as one likes. */
+  report(progress: { completed: number; total: number; label?: string | undefined }): Promise<void>;
+  /** Who has it now; undefined where nobody has. */
+  holder(name: LeaseName): Promise<WriterStatus | undefined>;
+}
+
+/** What a store can do for its own health. */
+export interface IndexUpkeep {
+  /** Compares its tables with each other. Reads only. */
+  check(): Promise<IndexFinding[]>;
+  /** Makes what is derived anew from the tables that it is derived from, where it is wrong. Says what was done. */
+  repair(): Promise<IndexFinding[]>;
+  /** Gives space back to the file system. Searches go on meanwhile. */
+  compact(): Promise<CompactReport>;
+  /** Bytes of each table, the largest first. Reads the whole file. */
+  tables(): Promise<{ name: string; bytes: number }[]>;
+  /** So many chunks of the build that answers, chosen at random, fewer where there are fewer. */
+  sample(count: number): Promise<(ChunkRow & { hash: string })[]>;
+  /** The vector of a text in this space. */
+  vectorOf(space: VectorSpace, hash: string): Promise<Float32Array | undefined>;
+}
+
+/**
+ * Keeps chunks and finds them again. Everything else (which files there are, how they are cut, when they are stale,
+ * how two legs become one list) is done by this package, once, for all stores.
+ *
+ * A write is whole or not at all for each file. Calls may overlap. After `close` nothing is called.
+ */
+export interface ChunkIndex extends FileTable {
+  /** Changes with every change of the files that answer, whichever process makes it. Absent: files are listed each time. */
+  revision?(): Promise<string>;
+  /** Absent: a rebuild replaces one file after the other in place. */
+  builds?: IndexBuilds | undefined;
+  /** Absent: only this process writes. */
+  leases?: IndexLeases | undefined;
+  upkeep?: IndexUpkeep | undefined;
+  /** False: it finds by words alone, no provider is asked, and nothing that is about vectors is called. */
+  keepsVectors?: boolean | undefined;
+  /** Filters by source and scope before it counts to `limit`. */
+  searchKeyword(query: KeywordQuery): Promise<IndexKeywordAnswer>;
+  /**
+   * Searches by meaning are about to be made in this space: a store may lay its vectors out for fast search. Every other
+   * call works in any space without it. Vectors of other spaces are kept.
+   */
+  useSpace(space: VectorSpace): Promise<void>;
+  /** Compares with the vectors of this space only. */
+  searchVector(query: VectorQuery): Promise<IndexVectorAnswer>;
+  /** Chunks that have no vector in this space and are not quarantined, each hash once, also those of a build that is being made. */
+  pendingVectors(space: VectorSpace, limit: number): Promise<{ hash: string; context: string; text: string }[]>;
+  /** Stores vectors, and takes their hashes out of quarantine. */
+  putVectors(space: VectorSpace, entries: readonly { hash: string; vector: Float32Array }[]): Promise<void>;
+  /** Which of these hashes have a vector in this space. */
+  knownVectors(space: VectorSpace, hashes: readonly string[]): Promise<string[]>;
+  /** Remembers texts that the provider of this space refuses, but for those that have a vector. They stay in keyword search. */
+  quarantine(space: VectorSpace, entries: readonly { hash: string; reason: string }[]): Promise<void>;
+  /** The quarantined chunks of this space that are there, in the order of paths and lines. */
+  quarantined(space: VectorSpace, limit: number): Promise<QuarantinedChunk[]>;
+  /** Lets every quarantined text of this space be tried again. */
+  releaseQuarantine(space: VectorSpace): Promise<void>;
+  /** Every space that has vectors, and how many, the one that was written to last first. */
+  spaces(): Promise<{ space: VectorSpace; vectors: number }[]>;
+  /** With `within`, of the chunks of these sources within the scope alone, and without `nextPending`. */
+  spaceStats(space: VectorSpace, within?: Pick<VectorQuery, "sources" | "scope">): Promise<SpaceStats>;
+  /** Tries the vector leg for real. */
+  probeVector(): Promise<boolean>;
+  stats(): Promise<IndexStats>;
+  health(): IndexHealth;
+  close(): Promise<void>;
+}

@@ -1,0 +1,85 @@
+import type { ChunkIndex, ChunkRow, FileTable } from "../chunk-index.ts";
+import type { FileKey, ScoredChunk, StoredFile, VectorSpace } from "../chunk-store.ts";
+
+/** What the ledger has that no store is asked for: the same as an index, but for what is searched. */
+type Kept = Omit<ChunkIndex, "searchKeyword" | "searchVector" | "keepsVectors" | "probeVector" | "revision" | "builds">;
+
+/** Vectors of one space that the store is owed. */
+export interface OwedVectors {
+  space: VectorSpace;
+  entries: readonly { hash: string; vector: Float32Array }[];
+}
+
+/** What a comparison of the ledger with the list of a store has shown, and what the ledger made of it. */
+export interface Reconciled {
+  /** Files that the store does not hold as the ledger has them: they are forgotten, and the next sync reads them again. */
+  lost: readonly FileKey[];
+  /** Files that the store holds and the ledger does not know, or knows otherwise. */
+  unknown: readonly StoredFile[];
+}
+
+/** The files of one build in the ledger. `build` is the number that `startBuild` has given. */
+export interface LedgerBuild extends FileTable {
+  build: number;
+}
+
+/**
+ * What is known of files, chunks, vectors and builds, whatever the store: one SQLite file for an agent and a workspace,
+ * in a thread of its own. It keeps the texts of the chunks and every vector once; a store keeps what it needs to find
+ * them. Several stores can have their files in one ledger, each knows its own only; the vectors are for all of them.
+ */
+export interface Ledger extends Kept {
+  /** Changes with every change of the files that answer, whichever process of this machine makes it. */
+  revision(): Promise<string>;
+  /** As `IndexBuilds` has it, in the ledger alone. */
+  startBuild(name: string): Promise<LedgerBuild>;
+  /** The build that is being made, whoever began it. */
+  currentBuild(): Promise<{ name: string; table: LedgerBuild } | undefined>;
+  finishBuild(): Promise<void>;
+  abandonBuild(): Promise<void>;
+  /** The chunks of the build that answers that these rows name, in their order. Left out: what the ledger does not know. */
+  rowsOf(found: readonly ScoredChunk[]): Promise<(ChunkRow & { score: number })[]>;
+  /** Of these hashes those that have a vector whose numbers are there. */
+  vectorsOf(space: VectorSpace, hashes: readonly string[]): Promise<{ hash: string; vector: Float32Array }[]>;
+  /**
+   * The store is to have the vectors of this space from now on: those of all chunks are owed to it, unless they have been
+   * given before. From then on `replaceFiles`, `putVectors` and a build owe what they bring.
+   */
+  oweVectors(space: VectorSpace): Promise<void>;
+  /** Some of what is owed, of one space. Undefined where nothing is. It stays owed until `paidVectors`. */
+  owedVectors(limit: number): Promise<OwedVectors | undefined>;
+  /** The store has them. */
+  paidVectors(space: VectorSpace, hashes: readonly string[]): Promise<void>;
+  /**
+   * The store has vectors for all chunks of these files in this space, which another host has made: they are not embedded
+   * again. Their numbers are not known here.
+   */
+  adoptVectors(space: VectorSpace, files: readonly FileKey[]): Promise<void>;
+  /**
+   * Compares its files with those that the store holds, of the build that answers or of the one with this number. What
+   * differs in hash or recipe, or is not held, is forgotten. Where `embedded` says so, vectors are adopted or owed again.
+   */
+  reconcile(held: readonly StoredFile[], build?: number): Promise<Reconciled>;
+  /** A small fact about the store, kept with the files in the same file. `undefined` forgets it. */
+  note(name: string, value: string | undefined): Promise<void>;
+  noted(name: string): Promise<string | undefined>;
+}
+
+export interface LedgerOptions {
+  /** Whose files these are, such as `memory-lancedb`: each store has its own in the same ledger. */
+  store: string;
+  /** Absolute path of the database file. It is made where it is missing, with its folder. */
+  path: string;
+  /** False: a ledger that is not there is not made on disk, only in memory for as long as it is open. */
+  mayCreate?: boolean | undefined;
+  /** True: nobody else has a reason to put a file there, as in the state folder. One that is no database is set aside. */
+  isOwnPlace?: boolean | undefined;
+  /** Whose notes it holds. A file that was made for another agent is not used. Absent: anybody's. */
+  owner?: { agentId: string; workspaceDir: string } | undefined;
+  /** A folder for the locks of the leases, not beside the file. Absent: the ledger has no leases. */
+  locksDir?: string | undefined;
+  /** Vectors to keep beside those of the chunks that are there. */
+  cacheMaxEntries: number;
+  /** Gives up opening. */
+  signal?: AbortSignal | undefined;
+}
