@@ -27,8 +27,8 @@ const plugin: MemoryPlugin = defineMemoryPlugin({
     indexing.catch(() => undefined);
     const store = await opening;
     try {
-      const { createIndexedManager } = await indexing;
-      return await createIndexedManager({ store, context, backend: "memory-core" });
+      const { manageIndex } = await indexing;
+      return await manageIndex({ index: store, context, backend: "memory-core" });
     } catch (error) {
       await store.close();
       throw error;

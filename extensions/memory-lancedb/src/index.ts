@@ -17,7 +17,7 @@ const plugin: MemoryPlugin = defineMemoryPlugin({
   configSchema,
   async open(context) {
     const { agentId, workspaceDir, stateDir, storePlace, settings, signal } = context;
-    const [{ openStore }, { createIndexedManager }] = await Promise.all([
+    const [{ openStore }, { manageIndex }] = await Promise.all([
       import("./open-store.ts"),
       import("@memslot/indexing"),
     ]);
@@ -34,7 +34,7 @@ const plugin: MemoryPlugin = defineMemoryPlugin({
       signal,
     });
     try {
-      return await createIndexedManager({ store, context, backend: "memory-lancedb" });
+      return await manageIndex({ index: store, context, backend: "memory-lancedb" });
     } catch (error) {
       await store.close();
       throw error;

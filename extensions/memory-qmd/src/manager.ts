@@ -7,7 +7,7 @@ import {
   type MemorySearchManager,
   type SearchReport,
 } from "@memslot/core";
-import { createIndexedManager } from "@memslot/indexing";
+import { manageIndex } from "@memslot/indexing";
 import { createAskQmd } from "./ask/ask-qmd.ts";
 import { type Background, startBackground } from "./update/background.ts";
 import { checkQmd } from "./check-qmd.ts";
@@ -92,8 +92,8 @@ export async function openQmdManager(input: {
   const ask = createAskQmd({ process, updates, meaning, options });
   const read = createTextReader({ workspaceDir, settings, cache, sessions });
   const parts = { workspaceDir, ledger, updates, ask, read, sessions, isByMeaning: meaning.isWanted };
-  const inner = await createIndexedManager({
-    store: createFileStore({ folder, ledger, cache, sessions, readOnly }),
+  const inner = await manageIndex({
+    index: createFileStore({ folder, ledger, cache, sessions, readOnly }),
     context,
     backend,
     sources: qmdSources(context, options),

@@ -199,6 +199,11 @@ export interface ChunkIndex extends FileTable {
    * call works in any space without it. Vectors of other spaces are kept.
    */
   useSpace(space: VectorSpace): Promise<void>;
+  /**
+   * Brings the vectors of this space that are known already to where they are searched, before somebody waits for an
+   * answer. Absent: they are there.
+   */
+  giveVectors?(space: VectorSpace): Promise<void>;
   /** Compares with the vectors of this space only. */
   searchVector(query: VectorQuery): Promise<IndexVectorAnswer>;
   /** Chunks that have no vector in this space and are not quarantined, each hash once, also those of a build that is being made. */

@@ -43,7 +43,7 @@ export {
 export type { Ledger, LedgerBuild, LedgerOptions, OwedVectors, Reconciled } from "./ledger/ledger.ts";
 export { type KeywordStore, withoutVectors } from "./search/keyword-store.ts";
 export type { FileReading, IndexedSource } from "./indexed-source.ts";
-export { createIndexedManager, sourcesOf } from "./manager.ts";
+export { manageIndex, sourcesOf } from "./manager.ts";
 export { type MemoryRoot, isMarkdown, memoryRoots, relativePath, toSlashes } from "./files/memory-roots.ts";
 export { stampOf } from "./files/file-stamp.ts";
 export { readChunks, stampInNote } from "./files/read-chunks.ts";

@@ -3,7 +3,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { EmbeddingError, type MemorySearchManager, type MemorySearchResult, type SearchReport } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { createIndexedManager } from "./manager.ts";
+import { manageIndex } from "./manager.ts";
 import { contextFor, never, searchOptions, settingsWith, syncParams } from "../test/support/context.ts";
 import { fakeEmbeddings } from "../test/support/fake-embeddings.ts";
 import { createFakeStore, type FakeStore } from "../test/support/fake-store.ts";
@@ -17,7 +17,7 @@ async function open(
   change: Parameters<typeof contextFor>[1] & { store?: FakeStore } = {},
 ): Promise<{ manager: MemorySearchManager; store: FakeStore; sync: () => Promise<unknown> }> {
   const { store = createFakeStore(), ...context } = change;
-  const manager = await createIndexedManager({ store, context: contextFor(workspaceDir, context), backend: "test" });
+  const manager = await manageIndex({ index: store, context: contextFor(workspaceDir, context), backend: "test" });
   return { manager, store, sync: async () => await manager.sync?.(syncParams()) };
 }
 

@@ -39,20 +39,20 @@ import { createTriggers, type Triggers } from "./watch/triggers.ts";
 import type { WatchRoot } from "./watch/watch-scope.ts";
 
 /**
- * A manager whose index is kept in a store: everything between the files and the store, the same for every store.
- * The manager owns the store and closes it.
+ * A manager of an index: everything between the files and what is kept of them, the same wherever that is. The manager
+ * owns the index and closes it.
  */
-export async function createIndexedManager(input: {
-  store: ChunkIndex;
+export async function manageIndex(input: {
+  index: ChunkIndex;
   context: MemoryPluginContext;
   backend: string;
-  /** Finds in place of the store, for a backend that has a search of its own. It is given up to date files. */
+  /** Finds in place of the index, for a backend that has a search of its own. It is given up to date files. */
   search?: ((input: SearchInput) => Promise<SearchOutcome>) | undefined;
   /** Another way to look at the files than that of the settings. */
   sources?: readonly IndexedSource[] | undefined;
 }): Promise<MemorySearchManager> {
   const { context, backend } = input;
-  const store = tracedStore(input.store, { agentId: context.agentId, backend });
+  const store = tracedStore(input.index, { agentId: context.agentId, backend });
   const { agentId, stateDir, settings, workspaceDir } = context;
   const { upkeep } = store;
   // Called off while the store was being opened.

@@ -12,7 +12,7 @@ export function tracedStore(store: ChunkIndex, { agentId, backend }: { agentId: 
   const call: Call = (operation, run, given) =>
     traceCall("store", () => ({ agentId, backend, operation, ...(given && { given: given.length }) }), run, foundIn);
   const { builds, leases, upkeep } = store;
-  const revision = store.revision?.bind(store);
+  const [revision, giveVectors] = [store.revision?.bind(store), store.giveVectors?.bind(store)];
   return {
     ...tracedTable(store, call, ""),
     ...(revision && { revision: () => call("revision", () => revision()) }),
@@ -22,6 +22,7 @@ export function tracedStore(store: ChunkIndex, { agentId, backend }: { agentId: 
     ...(store.keepsVectors === undefined ? {} : { keepsVectors: store.keepsVectors }),
     searchKeyword: (query) => call("searchKeyword", () => store.searchKeyword(query), query.terms),
     useSpace: (space) => call("useSpace", () => store.useSpace(space)),
+    ...(giveVectors && { giveVectors: (space) => call("giveVectors", () => giveVectors(space)) }),
     searchVector: (query) => call("searchVector", () => store.searchVector(query)),
     pendingVectors: (space, limit) => call("pendingVectors", () => store.pendingVectors(space, limit)),
     putVectors: (space, entries) => call("putVectors", () => store.putVectors(space, entries), entries),

@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeF
 import path from "node:path";
 import type { MemorySearchManager, MemorySearchResult } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { createIndexedManager } from "@memslot/indexing";
+import { manageIndex } from "@memslot/indexing";
 import { contextFor, never, searchOptions, settingsWith, syncParams } from "./support/context.ts";
 import { createFakeStore, type FakeStore } from "./support/fake-store.ts";
 import { useTempFolders } from "./support/temp-folder.ts";
@@ -17,7 +17,7 @@ async function open(
   { sources = withoutSessions, store = createFakeStore(), lookOnly = false } = {},
 ): Promise<{ manager: MemorySearchManager; store: FakeStore }> {
   const context = { ...contextFor(stateDir, { settings: settingsWith({ sources }) }), lookOnly };
-  return { store, manager: await createIndexedManager({ store, context, backend: "test" }) };
+  return { store, manager: await manageIndex({ index: store, context, backend: "test" }) };
 }
 
 async function found(

@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { MemorySearchManager, MemorySearchResult, SearchReport } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { createIndexedManager } from "@memslot/indexing";
+import { manageIndex } from "@memslot/indexing";
 import { contextFor, never, searchOptions, settingsWith, syncParams } from "./support/context.ts";
 import { createFakeStore, type FakeStore } from "./support/fake-store.ts";
 import { useTempFolders } from "./support/temp-folder.ts";
@@ -17,7 +17,7 @@ async function open(
 ): Promise<{ manager: MemorySearchManager; store: FakeStore }> {
   const store = createFakeStore();
   const context = contextFor(workspaceDir, { settings: settingsWith(settings) });
-  return { store, manager: await createIndexedManager({ store, context, backend: "test" }) };
+  return { store, manager: await manageIndex({ index: store, context, backend: "test" }) };
 }
 
 async function search(
@@ -65,7 +65,7 @@ describe("transcripts", () => {
     await manager.sync?.(syncParams());
     expect(store.paths()).toEqual(["MEMORY.md", "sessions/s1.jsonl"]);
     const context = contextFor(workspace, { settings: settingsWith() });
-    const without = await createIndexedManager({ store, context, backend: "test" });
+    const without = await manageIndex({ index: store, context, backend: "test" });
     await without.sync?.(syncParams());
     expect(store.paths()).toEqual(["MEMORY.md"]);
   });
@@ -174,7 +174,7 @@ describe("without being asked", () => {
   test("nothing happens where somebody only looks", async () => {
     const workspace = folderWith({ "memory/a.md": "alpha" });
     const context = { ...contextFor(workspace, { settings: settingsWith({ sync: { watch: true } }) }), lookOnly: true };
-    const manager = await createIndexedManager({ store: createFakeStore(), context, backend: "test" });
+    const manager = await manageIndex({ index: createFakeStore(), context, backend: "test" });
     expect(manager.status().watch).toEqual({ mode: "off", reason: "opened only to look" });
   });
 });

@@ -1,6 +1,6 @@
 import { EmbeddingError, type EmbeddingProvider } from "@memslot/core";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { createIndexedManager } from "@memslot/indexing";
+import { manageIndex } from "@memslot/indexing";
 import { contextFor, searchOptions, settingsWith, syncParams } from "./support/context.ts";
 import { fakeEmbeddings } from "./support/fake-embeddings.ts";
 import { createFakeStore } from "./support/fake-store.ts";
@@ -42,11 +42,11 @@ function farEnd(): FarEnd {
   return end;
 }
 
-async function open(end: FarEnd): Promise<Awaited<ReturnType<typeof createIndexedManager>>> {
+async function open(end: FarEnd): Promise<Awaited<ReturnType<typeof manageIndex>>> {
   const workspace = folderWith({ "memory/a.md": "our budget", "memory/b.md": "a kitten" });
   const settings = settingsWith({ sync: { watch: false } } as never);
-  const manager = await createIndexedManager({
-    store: createFakeStore(),
+  const manager = await manageIndex({
+    index: createFakeStore(),
     context: contextFor(workspace, { provider: end.provider, settings }),
     backend: "test",
   });

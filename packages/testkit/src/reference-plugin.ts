@@ -1,5 +1,5 @@
 import { type MemoryPlugin, defineMemoryPlugin } from "@memslot/core";
-import { type ChunkIndex, createIndexedManager } from "@memslot/indexing";
+import { type ChunkIndex, manageIndex } from "@memslot/indexing";
 import { createInMemoryStore } from "./in-memory-store.ts";
 
 /**
@@ -15,7 +15,7 @@ export function createReferencePlugin(): MemoryPlugin {
       const { folder } = context.storePlace;
       const store = stores.get(folder) ?? createInMemoryStore();
       stores.set(folder, store);
-      return createIndexedManager({ store, context, backend: "reference" });
+      return manageIndex({ index: store, context, backend: "reference" });
     },
   });
 }

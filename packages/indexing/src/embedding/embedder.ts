@@ -245,6 +245,8 @@ export function createEmbedder(input: {
     async embedMissing(given) {
       const request = { ...given, signal: AbortSignal.any([given.signal, closing.signal]) };
       if (store.health().isTemporary === true && !request.asked) return (pending = await leaveUndone());
+      const space = await primary.knownSpace();
+      if (space !== undefined) await store.giveVectors?.(space);
       if (!settings.cache.enabled && primary.stats()?.pending !== 0) await earlier.protect();
       const wasRefused = refusalOf(primary) !== undefined;
       let outcome = await fillOne(primary, request);

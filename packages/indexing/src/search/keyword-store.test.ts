@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { isAsked } from "../chunk-store.ts";
 import { type KeywordStore, withoutVectors } from "./keyword-store.ts";
-import { createIndexedManager } from "../manager.ts";
+import { manageIndex } from "../manager.ts";
 import { contextFor, never, searchOptions, syncParams } from "../../test/support/context.ts";
 import { fakeEmbeddings } from "../../test/support/fake-embeddings.ts";
 import { createFakeStore } from "../../test/support/fake-store.ts";
@@ -20,7 +20,7 @@ describe("a store that finds by words alone", () => {
     const embeddings = fakeEmbeddings();
     const workspace = folderWith({ "MEMORY.md": "The budget is 40,000 euro." });
     const context = contextFor(workspace, { provider: embeddings });
-    const manager = await createIndexedManager({ store: withoutVectors(wordsOnly()), context, backend: "words" });
+    const manager = await manageIndex({ index: withoutVectors(wordsOnly()), context, backend: "words" });
     expect(manager.capabilities).toEqual({ keyword: true, vector: false, ownsIndex: true });
     expect(await manager.sync?.(syncParams())).toMatchObject({ added: 1, failed: [] });
     const options = searchOptions();

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type MemoryPlugin, defineMemoryPlugin } from "@memslot/core";
-import { type Chunk, type ChunkIndex, type FileKey, createIndexedManager, isAsked } from "@memslot/indexing";
+import { type Chunk, type ChunkIndex, type FileKey, manageIndex, isAsked } from "@memslot/indexing";
 import { type IndexKeywordAnswer, type KeywordQuery, type FileRecord, withoutVectors } from "@memslot/indexing";
 
 type KeptFile = FileRecord & { chunks: readonly Chunk[] };
@@ -94,7 +94,7 @@ const plugin: MemoryPlugin = defineMemoryPlugin({
     const other = context.options["folder"];
     const file = typeof other === "string" ? join(other, `${name}.json`) : join(folder, "chunks.json");
     const store = await openFileStore(file);
-    return await createIndexedManager({ store, context, backend: "memory-example" });
+    return await manageIndex({ index: store, context, backend: "memory-example" });
   },
 });
 

@@ -1,0 +1,135 @@
+import type {
+  ChunkIndex,
+  ChunkRow,
+  IndexHealth,
+  IndexKeywordAnswer,
+  IndexLeases,
+  IndexVectorAnswer,
+} from "../chunk-index.ts";
+import type { ChunkStore, ScoredChunk, StoreStats } from "../chunk-store.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { createAgreement } from "./agreement.ts";
+import { createStoredBuilds } from "./stored-builds.ts";
+import { createStoredFiles } from "./stored-files.ts";
+import { createStoreUpkeep } from "./store-upkeep.ts";
+
+export interface StoredIndexOptions {
+  ledger: Ledger;
+  store: ChunkStore;
+  /** The right to work on a store that other hosts write to. Absent: that on the ledger, which is of this machine. */
+  leases?: IndexLeases | undefined;
+  /** False: it finds by words alone, and is given no vectors. */
+  keepsVectors?: boolean | undefined;
+  /** True for somebody who only looks: nothing is brought in step. */
+  lookOnly?: boolean | undefined;
+}
+
+/** An index whose chunks are kept in a store, and all that is known of them in a ledger. Closes both. */
+export async function createStoredIndex(options: StoredIndexOptions): Promise<ChunkIndex> {
+  const { ledger, store, keepsVectors = true, lookOnly = false } = options;
+  const agreement = createAgreement({ ledger, store, keepsVectors, lookOnly });
+  let told: StoreStats = await store.stats();
+  /** The counts that were found to differ and have been looked into. */
+  let differing = "";
+  await agreement.follow();
+
+  /** Asks the store. One that fails may have lost what it held, and begun anew: then it is asked once more. */
+  async function ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
+    try {
+      return await question();
+    } catch (error) {
+      const hasLost = await agreement.compare().catch(() => false);
+      if (!hasLost) throw error;
+      return await question();
+    }
+  }
+
+  /** The chunks that a store has named, as the ledger knows them. */
+  async function resolve(
+    found: readonly ScoredChunk[],
+  ): Promise<{ rows: (ChunkRow & { score: number })[]; left: number }> {
+    let rows = await ledger.rowsOf(found);
+    // The store has already what the ledger gets in a moment.
+    if (rows.length < found.length && (await agreement.written())) rows = await ledger.rowsOf(found);
+    const left = found.length - rows.length;
+    if (left > 0) agreement.distrust();
+    return { rows, left };
+  }
+
+  async function countStore(): Promise<StoreStats> {
+    told = await store.stats();
+    return told;
+  }
+
+  return {
+    ...createStoredFiles({ ledger, store, agreement }),
+    async revision() {
+      await agreement.follow();
+      return `${await ledger.revision()}.${agreement.changes()}`;
+    },
+    ...(store.build && { builds: createStoredBuilds({ ledger, store, agreement }) }),
+    leases: options.leases ?? ledger.leases,
+    upkeep: createStoreUpkeep({ ledger, store, agreement }),
+    keepsVectors,
+    async searchKeyword(query): Promise<IndexKeywordAnswer> {
+      const answer = await ask(() => store.searchKeyword(query));
+      const { rows, left } = await resolve(answer.rows);
+      const lack = left === 0 ? undefined : `the store names ${left} chunks that are not in the index any more`;
+      return {
+        ...answer,
+        documentFrequencies: [...answer.documentFrequencies],
+        rows,
+        incomplete: answer.incomplete ?? lack,
+      };
+    },
+    async useSpace(space) {
+      await ledger.useSpace(space);
+      await agreement.owe(space);
+    },
+    giveVectors: agreement.owe,
+    async searchVector(query): Promise<IndexVectorAnswer> {
+      const { rows } = await ask(() => store.searchVector(query));
+      return { rows: (await resolve(rows)).rows };
+    },
+    putVectors: (space, entries) => agreement.write(() => ledger.putVectors(space, entries)),
+    pendingVectors: ledger.pendingVectors,
+    knownVectors: ledger.knownVectors,
+    quarantine: ledger.quarantine,
+    quarantined: ledger.quarantined,
+    releaseQuarantine: ledger.releaseQuarantine,
+    spaces: ledger.spaces,
+    spaceStats: ledger.spaceStats,
+    async probeVector() {
+      const [known] = keepsVectors ? await ledger.spaces() : [];
+      if (known === undefined) return keepsVectors;
+      const vector = new Float32Array(known.space.dimensions);
+      vector[0] = 1;
+      await store.searchVector({ space: known.space, vector, sources: [], limit: 1 });
+      return true;
+    },
+    async stats() {
+      const [own, kept] = [await ledger.stats(), await countStore()];
+      const counts = `${own.chunks} ${kept.chunks}`;
+      if (own.chunks !== kept.chunks && counts !== differing) agreement.distrust();
+      differing = own.chunks === kept.chunks ? "" : counts;
+      return { ...own, databaseBytes: own.databaseBytes + kept.bytes };
+    },
+    health(): IndexHealth {
+      const own = ledger.health();
+      return {
+        location: told.location,
+        isTemporary: own.isTemporary,
+        fts: { enabled: true, available: true },
+        vector: { enabled: keepsVectors, available: keepsVectors },
+        remade: (own.remade ?? 0) + agreement.losses(),
+        notices: [...new Set([...own.notices, ...(told.notices ?? [])])],
+      };
+    },
+    async close() {
+      await agreement.written();
+      const ended = await Promise.allSettled([store.close(), ledger.close()]);
+      const failed = ended.find(({ status }) => status === "rejected");
+      if (failed?.status === "rejected") throw failed.reason;
+    },
+  };
+}
