@@ -24,7 +24,7 @@ type BuildFiles = {
 
 type OwnMethod = Exclude<
   keyof ChunkIndex,
-  "revision" | "builds" | "leases" | "upkeep" | "keepsVectors" | "health" | "close"
+  "revision" | "builds" | "leases" | "upkeep" | "keepsVectors" | "giveVectors" | "health" | "close"
 >;
 
 /** `IndexUpkeep` as it is inside the worker: what takes long comes in pieces. */
