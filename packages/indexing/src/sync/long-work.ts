@@ -1,0 +1,233 @@
+import pLimit from "p-limit";
+import {
+  createRest,
+  type ManagerSyncParams,
+  messageOf,
+  type SyncProgress,
+  type SyncReport,
+  withDeadline,
+} from "@memslot/core";
+import type { ChunkIndex } from "../chunk-index.ts";
+import type { Embedder } from "../embedding/embedder.ts";
+import type { IndexedSource } from "../indexed-source.ts";
+import type { IndexRecord } from "./index-facts.ts";
+import { buildName, rebuildIndex } from "./rebuild.ts";
+import type { SyncOutcome } from "./sync.ts";
+import { HeldElsewhere, withWriteRight } from "./write-right.ts";
+
+/** Reasons of a sync that nobody waits for. A provider that refuses everything is not asked again for one of them. */
+export const behindTheScenes: ReadonlySet<string> = new Set(["search", "watch", "interval", "session-start"]);
+/** How long a sync for one search works on what takes long before the search goes on with what is there. */
+const searchFillsMs = 10_000;
+/**
+ * How long a provider that failed is left alone, then it is tried again whether or not somebody searches; a sync that
+ * somebody asks for tries it at once.
+ */
+const providerRestMs = 15_000;
+
+export type SyncParams = Omit<ManagerSyncParams, "wait">;
+
+/** What takes long once the words are in: a new build where one is due, and vectors. One does it at a time, over all processes. */
+export class LongWork {
+  readonly #index: ChunkIndex;
+  readonly #sources: readonly IndexedSource[];
+  readonly #vectors: Embedder | undefined;
+  readonly #record: IndexRecord;
+  readonly #closing: AbortSignal;
+  readonly #turns = pLimit(1);
+  /** Whoever wants to see how far it is. */
+  readonly #watchers = new Set<(update: SyncProgress) => void>();
+  readonly #providerRest = createRest<true>();
+  #nextTry: NodeJS.Timeout | undefined;
+  /** Work with nobody waiting for all of it. */
+  #behind: Promise<void> | undefined;
+  #again = false;
+
+  constructor(input: {
+    index: ChunkIndex;
+    sources: readonly IndexedSource[];
+    vectors: Embedder | undefined;
+    record: IndexRecord;
+    closing: AbortSignal;
+  }) {
+    this.#index = input.index;
+    this.#sources = input.sources;
+    this.#vectors = input.vectors;
+    this.#record = input.record;
+    this.#closing = input.closing;
+  }
+
+  /** What is being done with nobody waiting for all of it. */
+  get behind(): Promise<void> | undefined {
+    return this.#behind;
+  }
+
+  /** Whether there is something to do, as far as is known. */
+  isDue(): boolean {
+    const { stats, outdated, waitingFor } = this.#record.facts;
+    if (this.#providerRest.current()) return outdated && waitingFor === undefined;
+    return (outdated && stats.files > 0) || stats.generation?.next !== undefined || this.#vectors?.isBehind() === true;
+  }
+
+  /** Does it, and gives the report of the whole. */
+  async run(params: SyncParams, done: SyncOutcome): Promise<SyncReport> {
+    const { report } = done;
+    const { facts } = this.#record;
+    const { builds } = this.#index;
+    if (!builds || !this.#buildIsDue(params)) {
+      // Begun for settings that have been taken back since.
+      if (facts.stats.generation?.next) await builds?.abandon();
+      const pending = await this.#fillVectors(params);
+      return pending ? { ...report, pendingVectors: pending } : report;
+    }
+    const rebuilt = await rebuildIndex({
+      builds,
+      sources: this.#sources,
+      params,
+      fill: () => this.#fillVectors(params),
+      obstacle: async () => await this.#vectors?.obstacle(),
+    });
+    facts.waitingFor = rebuilt.waitingFor;
+    facts.outdated = rebuilt.waitingFor !== undefined;
+    await this.#vectors?.count();
+    const { added, changed, unchanged, failed } = rebuilt.files.report;
+    return {
+      ...report,
+      changed: Math.max(0, added + changed + unchanged - report.added),
+      unchanged: 0,
+      failed,
+      ...(rebuilt.pendingVectors && { pendingVectors: rebuilt.pendingVectors }),
+    };
+  }
+
+  /** Runs work in its turn, as the only process that does. Others can see how far it is. */
+  async inTurn(
+    params: SyncParams,
+    waitMs: number,
+    work: (own: SyncParams) => Promise<SyncReport>,
+  ): Promise<SyncReport> {
+    const { signal } = params;
+    this.#watchers.add(params.progress);
+    try {
+      // Whoever gives up waiting for its turn is told at once.
+      return await withDeadline({ what: "sync", signals: [signal] }, () =>
+        this.#turns(() => this.#asOnlyOne(params, waitMs, work)),
+      );
+    } catch (error) {
+      if (error instanceof HeldElsewhere) this.#record.heldBy(error.holder);
+      else if (!signal.aborted) this.#record.failed(error);
+      throw error;
+    } finally {
+      this.#watchers.delete(params.progress);
+    }
+  }
+
+  /** As much of it as can be done in a moment: what is there answers for the rest. */
+  async runForSearch(params: SyncParams, done: SyncOutcome): Promise<SyncReport> {
+    const patience = AbortSignal.timeout(searchFillsMs);
+    const signal = AbortSignal.any([params.signal, patience]);
+    try {
+      return await this.inTurn({ ...params, signal }, 0, (own) => this.run(own, done));
+    } catch (error) {
+      if (params.signal.aborted) throw error;
+      const { pending } = this.#vectors?.facts().status ?? {};
+      const chunks = pending?.chunks ?? 0;
+      if (error instanceof HeldElsewhere) return withPending(done.report, chunks, error.message);
+      if (patience.aborted) return withPending(done.report, chunks, "making them takes longer than a search may wait");
+      throw error;
+    }
+  }
+
+  /** Does it behind whoever asks, and leaves what comes of it in the facts. While it runs, what is new is taken along. */
+  runBehind(params: SyncParams, done: SyncOutcome): void {
+    this.#again = this.#behind !== undefined;
+    const work = async (): Promise<void> => {
+      do {
+        this.#again = false;
+        await this.inTurn(params, 0, (own) => this.run(own, done));
+      } while (this.#again && !params.signal.aborted);
+    };
+    this.#behind ??= work()
+      .catch((error: unknown) => {
+        if (error instanceof HeldElsewhere) this.#record.facts.missingVectors ??= error.message;
+      })
+      .finally(() => (this.#behind = undefined));
+  }
+
+  /** Waits for what is running; what was to be tried later is not. */
+  async close(): Promise<void> {
+    clearTimeout(this.#nextTry);
+    await this.#turns(() => undefined);
+  }
+
+  async #asOnlyOne(
+    params: SyncParams,
+    waitMs: number,
+    work: (own: SyncParams) => Promise<SyncReport>,
+  ): Promise<SyncReport> {
+    const { reason, signal } = params;
+    signal.throwIfAborted();
+    const right = { reason, waitMs: () => waitMs, signal, progress: params.progress };
+    return await withWriteRight(this.#index, "build", right, async () => {
+      this.#record.working(reason);
+      try {
+        return await work({ ...params, progress: (update) => this.#tell(update) });
+      } finally {
+        this.#record.working(undefined);
+        await this.#record.count();
+      }
+    });
+  }
+
+  #tell(update: SyncProgress): void {
+    for (const watcher of this.#watchers) watcher(update);
+    this.#record.progress(update);
+    void this.#index.leases?.report(update).catch(() => undefined);
+  }
+
+  /** The build to make: a new one, or one that was begun before. */
+  #buildIsDue({ force }: SyncParams): boolean {
+    const { stats, outdated } = this.#record.facts;
+    if (stats.files === 0) return false;
+    return force || outdated || stats.generation?.next?.name === buildName(this.#sources);
+  }
+
+  async #fillVectors(params: SyncParams): Promise<SyncReport["pendingVectors"]> {
+    const vectors = this.#vectors;
+    if (!vectors) return undefined;
+    const { facts } = this.#record;
+    if (vectors.isBehind()) facts.missingVectors ??= "they are being made";
+    try {
+      const pending = await vectors.embedMissing({ ...params, asked: !behindTheScenes.has(params.reason) });
+      facts.missingVectors = pending && `${pending.chunks} are left: ${pending.reason}`;
+      if (pending) this.#providerRest.start(true, providerRestMs);
+      if (pending?.failure === "transient" || pending?.failure === "rate") this.#tryAgainLater();
+      return pending;
+    } catch (error) {
+      facts.missingVectors = params.signal.aborted ? "making them was interrupted" : messageOf(error);
+      throw error;
+    } finally {
+      await this.#record.count();
+    }
+  }
+
+  /** A provider that is back is noticed by itself. */
+  #tryAgainLater(): void {
+    clearTimeout(this.#nextTry);
+    const tryAgain = (): void => {
+      // A timer may come a little early.
+      this.#providerRest.end();
+      const params: SyncParams = { reason: "interval", force: false, progress: () => {}, signal: this.#closing };
+      const report: SyncReport = { added: 0, changed: 0, removed: 0, unchanged: 0, failed: [] };
+      const { outdated } = this.#record.facts;
+      if (this.isDue()) this.runBehind(params, { report, roots: [], sources: new Map(), outdated });
+    };
+    this.#nextTry = setTimeout(tryAgain, providerRestMs);
+    // Nothing waits for it.
+    this.#nextTry.unref();
+  }
+}
+
+function withPending(report: SyncReport, chunks: number, reason: string): SyncReport {
+  return chunks === 0 ? report : { ...report, pendingVectors: { chunks, reason } };
+}
