@@ -133,5 +133,5 @@ export type {
   StoreMessage,
   SyncMessage,
 } from "./debug/messages.ts";
-export { type Tell, traceCall } from "./debug/trace-call.ts";
+export { type Tell, isListenedTo, traceCall } from "./debug/trace-call.ts";
 export { type Rest, createRest } from "./fallback/rest.ts";

@@ -9,7 +9,7 @@ import {
   withConditions,
 } from "@memslot/core";
 import { checkIndex } from "./sync/check-index.ts";
-import { createCheckedSearch } from "./search/checked-search.ts";
+import { createCheckedSearch, searchAhead } from "./search/checked-search.ts";
 import type { ChunkIndex } from "./chunk-index.ts";
 import { createEmbedder, type Embedder } from "./embedding/embedder.ts";
 import { estimateSync } from "./embedding/estimate.ts";
@@ -23,7 +23,6 @@ import { isJournalPath, readJournal } from "./journal/read-journal.ts";
 import { createNotesSource } from "./files/notes-source.ts";
 import { readMemoryFile } from "./files/read-file.ts";
 import { memoryRoots } from "./files/memory-roots.ts";
-import { searchAhead } from "./search/search-ahead.ts";
 import { searchChunks } from "./search/search.ts";
 import { placesOf, type SearchInput, type SearchOutcome } from "./search/search-outcome.ts";
 import { freshnessForAll, withMissingWithin } from "./search/shared-report.ts";
@@ -34,7 +33,7 @@ import { sessionsFolder } from "./sessions/sessions-folder.ts";
 import { findUnread } from "./sync/survey.ts";
 import { aboutUnread, withoutUnread } from "./sync/unread.ts";
 import { createUnsearchedCounter, isPoor, withUnsearched } from "./files/unsearched.ts";
-import { tracedStore } from "./traced-store.ts";
+import { tracedIndex } from "./traced-index.ts";
 import { createTriggers, type Triggers } from "./watch/triggers.ts";
 import type { WatchRoot } from "./watch/watch-scope.ts";
 
@@ -52,7 +51,7 @@ export async function manageIndex(input: {
   sources?: readonly IndexedSource[] | undefined;
 }): Promise<MemorySearchManager> {
   const { context, backend } = input;
-  const store = tracedStore(input.index, { agentId: context.agentId, backend });
+  const store = tracedIndex(input.index, { agentId: context.agentId, backend });
   const { agentId, stateDir, settings, workspaceDir } = context;
   const { upkeep } = store;
   // Called off while the store was being opened.

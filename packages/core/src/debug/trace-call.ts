@@ -9,6 +9,11 @@ export type Tell<Name extends ChannelName> = (facts: () => Partial<CallMessages[
 const codeLike = /^[A-Z][A-Z\d_]{1,47}$/u;
 const tellNobody = (): void => undefined;
 
+/** Whether anybody listens to this channel now. */
+export function isListenedTo(name: ChannelName): boolean {
+  return channels[name].hasSubscribers;
+}
+
 /**
  * Makes a call and tells whoever listens to its channel of it, once, whatever comes of it. While nobody listens it only
  * runs the call: no message is built.
@@ -22,7 +27,7 @@ export function traceCall<Name extends ChannelName, Result>(
   run: (tell: Tell<Name>) => Promise<Result>,
   found?: (result: Result) => Partial<CallMessages[Name]>,
 ): Promise<Result> {
-  return channels[name].hasSubscribers ? runTold(name, asked, run, found) : run(tellNobody);
+  return isListenedTo(name) ? runTold(name, asked, run, found) : run(tellNobody);
 }
 
 /** In the order in which `tracePromise` of Node publishes, which would publish the result and the error themselves as well. */

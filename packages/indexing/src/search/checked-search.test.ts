@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { searchAhead } from "./search-ahead.ts";
+import { searchAhead } from "./checked-search.ts";
 
 test("what was found ahead counts while nothing has been written since", async () => {
   let searches = 0;

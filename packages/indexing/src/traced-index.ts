@@ -1,0 +1,58 @@
+import { isListenedTo, traceCall } from "@memslot/core";
+import type { ChunkIndex } from "./chunk-index.ts";
+
+/** Facts that are at hand: there is nothing to wait for. */
+const untold: ReadonlySet<string> = new Set(["health"]);
+type Call = (...given: readonly unknown[]) => Promise<unknown>;
+
+/**
+ * An index whose calls are told to whoever listens to `memslot:store`, wherever it is kept. What is told is how many things
+ * went in and came out, and nothing of them. While nobody listens a call goes straight to the index.
+ */
+export function tracedIndex(index: ChunkIndex, names: { agentId: string; backend: string }): ChunkIndex {
+  return traced(index, "");
+
+  /** The object, or a part of it, with `of` before the names of its calls. */
+  function traced<Part extends object>(part: Part, of: string): Part {
+    return new Proxy(part, {
+      get(own, name): unknown {
+        const member: unknown = Reflect.get(own, name);
+        if (typeof name !== "string" || untold.has(name)) return member;
+        if (typeof member === "object" && member !== null) return traced(member, `${name}.`);
+        if (typeof member !== "function") return member;
+        const call = (member as Call).bind(own);
+        if (name === "start")
+          return async (...given: readonly unknown[]) => await begun(call, `${of}${name}`, given, of);
+        return isListenedTo("store") ? (...given: readonly unknown[]) => told(call, of + name, given) : call;
+      },
+    });
+  }
+
+  function told(call: Call, operation: string, given: readonly unknown[]): Promise<unknown> {
+    const list = given.map(countedIn).find((count) => count !== undefined);
+    return traceCall(
+      "store",
+      () => ({ ...names, operation, ...(list !== undefined && { given: list }) }),
+      () => call(...given),
+      foundIn,
+    );
+  }
+
+  /** A build is the files of one, which are told in the same way. */
+  async function begun(call: Call, operation: string, given: readonly unknown[], of: string): Promise<unknown> {
+    const files = await told(call, operation, given);
+    return typeof files === "object" && files !== null ? traced(files, of) : files;
+  }
+}
+
+/** How many files, vectors, hashes or words an argument has. */
+function countedIn(argument: unknown): number | undefined {
+  const list = typeof argument === "object" && argument !== null && "terms" in argument ? argument.terms : argument;
+  return Array.isArray(list) ? list.length : undefined;
+}
+
+/** How many rows an answer has, where it is a list or holds one. */
+function foundIn(answer: unknown): { found?: number } {
+  const rows = typeof answer === "object" && answer !== null && "rows" in answer ? answer.rows : answer;
+  return Array.isArray(rows) ? { found: rows.length } : {};
+}
