@@ -1,8 +1,16 @@
 import { type MemoryTool, type MemoryToolsOptions, createMemoryTools } from "@memslot/agent-kit";
-import { type Memory, MemoryError, type SyncProgress, isAbort, messageOf, withDeadline } from "@memslot/core";
+import {
+  type Memory,
+  MemoryError,
+  type SyncProgress,
+  isAbort,
+  messageOf,
+  usualDeadlines,
+  withDeadline,
+} from "@memslot/core";
 
 /** How long a call waits for a memory that is still being opened. */
-const OPENING_DEADLINE_MS = 30_000;
+const OPENING_DEADLINE_MS = usualDeadlines.searchMs;
 /** After a failure the next call that comes later than this tries again. */
 const RETRY_AFTER_MS = 5000;
 

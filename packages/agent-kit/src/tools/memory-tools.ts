@@ -1,4 +1,4 @@
-import { type Memory, MemoryError, audienceOf, createRest } from "@memslot/core";
+import { type Memory, MemoryError, audienceOf, createRest, usualDeadlines } from "@memslot/core";
 import type { ChatType, CitationsMode } from "./citations.ts";
 import { localDay } from "../notes/local-day.ts";
 import type { FailureAdvice } from "./failure-advice.ts";
@@ -59,7 +59,7 @@ export function createMemoryTools(options: MemoryToolsOptions): MemoryTool[] {
     chatType: options.chatType ?? (shared ? "group" : "direct"),
     sessionKey,
     shared,
-    deadlineMs: options.deadlineMs ?? 30_000,
+    deadlineMs: options.deadlineMs ?? usualDeadlines.searchMs,
     cooldownMs: options.cooldownMs ?? 60_000,
     now,
   };

@@ -8,6 +8,7 @@ import {
   show,
 } from "./call-arguments.ts";
 import { abortErrorOf } from "./deadline.ts";
+import { type MemoryDeadlines, usualDeadlines } from "./deadlines.ts";
 import type { EmbeddingChoice } from "../contract/embedding.ts";
 import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
 import { createLifecycle } from "../open/lifecycle.ts";
@@ -30,34 +31,6 @@ import type { MemorySearchSettings } from "../contract/settings.ts";
 import { createSingleSync } from "./single-sync.ts";
 import type { MemoryProviderStatus } from "../contract/status.ts";
 import { type Tell, traceCall } from "../debug/trace-call.ts";
-
-/** How long a call may take before it fails with `UNAVAILABLE`. */
-export interface MemoryDeadlines {
-  /** 60 s: importing a plugin, making an embedding provider, opening a manager. */
-  openMs: number;
-  /** 30 s. */
-  searchMs: number;
-  /** 10 s. */
-  readFileMs: number;
-  /** 60 s. */
-  probeMs: number;
-  /** 10 min without progress. */
-  syncIdleMs: number;
-  /** 10 min: checking the whole index, or giving its space back. They tell no progress. */
-  upkeepMs: number;
-  /** 10 s for running calls to end, and 10 s for the manager to close. */
-  closeMs: number;
-}
-
-export const defaultDeadlines: MemoryDeadlines = {
-  openMs: 60_000,
-  searchMs: 30_000,
-  readFileMs: 10_000,
-  probeMs: 60_000,
-  syncIdleMs: 600_000,
-  upkeepMs: 600_000,
-  closeMs: 10_000,
-};
 
 export interface CreateMemoryOptions {
   agentId: string;
@@ -84,7 +57,7 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
   const { agentId, workspaceDir, backend, settings, embeddings, ownerAllowFrom = [] } = options;
   checkManager(backend, manager);
   const asker = { agentId, ownerAllowFrom };
-  const deadlines = { ...defaultDeadlines, ...options.deadlines };
+  const deadlines = { ...usualDeadlines, ...options.deadlines };
   const lifecycle = createLifecycle(`the memory of agent "${agentId}"`, deadlines.closeMs);
   const singleSync = createSingleSync({
     lifecycle,

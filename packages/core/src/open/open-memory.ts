@@ -11,7 +11,8 @@ import { withDeadline } from "../guard/deadline.ts";
 import { printCalls } from "../debug/print-calls.ts";
 import type { EmbeddingProvider } from "../contract/embedding.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
-import { type MemoryDeadlines, createMemory, defaultDeadlines } from "../guard/guard.ts";
+import { type MemoryDeadlines, usualDeadlines } from "../guard/deadlines.ts";
+import { createMemory } from "../guard/guard.ts";
 import { shareInstance } from "./instances.ts";
 import type { Memory } from "../contract/memory.ts";
 import { openManager } from "./open-manager.ts";
@@ -61,7 +62,7 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
   const { host, embeddings, signal } = options;
   const notify = options.notify ?? warn;
   printCalls(process.env, notify);
-  const deadlines = { ...defaultDeadlines, ...options.deadlines };
+  const deadlines = { ...usualDeadlines, ...options.deadlines };
   const { config, otherWorkspace } = await configOf(options, notify);
   const agent = config.agent(options.agentId);
   // An agent that is listed has its id; another one must not share the files of one that has some.

@@ -1,4 +1,4 @@
-import type { Memory } from "@memslot/core";
+import { type Memory, usualDeadlines } from "@memslot/core";
 import { memoryAppendTool } from "../../tools/memory-append-tool.ts";
 import type { MemoryTool } from "../../tools/memory-tool.ts";
 import { createMemoryTools } from "../../tools/memory-tools.ts";
@@ -21,7 +21,7 @@ export function flushTools(options: {
   const { memory, workspaceDir, sessionKey, timeZone, at } = options;
   const append = { timeZone, clock: () => at };
   if (memory === undefined) {
-    const target = { opened: { memory: { workspaceDir } }, deadlineMs: 30_000 };
+    const target = { opened: { memory: { workspaceDir } }, deadlineMs: usualDeadlines.searchMs };
     return [memoryAppendTool(target, append, createRecentRecalls())];
   }
   const tools = createMemoryTools({ memory, citations: "auto", sessionKey, append });
