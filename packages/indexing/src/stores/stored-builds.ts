@@ -2,7 +2,7 @@ import { MemoryError } from "@memslot/core";
 import type { IndexBuilds } from "../chunk-index.ts";
 import type { ChunkStore, StoreBuild } from "../chunk-store.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { type Agreement, notes } from "./agreement.ts";
+import type { Agreement } from "./agreement.ts";
 import { inBoth } from "./stored-files.ts";
 
 /** Makes a build beside the one that answers, in the store and in the ledger. */
@@ -31,11 +31,8 @@ export function createStoredBuilds(input: { ledger: Ledger; store: ChunkStore; a
     async finish() {
       await agreement.write(async () => {
         if (begun === undefined) throw new MemoryError("INVALID_ARGUMENT", "no rebuild was started to be finished");
-        // A process that ends between the two is known by this.
-        await ledger.note(notes.finishing, begun.name);
-        await begun.build.finish();
-        await ledger.finishBuild();
-        await ledger.note(notes.finishing, undefined);
+        const { name, build } = begun;
+        await agreement.finish(name, () => build.finish());
         begun = undefined;
       });
     },

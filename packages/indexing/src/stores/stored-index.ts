@@ -8,7 +8,7 @@ import type {
 } from "../chunk-index.ts";
 import type { ChunkStore, ScoredChunk, StoreStats } from "../chunk-store.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { createAgreement } from "./agreement.ts";
+import { Agreement } from "./agreement.ts";
 import { createStoredBuilds } from "./stored-builds.ts";
 import { createStoredFiles } from "./stored-files.ts";
 import { createStoreUpkeep } from "./store-upkeep.ts";
@@ -27,7 +27,7 @@ export interface StoredIndexOptions {
 /** An index whose chunks are kept in a store, and all that is known of them in a ledger. Closes both. */
 export async function createStoredIndex(options: StoredIndexOptions): Promise<ChunkIndex> {
   const { ledger, store, keepsVectors = true, lookOnly = false } = options;
-  const agreement = createAgreement({ ledger, store, keepsVectors, lookOnly });
+  const agreement = new Agreement({ ledger, store, keepsVectors, lookOnly });
   let told: StoreStats = await store.stats();
   /** The counts that were found to differ and have been looked into. */
   let differing = "";
@@ -65,7 +65,7 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<Ch
     ...createStoredFiles({ ledger, store, agreement }),
     async revision() {
       await agreement.follow();
-      return `${await ledger.revision()}.${agreement.changes()}`;
+      return `${await ledger.revision()}.${agreement.changes}`;
     },
     ...(store.build && { builds: createStoredBuilds({ ledger, store, agreement }) }),
     leases: options.leases ?? ledger.leases,
@@ -86,7 +86,7 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<Ch
       await ledger.useSpace(space);
       await agreement.owe(space);
     },
-    giveVectors: agreement.owe,
+    giveVectors: (space) => agreement.owe(space),
     async searchVector(query): Promise<IndexVectorAnswer> {
       const { rows } = await ask(() => store.searchVector(query));
       return { rows: (await resolve(rows)).rows };
@@ -121,7 +121,7 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<Ch
         isTemporary: own.isTemporary,
         fts: { enabled: true, available: true },
         vector: { enabled: keepsVectors, available: keepsVectors },
-        remade: (own.remade ?? 0) + agreement.losses(),
+        remade: (own.remade ?? 0) + agreement.losses,
         notices: [...new Set([...own.notices, ...(told.notices ?? [])])],
       };
     },
