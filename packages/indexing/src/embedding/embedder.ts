@@ -10,32 +10,18 @@ import {
   type SyncReport,
 } from "@memslot/core";
 import type { ChunkIndex, QuarantinedChunk } from "../chunk-index.ts";
-import type { VectorSpace } from "../chunk-store.ts";
-import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { type Budget, createBudget } from "./requests/budget.ts";
-import { earlierLane } from "./earlier-lane.ts";
 import { fillLane, type FillRequest } from "./fill/fill-lane.ts";
+import { type EmbeddedQuery, QuestionLanes } from "./question-lanes.ts";
 import { embeddingStatus } from "./embedding-status.ts";
 import { listBatchJobs } from "./jobs/job-records.ts";
 import { createLane, isForGood, type Lane, type LaneContext, refusalOf } from "./lane.ts";
-import { isFilled, NotFilled, otherSize } from "./lane-faults.ts";
 import { openUsage } from "./requests/usage.ts";
 
-/** How long a search waits for a model that is being loaded. */
-const readyWaitsMs = 8000;
 const probeMs = 30_000;
 const shownQuarantined = 100;
 const notKept =
   "the index is kept in memory and ends with this process, so that vectors are made only when they are asked for";
-
-/** The vector of a query, and the space that it may be compared in. */
-export interface EmbeddedQuery {
-  space: VectorSpace;
-  vector: Float32Array;
-  /** Why these are not the vectors that the configuration asks for. */
-  note?: string | undefined;
-  fallback?: MemoryFallback | undefined;
-}
 
 /** The vector half of an index: with which provider texts become vectors, and which vectors a query meets. */
 export interface Embedder {
@@ -90,20 +76,14 @@ export function createEmbedder(input: {
   const requestMs = seconds === undefined ? undefined : seconds * 1000;
   const context: LaneContext = { store, stateDir, usage, requestMs, closing: closing.signal };
   const primary = createLane(provider, context);
-  const earlier = earlierLane({ primary, openModel: choice.openModel, context });
+  const questions = new QuestionLanes({ primary, choice, context, whyPending: () => pending?.reason });
   const { tokensPerDay } = settings.budget;
   const budget: Budget | undefined = tokensPerDay === undefined ? undefined : createBudget(usage, tokensPerDay);
-  let spare: Promise<Lane> | undefined;
-  let openedSpare: Lane | undefined;
-  let fallback: MemoryFallback | undefined;
   let pending: SyncReport["pendingVectors"];
-  let answeredBy: EmbeddingProvider | undefined;
   let batchFailures: EmbedderFacts["batchFailures"];
   let quarantined: QuarantinedChunk[] = [];
   let dimensions = provider.dimensions;
   let noted: Pick<EmbeddingStatus, "circuit" | "budget" | "jobs"> = {};
-  /** The space that the store has laid out for search. */
-  let usedSpace = "";
 
   /** Writes down what a status shows and other processes may have changed: a status itself reads no file. */
   function note(): void {
@@ -116,90 +96,11 @@ export function createEmbedder(input: {
 
   async function count(): Promise<void> {
     await primary.count();
-    await openedSpare?.count();
+    await questions.spare?.count();
     const space = await primary.knownSpace();
     dimensions = space?.dimensions;
     quarantined = space ? await store.quarantined(space, shownQuarantined) : [];
     note();
-  }
-
-  /** The spare, opened at the first need of it; where that fails it is tried again the next time. */
-  async function openSpare(cause: EmbeddingError): Promise<Lane | undefined> {
-    if (!choice.spare) return undefined;
-    try {
-      spare ??= choice.spare.open(closing.signal).then((other) => createLane(other, context));
-      openedSpare = await spare;
-    } catch (error) {
-      spare = undefined;
-      closing.signal.throwIfAborted();
-      throw new EmbeddingError("transient", `${cause.message}; the fallback: ${messageOf(error)}`, { cause: error });
-    }
-    fallback = { from: provider.id, to: choice.spare.id, reason: cause.message };
-    return openedSpare;
-  }
-
-  /** Keywords are better than the few vectors of a lane that is still being filled. */
-  async function assertFilled(lane: Lane): Promise<void> {
-    if (isFilled(lane)) return;
-    await lane.count();
-    if (isFilled(lane)) return;
-    const { embedded = 0, pending: missing = 0 } = lane.stats() ?? {};
-    const { id, model } = lane.provider;
-    const share = lane.stats() ? `${embedded} of ${embedded + missing} chunks have` : "no chunk has";
-    const working = lane.activity() ?? (lane === primary ? pending?.reason : undefined);
-    const why = working === undefined ? "" : ` (${working})`;
-    throw new NotFilled("transient", `${share} their vector of ${id}/${model} yet${why}`);
-  }
-
-  async function ask(lane: Lane, query: string, signal: AbortSignal): Promise<EmbeddedQuery> {
-    const patience = AbortSignal.timeout(readyWaitsMs);
-    await lane.prepare({ signal: AbortSignal.any([signal, patience]), retry: false }).catch((error: unknown) => {
-      signal.throwIfAborted();
-      if (!patience.aborted) throw error;
-      throw new EmbeddingError("transient", `${lane.provider.id} is not ready: ${lane.activity() ?? "loading"}`);
-    });
-    const vector = await lane.requests.embedQuery(query, { signal, reason: "search" });
-    let space = await lane.knownSpace();
-    if (space?.dimensions !== vector.length) space = await changedSpace(lane, vector.length, signal);
-    const name = JSON.stringify(space);
-    if (name !== usedSpace) await store.useSpace(space);
-    usedSpace = name;
-    answeredBy = lane.provider;
-    return { space, vector };
-  }
-
-  /** The space of a provider that makes vectors of another length than the stored ones, once enough of them are there. */
-  async function changedSpace(lane: Lane, length: number, signal: AbortSignal): Promise<VectorSpace> {
-    const before = await lane.knownSpace();
-    // A single answer may be wrong.
-    const own = AbortSignal.any([signal, AbortSignal.timeout(readyWaitsMs)]);
-    const how = { signal: own, reason: "search", asked: false, progress: () => undefined };
-    const [again] = lane.isFixed ? [] : await lane.requests.embed(["memory"], how).catch(() => []);
-    signal.throwIfAborted();
-    if (again?.length === length) lane.shown(length);
-    const space = await lane.knownSpace();
-    if (space?.dimensions !== length) throw otherSize(lane, length, before);
-    await assertFilled(lane);
-    return space;
-  }
-
-  async function askSpare(cause: EmbeddingError, query: string, signal: AbortSignal): Promise<EmbeddedQuery> {
-    const lane = await openSpare(cause);
-    if (!lane) throw cause;
-    await assertFilled(lane).catch((error: unknown) => {
-      if (!(error instanceof NotFilled)) throw error;
-      throw new NotFilled("transient", `${cause.message}; the fallback: ${error.message}`);
-    });
-    const { model, id } = lane.provider;
-    return { ...(await ask(lane, query, signal)), note: `${cause.message}; ${id}/${model} answered`, fallback };
-  }
-
-  /** While the vectors of a new model are being made, those of the one before it answer. */
-  async function askEarlier(cause: NotFilled, query: string, signal: AbortSignal): Promise<EmbeddedQuery> {
-    const lane = await earlier.find();
-    if (!lane) throw cause;
-    await assertFilled(lane);
-    return { ...(await ask(lane, query, signal)), note: `${cause.message}; ${lane.provider.model} answered` };
   }
 
   function fillOne(lane: Lane, request: FillRequest): ReturnType<typeof fillLane> {
@@ -223,20 +124,8 @@ export function createEmbedder(input: {
     warm: () => primary.warm(),
 
     async embedQuery(query, signal) {
-      // What looks like a secret goes nowhere, not even in a question.
-      const asked = redactSecrets(query);
       try {
-        const refused = choice.spare && refusalOf(primary);
-        if (refused) throw refused;
-        await assertFilled(primary);
-        const answer = await ask(primary, asked, signal);
-        fallback = undefined;
-        return answer;
-      } catch (error) {
-        signal.throwIfAborted();
-        if (error instanceof NotFilled) return await askEarlier(error, asked, signal);
-        if (!isForGood(error)) throw error;
-        return await askSpare(error, asked, signal);
+        return await questions.embed(query, signal);
       } finally {
         note();
       }
@@ -247,7 +136,7 @@ export function createEmbedder(input: {
       if (store.health().isTemporary === true && !request.asked) return (pending = await leaveUndone());
       const space = await primary.knownSpace();
       if (space !== undefined) await store.giveVectors?.(space);
-      if (!settings.cache.enabled && primary.stats()?.pending !== 0) await earlier.protect();
+      if (!settings.cache.enabled && primary.stats()?.pending !== 0) await questions.protectEarlier();
       const wasRefused = refusalOf(primary) !== undefined;
       let outcome = await fillOne(primary, request);
       // With nothing missing nobody would find out that the provider is back.
@@ -257,12 +146,12 @@ export function createEmbedder(input: {
           .catch(unlessAborted(request));
       const cause = outcome?.error ?? refusalOf(primary);
       if (isForGood(cause)) {
-        const lane = await openSpare(cause).catch((error: unknown) => {
+        const lane = await questions.openSpare(cause).catch((error: unknown) => {
           if (EmbeddingError.is(error)) outcome = { chunks: outcome?.chunks ?? 0, reason: error.message, error };
           else throw error;
         });
         if (lane) outcome = await fillOne(lane, { ...request, force: false });
-      } else fallback = undefined;
+      } else questions.endFallback();
       pending = outcome && { chunks: outcome.chunks, reason: outcome.reason, failure: outcome.error?.kind };
       if (settings.remote.batch.enabled)
         batchFailures = outcome?.error && {
@@ -287,7 +176,7 @@ export function createEmbedder(input: {
     },
 
     isBehind() {
-      const lanes = choice.spare && refusalOf(primary) ? [primary, openedSpare] : [primary];
+      const lanes = choice.spare && refusalOf(primary) ? [primary, questions.spare] : [primary];
       return lanes.some((lane) => lane?.stats()?.pending !== 0 || (lane.stats()?.nextPending ?? 0) > 0);
     },
 
@@ -313,13 +202,13 @@ export function createEmbedder(input: {
 
     facts() {
       const stats = primary.stats();
-      const other = answeredBy === provider ? undefined : answeredBy;
+      const other = questions.answeredBy === provider ? undefined : questions.answeredBy;
       const missing = stats?.pending ?? 0;
       return {
         embedded: stats?.embedded ?? 0,
         missing: stats?.pending,
         dimensions,
-        fallback: fallback ?? choice.fallback,
+        fallback: questions.fallback ?? choice.fallback,
         batchFailures,
         status: {
           ...embeddingStatus(choice, primary, other, quarantined),
@@ -331,7 +220,7 @@ export function createEmbedder(input: {
 
     async close() {
       closing.abort();
-      await Promise.allSettled([primary, openedSpare, await earlier.opened()].map(async (lane) => lane?.close()));
+      await Promise.allSettled([primary.close(), questions.close()]);
     },
   };
 }

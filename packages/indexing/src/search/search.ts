@@ -1,7 +1,8 @@
 import { messageOf } from "@memslot/core";
 import type { ChunkIndex, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
 import type { PathScope, QueryTerm } from "../chunk-store.ts";
-import type { EmbeddedQuery, Embedder } from "../embedding/embedder.ts";
+import type { Embedder } from "../embedding/embedder.ts";
+import type { EmbeddedQuery } from "../embedding/question-lanes.ts";
 import { NotFilled } from "../embedding/lane-faults.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { outcomeOf, type Place, placesOf, type SearchInput, type SearchOutcome } from "./search-outcome.ts";

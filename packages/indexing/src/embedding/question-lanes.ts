@@ -1,0 +1,184 @@
+import {
+  type EmbeddingChoice,
+  EmbeddingError,
+  type EmbeddingProvider,
+  type MemoryFallback,
+  messageOf,
+} from "@memslot/core";
+import type { VectorSpace } from "../chunk-store.ts";
+import { redactSecrets } from "../secrets/redact-secrets.ts";
+import { type EarlierLane, earlierLane } from "./earlier-lane.ts";
+import { createLane, isForGood, type Lane, type LaneContext, refusalOf } from "./lane.ts";
+import { isFilled, NotFilled, otherSize } from "./lane-faults.ts";
+
+/** How long a search waits for a model that is being loaded. */
+const readyWaitsMs = 8000;
+
+/** The vector of a query, and the space that it may be compared in. */
+export interface EmbeddedQuery {
+  space: VectorSpace;
+  vector: Float32Array;
+  /** Why these are not the vectors that the configuration asks for. */
+  note?: string | undefined;
+  fallback?: MemoryFallback | undefined;
+}
+
+/** Which provider makes the vector of a question: the configured one, its spare, or the model before it. */
+export class QuestionLanes {
+  readonly #primary: Lane;
+  readonly #choice: EmbeddingChoice;
+  readonly #context: LaneContext;
+  readonly #earlier: EarlierLane;
+  /** Why the primary lane has not all of its vectors. */
+  readonly #whyPending: () => string | undefined;
+  #opening: Promise<Lane> | undefined;
+  #spare: Lane | undefined;
+  #fallback: MemoryFallback | undefined;
+  #answeredBy: EmbeddingProvider | undefined;
+  /** The space that the store has laid out for search. */
+  #usedSpace = "";
+
+  constructor(input: {
+    primary: Lane;
+    choice: EmbeddingChoice;
+    context: LaneContext;
+    whyPending: () => string | undefined;
+  }) {
+    this.#primary = input.primary;
+    this.#choice = input.choice;
+    this.#context = input.context;
+    this.#whyPending = input.whyPending;
+    const { openModel } = input.choice;
+    this.#earlier = earlierLane({ primary: input.primary, openModel, context: input.context });
+  }
+
+  /** The lane of the spare, where it is open. */
+  get spare(): Lane | undefined {
+    return this.#spare;
+  }
+
+  /** What answers in place of the configured provider, and why. */
+  get fallback(): MemoryFallback | undefined {
+    return this.#fallback;
+  }
+
+  /** Whose vector the last question had. */
+  get answeredBy(): EmbeddingProvider | undefined {
+    return this.#answeredBy;
+  }
+
+  /** Throws where keywords have to answer alone: an `EmbeddingError` with the reason, or the error of an abort. */
+  async embed(query: string, signal: AbortSignal): Promise<EmbeddedQuery> {
+    // What looks like a secret goes nowhere, not even in a question.
+    const asked = redactSecrets(query);
+    try {
+      const refused = this.#choice.spare && refusalOf(this.#primary);
+      if (refused) throw refused;
+      await this.#assertFilled(this.#primary);
+      const answer = await this.#ask(this.#primary, asked, signal);
+      this.#fallback = undefined;
+      return answer;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof NotFilled) return await this.#askEarlier(error, asked, signal);
+      if (!isForGood(error)) throw error;
+      return await this.#askSpare(error, asked, signal);
+    }
+  }
+
+  /** The spare, opened at the first need of it; where that fails it is tried again the next time. */
+  async openSpare(cause: EmbeddingError): Promise<Lane | undefined> {
+    const { spare } = this.#choice;
+    if (!spare) return undefined;
+    const { closing } = this.#context;
+    try {
+      this.#opening ??= spare.open(closing).then((other) => createLane(other, this.#context));
+      this.#spare = await this.#opening;
+    } catch (error) {
+      this.#opening = undefined;
+      closing.throwIfAborted();
+      throw new EmbeddingError("transient", `${cause.message}; the fallback: ${messageOf(error)}`, { cause: error });
+    }
+    this.#fallback = { from: this.#primary.provider.id, to: spare.id, reason: cause.message };
+    return this.#spare;
+  }
+
+  /** The configured provider works again. */
+  endFallback(): void {
+    this.#fallback = undefined;
+  }
+
+  /** Tells the store that the vectors of the model before are still in use. */
+  async protectEarlier(): Promise<void> {
+    await this.#earlier.protect();
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled([this.#spare, await this.#earlier.opened()].map(async (lane) => lane?.close()));
+  }
+
+  /** Keywords are better than the few vectors of a lane that is still being filled. */
+  async #assertFilled(lane: Lane): Promise<void> {
+    if (isFilled(lane)) return;
+    await lane.count();
+    if (isFilled(lane)) return;
+    const { embedded = 0, pending: missing = 0 } = lane.stats() ?? {};
+    const { id, model } = lane.provider;
+    const share = lane.stats() ? `${embedded} of ${embedded + missing} chunks have` : "no chunk has";
+    const working = lane.activity() ?? (lane === this.#primary ? this.#whyPending() : undefined);
+    const why = working === undefined ? "" : ` (${working})`;
+    throw new NotFilled("transient", `${share} their vector of ${id}/${model} yet${why}`);
+  }
+
+  async #ask(lane: Lane, query: string, signal: AbortSignal): Promise<EmbeddedQuery> {
+    const patience = AbortSignal.timeout(readyWaitsMs);
+    await lane.prepare({ signal: AbortSignal.any([signal, patience]), retry: false }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      if (!patience.aborted) throw error;
+      throw new EmbeddingError("transient", `${lane.provider.id} is not ready: ${lane.activity() ?? "loading"}`);
+    });
+    const vector = await lane.requests.embedQuery(query, { signal, reason: "search" });
+    let space = await lane.knownSpace();
+    if (space?.dimensions !== vector.length) space = await this.#changedSpace(lane, vector.length, signal);
+    const name = JSON.stringify(space);
+    if (name !== this.#usedSpace) await this.#context.store.useSpace(space);
+    this.#usedSpace = name;
+    this.#answeredBy = lane.provider;
+    return { space, vector };
+  }
+
+  /** The space of a provider that makes vectors of another length than the stored ones, once enough of them are there. */
+  async #changedSpace(lane: Lane, length: number, signal: AbortSignal): Promise<VectorSpace> {
+    const before = await lane.knownSpace();
+    // A single answer may be wrong.
+    const own = AbortSignal.any([signal, AbortSignal.timeout(readyWaitsMs)]);
+    const how = { signal: own, reason: "search", asked: false, progress: () => undefined };
+    const [again] = lane.isFixed ? [] : await lane.requests.embed(["memory"], how).catch(() => []);
+    signal.throwIfAborted();
+    if (again?.length === length) lane.shown(length);
+    const space = await lane.knownSpace();
+    if (space?.dimensions !== length) throw otherSize(lane, length, before);
+    await this.#assertFilled(lane);
+    return space;
+  }
+
+  async #askSpare(cause: EmbeddingError, query: string, signal: AbortSignal): Promise<EmbeddedQuery> {
+    const lane = await this.openSpare(cause);
+    if (!lane) throw cause;
+    await this.#assertFilled(lane).catch((error: unknown) => {
+      if (!(error instanceof NotFilled)) throw error;
+      throw new NotFilled("transient", `${cause.message}; the fallback: ${error.message}`);
+    });
+    const { model, id } = lane.provider;
+    const answer = await this.#ask(lane, query, signal);
+    return { ...answer, note: `${cause.message}; ${id}/${model} answered`, fallback: this.#fallback };
+  }
+
+  /** While the vectors of a new model are being made, those of the one before it answer. */
+  async #askEarlier(cause: NotFilled, query: string, signal: AbortSignal): Promise<EmbeddedQuery> {
+    const lane = await this.#earlier.find();
+    if (!lane) throw cause;
+    await this.#assertFilled(lane);
+    return { ...(await this.#ask(lane, query, signal)), note: `${cause.message}; ${lane.provider.model} answered` };
+  }
+}
