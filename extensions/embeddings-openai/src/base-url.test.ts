@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { baseUrlAdvice, readBaseUrl } from "./base-url.ts";
-import { isPrivateHost } from "./private-host.ts";
+import { isPrivateHost } from "./endpoint.ts";
 
 describe("a base URL", () => {
   test.each([

@@ -30,7 +30,7 @@ import { sessionScope, type SourceScope } from "./search/session-scope.ts";
 import { createSessionLookup } from "./sessions/session-lookup.ts";
 import { createSessionSource } from "./sessions/session-source.ts";
 import { sessionsFolder } from "./sessions/sessions-folder.ts";
-import { findUnread } from "./sync/survey.ts";
+import { findUnread } from "./sync/unread.ts";
 import { aboutUnread, withoutUnread } from "./sync/unread.ts";
 import { createUnsearchedCounter, isPoor, withUnsearched } from "./files/unsearched.ts";
 import { tracedIndex } from "./traced-index.ts";

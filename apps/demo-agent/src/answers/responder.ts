@@ -1,9 +1,7 @@
-import type { Memory, MemorySearchResult, SearchReport } from "@memslot/core";
+import type { Memory, MemorySearchResult, SearchReport, UnsearchedFiles } from "@memslot/core";
 import { formatCitation } from "@memslot/agent-kit";
-import { excerpt } from "./excerpt.ts";
 import { type NoteUnit, noteUnits } from "./note-units.ts";
 import { type CandidateUnit, type UnitMatch, matchUnits } from "./question-match.ts";
-import { type Phrases, phrasesFor } from "./responder-phrases.ts";
 
 /**
  * Measured on sample-workspace.questions.json: the right line of a question that shares words with it holds .54 of the
@@ -134,3 +132,72 @@ async function unitsOf(memory: Memory, result: MemorySearchResult, signal: Abort
   const units = noteUnits(lines.join("\n"), from);
   return units.filter((unit) => unit.endLine >= result.startLine && !echo.test(unit.text));
 }
+
+const maxChars = 320;
+
+/** The sentences of a long text that hold most of the question, whole; a short text as it is. */
+function excerpt(question: string, text: string): string {
+  if (text.length <= maxChars) return text;
+  const sentences = sentencesOf(text);
+  const candidates = sentences.map((sentence, index) => ({
+    path: "",
+    searchScore: 0,
+    unit: { startLine: index, endLine: index, text: sentence, headings: [], surroundings: "" },
+  }));
+  let first = matchUnits(question, candidates)[0]?.unit.startLine ?? 0;
+  let last = first;
+  const lengthOf = (from: number, to: number): number => sentences.slice(from, to + 1).join("").length;
+  while (last + 1 < sentences.length && lengthOf(first, last + 1) <= maxChars) last += 1;
+  while (first > 0 && lengthOf(first - 1, last) <= maxChars) first -= 1;
+  const quoted = sentences
+    .slice(first, last + 1)
+    .join("")
+    .trim();
+  return `${first > 0 ? "… " : ""}${quoted}${last + 1 < sentences.length ? " …" : ""}`;
+}
+
+function sentencesOf(text: string): string[] {
+  return [...new Intl.Segmenter("en", { granularity: "sentence" }).segment(text)].map(({ segment }) => segment);
+}
+
+/** The few words of its own that the responder has, in the language of the question. */
+interface Phrases {
+  found: string;
+  weak: string;
+  nothing: string;
+  /** Why something that is in the notes may not have been found. */
+  wordsOnly: string;
+  /** Notes below the workspace that are no part of the memory. */
+  unsearched: (unsearched: UnsearchedFiles) => string;
+  notWhole: (state: string, reason: string | undefined) => string;
+  off: (reason: string | undefined) => string;
+}
+
+function phrasesFor(question: string): Phrases {
+  return /\p{Script=Han}/u.test(question) && !/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(question)
+    ? chinese
+    : english;
+}
+
+const english: Phrases = {
+  found: "From the notes:",
+  weak: "Memory holds no clear answer to this. The nearest line, a weak match:",
+  nothing: "Memory holds nothing on this.",
+  wordsOnly: "(The search is by words: a note that says it in other words is not found.)",
+  unsearched: ({ files, more }) =>
+    `(Markdown files below the workspace that are not searched: ${more ? "more than " : ""}${files}. Name their folders in memorySearch.extraPaths.)`,
+  notWhole: (state, reason) =>
+    `Note: memory is ${state}, so this may not be all${reason === undefined ? "" : `: ${reason}`}.`,
+  off: (reason) => `Memory is off${reason === undefined ? "" : ` (${reason})`}, so there is nothing to answer from.`,
+};
+
+const chinese: Phrases = {
+  found: "笔记里写着：",
+  weak: "记忆里没有明确的答案。最接近的一条，只是弱匹配：",
+  nothing: "记忆里没有这方面的内容。",
+  wordsOnly: "（只按字词查找，换个说法也许能找到。）",
+  unsearched: ({ files, more }) =>
+    `（工作区里还有 ${files} 个${more ? "以上的" : ""} Markdown 文件没有被搜索，把它们的文件夹写进 memorySearch.extraPaths 即可。）`,
+  notWhole: (state, reason) => `注意：记忆的状态是 ${state}，可能不全${reason === undefined ? "" : `：${reason}`}。`,
+  off: (reason) => `记忆已关闭${reason === undefined ? "" : `（${reason}）`}，没有可以回答的依据。`,
+};

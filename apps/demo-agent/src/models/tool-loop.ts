@@ -1,7 +1,6 @@
 import { type MemoryTool, type NewMessage, runToolCall } from "@memslot/agent-kit";
 import { MemoryError, withDeadline } from "@memslot/core";
 import type { ChatModel } from "./chat-model.ts";
-import { wholeMessages } from "./whole-messages.ts";
 
 export interface ToolLoopOptions {
   readonly model: ChatModel;
@@ -91,4 +90,36 @@ function noAnswer(model: ChatModel, calledTools: boolean, maxRounds: number): Me
     ? `called tools for ever: no answer after ${maxRounds} rounds of tool calls`
     : "gave an empty answer";
   return new MemoryError("UNAVAILABLE", `${model.name} ${problem}; ask again, or choose another model`);
+}
+
+/**
+ * The messages as a model takes them: an interrupted turn may have left a tool call without its answer, and a compaction
+ * an answer without its call, which endpoints refuse. The first is answered with what happened, the second left out.
+ */
+function wholeMessages(messages: readonly NewMessage[]): NewMessage[] {
+  const whole: NewMessage[] = [];
+  let open = new Map<string, string>();
+  const closeOpen = (): void => {
+    for (const [toolCallId, toolName] of open)
+      whole.push({
+        role: "tool",
+        toolCallId,
+        toolName,
+        text: '{"status":"error","error":"interrupted before it ended"}',
+      });
+    open = new Map();
+  };
+  for (const message of messages) {
+    if (message.role === "tool") {
+      if (open.delete(message.toolCallId)) whole.push(message);
+      continue;
+    }
+    closeOpen();
+    const calls = message.role === "assistant" ? (message.toolCalls ?? []) : [];
+    if (message.text.trim() === "" && calls.length === 0) continue;
+    whole.push(message);
+    open = new Map(calls.map(({ id, name }) => [id, name]));
+  }
+  closeOpen();
+  return whole;
 }

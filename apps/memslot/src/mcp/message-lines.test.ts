@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import { messageLines } from "./message-lines.ts";
+import { messageLines } from "./serve-stdio.ts";
 
 async function passed(maxBytes: number, chunks: readonly string[]): Promise<{ lines: string[]; tooLong: number }> {
   let tooLong = 0;

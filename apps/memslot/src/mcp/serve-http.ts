@@ -4,8 +4,8 @@ import { MemoryError, messageOf } from "@memslot/core";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { type McpServerFactory, createMcpHandler } from "@modelcontextprotocol/server";
 import { createOpenRequests } from "./finish-received.ts";
-import { boundConnections } from "./http-connections.ts";
 import { type Refusal, createHttpGuard } from "./http-guard.ts";
+import type { Socket } from "node:net";
 
 const PATH = "/mcp";
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
@@ -90,4 +90,36 @@ function refuse(request: IncomingMessage, response: ServerResponse, { status, me
   response.writeHead(status, { "content-type": "application/json", connection: "close", ...headers });
   response.end(body);
   request.resume();
+}
+
+const MAX_CONNECTIONS = 100;
+
+/**
+ * Bounds the connections of a server. When there are too many, the one goes that has been without a request for longest,
+ * whether it has never said anything or has been answered: who says nothing keeps nobody out.
+ */
+function boundConnections(server: Server): void {
+  const all = new Set<Socket>();
+  /** Of those the ones without a request, the one that has waited longest first. */
+  const waiting = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    all.add(socket);
+    waiting.add(socket);
+    socket.once("close", () => {
+      all.delete(socket);
+      waiting.delete(socket);
+    });
+    if (all.size <= MAX_CONNECTIONS) return;
+    const [longest = socket] = waiting;
+    // Its "close" comes later.
+    all.delete(longest);
+    waiting.delete(longest);
+    longest.destroy();
+  });
+  server.on("request", ({ socket }, response) => {
+    waiting.delete(socket);
+    response.once("close", () => {
+      if (all.has(socket) && !socket.destroyed) waiting.add(socket);
+    });
+  });
 }

@@ -1,10 +1,8 @@
-import { PassThrough, type Readable, type Writable, pipeline } from "node:stream";
+import { PassThrough, type Readable, Writable, pipeline, Transform } from "node:stream";
 import { messageOf } from "@memslot/core";
 import type { McpServerFactory, Transport } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { type OpenRequests, createOpenRequests } from "./finish-received.ts";
-import { messageLines } from "./message-lines.ts";
-import { takeStdout } from "./protocol-stdout.ts";
 
 const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
 /** How long the last answers wait to be read. */
@@ -101,4 +99,66 @@ function describe(error: Error): string {
   const code = "code" in error ? error.code : undefined;
   if (code === "EPIPE") return "the client reads no longer";
   return `MCP: ${messageOf(error).slice(0, 300)}`;
+}
+
+const LINE_FEED = 10;
+
+/**
+ * Passes on whole lines and leaves out those of more than `maxBytes`, which are never held in memory: one message that
+ * is too long does not end the conversation.
+ */
+export function messageLines(maxBytes: number, onTooLong: () => void): Transform {
+  let parts: Buffer[] = [];
+  let length = 0;
+  let leavingOut = false;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      let start = 0;
+      for (;;) {
+        const end = chunk.indexOf(LINE_FEED, start);
+        const part = chunk.subarray(start, end < 0 ? chunk.length : end + 1);
+        length += part.length;
+        if (length > maxBytes && !leavingOut) {
+          leavingOut = true;
+          parts = [];
+          onTooLong();
+        }
+        if (!leavingOut) parts.push(part);
+        if (end < 0) break;
+        if (!leavingOut) this.push(Buffer.concat(parts));
+        parts = [];
+        length = 0;
+        leavingOut = false;
+        start = end + 1;
+      }
+      done();
+    },
+  });
+}
+
+/** Stdout while it belongs to the protocol. */
+interface ProtocolStdout {
+  /** What is written here reaches stdout, in order. */
+  readonly frames: Writable;
+  /** Lets others write to stdout again. */
+  giveBack(): void;
+}
+
+/**
+ * Keeps stdout for protocol messages: whatever else the process writes there meanwhile, a library's `console.log`
+ * included, goes to stderr, where it harms nobody.
+ */
+function takeStdout(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStream): ProtocolStdout {
+  const write = stdout.write;
+  const frames = new Writable({
+    decodeStrings: false,
+    write: (chunk: string | Uint8Array, _encoding, done) => void write.call(stdout, chunk, "utf8", done),
+  });
+  stdout.write = stderr.write.bind(stderr);
+  return {
+    frames,
+    giveBack() {
+      stdout.write = write;
+    },
+  };
 }

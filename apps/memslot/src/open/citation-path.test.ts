@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseCitationPath } from "./citation-path.ts";
+import { parseCitationPath } from "../commands/memory/memory-get.ts";
 
 describe("a path copied out of a result", () => {
   test("may name no lines", () => {

@@ -7,7 +7,7 @@ import type { AddressInfo, Socket } from "node:net";
 import path from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { findNpm } from "./find-npm.ts";
+import { findNpm } from "./run-npm.ts";
 import { leanInstall } from "../../test/lean-install.ts";
 import { type Sandbox, command, createSandbox } from "../../test/run-memslot.ts";
 import { writePlugin } from "../../test/write-plugin.ts";

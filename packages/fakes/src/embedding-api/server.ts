@@ -1,15 +1,15 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Answer, type Call, geminiError, openaiError } from "./answer.ts";
+import { type Answer, type Call, geminiError, openaiError, encode } from "./answer.ts";
 import { isGeminiCall, refusal } from "./auth.ts";
-import { createFaultQueue, faultyAnswer, vectorFaultOf } from "./faults.ts";
+import { createFaultQueue, faultyAnswer, vectorFaultOf, type FaultBehaviour } from "./faults.ts";
 import { createGeminiRoutes } from "./gemini-routes.ts";
 import { createJobClock } from "./jobs.ts";
 import { createOpenaiRoutes } from "./openai-routes.ts";
 import type { ApiRequest, EmbeddingApi, EmbeddingApiOptions } from "./options.ts";
-import { send } from "./send.ts";
 import { createVectorSource } from "./vectors.ts";
+import { gzipSync } from "node:zlib";
 
 /**
  * A fake: an HTTP server on 127.0.0.1 that speaks the embedding APIs of OpenAI and of Gemini, batch jobs too, with the
@@ -126,4 +126,48 @@ function parsed(raw: Buffer): unknown {
 
 function recordOf({ method, url, headers, raw }: Call): ApiRequest {
   return { method, path: `${url.pathname}${url.search}`, headers, body: raw.toString("utf8"), at: Date.now() };
+}
+
+const dripMs = 200;
+const blanks = 1 << 24;
+const bombParts = 64;
+
+/** Sends an answer, in the way that the fault says. */
+function send(response: ServerResponse, answer: Answer, behaviour: FaultBehaviour | undefined): void {
+  const { bytes, type } = encode(answer);
+  if (behaviour === "bomb" || behaviour === "endless") return flood(response, behaviour);
+  response.writeHead(answer.status, { "content-type": type, "content-length": bytes.length, ...answer.headers });
+  if (behaviour === "drip") drip(response, bytes);
+  else if (behaviour === "disconnect") {
+    // Broken only when the half is out: a client that sees no byte takes it for a connection that was never made.
+    response.write(bytes.subarray(0, bytes.length >> 1), () => response.destroy());
+  } else response.end(bytes);
+}
+
+/** More than anybody asked for: at once in a small space, or without end. */
+function flood(response: ServerResponse, behaviour: "bomb" | "endless"): void {
+  const type = { "content-type": "application/json" };
+  if (behaviour === "bomb") {
+    const part = gzipSync(Buffer.alloc(blanks, " "));
+    response.writeHead(200, { ...type, "content-encoding": "gzip", "content-length": part.length * bombParts });
+    response.end(Buffer.concat(Array.from({ length: bombParts }, () => part)));
+    return;
+  }
+  response.writeHead(200, type);
+  const part = Buffer.alloc(1 << 16, " ");
+  const writeOn = (): void => {
+    while (!response.destroyed && response.write(part));
+  };
+  response.on("drain", writeOn);
+  writeOn();
+}
+
+function drip(response: ServerResponse, bytes: Buffer): void {
+  response.flushHeaders();
+  let sent = 0;
+  const timer = setInterval(() => {
+    response.write(bytes.subarray(sent, ++sent));
+    if (sent >= bytes.length) response.end();
+  }, dripMs);
+  response.on("close", () => clearInterval(timer));
 }

@@ -1,10 +1,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readCall } from "./call.ts";
-import { createObjectTable } from "./objects.ts";
+import { readCall, type ObjectCall, accessKeyOf } from "./call.ts";
+import { createObjectTable, type ObjectTable } from "./objects.ts";
 import type { ObjectRequest, ObjectStorage, ObjectStorageOptions } from "./options.ts";
-import { createRoutes } from "./routes.ts";
+import { type ObjectAnswer, emptyAnswer, errorAnswer } from "./answer.ts";
+import { listObjects, readObject } from "./read.ts";
+import { createObjectWriter } from "./write.ts";
 
 const defaultMaxBytes = 256 * 1024 * 1024;
 const maxLogLength = 20_000;
@@ -108,4 +110,31 @@ export async function startObjectStorage(options: ObjectStorageOptions = {}): Pr
       await closed;
     },
   };
+}
+
+/** Answers requests in the words of S3: what LanceDB asks for, and no more. */
+function createRoutes(objects: ObjectTable, options: ObjectStorageOptions): (call: ObjectCall) => ObjectAnswer {
+  const writer = createObjectWriter(objects, options.conditionalWrites ?? "kept");
+  return (call) => {
+    const { method, key, query, headers } = call;
+    if (options.accessKeyId !== undefined && accessKeyOf(headers) !== options.accessKeyId)
+      return errorAnswer(403, "InvalidAccessKeyId");
+    if (options.buckets !== undefined && !options.buckets.includes(call.bucket))
+      return errorAnswer(404, "NoSuchBucket");
+    if (key === "") return bucketAnswer(call);
+    if (method === "GET" || method === "HEAD") return readObject(call, objects);
+    if (method === "DELETE") return query.has("uploadId") ? emptyAnswer(204) : writer.delete(call);
+    if (method === "POST" && query.has("uploads")) return writer.startUpload(call);
+    if (method === "POST" && query.has("uploadId")) return writer.finishUpload(call);
+    if (method !== "PUT") return errorAnswer(405, "MethodNotAllowed");
+    if (query.has("partNumber")) return writer.putPart(call);
+    return headers["x-amz-copy-source"] === undefined ? writer.put(call) : writer.copy(call);
+  };
+
+  function bucketAnswer(call: ObjectCall): ObjectAnswer {
+    if (call.method === "GET") return listObjects(call, objects);
+    if (call.method === "HEAD") return emptyAnswer(200);
+    if (call.method === "POST" && call.query.has("delete")) return writer.deleteMany(call);
+    return errorAnswer(405, "MethodNotAllowed");
+  }
 }

@@ -13,7 +13,6 @@ import type { ChunkIndex, QuarantinedChunk } from "../chunk-index.ts";
 import { type Budget, createBudget } from "./requests/budget.ts";
 import { fillLane, type FillRequest } from "./fill/fill-lane.ts";
 import { type EmbeddedQuery, QuestionLanes } from "./question-lanes.ts";
-import { embeddingStatus } from "./embedding-status.ts";
 import { listBatchJobs } from "./jobs/job-records.ts";
 import { createLane, isForGood, type Lane, type LaneContext, refusalOf } from "./lane.ts";
 import { openUsage } from "./requests/usage.ts";
@@ -228,4 +227,24 @@ export function createEmbedder(input: {
 /** A failure to embed shows in the circuit; an abort goes on. */
 function unlessAborted({ signal }: { signal: AbortSignal }): () => void {
   return () => signal.throwIfAborted();
+}
+
+/** What a status says of the provider and of what it refused. `other`: the one whose vectors answer in its place. */
+function embeddingStatus(
+  { reason, passedOver }: EmbeddingChoice,
+  { provider, activity }: Pick<Lane, "provider" | "activity">,
+  other: EmbeddingProvider | undefined,
+  quarantined: readonly QuarantinedChunk[],
+): EmbeddingStatus {
+  return {
+    reason,
+    passedOver,
+    host: provider.endpoint?.host,
+    keySource: provider.endpoint?.keySource,
+    activity: activity(),
+    answeredBy: other && { provider: other.id, model: other.model },
+    quarantined: quarantined.map(({ path, startLine, endLine, reason: why }) => {
+      return { path, startLine, endLine, reason: why };
+    }),
+  };
 }

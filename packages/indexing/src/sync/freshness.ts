@@ -5,7 +5,6 @@ import type { Embedder } from "../embedding/embedder.ts";
 import type { IndexRecord } from "./index-facts.ts";
 import type { LongWork } from "./long-work.ts";
 import type { StoredListing } from "./stored-files.ts";
-import { waitFor } from "./wait-for.ts";
 import { HeldElsewhere, withWriteRight } from "./write-right.ts";
 
 /** How long a search waits for the files to be indexed, before it answers from what is there. */
@@ -160,4 +159,23 @@ function soFar({ changed }: Sweep): SearchCondition | undefined {
 function changedFiles(count: number | undefined): string {
   if (count === undefined) return "files have changed";
   return count === 1 ? "1 file has changed" : `${count} files have changed`;
+}
+
+/** What an outcome is, or after `limitMs` what there is to say without it. Rejects with the reason of an abort. */
+async function waitFor<Outcome>(
+  outcome: Promise<Outcome>,
+  limitMs: number | undefined,
+  signal: AbortSignal,
+  otherwise: () => Outcome,
+): Promise<Outcome> {
+  signal.throwIfAborted();
+  return await new Promise((resolve, reject) => {
+    const timer = limitMs === undefined ? undefined : setTimeout(() => resolve(otherwise()), limitMs);
+    const stop = (): void => reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    outcome.then(resolve, reject).finally(() => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", stop);
+    });
+  });
 }

@@ -1,7 +1,12 @@
 import type { MemorySource, SearchCondition, SyncFailure } from "@memslot/core";
 import type { PathScope } from "../chunk-store.ts";
 import type { SourceScope } from "../search/session-scope.ts";
-import type { SourceOutcome } from "./sync.ts";
+import { type SourceOutcome, readFailure } from "./sync.ts";
+import { closeSync, openSync } from "node:fs";
+import { codeOf, openForReading } from "../files/file-kind.ts";
+import type { IndexedSource } from "../indexed-source.ts";
+import type { StoredFiles } from "./stored-files.ts";
+import { createTimeSlices } from "../files/time-slices.ts";
 
 type Unread = Pick<SourceOutcome, "unread" | "unreadPlaces">;
 const named = 3;
@@ -45,4 +50,26 @@ function isWithin(path: string, scope: PathScope | undefined): boolean {
   const isUnder = (place: string): boolean =>
     place === "" || path === place || `${path}/` === place || (place.endsWith("/") && path.startsWith(place));
   return scope.within.some(isUnder) && !scope.without.some(isUnder);
+}
+
+/** So that no file counts as standing elsewhere: each is tried. */
+const nothingIndexed = async (): Promise<StoredFiles> => new Map();
+
+/** The files and folders of the memory that are there and cannot be read now. Opens each file, reads and changes nothing. */
+export async function findUnread(sources: readonly IndexedSource[], signal: AbortSignal): Promise<SyncFailure[]> {
+  const unread: SyncFailure[] = [];
+  const slices = createTimeSlices(signal);
+  for (const source of sources) {
+    const { files, failed } = await source.scan(signal, nothingIndexed);
+    unread.push(...failed);
+    for (const { path, absolutePath } of files) {
+      if (slices.isOver()) await slices.pause();
+      try {
+        closeSync(openSync(absolutePath, openForReading));
+      } catch (error) {
+        if (codeOf(error) !== "ENOENT") unread.push({ path, reason: readFailure(error) });
+      }
+    }
+  }
+  return unread;
 }

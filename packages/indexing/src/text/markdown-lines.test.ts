@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { headingOf, setextLevel, startsFence } from "./markdown-lines.ts";
+import { headingOf, setextLevel, startsFence } from "./chunk-markdown.ts";
 
 describe("headings", () => {
   test.each([

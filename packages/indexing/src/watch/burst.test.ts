@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createBurst } from "./burst.ts";
+import { createBurst } from "./triggers.ts";
 
 let log: string[];
 beforeEach(() => {

@@ -1,5 +1,4 @@
 import type { MemorySearchSettings, WatchStatus } from "@memslot/core";
-import { createBurst } from "./burst.ts";
 import { watchRoots } from "./watch-roots.ts";
 import type { WatchRoot } from "./watch-scope.ts";
 
@@ -81,6 +80,51 @@ export function createTriggers(input: TriggerInput): Triggers {
       clearInterval(interval);
       burst.cancel();
       await Promise.all([watch?.close(), running]);
+    },
+  };
+}
+
+/** Events that come one after the other, seen as one. */
+interface Burst {
+  touch(): void;
+  cancel(): void;
+}
+
+/**
+ * Calls `began` with the first event, and `ended` when no other has come for `quietMs`, or `ceilingMs` after the first
+ * however many come. The timer keeps no process alive.
+ */
+export function createBurst(input: {
+  quietMs: number;
+  ceilingMs: number;
+  began: () => void;
+  ended: () => void;
+}): Burst {
+  const { quietMs, ceilingMs } = input;
+  let timer: NodeJS.Timeout | undefined;
+  let firstAt = 0;
+
+  function end(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    input.ended();
+  }
+
+  return {
+    touch() {
+      // A clock that somebody sets must neither end a burst nor keep it open.
+      const now = performance.now();
+      if (timer === undefined) {
+        firstAt = now;
+        timer = setTimeout(end, quietMs).unref();
+        input.began();
+      } else if (now - firstAt + quietMs < ceilingMs) timer.refresh();
+      // From here on the timer that runs is the last one: it ends within the ceiling.
+    },
+
+    cancel() {
+      clearTimeout(timer);
+      timer = undefined;
     },
   };
 }

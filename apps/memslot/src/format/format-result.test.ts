@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { highlight } from "./highlight.ts";
+import { highlight } from "./format-result.ts";
 
 const marked = (text: string, query: string): string => highlight(text, query, (words) => `[${words}]`);
 
