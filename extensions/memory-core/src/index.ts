@@ -3,8 +3,7 @@ import { defineMemoryPlugin, type MemoryPlugin } from "@memslot/core";
 import { openSqliteStore } from "./sqlite-store.ts";
 
 export { bm25Within, type CountedText, worthAsking } from "./words/bm25.ts";
-export { openFolderLeases, type FolderLeases } from "./writers/folder-leases.ts";
-export { openSqliteStore, openVectorCache, type SqliteStoreOptions, type VectorCache } from "./sqlite-store.ts";
+export { openSqliteStore, type SqliteStoreOptions } from "./sqlite-store.ts";
 
 const plugin: MemoryPlugin = defineMemoryPlugin({
   id: "memory-core",

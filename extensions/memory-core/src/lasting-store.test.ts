@@ -2,12 +2,8 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
-import type { openDatabaseStore, OpenedStore } from "./database-store.ts";
-import { openLastingStore } from "./lasting-store.ts";
-import type { OpenOptions } from "./protocol.ts";
-import { StoreFailure } from "./store-failure.ts";
 import { startChild } from "@memslot/fakes/child";
-import { edit } from "./file/test/damage.ts";
+import { edit } from "./test/damage.ts";
 import { embedAll, fileOf, find, near, open, spaceOf, tempFolder, tempPath } from "./test/stores.ts";
 
 const space = spaceOf("m");
@@ -122,59 +118,6 @@ test("whoever only looks makes no file in place of one that was deleted", async 
   expect(await find(store, "word")).toEqual(["word"]);
   expect(store.health()).toMatchObject({ location: path, notices: [] });
   expect(existsSync(path)).toBe(false);
-});
-
-/** A store that fails as it is told, in place of the one on disk. */
-function failing(
-  error: Error,
-  failures: number,
-): { options: OpenOptions; openOnce: typeof openDatabaseStore; opened(): number } {
-  let opened = 0;
-  let left = failures;
-  const options = {
-    path: "/nowhere/main.sqlite",
-    vector: { enabled: false },
-    cacheMaxEntries: 1,
-    busyTimeoutMs: 1,
-    disableFts: false,
-  };
-  const store = {
-    identity: "1:1",
-    settle: async () => undefined,
-    health: () => ({ location: options.path, fts: {}, vector: {}, notices: [] }),
-    searchKeyword() {
-      if (left-- > 0) throw new StoreFailure("UNAVAILABLE", "it failed", { cause: error });
-      return "answer";
-    },
-    close: () => undefined,
-  };
-  return { options, openOnce: () => (opened++, store as unknown as OpenedStore), opened: () => opened };
-}
-
-function sqliteError(code: string): Error {
-  return Object.assign(new Error(`simulated ${code}`), { code });
-}
-
-test("a database that can no longer be written is opened again, and the call made once more", async () => {
-  const once = failing(sqliteError("SQLITE_READONLY_DBMOVED"), 1);
-  const store = await openLastingStore(once.options, once.openOnce);
-  expect(await store.call("searchKeyword", [])).toBe("answer");
-  expect(once.opened()).toBe(2);
-  const twice = failing(sqliteError("SQLITE_READONLY"), 2);
-  const other = await openLastingStore(twice.options, twice.openOnce);
-  await expect(other.call("searchKeyword", [])).rejects.toThrow("it failed");
-  expect(twice.opened()).toBe(2);
-});
-
-test("a disk that damages what is written to it is not fought for ever, and other failures are told as they are", async () => {
-  const damaged = failing(sqliteError("SQLITE_CORRUPT"), 100);
-  const store = await openLastingStore(damaged.options, damaged.openOnce);
-  for (let call = 0; call < 10; call++) await expect(store.call("searchKeyword", [])).rejects.toThrow("it failed");
-  expect(damaged.opened()).toBe(4);
-  const full = failing(sqliteError("SQLITE_FULL"), 1);
-  const other = await openLastingStore(full.options, full.openOnce);
-  await expect(other.call("searchKeyword", [])).rejects.toThrow("it failed");
-  expect(full.opened()).toBe(1);
 });
 
 test("leases outlive the file", async () => {

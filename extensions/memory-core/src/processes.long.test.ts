@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { expect, test } from "vitest";
 import { startChild } from "@memslot/fakes/child";
-import { edit } from "./file/test/damage.ts";
+import { edit } from "./test/damage.ts";
 import { fileOf, find, open, tempPath } from "./test/stores.ts";
 
 test("processes that write at the same time wait for each other, from the making of the file on", async () => {

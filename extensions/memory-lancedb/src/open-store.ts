@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { messageOf } from "@memslot/core";
 import type { ChunkIndex, IndexLeases } from "@memslot/indexing";
-import { openFolderLeases } from "@memslot/memory-core";
+import { openFolderLeases } from "@memslot/indexing/ledger";
 import type { LanceOptions } from "./options.ts";
 import { openPlace } from "./place/open-place.ts";
 import { type LancePlace } from "./place/place.ts";

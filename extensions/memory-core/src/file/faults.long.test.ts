@@ -7,9 +7,10 @@ import { MemoryError } from "@memslot/core";
 import type { ChunkIndex } from "@memslot/indexing";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { applicationId, createTables, schemaVersion, setPragmas } from "./schema.ts";
+import { applicationId, createTables, schemaVersion, setPragmas } from "@memslot/indexing/ledger-tables";
+import { createWordIndex } from "../words/word-tables.ts";
 import { startChild } from "@memslot/fakes/child";
-import { edit, spoilTable } from "./test/damage.ts";
+import { edit, spoilTable } from "../test/damage.ts";
 import { embedAll, fileOf, find, near, open, spaceOf, tempFolder, tempPath, vectorOf } from "../test/stores.ts";
 
 const manyFiles = Array.from({ length: 200 }, (_, index) =>
@@ -162,7 +163,7 @@ test("tables that another process makes while this one waits for the lock are ke
   other.exec("BEGIN IMMEDIATE");
   const opening = open(path);
   await new Promise((resolve) => setTimeout(resolve, 400));
-  createTables(other, true);
+  createTables(other, (db, generation) => db.exec(createWordIndex(generation)));
   other.exec(
     `INSERT INTO files (generation, path, source, hash, mtime, size, recipe, chunks, chunk_bytes)
        VALUES (1, 'a.md', 'memory', 'h', 1, 1, '1', 0, 0); COMMIT`,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { getLoadablePath } from "sqlite-vec";
 import { expect, test } from "vitest";
-import { edit } from "./test/damage.ts";
+import { edit } from "../test/damage.ts";
 import { embedAll, fileOf, find, near, open, spaceOf, tempFolder, tempPath } from "../test/stores.ts";
 
 const space = spaceOf("m");

@@ -3,10 +3,9 @@ import { dirname } from "node:path";
 import type { VectorSpace } from "@memslot/indexing";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { loadSqliteVec } from "./sqlite-vec.ts";
-import { applicationId } from "./schema.ts";
-import { upgradeFromSecond } from "./upgrade.ts";
-import { edit } from "./test/damage.ts";
+import { applicationId, upgradeFromSecond } from "@memslot/indexing/ledger-tables";
+import { loadSqliteVec } from "../vectors/sqlite-vec.ts";
+import { edit } from "../test/damage.ts";
 import { fileOf, find, near, open, pendingTexts, sha256, tempPath, vectorOf } from "../test/stores.ts";
 
 const older: VectorSpace = { provider: "fake", model: "older", providerKey: "", dimensions: 8 };
@@ -199,7 +198,7 @@ test("an upgrade that is broken off leaves the index as it was", async () => {
   const db = new Database(path);
   try {
     db.exec("BEGIN IMMEDIATE");
-    upgradeFromSecond(db, true);
+    upgradeFromSecond(db);
     // As when the process is killed there.
     db.exec("ROLLBACK");
     expect(db.pragma("user_version", { simple: true })).toBe(2);

@@ -1,10 +1,9 @@
 import type { ChunkIndex, IndexedFile } from "@memslot/indexing";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { openDatabaseStore, type OpenedStore } from "../database-store.ts";
-import { edit } from "../file/test/damage.ts";
+import { edit } from "../test/damage.ts";
 import { embedAll, fileOf, find, near, open, pendingTexts, sha256, spaceOf, tempPath } from "../test/stores.ts";
-import { vectorOf, words } from "../test/stores.ts";
+import { openHere, vectorOf, words } from "../test/stores.ts";
 
 const space = spaceOf("m", 16);
 const off = { enabled: false };
@@ -19,11 +18,6 @@ async function revisionOf(store: ChunkIndex): Promise<string> {
 }
 
 /** The store on this thread, so that nothing happens between two calls. */
-function openHere(path: string, enabled = true, busyTimeoutMs = 1000): OpenedStore {
-  const fixed = { busyTimeoutMs, disableFts: false, cacheMaxEntries: 50_000 };
-  return openDatabaseStore({ path, vector: { enabled }, ...fixed });
-}
-
 function manyFiles(prefix: string, count: number): IndexedFile[] {
   return Array.from({ length: count }, (_, index) =>
     fileOf(`${index}.md`, [`${prefix} ${index} one`, `${prefix} ${index} two`, `${prefix} ${index} three`]),
@@ -243,7 +237,7 @@ test("the old build is deleted in small steps, which a process that was killed l
 test("deleting the old build does not wait for another process that writes, and goes on when it is done", async () => {
   const path = await tempPath();
   // Longer than a test may take.
-  const store = openHere(path, true, 90_000);
+  const store = openHere(path, { busyTimeoutMs: 90_000 });
   store.replaceFiles(manyFiles("old", 5));
   store.buildStart("two");
   store.buildFinish();
@@ -266,7 +260,7 @@ test("what is laid out for sqlite-vec is left to a process that has it", async (
   withVec.replaceFiles(manyFiles("old", 5));
   withVec.useSpace(space);
   withVec.close();
-  const without = openHere(path, false);
+  const without = openHere(path, { enabled: false });
   const build = without.buildStart("two");
   without.nextReplaceFiles(build, [fileOf("a.md", ["new"])]);
   without.buildFinish();
@@ -358,8 +352,7 @@ test("a text that was refused is forgotten with its build, before that is delete
 
 test("vectors of both builds are kept, those of the old one leave when it is gone", async () => {
   const path = await tempPath();
-  const options = { path, vector: off, busyTimeoutMs: 1000, disableFts: false, cacheMaxEntries: 1 };
-  const store = openDatabaseStore(options);
+  const store = openHere(path, { enabled: false, cacheMaxEntries: 1 });
   const put = (...texts: string[]): void =>
     store.putVectors(
       space,

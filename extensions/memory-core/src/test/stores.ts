@@ -2,8 +2,19 @@ import { createHash } from "node:crypto";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ChunkIndex, IndexedFile, QueryTerm, VectorSpace } from "@memslot/indexing";
+import type {
+  ChunkIndex,
+  IndexedFile,
+  IndexKeywordAnswer,
+  KeywordQuery,
+  QueryTerm,
+  VectorSpace,
+  VectorQuery,
+  IndexVectorAnswer,
+} from "@memslot/indexing";
+import { openDatabaseStore, type OpenedStore } from "@memslot/indexing/ledger-tables";
 import { onTestFinished } from "vitest";
+import { createCompanion } from "../companion.ts";
 import { openStore, type SqliteStoreFaults, type SqliteStoreOptions } from "../sqlite-store.ts";
 
 /** A folder that is deleted when the test has ended. */
@@ -30,6 +41,25 @@ export async function open(
   const store = await openStore({ path, vector: { enabled: true }, cacheMaxEntries: 50_000, ...options }, faults);
   onTestFinished(() => store.close());
   return store;
+}
+
+export type StoreHere = OpenedStore & {
+  searchKeyword(query: KeywordQuery): IndexKeywordAnswer;
+  searchVector(query: VectorQuery): IndexVectorAnswer;
+};
+
+/** The store on this thread, so that nothing happens between two calls. */
+export function openHere(
+  path: string,
+  {
+    enabled = true,
+    busyTimeoutMs = 1000,
+    cacheMaxEntries = 50_000,
+  }: { enabled?: boolean; busyTimeoutMs?: number; cacheMaxEntries?: number } = {},
+): StoreHere {
+  const tables = createCompanion({ disableFts: false, vector: { enabled } });
+  const options = { path, store: "memory-core", cacheMaxEntries, busyTimeoutMs };
+  return openDatabaseStore(options, tables) as StoreHere;
 }
 
 export function sha256(text: string): string {

@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import type { ChunkIndex, IndexedFile } from "@memslot/indexing";
 import { expect, test } from "vitest";
 import { startChild } from "@memslot/fakes/child";
-import { edit } from "../file/test/damage.ts";
+import { edit } from "../test/damage.ts";
 import { embedAll, fileOf, find, near, open, spaceOf, tempPath } from "../test/stores.ts";
 
 const space = spaceOf("m", 512);

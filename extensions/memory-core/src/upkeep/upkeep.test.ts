@@ -4,7 +4,7 @@ import { indexTerms, type ChunkIndex, type IndexedFile } from "@memslot/indexing
 import Database from "better-sqlite3";
 import { getLoadablePath } from "sqlite-vec";
 import { expect, test } from "vitest";
-import { edit, spoilTable } from "../file/test/damage.ts";
+import { edit, spoilTable } from "../test/damage.ts";
 import { embedAll, fileOf, find, near, open, spaceOf, tempPath } from "../test/stores.ts";
 
 const space = spaceOf("m");

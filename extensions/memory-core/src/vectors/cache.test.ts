@@ -1,6 +1,6 @@
 import type { ChunkIndex } from "@memslot/indexing";
 import { expect, test } from "vitest";
-import { edit } from "../file/test/damage.ts";
+import { edit } from "../test/damage.ts";
 import { embedAll, fileOf, near, open, pendingTexts, sha256, spaceOf, tempPath, vectorOf } from "../test/stores.ts";
 
 const space = spaceOf("m");

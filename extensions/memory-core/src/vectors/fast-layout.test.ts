@@ -1,13 +1,14 @@
 import { expect, test } from "vitest";
-import { byScore, createRowReader, type ScoredId } from "../chunk-rows.ts";
-import { similarityTo } from "./cosine.ts";
-import { type EmbeddedChunks, openEmbeddedChunks } from "./embedded-chunks.ts";
+import {
+  byScore,
+  type LedgerParts,
+  openDatabaseStore,
+  openEmbeddedChunks,
+  type ScoredId,
+} from "@memslot/indexing/ledger-tables";
+import { createCompanion } from "../companion.ts";
+import { openVectorComparison, similarityTo, type VectorComparison } from "./compare-vectors.ts";
 import { createFastLayout, type FastLayout } from "./fast-layout.ts";
-import { createFileTables } from "../file-tables.ts";
-import { openGenerations } from "../generations/generations.ts";
-import { openInMemory } from "../file/open-file.ts";
-import { createTransactions } from "../transactions.ts";
-import { createVectors } from "./vectors.ts";
 import { fileOf, spaceOf } from "../test/stores.ts";
 import { type Kind, kinds, randomFrom, vectorsOf } from "../../test/support/vectors.ts";
 
@@ -16,34 +17,27 @@ const generation = 1;
 
 interface Bench {
   fast: FastLayout;
-  chunks: EmbeddedChunks;
+  comparison: VectorComparison;
 }
 
 /** A database in memory with one chunk for each vector, in turn of one source and the other, laid out for fast search. */
 function layOut(vectors: readonly Float32Array[]): Bench {
   const space = spaceOf("m", vectors[0]?.length);
-  const { db, meta } = openInMemory({
-    path: "",
-    vector: { enabled: true },
-    cacheMaxEntries: 0,
-    busyTimeoutMs: 0,
-    disableFts: true,
-  });
-  const transactions = createTransactions(db, {
-    beforeFirstWrite: () => undefined,
-    beforeWrite: () => undefined,
-    afterWrite: () => undefined,
-  });
   const settings = { enabled: true };
-  const fails = (line: string): never => expect.fail(line);
-  const generations = openGenerations(db, meta, false);
-  const both = { db, meta, transactions, generations, settings, notice: fails };
-  const { calls, listener } = createVectors({ ...both, readRows: createRowReader(db), cacheMaxEntries: 50_000 });
-  const files = createFileTables({ ...both, indexWords: false, listener })({
-    generation: () => generation,
-    changed: () => undefined,
-  });
-  files.replaceFiles(
+  const tables = createCompanion({ disableFts: true, vector: settings });
+  let opened: LedgerParts | undefined;
+  const store = openDatabaseStore(
+    { store: "memory-core", path: "/nowhere/main.sqlite", mayCreate: false, cacheMaxEntries: 50_000, busyTimeoutMs: 0 },
+    {
+      ...tables,
+      settle(input) {
+        const { open } = tables.settle(input);
+        return { open: (parts) => open((opened = parts)) };
+      },
+    },
+  );
+  if (!opened) return expect.fail("no companion was opened");
+  store.replaceFiles(
     ["memory", "sessions"].map((source, parity) => {
       const own = vectors.flatMap((_, index) => (index % 2 === parity ? [`${index}`] : []));
       return {
@@ -52,20 +46,22 @@ function layOut(vectors: readonly Float32Array[]): Bench {
       };
     }),
   );
-  calls.putVectors(
+  store.putVectors(
     space,
     vectors.map((vector, index) => ({ hash: String(index), vector })),
   );
-  const fast = createFastLayout(both);
-  const chunks = openEmbeddedChunks(db);
+  const comparison = openVectorComparison(opened.db);
+  const notice = (line: string): never => expect.fail(line);
+  const fast = createFastLayout({ ...opened, settings, notice, comparison: () => comparison });
+  const chunks = openEmbeddedChunks(opened.db);
   fast.settle(generation, { id: 1, dimensions: space.dimensions }, chunks);
   expect([fast.held(generation), chunks.countEmbedded(1, generation)]).toEqual([1, vectors.length]);
-  return { fast, chunks };
+  return { fast, comparison };
 }
 
 /** What the table says, undefined where it gives up, and what comparing all vectors says. */
 function ask(
-  { fast, chunks }: Bench,
+  { fast, comparison }: Bench,
   vector: Float32Array,
   limit: number,
   sources: readonly string[] = ["memory", "sessions"],
@@ -73,8 +69,8 @@ function ask(
   const similarity = similarityTo(vector);
   const query = { space: spaceOf("m", vector.length), vector, sources, limit };
   const best = (ranked: ScoredId[]): ScoredId[] => ranked.toSorted(byScore).slice(0, limit);
-  const ranked = fast.rank(generation, query, 1, similarity, chunks);
-  return { fast: ranked && best(ranked), exact: best(chunks.compareAll(1, similarity, generation, query)) };
+  const ranked = fast.rank(generation, query, 1, similarity);
+  return { fast: ranked && best(ranked), exact: best(comparison.all(1, similarity, generation, query)) };
 }
 
 const cases: [number, number, Kind][] = [

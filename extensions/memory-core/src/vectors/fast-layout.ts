@@ -1,17 +1,30 @@
 import type { IndexHealth, VectorQuery } from "@memslot/indexing";
 import type Database from "better-sqlite3";
-import { byScore, type ScoredId } from "../chunk-rows.ts";
-import type { Similarity } from "./cosine.ts";
-import type { EmbeddedChunks } from "./embedded-chunks.ts";
-import type { Generations } from "../generations/generations.ts";
+import {
+  byScore,
+  type EmbeddedChunks,
+  type Generations,
+  hasTable,
+  isBusy,
+  isFileFailure,
+  type KnownSpace,
+  type Meta,
+  metaKeys,
+  reasonOf,
+  type ScoredId,
+  type Transactions,
+} from "@memslot/indexing/ledger-tables";
+import type { Similarity, VectorComparison } from "./compare-vectors.ts";
 import { highestCosine, toInt8 } from "./int8.ts";
-import { type Meta, metaKeys } from "../file/meta.ts";
-import { hasTable, vectorTable } from "../file/schema.ts";
-import { loadSqliteVec } from "../file/sqlite-vec.ts";
-import { isBusy, isFileFailure } from "../file/store-errors.ts";
-import { reasonOf } from "../store-failure.ts";
-import type { Transactions } from "../transactions.ts";
-import { createVectorIndexes, hasManyHoles, maxNeighbours, type Neighbour, type VectorIndex } from "./vector-index.ts";
+import { loadSqliteVec } from "./sqlite-vec.ts";
+import {
+  createVectorIndexes,
+  hasManyHoles,
+  maxNeighbours,
+  type Neighbour,
+  type VectorIndex,
+  vectorTable,
+} from "./vector-index.ts";
 
 /** Neighbours to ask for at first, beside twice the limit. A long list costs hardly more than a short one. */
 const spareNeighbours = 1000;
@@ -30,26 +43,22 @@ export interface FastLayout {
   /** The space that is laid out, whoever did it; undefined where the table cannot be relied on. */
   held(generation: number): number | undefined;
   /** Makes the table hold this space, unless it does already. Called outside of transactions. */
-  settle(generation: number, space: { id: number; dimensions: number }, chunks: EmbeddedChunks): void;
+  settle(generation: number, space: KnownSpace, chunks: Pick<EmbeddedChunks, "countEmbedded">): void;
   /** Keeps the table in step, inside a transaction that changes chunks or vectors, or says that it is not. */
   follow(generation: number, work: (index: VectorIndex, spaceId: number) => void): void;
   /** Vectors and blocks of the table; undefined where there is none, or no sqlite-vec to make it anew. Called inside a transaction. */
   size(generation: number): { rows: number; blocks: number } | undefined;
   /** Says that the table cannot be relied on, inside a transaction. */
   distrust(generation: number): void;
-  /** Deletes what is laid out for a generation, inside a transaction. False where only sqlite-vec could. */
+  /** Deletes what is laid out for a generation, inside a transaction. True: there was a table, and it could be dropped. */
   drop(generation: number): boolean;
+  /** True while there is a table. */
+  holds(generation: number): boolean;
   /**
    * The best by way of the table; undefined where it cannot tell. Called inside a transaction. Where the table still has
    * chunks whose vectors another process has taken out of the cache, these are passed over.
    */
-  rank(
-    generation: number,
-    query: VectorQuery,
-    spaceId: number,
-    similarity: Similarity,
-    chunks: EmbeddedChunks,
-  ): ScoredId[] | undefined;
+  rank(generation: number, query: VectorQuery, spaceId: number, similarity: Similarity): ScoredId[] | undefined;
   health(): IndexHealth["vector"];
 }
 
@@ -60,6 +69,7 @@ export function createFastLayout(input: {
   settings: { enabled: boolean; extensionPath?: string | undefined };
   notice: (line: string) => void;
   generations: Generations;
+  comparison: () => VectorComparison;
 }): FastLayout {
   const { db, meta, transactions, settings, generations } = input;
   let health: IndexHealth["vector"] = { ...settings };
@@ -101,7 +111,7 @@ export function createFastLayout(input: {
     return id === undefined ? undefined : Number(id);
   }
 
-  function rebuild(generation: number, table: VectorIndex, space: { id: number; dimensions: number }): void {
+  function rebuild(generation: number, table: VectorIndex, space: KnownSpace): void {
     // Another process may have put the next one in its place.
     if (generations.live().includes(generation)) table.rebuild(space);
   }
@@ -135,14 +145,14 @@ export function createFastLayout(input: {
       meta.delete(spaceKey(generation));
       meta.delete(`${metaKeys.vectorAngle}${generation}`);
       const table = vectorTable(generation);
-      if (!hasTable(db, table)) return true;
-      return loaded() !== undefined && attempt(() => db.exec(`DROP TABLE ${table}`));
+      return hasTable(db, table) && loaded() !== undefined && attempt(() => db.exec(`DROP TABLE ${table}`));
     },
-    rank(generation, query, spaceId, similarity, chunks) {
+    holds: (generation) => hasTable(db, vectorTable(generation)),
+    rank(generation, query, spaceId, similarity) {
       const table = loaded()?.(generation);
       if (!table || held(generation) !== spaceId) return undefined;
       let ranked: ScoredId[] | undefined;
-      attempt(() => (ranked = rankSources(table, query, spaceId, similarity, chunks)));
+      attempt(() => (ranked = rankSources(table, query, spaceId, similarity, input.comparison())));
       return ranked;
     },
     health: () => health,
@@ -159,7 +169,7 @@ function rankSources(
   query: VectorQuery,
   spaceId: number,
   similarity: Similarity,
-  chunks: EmbeddedChunks,
+  comparison: VectorComparison,
 ): ScoredId[] | undefined {
   const rounded = toInt8(query.vector);
   const angles = rounded.angle + table.angle();
@@ -168,7 +178,7 @@ function rankSources(
     const best = rankSource({
       limit: query.limit,
       nearest: (limit) => table.nearest(rounded.bytes, source, limit),
-      score: (ids) => chunks.compare(spaceId, similarity, ids),
+      score: (ids) => comparison.some(spaceId, similarity, ids),
       highest: ({ distance }) => highestCosine(1 - distance, angles, query.vector.length),
     });
     if (!best) return undefined;

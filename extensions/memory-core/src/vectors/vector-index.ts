@@ -1,10 +1,12 @@
 import type { MemorySource } from "@memslot/core";
 import type Database from "better-sqlite3";
-import { toVector } from "./cosine.ts";
-import { perGeneration } from "../generations/generations.ts";
+import { hasTable, type Meta, metaKeys, perGeneration, toVector } from "@memslot/indexing/ledger-tables";
 import { toInt8 } from "./int8.ts";
-import { type Meta, metaKeys } from "../file/meta.ts";
-import { hasTable, vectorTable } from "../file/schema.ts";
+
+/** The vectors of one generation, laid out for sqlite-vec. */
+export function vectorTable(generation: number): string {
+  return `chunks_vec_${generation}`;
+}
 
 /** The most that sqlite-vec gives in one answer. */
 export const maxNeighbours = 4096;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { edit } from "../file/test/damage.ts";
+import { edit } from "../test/damage.ts";
 import { embedAll, fileOf, near, open, pendingTexts, spaceOf, tempPath, vectorOf } from "../test/stores.ts";
 
 const off = { enabled: false };

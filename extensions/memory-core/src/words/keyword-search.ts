@@ -1,13 +1,19 @@
 import type { IndexKeywordAnswer, KeywordQuery, QueryTerm } from "@memslot/indexing";
 import type Database from "better-sqlite3";
 import { worthAsking } from "./bm25.ts";
-import { type ReadRows, type ScoredId } from "../chunk-rows.ts";
-import { filterParameters, isAsked } from "./file-filter.ts";
-import type { Generations } from "../generations/generations.ts";
-import { type Meta, metaKeys } from "../file/meta.ts";
-import { wordTable } from "../file/schema.ts";
+import {
+  createChunkCounter,
+  filterParameters,
+  type Generations,
+  isAsked,
+  type Meta,
+  metaKeys,
+  type ReadRows,
+  type ScoredId,
+  type Transactions,
+} from "@memslot/indexing/ledger-tables";
 import { createScopedKeywordSearch, type ScopedKeywordSearch } from "./scoped-keyword-search.ts";
-import type { Transactions } from "../transactions.ts";
+import { wordTable } from "./word-tables.ts";
 
 /** Words that are looked at to count what a prefix matches. */
 const maxPrefixWords = 1000;
@@ -138,12 +144,6 @@ export function createWordlessSearch(
     chunkCount: transactions.read(() => countChunks(generations.active().id)),
     documentFrequencies: terms.map(() => 0),
   });
-}
-
-/** Chunks of a generation, all sources together. */
-export function createChunkCounter(db: Database.Database): (generation: number) => number {
-  const count = db.prepare<[number], number | null>("SELECT sum(chunks) FROM files WHERE +generation = ?").pluck();
-  return (generation) => count.get(generation) ?? 0;
 }
 
 function countMatches({ frequency, prefixFrequency }: Statements, { term, prefix }: QueryTerm, most: number): number {

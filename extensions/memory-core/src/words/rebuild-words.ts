@@ -1,7 +1,6 @@
 import type Database from "better-sqlite3";
-import { type Meta, metaKeys } from "../file/meta.ts";
-import { createWordIndex, wordTable } from "../file/schema.ts";
-import type { Transactions } from "../transactions.ts";
+import { type Meta, metaKeys, type Transactions } from "@memslot/indexing/ledger-tables";
+import { createWordIndex, wordTable } from "./word-tables.ts";
 
 /** The tokenizer: the words of a text, joined by spaces. */
 export type IndexTerms = (text: string) => string;

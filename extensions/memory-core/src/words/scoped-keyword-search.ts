@@ -1,9 +1,8 @@
 import type { IndexKeywordAnswer, KeywordQuery, QueryTerm } from "@memslot/indexing";
 import type Database from "better-sqlite3";
 import { bm25Within, type CountedText, worthAsking } from "./bm25.ts";
-import type { ReadRows } from "../chunk-rows.ts";
-import { filterParameters, isAsked } from "./file-filter.ts";
-import { wordTable } from "../file/schema.ts";
+import { filterParameters, isAsked, type ReadRows } from "@memslot/indexing/ledger-tables";
+import { wordTable } from "./word-tables.ts";
 
 /** Keyword search within a scope, of one generation. Called inside a transaction. `terms` are folded as the index is. */
 export type ScopedKeywordSearch = (query: KeywordQuery, terms: readonly QueryTerm[]) => IndexKeywordAnswer;

@@ -1,8 +1,7 @@
 import type Database from "better-sqlite3";
-import { type Meta, metaKeys } from "../file/meta.ts";
+import { hasTable, isAboutWordsOnly, isSqliteError, type Meta, metaKeys } from "@memslot/indexing/ledger-tables";
 import { emptyWords } from "./rebuild-words.ts";
-import { hasTable, wordTable } from "../file/schema.ts";
-import { isAboutWordsOnly, isSqliteError } from "../file/store-errors.ts";
+import { wordTable } from "./word-tables.ts";
 
 /** Why words cannot be indexed. */
 export const noFts = "this build of SQLite has no FTS5";
@@ -13,21 +12,18 @@ export function wordsNotice(path: string): string {
 
 /**
  * Makes the tables of words fit the chunks: where they are missing or stale they are emptied, and filled again from the
- * texts in the index, which `createWordRebuild` does. Gives why words cannot be indexed, and whether they were emptied.
+ * texts in the index, which `createWordRebuild` does. True: they were emptied.
  */
 export function settleWords(input: {
   db: Database.Database;
   meta: Meta;
-  withWords: boolean;
   /** Runs work in a transaction. */
   write: (work: () => void) => void;
-}): { ftsError: string | undefined; areEmptied: boolean } {
+}): boolean {
   const { db, meta, write } = input;
-  if (!input.withWords) return { ftsError: noFts, areEmptied: false };
   const generations = db.prepare<[], number>("SELECT id FROM generations WHERE state <> 'dropped'").pluck();
   const isStale = (): boolean => meta.get(metaKeys.wordsStale) !== undefined;
-  if (!isStale() && generations.all().every((id) => hasSoundWords(db, id)))
-    return { ftsError: undefined, areEmptied: false };
+  if (!isStale() && generations.all().every((id) => hasSoundWords(db, id))) return false;
   write(() => {
     const stale = isStale();
     for (const id of generations.all()) if (stale || !hasSoundWords(db, id)) emptyWords(db, meta, id);
@@ -35,7 +31,7 @@ export function settleWords(input: {
     db.exec("DROP TABLE IF EXISTS chunks_fts");
     meta.delete(metaKeys.wordsStale);
   });
-  return { ftsError: undefined, areEmptied: db.prepare("SELECT 1 FROM chunks LIMIT 1").get() !== undefined };
+  return db.prepare("SELECT 1 FROM chunks LIMIT 1").get() !== undefined;
 }
 
 function hasSoundWords(db: Database.Database, generation: number): boolean {

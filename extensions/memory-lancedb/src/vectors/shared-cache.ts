@@ -1,6 +1,6 @@
 import { messageOf } from "@memslot/core";
 import type { ChunkIndex, VectorSpace } from "@memslot/indexing";
-import { openVectorCache, type VectorCache } from "@memslot/memory-core";
+import { openVectorCache, type VectorCache } from "@memslot/indexing/ledger";
 import type { IndexOwner } from "../tables/meta.ts";
 
 export interface SharedCacheOptions {

@@ -6,9 +6,12 @@ import { onTestFinished } from "vitest";
 
 /** A process of its own that answers each line it is given with one line. */
 export interface Child {
+  pid: number | undefined;
   ask(line: string): Promise<string>;
   /** Lets it end by itself, and waits for that. */
   end(): Promise<void>;
+  /** Ends it in the middle of whatever it does. */
+  kill(): Promise<void>;
 }
 
 /** Starts a module with Node. It is ended with the test. */
@@ -24,6 +27,7 @@ export function startChild(module: URL, args: readonly string[]): Child {
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {
+    pid: child.pid,
     async ask(line) {
       child.stdin.write(`${line}\n`);
       const { value, done } = await lines.next();
@@ -32,6 +36,10 @@ export function startChild(module: URL, args: readonly string[]): Child {
     },
     async end() {
       child.stdin.end();
+      await exit;
+    },
+    async kill() {
+      child.kill("SIGKILL");
       await exit;
     },
   };

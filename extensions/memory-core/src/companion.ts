@@ -1,0 +1,75 @@
+import type { CompanionModule, CompanionTables } from "@memslot/indexing/ledger-tables";
+import { hasTable, metaKeys } from "@memslot/indexing/ledger-tables";
+import type Database from "better-sqlite3";
+import { createVectorSearch } from "./vectors/vector-search.ts";
+import { noFts, settleWords, wordsNotice } from "./words/settle-words.ts";
+import { createWordIndex, hasFts, wordTable } from "./words/word-tables.ts";
+import { createWords } from "./words/words.ts";
+
+/** What the thread of an index is told about words and vectors. */
+export interface CompanionSettings {
+  vector: { enabled: boolean; extensionPath?: string | undefined };
+  /** Behave as if this build of SQLite had no FTS5. */
+  disableFts: boolean;
+}
+
+/** Words and the fast layout of vectors, in the ledger's file. Loaded in its thread. */
+export const createCompanion: CompanionModule["createCompanion"] = (settings) =>
+  companionOf(settings as CompanionSettings);
+
+function companionOf({ vector, disableFts }: CompanionSettings): CompanionTables {
+  const canIndex = (db: Database.Database): boolean => !disableFts && hasFts(db);
+  return {
+    begin(db, generation) {
+      if (canIndex(db)) db.exec(createWordIndex(generation));
+    },
+    takeOver(db, meta, generation) {
+      if (!hasTable(db, "chunks_fts")) return;
+      if (canIndex(db)) db.exec(`ALTER TABLE chunks_fts RENAME TO ${wordTable(generation)}`);
+      // They are made anew by one that can.
+      else meta.set(metaKeys.wordsStale, "1");
+    },
+    settle({ path, ...input }) {
+      const withWords = canIndex(input.db);
+      const areEmptied = withWords && settleWords(input);
+      return {
+        notice: areEmptied ? wordsNotice(path) : undefined,
+        open(parts) {
+          const words = createWords(parts, withWords ? undefined : noFts);
+          const vectors = createVectorSearch({ ...parts, settings: vector });
+          return {
+            calls: {
+              searchKeyword: words.searchKeyword,
+              searchVector: vectors.searchVector,
+              probeVector: vectors.probeVector,
+            },
+            added(chunk) {
+              words.added(chunk);
+              vectors.added(chunk);
+            },
+            removed(chunk) {
+              words.removed(chunk);
+              vectors.removed(chunk);
+            },
+            changed: words.changed,
+            embedded: vectors.embedded,
+            useSpace: vectors.useSpace,
+            prepare: vectors.prepare,
+            drop: (generation) => words.drop(generation) || vectors.drop(generation),
+            holds: (generation) => words.holds(generation) || vectors.holds(generation),
+            count: words.count,
+            settle: words.settle,
+            tidy: async () => (await words.tidy()) || vectors.tidy(),
+            // Words before files: what is taken out of a file is taken out of its words, which have to be sound for that.
+            parts: { first: [words.part], last: [vectors.part] },
+            async *compact(generation) {
+              yield* words.compact(generation);
+              vectors.compact(generation);
+            },
+            health: () => ({ fts: words.health(), vector: vectors.health() }),
+          };
+        },
+      };
+    },
+  };
+}

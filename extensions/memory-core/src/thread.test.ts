@@ -1,0 +1,108 @@
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import type { Worker } from "node:worker_threads";
+import { MemoryError } from "@memslot/core";
+import { expect, test } from "vitest";
+import { startChild } from "@memslot/fakes/child";
+import { fileOf, find, open, spaceOf, tempPath } from "./test/stores.ts";
+
+async function failureOf(work: Promise<unknown>): Promise<MemoryError> {
+  const error = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!MemoryError.is(error)) throw new Error(`not a MemoryError: ${String(error)}`);
+  return error;
+}
+
+/** Opens a store and gives the thread it works in. */
+async function openWithThread(path: string): Promise<{ store: Awaited<ReturnType<typeof open>>; thread: Worker }> {
+  const started = once(process, "worker") as Promise<[Worker]>;
+  const store = await open(path);
+  const [thread] = await started;
+  return { store, thread };
+}
+
+test("a store whose thread is killed says so, and the file opens again with all that was written", async () => {
+  const path = await tempPath();
+  const { store, thread } = await openWithThread(path);
+  await store.replaceFiles([fileOf("a.md", ["word"])]);
+  const waiting = failureOf(
+    store.replaceFiles(Array.from({ length: 3000 }, (_, index) => fileOf(`${index}.md`, ["more words ".repeat(20)]))),
+  );
+  await thread.terminate();
+  expect((await waiting).code).toBe("UNAVAILABLE");
+  const later = await failureOf(store.listFiles());
+  expect([later.code, later.message]).toEqual(["UNAVAILABLE", expect.stringContaining(path)]);
+  expect(store.health().location).toBe(path);
+  await store.close();
+  const again = await open(path);
+  expect(await find(again, "word")).toEqual(["word"]);
+  expect([1, 3001]).toContain((await again.listFiles()).length);
+  await again.replaceFiles([fileOf("b.md", ["second"])]);
+});
+
+test("closing twice is closing once; calls that were on their way are answered, later ones fail with CLOSED", async () => {
+  const path = await tempPath();
+  const store = await open(path);
+  const written = store.replaceFiles([fileOf("a.md", ["word"])]);
+  const found = find(store, "word");
+  const closing = [store.close(), store.close()];
+  await Promise.all([written, ...closing]);
+  expect(await found).toEqual(["word"]);
+  await store.close();
+  for (const call of [
+    store.listFiles(),
+    store.stats(),
+    store.searchVector({ space: spaceOf("m", 2), vector: new Float32Array(2), sources: [], limit: 1 }),
+  ]) {
+    expect((await failureOf(call)).code).toBe("CLOSED");
+  }
+  expect(store.health().location).toBe(path);
+});
+
+test("an open that is aborted fails with the reason of the signal and leaves no thread behind", async () => {
+  const path = await tempPath();
+  await expect(open(path, { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: "AbortError" });
+  const started = once(process, "worker") as Promise<[Worker]>;
+  const controller = new AbortController();
+  const opening = open(path, { signal: controller.signal });
+  const [thread] = await started;
+  const exited = once(thread, "exit");
+  controller.abort();
+  await expect(opening).rejects.toMatchObject({ name: "AbortError" });
+  await exited;
+  const store = await open(path);
+  await store.replaceFiles([fileOf("a.md", ["word"])]);
+});
+
+test("a process ends by itself after close, and also when it forgets to close", async () => {
+  for (const close of ["close", "forget"]) {
+    const child = startChild(new URL("../test/support/open-and-end.ts", import.meta.url), [await tempPath(), close]);
+    expect(await child.ended, child.output()).toBe(0);
+    expect(child.output()).toContain("word\n");
+  }
+});
+
+test.each([
+  [["--input-type=module"]],
+  [["--input-type=module", "--expose-gc", "--max-old-space-size=300"]],
+  [["--expose-gc", "--max-old-space-size=300"]],
+])("it works in code that is handed to node on the command line with %j", async (options) => {
+  const entry = new URL("./index.ts", import.meta.url).href;
+  const code = `
+    const { openSqliteStore } = await import(${JSON.stringify(entry)});
+    const store = await openSqliteStore({ path: ${JSON.stringify(await tempPath())}, vector: { enabled: false }, cacheMaxEntries: 1 });
+    console.log((await store.stats()).files);
+    await store.close();`;
+  const main = `(async () => { ${code} })();`;
+  const printed = execFileSync(process.execPath, ["--conditions=@memslot/source", ...options, "-e", main]);
+  expect(printed.toString()).toBe("0\n");
+});
+
+test("importing the entry loads no native library and starts no thread", async () => {
+  const child = startChild(new URL("../test/support/list-loaded.ts", import.meta.url), []);
+  expect(await child.ended, child.output()).toBe(0);
+  expect(child.output()).toContain("loaded");
+  expect(child.output()).not.toMatch(/better-sqlite3|sqlite-vec|vec0|\.node\b/u);
+});

@@ -1,0 +1,62 @@
+import type Database from "better-sqlite3";
+import { type Generations, hasTable, type IndexPart, type Look } from "@memslot/indexing/ledger-tables";
+import type { FastLayout } from "./fast-layout.ts";
+import { hasManyHoles, vectorTable } from "./vector-index.ts";
+
+/** The fast layout of the vectors: one row for each chunk that has a vector in the space that is laid out. */
+export function layoutPart(input: {
+  db: Database.Database;
+  generations: Generations;
+  layout: Pick<FastLayout, "held"> & { layOutAnew(generation: number): void };
+}): IndexPart {
+  const { db, generations, layout } = input;
+
+  function lookAt(generation: number, spaceId: number): Look {
+    const table = vectorTable(generation);
+    if (!["", "_rowids", "_chunks"].every((suffix) => hasTable(db, table + suffix)))
+      return { ok: false, message: `the table ${table} is missing` };
+    const embedded = `SELECT c.id FROM files f JOIN chunks c ON c.file_id = f.id
+      JOIN embedding_cache e ON e.hash = c.hash AND e.space_id = :spaceId WHERE f.generation = :generation`;
+    const found = db
+      .prepare<[Record<string, number>], Record<"rows" | "embedded" | "missing" | "extra" | "blocks", number>>(
+        `SELECT (SELECT count(*) FROM ${table}_rowids) AS rows, (SELECT count(*) FROM ${table}_chunks) AS blocks,
+          (SELECT count(*) FROM (${embedded})) AS embedded,
+          (SELECT count(*) FROM (${embedded}) WHERE id NOT IN (SELECT rowid FROM ${table}_rowids)) AS missing,
+          (SELECT count(*) FROM ${table}_rowids WHERE rowid NOT IN (${embedded})) AS extra`,
+      )
+      .get({ spaceId, generation });
+    const { rows = 0, embedded: wanted = 0, missing = 0, extra = 0, blocks = 0 } = found ?? {};
+    if (missing + extra > 0)
+      return { ok: false, message: `${missing} of ${wanted} vectors are missing, and ${extra} are of no chunk` };
+    if (hasManyHoles(rows, blocks))
+      return { ok: false, message: `${rows} vectors in ${blocks} blocks: it is full of holes` };
+    return { ok: true, message: `${rows} vectors in ${blocks} blocks` };
+  }
+
+  function looks(): { generation: number; found: Look }[] {
+    return generations.live().flatMap((generation) => {
+      const spaceId = layout.held(generation);
+      return spaceId === undefined ? [] : [{ generation, found: lookAt(generation, spaceId) }];
+    });
+  }
+
+  return {
+    name: "vectors",
+    look() {
+      const all = looks();
+      if (all.length === 0) return { ok: true, message: "none are laid out for fast search" };
+      const bad = all.filter(({ found }) => !found.ok);
+      return {
+        ok: bad.length === 0,
+        message: (bad.length > 0 ? bad : all).map(({ found }) => found.message).join("; "),
+      };
+    },
+    async *mend() {
+      for (const { generation } of looks().filter(({ found }) => !found.ok)) {
+        layout.layOutAnew(generation);
+        yield;
+      }
+      return "laid out anew from the stored vectors";
+    },
+  };
+}

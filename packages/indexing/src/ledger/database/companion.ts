@@ -1,0 +1,131 @@
+import type { MemorySource } from "@memslot/core";
+import type Database from "better-sqlite3";
+import type { IndexHealth } from "../../chunk-index.ts";
+import type { VectorSpace } from "../../chunk-store.ts";
+import type { Meta } from "../file/meta.ts";
+import type { ReadRows } from "../files/chunk-rows.ts";
+import type { Generations } from "../generations/generations.ts";
+import type { Pieces } from "../thread/pieces.ts";
+import type { IndexPart } from "../upkeep/index-parts.ts";
+import type { EmbeddedChunks } from "../vectors/embedded-chunks.ts";
+import type { HashKey } from "../vectors/hash-key.ts";
+import type { Transactions } from "./transactions.ts";
+
+/** A space as the tables know it. */
+export interface KnownSpace {
+  id: number;
+  dimensions: number;
+}
+
+export interface AddedChunk {
+  id: number;
+  hash: HashKey;
+  source: MemorySource;
+  generation: number;
+  /** The words to index, joined by spaces. */
+  terms: string;
+}
+
+/** What a companion uses of the ledger that it lies in. */
+export interface LedgerParts {
+  db: Database.Database;
+  meta: Meta;
+  transactions: Transactions;
+  generations: Generations;
+  readRows: ReadRows;
+  vectors: {
+    /** Undefined for a space that nothing was ever written to. From then on its vectors are protected. */
+    use(space: VectorSpace): number | undefined;
+    dimensionsOf(spaceId: number): number | undefined;
+    /** The bytes of a vector. */
+    get(spaceId: number, hash: HashKey): Buffer | undefined;
+    /** Called outside of transactions, as the index that it needs may have to be made first. */
+    chunks(): EmbeddedChunks;
+  };
+  /** Tells the user something, once. */
+  notice(line: string): void;
+}
+
+/** Calls that a companion answers beside those of the ledger, each with the name under which the thread is asked. */
+type CompanionCalls = Readonly<Record<string, (...args: never[]) => unknown>>;
+
+/**
+ * What a store keeps in the ledger's own file and thread to find chunks with, such as words and a layout of vectors: one
+ * transaction covers both, and a search costs one message. All of it can be made anew from the tables of the ledger.
+ */
+export interface Companion {
+  calls: CompanionCalls;
+  /** In step with chunks, inside the transaction that changes them. Not asked for generations that are dropped. */
+  added(chunk: AddedChunk): void;
+  removed(chunk: { id: number; generation: number }): void;
+  /** At the end of a transaction that has changed chunks. */
+  changed(): void;
+  /** A chunk has got its vector, inside the transaction. */
+  embedded(
+    spaceId: number,
+    chunk: { id: number; source: MemorySource; generation: number },
+    vector: Float32Array,
+  ): void;
+  /** Searches by meaning are about to be made in this space. Outside of transactions. */
+  useSpace(space: KnownSpace): void;
+  /** Lays out what a build holds, before it takes over. Outside of transactions. */
+  prepare(generation: number): void;
+  /** Deletes a piece of what it has of a generation, inside a transaction. True: it did something. */
+  drop(generation: number): boolean;
+  /** True while it has something of a generation, which it may be unable to drop here. */
+  holds(generation: number): boolean;
+  /** So many chunks of the generation it has; undefined where that does not tell anything. Inside a transaction. */
+  count(generation: number): number | undefined;
+  /** What is due before the first call. */
+  settle(): Promise<void>;
+  /** A small piece of work that can wait. True: there may be more. */
+  tidy(): Promise<boolean>;
+  /** Those that have to be sound before chunks can be taken out, and those that are made of vectors. */
+  parts: { first: readonly IndexPart[]; last: readonly IndexPart[] };
+  /** Gives space back in what it has of a generation. */
+  compact(generation: number): Pieces<void>;
+  health(): Pick<IndexHealth, "fts" | "vector">;
+}
+
+/** The tables of a companion, while the file is being opened. */
+export interface CompanionTables {
+  /** Makes them for a new generation, inside the transaction that makes it. */
+  begin(db: Database.Database, generation: number): void;
+  /** Takes those of a schema without generations over, inside the transaction of the upgrade. */
+  takeOver(db: Database.Database, meta: Meta, generation: number): void;
+  /** Makes them fit the chunks, once the tables of the ledger are there. */
+  settle(input: { db: Database.Database; meta: Meta; path: string; write: (work: () => void) => void }): {
+    notice?: string | undefined;
+    open(parts: LedgerParts): Companion;
+  };
+}
+
+/** What the module of a companion exports. It is loaded in the thread of the ledger. */
+export interface CompanionModule {
+  createCompanion(settings: unknown): CompanionTables;
+}
+
+/** A ledger alone: no words, no layout. */
+export const noCompanion: CompanionTables = {
+  begin: () => undefined,
+  takeOver: () => undefined,
+  settle: () => ({ open: () => nothing }),
+};
+
+const nothing: Companion = {
+  calls: {},
+  added: () => undefined,
+  removed: () => undefined,
+  changed: () => undefined,
+  embedded: () => undefined,
+  useSpace: () => undefined,
+  prepare: () => undefined,
+  drop: () => false,
+  holds: () => false,
+  count: () => undefined,
+  settle: async () => undefined,
+  tidy: async () => false,
+  parts: { first: [], last: [] },
+  async *compact() {},
+  health: () => ({ fts: { enabled: false, available: false }, vector: { enabled: false } }),
+};

@@ -1,0 +1,124 @@
+import { existsSync } from "node:fs";
+import type { CompanionTables } from "../database/companion.ts";
+import { forgetOlderAside } from "./aside-files.ts";
+import { Damage, Foreign } from "./file-faults.ts";
+import { compareWithSum, forgetSum } from "./file-sum.ts";
+import { openFile, type OpenFile, openInMemory } from "./open-file.ts";
+import { prepareFile } from "./prepare-file.ts";
+import type { OpenOptions } from "../thread/protocol.ts";
+import { salvageVectors } from "../vectors/salvage-vectors.ts";
+import { fileIdentity, setAside } from "./set-aside.ts";
+import { isBusy, isCorrupt, isSqliteError } from "./store-errors.ts";
+import { reasonOf } from "../thread/store-failure.ts";
+
+export interface OpenDatabase extends OpenFile {
+  /** The path of the file, or `:memory:`. */
+  location: string;
+  isOnDisk: boolean;
+  /** The file that is open, as `fileIdentity` names it; undefined in memory. */
+  identity?: string | undefined;
+  notices: string[];
+}
+
+/** A damaged file is made anew once; another process may be doing the same. After that, it is the disk. */
+const attempts = 3;
+
+/**
+ * Opens the index at a path. There is always an index at the end: a damaged file is set aside and made anew, and where
+ * no file can be used the index is kept in memory, with one notice that says why and what to do. Everything in it
+ * comes from the notes, so that both cost time and lose nothing. Throws when SQLite itself does not load.
+ */
+export function openDatabase(options: OpenOptions, tables: CompanionTables): OpenDatabase {
+  const { path } = options;
+  if (options.mayCreate === false && !existsSync(path))
+    return { ...openInMemory(tables), location: ":memory:", isOnDisk: false, notices: [] };
+  const notices: string[] = [];
+  let aside: string | undefined;
+  for (let attempt = 1; ; attempt++) {
+    const identity = identityBefore(path);
+    try {
+      prepareFile(path, { isOwnPlace: options.isOwnPlace === true });
+      checkBytes(options, identity);
+      const opened = openFile(options, tables);
+      // Each of them has cost a request.
+      if (aside !== undefined) salvageVectors(opened.db, aside);
+      if (opened.notice !== undefined) notices.push(opened.notice);
+      return { ...opened, location: path, isOnDisk: true, identity: fileIdentity(path), notices };
+    } catch (error) {
+      if (options.mayCreate === false && isDamage(error)) {
+        notices.push(`the index ${path} is damaged (${reasonOf(error)}); the next sync makes it anew from the notes`);
+      } else if (attempt < attempts && isDamage(error)) {
+        const repair = repairFile(path, identity, reasonOf(error));
+        aside ??= repair.aside;
+        if (repair.notice !== undefined) notices.push(repair.notice);
+        if (repair.again) continue;
+      } else {
+        notices.push(describeFault(path, error));
+      }
+      return { ...openInMemory(tables), location: ":memory:", isOnDisk: false, notices };
+    }
+  }
+}
+
+/** Throws `Damage` where the file is known to be another than the one that was written. */
+function checkBytes({ path, damaged }: OpenOptions, identity: string | undefined): void {
+  if (damaged !== undefined && damaged.identity === identity) throw new Damage(damaged.reason);
+  if (compareWithSum(path) === "differs") throw new Damage("its bytes are not those that were written");
+}
+
+function identityBefore(path: string): string | undefined {
+  try {
+    return fileIdentity(path);
+  } catch {
+    // Preparing the file meets the same failure and says so.
+    return undefined;
+  }
+}
+
+/** Sets the damaged file aside. `again`: there is a place for a new one, or another process has made it already. */
+function repairFile(
+  path: string,
+  identity: string | undefined,
+  reason: string,
+): { again: boolean; notice?: string; aside?: string } {
+  try {
+    const aside = setAside(path, identity);
+    if (aside === undefined) return { again: true };
+    forgetSum(path);
+    forgetOlderAside(path, aside);
+    const kept = `the damaged file is kept as ${aside} and can be deleted`;
+    return {
+      again: true,
+      aside,
+      notice: `the index ${path} was damaged (${reason}) and is made anew from the notes; ${kept}`,
+    };
+  } catch (error) {
+    const state = `is damaged (${reason}) and cannot be renamed (${reasonOf(error)})`;
+    return { again: false, notice: memoryNotice(path, state, "delete it") };
+  }
+}
+
+function describeFault(path: string, error: unknown): string {
+  if (error instanceof Foreign) return memoryNotice(path, `is not used: ${error.message}`, error.remedy);
+  if (isBusy(error)) return memoryNotice(path, "is locked by another process", "end that process");
+  if (isDamage(error)) return memoryNotice(path, `is damaged again and again (${reasonOf(error)})`, "check the disk");
+  if (isSqliteError(error) || isFileSystemError(error)) {
+    const remedy = isSqliteError(error, "SQLITE_IOERR") ? "check the disk" : "make it writable";
+    return memoryNotice(path, `cannot be used (${reasonOf(error)})`, remedy);
+  }
+  throw error;
+}
+
+function memoryNotice(path: string, state: string, remedy?: string): string {
+  const otherFile = "set store.path to another file";
+  const advice = remedy === undefined ? otherFile : `${remedy}, or ${otherFile}`;
+  return `the index ${path} ${state}; it is left as it is, and the index is kept in memory until this process ends, which reads all notes again at every start: ${advice}`;
+}
+
+function isDamage(error: unknown): boolean {
+  return error instanceof Damage || isCorrupt(error);
+}
+
+function isFileSystemError(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error;
+}

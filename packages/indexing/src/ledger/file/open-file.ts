@@ -1,0 +1,184 @@
+import Database from "better-sqlite3";
+import { Damage, Foreign } from "./file-faults.ts";
+import { forgetSum } from "./file-sum.ts";
+import { isAboutWords, quickCheck } from "../upkeep/index-parts.ts";
+import { laterVersion } from "./inspect-file.ts";
+import { type Meta, metaKeys, openMeta } from "./meta.ts";
+import type { OpenOptions } from "../thread/protocol.ts";
+import { checkAgent, isNewOwner, recordOwner } from "./owner.ts";
+import type { Companion, CompanionTables, LedgerParts } from "../database/companion.ts";
+import { applicationId, createTables, schemaVersion, setPragmas } from "./schema.ts";
+import { isBusy, isCorrupt, isSqliteError } from "./store-errors.ts";
+import { reasonOf } from "../thread/store-failure.ts";
+import { beginWrite } from "../database/transactions.ts";
+import { upgradeFromFirst, upgradeFromSecond } from "./upgrade.ts";
+import { deadWriters } from "../writers/writers.ts";
+
+/** A connection to a database with all tables in it. */
+export interface OpenFile {
+  db: Database.Database;
+  meta: Meta;
+  openCompanion: (parts: LedgerParts) => Companion;
+  /** What was done about something that was wrong. */
+  notice?: string | undefined;
+}
+
+/** What is asked of each table; fails when the table or a column is missing. */
+const probes = [
+  "SELECT id, name, state, started_at, built_at FROM generations",
+  "SELECT id, generation, path, source, hash, mtime, size, recipe, cursor, chunks, chunk_bytes FROM files",
+  "SELECT id, file_id, start_line, end_line, context, text, hash FROM chunks",
+  "SELECT id, provider, model, provider_key, dims, written_at FROM spaces",
+  "SELECT hash, space_id, used_at, vector_id FROM embedding_cache",
+  "SELECT id, embedding FROM vectors",
+  "SELECT hash, space_id, reason FROM quarantine",
+];
+const walPauseMs = 25;
+
+/** Opens the file, which is there and ours or empty. Throws `Foreign`, `Damage`, or what SQLite throws. */
+export function openFile({ path, busyTimeoutMs, owner }: OpenOptions, tables: CompanionTables): OpenFile {
+  const db = new Database(path, { timeout: busyTimeoutMs });
+  try {
+    setPragmas(db);
+    checkOwner(db);
+    if (numberOf(db, "user_version") < schemaVersion) makeTables(db, tables);
+    if (db.pragma("journal_mode", { simple: true }) !== "wal") {
+      forgetSum(path);
+      useWal(db, busyTimeoutMs);
+    }
+    // Shows now, not in the middle of a sync, that the file cannot be locked for writing.
+    beginWrite(db, 1);
+    db.exec("ROLLBACK");
+    const meta = openMeta(db);
+    checkAgent(meta, owner);
+    checkContent(db, meta);
+    if (owner && isNewOwner(meta, owner)) write(db, () => recordOwner(meta, owner));
+    const { notice, open } = tables.settle({ db, meta, path, write: (work) => write(db, work) });
+    return { db, meta, openCompanion: open, notice };
+  } catch (error) {
+    db.close();
+    // It is ours, of this schema, and still does not understand the simplest question.
+    throw isSqliteError(error, "SQLITE_ERROR") ? new Damage(reasonOf(error)) : error;
+  }
+}
+
+/** Opens a database that ends with the process. */
+export function openInMemory(tables: CompanionTables): OpenFile {
+  const db = new Database(":memory:");
+  setPragmas(db);
+  db.pragma("auto_vacuum = INCREMENTAL");
+  createTables(db, tables.begin);
+  const meta = openMeta(db);
+  const { open } = tables.settle({ db, meta, path: db.name, write: (work) => work() });
+  return { db, meta, openCompanion: open };
+}
+
+/** The header that was looked at may be older than the log beside it, or another process may have put a file there. */
+function checkOwner(db: Database.Database): void {
+  // In one snapshot: another process may be making the tables between one question and the next.
+  const read = db.transaction(() => ({
+    anything: db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get(),
+    owner: numberOf(db, "application_id"),
+    version: numberOf(db, "user_version"),
+  }));
+  const { anything, owner, version } = read.deferred();
+  if (owner !== applicationId && anything !== undefined)
+    throw new Foreign("it is a SQLite database of another program");
+  if (version > schemaVersion) throw new Foreign(laterVersion(version));
+}
+
+function makeTables(db: Database.Database, tables: CompanionTables): void {
+  const begin = numberOf(db, "page_count") === 0 ? beginFile : beginWriteOnce;
+  function make(): void {
+    // Another process may have made them while this one waited for the lock.
+    const version = numberOf(db, "user_version");
+    if (version >= schemaVersion) return;
+    if (version > 0) {
+      if (version === 1) upgradeFromFirst(db);
+      tables.takeOver(db, openMeta(db), upgradeFromSecond(db));
+      db.pragma(`user_version = ${schemaVersion}`);
+    } else {
+      dropTables(db);
+      createTables(db, tables.begin);
+    }
+  }
+  write(db, make, begin);
+}
+
+/**
+ * Takes the write lock of an empty file. Before it has its first page, it learns that pages which become free can be
+ * given back piece by piece: within the transaction, because a file with a page and no tables is nobody's.
+ */
+function beginFile(db: Database.Database): void {
+  db.exec("BEGIN");
+  db.pragma("auto_vacuum = INCREMENTAL");
+}
+
+function beginWriteOnce(db: Database.Database): void {
+  beginWrite(db, 1);
+}
+
+/** Of a schema before the first, virtual tables first, because they drop their own. */
+function dropTables(db: Database.Database): void {
+  const names = db
+    .prepare<[], string>(
+      `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
+       ORDER BY sql LIKE 'CREATE VIRTUAL%' DESC`,
+    )
+    .pluck()
+    .all();
+  try {
+    for (const name of names) db.exec(`DROP TABLE IF EXISTS "${name.replaceAll('"', '""')}"`);
+  } catch (error) {
+    if (isCorrupt(error)) throw error;
+    throw new Damage(`its tables are of an earlier release and cannot be dropped: ${reasonOf(error)}`);
+  }
+}
+
+/** Needs the file to itself for a moment, and SQLite does not always wait for that. */
+function useWal(db: Database.Database, waitMs: number): void {
+  const until = Date.now() + waitMs;
+  for (;;) {
+    try {
+      db.pragma("journal_mode = WAL");
+      return;
+    } catch (error) {
+      if (!isBusy(error) || Date.now() > until) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, walPauseMs);
+    }
+  }
+}
+
+/** Throws when the database cannot be relied on. Looks at every page only after a process died while it was writing. */
+function checkContent(db: Database.Database, meta: Meta): void {
+  for (const probe of probes) db.prepare(`${probe} LIMIT 1`).get();
+  const answering = db.prepare<[], number>("SELECT count(*) FROM generations WHERE state = 'active'").pluck().get();
+  if (answering !== 1) throw new Damage(`${answering ?? 0} builds of it are marked as the one that answers`);
+  const damage = meta.get(metaKeys.damaged);
+  if (damage !== undefined) throw new Damage(damage);
+  const dead = deadWriters(meta);
+  if (dead.length === 0) return;
+  const faults = quickCheck(db);
+  const damaged = faults.find((line) => !isAboutWords(line));
+  if (damaged !== undefined) throw new Damage(damaged);
+  write(db, () => {
+    for (const key of dead) meta.delete(key);
+    if (faults.length > 0) meta.set(metaKeys.wordsStale, "1");
+  });
+}
+
+function write(db: Database.Database, work: () => void, begin = beginWriteOnce): void {
+  try {
+    begin(db);
+    forgetSum(db.name);
+    work();
+    db.exec("COMMIT");
+  } catch (error) {
+    if (db.inTransaction) db.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+function numberOf(db: Database.Database, pragma: "application_id" | "user_version" | "page_count"): number {
+  return Number(db.pragma(pragma, { simple: true }));
+}

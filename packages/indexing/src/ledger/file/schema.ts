@@ -1,0 +1,127 @@
+import type Database from "better-sqlite3";
+import type { CompanionTables } from "../database/companion.ts";
+
+/** Marks a file as an index of memslot: the letters `mslt`. */
+export const applicationId = 0x6d736c74;
+/** Goes up when tables change. A file with a higher number is left alone, one with a lower number is brought up to this. */
+export const schemaVersion = 3;
+
+/** A vector of 1,536 float32 numbers fits five times into such a page, into one of half the size only twice. */
+export const pageBytes = 32_768;
+const cacheKibibytes = 8192;
+const walKeptBytes = 8 * 1024 * 1024;
+const walPages = 500;
+
+/** `active` answers, at most one is `next`, and what is `dropped` waits to be deleted. No number comes twice. */
+export const createGenerationTable: string = `
+  CREATE TABLE generations (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL,
+    state TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    built_at INTEGER
+  );
+`;
+
+/** A file stands once in each generation. `chunks` and `chunk_bytes` (UTF-8) count what would be long to count. */
+export const createFileTable: string = `
+  CREATE TABLE files (
+    id INTEGER PRIMARY KEY,
+    generation INTEGER NOT NULL,
+    path TEXT NOT NULL,
+    source TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    mtime REAL NOT NULL,
+    size INTEGER NOT NULL,
+    recipe TEXT NOT NULL,
+    cursor TEXT,
+    chunks INTEGER NOT NULL,
+    chunk_bytes INTEGER NOT NULL,
+    UNIQUE (generation, source, path)
+  );
+`;
+
+/** The chunks of all generations: to which one a chunk belongs, its file tells. */
+const createChunkTable = `
+  CREATE TABLE chunks (
+    id INTEGER PRIMARY KEY,
+    file_id INTEGER NOT NULL,
+    start_line INTEGER NOT NULL,
+    end_line INTEGER NOT NULL,
+    context TEXT NOT NULL,
+    text TEXT NOT NULL,
+    hash BLOB NOT NULL
+  );
+`;
+
+/** With the lines, so that the end of a long file is found without reading its beginning. */
+export const createFileIndex = "CREATE INDEX chunks_by_file ON chunks (file_id, start_line);";
+
+/**
+ * A vector has two rows: who it belongs to and when it was used last, which is small and often changed or counted, and
+ * the numbers, which are large and hardly ever touched.
+ */
+export const createVectorTables: string = `
+  CREATE TABLE spaces (
+    id INTEGER PRIMARY KEY,
+    provider TEXT NOT NULL,
+    model TEXT NOT NULL,
+    provider_key TEXT NOT NULL,
+    dims INTEGER NOT NULL,
+    written_at INTEGER NOT NULL,
+    UNIQUE (provider, model, provider_key, dims)
+  );
+  CREATE TABLE embedding_cache (
+    hash BLOB NOT NULL,
+    space_id INTEGER NOT NULL,
+    used_at INTEGER NOT NULL,
+    vector_id INTEGER NOT NULL,
+    PRIMARY KEY (hash, space_id)
+  ) WITHOUT ROWID;
+  CREATE TABLE vectors (id INTEGER PRIMARY KEY, embedding BLOB NOT NULL);
+  CREATE TABLE quarantine (
+    hash BLOB NOT NULL,
+    space_id INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    PRIMARY KEY (hash, space_id)
+  ) WITHOUT ROWID;
+`;
+
+/** Settings of a connection. The page size only counts for a file that is still empty. */
+export function setPragmas(db: Database.Database): void {
+  db.pragma(`page_size = ${pageBytes}`);
+  db.pragma("synchronous = NORMAL");
+  // No mmap: a file that is cut short under a mapping ends the whole process with SIGBUS.
+  db.pragma("mmap_size = 0");
+  db.pragma(`cache_size = -${cacheKibibytes}`);
+  db.pragma("temp_store = MEMORY");
+  db.pragma(`wal_autocheckpoint = ${walPages}`);
+  db.pragma(`journal_size_limit = ${walKeptBytes}`);
+}
+
+/**
+ * Makes the tables, in one transaction with the marks in the header, so that a file is either empty or ours.
+ * The caller has begun the transaction.
+ */
+export function createTables(db: Database.Database, begin: CompanionTables["begin"]): void {
+  db.exec("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID");
+  db.exec(`${createGenerationTable} ${createFileTable} ${createChunkTable} ${createFileIndex} ${createVectorTables}`);
+  addGeneration(db, { name: "", state: "active", begin });
+  db.pragma(`application_id = ${applicationId}`);
+  db.pragma(`user_version = ${schemaVersion}`);
+}
+
+/** Makes an empty generation and gives its number. The caller has begun the transaction. */
+export function addGeneration(
+  db: Database.Database,
+  { name, state, begin }: { name: string; state: "active" | "next"; begin: CompanionTables["begin"] },
+): number {
+  const insert = db.prepare("INSERT INTO generations (name, state, started_at) VALUES (?, ?, ?)");
+  const id = Number(insert.run(name, state, Date.now()).lastInsertRowid);
+  begin(db, id);
+  return id;
+}
+
+export function hasTable(db: Database.Database, name: string): boolean {
+  return db.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?").get(name) !== undefined;
+}

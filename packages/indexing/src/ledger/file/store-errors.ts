@@ -1,0 +1,54 @@
+import { Damage } from "./file-faults.ts";
+import { reasonOf, StoreFailure } from "../thread/store-failure.ts";
+
+/** True for an error of SQLite whose code is one of these or an extended form of it. */
+export function isSqliteError(error: unknown, ...codes: readonly string[]): boolean {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (typeof code !== "string" || !code.startsWith("SQLITE_")) return false;
+  return codes.length === 0 || codes.some((known) => code === known || code.startsWith(`${known}_`));
+}
+
+export function isBusy(error: unknown): boolean {
+  return isSqliteError(error, "SQLITE_BUSY", "SQLITE_LOCKED");
+}
+
+export function isCorrupt(error: unknown): boolean {
+  return isSqliteError(error, "SQLITE_CORRUPT", "SQLITE_NOTADB");
+}
+
+/** True for damage in the tables of FTS5, which nothing else depends on. */
+export function isAboutWordsOnly(error: unknown): boolean {
+  return isSqliteError(error, "SQLITE_CORRUPT_VTAB");
+}
+
+/** True when the failure lies with the file or the disk, so that nothing else that is tried on it can go better. */
+export function isFileFailure(error: unknown): boolean {
+  return (
+    isCorrupt(error) ||
+    isBusy(error) ||
+    isSqliteError(error, "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_NOMEM")
+  );
+}
+
+/** What a caller is told when a call on the database at `location` failed. */
+export function toStoreError(error: unknown, location: string): StoreFailure {
+  if (error instanceof StoreFailure) return error;
+  const reason = reasonOf(error);
+  return new StoreFailure("UNAVAILABLE", adviceFor(error, location, reason), { cause: error });
+}
+
+function adviceFor(error: unknown, location: string, reason: string): string {
+  if (isCorrupt(error) || error instanceof Damage) {
+    return `the index ${location} is damaged (${reason}); it is rebuilt from the notes when it is opened the next time, so start again`;
+  }
+  if (isBusy(error)) {
+    return `the index ${location} is locked by another process; end that process or try again`;
+  }
+  if (isSqliteError(error, "SQLITE_FULL")) {
+    return `there is no space left for the index ${location}; free some, or set store.path to a file on another disk`;
+  }
+  if (isSqliteError(error, "SQLITE_READONLY", "SQLITE_IOERR", "SQLITE_CANTOPEN")) {
+    return `the index ${location} can no longer be read and written (${reason}); check the disk and the permissions, then start again`;
+  }
+  return `the index ${location} failed: ${reason}`;
+}

@@ -1,0 +1,145 @@
+import type { IndexedFile, FileRecord } from "../../chunk-index.ts";
+import type { FileKey } from "../../chunk-store.ts";
+import type Database from "better-sqlite3";
+import type { AddedChunk } from "../database/companion.ts";
+import { type HashKey, toKey } from "../vectors/hash-key.ts";
+import type { Transactions } from "../database/transactions.ts";
+
+/** What has to be kept in step when chunks come and go. Called inside the transaction. */
+export interface ChunkListener {
+  added(chunk: AddedChunk): void;
+  removed(chunk: { id: number; hash: HashKey; generation: number }): void;
+  /** Called last. */
+  changed(): void;
+}
+
+/** The files of one generation. */
+export interface FileTables {
+  listFiles(): FileRecord[];
+  replaceFiles(files: readonly IndexedFile[]): void;
+  touchFiles(files: readonly FileRecord[]): void;
+  removeFiles(files: readonly FileKey[]): void;
+}
+
+/** Which generation a call is about, asked at the beginning of its transaction. */
+export interface FileTarget {
+  generation(): number;
+  /** Called at the end of a transaction that has changed files. */
+  changed(): void;
+}
+
+interface FileRow {
+  id: number;
+  chunks: number;
+  bytes: number;
+}
+
+/** The files and their chunks. */
+export function createFileTables(input: {
+  db: Database.Database;
+  transactions: Transactions;
+  listener: ChunkListener;
+}): (target: FileTarget) => FileTables {
+  const { db, transactions, listener } = input;
+  // The plus has the table read as it lies: hardly ever are there files of another generation.
+  const list = db.prepare<[number], FileRecord & { cursor: string | null | undefined }>(
+    "SELECT path, source, hash, mtime AS mtimeMs, size, recipe, cursor FROM files WHERE +generation = ?",
+  );
+  const find = db.prepare<[number, string, string], FileRow>(
+    "SELECT id, chunks, chunk_bytes AS bytes FROM files WHERE generation = ? AND source = ? AND path = ?",
+  );
+  const insertFile = db.prepare<[Record<string, unknown>]>(
+    `INSERT INTO files (generation, path, source, hash, mtime, size, recipe, cursor, chunks, chunk_bytes)
+     VALUES (:generation, :path, :source, :hash, :mtimeMs, :size, :recipe, :cursor, :count, :bytes)`,
+  );
+  const facts = "hash = :hash, mtime = :mtimeMs, size = :size, recipe = :recipe, cursor = :cursor";
+  const updateFile = db.prepare<[Record<string, unknown>]>(
+    `UPDATE files SET ${facts}, chunks = :count, chunk_bytes = :bytes WHERE id = :id`,
+  );
+  const touchFile = db.prepare<[Record<string, unknown>]>(
+    `UPDATE files SET ${facts} WHERE generation = :generation AND source = :source AND path = :path`,
+  );
+  const deleteFile = db.prepare<[number]>("DELETE FROM files WHERE id = ?");
+  const chunksFrom = db.prepare<[number, number], { id: number; hash: HashKey }>(
+    "SELECT id, hash FROM chunks WHERE file_id = ? AND start_line >= ?",
+  );
+  const countFrom = db.prepare<[number, number], { count: number; bytes: number | null }>(
+    "SELECT count(*) AS count, sum(octet_length(text)) AS bytes FROM chunks WHERE file_id = ? AND start_line >= ?",
+  );
+  const insertChunk = db.prepare(
+    "INSERT INTO chunks (file_id, start_line, end_line, context, text, hash) VALUES (?, ?, ?, ?, ?, ?)",
+  );
+  const deleteChunks = db.prepare<[number, number]>("DELETE FROM chunks WHERE file_id = ? AND start_line >= ?");
+
+  function dropChunks(generation: number, fileId: number, fromLine: number): void {
+    for (const chunk of chunksFrom.all(fileId, fromLine)) listener.removed({ ...chunk, generation });
+    deleteChunks.run(fileId, fromLine);
+  }
+
+  /** What stays of the file: what begins before the line. */
+  function keepBefore(generation: number, file: FileRow, fromLine: number | undefined): FileRow {
+    if (fromLine === undefined) {
+      dropChunks(generation, file.id, 0);
+      return { id: file.id, chunks: 0, bytes: 0 };
+    }
+    const gone = countFrom.get(file.id, fromLine);
+    dropChunks(generation, file.id, fromLine);
+    return { id: file.id, chunks: file.chunks - (gone?.count ?? 0), bytes: file.bytes - (gone?.bytes ?? 0) };
+  }
+
+  function replaceFile(generation: number, { chunks, fromLine, ...file }: IndexedFile): void {
+    const known = find.get(generation, file.source, file.path);
+    const kept = known && keepBefore(generation, known, fromLine);
+    const row = {
+      ...file,
+      cursor: file.cursor ?? null,
+      count: (kept?.chunks ?? 0) + chunks.length,
+      bytes: chunks.reduce((sum, { text }) => sum + Buffer.byteLength(text), kept?.bytes ?? 0),
+    };
+    const fileId = kept?.id ?? Number(insertFile.run({ ...row, generation }).lastInsertRowid);
+    if (kept) updateFile.run({ ...row, id: fileId });
+    for (const { startLine, endLine, context, text, hash, terms } of chunks) {
+      const key = toKey(hash);
+      const id = Number(insertChunk.run(fileId, startLine, endLine, context, text, key).lastInsertRowid);
+      listener.added({ id, hash: key, source: file.source, generation, terms });
+    }
+  }
+
+  function removeFile(generation: number, { source, path }: FileKey): void {
+    const file = find.get(generation, source, path);
+    if (file === undefined) return;
+    dropChunks(generation, file.id, 0);
+    deleteFile.run(file.id);
+  }
+
+  return (target) => {
+    function write<File>(files: readonly File[], work: (generation: number, file: File) => void): void {
+      if (files.length === 0) return;
+      transactions.write(() => {
+        const generation = target.generation();
+        for (const file of files) work(generation, file);
+        listener.changed();
+        target.changed();
+      });
+    }
+
+    return {
+      listFiles: () =>
+        transactions.read(() => {
+          const files = list.all(target.generation());
+          for (const file of files) file.cursor ??= undefined;
+          return files as FileRecord[];
+        }),
+      replaceFiles: (files) => write(files, replaceFile),
+      removeFiles: (files) => write(files, removeFile),
+      touchFiles(files) {
+        if (files.length === 0) return;
+        transactions.write(() => {
+          const generation = target.generation();
+          for (const file of files) touchFile.run({ ...file, cursor: file.cursor ?? null, generation });
+          target.changed();
+        });
+      },
+    };
+  };
+}

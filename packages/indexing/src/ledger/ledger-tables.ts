@@ -1,0 +1,31 @@
+/**
+ * For the thread of a ledger in whose file a store keeps tables of its own to find chunks with: what such a companion is,
+ * and what it uses of the ledger. It loads SQLite, so it is not for the host's thread.
+ */
+export type {
+  AddedChunk,
+  Companion,
+  CompanionModule,
+  CompanionTables,
+  KnownSpace,
+  LedgerParts,
+} from "./database/companion.ts";
+export { type OpenedStore, openDatabaseStore } from "./database/database-store.ts";
+export { createTransactions, type Transactions } from "./database/transactions.ts";
+export { Damage } from "./file/file-faults.ts";
+export { forgetSum } from "./file/file-sum.ts";
+export { type Meta, metaKeys } from "./file/meta.ts";
+export { openInMemory } from "./file/open-file.ts";
+export { applicationId, createTables, hasTable, schemaVersion, setPragmas } from "./file/schema.ts";
+export { fileIdentity } from "./file/set-aside.ts";
+export { isAboutWordsOnly, isBusy, isFileFailure, isSqliteError } from "./file/store-errors.ts";
+export { upgradeFromSecond } from "./file/upgrade.ts";
+export { byScore, createChunkCounter, createRowReader, type ReadRows, type ScoredId } from "./files/chunk-rows.ts";
+export { filterParameters, isAsked } from "./files/file-filter.ts";
+export { type Generations, openGenerations, perGeneration } from "./generations/generations.ts";
+export type { Pieces } from "./thread/pieces.ts";
+export { reasonOf } from "./thread/store-failure.ts";
+export { type IndexPart, type Look, quickCheck } from "./upkeep/index-parts.ts";
+export { checkVector } from "./vectors/check-vector.ts";
+export { type EmbeddedChunks, openEmbeddedChunks } from "./vectors/embedded-chunks.ts";
+export { lengthOf, toVector } from "./vectors/stored-vector.ts";

@@ -1,0 +1,171 @@
+import { existsSync } from "node:fs";
+import type { IndexHealth } from "../../chunk-index.ts";
+import type { VectorSpace } from "../../chunk-store.ts";
+import { type OpenedStore, openDatabaseStore } from "../database/database-store.ts";
+import { type CompanionTables, noCompanion } from "../database/companion.ts";
+import { Damage } from "../file/file-faults.ts";
+import { createLeases, type Leases } from "../writers/leases.ts";
+import { isPieces, type Pieces } from "./pieces.ts";
+import type { LeaseMethod, OpenOptions, StoreMethod } from "./protocol.ts";
+import { fileIdentity } from "../file/set-aside.ts";
+import { isAboutWordsOnly, isCorrupt, isSqliteError } from "../file/store-errors.ts";
+import { reasonOf, StoreFailure } from "./store-failure.ts";
+
+/** A disk that damages what is written to it is not fought for ever. */
+const maxRepairs = 3;
+
+/** The calls that look first whether the file is still the one that is open. Searches go on answering from what they have. */
+const watchful: ReadonlySet<string> = new Set([
+  "listFiles",
+  "replaceFiles",
+  "touchFiles",
+  "removeFiles",
+  "revision",
+  "buildStart",
+  "buildFinish",
+  "nextListFiles",
+  "nextReplaceFiles",
+  "nextTouchFiles",
+  "nextRemoveFiles",
+  "putVectors",
+  "quarantine",
+  "leaseAcquire",
+  "check",
+  "repair",
+  "compact",
+] satisfies StoreMethod[]);
+
+/**
+ * A store that outlives its file: one that is deleted or replaced by another while it is open, can no longer be written
+ * or turns out to be damaged, is opened anew in place, and the call that met it is made once more.
+ */
+export interface LastingStore {
+  /** Answers a call. What takes long comes as `Pieces`. */
+  call(method: string, args: readonly unknown[]): Promise<unknown>;
+  health(): IndexHealth;
+  /** A small piece of work that can wait. True: there may be more. Never throws. */
+  tidy(): Promise<boolean>;
+  close(): void;
+}
+
+/** `openOnce` is for tests. */
+export async function openLastingStore(
+  options: OpenOptions,
+  tables: CompanionTables = noCompanion,
+  openOnce: typeof openDatabaseStore = openDatabaseStore,
+): Promise<LastingStore> {
+  const { path } = options;
+  let store: OpenedStore = openOnce(options, tables);
+  await store.settle();
+  /** Goes up with each opening: the revision of another file may have the same number. */
+  let openings = 1;
+  let repairs = 0;
+  let wantedSpace: VectorSpace | undefined;
+  let earlierNotices: string[] = [];
+  const leases = createLeases({
+    indexPath: () => (store.identity === undefined ? undefined : path),
+    locksDir: options.locksDir,
+    rows: { get: (key) => store.rows.get(key), set: (key, value) => store.rows.set(key, value) },
+  });
+
+  async function reopen(notice: string | undefined, damaged?: OpenOptions["damaged"]): Promise<void> {
+    earlierNotices = [...noticesOf(), ...(notice === undefined ? [] : [notice])];
+    store.close();
+    store = openOnce({ ...options, damaged }, tables);
+    openings++;
+    await store.settle();
+    if (wantedSpace) store.useSpace(wantedSpace);
+  }
+
+  function noticesOf(): string[] {
+    return [...new Set([...earlierNotices, ...store.health().notices])];
+  }
+
+  async function lookAtFile(): Promise<void> {
+    // Whoever only looks makes no file, and what is open is the last that there is to see.
+    if (store.identity === undefined || options.mayCreate === false || isSame(path, store.identity)) return;
+    await reopen(
+      existsSync(path)
+        ? `the index ${path} was replaced by another file while it was open; that one is used now`
+        : `the index ${path} was deleted while it was open; it is made anew from the notes`,
+    );
+  }
+
+  /** True: it was opened anew, and the call that failed can be made once more. */
+  async function recover(error: unknown): Promise<boolean> {
+    if (store.identity === undefined) return false;
+    const cause = error instanceof Error ? error.cause : undefined;
+    if (isCorrupt(cause) || cause instanceof Damage) {
+      if (++repairs > maxRepairs) return false;
+      const isInWords = isAboutWordsOnly(cause);
+      await reopen(undefined, isInWords ? undefined : { identity: store.identity, reason: reasonOf(cause) });
+      return true;
+    }
+    if (!isSqliteError(cause, "SQLITE_READONLY")) return false;
+    await reopen(undefined);
+    return true;
+  }
+
+  function invoke(method: string, args: readonly unknown[]): unknown {
+    if (isLeaseMethod(method)) return callLease(leases, method, args);
+    if (method === "useSpace") wantedSpace = args[0] as VectorSpace;
+    const call = (store as unknown as Record<string, (...args: readonly unknown[]) => unknown>)[method];
+    if (call === undefined) throw new StoreFailure("INVALID_ARGUMENT", `there is no call ${method}`);
+    const answer = call(...args);
+    return method === "revision" ? `${openings}.${String(answer)}` : answer;
+  }
+
+  async function* inPieces(method: string, args: readonly unknown[], first: Pieces<unknown>): Pieces<unknown> {
+    try {
+      return yield* first;
+    } catch (error) {
+      if (!(await recover(error))) throw error;
+      return yield* invoke(method, args) as Pieces<unknown>;
+    }
+  }
+
+  return {
+    async call(method, args) {
+      if (watchful.has(method)) await lookAtFile();
+      try {
+        const answer = invoke(method, args);
+        return isPieces(answer) ? inPieces(method, args, answer) : answer;
+      } catch (error) {
+        if (!(await recover(error))) throw error;
+        return invoke(method, args);
+      }
+    },
+    health: () => ({ ...store.health(), ...(openings > 1 && { remade: openings - 1 }), notices: noticesOf() }),
+    tidy: () => store.tidy(),
+    close() {
+      try {
+        leases.close();
+      } finally {
+        store.close();
+      }
+    },
+  };
+}
+
+function isSame(path: string, identity: string): boolean {
+  try {
+    return fileIdentity(path) === identity;
+  } catch {
+    // It cannot be told. What is wrong with it shows when it is used.
+    return true;
+  }
+}
+
+function isLeaseMethod(method: string): method is LeaseMethod {
+  return method.startsWith("lease");
+}
+
+function callLease(leases: Leases, method: LeaseMethod, args: readonly unknown[]): unknown {
+  const calls = {
+    leaseAcquire: leases.acquire,
+    leaseRelease: leases.release,
+    leaseReport: leases.report,
+    leaseHolder: leases.holder,
+  };
+  return (calls[method] as (...args: readonly unknown[]) => unknown)(...args);
+}

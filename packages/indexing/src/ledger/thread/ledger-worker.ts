@@ -1,0 +1,125 @@
+import { parentPort } from "node:worker_threads";
+import { reasonOf, StoreFailure } from "./store-failure.ts";
+import type { CompanionModule, CompanionTables } from "../database/companion.ts";
+import type { LastingStore } from "./lasting-store.ts";
+import { isPieces, type Pieces } from "./pieces.ts";
+import type { OpenOptions, Reply, Request } from "./protocol.ts";
+
+/** A little longer than an index has to be left alone before it is recorded as it is. */
+const whenQuietMs = 600;
+
+/** The worker's side of `worker-client.ts`: answers one request after the other. */
+const port = parentPort;
+if (port === null) throw new Error("this module is the entry of a worker thread");
+
+let store: LastingStore | undefined;
+let sentHealth = "";
+let queue: Promise<void> = Promise.resolve();
+let isTidying = false;
+/** Tidying once more, when nothing was asked for a while. */
+let quiet: NodeJS.Timeout | undefined;
+
+port.on("message", (request: Request) => {
+  queue = queue.then(async () => {
+    const reply = await answer(request.id, () => run(request));
+    if (isPieces(reply.result)) goOn(request.id, reply.result);
+    else post(reply);
+    tidyLater();
+  });
+});
+
+/** Long work: piece by piece, each behind the requests that have come in meanwhile. */
+function goOn(id: number, pieces: Pieces<unknown>): void {
+  setImmediate(() => {
+    queue = queue.then(async () => {
+      let isDone = true;
+      const reply = await answer(id, async () => {
+        if (store === undefined) throw new StoreFailure("CLOSED", "the index is not open");
+        const step = await pieces.next();
+        isDone = step.done === true;
+        return step.value;
+      });
+      if (isDone) post(reply);
+      else goOn(id, pieces);
+    });
+  });
+}
+
+/** Piece by piece, each behind the requests that have come in meanwhile. */
+function tidyLater(): void {
+  if (isTidying) return;
+  isTidying = true;
+  setImmediate(() => {
+    queue = queue.then(async () => {
+      isTidying = false;
+      if ((await store?.tidy()) === true) return tidyLater();
+      clearTimeout(quiet);
+      quiet = setTimeout(tidyWhenQuiet, whenQuietMs).unref();
+    });
+  });
+}
+
+/** The last thing to do: after it, nothing is due before the next request. */
+function tidyWhenQuiet(): void {
+  queue = queue.then(async () => void (await store?.tidy()));
+}
+
+async function answer(id: number, work: () => Promise<unknown>): Promise<Reply> {
+  try {
+    return { id, result: await work() };
+  } catch (error) {
+    return { id, error: describe(error) };
+  }
+}
+
+function post(reply: Reply): void {
+  port?.postMessage({ ...reply, ...changedHealth() } satisfies Reply);
+}
+
+async function run(request: Request): Promise<unknown> {
+  if (request.method === "open") return void (await open(request.args[0] as OpenOptions));
+  if (store === undefined) throw new StoreFailure("CLOSED", "the index is not open");
+  if (request.method === "close") {
+    store.close();
+    store = undefined;
+    return undefined;
+  }
+  return await store.call(request.method, request.args);
+}
+
+async function open(options: OpenOptions): Promise<void> {
+  try {
+    // Here and not above, so that a library that does not load is an answer and not the end of the thread.
+    const { openLastingStore } = await import("./lasting-store.ts");
+    store = await openLastingStore(options, await companionOf(options));
+  } catch (error) {
+    if (error instanceof StoreFailure) throw error;
+    throw new StoreFailure(
+      "UNAVAILABLE",
+      `the index ${options.path} cannot be opened: ${reasonOf(error)}; reinstall the package better-sqlite3 if it does not load`,
+      { cause: error },
+    );
+  }
+}
+
+/** What a store keeps in the same file, made by a module of its package. */
+async function companionOf({ companion }: OpenOptions): Promise<CompanionTables | undefined> {
+  if (companion === undefined) return undefined;
+  const { createCompanion } = (await import(companion.module)) as CompanionModule;
+  return createCompanion(companion.settings);
+}
+
+function describe(error: unknown): NonNullable<Reply["error"]> {
+  const code = error instanceof StoreFailure ? error.code : "UNAVAILABLE";
+  const cause = error instanceof Error && error.cause !== undefined ? reasonOf(error.cause) : undefined;
+  return { code, message: reasonOf(error), cause };
+}
+
+function changedHealth(): Pick<Reply, "health"> {
+  if (store === undefined) return {};
+  const health = store.health();
+  const text = JSON.stringify(health);
+  if (text === sentHealth) return {};
+  sentHealth = text;
+  return { health };
+}

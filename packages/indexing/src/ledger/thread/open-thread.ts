@@ -1,0 +1,55 @@
+import { MemoryError } from "@memslot/core";
+import type { IndexHealth } from "../../chunk-index.ts";
+import type { LedgerOptions } from "../ledger.ts";
+import type { OpenOptions } from "./protocol.ts";
+import { startWorker, type WorkerClient } from "./worker-client.ts";
+
+/** A ledger to be opened, and what is for the one who keeps tables of its own in it, or for tests. */
+export interface ThreadOptions extends LedgerOptions {
+  companion?: OpenOptions["companion"];
+  busyTimeoutMs?: number | undefined;
+}
+
+/** A thread whose database is open. */
+export interface OpenedThread {
+  client: WorkerClient;
+  health(): IndexHealth;
+}
+
+const openDeadlineMs = 120_000;
+const usualBusyTimeoutMs = 5000;
+
+/**
+ * Opens a ledger in a thread of its own. A file that cannot be used (foreign, locked, read-only) is left alone and the
+ * ledger is kept in memory; a damaged one is set aside and made anew: `health().notices` says so. Throws `UNAVAILABLE`
+ * when SQLite itself does not load, and `AbortError` when `signal` is aborted.
+ */
+export async function openThread(options: ThreadOptions): Promise<OpenedThread> {
+  const { signal, busyTimeoutMs = usualBusyTimeoutMs, ...others } = options;
+  signal?.throwIfAborted();
+  const client = startWorker(new URL(import.meta.resolve("#ledger-worker")), `the index ${options.path}`);
+  try {
+    const request: OpenOptions = { ...others, busyTimeoutMs };
+    await untilAborted(client.call("open", [request], { deadlineMs: openDeadlineMs }), signal);
+    const first = client.health();
+    if (!first) throw new MemoryError("UNAVAILABLE", `the index ${options.path} opened without saying where it is`);
+    return { client, health: () => client.health() ?? first };
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+}
+
+async function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  if (!signal) return await work;
+  let stop: (() => void) | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    if (stop) signal.removeEventListener("abort", stop);
+  }
+}

@@ -1,0 +1,109 @@
+import type { CompactReport, IndexFinding, MemoryErrorCode } from "@memslot/core";
+import type { ChunkIndex, FileTable, IndexHealth, IndexLeases, IndexUpkeep } from "../../chunk-index.ts";
+import type { VectorSpace } from "../../chunk-store.ts";
+import type { IndexOwner } from "../file/owner.ts";
+import type { Pieces } from "./pieces.ts";
+
+/** Methods of a contract, answered at once instead of later. */
+type AnsweredAtOnce<Contract> = {
+  [Method in keyof Contract]: Contract[Method] extends (...args: infer Args) => Promise<infer Result>
+    ? (...args: Args) => Result
+    : never;
+};
+
+/** The methods of a contract under names that begin with a word for it. */
+type Named<Prefix extends string, Contract> = {
+  [Method in keyof Contract & string as `${Prefix}${Capitalize<Method>}`]: Contract[Method];
+};
+
+/** The files of the build that is being made, by the number that `buildStart` gave. */
+type BuildFiles = {
+  [Method in keyof FileTable]: FileTable[Method] extends (...args: infer Args) => Promise<infer Result>
+    ? (build: number, ...args: Args) => Result
+    : never;
+};
+
+type OwnMethod = Exclude<
+  keyof ChunkIndex,
+  | "revision"
+  | "builds"
+  | "leases"
+  | "upkeep"
+  | "keepsVectors"
+  | "giveVectors"
+  | "health"
+  | "close"
+  | "searchKeyword"
+  | "searchVector"
+  | "probeVector"
+>;
+
+/** `IndexUpkeep` as it is inside the worker: what takes long comes in pieces. */
+export interface Upkeep {
+  check(): Pieces<IndexFinding[]>;
+  repair(): Pieces<IndexFinding[]>;
+  compact(): Pieces<CompactReport>;
+  tables(): Awaited<ReturnType<IndexUpkeep["tables"]>>;
+  sample(count: number): Awaited<ReturnType<IndexUpkeep["sample"]>>;
+  vectorOf(space: VectorSpace, hash: string): Float32Array | undefined;
+  /** Of those that have one. */
+  vectorsOf(space: VectorSpace, hashes: readonly string[]): { hash: string; vector: Float32Array }[];
+}
+
+/** The calls of a ledger that are answered by its worker, side by side. What is searched a companion answers. */
+export type StoreCalls = AnsweredAtOnce<Pick<ChunkIndex, OwnMethod>> & {
+  revision(): string;
+  /** Gives the number of the build. */
+  buildStart(name: string): number;
+  buildFinish(): void;
+  buildAbandon(): void;
+  vectorsOf(space: VectorSpace, hashes: readonly string[]): { hash: string; vector: Float32Array }[];
+} & Named<"next", BuildFiles> &
+  Named<"lease", AnsweredAtOnce<IndexLeases>> &
+  Upkeep;
+
+export type StoreMethod = keyof StoreCalls;
+export type LeaseMethod = keyof Named<"lease", IndexLeases>;
+
+/** The store as it is inside the worker, but for the leases, which do not depend on the file that is open. */
+export type DatabaseStore = Omit<StoreCalls, LeaseMethod> & {
+  health(): IndexHealth;
+  /** A small piece of work that can wait, done between calls. True: there may be more. Never throws. */
+  tidy(): Promise<boolean>;
+  close(): void;
+};
+
+export interface OpenOptions {
+  /** Whose files the calls are about. */
+  store: string;
+  path: string;
+  /** False: an index that is not there is kept in memory. */
+  mayCreate?: boolean | undefined;
+  /** Nobody else has a reason to put a file there: one that cannot be read is ours and damaged. */
+  isOwnPlace?: boolean | undefined;
+  owner?: IndexOwner | undefined;
+  /** Where the locks of the leases lie. Absent: there are none. */
+  locksDir?: string | undefined;
+  /** What a store keeps in the same file: the address of the module that makes it, and what is handed to it. */
+  companion?: { module: string; settings: unknown } | undefined;
+  cacheMaxEntries: number;
+  /** How long one attempt to lock the file may take. */
+  busyTimeoutMs: number;
+  /** The file that was found damaged while it was open, as `fileIdentity` names it, and how. */
+  damaged?: { identity: string; reason: string } | undefined;
+}
+
+/** `open` with `OpenOptions`, `close`, or a call of the ledger or of its companion. */
+export interface Request {
+  id: number;
+  method: string;
+  args: readonly unknown[];
+}
+
+export interface Reply {
+  id: number;
+  result?: unknown;
+  error?: { code: MemoryErrorCode; message: string; cause?: string | undefined } | undefined;
+  /** Sent when it has changed. */
+  health?: IndexHealth | undefined;
+}

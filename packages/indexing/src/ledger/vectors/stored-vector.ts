@@ -1,0 +1,19 @@
+const bytesPerNumber = 4;
+
+export function lengthOf(vector: Float32Array): number {
+  let squares = 0;
+  for (const value of vector) squares += value * value;
+  return Math.sqrt(squares);
+}
+
+/** The bytes of a vector as they are stored: float32, in the byte order of the machine, which is little-endian. */
+export function toBytes(vector: Float32Array): Buffer {
+  return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
+}
+
+/** The numbers of a stored vector. */
+export function toVector(bytes: Buffer): Float32Array {
+  // A small buffer is cut out of a shared pool and may begin at any byte.
+  const aligned = bytes.byteOffset % bytesPerNumber === 0 ? bytes : new Uint8Array(bytes);
+  return new Float32Array(aligned.buffer, aligned.byteOffset, bytes.byteLength / bytesPerNumber);
+}

@@ -1,0 +1,199 @@
+import { readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmod, mkdir, rm } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { once } from "node:events";
+import { expect, onTestFinished, test } from "vitest";
+import { createLeases, type Leases } from "./leases.ts";
+import { startChild } from "../../../test/embedding/support/child.ts";
+import { fileRows } from "./test/lease-rows.ts";
+import { tempFolder } from "../test/ledgers.ts";
+
+interface Place {
+  path: string;
+  locksDir: string;
+}
+
+async function place(): Promise<Place> {
+  const folder = await tempFolder();
+  const path = join(folder, "index", "main.sqlite");
+  await mkdir(join(folder, "index"));
+  writeFileSync(path, "");
+  return { path, locksDir: join(folder, "locks") };
+}
+
+function leasesOf({ path, locksDir }: Place, now?: () => number): Leases {
+  const leases = createLeases({ indexPath: () => path, locksDir, rows: fileRows(path), ...(now && { now }) });
+  onTestFinished(() => leases.close());
+  return leases;
+}
+
+test("a lease that another process holds is refused, and is free at once when that process is killed", async () => {
+  const at = await place();
+  const here = leasesOf(at);
+  const child = startChild(new URL("./test/hold-lease.ts", import.meta.url), [at.path, at.locksDir, "build"]);
+  expect(await child.ask("are you there?")).toBe("held");
+  expect(here.acquire("build", "me")).toBe(false);
+  expect(here.holder("build")).toMatchObject({ pid: child.pid, host: hostname(), reason: "test child" });
+  expect(here.acquire("files", "the other lease")).toBe(true);
+
+  await child.kill();
+  expect(fileRows(at.path).get("lease:build"), "the row of the dead is still there").toContain("test child");
+  expect(here.holder("build")).toBeUndefined();
+  expect(here.acquire("build", "me")).toBe(true);
+  expect(here.holder("build")).toMatchObject({ pid: process.pid, reason: "me" });
+});
+
+test("a lease goes from one process to the next, and its row with it", async () => {
+  const at = await place();
+  const here = leasesOf(at);
+  const child = startChild(new URL("./test/hold-lease.ts", import.meta.url), [at.path, at.locksDir, "files"]);
+  expect(await child.ask("are you there?")).toBe("held");
+  expect(await child.ask("release")).toBe("released");
+  expect(here.holder("files")).toBeUndefined();
+  expect(fileRows(at.path).get("lease:files")).toBeUndefined();
+  expect(here.acquire("files", "me")).toBe(true);
+  const other = startChild(new URL("./test/hold-lease.ts", import.meta.url), [at.path, at.locksDir, "files"]);
+  expect(await other.ask("are you there?")).toBe("refused");
+  here.release("files");
+  const third = startChild(new URL("./test/hold-lease.ts", import.meta.url), [at.path, at.locksDir, "files"]);
+  expect(await third.ask("are you there?")).toBe("held");
+});
+
+test("two stores in one process exclude each other, whatever the name of the file", async () => {
+  const at = await place();
+  const first = leasesOf(at);
+  const link = join(at.locksDir, "..", "link.sqlite");
+  symlinkSync(at.path, link);
+  const second = leasesOf({ ...at, path: link });
+  expect(first.acquire("build", "first")).toBe(true);
+  expect(first.acquire("build", "again")).toBe(true);
+  expect(second.acquire("build", "second")).toBe(false);
+  expect(second.holder("build")).toMatchObject({ reason: "first" });
+  second.release("build");
+  expect(second.acquire("build", "second"), "only the holder can give it back").toBe(false);
+  first.close();
+  expect(second.acquire("build", "second")).toBe(true);
+  const elsewhere = leasesOf(await place());
+  expect(elsewhere.acquire("build", "another index")).toBe(true);
+});
+
+test("a thread that ends without a word gives its leases back", async () => {
+  const at = await place();
+  const thread = new Worker(new URL("test/hold-lease.ts", import.meta.url), {
+    argv: [at.path, at.locksDir, "build"],
+    stdin: true,
+    stdout: true,
+  });
+  expect(String((await once(thread.stdout, "data"))[0])).toBe("held\n");
+  const here = leasesOf(at);
+  expect(here.acquire("build", "me")).toBe(false);
+  await thread.terminate();
+  expect(here.acquire("build", "me")).toBe(true);
+});
+
+test("looking who holds a lease does not keep others from taking it", async () => {
+  const at = await place();
+  const [here, there] = [leasesOf(at), leasesOf(at)];
+  expect(here.acquire("build", "dead soon")).toBe(true);
+  const row = fileRows(at.path).get("lease:build") ?? "";
+  here.release("build");
+  fileRows(at.path).set("lease:build", row);
+  for (let round = 0; round < 20; round++) {
+    expect(there.holder("build")).toBeUndefined();
+    expect(here.acquire("build", "again")).toBe(true);
+    here.release("build");
+    fileRows(at.path).set("lease:build", row);
+  }
+});
+
+test("locks are empty files of their own, and nothing appears beside them or the index", async () => {
+  const at = await place();
+  const here = leasesOf(at);
+  expect([here.acquire("files", "x"), here.acquire("build", "x")]).toEqual([true, true]);
+  const locks = readdirSync(at.locksDir);
+  expect(locks).toHaveLength(2);
+  expect(locks.map((name) => statSync(join(at.locksDir, name)).size)).toEqual([0, 0]);
+  expect(readdirSync(join(at.path, ".."))).toEqual(["main.sqlite"]);
+  here.close();
+  expect(readdirSync(at.locksDir)).toEqual(locks);
+});
+
+test("a lock that is deleted while it is held is made anew by the next who asks", async () => {
+  const at = await place();
+  const [here, there, third] = [leasesOf(at), leasesOf(at), leasesOf(at)];
+  expect(here.acquire("build", "x")).toBe(true);
+  await rm(at.locksDir, { recursive: true });
+  expect(there.acquire("build", "y")).toBe(true);
+  expect(third.acquire("build", "z")).toBe(false);
+});
+
+test("progress is written at most twice a second, and the holder itself sees all of it", async () => {
+  const at = await place();
+  let time = 1_700_000_000_000;
+  const [here, there] = [leasesOf(at, () => time), leasesOf(at)];
+  here.report({ completed: 1, total: 9 });
+  expect(here.holder("build")).toBeUndefined();
+  here.acquire("build", "rebuild");
+  here.report({ completed: 2, total: 9, label: "a.md" });
+  expect(here.holder("build")).toMatchObject({ completed: 2, total: 9, label: "a.md" });
+  expect(there.holder("build")).toMatchObject({ reason: "rebuild", since: "2023-11-14T22:13:20.000Z" });
+  expect(there.holder("build")).toMatchObject({ completed: 2 });
+  time += 499;
+  here.report({ completed: 3, total: 9 });
+  expect(there.holder("build")).toMatchObject({ completed: 2 });
+  expect(here.holder("build")).toMatchObject({ completed: 3 });
+  time += 1;
+  here.report({ completed: 3, total: 9 });
+  expect(there.holder("build")).toMatchObject({ completed: 3, total: 9 });
+});
+
+test("without a place for locks leases are granted, and a row that cannot be read counts for nothing", async () => {
+  const at = await place();
+  const nowhere = createLeases({ indexPath: () => undefined, locksDir: at.locksDir, rows: fileRows(at.path) });
+  const unsaid = createLeases({ indexPath: () => at.path, locksDir: undefined, rows: fileRows(at.path) });
+  writeFileSync(join(at.locksDir, "..", "file"), "");
+  const unwritable = leasesOf({ ...at, locksDir: join(at.locksDir, "..", "file", "locks") });
+  for (const leases of [nowhere, unsaid, unwritable]) {
+    expect(leases.acquire("build", "x")).toBe(true);
+    expect(leases.holder("build")).toMatchObject({ reason: "x" });
+    leases.close();
+    expect(leases.holder("build")).toBeUndefined();
+  }
+  fileRows(at.path).set("lease:build", "{");
+  expect(leasesOf(at).holder("build")).toBeUndefined();
+});
+
+test("the folder of the locks is for its owner alone", async (context) => {
+  if (process.platform === "win32") return context.skip("permissions are of another kind there");
+  const at = await place();
+  await chmod(join(at.locksDir, ".."), 0o755);
+  leasesOf(at).acquire("build", "x");
+  expect(statSync(at.locksDir).mode & 0o777).toBe(0o700);
+});
+
+test("where no row can be written the lock alone decides, and is given back", async () => {
+  const at = await place();
+  const full = (): never => {
+    throw new Error("database or disk is full");
+  };
+  const rows = { get: () => undefined, set: full };
+  const here = createLeases({ indexPath: () => at.path, locksDir: at.locksDir, rows });
+  onTestFinished(() => here.close());
+  const there = leasesOf(at);
+  expect(here.acquire("build", "me")).toBe(true);
+  expect(there.acquire("build", "the other")).toBe(false);
+  here.report({ completed: 1, total: 2 });
+  here.release("build");
+  expect(there.acquire("build", "the other")).toBe(true);
+});
+
+test("the last word of a holder that then hangs is written all the same", async () => {
+  const at = await place();
+  const here = leasesOf(at);
+  here.acquire("build", "me");
+  here.report({ completed: 7, total: 9 });
+  const there = leasesOf(at);
+  await expect.poll(() => there.holder("build")?.completed, { timeout: 20_000 }).toBe(7);
+});

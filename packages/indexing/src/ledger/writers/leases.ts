@@ -1,0 +1,139 @@
+import { hostname } from "node:os";
+import type { WriterStatus } from "@memslot/core";
+import type { LeaseName, IndexLeases } from "../../chunk-index.ts";
+import { isTaken, type LeaseLock, lockPath, takeLock } from "./lease-lock.ts";
+import { metaKeys } from "../file/meta.ts";
+
+/** Progress is written at most this often, for others to read. */
+const rowEveryMs = 500;
+
+/** The leases as they are inside the worker: answered at once. */
+export type Leases = {
+  [Method in keyof IndexLeases]: (...args: Parameters<IndexLeases[Method]>) => Awaited<ReturnType<IndexLeases[Method]>>;
+} & {
+  /** Gives back what is held. */
+  close(): void;
+};
+
+/** Rows of the index that other processes read. Writing may come to nothing where another process writes for long. */
+export interface LeaseRows {
+  get(key: string): string | undefined;
+  /** Undefined deletes it. */
+  set(key: string, value: string | undefined): void;
+}
+
+/**
+ * Who holds a lease is decided by a lock alone; the row in the index says how far they are and counts for nothing when
+ * the lock is free. Where there is no lock (the index is in memory, nobody has said where locks lie, or nothing can be
+ * written there) leases are granted to everybody: in memory there is nobody else, and an index that two bring up to
+ * date at once is right and dear, one that nobody may bring up to date is wrong.
+ */
+export function createLeases(input: {
+  /** Undefined where the index is in memory. Asked each time: the index may have found a new place. */
+  indexPath: () => string | undefined;
+  locksDir: string | undefined;
+  rows: LeaseRows;
+  now?: () => number;
+}): Leases {
+  const { indexPath, locksDir, rows, now = Date.now } = input;
+  const held = new Map<LeaseName, { lock: LeaseLock | undefined; status: WriterStatus; writtenAt: number }>();
+  let later: NodeJS.Timeout | undefined;
+  const rowOf = (name: LeaseName): string => `${metaKeys.lease}${name}`;
+
+  function pathOf(name: LeaseName): string | undefined {
+    const path = indexPath();
+    return path === undefined || locksDir === undefined ? undefined : lockPath(locksDir, path, name);
+  }
+
+  function tryLock(name: LeaseName): { taken: boolean; lock?: LeaseLock } {
+    try {
+      const path = pathOf(name);
+      if (path === undefined) return { taken: false };
+      const lock = takeLock(path);
+      return lock === undefined ? { taken: true } : { taken: false, lock };
+    } catch {
+      return { taken: false };
+    }
+  }
+
+  function write(name: LeaseName): void {
+    const lease = held.get(name);
+    if (!lease) return;
+    lease.writtenAt = now();
+    setRow(name, JSON.stringify(lease.status));
+  }
+
+  /** Where the disk takes no row, it takes nothing of what the lease is for: that fails next, and says so with the file. */
+  function setRow(name: LeaseName, text: string | undefined): void {
+    try {
+      rows.set(rowOf(name), text);
+    } catch {
+      // The lock alone decides.
+    }
+  }
+
+  function release(name: LeaseName): void {
+    const lease = held.get(name);
+    if (!lease) return;
+    held.delete(name);
+    if (name === "build") {
+      clearTimeout(later);
+      later = undefined;
+    }
+    // While the lock still keeps the next holder from writing its own.
+    setRow(name, undefined);
+    lease.lock?.release();
+  }
+
+  return {
+    acquire(name, reason) {
+      if (held.has(name)) return true;
+      const { taken, lock } = tryLock(name);
+      if (taken) return false;
+      const since = new Date(now()).toISOString();
+      held.set(name, { lock, status: { pid: process.pid, host: hostname(), reason, since }, writtenAt: 0 });
+      write(name);
+      // The first word of how far it is goes out at once.
+      const lease = held.get(name);
+      if (lease) lease.writtenAt = 0;
+      return true;
+    },
+    release,
+    report({ completed, total, label }) {
+      const lease = held.get("build");
+      if (!lease) return;
+      lease.status = { ...lease.status, completed, total, label };
+      if (now() - lease.writtenAt >= rowEveryMs) return write("build");
+      // What is told last must not be lost: the holder may hang from here on.
+      later ??= setTimeout(() => {
+        later = undefined;
+        write("build");
+      }, rowEveryMs).unref();
+    },
+    holder(name) {
+      const own = held.get(name);
+      if (own) return own.status;
+      const row = parseRow(rows.get(rowOf(name)));
+      if (!row) return undefined;
+      try {
+        const path = pathOf(name);
+        return path !== undefined && isTaken(path) ? row : undefined;
+      } catch {
+        return undefined;
+      }
+    },
+    close() {
+      for (const name of held.keys()) release(name);
+    },
+  };
+}
+
+function parseRow(text: string | undefined): WriterStatus | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const row = JSON.parse(text) as WriterStatus;
+    return typeof row.pid === "number" && typeof row.reason === "string" ? row : undefined;
+  } catch {
+    return undefined;
+  }
+}
