@@ -81,9 +81,7 @@ export type {
   PluginsConfig,
 } from "./config/types.ts";
 export { agentIdProblem, agentsWithState, checkAgentPlace } from "./config/agent-id.ts";
-export { editConfigFile } from "./config/edit/edit-file.ts";
-export type { ConfigEdit } from "./config/edit/edit-text.ts";
-export { initialConfigText } from "./config/edit/initial-text.ts";
+export { changeConfigFile } from "./config/change-file.ts";
 export { type LoadConfigOptions, type ParseConfigOptions, loadConfig, parseConfig } from "./config/load-config.ts";
 export { currentFolder, homeDir, resolveStateDir } from "./config/paths.ts";
 export { type ConfigReferenceRow, configReference } from "./config/keys/reference.ts";

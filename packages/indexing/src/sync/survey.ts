@@ -1,6 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import type { SyncFailure } from "@memslot/core";
-import { codeOf, openForReading } from "../files/file-kind.ts";
+import { openForReading } from "../files/file-kind.ts";
+import { codeOf } from "@memslot/core/files";
 import type { IndexedSource } from "../indexed-source.ts";
 import type { StoredFiles } from "./stored-files.ts";
 import { readFailure } from "./sync.ts";

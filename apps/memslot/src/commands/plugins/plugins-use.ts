@@ -1,16 +1,16 @@
 import path from "node:path";
 import {
-  type ConfigEdit,
   type DisabledPlugin,
   type FoundPlugin,
   type MemslotConfig,
   MemoryError,
-  editConfigFile,
   loadConfig,
   memoryState,
   resolveMemorySlot,
   withDeadline,
 } from "@memslot/core";
+import { editConfigFile } from "../../config-file/edit-file.ts";
+import type { ConfigEdit } from "../../config-file/edit-text.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { type Comparison, comparePlugins, comparisonTable, vectorSentence } from "../../plugins/compare.ts";
