@@ -91,7 +91,7 @@ export { type FoundKey, checkHeader, checkKey } from "./providers/check-credenti
 export { type CallLimits, type Extend, withDeadline } from "./guard/deadline.ts";
 export { type CreateMemoryOptions, type MemoryDeadlines, createMemory } from "./guard/guard.ts";
 export { type OpenMemoryOptions, openMemory } from "./open/open-memory.ts";
-export { type CataloguePlugin, pluginCatalogue } from "./plugins/catalogue.ts";
+export { type OfferedPlugin, offeredPlugins } from "./plugins/offered.ts";
 export { type MemoryFeature, memoryFeatures } from "./plugins/features.ts";
 export { installedPluginsDir } from "./plugins/installed.ts";
 export {

@@ -34,10 +34,13 @@ async function choose(
   });
   const memory = defineMemoryPlugin({ id: "memory-core", open: async () => fakeManager() });
   const found = await discoverPlugins({ config, plugins: [memory, ...installed] });
+  const missing = ["openai", "gemini", "local", "far"].map(
+    (id) => ({ id, kind: "embedding", packageName: `@memslot/embeddings-${id}` }) as const,
+  );
   const { choice } = await chooseEmbeddings({
     config,
     settings: config.agent("main").memorySearch,
-    plugins: found,
+    plugins: { ...found, missing },
     deadlineMs: 1000,
     ...rest,
   });
@@ -131,7 +134,7 @@ describe("a provider by id", () => {
     });
   });
 
-  test.each(["openai", "gemini", "local"])(
+  test.each(["openai", "gemini", "local", "far"])(
     "that is %s and not installed is keyword search, degraded, with what to do",
     async (provider) => {
       const choice = await choose(provider);

@@ -137,7 +137,7 @@ async function change(
   const { cwd, env, configPath, workspace } = context;
   const now = isSo ? config : await loadConfig({ cwd, env, configPath, workspace });
   for (const notice of now.notices) context.output.notice(notice);
-  const { disabled } = resolveMemorySlot(now, survey.found.known);
+  const { disabled } = resolveMemorySlot(now, survey.found.known, survey.found.missing);
   return { file, slot, before, changed: !isSo, alsoChanged: isSo ? [] : alsoChanged, disabled };
 }
 
