@@ -1,6 +1,7 @@
 import { OpenAI } from "openai/client";
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from "openai/error";
-import { EmbeddingError, limitAnswer, smallAnswerBytes } from "@memslot/core";
+import { EmbeddingError } from "@memslot/core";
+import { limitAnswer, smallAnswerBytes } from "@memslot/core/providers";
 import { connectionFailure } from "./connection-failures.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { httpFailure, nameOf } from "./http-failures.ts";

@@ -1,18 +1,17 @@
 import { describe, expect, test } from "vitest";
 import {
-  type ChooseEmbeddingsOptions,
   type EmbeddingChoice,
   type EmbeddingPlugin,
   type EmbeddingPluginContext,
   type EmbeddingProvider,
   MemoryError,
-  chooseEmbeddings,
   defineEmbeddingPlugin,
   defineMemoryPlugin,
   discoverPlugins,
   isAbort,
-} from "@memslot/core";
-import { config as configOf, fakeManager, fakeProvider, hang, settle } from "./support/fakes.ts";
+} from "../index.ts";
+import { type ChooseEmbeddingsOptions, chooseEmbeddings } from "./choose-embeddings.ts";
+import { config as configOf, fakeManager, fakeProvider, hang, settle } from "../../test/support/fakes.ts";
 
 function vectors(id: string, open: EmbeddingPlugin["open"] = async () => fakeProvider({ id })): EmbeddingPlugin {
   return defineEmbeddingPlugin({ id, open });
