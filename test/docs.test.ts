@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { withConfigTable } from "./support/config-table.ts";
 
 describe("docs/configuration.md", () => {
-  test("lists every key as the code knows it (pnpm docs:write makes it so)", () => {
+  test("lists every key as the code knows it (pnpm generate makes it so)", () => {
     const page = readFileSync(path.join(import.meta.dirname, "../docs/configuration.md"), "utf8");
     expect(page).toBe(withConfigTable(page));
   });

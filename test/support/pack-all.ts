@@ -10,6 +10,11 @@ export const publishedPlaces: readonly string[] = ["packages", "extensions", "ap
   .flatMap((group) => readdirSync(path.join(root, group)).map((name) => `${group}/${name}`))
   .filter((place) => existsSync(path.join(root, place, "package.json")) && !manifestAt(place).private);
 
+/** Every backend and provider that is kept here. */
+export const extensions: readonly { place: string; name: string }[] = publishedPlaces
+  .filter((place) => place.startsWith("extensions/"))
+  .map((place) => ({ place, name: manifestAt(place).name }));
+
 /** The package.json in the repository. */
 export function manifestAt(place: string): {
   name: string;

@@ -1,5 +1,6 @@
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { messageOf } from "@memslot/core";
+import { codeOf, replaceFileSync } from "@memslot/core/files";
 
 export const maxHistoryLines = 1_000;
 
@@ -21,7 +22,7 @@ export function openHistory(file: string | undefined, notify: (line: string) => 
   try {
     if (file !== undefined) lines = readFileSync(file, "utf8").split("\n").filter(Boolean).toReversed();
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) trouble(error);
+    if (!(codeOf(error) === "ENOENT")) trouble(error);
   }
   return {
     lines: lines.slice(0, maxHistoryLines),
@@ -30,9 +31,7 @@ export function openHistory(file: string | undefined, notify: (line: string) => 
       typed.splice(0, typed.length, ...typed.filter((line) => !line.startsWith(" ")).slice(0, maxHistoryLines));
       if (file === undefined || told) return;
       try {
-        const draft = `${file}.${process.pid}.tmp`;
-        writeFileSync(draft, [...typed.toReversed(), ""].join("\n"), { mode: 0o600 });
-        renameSync(draft, file);
+        replaceFileSync(file, [...typed.toReversed(), ""].join("\n"));
       } catch (error) {
         trouble(error);
       }

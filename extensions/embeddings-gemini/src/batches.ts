@@ -1,4 +1,5 @@
-import { type EmbeddingBatches, EmbeddingError, type EmbeddingJobState, vectorAnswerBytes } from "@memslot/core";
+import { type EmbeddingBatches, EmbeddingError, type EmbeddingJobState } from "@memslot/core";
+import { vectorAnswerBytes } from "@memslot/core/providers";
 import type { GeminiClient } from "./client.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { isGone, oddAnswer, statusOf } from "./failure.ts";

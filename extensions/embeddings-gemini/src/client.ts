@@ -1,5 +1,5 @@
 import type { GoogleGenAI } from "@google/genai/web";
-import { limitAnswer, smallAnswerBytes } from "@memslot/core";
+import { limitAnswer, smallAnswerBytes } from "@memslot/core/providers";
 import type { Endpoint } from "./endpoint.ts";
 import { answerFailure, redirectFailure, unexpectedFailure } from "./failure.ts";
 

@@ -1,4 +1,5 @@
-import { type EmbeddingPluginContext, type FoundKey, MemoryError } from "@memslot/core";
+import { type EmbeddingPluginContext, MemoryError } from "@memslot/core";
+import { type FoundKey } from "@memslot/core/providers";
 import type { BaseUrl } from "./base-url.ts";
 
 /** The part of the context that addresses and keys are taken from. */

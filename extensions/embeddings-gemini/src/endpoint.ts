@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { checkHeader, checkKey, MemoryError } from "@memslot/core";
+import { MemoryError } from "@memslot/core";
+import { checkHeader, checkKey } from "@memslot/core/providers";
 import { type BaseUrl, googleHost, readBaseUrl } from "./base-url.ts";
 import { checkDestination, type CredentialContext, findKey, isChosenByAuto, providerNames } from "./credentials.ts";
 

@@ -1,4 +1,5 @@
-import { checkKey, defineEmbeddingPlugin, type EmbeddingPlugin, MemoryError } from "@memslot/core";
+import { defineEmbeddingPlugin, type EmbeddingPlugin, MemoryError } from "@memslot/core";
+import { checkKey } from "@memslot/core/providers";
 import { findKey } from "./credentials.ts";
 import { resolveEndpoint } from "./endpoint.ts";
 import { resolveModel } from "./models.ts";

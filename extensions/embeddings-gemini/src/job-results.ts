@@ -1,4 +1,5 @@
-import { answerLines, EmbeddingError, type EmbeddingFailure } from "@memslot/core";
+import { EmbeddingError, type EmbeddingFailure } from "@memslot/core";
+import { answerLines } from "@memslot/core/providers";
 
 /** What came of one text of a job. */
 export type JobResult = ArrayLike<number> | EmbeddingError | undefined;

@@ -1,9 +1,5 @@
-import {
-  type EmbeddingCallOptions,
-  type EmbeddingProvider,
-  type MemorySearchSettings,
-  vectorAnswerBytes,
-} from "@memslot/core";
+import { type EmbeddingCallOptions, type EmbeddingProvider, type MemorySearchSettings } from "@memslot/core";
+import { vectorAnswerBytes } from "@memslot/core/providers";
 import { createBatches } from "./batches.ts";
 import { createClient } from "./client.ts";
 import { type Endpoint, fingerprintOf } from "./endpoint.ts";

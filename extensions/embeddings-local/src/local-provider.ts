@@ -4,9 +4,8 @@ import {
   type EmbeddingPluginContext,
   type EmbeddingProvider,
   EmbeddingError,
-  type ModelPrefixes,
-  modelPrefixes,
 } from "@memslot/core";
+import { type ModelPrefixes, modelPrefixes } from "@memslot/core/providers";
 import { download, type DownloadLimits } from "./download/download.ts";
 import { isFile, type LocalModel, missingModel } from "./local-model.ts";
 import { closedError, createModelRunner, type RunnerTimes } from "./model-runner.ts";

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
-import { childEnvironment } from "@memslot/core";
+import { childEnvironment } from "@memslot/core/providers";
 import { type FromChild, type LoadedModel, type LoadRequest, type ToChild, hostPipe } from "./protocol.ts";
 
 /** What came of the texts of one request. */

@@ -1,4 +1,5 @@
-import { answerLines, type EmbeddingBatches, EmbeddingError, vectorAnswerBytes } from "@memslot/core";
+import { type EmbeddingBatches, EmbeddingError } from "@memslot/core";
+import { answerLines, vectorAnswerBytes } from "@memslot/core/providers";
 import type { Connection } from "./connection.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { nameOf, noBatchesAdvice, httpFailure, noVectorsFailure, withoutSecrets } from "./http-failures.ts";

@@ -1,6 +1,7 @@
 import { OpenAI } from "openai/client";
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from "openai/error";
-import { EmbeddingError, limitAnswer, smallAnswerBytes, messageOf } from "@memslot/core";
+import { EmbeddingError, messageOf } from "@memslot/core";
+import { limitAnswer, smallAnswerBytes } from "@memslot/core/providers";
 import type { Endpoint } from "./endpoint.ts";
 import { httpFailure, nameOf, withoutSecrets } from "./http-failures.ts";
 

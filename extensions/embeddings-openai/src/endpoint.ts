@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { checkHeader, checkKey, type EmbeddingPluginContext, MemoryError } from "@memslot/core";
+import { type EmbeddingPluginContext, MemoryError } from "@memslot/core";
+import { checkHeader, checkKey } from "@memslot/core/providers";
 import { type BaseUrl, readBaseUrl } from "./base-url.ts";
 import { BlockList, isIP } from "node:net";
 

@@ -3,8 +3,8 @@ import {
   EmbeddingError,
   type EmbeddingPluginContext,
   type EmbeddingProvider,
-  vectorAnswerBytes,
 } from "@memslot/core";
+import { vectorAnswerBytes } from "@memslot/core/providers";
 import { createBatches } from "./batches.ts";
 import type { Connection } from "./connection.ts";
 import { fingerprintOf, providerId, resolveEndpoint } from "./endpoint.ts";

@@ -1,4 +1,5 @@
-import { type EmbeddingPluginContext, modelPrefixes } from "@memslot/core";
+import { type EmbeddingPluginContext } from "@memslot/core";
+import { modelPrefixes } from "@memslot/core/providers";
 import type { Endpoint } from "./endpoint.ts";
 
 /** The body of an embeddings request. `input_type` is no field of OpenAI's; other servers have it. */

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 
 /** Where the files of one agent and one workspace are kept: two workspaces cannot share an index. */
 export function stateFolder(input: { stateDir: string; agentId: string; workspaceDir: string }): string {
@@ -21,12 +20,4 @@ export function slug(name: string): string {
 
 export function shortHash(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 8);
-}
-
-/** Puts a whole file in place of another, or none of it. */
-export function writeWhole(path: string, text: string): void {
-  mkdirSync(dirname(path), { recursive: true });
-  const part = `${path}.${process.pid}.part`;
-  writeFileSync(part, text, { mode: 0o600 });
-  renameSync(part, path);
 }

@@ -1,5 +1,4 @@
 export { type MemoryErrorCode, MemoryError, isAbort, messageOf } from "./contract/errors.ts";
-export { childEnvironment, networkVariables } from "./providers/child-environment.ts";
 export type {
   AvailabilityProbe,
   CompactReport,
@@ -37,8 +36,8 @@ export type {
   WatchStatus,
   WriterStatus,
 } from "./contract/status.ts";
-export { conditionsOf, weakConfidence, withConditions } from "./fallback/conditions.ts";
-export { type Glob, createGlob } from "./text/glob.ts";
+export { weakConfidence, withConditions } from "./fallback/conditions.ts";
+export { createGlob } from "./text/glob.ts";
 export { hasOtherNames, isPrivateNote } from "./guard/private-notes.ts";
 export { type SessionKind, audienceOf, sessionKindOf } from "./guard/session-audience.ts";
 export type {
@@ -47,9 +46,9 @@ export type {
   EmbeddingChoice,
   EmbeddingEndpoint,
   EmbeddingJobState,
+  EmbeddingPrice,
   EmbeddingProvider,
 } from "./contract/embedding.ts";
-export type { EmbeddingPrice } from "./providers/embedding-price.ts";
 export {
   EmbeddingError,
   type EmbeddingFailure,
@@ -57,8 +56,6 @@ export {
   embeddingErrorOf,
   httpEmbeddingError,
 } from "./contract/embedding-error.ts";
-export { answerLines, limitAnswer, smallAnswerBytes, vectorAnswerBytes } from "./guard/answer-size.ts";
-export { type ModelPrefixes, modelPrefixes } from "./providers/model-prefixes.ts";
 export type { ExtraPath, MemorySearchSettings } from "./contract/settings.ts";
 export type { Memory, MemoryReadParams, MemorySearchOptions, MemorySyncParams } from "./contract/memory.ts";
 export {
@@ -72,42 +69,24 @@ export {
   defineMemoryPlugin,
 } from "./contract/plugin.ts";
 export type { StorePlace } from "./open/store-place.ts";
-export type {
-  AgentConfig,
-  CompactionSettings,
-  ConfigEntry,
-  MemslotConfig,
-  PluginEntry,
-  PluginsConfig,
-} from "./config/types.ts";
+export type { AgentConfig, CompactionSettings, ConfigEntry, MemslotConfig } from "./config/types.ts";
 export { agentIdProblem, agentsWithState, checkAgentPlace } from "./config/agent-id.ts";
-export { editConfigFile } from "./config/edit/edit-file.ts";
-export type { ConfigEdit } from "./config/edit/edit-text.ts";
-export { initialConfigText } from "./config/edit/initial-text.ts";
+export { changeConfigFile } from "./config/change-file.ts";
 export { type LoadConfigOptions, type ParseConfigOptions, loadConfig, parseConfig } from "./config/load-config.ts";
 export { currentFolder, homeDir, resolveStateDir } from "./config/paths.ts";
 export { type ConfigReferenceRow, configReference } from "./config/keys/reference.ts";
 export type { TrustedCode } from "./config/types.ts";
 export { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "./config/trust/trust.ts";
-export { type FoundKey, checkHeader, checkKey } from "./providers/check-credentials.ts";
-export { type CallLimits, type Extend, withDeadline } from "./guard/deadline.ts";
+export { withDeadline } from "./guard/deadline.ts";
 export { type MemoryDeadlines, usualDeadlines } from "./guard/deadlines.ts";
 export { type CreateMemoryOptions, createMemory } from "./guard/guard.ts";
 export { type OpenMemoryOptions, openMemory } from "./open/open-memory.ts";
-export { type CataloguePlugin, pluginCatalogue } from "./plugins/catalogue.ts";
+export { type OfferedPlugin, offeredPlugins } from "./plugins/offered.ts";
 export { type MemoryFeature, memoryFeatures } from "./plugins/features.ts";
 export { installedPluginsDir } from "./plugins/installed.ts";
-export {
-  type DisabledPlugin,
-  type SlotCandidate,
-  type SlotDecision,
-  forbiddenBy,
-  memoryState,
-  resolveMemorySlot,
-} from "./open/slot.ts";
-export { type DiscoverOptions, discoverPlugins } from "./plugins/discover.ts";
+export { type DisabledPlugin, forbiddenBy, memoryState, resolveMemorySlot } from "./open/slot.ts";
+export { discoverPlugins } from "./plugins/discover.ts";
 export type { BrokenPlugin, FoundPlugin, FoundPlugins } from "./plugins/found-plugin.ts";
-export { type ChooseEmbeddingsOptions, type ChosenEmbeddings, chooseEmbeddings } from "./open/choose-embeddings.ts";
 export type { BreakerClock } from "./fallback/breaker.ts";
 export {
   type FallbackOptions,
@@ -124,10 +103,7 @@ export {
   visibleText,
 } from "./text/visible-text.ts";
 export type {
-  CallMessage,
   CallMessages,
-  CallOutcome,
-  ChannelName,
   EmbeddingMessage,
   ProviderMessage,
   SearchMessage,

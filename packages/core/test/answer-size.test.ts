@@ -1,4 +1,5 @@
-import { answerLines, EmbeddingError, limitAnswer, smallAnswerBytes, vectorAnswerBytes } from "@memslot/core";
+import { EmbeddingError } from "@memslot/core";
+import { answerLines, limitAnswer, smallAnswerBytes, vectorAnswerBytes } from "@memslot/core/providers";
 import { describe, expect, test } from "vitest";
 
 /** A body without an end, that counts what was taken of it. */

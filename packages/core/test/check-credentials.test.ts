@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkHeader, checkKey } from "@memslot/core";
+import { checkHeader, checkKey } from "@memslot/core/providers";
 
 function said(run: () => void): string {
   try {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { modelPrefixes } from "@memslot/core";
+import { modelPrefixes } from "@memslot/core/providers";
 
 const sentence = "Represent this sentence for searching relevant passages: ";
 

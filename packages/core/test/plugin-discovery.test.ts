@@ -210,7 +210,7 @@ describe("plugins named by package", () => {
       ...pluginFiles("z", {}, "home/node_modules/.hidden"),
     });
     const found = await discoverPlugins({ config: config({}, { baseDir: join(folder, "home") }), names: [name] });
-    expect(found).toEqual({ known: [], broken: [] });
+    expect(found).toEqual({ known: [], broken: [], missing: [] });
   });
 
   test("are known by the name that they are installed under, also when it is an alias", async () => {

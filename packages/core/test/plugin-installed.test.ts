@@ -1,12 +1,12 @@
-import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import {
   type FoundPlugins,
+  defineEmbeddingPlugin,
   defineMemoryPlugin,
   discoverPlugins,
   installedPluginsDir,
-  pluginCatalogue,
+  offeredPlugins,
 } from "@memslot/core";
 import { config, fakeManager } from "./support/fakes.ts";
 import { folderOf, pluginFiles } from "./support/plugin-folders.ts";
@@ -57,7 +57,7 @@ describe("plugins that `memslot plugins add` has installed", () => {
   test("are none where nothing was installed yet", async () => {
     const stateDir = await fresh({ "memory/main.sqlite": "" });
     const found = await discoverPlugins({ config: config(), installed: installedPluginsDir(stateDir) });
-    expect(found).toEqual({ known: [], broken: [] });
+    expect(found).toEqual({ known: [], broken: [], missing: [] });
   });
 
   test("give way to a plugin that the application brings, by its dependencies or by hand", async () => {
@@ -115,7 +115,7 @@ describe("plugins that `memslot plugins add` has installed", () => {
     expect(found.known).toEqual([]);
     expect(messages(found)).toEqual([
       expect.stringContaining("run `memslot plugins add pkg-gone` again"),
-      expect.stringContaining("run `memslot plugins add memory-qmd` again"),
+      expect.stringContaining("run `memslot plugins add @memslot/memory-qmd` again"),
     ]);
     expect(found.broken[1]).toMatchObject({ id: "memory-qmd", packageName: "@memslot/memory-qmd" });
   });
@@ -137,7 +137,7 @@ describe("plugins that `memslot plugins add` has installed", () => {
         ...pluginFiles("outside", {}, "outside"),
       });
       const found = await discoverPlugins({ config: config(), installed: installedPluginsDir(stateDir) });
-      expect(found).toEqual({ known: [], broken: [] });
+      expect(found).toEqual({ known: [], broken: [], missing: [] });
     },
   );
 
@@ -166,25 +166,39 @@ describe("plugins that `memslot plugins add` has installed", () => {
   });
 });
 
-describe("the catalogue", () => {
-  test("names each plugin once, with its package", () => {
-    expect(new Set(pluginCatalogue.map(({ id }) => id)).size).toBe(pluginCatalogue.length);
+describe("what an application offers to work with", () => {
+  const peers = (...names: string[]): Record<string, unknown> => ({
+    name: "app",
+    peerDependencies: Object.fromEntries(names.map((name) => [name, "1"])),
+    peerDependenciesMeta: Object.fromEntries(names.map((name) => [name, { optional: true }])),
   });
 
-  test("holds the extensions of this project but the one that comes with the command", async () => {
-    const extensions = new URL("../../../extensions/", import.meta.url);
-    const json = async (file: string): Promise<Record<string, unknown>> =>
-      JSON.parse(await readFile(new URL(file, extensions), "utf8")) as Record<string, unknown>;
-    const folders = (await readdir(extensions)).filter((name) => name !== "memory-core");
-    const all = await Promise.all(
-      folders.map(async (folder) => {
-        const { id, kind } = await json(`${folder}/memslot.plugin.json`);
-        return { id, kind, packageName: (await json(`${folder}/package.json`))["name"] };
-      }),
-    );
-    const listed = pluginCatalogue.map(({ id, kind, packageName }) => ({ id, kind, packageName }));
-    expect(new Set(listed.map((plugin) => JSON.stringify(plugin)))).toEqual(
-      new Set(all.map((plugin) => JSON.stringify(plugin))),
-    );
+  test("is told by the names of its optional peers", async () => {
+    const names = ["@memslot/memory-far", "@memslot/embeddings-far", "memory-own", "embeddings", "@me/memorandum"];
+    const root = await fresh({ "package.json": peers(...names) });
+    expect(offeredPlugins(join(root, "src/main.js"))).toEqual([
+      { id: "memory-far", kind: "memory", packageName: "@memslot/memory-far" },
+      { id: "far", kind: "embedding", packageName: "@memslot/embeddings-far" },
+      { id: "memory-own", kind: "memory", packageName: "memory-own" },
+    ]);
+  });
+
+  test("is no peer that has to be there", async () => {
+    const root = await fresh({ "package.json": { ...peers("memory-far"), peerDependenciesMeta: {} } });
+    expect(offeredPlugins(join(root, "main.js"))).toEqual([]);
+  });
+
+  test("is missing where it is not installed, also by the id of another package, and not where it is", async () => {
+    const root = await fresh({
+      "package.json": peers("memory-here", "memory-far", "memory-broken", "embeddings-far"),
+      ...pluginFiles("memory-here", {}, "node_modules/memory-here"),
+      "node_modules/memory-broken/package.json": { name: "memory-broken" },
+      "node_modules/memory-broken/memslot.plugin.json": "{ broken",
+    });
+    const far = defineEmbeddingPlugin({ id: "far", open: () => Promise.reject(new Error("not opened here")) });
+    const found = await discoverPlugins({ config: config(), host: join(root, "main.js"), plugins: [far] });
+    expect(found.known.map(({ id }) => id)).toEqual(["far", "memory-here"]);
+    expect(found.broken).toHaveLength(1);
+    expect(found.missing).toEqual([{ id: "memory-far", kind: "memory", packageName: "memory-far" }]);
   });
 });

@@ -8,8 +8,14 @@ const known = [
   { id: "vectors", kind: "embedding" },
 ] as const;
 
+const missing = ["memory-lancedb", "memory-qmd"].map((id) => ({
+  id,
+  kind: "memory" as const,
+  packageName: `@memslot/${id}`,
+}));
+
 function decide(plugins: Record<string, unknown>): ReturnType<typeof resolveMemorySlot<(typeof known)[number]>> {
-  return resolveMemorySlot(config({ plugins }), known);
+  return resolveMemorySlot(config({ plugins }), known, missing);
 }
 
 function refused(plugins: Record<string, unknown>): MemoryError {
@@ -84,13 +90,13 @@ describe("resolveMemorySlot", () => {
     expect(message).toContain('"memory-core", "memory-other"');
   });
 
-  test("knows the plugins of this project by a name that is nearly right", () => {
+  test("knows those that are not installed by a name that is nearly right", () => {
     expect(refused({ slots: { memory: "memory-lancdb" } }).message).toContain('Did you mean "memory-lancedb"?');
   });
 
   test("says which older key has chosen a plugin that is not installed", () => {
     const older = config({ memory: { backend: "qmd" } });
-    expect(() => resolveMemorySlot(older, known)).toThrow(
+    expect(() => resolveMemorySlot(older, known, missing)).toThrow(
       'memory.backend chooses "memory-qmd", which is not installed; run `memslot plugins add memory-qmd`',
     );
   });

@@ -206,11 +206,6 @@ describe("a spare that cannot be used is an error that names the key", () => {
       `${key} is "memory-cora", and no memory plugin with this id was found. Did you mean "memory-core"?`,
     ],
     [
-      "one that is not installed",
-      { fallback: "memory-lancedb" },
-      `${key} is "memory-lancedb", which is not installed; run \`memslot plugins add memory-lancedb\``,
-    ],
-    [
       "the plugin itself",
       { fallback: "tool" },
       `${key} is "tool", the plugin that is in the slot itself; write one of "builtin", "keyword", "none"`,
@@ -240,6 +235,16 @@ describe("a spare that cannot be used is an error that names the key", () => {
     const error = await failure({ plugins: [tool, counted("memory-core").plugin, embeddings], ...slot });
     expect(error.code).toBe("CONFIG");
     expect(error.message).toContain(words);
+  });
+
+  test("one that the application offers and that is not installed", async () => {
+    await writeFiles(root, {
+      "package.json": { name: "app", peerDependenciesMeta: { "@memslot/memory-lancedb": { optional: true } } },
+    });
+    const options = { host: join(root, "main.js") };
+    expect((await failure({ plugins: [tool], fallback: "memory-lancedb", options })).message).toContain(
+      `${key} is "memory-lancedb", which is not installed; run \`memslot plugins add memory-lancedb\``,
+    );
   });
 
   test("wrong options of the spare", async () => {

@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync,
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
+  changeConfigFile,
   type MemoryError,
   type TrustRecord,
   defineMemoryPlugin,
-  editConfigFile,
   listTrusted,
   openMemory,
   trustConfig,
@@ -168,7 +168,8 @@ describe("a plugin folder that a trusted configuration names", () => {
 
   test("is not vouched for by a change that a command makes in the configuration", async () => {
     writeFileSync(join(folder, "lib/part.js"), "export { };");
-    await editConfigFile(file, [{ key: ["memory", "citations"], value: "off" }], computer);
+    const change = async (text = ""): Promise<string> => text.replace(/\}\s*$/, ', "memory": { "citations": "off" } }');
+    await changeConfigFile(file, change, computer);
     const config = await computer.load();
     expect([config.trusted, config.citations]).toEqual([true, "off"]);
     expect(await refusal()).toContain("has changed");
@@ -176,7 +177,7 @@ describe("a plugin folder that a trusted configuration names", () => {
 
   test("that such a change names for the first time is vouched for with it", async () => {
     plant(join(computer.project, "node_modules/pkg-other"), "other");
-    await editConfigFile(file, [{ key: ["plugins", "slots", "memory"], value: "pkg-other" }], computer);
+    await changeConfigFile(file, async (text = "") => text.replace('"mine"', '"pkg-other"'), computer);
     expect(await opened()).toBe("other");
   });
 

@@ -1,4 +1,5 @@
-import { MemoryError, checkKey } from "@memslot/core";
+import { MemoryError } from "@memslot/core";
+import { checkKey } from "@memslot/core/providers";
 import type { ChatModel } from "./chat-model.ts";
 import { createGeminiModel } from "./gemini.ts";
 import { createLocalModel } from "./local.ts";

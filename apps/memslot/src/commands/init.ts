@@ -1,7 +1,8 @@
 import { lstat, mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { createInterface } from "node:readline/promises";
-import { MemoryError, initialConfigText, messageOf, resolveStateDir, trustConfig, visibleName } from "@memslot/core";
+import { MemoryError, messageOf, resolveStateDir, trustConfig, visibleName } from "@memslot/core";
+import { initialConfigText } from "../config-file/initial-text.ts";
 import type { CommandContext } from "../command-context.ts";
 import { ExitCode } from "../terminal/exit-code.ts";
 import { resolvePath } from "../open/resolve-path.ts";

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdir, open, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError, messageOf } from "@memslot/core";
+import { codeOf } from "@memslot/core/files";
 
 const VARIABLE = "MEMSLOT_MCP_TOKEN";
 const MIN_LENGTH = 16;
@@ -39,7 +40,7 @@ async function keptToken(file: string): Promise<string> {
       await handle.close();
     }
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST"))
+    if (codeOf(error) !== "EEXIST")
       throw new MemoryError(
         "CONFIG",
         `the bearer token cannot be kept in ${file}: ${messageOf(error)}. Make the folder writable or set ${VARIABLE}.`,

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import path from "node:path";
-import { MemoryError, pluginCatalogue } from "@memslot/core";
+import { MemoryError, offeredPlugins } from "@memslot/core";
 import { packageVersion } from "../package-version.ts";
 import { resolvePath } from "../open/resolve-path.ts";
 import { UsageError } from "../terminal/usage-error.ts";
@@ -22,7 +22,7 @@ const packageSpec = /^(?<name>(?:@[a-z0-9~-][\w.~-]*\/)?[a-z0-9~][\w.~-]*)(?:@(?
  * tarball or a folder. Those of this project are taken in the version of this command. Throws for anything else.
  */
 export function installSpec(typed: string, { cwd, env }: { cwd: string; env: NodeJS.ProcessEnv }): InstallSpec {
-  const official = pluginCatalogue.find(({ id, packageName }) => id === typed || packageName === typed);
+  const official = offeredPlugins(import.meta.url).find(({ id, packageName }) => id === typed || packageName === typed);
   if (official !== undefined) {
     const { id, packageName } = official;
     return { spec: `${packageName}@${packageVersion()}`, packageName, official: id };

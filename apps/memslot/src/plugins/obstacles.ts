@@ -1,4 +1,5 @@
-import type { ConfigEdit, MemslotConfig } from "@memslot/core";
+import type { MemslotConfig } from "@memslot/core";
+import type { ConfigEdit } from "../config-file/edit-text.ts";
 
 /** A key of the configuration that stands against a plugin, and what it is changed to. */
 export interface Obstacle {

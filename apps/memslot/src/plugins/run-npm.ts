@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
-import { MemoryError, childEnvironment, networkVariables } from "@memslot/core";
+import { MemoryError } from "@memslot/core";
+import { childEnvironment, networkVariables } from "@memslot/core/providers";
 import type { CommandContext } from "../command-context.ts";
 import { existsSync, realpathSync } from "node:fs";
 import path from "node:path";

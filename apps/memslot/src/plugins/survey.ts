@@ -1,15 +1,14 @@
 import { readFileSync, readdirSync, realpathSync } from "node:fs";
 import path from "node:path";
 import {
-  type CataloguePlugin,
   type FoundPlugin,
   type FoundPlugins,
   type MemslotConfig,
+  type OfferedPlugin,
   discoverPlugins,
   forbiddenBy,
   installedPluginsDir,
   messageOf,
-  pluginCatalogue,
   resolveMemorySlot,
 } from "@memslot/core";
 import { spareOf } from "./spare.ts";
@@ -60,9 +59,7 @@ export async function surveyPlugins(
     state: "broken",
     reason: error.message,
   }));
-  const here = new Set([...found.known, ...found.broken].flatMap(({ id, packageName }) => [id, packageName]));
-  const missing = pluginCatalogue.filter(({ id, packageName }) => !here.has(id) && !here.has(packageName));
-  return { plugins: [...known, ...broken, ...missing.map(notInstalled)], found, slotProblem: problem };
+  return { plugins: [...known, ...broken, ...found.missing.map(notInstalled)], found, slotProblem: problem };
 }
 
 /** What can be chosen as things are; `names` may be names of packages. */
@@ -79,7 +76,7 @@ export async function findPlugins(config: MemslotConfig, names: readonly string[
 
 const ready = { state: "ready" } as const;
 
-function notInstalled({ id, kind, packageName }: CataloguePlugin): SurveyedPlugin {
+function notInstalled({ id, kind, packageName }: OfferedPlugin): SurveyedPlugin {
   return { id, kind, packageName, state: "not installed", command: `memslot plugins add ${id}` };
 }
 
@@ -87,10 +84,10 @@ type StateAndReason = Pick<SurveyedPlugin, "state" | "reason">;
 
 function slotStates(
   config: MemslotConfig,
-  { known }: FoundPlugins,
+  { known, missing }: FoundPlugins,
 ): { states: Map<string, StateAndReason>; problem: string | undefined } {
   try {
-    const decision = resolveMemorySlot(config, known);
+    const decision = resolveMemorySlot(config, known, missing);
     const disabled = decision.disabled.map(({ id, reason }): [string, StateAndReason] => [
       id,
       { state: "disabled", reason },

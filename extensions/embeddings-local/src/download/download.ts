@@ -5,6 +5,7 @@ import { takeLock } from "./download-lock.ts";
 import { networkReason, openSource, type Source } from "./download-source.ts";
 import { readGguf } from "../gguf-file.ts";
 import { type Disk, type PartFile, partFileOf, realDisk } from "./part-file.ts";
+import { codeOf } from "@memslot/core/files";
 
 export interface DownloadRequest {
   url: string;
@@ -221,5 +222,5 @@ async function exists(path: string): Promise<boolean> {
 }
 
 function isFull(error: unknown): boolean {
-  return error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
+  return ["ENOSPC", "EDQUOT"].includes(codeOf(error) ?? "");
 }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import type { Collection } from "./collections.ts";
-import { writeWhole } from "../state-folder.ts";
+import { replaceFileSync } from "@memslot/core/files";
 
 /** The models of qmd 2.8.3. All three are named in the file, or qmd writes them into it itself. */
 export const models = {
@@ -36,7 +36,7 @@ export function writeIndexYaml(
   const before = Number(there?.["adapter_rev"]);
   // By the clock where the file could not be read: a number that was used before would not be noticed.
   const revision = Number.isSafeInteger(before) ? before + 1 : Date.now();
-  writeWhole(file, stringify({ collections: wanted, models, adapter_rev: revision }));
+  replaceFileSync(file, stringify({ collections: wanted, models, adapter_rev: revision }));
   return true;
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type IndexedFile, type FileKey, stampOf as stampIn, type FileRecord } from "@memslot/indexing";
-import { writeWhole } from "../state-folder.ts";
+import { replaceFileSync } from "@memslot/core/files";
 
 /** A memory file that is there, and whether the index of qmd has it as it is. */
 export interface LedgerFile extends FileRecord {
@@ -95,7 +95,7 @@ export function openLedger(folder: string, readOnly: boolean): Ledger {
   function save(): void {
     if (!unsaved || readOnly) return;
     const written: Written = { version: 1, files: [...files.values()], gone: [...gone], empty, updatedAt, updateMs };
-    writeWhole(path, JSON.stringify(written));
+    replaceFileSync(path, JSON.stringify(written));
     unsaved = false;
     savedAt = Date.now();
     stamp = stampOf(path);

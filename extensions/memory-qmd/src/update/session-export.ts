@@ -1,7 +1,8 @@
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Chunk, IndexedFile } from "@memslot/indexing";
-import { shortHash, slug, writeWhole } from "../state-folder.ts";
+import { replaceFileSync } from "@memslot/core/files";
+import { shortHash, slug } from "../state-folder.ts";
 
 /**
  * Transcripts as qmd can read them: for each one a Markdown file of what was said, without secrets, and beside it the
@@ -39,8 +40,8 @@ export function createSessionExport(stateFolder: string, exportDir: string | und
       const before = fromLine === undefined ? [] : (read(path) ?? []);
       const all = [...before.filter(({ startLine }) => fromLine !== undefined && startLine < fromLine), ...chunks];
       mkdirSync(folder, { recursive: true });
-      writeWhole(chunksFile(path), JSON.stringify(all));
-      writeWhole(markdown(path), markdownOf(path, all));
+      replaceFileSync(chunksFile(path), JSON.stringify(all));
+      replaceFileSync(markdown(path), markdownOf(path, all));
       return all;
     },
     read,

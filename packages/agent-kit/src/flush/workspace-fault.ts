@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { access, open, stat } from "node:fs/promises";
 import path from "node:path";
 import { messageOf } from "@memslot/core";
-import { noSurprises, unlessMissing } from "../session/files.ts";
+import { noSurprises, unlessMissing } from "@memslot/core/files";
 
 /**
  * Why a note of this day cannot be written, found out without writing one; undefined where nothing speaks against it.

@@ -3,9 +3,8 @@ import { type FileHandle, lstat, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MemoryError, isAbort, messageOf } from "@memslot/core";
-import { type FolderInPlace, MovedError, openFolderInPlace } from "@memslot/core/in-place";
+import { codeOf, type FolderInPlace, MovedError, openFolderInPlace, syncFolder } from "@memslot/core/files";
 import { appendWhole } from "./append-whole.ts";
-import { codeOf, syncFolder } from "../session/files.ts";
 
 /** A note that is to be appended to. */
 export interface NoteTarget {

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { lstat, realpath } from "node:fs/promises";
 import path from "node:path";
 import { messageOf } from "@memslot/core";
-import { openInPlace } from "@memslot/core/in-place";
+import { codeOf, openInPlace } from "@memslot/core/files";
 
 /** A note as it stands in the workspace, or why it is not there. */
 export type WorkspaceNote =
@@ -37,7 +37,7 @@ export async function readWorkspaceNote(workspaceDir: string, relPath: string): 
     }
     return { state: "read", text: await readText(place) };
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    const code = codeOf(error);
     if (code === "ENOENT" || code === "ENOTDIR") return { state: "absent" };
     return { state: "skipped", reason: `it cannot be read (${messageOf(error)})` };
   }

@@ -2,7 +2,7 @@ import { lstat, mkdir, readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError, checkAgentPlace, currentFolder, messageOf } from "@memslot/core";
 import { sessionsFolder } from "@memslot/indexing/host";
-import { codeOf } from "./files.ts";
+import { codeOf } from "@memslot/core/files";
 import pLimit, { type LimitFunction } from "p-limit";
 import { newEntry, openSession, type OwnedSession, type SessionPlace } from "./open-session.ts";
 import { factsOf } from "./session-facts.ts";

@@ -3,7 +3,7 @@ import { link, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/pro
 import os from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MemoryError, messageOf } from "@memslot/core";
-import { codeOf } from "./files.ts";
+import { codeOf } from "@memslot/core/files";
 
 /** A lock that does not say whose it is belongs to a process which is just writing it, unless it is older than this. */
 const writingMs = 3_000;

@@ -2,12 +2,19 @@ import { constants } from "node:fs";
 import { type FileHandle, lstat, realpath } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError, isAbort, messageOf, visibleText, withDeadline } from "@memslot/core";
-import { type FolderInPlace, MovedError, listInPlace, openFolderInPlace, openInPlace } from "@memslot/core/in-place";
+import {
+  codeOf,
+  type FolderInPlace,
+  listInPlace,
+  MovedError,
+  openFolderInPlace,
+  openInPlace,
+  syncFolder,
+} from "@memslot/core/files";
 import { redactLines } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../conversation.ts";
 import { localTime } from "../notes/local-day.ts";
 import { withoutPromptMarks } from "../prompt/prompt-marks.ts";
-import { codeOf, syncFolder } from "./files.ts";
 
 const describeDeadlineMs = 30_000;
 const maxSlugLength = 40;

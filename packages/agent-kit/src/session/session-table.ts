@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { open, readFile, readdir, rename } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError, messageOf } from "@memslot/core";
-import { codeOf, noSurprises, replaceFile } from "./files.ts";
+import { codeOf, noSurprises, replaceFile } from "@memslot/core/files";
 import pLimit from "p-limit";
 import { withLock } from "./process-lock.ts";
 import { readFirstEntry } from "./transcript/read-transcript.ts";

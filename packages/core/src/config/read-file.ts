@@ -3,6 +3,7 @@ import { readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import { type Environment, absolutePath, variable } from "./paths.ts";
+import { codeOf } from "../files/error-code.ts";
 
 const configFileName = "memslot.json5";
 
@@ -78,7 +79,7 @@ export function readConfigBytes(path: string): Uint8Array {
     return readFileSync(path);
   } catch (error) {
     if (MemoryError.is(error)) throw error;
-    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    const isMissing = codeOf(error) === "ENOENT";
     const message = isMissing
       ? `${path} does not exist; name an existing file, or write one with \`memslot init\``
       : `${path} cannot be read: ${messageOf(error)}`;
@@ -124,7 +125,7 @@ function exists(path: string): boolean {
     statSync(path);
     return true;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return false;
+    if (codeOf(error) === "ENOENT") return false;
     throw new MemoryError("CONFIG", `${path} cannot be read: ${messageOf(error)}`, { cause: error });
   }
 }

@@ -1,5 +1,4 @@
 import type { EmbeddingError } from "./embedding-error.ts";
-import type { EmbeddingPrice } from "../providers/embedding-price.ts";
 import type { SyncProgress } from "./manager.ts";
 import type { MemoryFallback } from "./status.ts";
 
@@ -49,6 +48,17 @@ export interface EmbeddingProvider {
   /** The provider's interface for many texts that can wait, where it has one. Used with `remote.batch.enabled`. */
   readonly batches?: EmbeddingBatches | undefined;
   close?(): Promise<void>;
+}
+
+/** What tokens cost, from a dated table. */
+export interface EmbeddingPrice {
+  usdPerMillionTokens: number;
+  /** The same through the batch interface, where it is cheaper. */
+  batchUsdPerMillionTokens?: number | undefined;
+  /** When it was looked up, `YYYY-MM-DD`. */
+  asOf: string;
+  /** The page it stands on. */
+  source: string;
 }
 
 /** Where requests go, for people to read, and for remembering that it refuses them. */

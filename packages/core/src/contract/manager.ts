@@ -1,4 +1,4 @@
-import type { EmbeddingPrice } from "../providers/embedding-price.ts";
+import type { EmbeddingPrice } from "./embedding.ts";
 import type { MemoryFallback, MemoryProviderStatus, MemorySource, SyncFailure, SyncReport } from "./status.ts";
 
 /** One ranked answer. Lines are 1-based and inclusive; `path` is relative to the workspace with `/`. */

@@ -17,7 +17,7 @@ export interface CallMessage {
   errorCode?: string | undefined;
 }
 
-export type CallOutcome = "ok" | "failed" | "aborted";
+type CallOutcome = "ok" | "failed" | "aborted";
 
 /** `memslot:search`: a call of `memory.search`, whatever the backend. */
 export interface SearchMessage extends CallMessage {

@@ -1,8 +1,8 @@
 import { nearestWord } from "../config/keys/nearest.ts";
 import type { PluginsConfig } from "../config/types.ts";
 import { MemoryError } from "../contract/errors.ts";
-import { catalogued, howToAdd } from "../plugins/catalogue.ts";
 import type { FoundPlugin, FoundPlugins } from "../plugins/found-plugin.ts";
+import { howToAdd, offeredAs } from "../plugins/offered.ts";
 import { pluginOptions } from "../plugins/plugin-options.ts";
 import { defaultMemoryPlugin, forbiddenBy } from "../open/slot.ts";
 
@@ -76,7 +76,7 @@ function wantedSpare(
 function findSpare(
   { value, key }: Wanted,
   primary: FoundPlugin,
-  { known, broken }: FoundPlugins,
+  { known, broken, missing }: FoundPlugins,
   plugins: PluginsConfig,
 ): FoundPlugin {
   const name = spareWords.includes(value) ? defaultMemoryPlugin : value;
@@ -84,7 +84,7 @@ function findSpare(
   const found = known.find(({ id }) => id === name) ?? known.find(({ packageName }) => packageName === name);
   if (!found) {
     const unusable = broken.find(({ id, packageName }) => id === name || packageName === name);
-    throw unusable?.error ?? new MemoryError("CONFIG", `${says}${unknownSpare(name, primary, known)}`);
+    throw unusable?.error ?? new MemoryError("CONFIG", `${says}${unknownSpare(name, primary, { known, missing })}`);
   }
   if (found.kind !== "memory")
     throw new MemoryError("CONFIG", `${says}, an ${found.kind} plugin; ${possible(primary, known)}`);
@@ -95,9 +95,13 @@ function findSpare(
   return found;
 }
 
-function unknownSpare(name: string, primary: FoundPlugin, known: readonly FoundPlugin[]): string {
-  const missing = catalogued(name);
-  if (missing?.kind === "memory") return `, which is not installed; ${howToAdd(missing)}`;
+function unknownSpare(
+  name: string,
+  primary: FoundPlugin,
+  { known, missing }: Pick<FoundPlugins, "known" | "missing">,
+): string {
+  const offered = offeredAs(name, missing);
+  if (offered?.kind === "memory") return `, which is not installed; ${howToAdd(offered)}`;
   const nearest = nearestWord(name, [...memoryIds(known), ...spareWords]);
   const question = nearest === undefined ? "" : ` Did you mean "${nearest}"?`;
   return `, and no memory plugin with this id was found.${question} ${possible(primary, known, "Write")}`;

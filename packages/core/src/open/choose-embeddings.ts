@@ -3,8 +3,8 @@ import type { MemslotConfig } from "../config/types.ts";
 import type { EmbeddingChoice, EmbeddingProvider } from "../contract/embedding.ts";
 import { type EmbeddingOpeners, type EmbeddingRole, createEmbeddingOpeners } from "./embedding-openers.ts";
 import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
-import { catalogued, howToAdd, pluginCatalogue } from "../plugins/catalogue.ts";
 import type { FoundPlugin, FoundPlugins } from "../plugins/found-plugin.ts";
+import { howToAdd, offeredAs } from "../plugins/offered.ts";
 import { checkProvider } from "../plugins/opened.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
 import { forbiddenBy } from "./slot.ts";
@@ -122,18 +122,29 @@ async function chooseAuto(choosing: Choosing): Promise<Outcome> {
 
 /** That there is a key, and no plugin that uses it; undefined where there is no such key. */
 function missingPlugin({ config, settings, plugins, pluginsConfig }: Choosing): string | undefined {
-  for (const plugin of pluginCatalogue) {
-    const { id, kind, keyVariables = [] } = plugin;
-    if (kind !== "embedding" || [...plugins.known, ...plugins.broken].some((other) => other.id === id)) continue;
+  const offered = plugins.missing.filter(({ kind }) => kind === "embedding").map(({ id }) => id);
+  for (const id of new Set([...wellKnownProviders, ...offered])) {
+    if ([...plugins.known, ...plugins.broken].some((other) => other.id === id)) continue;
+    const plugin = offeredAs(id, plugins.missing) ?? { id };
     if (forbiddenBy(plugin, pluginsConfig) !== undefined) continue;
-    const places = keyVariables.filter((name) => config.environment(name) !== undefined);
-    if (config.providers[id]?.apiKey !== undefined) places.push(`models.providers.${id}.apiKey`);
+    const places = [];
+    if (id === "local") {
+      if (settings.local.modelPath !== undefined) places.push("memorySearch.local.modelPath");
+    } else {
+      const variable = keyVariable(id);
+      if (config.environment(variable) !== undefined) places.push(variable);
+      if (config.providers[id]?.apiKey !== undefined) places.push(`models.providers.${id}.apiKey`);
+    }
     if (id === "openai" && settings.remote.apiKey !== undefined) places.push("memorySearch.remote.apiKey");
-    if (id === "local" && settings.local.modelPath !== undefined) places.push("memorySearch.local.modelPath");
     if (places.length > 0)
       return `${places.join(" and ")} ${places.length === 1 ? "is" : "are"} set, but the embedding plugin "${id}" is not installed: keyword search only. To search by meaning too, ${howToAdd(plugin)}`;
   }
   return undefined;
+}
+
+/** The variable of the environment that holds the key of a provider, by the custom of all of them. */
+function keyVariable(id: string): string {
+  return `${id.toUpperCase().replaceAll("-", "_")}_API_KEY`;
 }
 
 async function whetherAvailable(
@@ -156,7 +167,7 @@ async function whetherAvailable(
 async function chooseNamed(choosing: Choosing, requested: string): Promise<Outcome> {
   const found = findPlugin(choosing, requested, providerKey);
   if (!found) {
-    const reason = `the embedding provider "${requested}" is not installed: keyword search only. To add it, ${addition(requested)}; or set ${providerKey} to "none"`;
+    const reason = `the embedding provider "${requested}" is not installed: keyword search only. To add it, ${addition(choosing, requested)}; or set ${providerKey} to "none"`;
     return { reason, degraded: true };
   }
   const opened = await choosing.openers.open(found, { role: "named", signal: choosing.signal });
@@ -180,7 +191,7 @@ async function withSpare(
     if (!spare)
       throw new MemoryError(
         "UNAVAILABLE",
-        `the embedding provider "${fallback}" (${fallbackKey}) is not installed; to add it, ${addition(fallback)}`,
+        `the embedding provider "${fallback}" (${fallbackKey}) is not installed; to add it, ${addition(choosing, fallback)}`,
       );
     const answer = await openers.open(spare, { role: "spare", signal });
     if ("provider" in answer) return answer.provider;
@@ -214,18 +225,18 @@ async function withSpare(
   }
 }
 
-function addition(name: string): string {
-  const plugin = catalogued(name);
-  return plugin === undefined ? "install a plugin with this id" : howToAdd(plugin);
+function addition({ plugins }: Choosing, name: string): string {
+  return howToAdd(offeredAs(name, plugins.missing) ?? { id: name });
 }
 
-/** The plugin of an id, or of a package name; undefined for a well-known one that is not installed. */
+/** The plugin of an id, or of a package name; undefined for a well-known or offered one that is not installed. */
 function findPlugin({ plugins, pluginsConfig }: Choosing, wanted: string, key: string): FoundPlugin | undefined {
   const found = findNamed(plugins.known, wanted);
   if (!found) {
     const broken = findNamed(plugins.broken, wanted);
     if (broken) throw broken.error;
-    if (catalogued(wanted)?.kind !== "embedding") throw new MemoryError("CONFIG", unknownMessage(key, wanted, plugins));
+    const isExpected = wellKnownProviders.includes(wanted) || offeredAs(wanted, plugins.missing)?.kind === "embedding";
+    if (!isExpected) throw new MemoryError("CONFIG", unknownMessage(key, wanted, plugins));
     return undefined;
   }
   if (found.kind !== "embedding") throw new MemoryError("CONFIG", unknownMessage(key, wanted, plugins));

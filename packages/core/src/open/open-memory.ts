@@ -17,7 +17,6 @@ import { shareInstance } from "./instances.ts";
 import type { Memory } from "../contract/memory.ts";
 import { openManager } from "./open-manager.ts";
 import { type EmbeddingPlugin, type MemoryPlugin, defineMemoryPlugin } from "../contract/plugin.ts";
-import { catalogued } from "../plugins/catalogue.ts";
 import { discoverPlugins } from "../plugins/discover.ts";
 import type { FoundPlugin, FoundPlugins } from "../plugins/found-plugin.ts";
 import { installedPluginsDir } from "../plugins/installed.ts";
@@ -238,7 +237,7 @@ function namesIn({ plugins }: MemslotConfig, { provider, fallback }: MemorySearc
 /** The plugin in the slot; a broken one is refused by its own reason. */
 function choosePlugin(
   config: MemslotConfig,
-  { known, broken }: FoundPlugins,
+  { known, broken, missing }: FoundPlugins,
   { host, plugins }: OpenMemoryOptions,
 ): FoundPlugin {
   const wanted = memorySlot(config.plugins);
@@ -246,16 +245,16 @@ function choosePlugin(
   const selected = broken.find(({ id, packageName }) => id === wanted || packageName === wanted);
   if (selected && !isKnown) throw selected.error;
   const knowsNone = wanted === defaultMemoryPlugin || !known.some(({ kind }) => kind === "memory");
-  if (!isKnown && knowsNone && catalogued(wanted ?? "") === undefined && host === undefined && plugins === undefined) {
+  if (!isKnown && knowsNone && host === undefined && plugins === undefined) {
     const step =
-      'import openMemory from "memslot", which brings it, or pass `plugins: [memoryCore]` from "@memslot/memory-core"';
+      'import openMemory from "memslot", which finds what is installed, or pass `plugins: [memoryCore]` from "@memslot/memory-core"';
     throw new MemoryError(
       "CONFIG",
       `there is no memory plugin "${wanted}" here: this openMemory knows none by itself; ${step}`,
     );
   }
   try {
-    const decision = resolveMemorySlot(config, known);
+    const decision = resolveMemorySlot(config, known, missing);
     if (decision.state === "selected") return decision.plugin;
     throw new MemoryError("CONFIG", `memory is disabled: ${decision.reason}`);
   } catch (error) {

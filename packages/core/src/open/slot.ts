@@ -1,7 +1,7 @@
 import { nearestWord } from "../config/keys/nearest.ts";
 import type { MemslotConfig, PluginsConfig } from "../config/types.ts";
 import { MemoryError } from "../contract/errors.ts";
-import { catalogued, howToAdd, pluginCatalogue } from "../plugins/catalogue.ts";
+import { type OfferedPlugin, howToAdd, offeredAs } from "../plugins/offered.ts";
 
 /** The memory plugin that an absent or blank slot stands for. */
 export const defaultMemoryPlugin = "memory-core";
@@ -26,11 +26,13 @@ export type SlotDecision<Plugin extends SlotCandidate> =
 
 /**
  * Gives `plugins.slots.memory` its meaning. Throws `CONFIG` for an id that no memory plugin has, and for a plugin that
- * the same configuration forbids: another backend never takes its place in silence.
+ * the same configuration forbids: another backend never takes its place in silence. How to add one of the `missing` is
+ * told with it.
  */
 export function resolveMemorySlot<Plugin extends SlotCandidate>(
   config: Pick<MemslotConfig, "plugins">,
   knownPlugins: readonly Plugin[],
+  missing: readonly OfferedPlugin[] = [],
 ): SlotDecision<Plugin> {
   const { plugins } = config;
   const wanted = memorySlot(plugins);
@@ -41,7 +43,8 @@ export function resolveMemorySlot<Plugin extends SlotCandidate>(
   const plugin =
     knownPlugins.find(({ id }) => id === wanted) ?? knownPlugins.find(({ packageName }) => packageName === wanted);
   const forbidden = plugin ? forbiddenBy(plugin, plugins) : undefined;
-  if (plugin?.kind !== "memory") throw new MemoryError("CONFIG", unknownMessage(plugins, wanted, plugin, knownPlugins));
+  if (plugin?.kind !== "memory")
+    throw new MemoryError("CONFIG", unknownMessage(plugins, wanted, plugin, { known: knownPlugins, missing }));
   if (forbidden !== undefined) {
     throw new MemoryError(
       "CONFIG",
@@ -94,15 +97,15 @@ function unknownMessage(
   plugins: PluginsConfig,
   wanted: string,
   found: SlotCandidate | undefined,
-  known: readonly SlotCandidate[],
+  { known, missing }: { known: readonly SlotCandidate[]; missing: readonly OfferedPlugin[] },
 ): string {
-  const missing = found ? undefined : catalogued(wanted);
-  if (missing?.kind === "memory")
-    return `${slotWords(plugins, wanted)}, which is not installed; ${howToAdd(missing)}. ${listOf(known)}`;
+  const offered = found ? undefined : offeredAs(wanted, missing);
+  if (offered?.kind === "memory")
+    return `${slotWords(plugins, wanted)}, which is not installed; ${howToAdd(offered)}. ${listOf(known)}`;
   const what = found
     ? `which is an ${found.kind} plugin and cannot fill the memory slot`
     : "and no plugin with this id was found";
-  const ids = [...known, ...pluginCatalogue].filter(({ kind }) => kind === "memory").map(({ id }) => id);
+  const ids = [...known, ...missing].filter(({ kind }) => kind === "memory").map(({ id }) => id);
   const nearest = found ? undefined : nearestWord(wanted, [...ids, "none"]);
   const question = nearest === undefined ? "" : ` Did you mean "${nearest}"?`;
   const other =

@@ -5,6 +5,7 @@ import { canonicalPath } from "../config/paths.ts";
 import type { AgentConfig } from "../config/types.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
+import { codeOf } from "../files/error-code.ts";
 
 /** The canonical path of a workspace. Throws `WORKSPACE` when it is no folder that can be read. */
 export async function checkWorkspace(folder: string): Promise<string> {
@@ -19,7 +20,7 @@ export async function checkWorkspace(folder: string): Promise<string> {
     return canonical;
   } catch (error) {
     if (MemoryError.is(error)) throw error;
-    const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    const missing = codeOf(error) === "ENOENT";
     const what = missing
       ? "does not exist; run `memslot init` to make one, or name another folder"
       : `cannot be read: ${messageOf(error)}`;

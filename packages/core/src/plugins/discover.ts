@@ -1,14 +1,13 @@
-import { readFileSync } from "node:fs";
-import { dirname, join, parse } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { isObject } from "../config/deep.ts";
 import type { AgentConfig, PluginsConfig } from "../config/types.ts";
 import { assertTrusted } from "../config/trust/trusted-code.ts";
-import { MemoryError, messageOf } from "../contract/errors.ts";
+import { MemoryError } from "../contract/errors.ts";
 import type { EmbeddingPlugin, MemoryPlugin } from "../contract/plugin.ts";
 import { pluginProblem } from "./entry.ts";
 import type { BrokenPlugin, FoundPlugin, FoundPlugins } from "./found-plugin.ts";
 import { readInstalled } from "./installed.ts";
+import { hostFile, offeredPlugins, packageOf } from "./offered.ts";
 import { isPackageName, packageFolder } from "./package-folder.ts";
 import { type PluginFolder, hasManifest, readLoadPath, readPluginFolder } from "./plugin-folder.ts";
 
@@ -31,7 +30,7 @@ export interface DiscoverOptions {
 /**
  * Finds the plugins that the application hands in, those among its dependencies, those that `memslot plugins add` has
  * installed, those of `plugins.load.paths` and those named by package. Reads manifests only; a plugin that cannot be
- * used is listed with the reason. What the application brings itself is used in place of an installed copy.
+ * used is listed with the reason, and one that the application offers and that is not there as missing. What the application brings itself is used in place of an installed copy.
  */
 export async function discoverPlugins({
   config,
@@ -54,7 +53,10 @@ export async function discoverPlugins({
   for (const path of config.plugins.load.paths) folders.push(...(await readLoadPath(path)).map(asTrusted()));
   for (const name of new Set(names))
     await addNamed(name, folders, { from: config.plugins.resolveFrom, host, asTrusted: asTrusted() });
-  return withoutDoubles(folders);
+  const found = withoutDoubles(folders);
+  const here = new Set([...found.known, ...found.broken].flatMap(({ id, packageName }) => [id, packageName]));
+  const offered = host === undefined ? [] : offeredPlugins(host);
+  return { ...found, missing: offered.filter(({ id, packageName }) => !here.has(id) && !here.has(packageName)) };
 
   /** Code that the configuration brings in is loaded as it was when the user vouched for it, and not otherwise. */
   function asTrusted(applies: (place: string) => boolean = () => true): (plugin: PluginFolder) => PluginFolder {
@@ -90,7 +92,7 @@ function handedIn(plugin: MemoryPlugin | EmbeddingPlugin, index: number): Plugin
 
 /** The plugins among the dependencies of the package that a file belongs to; peers where they are installed. */
 function dependenciesOf(host: string): { folder: string; name: string }[] {
-  const file = host.startsWith("file:") ? fileURLToPath(host) : host;
+  const file = hostFile(host);
   const packageJson = packageOf(file);
   const names = new Set(
     ["dependencies", "optionalDependencies", "peerDependencies"].flatMap((field) => {
@@ -102,31 +104,6 @@ function dependenciesOf(host: string): { folder: string; name: string }[] {
     const folder = packageFolder(name, file);
     return folder !== undefined && hasManifest(folder) ? [{ folder, name }] : [];
   });
-}
-
-/** The nearest package.json that describes a package; one that only sets the module type is passed over. */
-function packageOf(file: string): Record<string, unknown> | undefined {
-  let folder = dirname(file);
-  for (;;) {
-    const candidate = readPackage(join(folder, "package.json"));
-    if (candidate && ["name", "dependencies", "optionalDependencies"].some((key) => key in candidate)) return candidate;
-    if (folder === parse(folder).root) return undefined;
-    folder = dirname(folder);
-  }
-}
-
-function readPackage(file: string): Record<string, unknown> | undefined {
-  try {
-    const content: unknown = JSON.parse(readFileSync(file, "utf8"));
-    return isObject(content) ? content : undefined;
-  } catch (error) {
-    if (isObject(error) && (error["code"] === "ENOENT" || error["code"] === "ENOTDIR")) return undefined;
-    throw new MemoryError(
-      "PLUGIN",
-      `the plugins of this application cannot be found: ${file} cannot be read: ${messageOf(error)}`,
-      { cause: error },
-    );
-  }
 }
 
 /** Looks a name up as a package: from the folder of the configuration, then from the application. */
@@ -157,7 +134,7 @@ async function addNamed(
 }
 
 /** One plugin for each id. Where two places have the same, neither is chosen for the user. */
-function withoutDoubles(folders: readonly PluginFolder[]): FoundPlugins {
+function withoutDoubles(folders: readonly PluginFolder[]): Pick<FoundPlugins, "known" | "broken"> {
   const byPlace = new Map(folders.map((plugin) => [placeOf(plugin), plugin]));
   const broken: BrokenPlugin[] = [];
   const byId = new Map<string, FoundPlugin[]>();

@@ -2,6 +2,7 @@ import type { MemoryError } from "../contract/errors.ts";
 import type { EmbeddingPlugin, MemoryPlugin } from "../contract/plugin.ts";
 import type { SlotCandidate } from "../open/slot.ts";
 import type { MemoryFeature } from "./features.ts";
+import type { OfferedPlugin } from "./offered.ts";
 
 /** A plugin that can be chosen. Its code has not run. */
 export interface FoundPlugin extends SlotCandidate {
@@ -27,4 +28,6 @@ export interface BrokenPlugin {
 export interface FoundPlugins {
   readonly known: readonly FoundPlugin[];
   readonly broken: readonly BrokenPlugin[];
+  /** What the application offers to work with and is not installed. Only for advice. */
+  readonly missing: readonly OfferedPlugin[];
 }

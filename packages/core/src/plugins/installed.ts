@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { isObject } from "../config/deep.ts";
 import { isInside } from "../config/paths.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
-import { catalogued } from "./catalogue.ts";
 import { readJson } from "./manifest.ts";
+import { pluginByName } from "./offered.ts";
 import { isPackageName } from "./package-folder.ts";
 import { type PluginFolder, readPluginFolder } from "./plugin-folder.ts";
 
@@ -47,8 +47,8 @@ async function read(folder: string, name: string): Promise<PluginFolder> {
   // Nowhere else: a folder above may belong to somebody else.
   const place = join(folder, "node_modules", name);
   if (existsSync(join(place, "package.json"))) return readPluginFolder(place, name);
-  const known = catalogued(name);
-  const why = `"${name}" is listed in ${join(folder, "package.json")} and is not there; run \`memslot plugins add ${known?.id ?? name}\` again`;
+  const known = pluginByName(name);
+  const why = `"${name}" is listed in ${join(folder, "package.json")} and is not there; run \`memslot plugins add ${name}\` again`;
   return { broken: { id: known?.id, packageName: name, place, error: new MemoryError("PLUGIN", why) } };
 }
 

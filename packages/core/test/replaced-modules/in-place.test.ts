@@ -14,7 +14,7 @@ import { open } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { listInPlace, MovedError, openFolderInPlace, openInPlace } from "@memslot/core/in-place";
+import { listInPlace, MovedError, openFolderInPlace, openInPlace } from "@memslot/core/files";
 
 vi.mock("node:fs", async (original) => {
   const fs = await original<typeof import("node:fs")>();

@@ -1,10 +1,11 @@
 import { type BigIntStats, constants, lstatSync, realpathSync, type StatsBase } from "node:fs";
 import { messageOf } from "@memslot/core";
+import { codeOf, noSurprises } from "@memslot/core/files";
 
 export const linkReason = "is a symbolic link, which is not followed";
 
 /** Opening a path that turned into a link since it was looked at fails, where the platform can say so. */
-export const openForReading: number = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+export const openForReading: number = constants.O_RDONLY | noSurprises;
 
 /** Looks at what is there, without following a link. Exact: the number of a file may be too large for a JavaScript number. */
 export function statOf(absolutePath: string): BigIntStats | Error {
@@ -32,10 +33,6 @@ export function adviceForLink(link: string): string {
   } catch (error) {
     return `it leads nowhere (${messageOf(error)})`;
   }
-}
-
-export function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
 /** What to do where the process has no file descriptor left; undefined for any other failure. */

@@ -1,6 +1,7 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
-import { codeOf, statOf } from "./file-kind.ts";
+import { statOf } from "./file-kind.ts";
+import { codeOf } from "@memslot/core/files";
 import { type MemoryRoot, toSlashes } from "./memory-roots.ts";
 
 /** Where a note is, or would be. */

@@ -8,7 +8,7 @@ import {
   type MemoryReadResult,
   messageOf,
 } from "@memslot/core";
-import { MovedError, openInPlace } from "@memslot/core/in-place";
+import { MovedError, codeOf, openInPlace } from "@memslot/core/files";
 import { decodeLines } from "../text/file-text.ts";
 import { isMarkdown, memoryRoots, relativePath } from "./memory-roots.ts";
 import { placeOf } from "./note-place.ts";
@@ -133,7 +133,7 @@ async function readBytes(absolutePath: string, shown: string, signal: AbortSigna
     }
   } catch (error) {
     if (MemoryError.is(error) || signal.aborted) throw error;
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    const code = codeOf(error);
     if (code === "ENOENT" || code === "ENOTDIR" || code === "ENAMETOOLONG") return undefined;
     // A parent became a link between the look and the opening.
     if (error instanceof MovedError)

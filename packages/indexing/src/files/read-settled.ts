@@ -1,7 +1,7 @@
 import { type BigIntStats, constants } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { MovedError, openInPlace } from "@memslot/core/in-place";
-import { codeOf, kindOf } from "./file-kind.ts";
+import { codeOf, MovedError, openInPlace } from "@memslot/core/files";
+import { kindOf } from "./file-kind.ts";
 import { mtimeMsOf, stampOf } from "./file-stamp.ts";
 import { maxFileBytes } from "./scan.ts";
 

@@ -1,8 +1,8 @@
 import { type BigIntStats, type Dirent, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { type ExtraPath, MemoryError, type MemoryRootStatus, messageOf, type SyncFailure } from "@memslot/core";
-import { listInPlace } from "@memslot/core/in-place";
-import { adviceForLink, codeOf, kindOf, linkReason, statOf, outOfDescriptors } from "./file-kind.ts";
+import { codeOf, listInPlace } from "@memslot/core/files";
+import { adviceForLink, kindOf, linkReason, statOf, outOfDescriptors } from "./file-kind.ts";
 import { createStampTrust, mtimeMsOf, stampOf } from "./file-stamp.ts";
 import { ignoredFolders } from "./ignored-folders.ts";
 import { isMarkdown, type MemoryRoot, memoryRoots, relativePath } from "./memory-roots.ts";

@@ -6,6 +6,7 @@ import { renderMessage } from "../sessions/render-message.ts";
 import { stripInjected } from "../sessions/strip-injected.ts";
 import { readRecord } from "../sessions/transcript-record.ts";
 import { journalFile } from "./journal-folder.ts";
+import { codeOf } from "@memslot/core/files";
 
 /** Whether a path is one that a result from the journal has. */
 export function isJournalPath(relPath: string): boolean {
@@ -43,7 +44,7 @@ async function textOf(file: string, shown: string, signal: AbortSignal): Promise
     }
   } catch (error) {
     if (signal.aborted) throw error;
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (codeOf(error) === "ENOENT") return undefined;
     throw new MemoryError("UNAVAILABLE", `${shown} cannot be read: ${messageOf(error)}`, { cause: error });
   }
 }

@@ -14,6 +14,7 @@ import { stripInjected } from "./strip-injected.ts";
 import { continues, marksOf, type Origin, parseCursor, type TranscriptCursor } from "./transcript-cursor.ts";
 import { readLines, type TranscriptLine } from "./transcript-lines.ts";
 import { readRecord } from "./transcript-record.ts";
+import { codeOf } from "@memslot/core/files";
 
 /** One reading ends behind so many new bytes, or so many characters that were said. */
 const bytesPerReading = 2 * 1024 * 1024;
@@ -46,7 +47,7 @@ export async function readTranscript(reading: TranscriptReading): Promise<FileRe
       handle = await open(reading.file.absolutePath, openForReading);
       return await readOpened(handle, reading);
     } catch (error) {
-      const code = error instanceof Error && "code" in error ? error.code : undefined;
+      const code = codeOf(error);
       if (code === "ENOENT") return undefined;
       // Cloud folders answer so while they fetch a file.
       if (attempt === readAttempts || (code !== "EAGAIN" && code !== "EDEADLK" && code !== "EBUSY")) throw error;

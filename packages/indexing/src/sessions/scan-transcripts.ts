@@ -2,7 +2,8 @@ import { type Dirent, readdirSync } from "node:fs";
 import path from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { messageOf } from "@memslot/core";
-import { codeOf, kindOf, linkReason, statOf } from "../files/file-kind.ts";
+import { kindOf, linkReason, statOf } from "../files/file-kind.ts";
+import { codeOf } from "@memslot/core/files";
 import { createStampTrust, mtimeMsOf, stampOf } from "../files/file-stamp.ts";
 import type { ScanResult } from "../files/scan.ts";
 

@@ -21,6 +21,7 @@ import { outOfDescriptors } from "../files/file-kind.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import type { ScannedFile, ScanResult } from "../files/scan.ts";
 import type { StoredFiles, StoredListing } from "./stored-files.ts";
+import { codeOf } from "@memslot/core/files";
 
 const readsAtOnce = 8;
 const usualPlaces: ReadonlySet<string> = new Set([
@@ -301,7 +302,7 @@ function isUsual({ path, reason = "" }: MemoryRootStatus): boolean {
 
 /** What is wrong with a file that could not be read, and what to do about it. */
 export function readFailure(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const code = codeOf(error);
   if (code === "EACCES" || code === "EPERM") return "permission denied: make the file readable for this user";
   if (code === "ELOOP") return "is a symbolic link, which is not followed";
   return outOfDescriptors(error) ?? messageOf(error);

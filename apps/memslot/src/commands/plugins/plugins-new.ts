@@ -1,7 +1,7 @@
 import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { MemoryError, messageOf, pluginCatalogue } from "@memslot/core";
+import { MemoryError, messageOf, offeredPlugins } from "@memslot/core";
 import type { CommandContext } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { packageVersion } from "../../package-version.ts";
@@ -60,7 +60,7 @@ function idOf(packageName: string): string {
     );
   }
   const id = packageName.split("/").at(-1) ?? packageName;
-  const taken = [...pluginCatalogue.map((plugin) => plugin.id), "memory-core", "none", "auto"];
+  const taken = [...offeredPlugins(import.meta.url).map((plugin) => plugin.id), "memory-core", "none", "auto"];
   if (taken.includes(id)) throw new UsageError(`the id "${id}" is taken; choose another name`);
   return id;
 }

@@ -1,16 +1,16 @@
 import path from "node:path";
 import {
-  type ConfigEdit,
   type DisabledPlugin,
   type FoundPlugin,
   type MemslotConfig,
   MemoryError,
-  editConfigFile,
   loadConfig,
   memoryState,
   resolveMemorySlot,
   withDeadline,
 } from "@memslot/core";
+import { editConfigFile } from "../../config-file/edit-file.ts";
+import type { ConfigEdit } from "../../config-file/edit-text.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { type Comparison, comparePlugins, comparisonTable, vectorSentence } from "../../plugins/compare.ts";
@@ -137,7 +137,7 @@ async function change(
   const { cwd, env, configPath, workspace } = context;
   const now = isSo ? config : await loadConfig({ cwd, env, configPath, workspace });
   for (const notice of now.notices) context.output.notice(notice);
-  const { disabled } = resolveMemorySlot(now, survey.found.known);
+  const { disabled } = resolveMemorySlot(now, survey.found.known, survey.found.missing);
   return { file, slot, before, changed: !isSo, alsoChanged: isSo ? [] : alsoChanged, disabled };
 }
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { childEnvironment, networkVariables } from "@memslot/core";
+import { childEnvironment, networkVariables } from "@memslot/core/providers";
 import type { QmdProcessOptions } from "../../qmd-contract.ts";
 
 /** What a model may be fetched with. */

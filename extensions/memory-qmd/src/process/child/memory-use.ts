@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { childEnvironment } from "@memslot/core";
+import { childEnvironment } from "@memslot/core/providers";
 
 /** The memory of a process in bytes, as far as this system tells: Windows does not without a program of its own. */
 export async function memoryUse(pid: number): Promise<number | undefined> {

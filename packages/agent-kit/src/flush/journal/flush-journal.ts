@@ -4,7 +4,7 @@ import path from "node:path";
 import { checkAgentPlace, messageOf } from "@memslot/core";
 import { journalFolder, sessionsFolder } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../../conversation.ts";
-import { codeOf, replaceFile, syncFolder, unlessMissing } from "../../session/files.ts";
+import { codeOf, replaceFile, syncFolder, unlessMissing } from "@memslot/core/files";
 import { keepMessages, keptFile } from "./kept-messages.ts";
 import { type FlushRecord, isDoneRecord, isFlushRecord } from "./flush-record.ts";
 

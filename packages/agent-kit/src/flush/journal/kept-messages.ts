@@ -1,7 +1,7 @@
 import path from "node:path";
 import { journalFileName } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../../conversation.ts";
-import { replaceFile } from "../../session/files.ts";
+import { replaceFile } from "@memslot/core/files";
 import { messageLine } from "../../session/transcript/transcript-entry.ts";
 import type { FlushRecord } from "./flush-record.ts";
 

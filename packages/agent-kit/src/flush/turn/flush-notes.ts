@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { formatCitation } from "../../tools/citations.ts";
 import { noteName } from "../../notes/append-note.ts";
-import { codeOf } from "../../session/files.ts";
+import { codeOf } from "@memslot/core/files";
 import type { FlushNote } from "../journal/flush-record.ts";
 import { saysAll } from "./same-fact.ts";
 

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError, messageOf } from "@memslot/core";
-import { noSurprises, syncFolder } from "../files.ts";
+import { noSurprises, syncFolder } from "@memslot/core/files";
 import { readTranscript } from "./read-transcript.ts";
 import { readEntry } from "./transcript-entry.ts";
 import type { GrowingTranscript, TranscriptState } from "./transcript-state.ts";

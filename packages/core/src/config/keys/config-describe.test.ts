@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type ConfigEntry, configReference, initialConfigText } from "../../index.ts";
+import { type ConfigEntry, configReference } from "../../index.ts";
 import { configKeys } from "./keys.ts";
 import { editDistance, nearestWord } from "./nearest.ts";
 import { type ConfigHome, createConfigHome } from "../../../test/config-home.ts";
@@ -88,6 +88,7 @@ describe("the table of keys", () => {
       type: "a whole number from 1 to 200",
       default: "6",
       doc: "Results of a search.",
+      isCommon: true,
     });
     expect(rows.find(({ key }) => key === "agents.defaults.workspace")?.default).toBe('"~/.memslot/workspace"');
     expect(rows.find(({ key }) => key === "memory.search")?.type).toBe("the keys of agents.defaults.memorySearch");
@@ -103,30 +104,5 @@ describe("the table of keys", () => {
     expect(nearestWord("qurey", ["cache", "query"])).toBe("query");
     expect(nearestWord("gateway", ["agents", "memory"])).toBeUndefined();
     expect(nearestWord("x".repeat(1000), ["x".repeat(999)])).toBeUndefined();
-  });
-});
-
-describe("the first configuration file", () => {
-  const uncommented = (text: string): string => text.replaceAll(/^(\s*)\/\/ (\w+: .*,)$/gm, "$1$2");
-
-  test("is read without a notice and sets the workspace alone", async () => {
-    const text = initialConfigText({ workspace: 'my "notes"' });
-    const file = computer.write(join(computer.home, "memslot.json5"), text);
-    const config = await computer.load({ configPath: file });
-    expect(config.notices).toEqual([]);
-    expect(config.agent("main").workspaceDir).toBe(join(computer.home, 'my "notes"'));
-    expect(config.describe().filter(({ origin }) => origin === file)).toHaveLength(1);
-  });
-
-  test("says in its comments what the defaults are", async () => {
-    const text = initialConfigText({ workspace: "." });
-    const written = computer.write(join(computer.home, "a.json5"), text);
-    const all = computer.write(join(computer.home, "b.json5"), uncommented(text));
-    const [plain, full] = [await computer.load({ configPath: written }), await computer.load({ configPath: all })];
-    expect(full.notices).toEqual([]);
-    expect(full.agent("main")).toEqual(plain.agent("main"));
-    expect(full.describe().filter(({ origin }) => origin === all).length).toBe(
-      configKeys.filter(({ common }) => common === true).length,
-    );
   });
 });

@@ -9,6 +9,8 @@ export interface ConfigReferenceRow {
   /** As it would be written; empty where there is none. */
   default: string;
   doc: string;
+  /** Whether the first configuration file has it, as a comment with its default. */
+  isCommon: boolean;
 }
 
 /** The table of keys for people: what `docs/configuration.md` lists, in the same order. */
@@ -18,11 +20,12 @@ export function configReference(): ConfigReferenceRow[] {
     type: wantedValue(key),
     default: writtenDefault(key),
     doc: key.doc,
+    isCommon: key.common === true,
   }));
 }
 
 /** The default of a key as one would write it, with the usual state folder. */
-export function writtenDefault(key: ConfigKey): string {
+function writtenDefault(key: ConfigKey): string {
   if (key.default === undefined) return "";
   const text = typeof key.default === "string" ? key.default.replace("{stateDir}", "~/.memslot") : key.default;
   return JSON.stringify(text);

@@ -1,21 +1,10 @@
-import { randomUUID } from "node:crypto";
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from "node:fs";
+import { readFileSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { dropOldDrafts } from "../edit/old-drafts.ts";
 import { MemoryError, messageOf } from "../../contract/errors.ts";
 import { collectValues } from "../keys/collect.ts";
 import { isObject } from "../deep.ts";
 import { type Environment, canonicalPath } from "../paths.ts";
+import { replaceFile } from "../../files/replace-file.ts";
 import { readConfigFile, sha256Of } from "../read-file.ts";
 import { settleLayer } from "../settle.ts";
 import { codeNamedBy, mayNameCode } from "./trusted-code.ts";
@@ -64,7 +53,7 @@ export async function trustWith(
   const now = await codeNamedBy(layer, stateDir);
   const code = now.map((one) => earlier.find(({ place }) => place === one.place) ?? one);
   const record: TrustRecord = { file: path, sha256, trustedAt: new Date().toISOString(), code };
-  writeRecord(stateDir, record);
+  await writeRecord(stateDir, record);
   return record;
 }
 
@@ -124,23 +113,11 @@ function isRecord(value: unknown): value is TrustRecord {
   return Array.isArray(code) && code.every((one: unknown) => isObject(one) && typeof one["place"] === "string");
 }
 
-/** Replaces the record as a whole, so that a crash leaves the old one or the new one. */
-function writeRecord(stateDir: string, record: TrustRecord): void {
+async function writeRecord(stateDir: string, record: TrustRecord): Promise<void> {
   const target = placeOf(record.file, stateDir);
-  const draft = `${target}.${randomUUID()}.tmp`;
   try {
-    mkdirSync(join(stateDir, folder), { recursive: true, mode: 0o700 });
-    dropOldDrafts(target);
-    const handle = openSync(draft, "wx", 0o600);
-    try {
-      writeSync(handle, `${JSON.stringify(record, undefined, 2)}\n`);
-      fsyncSync(handle);
-    } finally {
-      closeSync(handle);
-    }
-    renameSync(draft, target);
+    await replaceFile(target, `${JSON.stringify(record, undefined, 2)}\n`);
   } catch (error) {
-    rmSync(draft, { force: true });
     throw cannotWrite(target, error);
   }
 }

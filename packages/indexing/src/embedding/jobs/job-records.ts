@@ -1,7 +1,8 @@
-import { createHash, randomUUID } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { type EmbeddingStatus, messageOf } from "@memslot/core";
+import { codeOf, replaceFileSync } from "@memslot/core/files";
 import type { VectorSpace } from "../../chunk-store.ts";
 
 /** A batch job that was submitted and not collected yet, as it is kept on disk. */
@@ -53,7 +54,7 @@ export function openJobRecords(options: {
       notify(`${file} is no record of a batch job and is passed over; delete it`);
     } catch (error) {
       // Somebody else may have collected the job meanwhile.
-      if (!isMissing(error)) notify(`${file} cannot be read and is passed over: ${messageOf(error)}`);
+      if (codeOf(error) !== "ENOENT") notify(`${file} cannot be read and is passed over: ${messageOf(error)}`);
     }
     return undefined;
   }
@@ -68,14 +69,10 @@ export function openJobRecords(options: {
 
     write(record) {
       const file = fileOf(record);
-      const draft = `${file}.${randomUUID()}.tmp`;
       try {
-        mkdirSync(folder, { recursive: true, mode: 0o700 });
-        writeFileSync(draft, `${JSON.stringify(record)}\n`, { mode: 0o600, flag: "wx" });
-        renameSync(draft, file);
+        replaceFileSync(file, `${JSON.stringify(record)}\n`);
       } catch (error) {
         unwritten.add(file);
-        tryToDelete(draft);
         notify(
           `the batch job ${record.job} cannot be written down, so that its texts are sent again after a restart: ${messageOf(error)}`,
         );
@@ -89,7 +86,7 @@ export function openJobRecords(options: {
         rmSync(file);
         return true;
       } catch (error) {
-        if (isMissing(error)) return false;
+        if (codeOf(error) === "ENOENT") return false;
         notify(`${file} cannot be deleted: ${messageOf(error)}`);
         return true;
       }
@@ -111,14 +108,6 @@ function namesIn(folder: string): string[] {
   }
 }
 
-function tryToDelete(draft: string): void {
-  try {
-    rmSync(draft, { force: true });
-  } catch {
-    // The folder is no folder: then there is no draft in it.
-  }
-}
-
 function isRecord(value: unknown): value is JobRecord {
   if (typeof value !== "object" || value === null) return false;
   const { job, agentId, space, hashes, tokens, failures, submittedAt } = value as Partial<JobRecord>;
@@ -133,10 +122,6 @@ function isRecord(value: unknown): value is JobRecord {
     typeof failures === "number" &&
     Number.isFinite(Date.parse(submittedAt ?? ""))
   );
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
 }
 
 /** The jobs of an agent that are on their way, the oldest first. Reads one file for each. */

@@ -1,7 +1,8 @@
-import { createHash, randomUUID } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import type { EmbeddingError } from "@memslot/core";
+import { replaceFileSync } from "@memslot/core/files";
 
 /** Why a provider is left alone, and until when. */
 export interface CircuitState {
@@ -68,7 +69,7 @@ export function openCircuit(options: {
 
   function keep(state: StoredState | undefined): void {
     try {
-      if (state) writeWhole(file, `${JSON.stringify(state)}\n`);
+      if (state) replaceFileSync(file, `${JSON.stringify(state)}\n`);
       else rmSync(file, { force: true });
       unwritten = undefined;
     } catch {
@@ -164,18 +165,5 @@ function readText(file: string): string | undefined {
     return readFileSync(file, "utf8");
   } catch {
     return undefined;
-  }
-}
-
-/** Replaces the file as a whole, so that nobody reads half of it. */
-function writeWhole(file: string, text: string): void {
-  const draft = `${file}.${randomUUID()}.tmp`;
-  try {
-    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(draft, text, { mode: 0o600, flag: "wx" });
-    renameSync(draft, file);
-  } catch (error) {
-    rmSync(draft, { force: true });
-    throw error;
   }
 }

@@ -1,18 +1,17 @@
 import { describe, expect, test } from "vitest";
 import {
-  type ChooseEmbeddingsOptions,
   type EmbeddingChoice,
   type EmbeddingPlugin,
   type EmbeddingPluginContext,
   type EmbeddingProvider,
   MemoryError,
-  chooseEmbeddings,
   defineEmbeddingPlugin,
   defineMemoryPlugin,
   discoverPlugins,
   isAbort,
-} from "@memslot/core";
-import { config as configOf, fakeManager, fakeProvider, hang, settle } from "./support/fakes.ts";
+} from "../index.ts";
+import { type ChooseEmbeddingsOptions, chooseEmbeddings } from "./choose-embeddings.ts";
+import { config as configOf, fakeManager, fakeProvider, hang, settle } from "../../test/support/fakes.ts";
 
 function vectors(id: string, open: EmbeddingPlugin["open"] = async () => fakeProvider({ id })): EmbeddingPlugin {
   return defineEmbeddingPlugin({ id, open });
@@ -34,10 +33,13 @@ async function choose(
   });
   const memory = defineMemoryPlugin({ id: "memory-core", open: async () => fakeManager() });
   const found = await discoverPlugins({ config, plugins: [memory, ...installed] });
+  const missing = ["openai", "gemini", "local", "far"].map(
+    (id) => ({ id, kind: "embedding", packageName: `@memslot/embeddings-${id}` }) as const,
+  );
   const { choice } = await chooseEmbeddings({
     config,
     settings: config.agent("main").memorySearch,
-    plugins: found,
+    plugins: { ...found, missing },
     deadlineMs: 1000,
     ...rest,
   });
@@ -131,7 +133,7 @@ describe("a provider by id", () => {
     });
   });
 
-  test.each(["openai", "gemini", "local"])(
+  test.each(["openai", "gemini", "local", "far"])(
     "that is %s and not installed is keyword search, degraded, with what to do",
     async (provider) => {
       const choice = await choose(provider);

@@ -1,8 +1,6 @@
-import type { ConfigKey } from "../keys/config-key.ts";
-import { configKeys } from "../keys/keys.ts";
-import { writtenDefault } from "../keys/reference.ts";
+import { type ConfigReferenceRow, configReference } from "@memslot/core";
 
-type Group = Map<string, Group | ConfigKey>;
+type Group = Map<string, Group | ConfigReferenceRow>;
 
 /**
  * The first `memslot.json5`: the workspace, and the common keys as comments with their defaults. `workspace` is written
@@ -10,7 +8,7 @@ type Group = Map<string, Group | ConfigKey>;
  */
 export function initialConfigText(options: { workspace: string }): string {
   const root: Group = new Map();
-  for (const key of configKeys) if (key.common === true) insert(root, key);
+  for (const key of configReference()) if (key.isCommon) insert(root, key);
   const lines = [
     "// The configuration of memslot, in JSON5: comments and commas at the end are fine.",
     "// What is commented out is the default. `memslot config` shows every key, its value and where it comes from.",
@@ -24,13 +22,13 @@ export function initialConfigText(options: { workspace: string }): string {
     return [...group].flatMap(([name, inner]) => {
       if (inner instanceof Map) return [`${indent}${name}: {`, ...written(inner, `${indent}  `), `${indent}},`];
       const isWorkspace = inner.key === "agents.defaults.workspace";
-      const value = isWorkspace ? JSON.stringify(options.workspace) : writtenDefault(inner);
+      const value = isWorkspace ? JSON.stringify(options.workspace) : inner.default;
       return [`${indent}// ${inner.doc}`, `${indent}${isWorkspace ? "" : "// "}${name}: ${value},`];
     });
   }
 }
 
-function insert(root: Group, key: ConfigKey): void {
+function insert(root: Group, key: ConfigReferenceRow): void {
   const names = key.key.split(".");
   const last = names.pop() ?? "";
   let group = root;

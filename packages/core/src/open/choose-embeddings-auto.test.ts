@@ -1,14 +1,13 @@
 import { describe, expect, test } from "vitest";
 import {
-  type ChosenEmbeddings,
   type EmbeddingPlugin,
   type EmbeddingPluginContext,
   MemoryError,
-  chooseEmbeddings,
   defineEmbeddingPlugin,
   discoverPlugins,
-} from "@memslot/core";
-import { config as configOf, fakeProvider, hang } from "./support/fakes.ts";
+} from "../index.ts";
+import { type ChosenEmbeddings, chooseEmbeddings } from "./choose-embeddings.ts";
+import { config as configOf, fakeProvider, hang } from "../../test/support/fakes.ts";
 
 interface Made {
   plugin: EmbeddingPlugin;

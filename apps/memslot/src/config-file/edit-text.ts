@@ -1,6 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import { isObject } from "../deep.ts";
-import { quoteName } from "../layer.ts";
 import { type PlacedItem, type PlacedValue, placesIn } from "./json5-places.ts";
 
 /** One change of a configuration: a value that a key is to have, or a text that its list is to hold no longer. */
@@ -173,4 +171,13 @@ function withEdit(config: unknown, edit: ConfigEdit): unknown {
   if (!("without" in edit)) group[name] = edit.value;
   else if (Array.isArray(group[name])) group[name] = group[name].filter((item) => item !== edit.without);
   return wanted;
+}
+
+/** A name as it may stand in JSON5 and in a dotted key: quoted where it is more than letters, digits, `_`, `$` and `-`. */
+function quoteName(name: string): string {
+  return /^[\w$-]+$/.test(name) ? name : JSON.stringify(name);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { type FileHandle, mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { codeOf } from "./error-code.ts";
 
 /**
  * A path is looked up anew with each call, and what stood there a moment ago may be a link by now. Here something is
@@ -19,7 +20,7 @@ import { join } from "node:path";
  */
 
 /** A path that turned into a link is not opened, where the platform can say so; a pipe does not hold anybody up. */
-const noSurprises = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+export const noSurprises: number = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 /** Linux: stands for a folder and needs no right to list it. Node.js has no name for it; all its platforms have this number. */
 const asPlaceOnly = 0o10_000_000;
 /** How often something is opened anew that was moved at the same moment. */
@@ -137,7 +138,7 @@ function isThereByPath(descriptor: number, path: string): boolean {
     return (found.ino === opened.ino && found.dev === opened.dev && !isElsewhere(path)) || found.ino === 0n;
   } catch (error) {
     // It is gone again; what was opened did not lie elsewhere for all that is known, and is asked for anew.
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return false;
+    if (codeOf(error) === "ENOENT") return false;
     throw error;
   }
 }

@@ -1,0 +1,10 @@
+export { codeOf, unlessMissing } from "./error-code.ts";
+export {
+  type FolderInPlace,
+  MovedError,
+  listInPlace,
+  noSurprises,
+  openFolderInPlace,
+  openInPlace,
+} from "./in-place.ts";
+export { replaceFile, replaceFileSync, syncFolder } from "./replace-file.ts";

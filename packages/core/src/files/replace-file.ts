@@ -1,0 +1,83 @@
+import { randomUUID } from "node:crypto";
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { type FileHandle, mkdir, open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { dropOldDrafts } from "./old-drafts.ts";
+
+/** For its owner alone. */
+const ownersMode = 0o600;
+const ownersFolderMode = 0o700;
+
+/**
+ * Writes a file as a whole, in place of the one that is there: a crash, also a power cut, leaves the old one or the new
+ * one. Its folder is made where it is missing, and what others who were killed left beside the file is cleared away.
+ */
+export async function replaceFile(
+  file: string,
+  text: string,
+  { mode = ownersMode }: { mode?: number } = {},
+): Promise<void> {
+  const draft = draftOf(file);
+  const folder = dirname(file);
+  try {
+    await mkdir(folder, { recursive: true, mode: ownersFolderMode });
+    dropOldDrafts(file);
+    const handle = await open(draft, "wx", mode);
+    try {
+      // Not less than was asked for, whatever the umask takes away.
+      await handle.chmod(mode);
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(draft, file);
+  } catch (error) {
+    // What went wrong first is what the caller has to know.
+    await rm(draft, { force: true }).catch(() => undefined);
+    throw error;
+  }
+  await syncFolder(folder);
+}
+
+/**
+ * The same at once, for what can be made anew: nobody reads half a file, but it does not wait for the disk, so that a
+ * power cut may leave an empty one, and it clears nothing away.
+ */
+export function replaceFileSync(file: string, text: string): void {
+  const draft = draftOf(file);
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: ownersFolderMode });
+    writeFileSync(draft, text, { mode: ownersMode, flag: "wx" });
+    renameSync(draft, file);
+  } catch (error) {
+    tryToRemove(draft);
+    throw error;
+  }
+}
+
+function tryToRemove(draft: string): void {
+  try {
+    rmSync(draft, { force: true });
+  } catch {
+    // What went wrong first is what the caller has to know.
+  }
+}
+
+/** Makes the name of a new file last through a power cut. Windows cannot, and does not need it. */
+export async function syncFolder(folder: string): Promise<void> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(folder, "r");
+    await handle.sync();
+  } catch {
+    // Some file systems refuse it. What is in the file is on the disk all the same.
+  } finally {
+    await handle?.close();
+  }
+}
+
+/** `dropOldDrafts` knows it by this name. */
+function draftOf(file: string): string {
+  return `${file}.${randomUUID()}.tmp`;
+}
