@@ -3,7 +3,7 @@ import path from "node:path";
 import { CONTRACT, memoryFeatures } from "@memslot/core";
 import {
   type TestRunner,
-  chunkIndexConformance,
+  chunkStoreConformance,
   createInMemoryStore,
   createReferencePlugin,
   deterministicEmbeddings,
@@ -37,7 +37,7 @@ describe("docs/contract.md", () => {
   test("has a sentence for every check of the kit, and names no check that is not there", () => {
     const checks = [
       ...withStar(namesOf((runner) => memoryConformance(runner, { plugin: createReferencePlugin() }))),
-      ...namesOf((runner) => chunkIndexConformance(runner, { open: async () => createInMemoryStore(), reopens: true })),
+      ...namesOf((runner) => chunkStoreConformance(runner, { open: async () => createInMemoryStore(), reopens: true })),
       ...namesOf((runner) => embeddingConformance(runner, { open: async () => deterministicEmbeddings() })),
     ];
     expect(proofs.map(({ check }) => check).toSorted()).toEqual(checks.toSorted());

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { chunkIndexConformance, memoryConformance } from "@memslot/testkit";
+import { chunkIndexConformance } from "@memslot/fakes/chunk-index";
+import { memoryConformance } from "@memslot/testkit";
 import { describe, test } from "vitest";
 import plugin, { openSqliteStore } from "@memslot/memory-core";
 

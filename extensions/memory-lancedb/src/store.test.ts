@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { chunkIndexConformance } from "@memslot/fakes/chunk-index";
 import { type ObjectStorage, startObjectStorage } from "@memslot/fakes/object-storage";
-import { type TestRunner, chunkIndexConformance } from "@memslot/testkit";
+import type { TestRunner } from "@memslot/testkit";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { openLanceStore } from "@memslot/memory-lancedb";
 import { inBucket } from "./test/places.ts";
@@ -13,7 +14,7 @@ import { inBucket } from "./test/places.ts";
  */
 const isOfPlaces = (name: string): boolean =>
   /^(?:deviations|leases|lifecycle|revision|builds|files: (?:a file|a cursor))/.test(name) &&
-  name !== "builds: searches that run while one takes over find all of the old or all of the new";
+  name !== "builds: searches that run while one is finished find all of the old or all of the new";
 
 const vitest: TestRunner = { describe, test };
 const runner: TestRunner = {

@@ -1,4 +1,5 @@
-import { chunkIndexConformance, memoryConformance } from "@memslot/testkit";
+import { chunkIndexConformance } from "@memslot/fakes/chunk-index";
+import { memoryConformance } from "@memslot/testkit";
 import { describe, test } from "vitest";
 import plugin, { openLanceStore } from "@memslot/memory-lancedb";
 

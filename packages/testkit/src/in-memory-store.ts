@@ -1,154 +1,156 @@
-import type { ChunkIndex, IndexBuilds, IndexStats, IndexUpkeep } from "@memslot/indexing";
-import { bm25 } from "./helpers/bm25.ts";
-import { type InMemoryBuild, best, createInMemoryBuild, isAsked, rowOf } from "./in-memory/build.ts";
-import { createInMemoryVectors } from "./in-memory/vectors.ts";
-import { randomFrom } from "./helpers/random.ts";
+import {
+  type ChunkStore,
+  type FileKey,
+  type ScoredChunk,
+  type StoredFile,
+  type StoreFiles,
+  type VectorSpace,
+  isAsked,
+  spaceName,
+} from "@memslot/indexing";
+import { type WordCounts, bm25, countWords } from "./helpers/bm25.ts";
+import { cosine } from "./helpers/cosine.ts";
 
-export interface InMemoryStore extends ChunkIndex {
-  revision(): Promise<string>;
-  builds: IndexBuilds;
-  upkeep: IndexUpkeep;
+/** A chunk store with every part that one may have. */
+export type InMemoryStore = Required<ChunkStore>;
+
+interface HeldChunk extends ScoredChunk {
+  words: WordCounts;
 }
 
-interface Generation {
-  id: number;
-  build: InMemoryBuild;
-  builtAt?: number;
+interface HeldFile {
+  file: Omit<StoredFile, "embedded">;
+  chunks: readonly HeldChunk[];
 }
 
-interface NextGeneration {
-  id: number;
-  name: string;
-  startedAt: number;
-  build: InMemoryBuild;
+type Build = Map<string, HeldFile>;
+
+interface HeldSpace {
+  space: VectorSpace;
+  vectors: Map<string, Float32Array>;
 }
 
 /**
- * A chunk store that lives in this process and looks at every chunk for every search: small, exact, and slow on
- * purpose. What another store answers can be held against it. Its content lasts as long as the object, so an agent
- * that opens the same object again after `close` finds everything as it was. It has no leases: no other process can
- * reach it.
+ * A chunk store that lives in this process and looks at every chunk for every search: small, exact, and slow on purpose.
+ * What another store answers can be held against it. Its content lasts as long as the object: an agent that opens the same
+ * object again after `close` finds everything as it was.
  */
 export function createInMemoryStore(): InMemoryStore {
-  let lastChunk = 0;
-  let lastGeneration = 1;
+  const spaces = new Map<string, HeldSpace>();
+  let answering: Build = new Map();
+  let next: { name: string; build: Build } | undefined;
   let revision = 0;
-  const newBuild = (): InMemoryBuild => createInMemoryBuild(() => ++lastChunk);
-  let answering: Generation = { id: lastGeneration, build: newBuild() };
-  let next: NextGeneration | undefined;
-  const random = randomFrom(1);
-  const vectors = createInMemoryVectors(
-    () => answering.build,
-    () => next?.build,
-  );
 
-  function changed(): void {
-    revision++;
-    vectors.forgetRefused();
+  const hashesOfBoth = (): Set<string> => new Set([answering, next?.build].flatMap(chunksOf).map(({ hash }) => hash));
+
+  /** A text keeps its vectors as long as one chunk of either build has it. */
+  function changed(build: Build | undefined): void {
+    if (build === answering) revision++;
+    const hashes = hashesOfBoth();
+    for (const { vectors } of spaces.values())
+      for (const hash of vectors.keys()) if (!hashes.has(hash)) vectors.delete(hash);
   }
 
-  const builds: IndexBuilds = {
-    async start(name) {
-      if (next?.name !== name) next = { id: ++lastGeneration, name, startedAt: Date.now(), build: newBuild() };
-      vectors.forgetRefused();
-      return next.build.table(vectors.forgetRefused);
-    },
-    async finish() {
-      if (next === undefined) throw new Error("finish: no build was started");
-      answering = { id: next.id, build: next.build, builtAt: Date.now() };
-      next = undefined;
-      changed();
-    },
-    async abandon() {
-      next = undefined;
-      vectors.forgetRefused();
-    },
-  };
+  function spacesOf({ chunks }: HeldFile): VectorSpace[] {
+    const whole = [...spaces.values()].filter(({ vectors }) => chunks.every(({ hash }) => vectors.has(hash)));
+    return whole.map(({ space }) => ({ ...space }));
+  }
 
-  const finding = {
-    name: "words",
-    ok: true,
-    message: "searches read the chunks themselves, there is nothing to compare",
-  };
-  const upkeep: IndexUpkeep = {
-    check: async () => [{ ...finding }],
-    repair: async () => [{ ...finding }],
-    compact: async () => ({ beforeBytes: 0, afterBytes: 0 }),
-    async tables() {
-      const bytes = answering.build.chunks().reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
-      const tables = [
-        { name: "chunks", bytes },
-        { name: "vectors", bytes: vectors.counts().cachedVectorBytes },
-      ];
-      return tables.toSorted((left, right) => right.bytes - left.bytes);
+  /** The files of the build that answers when it is called, or of the next one. */
+  const filesOf = (build: () => Build): StoreFiles => ({
+    listFiles: async () => [...build().values()].map((held) => ({ ...held.file, embedded: spacesOf(held) })),
+    async replaceFiles(files) {
+      for (const { chunks, fromLine = 0, ...file } of files) {
+        const kept =
+          build()
+            .get(keyOf(file))
+            ?.chunks.filter(({ startLine }) => startLine < fromLine) ?? [];
+        const { path, source } = file;
+        const added = chunks.map(({ startLine, hash, terms }) => {
+          return { path, source, startLine, hash, score: 0, words: countWords(terms) };
+        });
+        build().set(keyOf(file), { file, chunks: [...kept, ...added] });
+      }
+      changed(build());
     },
-    async sample(count) {
-      const drawn = answering.build.chunks().map((chunk) => ({ chunk, lot: random() }));
-      const first = drawn.toSorted((left, right) => left.lot - right.lot).slice(0, count);
-      return first.map(({ chunk }) => ({ ...rowOf(chunk), hash: chunk.hash }));
+    async removeFiles(keys) {
+      for (const key of keys) build().delete(keyOf(key));
+      changed(build());
     },
-    vectorOf: async (space, hash) => vectors.vectorOf(space, hash),
-  };
+  });
 
   return {
-    // Every call looks anew, because another build may have taken over since.
-    listFiles: () => answering.build.table(changed).listFiles(),
-    replaceFiles: (files) => answering.build.table(changed).replaceFiles(files),
-    touchFiles: (files) => answering.build.table(changed).touchFiles(files),
-    removeFiles: (files) => answering.build.table(changed).removeFiles(files),
-    revision: async () => String(revision),
-    builds,
-    upkeep,
+    ...filesOf(() => answering),
+    async putVectors(space, entries) {
+      for (const { vector } of entries) checkLength(vector, space);
+      const hashes = hashesOfBoth();
+      const held = spaces.get(spaceName(space)) ?? { space: { ...space }, vectors: new Map() };
+      spaces.set(spaceName(space), held);
+      for (const { hash, vector } of entries) if (hashes.has(hash)) held.vectors.set(hash, Float32Array.from(vector));
+    },
     async searchKeyword(query) {
-      const chunks = answering.build.chunks();
-      const all = query.scope ? chunks.filter((chunk) => isAsked(chunk, query)) : chunks;
+      const chunks = chunksOf(answering);
+      // With a scope, what stands outside is not to be felt: it is not even counted.
+      const counted = query.scope === undefined ? chunks : chunks.filter((chunk) => isAsked(chunk, query));
       const { documentFrequencies, scores } = bm25(
         query.terms,
-        all.map((chunk) => chunk.words),
+        counted.map(({ words }) => words),
       );
-      const rows = all.map((chunk, index) => ({ ...rowOf(chunk), score: scores[index] ?? 0 }));
+      const rows = counted.map((chunk, index) => rowOf(chunk, scores[index] ?? 0));
       const found = rows.filter((row) => row.score > 0 && isAsked(row, query));
-      return { rows: best(found, query.limit), chunkCount: all.length, documentFrequencies };
+      return { rows: best(found, query.limit), chunkCount: counted.length, documentFrequencies };
     },
-    useSpace: async () => undefined,
-    ...vectors.calls,
-    probeVector: async () => true,
-    stats: async () => ({
-      ...countsOf(answering.build),
-      ...vectors.counts(),
-      databaseBytes: 0,
-      walBytes: 0,
-      reusableBytes: 0,
-      generation: { id: answering.id, builtAt: answering.builtAt, next: next && factsOf(next) },
-    }),
-    health: () => ({
-      location: "memory",
-      fts: { enabled: true, available: true },
-      vector: { enabled: true, available: true },
-      notices: [],
-    }),
+    async searchVector(query) {
+      checkLength(query.vector, query.space);
+      const vectors = spaces.get(spaceName(query.space))?.vectors;
+      const asked = chunksOf(answering).filter((chunk) => isAsked(chunk, query));
+      const rows = asked.flatMap((chunk) => {
+        const vector = vectors?.get(chunk.hash);
+        return vector === undefined ? [] : [rowOf(chunk, cosine(query.vector, vector))];
+      });
+      return { rows: best(rows, query.limit) };
+    },
+    async build(name) {
+      if (next?.name !== name) next = { name, build: new Map() };
+      const { build } = next;
+      changed(undefined);
+      return {
+        ...filesOf(() => build),
+        async finish() {
+          answering = build;
+          next = undefined;
+          changed(build);
+        },
+        async abandon() {
+          next = undefined;
+          changed(undefined);
+        },
+      };
+    },
+    compact: async () => ({ beforeBytes: 0, afterBytes: 0 }),
+    revision: async () => String(revision),
+    stats: async () => ({ location: "memory", chunks: chunksOf(answering).length, bytes: 0 }),
     close: async () => undefined,
   };
 }
 
-function countsOf(build: InMemoryBuild): Pick<IndexStats, "files" | "chunks" | "sources"> {
-  const files = build.files();
-  const chunks = build.chunks();
-  const names = [...new Set(files.map(({ source }) => source))].toSorted();
-  const sources = names.map((source) => {
-    const ownFiles = files.filter((file) => file.source === source);
-    const ownChunks = chunks.filter((chunk) => chunk.source === source);
-    return {
-      source,
-      files: ownFiles.length,
-      chunks: ownChunks.length,
-      bytes: ownFiles.reduce((sum, { size }) => sum + size, 0),
-      chunkBytes: ownChunks.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0),
-    };
-  });
-  return { files: files.length, chunks: chunks.length, sources };
+function chunksOf(build: Build | undefined): HeldChunk[] {
+  return [...(build?.values() ?? [])].flatMap(({ chunks }) => chunks);
 }
 
-function factsOf({ id, name, startedAt, build }: NextGeneration): NonNullable<IndexStats["generation"]>["next"] {
-  return { id, name, startedAt, files: build.files().length, chunks: build.chunks().length };
+function rowOf({ words: _words, ...row }: HeldChunk, score: number): ScoredChunk {
+  return { ...row, score };
+}
+
+function best(rows: readonly ScoredChunk[], limit: number): ScoredChunk[] {
+  return rows.toSorted((left, right) => right.score - left.score).slice(0, limit);
+}
+
+function keyOf({ path, source }: FileKey): string {
+  return JSON.stringify([source, path]);
+}
+
+function checkLength(vector: Float32Array, { dimensions }: VectorSpace): void {
+  if (vector.length !== dimensions)
+    throw new RangeError(`a vector of ${vector.length} numbers in a space of ${dimensions}`);
 }

@@ -1,5 +1,5 @@
 export { type Deviation, type TestContext, type TestRunner } from "./runner.ts";
-export { type ChunkIndexConformanceOptions, chunkIndexConformance } from "./store-conformance.ts";
+export { type ChunkStoreConformanceOptions, chunkStoreConformance } from "./store-conformance.ts";
 export { type EmbeddingConformanceOptions, embeddingConformance } from "./embedding-conformance.ts";
 export {
   type DeterministicEmbeddings,

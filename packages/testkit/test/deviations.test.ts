@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { type Deviation, chunkIndexConformance, createInMemoryStore } from "@memslot/testkit";
+import { type Deviation, chunkStoreConformance, createInMemoryStore } from "@memslot/testkit";
 import { type CheckOutcome, collectChecks, runByName } from "./collect-checks.ts";
 
 const listCheck = "deviations: each names a check and gives a reason";
-const known = "files: a file without chunks is remembered";
+const known = "files: a file without chunks is held";
 
 async function run(name: string, deviations: readonly Deviation[]): Promise<CheckOutcome> {
   const checks = collectChecks((runner) =>
-    chunkIndexConformance(runner, { open: async () => createInMemoryStore(), reopens: false, deviations }),
+    chunkStoreConformance(runner, { open: async () => createInMemoryStore(), reopens: false, deviations }),
   );
   return runByName(checks, name);
 }
@@ -29,7 +29,7 @@ describe("deviations", () => {
       throw new Error("it ran");
     };
     const checks = collectChecks((runner) =>
-      chunkIndexConformance(runner, { open, reopens: false, deviations: [{ test: known, reason: "known" }] }),
+      chunkStoreConformance(runner, { open, reopens: false, deviations: [{ test: known, reason: "known" }] }),
     );
     await runByName(checks, known);
     expect(opened).toBe(0);

@@ -1,4 +1,4 @@
 import { describe, test } from "vitest";
-import { chunkIndexConformance, createInMemoryStore } from "@memslot/testkit";
+import { chunkStoreConformance, createInMemoryStore } from "@memslot/testkit";
 
-chunkIndexConformance({ describe, test }, { open: async () => createInMemoryStore(), reopens: false });
+chunkStoreConformance({ describe, test }, { open: async () => createInMemoryStore(), reopens: false });

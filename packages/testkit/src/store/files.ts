@@ -1,44 +1,61 @@
 import assert from "node:assert/strict";
-import { type StoreCheck, bothSources, exactly, factsIn, fileOf, textsWith } from "./lab.ts";
+import {
+  type StoreCheck,
+  bothSources,
+  chunkCountOf,
+  chunkOf,
+  exactly,
+  fileOf,
+  listIn,
+  pathsIn,
+  placesWith,
+  rowsWith,
+  textsWith,
+} from "./lab.ts";
 
 /** What a store does with whole files. */
 export const fileChecks: readonly StoreCheck[] = [
   {
     name: "files: an empty store answers everything with nothing",
     async run({ store }) {
-      assert.deepEqual(await factsIn(store), []);
+      assert.deepEqual(await store.listFiles(), []);
       const answer = await store.searchKeyword({ terms: exactly("word"), sources: ["memory"], limit: 10 });
       assert.deepEqual(answer, { rows: [], chunkCount: 0, documentFrequencies: [0] });
-      const stats = await store.stats();
-      assert.deepEqual([stats.files, stats.chunks, stats.sources.filter((source) => source.files > 0)], [0, 0, []]);
+      assert.equal(await chunkCountOf(store), 0);
       await store.replaceFiles([]);
-      await store.touchFiles([]);
       await store.removeFiles([]);
+      assert.deepEqual(await store.listFiles(), []);
     },
   },
   {
-    name: "files: the facts of a file come back as they were given",
+    name: "files: path, source, hash and recipe come back as they were given",
     async run({ store }) {
-      const { chunks: _chunks, ...facts } = fileOf('memory/Ünïcode 笔记\'s "notes".md', ["one"]);
-      await store.replaceFiles([{ ...facts, chunks: [] }]);
-      assert.deepEqual(await factsIn(store), [facts]);
+      const facts = {
+        path: 'memory/Ünïcode 笔记\'s "notes"\n%_\\.md',
+        source: "of somebody's own",
+        hash: fileOf("", ["one"]).hash,
+        recipe: '{"words":3,"of":"会话 🙂"}',
+      };
+      await store.replaceFiles([{ ...facts, chunks: [chunkOf("one")] }]);
+      assert.deepEqual(await listIn(store), [facts]);
+      await store.replaceFiles([{ ...facts, recipe: "2", chunks: [chunkOf("one")] }]);
+      assert.deepEqual(await listIn(store), [{ ...facts, recipe: "2" }]);
     },
   },
   {
-    name: "files: a file without chunks is remembered",
+    name: "files: a file without chunks is held",
     async run({ store }) {
       await store.replaceFiles([fileOf("memory/empty.md", [])]);
-      assert.deepEqual(
-        (await store.listFiles()).map((file) => file.path),
-        ["memory/empty.md"],
-      );
-      const stats = await store.stats();
-      assert.deepEqual([stats.files, stats.chunks], [1, 0]);
+      await store.replaceFiles([fileOf("memory/emptied.md", ["word"])]);
+      await store.replaceFiles([fileOf("memory/emptied.md", [])]);
+      assert.deepEqual(await pathsIn(store), ["memory/emptied.md", "memory/empty.md"]);
+      assert.equal(await chunkCountOf(store), 0);
+      await store.removeFiles([{ path: "memory/empty.md", source: "memory" }]);
+      assert.deepEqual(await pathsIn(store), ["memory/emptied.md"]);
     },
   },
   {
     name: "files: a replaced file leaves nothing of its old chunks",
-    needs: ["keyword"],
     async run({ store }) {
       await store.replaceFiles([
         fileOf("a.md", ["alpha old", "beta old", "gamma old"]),
@@ -48,91 +65,111 @@ export const fileChecks: readonly StoreCheck[] = [
       assert.deepEqual(await textsWith(store, "old"), []);
       assert.deepEqual(await textsWith(store, "delta"), ["delta new"]);
       assert.deepEqual(await textsWith(store, "alpha"), ["alpha other"]);
-      const stats = await store.stats();
-      assert.deepEqual([stats.files, stats.chunks], [2, 2]);
+      const counts = await store.searchKeyword({ terms: exactly("old", "alpha"), sources: ["memory"], limit: 1 });
+      assert.deepEqual([counts.chunkCount, counts.documentFrequencies], [2, [0, 1]]);
     },
   },
   {
     name: "files: the last of two versions in one call stands",
-    needs: ["keyword"],
     async run({ store }) {
-      await store.replaceFiles([fileOf("a.md", ["first version"]), fileOf("a.md", ["second version"])]);
-      assert.deepEqual(await textsWith(store, "version"), ["second version"]);
-      assert.equal((await store.listFiles()).length, 1);
+      const [first, second] = [fileOf("a.md", ["version one", "version two"]), fileOf("a.md", ["version three"])];
+      await store.replaceFiles([first, second]);
+      assert.deepEqual(await textsWith(store, "version"), ["version three"]);
+      assert.deepEqual(
+        (await listIn(store)).map(({ hash }) => hash),
+        [second.hash],
+      );
     },
   },
   {
     name: "files: two chunks of one text are both kept",
-    needs: ["keyword"],
     async run({ store }) {
       await store.replaceFiles([fileOf("a.md", ["the same text", "the same text"]), fileOf("b.md", ["the same text"])]);
-      const { rows } = await store.searchKeyword({ terms: exactly("same"), sources: ["memory"], limit: 10 });
-      const places = rows.map((row) => `${row.path}:${row.startLine}`).toSorted();
-      assert.deepEqual(places, ["a.md:1", "a.md:11", "b.md:1"]);
-      assert.equal(new Set(rows.map((row) => row.id)).size, 3, "each chunk has an id of its own");
+      assert.deepEqual(await placesWith(store, "same"), ["a.md:1", "a.md:11", "b.md:1"]);
+      assert.equal(await chunkCountOf(store), 3);
     },
   },
   {
-    name: "files: removing one takes its chunks along and leaves the others",
-    needs: ["keyword"],
+    name: "files: removing one takes its chunks along, leaves the others, and passes over what is not there",
     async run({ store }) {
       await store.replaceFiles([fileOf("a.md", ["word a"]), fileOf("b.md", ["word b"])]);
       await store.removeFiles([
         { path: "a.md", source: "memory" },
         { path: "never-there.md", source: "memory" },
+        { path: "b.md", source: "sessions" },
       ]);
       assert.deepEqual(await textsWith(store, "word"), ["word b"]);
-      assert.deepEqual(
-        (await store.listFiles()).map((file) => file.path),
-        ["b.md"],
-      );
+      assert.deepEqual(await pathsIn(store), ["b.md"]);
+      assert.equal(await chunkCountOf(store), 1);
+    },
+  },
+  {
+    name: "files: a file that was removed can be given again",
+    async run({ store }) {
+      for (const text of ["word one", "word two", "word one"]) {
+        await store.replaceFiles([fileOf("a.md", [text])]);
+        assert.deepEqual(await textsWith(store, "word"), [text]);
+        await store.removeFiles([{ path: "a.md", source: "memory" }]);
+        assert.deepEqual([await textsWith(store, "word"), await store.listFiles()], [[], []]);
+      }
     },
   },
   {
     name: "files: the same path in two sources is two files",
-    needs: ["keyword"],
     async run({ store }) {
       await store.replaceFiles([
         fileOf("a.md", ["word memory"]),
         fileOf("a.md", ["word sessions"], { source: "sessions" }),
       ]);
-      assert.deepEqual((await textsWith(store, "word")).toSorted(), ["word memory", "word sessions"]);
+      assert.deepEqual(await textsWith(store, "word"), ["word memory", "word sessions"]);
       await store.replaceFiles([fileOf("a.md", ["word again"], { source: "sessions" })]);
-      assert.deepEqual((await textsWith(store, "word")).toSorted(), ["word again", "word memory"]);
+      assert.deepEqual(await textsWith(store, "word"), ["word again", "word memory"]);
       await store.removeFiles([{ path: "a.md", source: "memory" }]);
       assert.deepEqual(
-        (await store.listFiles()).map((file) => file.source),
+        (await listIn(store)).map((file) => file.source),
         ["sessions"],
       );
       assert.deepEqual(await textsWith(store, "word"), ["word again"]);
     },
   },
   {
-    name: "files: touching changes the facts and keeps the chunks",
-    needs: ["keyword"],
+    name: "files: paths that are easily taken for each other are files of their own",
     async run({ store }) {
-      const { chunks, ...facts } = fileOf("a.md", ["word one"]);
-      await store.replaceFiles([{ ...facts, chunks }]);
-      await store.touchFiles([{ ...facts, mtimeMs: facts.mtimeMs + 5000.25 }]);
-      assert.deepEqual(await factsIn(store), [{ ...facts, mtimeMs: facts.mtimeMs + 5000.25 }]);
-      assert.deepEqual(await textsWith(store, "word"), ["word one"]);
-    },
-  },
-  {
-    name: "files: touching a file that is not there adds none",
-    async run({ store }) {
-      const { chunks: _chunks, ...facts } = fileOf("ghost.md", []);
-      await store.touchFiles([facts]);
-      assert.deepEqual(await factsIn(store), []);
+      const paths = [
+        "a_b.md",
+        "axb.md",
+        "A_B.md",
+        "a%.md",
+        "caf\u00e9.md",
+        "cafe\u0301.md",
+        "q'.md",
+        "q\\'.md",
+        "s .md",
+        "s.md",
+        "🙂.md",
+      ];
+      await store.replaceFiles(paths.map((path, index) => fileOf(path, [`word ${index}`])));
+      assert.deepEqual(await pathsIn(store), paths.toSorted());
+      for (const [index, path] of paths.entries()) {
+        const rows = await rowsWith(store, String(index));
+        assert.deepEqual(
+          rows.map((row) => row.path),
+          [path],
+        );
+      }
+      await store.removeFiles([{ path: "a_b.md", source: "memory" }]);
+      await store.replaceFiles([fileOf("cafe\u0301.md", [])]);
+      assert.equal((await rowsWith(store, "word")).length, paths.length - 2);
+      assert.equal((await store.listFiles()).length, paths.length - 1);
     },
   },
   {
     name: "files: a thousand go in and out in one call",
-    needs: ["keyword"],
     async run({ store }) {
       const many = Array.from({ length: 1000 }, (_, index) => fileOf(`memory/${index}.md`, [`word number${index}`]));
       await store.replaceFiles(many);
       assert.equal((await store.listFiles()).length, 1000);
+      assert.equal((await rowsWith(store, "word")).length, 1000);
       await store.removeFiles(many.slice(1));
       const { rows } = await store.searchKeyword({ terms: exactly("word"), sources: bothSources, limit: 2000 });
       assert.deepEqual(

@@ -1,22 +1,29 @@
+import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { randomFrom } from "../helpers/random.ts";
+import type {
+  Chunk,
+  ChunkStore,
+  FileChunks,
+  QueryTerm,
+  ScoredChunk,
+  StoreBuild,
+  StoredFile,
+  StoreFiles,
+} from "@memslot/indexing";
 import type { Check } from "../runner.ts";
-import type { Chunk, ChunkIndex, IndexedFile, QueryTerm, FileRecord, VectorSpace } from "@memslot/indexing";
 
 /** What a check of a store works with. */
 interface StoreLab {
   /** Open on an empty folder. */
-  store: ChunkIndex;
+  store: ChunkStore;
   /** Closes the store and opens it again on the same folder. */
-  reopen(): Promise<ChunkIndex>;
-  /** Opens one more store on the same folder, as another process would. It is closed with the check. */
-  openBeside(): Promise<ChunkIndex>;
+  reopen(): Promise<ChunkStore>;
+  /** Opens one more store on the same folder, as another host would. It is closed with the check. */
+  openBeside(): Promise<ChunkStore>;
 }
 
-export type StoreNeed = "keyword" | "vector" | "reopens" | StorePart;
-
 /** What a store may leave out. */
-type StorePart = "revision" | "builds" | "leases" | "upkeep";
+export type StoreNeed = "build" | "compact" | "revision" | "embedded" | "reopens";
 
 export interface StoreCheck extends Check<StoreLab> {
   needs?: readonly StoreNeed[];
@@ -24,61 +31,79 @@ export interface StoreCheck extends Check<StoreLab> {
 
 export const bothSources: readonly string[] = ["memory", "sessions"];
 
+/** The longest text that a hash of the checks can tell again, in bytes. */
+const hashBytes = 32;
+
+/**
+ * 64 hexadecimal digits as a store is given them. Those of a short text are the text itself, so that what a search has
+ * found can be told from its hash.
+ */
+export function hashOf(text: string): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length > hashBytes) return createHash("sha256").update(text).digest("hex");
+  return bytes.toString("hex").padEnd(2 * hashBytes, "0");
+}
+
+/** The short text that a chunk has been found by. */
+export function textOf({ hash }: Pick<ScoredChunk, "hash">): string {
+  return Buffer.from(hash, "hex").toString().replace(/\0+$/u, "");
+}
+
 /** A chunk whose words are those of its text. */
 export function chunkOf(text: string, startLine = 1): Chunk {
   const endLine = startLine + text.split("\n").length - 1;
-  return { startLine, endLine, text, context: "", terms: text.toLowerCase(), hash: sha256(text) };
+  return { startLine, endLine, text, context: "", terms: text.toLowerCase(), hash: hashOf(text) };
 }
 
+/** A file with a chunk for each text, at the lines 1, 11, 21 and so on. */
 export function fileOf(
   path: string,
   texts: readonly string[],
   options: { source?: string; hash?: string } = {},
-): IndexedFile {
-  const { source = "memory", hash = sha256(texts.join("\n")) } = options;
-  const chunks = texts.map((text, index) => chunkOf(text, index * 10 + 1));
-  return { path, source, hash, mtimeMs: 1_760_000_000_123.5, size: texts.join("\n").length, recipe: "1", chunks };
+): FileChunks {
+  const { source = "memory", hash = createHash("sha256").update(texts.join("\n")).digest("hex") } = options;
+  return { path, source, hash, recipe: "1", chunks: texts.map((text, index) => chunkOf(text, index * 10 + 1)) };
 }
 
-/** A part of the store that the check says it needs. */
-export function partOf<Part extends StorePart>(store: ChunkIndex, part: Part): NonNullable<ChunkIndex[Part]> {
-  const found = store[part];
-  if (found === undefined) throw new Error(`the store had "${part}" before and has it no more`);
-  return found;
+/** Begins a build, or goes on with it. */
+export async function buildOf(store: ChunkStore, name: string): Promise<StoreBuild> {
+  return (await store.build?.(name)) ?? assert.fail('the store had "build" before and has it no more');
 }
 
-/** The facts of all files, sorted by path. A fact that is undefined is absent. */
-export async function factsIn(table: Pick<ChunkIndex, "listFiles">): Promise<FileRecord[]> {
-  const files = JSON.parse(JSON.stringify(await table.listFiles())) as FileRecord[];
-  return files.toSorted((left, right) => (left.path < right.path ? -1 : 1));
+export async function revisionOf(store: ChunkStore): Promise<string> {
+  return (await store.revision?.()) ?? assert.fail('the store had "revision" before and has it no more');
 }
 
-export async function pathsIn(table: Pick<ChunkIndex, "listFiles">): Promise<string[]> {
-  return (await factsIn(table)).map(({ path }) => path);
+/** What the store says of its files, in the order of their paths and sources. `embedded` is left out. */
+export async function listIn(files: Pick<StoreFiles, "listFiles">): Promise<StoredFile[]> {
+  const listed = (await files.listFiles()).map(({ path, source, hash, recipe }) => ({ path, source, hash, recipe }));
+  const nameOf = ({ path, source }: StoredFile): string => JSON.stringify([path, source]);
+  return listed.toSorted((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1));
+}
+
+export async function pathsIn(files: Pick<StoreFiles, "listFiles">): Promise<string[]> {
+  return (await listIn(files)).map(({ path }) => path);
 }
 
 export function exactly(...terms: string[]): QueryTerm[] {
   return terms.map((term) => ({ term, prefix: false }));
 }
 
-export function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+/** The rows of both sources that hold one of the words. */
+export async function rowsWith(store: ChunkStore, ...terms: string[]): Promise<readonly ScoredChunk[]> {
+  return (await store.searchKeyword({ terms: exactly(...terms), sources: bothSources, limit: 5000 })).rows;
 }
 
-export function spaceOf(model: string, dimensions: number): VectorSpace {
-  return { provider: "fake", model, providerKey: "", dimensions };
+/** The short texts that hold one of the words, in alphabetical order. */
+export async function textsWith(store: ChunkStore, ...terms: string[]): Promise<string[]> {
+  return (await rowsWith(store, ...terms)).map(textOf).toSorted();
 }
 
-/** A vector of unit length that depends on nothing but the seed. */
-export function vectorOf(seed: number, dimensions: number): Float32Array {
-  const random = randomFrom(seed);
-  const raw = Float32Array.from({ length: dimensions }, () => random() * 2 - 1);
-  const length = Math.hypot(...raw);
-  return raw.map((value) => value / length);
+/** Where the chunks begin that hold a word, in alphabetical order. */
+export async function placesWith(store: ChunkStore, term: string): Promise<string[]> {
+  return (await rowsWith(store, term)).map(({ path, startLine }) => `${path}:${startLine}`).toSorted();
 }
 
-/** Finds chunks by words and gives back their texts. */
-export async function textsWith(store: ChunkIndex, ...terms: string[]): Promise<string[]> {
-  const { rows } = await store.searchKeyword({ terms: exactly(...terms), sources: bothSources, limit: 100 });
-  return rows.map((row) => row.text);
+export async function chunkCountOf(store: ChunkStore): Promise<number> {
+  return (await store.stats()).chunks;
 }

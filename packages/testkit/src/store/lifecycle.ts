@@ -1,153 +1,145 @@
 import assert from "node:assert/strict";
-import { assertPlainData } from "../helpers/plain-data.ts";
-import { type StoreCheck, bothSources, exactly, fileOf, sha256, spaceOf, textsWith, vectorOf } from "./lab.ts";
+import type { ChunkStore } from "@memslot/indexing";
+import { type StoreCheck, bothSources, chunkCountOf, exactly, fileOf, listIn, rowsWith, textsWith } from "./lab.ts";
+import { byNumber, embed, one, rowsNear, spaceOf, textsNear, two } from "./vectors/vector-lab.ts";
 
-/** What a store does over its life, and when calls overlap. */
+/** The pieces of one version of a file. */
+const versionOf = (version: string): string[] => [1, 2, 3].map((piece) => `part ${version} ${piece}`);
+
+/** What a store does over its life, and when searches overlap with a write. */
 export const lifecycleChecks: readonly StoreCheck[] = [
   {
     name: "lifecycle: files and words are there again after a reopen",
-    needs: ["reopens", "keyword"],
+    needs: ["reopens"],
     async run({ store, reopen }) {
       await store.replaceFiles([
         fileOf("a.md", ["word one", "word two"]),
         fileOf("b.md", ["word three"], { source: "sessions" }),
+        fileOf("empty.md", []),
+        fileOf("gone.md", ["word gone"]),
       ]);
-      await store.removeFiles([{ path: "b.md", source: "memory" }]);
-      const before = [
-        await store.listFiles(),
-        await store.searchKeyword({ terms: exactly("word"), sources: bothSources, limit: 9 }),
+      await store.removeFiles([{ path: "gone.md", source: "memory" }]);
+      const told = async (from: ChunkStore): Promise<unknown> => [
+        await listIn(from),
+        await from.searchKeyword({ terms: exactly("word"), sources: bothSources, limit: 9 }),
+        await chunkCountOf(from),
       ];
+      const before = await told(store);
       const again = await reopen();
-      assert.deepEqual(
-        [
-          await again.listFiles(),
-          await again.searchKeyword({ terms: exactly("word"), sources: bothSources, limit: 9 }),
-        ],
-        before,
-      );
+      assert.deepEqual(await told(again), before);
       await again.replaceFiles([fileOf("a.md", ["word four"])]);
-      assert.deepEqual((await textsWith(again, "word")).toSorted(), ["word four", "word three"]);
+      assert.deepEqual(await textsWith(again, "word"), ["word four", "word three"]);
+      assert.deepEqual(await textsWith(await reopen(), "word"), ["word four", "word three"]);
     },
   },
   {
     name: "lifecycle: vectors are there again after a reopen, each space its own",
-    needs: ["reopens", "vector"],
+    needs: ["reopens"],
     async run({ store, reopen }) {
-      await store.replaceFiles([fileOf("a.md", ["1", "2"])]);
-      const hashes = fileOf("a.md", ["1", "2"]).chunks.map(({ hash }) => hash);
-      for (const [offset, model] of ["m", "other"].entries()) {
-        await store.putVectors(
-          spaceOf(model, 8),
-          hashes.map((hash, index) => ({ hash, vector: vectorOf(index + offset, 8) })),
-        );
-      }
+      const other = spaceOf("two", 7);
+      await store.replaceFiles([fileOf("a.md", ["1", "2"]), fileOf("b.md", ["3"])]);
+      await embed(store, one, ["1", "2"]);
+      await embed(store, two, ["1", "2"], (text) => byNumber(`${text}0`));
+      const before = [await rowsNear(store, one, byNumber("2")), await rowsNear(store, two, byNumber("10"))];
       const again = await reopen();
-      for (const [model, nearest] of [
-        ["m", "2"],
-        ["other", "1"],
-      ] as const) {
-        const space = spaceOf(model, 8);
-        await again.useSpace(space);
-        assert.deepEqual(await again.pendingVectors(space, 5), []);
-        const answer = await again.searchVector({ space, vector: vectorOf(1, 8), sources: ["memory"], limit: 1 });
-        assert.equal(answer.rows[0]?.text, nearest);
-      }
+      const after = [await rowsNear(again, one, byNumber("2")), await rowsNear(again, two, byNumber("10"))];
+      assert.deepEqual(after, before);
+      assert.equal(after[0]?.length, 2);
       assert.deepEqual(
-        (await again.spaces()).map(({ space, vectors }) => [space.model, vectors]),
-        [
-          ["other", 2],
-          ["m", 2],
-        ],
+        (
+          await again.searchVector({
+            space: other,
+            vector: new Float32Array(7).fill(1),
+            sources: bothSources,
+            limit: 3,
+          })
+        ).rows,
+        [],
       );
+      await again.replaceFiles([fileOf("c.md", ["2"])]);
+      await embed(again, one, ["3"]);
+      assert.deepEqual(await textsNear(again, one, byNumber("2"), 2), ["2", "2"]);
+      assert.deepEqual(await textsNear(await reopen(), one, byNumber("3"), 1), ["3"]);
     },
   },
   {
-    name: "lifecycle: quarantine is there again after a reopen",
-    needs: ["reopens", "vector"],
+    name: "lifecycle: nothing that was done is lost when a store is closed at once",
+    needs: ["reopens"],
     async run({ store, reopen }) {
-      const space = spaceOf("m", 8);
-      await store.replaceFiles([fileOf("a.md", ["1", "2"])]);
-      await store.quarantine(space, [{ hash: sha256("1"), reason: "too long" }]);
-      const again = await reopen();
-      assert.deepEqual(
-        (await again.quarantined(space, 5)).map(({ hash, reason }) => [hash, reason]),
-        [[sha256("1"), "too long"]],
-      );
-      assert.deepEqual(
-        (await again.pendingVectors(space, 5)).map(({ text }) => text),
-        ["2"],
-      );
+      let open = store;
+      for (const [index, text] of ["word a", "word b", "word c"].entries()) {
+        await open.replaceFiles([fileOf(`${index}.md`, [text])]);
+        open = await reopen();
+      }
+      await open.removeFiles([{ path: "1.md", source: "memory" }]);
+      open = await reopen();
+      await embed(open, one, ["word a"], () => byNumber("1"));
+      open = await reopen();
+      assert.deepEqual(await textsWith(open, "word"), ["word a", "word c"]);
+      assert.deepEqual(await textsNear(open, one, byNumber("1")), ["word a"]);
     },
   },
   {
-    name: "lifecycle: calls that overlap each get their own answer",
-    needs: ["keyword"],
+    name: "lifecycle: searches that overlap each get their own answer",
     async run({ store }) {
-      await store.replaceFiles(
-        Array.from({ length: 20 }, (_, index) => fileOf(`${index}.md`, [`word unique${index}`])),
-      );
+      const numbers = Array.from({ length: 20 }, (_, index) => index);
+      await store.replaceFiles(numbers.map((index) => fileOf(`${index}.md`, [`word unique${index}`])));
+      const texts = numbers.map((index) => `word unique${index}`);
+      await embed(store, one, texts, (text) => byNumber(text.slice(11)));
       const answers = await Promise.all(
-        Array.from({ length: 60 }, async (_, index) => {
-          if (index % 3 === 2) await store.replaceFiles([fileOf(`extra/${index}.md`, [`extra chunk${index}`])]);
-          return textsWith(store, `unique${index % 20}`);
-        }),
-      );
-      for (const [index, answer] of answers.entries()) assert.deepEqual(answer, [`word unique${index % 20}`]);
-      assert.equal((await textsWith(store, "extra")).length, 20);
-    },
-  },
-  {
-    name: "lifecycle: a file that is replaced by several calls at once holds one of the versions whole",
-    needs: ["keyword"],
-    async run({ store }) {
-      const versions = Array.from({ length: 12 }, (_, version) =>
-        fileOf(
-          "a.md",
-          [1, 2, 3].map((part) => `part version${version} piece${part}`),
+        [...numbers, ...numbers].map((index) =>
+          Promise.all([textsWith(store, `unique${index}`), textsNear(store, one, byNumber(String(index)), 1)]),
         ),
       );
-      await Promise.all(versions.map((version) => store.replaceFiles([version])));
-      const found = await textsWith(store, "part");
-      assert.equal(found.length, 3);
-      assert.equal(new Set(found.map((text) => text.split(" ")[1])).size, 1, found.join(", "));
-      const [file] = await store.listFiles();
-      const written = versions.find((version) => version.hash === file?.hash);
-      assert.deepEqual(
-        found.toSorted(),
-        written?.chunks.map((chunk) => chunk.text),
-        "the facts belong to the chunks",
-      );
+      for (const [index, answer] of answers.entries()) {
+        const text = `word unique${index % 20}`;
+        assert.deepEqual(answer, [[text], [text]]);
+      }
     },
   },
   {
-    name: "lifecycle: stats count files, chunks and their bytes, in all and by source",
+    name: "lifecycle: searches beside a write find each file whole, as it was or as it is",
     async run({ store }) {
-      await store.replaceFiles([
-        { ...fileOf("a.md", ["one", "two"]), size: 1000 },
-        { ...fileOf("b.md", ["笔记🙂"]), size: 30 },
-        { ...fileOf("a.md", ["four"], { source: "sessions" }), size: 7_000_000_000 },
-      ]);
-      const stats = await store.stats();
-      assert.deepEqual([stats.files, stats.chunks], [3, 4]);
-      assert.deepEqual(
-        stats.sources.toSorted((left, right) => left.source.localeCompare(right.source)),
-        [
-          { source: "memory", files: 2, chunks: 3, bytes: 1030, chunkBytes: 16 },
-          { source: "sessions", files: 1, chunks: 1, bytes: 7_000_000_000, chunkBytes: 4 },
-        ],
-      );
-      assert.deepEqual([stats.cachedVectors, stats.cachedVectorBytes], [0, 0]);
-      for (const value of [stats.databaseBytes, stats.walBytes, stats.reusableBytes])
-        assert.ok(Number.isFinite(value) && value >= 0);
+      const paths = Array.from({ length: 30 }, (_, index) => `${index}.md`);
+      const filesOf = (version: string) => paths.map((path) => fileOf(path, versionOf(version)));
+      await store.replaceFiles(filesOf("v0"));
+      for (const version of ["v1", "v2", "v3"]) {
+        const written = store.replaceFiles(filesOf(version));
+        const searches: ReturnType<typeof rowsWith>[] = [];
+        for (let turn = 0; turn < 5; turn++) {
+          searches.push(rowsWith(store, "part"));
+          await new Promise<void>((done) => setImmediate(done));
+        }
+        const answers = await Promise.all(searches);
+        await written;
+        for (const rows of [...answers, await rowsWith(store, "part")]) {
+          for (const path of paths) {
+            const own = rows.filter((row) => row.path === path).map(({ hash }) => hash);
+            const wholes = ["v0", "v1", "v2", "v3"].map((each) => fileOf(path, versionOf(each)).chunks);
+            const isWhole = wholes.some(
+              (chunks) =>
+                chunks
+                  .map(({ hash }) => hash)
+                  .toSorted()
+                  .join() === own.toSorted().join(),
+            );
+            assert.ok(isWhole, `${path} is found by ${own.length} chunks, not of one version`);
+          }
+        }
+        assert.deepEqual(new Set(await textsWith(store, version)), new Set(versionOf(version)));
+      }
     },
   },
   {
-    name: "lifecycle: health is plain data that says where the store is",
+    name: "lifecycle: what is written is seen by the next search, by words and by vectors",
     async run({ store }) {
-      const health = store.health();
-      assertPlainData(health, "health");
-      assert.notEqual(health.location, "");
-      assert.ok(Array.isArray(health.notices));
+      for (let round = 0; round < 10; round++) {
+        const text = `word r${round}`;
+        await store.replaceFiles([fileOf("a.md", [text])]);
+        assert.deepEqual(await textsWith(store, "word"), [text]);
+        await embed(store, one, [text], () => byNumber(String(round)));
+        assert.deepEqual(await textsNear(store, one, byNumber(String(round))), [text]);
+      }
     },
   },
 ];

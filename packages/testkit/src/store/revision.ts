@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { type StoreCheck, fileOf, partOf, sha256, textsWith } from "./lab.ts";
-import { byNumber, embedAll, one, textsNear } from "./vectors/vector-lab.ts";
+import { type StoreCheck, buildOf, fileOf, pathsIn, revisionOf, textsWith } from "./lab.ts";
+import { byNumber, embed, one, textsNear } from "./vectors/vector-lab.ts";
 
 /** What tells whether the files that answer are still the same. */
 export const revisionChecks: readonly StoreCheck[] = [
@@ -8,12 +8,12 @@ export const revisionChecks: readonly StoreCheck[] = [
     name: "revision: each change of the files gives another one, never one that was there before",
     needs: ["revision"],
     async run({ store }) {
-      const { chunks: _chunks, ...facts } = fileOf("a.md", []);
-      const seen = [await store.revision?.()];
+      const seen = [await revisionOf(store)];
       const changes = [
         () => store.replaceFiles([fileOf("a.md", ["one"])]),
         () => store.replaceFiles([fileOf("a.md", ["two"])]),
-        () => store.touchFiles([{ ...facts, mtimeMs: 1 }]),
+        () => store.replaceFiles([{ ...fileOf("a.md", ["two"]), recipe: "2" }]),
+        () => store.replaceFiles([{ ...fileOf("a.md", ["three"]), fromLine: 9 }]),
         () => store.replaceFiles([fileOf("b.md", [])]),
         () => store.removeFiles([{ path: "b.md", source: "memory" }]),
         () => store.removeFiles([{ path: "a.md", source: "memory" }]),
@@ -21,52 +21,46 @@ export const revisionChecks: readonly StoreCheck[] = [
       ];
       for (const change of changes) {
         await change();
-        seen.push(await store.revision?.());
+        seen.push(await revisionOf(store));
       }
       assert.equal(new Set(seen).size, changes.length + 1, seen.join(", "));
     },
   },
   {
-    name: "revision: searches, listings and vectors leave it as it is",
+    name: "revision: searches, listings and stats leave it as it is",
     needs: ["revision"],
     async run({ store }) {
       await store.replaceFiles([fileOf("a.md", ["1", "2"])]);
-      const before = await store.revision?.();
-      const { fts, vector } = store.health();
-      if (fts.enabled) await textsWith(store, "1");
-      if (vector.enabled) {
-        await store.useSpace(one);
-        await embedAll(store, one, byNumber);
-        await textsNear(store, one, byNumber("1"));
-        await store.quarantine(one, [{ hash: sha256("2"), reason: "no" }]);
-      }
+      await embed(store, one, ["1", "2"]);
+      const before = await revisionOf(store);
+      await textsWith(store, "1");
+      await textsNear(store, one, byNumber("1"));
       await store.listFiles();
       await store.stats();
-      await store.spaces();
-      assert.equal(await store.revision?.(), before);
+      assert.equal(await revisionOf(store), before);
     },
   },
   {
     name: "revision: a finished build gives another one",
-    needs: ["revision", "builds"],
+    needs: ["revision", "build"],
     async run({ store }) {
       await store.replaceFiles([fileOf("a.md", ["one"])]);
-      const before = await store.revision?.();
-      const table = await partOf(store, "builds").start("next");
-      await table.replaceFiles([fileOf("a.md", ["one"])]);
-      await partOf(store, "builds").finish();
-      assert.notEqual(await store.revision?.(), before);
+      const before = await revisionOf(store);
+      const build = await buildOf(store, "next");
+      await build.replaceFiles([fileOf("a.md", ["one"])]);
+      await build.finish();
+      assert.notEqual(await revisionOf(store), before);
     },
   },
   {
     name: "revision: after a reopen a change gives one that was never there before",
     needs: ["revision", "reopens"],
     async run({ store, reopen }) {
-      const seen = new Set<string | undefined>();
+      const seen = new Set<string>();
       let open = store;
       for (const text of ["one", "two", "one"]) {
         await open.replaceFiles([fileOf("a.md", [text])]);
-        seen.add(await open.revision?.());
+        seen.add(await revisionOf(open));
         open = await reopen();
       }
       assert.equal(seen.size, 3, [...seen].join(", "));
@@ -77,15 +71,24 @@ export const revisionChecks: readonly StoreCheck[] = [
     needs: ["revision", "reopens"],
     async run({ store, openBeside }) {
       const other = await openBeside();
-      const before = await store.revision?.();
-      await other.replaceFiles([fileOf("a.md", ["one"])]);
-      const after = await store.revision?.();
-      assert.notEqual(after, before);
+      const seen = [await revisionOf(store)];
+      await other.replaceFiles([fileOf("a.md", ["word one"])]);
+      seen.push(await revisionOf(store));
+      assert.deepEqual([await pathsIn(store), await textsWith(store, "word")], [["a.md"], ["word one"]]);
+      assert.equal(await revisionOf(store), seen[1]);
+      await store.replaceFiles([fileOf("b.md", ["word two"])]);
+      seen.push(await revisionOf(other));
       assert.deepEqual(
-        (await store.listFiles()).map(({ path }) => path),
-        ["a.md"],
+        [await pathsIn(other), await textsWith(other, "word")],
+        [
+          ["a.md", "b.md"],
+          ["word one", "word two"],
+        ],
       );
-      assert.equal(await store.revision?.(), after);
+      await other.removeFiles([{ path: "b.md", source: "memory" }]);
+      seen.push(await revisionOf(store));
+      assert.deepEqual([await pathsIn(store), await textsWith(store, "word")], [["a.md"], ["word one"]]);
+      assert.equal(new Set(seen).size, 4, seen.join(", "));
     },
   },
 ];

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import type { ChunkRow, ChunkIndex, PathScope } from "@memslot/indexing";
-import { type StoreCheck, bothSources, exactly, fileOf, vectorOf } from "./lab.ts";
-import { dimensions, embedAll, one } from "./vectors/vector-lab.ts";
+import type { ChunkStore, PathScope, ScoredChunk } from "@memslot/indexing";
+import { type StoreCheck, bothSources, exactly, fileOf } from "./lab.ts";
+import { dimensions, embed, one, vectorOf } from "./vectors/vector-lab.ts";
 
 /** One way to search, made so that it finds every chunk, those with `near` in them first. */
 interface Leg {
-  need: "keyword" | "vector";
-  prepare(store: ChunkIndex): Promise<void>;
+  name: "keyword" | "vector";
+  prepare(store: ChunkStore, texts: readonly string[]): Promise<void>;
   find(
-    store: ChunkIndex,
+    store: ChunkStore,
     options: { scope?: PathScope; sources: readonly string[]; limit: number },
-  ): Promise<ChunkRow[]>;
+  ): Promise<readonly ScoredChunk[]>;
 }
 
 const near = vectorOf(1, dimensions);
@@ -18,16 +18,13 @@ const far = vectorOf(2, dimensions);
 
 const legs: readonly Leg[] = [
   {
-    need: "keyword",
+    name: "keyword",
     prepare: async () => undefined,
     find: async (store, options) => (await store.searchKeyword({ terms: exactly("word", "near"), ...options })).rows,
   },
   {
-    need: "vector",
-    async prepare(store) {
-      await store.useSpace(one);
-      await embedAll(store, one, (text) => (text.includes("near") ? near : far));
-    },
+    name: "vector",
+    prepare: (store, texts) => embed(store, one, texts, (text) => (text.includes("near") ? near : far)),
     find: async (store, options) => (await store.searchVector({ space: one, vector: near, ...options })).rows,
   },
 ];
@@ -60,16 +57,16 @@ const hostilePaths: readonly string[] = [
   "/absolute/a.md",
 ];
 
+/** Written down again, so that a fault of what stores are given for it is caught. */
 function isIn(path: string, { within, without }: PathScope): boolean {
   const isAt = (place: string): boolean =>
     place === "" || path === place || (place.endsWith("/") && path.startsWith(place));
   return within.some(isAt) && !without.some(isAt);
 }
 
-const checksOf = ({ need, prepare, find }: Leg): StoreCheck[] => [
+const checksOf = ({ name, prepare, find }: Leg): StoreCheck[] => [
   {
-    name: `${need}: a scope finds what is within and not without, by path and by folder`,
-    needs: [need],
+    name: `${name}: a scope finds what is within and not without, by path and by folder`,
     async run({ store }) {
       const paths = [
         "MEMORY.md",
@@ -81,7 +78,7 @@ const checksOf = ({ need, prepare, find }: Leg): StoreCheck[] => [
         "notes/e.md",
       ];
       await store.replaceFiles(paths.map((path) => fileOf(path, ["word"])));
-      await prepare(store);
+      await prepare(store, ["word"]);
       const found = async (within: string[], without: string[] = []): Promise<string[]> => {
         const rows = await find(store, { scope: { within, without }, sources: ["memory"], limit: 50 });
         return rows.map((row) => row.path).toSorted();
@@ -103,11 +100,10 @@ const checksOf = ({ need, prepare, find }: Leg): StoreCheck[] => [
     },
   },
   {
-    name: `${need}: a scope takes paths as they are written, whatever they hold`,
-    needs: [need],
+    name: `${name}: a scope takes paths as they are written, whatever they hold`,
     async run({ store }) {
       await store.replaceFiles(hostilePaths.map((path) => fileOf(path, ["word"])));
-      await prepare(store);
+      await prepare(store, ["word"]);
       const folders = hostilePaths.flatMap((path) =>
         [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index + 1)),
       );
@@ -127,15 +123,13 @@ const checksOf = ({ need, prepare, find }: Leg): StoreCheck[] => [
     },
   },
   {
-    name: `${need}: a scope is filtered before the limit`,
-    needs: [need],
+    name: `${name}: a scope is filtered before the limit`,
     async run({ store }) {
-      const better = Array.from({ length: 600 }, (_, index) =>
-        fileOf(`memory/${index}.md`, [`word near near ${index}`]),
-      );
-      const wanted = fileOf("shared/a.md", ["a word among a good many others that make this text long"]);
-      await store.replaceFiles([...better, wanted]);
-      await prepare(store);
+      const texts = Array.from({ length: 600 }, (_, index) => `word near near ${index}`);
+      const better = texts.map((text, index) => fileOf(`memory/${index}.md`, [text]));
+      const wanted = "a word among a good many others that make this text long";
+      await store.replaceFiles([...better, fileOf("shared/a.md", [wanted])]);
+      await prepare(store, [...texts, wanted]);
       for (const scope of [
         { within: ["shared/"], without: [] },
         { within: [""], without: ["memory/"] },
@@ -149,15 +143,14 @@ const checksOf = ({ need, prepare, find }: Leg): StoreCheck[] => [
     },
   },
   {
-    name: `${need}: a scope narrows the sources that are asked, and adds none`,
-    needs: [need],
+    name: `${name}: a scope narrows the sources that are asked, and adds none`,
     async run({ store }) {
       await store.replaceFiles([
         fileOf("a/1.md", ["word"]),
         fileOf("b/1.md", ["word"]),
         fileOf("a/1.md", ["word"], { source: "sessions" }),
       ]);
-      await prepare(store);
+      await prepare(store, ["word"]);
       const found = async (sources: readonly string[]): Promise<string[]> => {
         const rows = await find(store, { scope: { within: ["a/"], without: [] }, sources, limit: 9 });
         return rows.map(({ source, path }) => `${source} ${path}`).toSorted();
@@ -168,11 +161,10 @@ const checksOf = ({ need, prepare, find }: Leg): StoreCheck[] => [
     },
   },
   {
-    name: `${need}: a scope may name thousands of places`,
-    needs: [need],
+    name: `${name}: a scope may name thousands of places`,
     async run({ store }) {
       await store.replaceFiles([fileOf("in/7.md", ["word"]), fileOf("in/8.md", ["word"]), fileOf("x.md", ["word"])]);
-      await prepare(store);
+      await prepare(store, ["word"]);
       const within = Array.from({ length: 3000 }, (_, index) => `in/${index}.md`);
       const without = Array.from({ length: 3000 }, (_, index) => `in/${index + 8}.md`);
       const rows = await find(store, { scope: { within, without }, sources: ["memory"], limit: 9 });

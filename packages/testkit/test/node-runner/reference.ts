@@ -1,7 +1,7 @@
 // Run by `node --test` from node-test-runner.test.ts.
 import { describe, test } from "node:test";
 import {
-  chunkIndexConformance,
+  chunkStoreConformance,
   createInMemoryStore,
   createReferencePlugin,
   deterministicEmbeddings,
@@ -19,5 +19,5 @@ memoryConformance(runner, {
     },
   ],
 });
-chunkIndexConformance(runner, { open: async () => createInMemoryStore(), reopens: false });
+chunkStoreConformance(runner, { open: async () => createInMemoryStore(), reopens: false });
 embeddingConformance(runner, { open: async () => deterministicEmbeddings() });

@@ -1,34 +1,62 @@
-import type { VectorSpace } from "@memslot/indexing";
 import type { WrongStore } from "./wrong-store.ts";
 
-const bothBuilds = "vector: pending texts are those of both builds, each hash once, and are counted apart";
+const hidden = "vector: texts of the next build are not found by their vectors until it is finished, then at once";
+const kept = "vector: a text of the build that answers has its vector in the next build, too";
 
 export const wrongWithBuildVectors: readonly WrongStore[] = [
   {
     fault: "names vectors by the build",
-    caughtBy: "vector: a rebuild of the same texts needs no new vector",
-    spoil: (right) => ({
-      builds: {
-        ...right.builds,
-        async start(name) {
-          const table = await right.builds.start(name);
+    caughtBy: kept,
+    spoil(right) {
+      let built = false;
+      return {
+        async build(name) {
+          const build = await right.build(name);
           return {
-            ...table,
-            replaceFiles: (files) =>
-              table.replaceFiles(
-                files.map((file) => ({
-                  ...file,
-                  chunks: file.chunks.map((chunk) => ({ ...chunk, hash: `${name} ${chunk.hash}` })),
-                })),
-              ),
+            ...build,
+            async finish() {
+              await build.finish();
+              built = true;
+            },
           };
         },
-      },
-    }),
+        async putVectors(space, entries) {
+          built = false;
+          await right.putVectors(space, entries);
+        },
+        searchVector: async (query) => (built ? { rows: [] } : right.searchVector(query)),
+      };
+    },
   },
   {
-    fault: "has vectors made for the build that answers only",
-    caughtBy: bothBuilds,
+    fault: "lets the texts of the next build be found before it answers",
+    caughtBy: hidden,
+    spoil(right) {
+      const early = new Map<string, string>();
+      return {
+        async build(name) {
+          const build = await right.build(name);
+          return {
+            ...build,
+            async replaceFiles(files) {
+              for (const { path, chunks } of files) for (const { hash } of chunks) early.set(hash, path);
+              await build.replaceFiles(files);
+            },
+          };
+        },
+        async searchVector(query) {
+          const { rows } = await right.searchVector(query);
+          const [first] = rows;
+          const known = new Set(rows.map(({ hash }) => hash));
+          const more = [...early].filter(([hash]) => first !== undefined && !known.has(hash));
+          return { rows: [...rows, ...more.flatMap(([hash, path]) => (first ? [{ ...first, hash, path }] : []))] };
+        },
+      };
+    },
+  },
+  {
+    fault: "gives vectors to the texts of the build that answers only",
+    caughtBy: hidden,
     spoil(right) {
       const answering = new Set<string>();
       return {
@@ -36,107 +64,72 @@ export const wrongWithBuildVectors: readonly WrongStore[] = [
           for (const { chunks } of files) for (const { hash } of chunks) answering.add(hash);
           await right.replaceFiles(files);
         },
-        pendingVectors: async (space, limit) =>
-          (await right.pendingVectors(space, 10_000)).filter(({ hash }) => answering.has(hash)).slice(0, limit),
+        putVectors: (space, entries) =>
+          right.putVectors(
+            space,
+            entries.filter(({ hash }) => answering.has(hash)),
+          ),
       };
     },
   },
   {
-    fault: "counts what the next build wants as pending",
-    caughtBy: bothBuilds,
-    spoil: (right) => ({
-      async spaceStats(space) {
-        const stats = await right.spaceStats(space);
-        return { ...stats, pending: stats.pending + (stats.nextPending ?? 0) };
-      },
-    }),
-  },
-  {
-    fault: "says that a next build wants nothing where there is none",
-    caughtBy: bothBuilds,
-    spoil: (right) => ({
-      spaceStats: async (space) => ({ nextPending: 0, ...(await right.spaceStats(space)) }),
-    }),
-  },
-  {
-    fault: "lets the vectors of the next build answer before it does",
-    caughtBy: "vector: texts of the next build are not found by their vectors until it takes over, then at once",
+    fault: "gives vectors to the next build alone while it is made",
+    caughtBy: "vector: a vector that is given while a build is made is that of both builds",
     spoil(right) {
-      const early = new Map<string, string>();
+      let building = false;
+      const late = new Set<string>();
       return {
-        builds: {
-          ...right.builds,
-          async start(name) {
-            const table = await right.builds.start(name);
-            return {
-              ...table,
-              async replaceFiles(files) {
-                for (const { path, chunks } of files) for (const { text } of chunks) early.set(text, path);
-                await table.replaceFiles(files);
-              },
-            };
-          },
+        async build(name) {
+          building = true;
+          return right.build(name);
         },
-        async searchVector(query) {
-          const { rows } = await right.searchVector(query);
-          const [first] = rows;
-          const known = new Set(rows.map(({ text }) => text));
-          const more = [...early].filter(([text]) => first !== undefined && !known.has(text));
-          return { rows: [...rows, ...more.flatMap(([text, path]) => (first ? [{ ...first, text, path }] : []))] };
+        async putVectors(space, entries) {
+          if (building) for (const { hash } of entries) late.add(hash);
+          await right.putVectors(space, entries);
         },
+        searchVector: async (query) => ({
+          rows: (await right.searchVector(query)).rows.filter(({ hash, path }) => path !== "a.md" || !late.has(hash)),
+        }),
       };
     },
   },
   {
-    fault: "lays out no vectors when a build takes over",
-    caughtBy: "vector: texts of the next build are not found by their vectors until it takes over, then at once",
-    spoil(right) {
-      let finished = false;
-      return {
-        builds: {
-          ...right.builds,
-          async finish() {
-            finished = true;
-            await right.builds.finish();
-          },
-        },
-        searchVector: async (query) => (finished ? { rows: [] } : right.searchVector(query)),
-      };
-    },
-  },
-  {
-    fault: "has vectors made in the space in use only",
+    fault: "fills one space at a time",
     caughtBy: "vector: a build in another space is filled while the old one answers in its own",
     spoil(right) {
-      let inUse: VectorSpace | undefined;
+      let first: string | undefined;
       return {
-        async useSpace(space) {
-          inUse = space;
-          await right.useSpace(space);
+        async putVectors(space, entries) {
+          first ??= space.model;
+          if (space.model === first) await right.putVectors(space, entries);
         },
-        pendingVectors: async (space, limit) =>
-          inUse === undefined || inUse.model === space.model ? right.pendingVectors(space, limit) : [],
       };
     },
   },
   {
-    fault: "tries every refused text again after a rebuild",
-    caughtBy:
-      "vector: a text that was refused stays so over a rebuild, and is forgotten with the build that alone had it",
+    fault: "takes the vectors of an abandoned build along",
+    caughtBy: "vector: an abandoned build takes no vector of the one that answers along",
     spoil(right) {
-      const seen: VectorSpace[] = [];
+      const built = new Set<string>();
+      const gone = new Set<string>();
       return {
-        async quarantine(space, entries) {
-          seen.push(space);
-          await right.quarantine(space, entries);
+        async build(name) {
+          const build = await right.build(name);
+          return {
+            ...build,
+            async replaceFiles(files) {
+              for (const { chunks } of files) for (const { hash } of chunks) built.add(hash);
+              await build.replaceFiles(files);
+            },
+            async abandon() {
+              for (const hash of built) gone.add(hash);
+              await build.abandon();
+            },
+          };
         },
-        builds: {
-          ...right.builds,
-          async finish() {
-            await right.builds.finish();
-            for (const space of seen) await right.releaseQuarantine(space);
-          },
-        },
+        searchVector: async (query) => ({
+          rows: (await right.searchVector(query)).rows.filter(({ hash }) => !gone.has(hash)),
+        }),
       };
     },
   },

@@ -1,4 +1,4 @@
-import type { FullStore } from "../remembering-stores.ts";
+import type { InMemoryStore } from "@memslot/testkit";
 import type { WrongStore } from "./wrong-store.ts";
 
 const changes = "revision: each change of the files gives another one, never one that was there before";
@@ -16,32 +16,65 @@ export const wrongWithRevision: readonly WrongStore[] = [
   },
   {
     fault: "gives another revision each time",
-    caughtBy: "revision: searches, listings and vectors leave it as it is",
+    caughtBy: "revision: searches, listings and stats leave it as it is",
     spoil() {
       let asked = 0;
       return { revision: async () => String(++asked) };
     },
   },
   {
-    fault: "counts vectors as a change",
-    caughtBy: "revision: searches, listings and vectors leave it as it is",
-    spoil: (right) => ({
-      revision: async () => `${await right.revision()} ${(await right.stats()).cachedVectors}`,
-    }),
+    fault: "counts a search as a change",
+    caughtBy: "revision: searches, listings and stats leave it as it is",
+    spoil(right) {
+      let searches = 0;
+      return {
+        revision: async () => `${await right.revision()} ${searches}`,
+        async searchKeyword(query) {
+          searches++;
+          return right.searchKeyword(query);
+        },
+      };
+    },
   },
   {
-    fault: "does not notice that another build took over",
+    fault: "sleeps: it is that of the last time it was written to itself",
+    caughtBy: "revision: what another store on the same place changes is seen at once",
+    spoil(right) {
+      let last = "0";
+      return {
+        revision: async () => last,
+        async replaceFiles(files) {
+          await right.replaceFiles(files);
+          last = await right.revision();
+        },
+      };
+    },
+  },
+  {
+    fault: "does not notice a file that goes",
+    caughtBy: changes,
+    spoil(right) {
+      let own = 0;
+      return {
+        revision: async () => String(own),
+        async replaceFiles(files) {
+          own++;
+          await right.replaceFiles(files);
+        },
+      };
+    },
+  },
+  {
+    fault: "does not notice that another build answers",
     caughtBy: "revision: a finished build gives another one",
     spoil(right) {
-      let finished = 0;
+      let before: string | undefined;
       return {
-        revision: async () => String(Number(await right.revision()) - finished),
-        builds: {
-          ...right.builds,
-          async finish() {
-            await right.builds.finish();
-            finished++;
-          },
+        revision: async () => before ?? right.revision(),
+        async build(name) {
+          const build = await right.build(name);
+          before = await right.revision();
+          return build;
         },
       };
     },
@@ -58,7 +91,7 @@ export const wrongWithRevision: readonly WrongStore[] = [
   },
 ];
 
-function ownCount(right: FullStore): Partial<FullStore> {
+function ownCount(right: InMemoryStore): Partial<InMemoryStore> {
   let own = 0;
   return {
     revision: async () => String(own),

@@ -1,9 +1,8 @@
-import type { KeywordQuery } from "@memslot/indexing";
+import { type KeywordQuery, type ScoredChunk, isAsked } from "@memslot/indexing";
 import type { WrongStore } from "./wrong-store.ts";
 
 const stays = "keyword: with a scope, rows, scores and order do not change with what stands outside it";
-const vectorStays =
-  "vector: with a scope, rows and scores do not change with what stands outside it, and vectors are counted within it";
+const vectorStays = "vector: with a scope, rows, scores and order do not change with what stands outside it";
 
 const unscoped = (query: KeywordQuery): KeywordQuery => ({ ...query, scope: undefined, limit: 10_000 });
 
@@ -25,8 +24,8 @@ export const wrongWithScopeCounts: readonly WrongStore[] = [
       async searchKeyword(query) {
         const answer = await right.searchKeyword(query);
         const all = await right.searchKeyword(unscoped(query));
-        const scores = new Map(all.rows.map(({ id, score }) => [id, score]));
-        return { ...answer, rows: answer.rows.map((row) => ({ ...row, score: scores.get(row.id) ?? row.score })) };
+        const scores = new Map(all.rows.map((row) => [nameOf(row), row.score]));
+        return { ...answer, rows: answer.rows.map((row) => ({ ...row, score: scores.get(nameOf(row)) ?? row.score })) };
       },
     }),
   },
@@ -69,8 +68,29 @@ export const wrongWithScopeCounts: readonly WrongStore[] = [
     }),
   },
   {
-    fault: "counts vectors of the whole index where a scope is given",
+    fault: "looks among the nearest twenty of all for those within the scope",
     caughtBy: vectorStays,
-    spoil: (right) => ({ spaceStats: (space) => right.spaceStats(space) }),
+    spoil: (right) => ({
+      async searchVector(query) {
+        const nearest = await right.searchVector({ ...query, scope: undefined, limit: 20 });
+        return { rows: nearest.rows.filter((row) => isAsked(row, query)).slice(0, query.limit) };
+      },
+    }),
+  },
+  {
+    fault: "finds a very common word only beside a rare one",
+    caughtBy: "keyword: among thousands of chunks a word within the scope is found beside one that stands outside it",
+    spoil: (right) => ({
+      async searchKeyword(query) {
+        const { chunkCount, documentFrequencies } = await right.searchKeyword(unscoped(query));
+        const isCommon = chunkCount > 5000 && documentFrequencies.every((count) => count > chunkCount / 2);
+        const answer = await right.searchKeyword(query);
+        return isCommon ? { ...answer, rows: [] } : answer;
+      },
+    }),
   },
 ];
+
+function nameOf({ path, startLine, hash }: ScoredChunk): string {
+  return `${path}:${startLine} ${hash}`;
+}

@@ -1,8 +1,8 @@
 import type { FileKey, KeywordQuery, PathScope } from "@memslot/indexing";
-import type { FullStore } from "../remembering-stores.ts";
+import type { InMemoryStore } from "@memslot/testkit";
 import { type WrongStore, everySource } from "./wrong-store.ts";
 
-type Searches = Pick<FullStore, "searchKeyword" | "searchVector">;
+type Searches = Pick<InMemoryStore, "searchKeyword" | "searchVector">;
 type Asked = Pick<KeywordQuery, "sources" | "scope" | "limit">;
 
 const byPath = "a scope finds what is within and not without, by path and by folder";
@@ -11,7 +11,7 @@ const asWritten = "a scope takes paths as they are written, whatever they hold";
 interface ScopeFault {
   fault: string;
   caughtBy: string;
-  spoil(right: FullStore): Searches;
+  spoil(right: InMemoryStore): Searches;
 }
 
 const faults: readonly ScopeFault[] = [
@@ -105,7 +105,7 @@ export const wrongWithScopes: readonly WrongStore[] = faults.flatMap(({ fault, c
 ]);
 
 /** Asks something else than was wanted. */
-function ask(right: FullStore, change: <Query extends Asked>(query: Query) => Query): Searches {
+function ask(right: InMemoryStore, change: <Query extends Asked>(query: Query) => Query): Searches {
   return {
     searchKeyword: async (query) => right.searchKeyword(change(query)),
     searchVector: async (query) => right.searchVector(change(query)),
@@ -114,12 +114,12 @@ function ask(right: FullStore, change: <Query extends Asked>(query: Query) => Qu
 
 /** Asks without the scope and drops rows from the answer. */
 function filterAfterwards(
-  right: FullStore,
+  right: InMemoryStore,
   change: <Query extends Asked>(query: Query) => Query,
   isWanted: (row: FileKey, scope: PathScope) => boolean,
 ): Searches {
   const open = <Query extends Asked>(query: Query): Query => ({ ...change(query), scope: undefined });
-  const cut = <Row extends FileKey>(rows: Row[], { scope, limit }: Asked): Row[] =>
+  const cut = <Row extends FileKey>(rows: readonly Row[], { scope, limit }: Asked): Row[] =>
     rows.filter((row) => scope === undefined || isWanted(row, scope)).slice(0, limit);
   return {
     async searchKeyword(query) {

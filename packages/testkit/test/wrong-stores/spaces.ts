@@ -1,189 +1,161 @@
-import type { ChunkIndex, VectorSpace } from "@memslot/indexing";
+import type { ChunkStore, VectorSpace } from "@memslot/indexing";
 import type { WrongStore } from "./wrong-store.ts";
 
-type VectorCalls = Pick<ChunkIndex, "searchVector" | "pendingVectors" | "putVectors" | "knownVectors">;
+const mixed = "vector: two spaces of one width never mix";
+const listed = "embedded: a space is listed with a file when every chunk of it has its vector there";
 
 /** Lets the calls about vectors go to another space than the one they name. */
-function redirect(right: ChunkIndex, other: (space: VectorSpace) => VectorSpace): VectorCalls {
+function redirect(
+  right: ChunkStore,
+  other: (space: VectorSpace) => VectorSpace,
+): Pick<ChunkStore, "searchVector" | "putVectors"> {
   return {
     searchVector: (query) => right.searchVector({ ...query, space: other(query.space) }),
-    pendingVectors: (space, limit) => right.pendingVectors(other(space), limit),
     putVectors: (space, entries) => right.putVectors(other(space), entries),
-    knownVectors: (space, hashes) => right.knownVectors(other(space), hashes),
-  };
-}
-
-/** Remembers the space of `useSpace`, and gives it in place of the one that is named. */
-function onlyInUse(right: ChunkIndex): { inUse: (named: VectorSpace) => VectorSpace } & Pick<ChunkIndex, "useSpace"> {
-  let inUse: VectorSpace | undefined;
-  return {
-    inUse: (named) => inUse ?? named,
-    async useSpace(space) {
-      inUse = space;
-      await right.useSpace(space);
-    },
   };
 }
 
 export const wrongWithSpaces: readonly WrongStore[] = [
   {
     fault: "keeps all vectors of one width together",
-    caughtBy: "vector: two spaces of one width never mix, whichever of them is in use",
-    spoil: (right) => redirect(right, (space) => ({ ...space, model: "any", providerKey: "" })),
+    caughtBy: mixed,
+    spoil: (right) => redirect(right, (space) => ({ ...space, provider: "any", model: "any", providerKey: "" })),
   },
   {
-    fault: "searches the space in use, whatever the query names",
-    caughtBy: "vector: two spaces of one width never mix, whichever of them is in use",
+    fault: "names a space by its model and its width",
+    caughtBy: mixed,
+    spoil: (right) => redirect(right, (space) => ({ ...space, provider: "any", providerKey: "" })),
+  },
+  {
+    fault: "searches the space that was written to last, whatever the query names",
+    caughtBy: mixed,
     spoil(right) {
-      const { inUse, useSpace } = onlyInUse(right);
-      return { useSpace, searchVector: (query) => right.searchVector({ ...query, space: inUse(query.space) }) };
+      let last: VectorSpace | undefined;
+      return {
+        async putVectors(space, entries) {
+          last = space;
+          await right.putVectors(space, entries);
+        },
+        searchVector: (query) => right.searchVector({ ...query, space: last ?? query.space }),
+      };
     },
   },
   {
-    fault: "says what is pending in the space in use",
-    caughtBy: "vector: what is pending is pending in each space by itself",
-    spoil(right) {
-      const { inUse, useSpace } = onlyInUse(right);
-      return { useSpace, pendingVectors: (space, limit) => right.pendingVectors(inUse(space), limit) };
-    },
-  },
-  {
-    fault: "takes a hash out of the other spaces when it gets a vector in one",
+    fault: "takes a text out of the other spaces when it gets a vector in one",
     caughtBy: "vector: a space answers whole while another one is being filled",
     spoil(right) {
-      const owners = new Map<string, VectorSpace>();
-      const hashOf = new Map<string, string>();
+      const owners = new Map<string, string>();
       return {
-        async replaceFiles(files) {
-          for (const { chunks } of files) for (const { text, hash } of chunks) hashOf.set(text, hash);
-          await right.replaceFiles(files);
-        },
         async putVectors(space, entries) {
-          for (const { hash } of entries) owners.set(hash, space);
+          for (const { hash } of entries) owners.set(hash, space.model);
           await right.putVectors(space, entries);
         },
         async searchVector(query) {
           const { rows } = await right.searchVector(query);
-          return { rows: rows.filter(({ text }) => owners.get(hashOf.get(text) ?? "")?.model === query.space.model) };
+          return { rows: rows.filter(({ hash }) => owners.get(hash) === query.space.model) };
         },
       };
     },
   },
   {
     fault: "drops the vectors of a space that is left",
-    caughtBy: "vector: a space that is used again has all its vectors, also those of chunks that came meanwhile",
+    caughtBy: "vector: a space that is come back to has its vectors, beside those of chunks that came meanwhile",
     spoil(right) {
-      let turn = 0;
       let last = "";
-      return {
-        ...redirect(right, (space) => ({ ...space, providerKey: `${space.providerKey} ${turn}` })),
-        async useSpace(space) {
-          if (last !== "" && last !== space.model) turn++;
-          last = space.model;
-        },
-      };
-    },
-  },
-  {
-    fault: "does not lay out the chunks that come after it has laid out a space",
-    caughtBy: "vector: a space that is used again has all its vectors, also those of chunks that came meanwhile",
-    spoil(right) {
-      const late = new Set<string>();
-      let filled = false;
+      const left = new Set<string>();
       return {
         async putVectors(space, entries) {
-          filled = true;
+          if (last !== "" && last !== space.model) left.add(last);
+          last = space.model;
           await right.putVectors(space, entries);
         },
-        async replaceFiles(files) {
-          if (filled) for (const { path } of files) late.add(path);
-          await right.replaceFiles(files);
-        },
-        async searchVector(query) {
-          const { rows } = await right.searchVector(query);
-          return { rows: rows.filter(({ path }) => !late.has(path)) };
-        },
+        searchVector: async (query) => (left.has(query.space.model) ? { rows: [] } : right.searchVector(query)),
       };
     },
   },
   {
-    fault: "names a space by its model alone",
+    fault: "has one width for a model",
     caughtBy: "vector: a space of another width under the same name is another space",
     spoil(right) {
       const widths = new Map<string, number>();
       return {
-        async useSpace(space) {
+        async putVectors(space, entries) {
           const width = widths.get(space.model) ?? space.dimensions;
           widths.set(space.model, width);
           if (width !== space.dimensions) throw new Error(`dimension mismatch: ${width} and ${space.dimensions}`);
-          await right.useSpace(space);
-        },
-      };
-    },
-  },
-  {
-    fault: "wants useSpace before anything else",
-    caughtBy: "vector: every call works in a space that nobody has used",
-    spoil(right) {
-      let used = false;
-      return {
-        async useSpace(space) {
-          used = true;
-          await right.useSpace(space);
-        },
-        async spaceStats(space) {
-          if (!used) throw new Error("no such table: chunks_vec");
-          return right.spaceStats(space);
-        },
-      };
-    },
-  },
-  {
-    fault: "looks at no more hashes than its engine takes parameters",
-    caughtBy: "vector: of many hashes those are known that have a vector in the space",
-    spoil: (right) => ({ knownVectors: (space, hashes) => right.knownVectors(space, hashes.slice(0, 500)) }),
-  },
-  {
-    fault: "knows a hash that has a vector in any space",
-    caughtBy: "vector: of many hashes those are known that have a vector in the space",
-    spoil: (right) => ({
-      async knownVectors(_space, hashes) {
-        const spaces = await right.spaces();
-        const known = await Promise.all(spaces.map(({ space }) => right.knownVectors(space, hashes)));
-        return [...new Set(known.flat())];
-      },
-    }),
-  },
-  {
-    fault: "lists spaces in the order in which they came",
-    caughtBy: "vector: the spaces are listed with their vectors, the one that was written to last first",
-    spoil(right) {
-      const order: string[] = [];
-      return {
-        async putVectors(space, entries) {
-          const name = JSON.stringify(space);
-          if (!order.includes(name)) order.unshift(name);
           await right.putVectors(space, entries);
         },
-        async spaces() {
-          const place = ({ space }: { space: VectorSpace }): number => order.indexOf(JSON.stringify(space));
-          return (await right.spaces()).toSorted((left, right) => place(left) - place(right));
+      };
+    },
+  },
+  {
+    fault: "fails in a space that nobody has written to",
+    caughtBy: "vector: a space that nobody has written to is empty, whatever its names",
+    spoil(right) {
+      const known = new Set<string>();
+      return {
+        async putVectors(space, entries) {
+          known.add(space.model);
+          await right.putVectors(space, entries);
+        },
+        async searchVector(query) {
+          if (!known.has(query.space.model)) throw new Error("no such table: chunks_vec");
+          return right.searchVector(query);
         },
       };
     },
   },
   {
-    fault: "lists a space that was used and has no vector",
-    caughtBy: "vector: the spaces are listed with their vectors, the one that was written to last first",
+    fault: "joins the names of a space with a bar and cuts them at a line end",
+    caughtBy: "vector: a space that nobody has written to is empty, whatever its names",
+    spoil: (right) => redirect(right, (space) => ({ ...space, providerKey: space.providerKey.split("\n")[0] ?? "" })),
+  },
+  {
+    fault: "says that a file is embedded when one of its chunks is",
+    caughtBy: listed,
     spoil(right) {
-      const used: VectorSpace[] = [];
+      const spaces: VectorSpace[] = [];
       return {
-        useSpace: async (space) => void used.push(space),
-        async spaces() {
-          const listed = await right.spaces();
-          const empty = used.filter(({ model }) => !listed.some(({ space }) => space.model === model));
-          return [...listed, ...empty.map((space) => ({ space, vectors: 0 }))];
+        async putVectors(space, entries) {
+          spaces.push(space);
+          await right.putVectors(space, entries);
         },
+        listFiles: async () => (await right.listFiles()).map((file) => ({ ...file, embedded: spaces })),
+      };
+    },
+  },
+  {
+    fault: "never says that a file is embedded",
+    caughtBy: listed,
+    spoil: (right) => ({ listFiles: async () => (await right.listFiles()).map((file) => ({ ...file, embedded: [] })) }),
+  },
+  {
+    fault: "says that a file is embedded as it was when it had its vectors",
+    caughtBy: "embedded: a chunk that comes without a vector takes its file out, and one that goes puts it back",
+    spoil(right) {
+      const seen = new Map<string, readonly VectorSpace[]>();
+      return {
+        async putVectors(space, entries) {
+          await right.putVectors(space, entries);
+          for (const { path, embedded = [] } of await right.listFiles()) seen.set(path, embedded);
+        },
+        listFiles: async () =>
+          (await right.listFiles()).map((file) => ({ ...file, embedded: seen.get(file.path) ?? file.embedded })),
+      };
+    },
+  },
+  {
+    fault: "knows the vectors of its own process only",
+    caughtBy: "embedded: another store on the same place is told of it, too",
+    spoil(right) {
+      let own = false;
+      return {
+        async putVectors(space, entries) {
+          own = true;
+          await right.putVectors(space, entries);
+        },
+        listFiles: async () =>
+          (await right.listFiles()).map((file) => ({ ...file, embedded: own ? file.embedded : [] })),
       };
     },
   },

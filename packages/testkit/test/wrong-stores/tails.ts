@@ -1,5 +1,5 @@
-import type { Chunk, IndexedFile } from "@memslot/indexing";
-import type { FullStore } from "../remembering-stores.ts";
+import type { Chunk, FileChunks } from "@memslot/indexing";
+import type { InMemoryStore } from "@memslot/testkit";
 import { type WrongStore, everySource } from "./wrong-store.ts";
 
 const tailKept = "files: with fromLine the chunks that begin before it are kept, the later ones are replaced";
@@ -59,21 +59,19 @@ export const wrongWithTails: readonly WrongStore[] = [
     }),
   },
   {
-    fault: "forgets cursors",
-    caughtBy: "files: a cursor is kept as it was given, replaced with the file, and gone when the file has none",
-    spoil: (right) => ({
-      listFiles: async () => (await right.listFiles()).map(({ cursor: _cursor, ...file }) => file),
-    }),
-  },
-  {
-    fault: "keeps the cursor of a file that has none any more",
-    caughtBy: "files: a cursor is kept as it was given, replaced with the file, and gone when the file has none",
-    spoil: (right) => ({
-      async replaceFiles(files) {
-        const cursors = new Map((await right.listFiles()).map(({ path, cursor }) => [path, cursor]));
-        await right.replaceFiles(files.map((file) => ({ ...file, cursor: file.cursor ?? cursors.get(file.path) })));
-      },
-    }),
+    fault: "keeps the hash of a file that has grown",
+    caughtBy: tailKept,
+    spoil(right) {
+      const first = new Map<string, string>();
+      return {
+        async replaceFiles(files) {
+          for (const { path, hash } of files) if (!first.has(path)) first.set(path, hash);
+          await right.replaceFiles(files);
+        },
+        listFiles: async () =>
+          (await right.listFiles()).map((file) => ({ ...file, hash: first.get(file.path) ?? file.hash })),
+      };
+    },
   },
   {
     fault: "lays out no vectors for a file that has grown",
@@ -95,15 +93,15 @@ export const wrongWithTails: readonly WrongStore[] = [
 
 /** Writes whole files only, made of the old chunks that `stays` picks and those of the tail. */
 function joinTails(
-  right: FullStore,
+  right: InMemoryStore,
   stays: (chunk: Chunk, fromLine: number) => boolean,
-): Pick<FullStore, "replaceFiles"> {
+): Pick<InMemoryStore, "replaceFiles"> {
   const kept = new Map<string, readonly Chunk[]>();
   return {
     async replaceFiles(files) {
       for (const { fromLine, ...file } of files) {
         const old = fromLine === undefined ? [] : (kept.get(file.path) ?? []).filter((chunk) => stays(chunk, fromLine));
-        const whole: IndexedFile = { ...file, chunks: [...old, ...file.chunks] };
+        const whole: FileChunks = { ...file, chunks: [...old, ...file.chunks] };
         kept.set(file.path, whole.chunks);
         await right.replaceFiles([whole]);
       }

@@ -1,21 +1,49 @@
-import type { Chunk, IndexedFile } from "@memslot/indexing";
-import type { FullStore } from "../remembering-stores.ts";
+import type { Chunk, FileChunks } from "@memslot/indexing";
+import type { InMemoryStore } from "@memslot/testkit";
 import type { WrongStore } from "./wrong-store.ts";
 
-const long = "texts: a long text comes back whole";
+const taken = "texts: long ones and odd ones are taken, and found by their terms and their vectors";
 const many = "texts: every one of many terms is found, and a long one as a whole";
-const form = "texts: no text is put into another form";
 
 export const wrongWithTexts: readonly WrongStore[] = [
   {
-    fault: "cuts texts at 8 kB",
-    caughtBy: long,
-    spoil: (right) => eachChunk(right, (chunk) => ({ ...chunk, text: chunk.text.slice(0, 8192) })),
+    fault: "takes no text over 64 kB",
+    caughtBy: taken,
+    spoil: (right) => eachChunk(right, (chunk) => within(chunk, 65_536)),
   },
   {
-    fault: "cuts what stands over a text",
-    caughtBy: long,
-    spoil: (right) => eachChunk(right, (chunk) => ({ ...chunk, context: chunk.context.slice(0, 255) })),
+    fault: "takes no text with a NUL",
+    caughtBy: taken,
+    spoil: (right) =>
+      eachChunk(right, (chunk) => {
+        if (chunk.text.includes("\0")) throw new Error("invalid byte sequence");
+        return chunk;
+      }),
+  },
+  {
+    fault: "takes no halves of characters",
+    caughtBy: taken,
+    spoil: (right) =>
+      eachChunk(right, (chunk) => {
+        if (!chunk.text.isWellFormed()) throw new Error("invalid UTF-8");
+        return chunk;
+      }),
+  },
+  {
+    fault: "passes over a chunk without a text",
+    caughtBy: taken,
+    spoil: (right) => ({
+      replaceFiles: (files) =>
+        right.replaceFiles(files.map((file) => ({ ...file, chunks: file.chunks.filter(({ text }) => text !== "") }))),
+    }),
+  },
+  {
+    fault: "passes over a chunk without a term",
+    caughtBy: "texts: a chunk without a term is held and counted",
+    spoil: (right) => ({
+      replaceFiles: (files) =>
+        right.replaceFiles(files.map((file) => ({ ...file, chunks: file.chunks.filter(({ terms }) => terms !== "") }))),
+    }),
   },
   {
     fault: "indexes the first thousand terms",
@@ -51,46 +79,14 @@ export const wrongWithTexts: readonly WrongStore[] = [
       },
     }),
   },
-  {
-    fault: "composes accents",
-    caughtBy: form,
-    spoil: (right) => eachChunk(right, (chunk) => ({ ...chunk, text: chunk.text.normalize("NFC") })),
-  },
-  {
-    fault: "puts compatibility forms right",
-    caughtBy: form,
-    spoil: (right) => eachChunk(right, (chunk) => ({ ...chunk, text: chunk.text.normalize("NFKC") })),
-  },
-  {
-    fault: "ends a text at a NUL",
-    caughtBy: form,
-    spoil: (right) => eachChunk(right, (chunk) => ({ ...chunk, text: chunk.text.split("\0", 1)[0] ?? "" })),
-  },
-  {
-    fault: "trims texts",
-    caughtBy: form,
-    spoil: (right) => eachChunk(right, (chunk) => ({ ...chunk, text: chunk.text.trim() })),
-  },
-  {
-    fault: "has one kind of line end",
-    caughtBy: form,
-    spoil: (right) => eachChunk(right, (chunk) => ({ ...chunk, text: chunk.text.replaceAll(/\r\n?/g, "\n") })),
-  },
-  {
-    fault: "drops halves of characters",
-    caughtBy: form,
-    spoil: (right) => eachChunk(right, (chunk) => ({ ...chunk, text: chunk.text.replaceAll(/\p{Surrogate}/gu, "") })),
-  },
-  {
-    fault: "composes accents of paths",
-    caughtBy: form,
-    spoil: (right) => ({
-      replaceFiles: (files) => right.replaceFiles(files.map((file) => ({ ...file, path: file.path.normalize("NFC") }))),
-    }),
-  },
 ];
 
-function eachChunk(right: FullStore, change: (chunk: Chunk) => Chunk): Pick<FullStore, "replaceFiles"> {
-  const changed = (file: IndexedFile): IndexedFile => ({ ...file, chunks: file.chunks.map(change) });
+function eachChunk(right: InMemoryStore, change: (chunk: Chunk) => Chunk): Pick<InMemoryStore, "replaceFiles"> {
+  const changed = (file: FileChunks): FileChunks => ({ ...file, chunks: file.chunks.map(change) });
   return { replaceFiles: (files) => right.replaceFiles(files.map(changed)) };
+}
+
+function within(chunk: Chunk, limit: number): Chunk {
+  if (chunk.text.length > limit) throw new Error(`a value of ${chunk.text.length} characters`);
+  return chunk;
 }

@@ -1,51 +1,58 @@
-import type { ChunkIndex, VectorSpace } from "@memslot/indexing";
-import { bothSources, spaceOf, vectorOf } from "../lab.ts";
+import type { ChunkStore, ScoredChunk, VectorSpace } from "@memslot/indexing";
+import { randomFrom } from "../../helpers/random.ts";
+import { bothSources, hashOf, textOf } from "../lab.ts";
 
 export const dimensions = 24;
+
+export function spaceOf(model: string, width: number): VectorSpace {
+  return { provider: "fake", model, providerKey: "", dimensions: width };
+}
 
 /** A space of `dimensions`. */
 export const one: VectorSpace = spaceOf("one", dimensions);
 /** Another space of the same width. */
 export const two: VectorSpace = spaceOf("two", dimensions);
 
+/** A vector of unit length that depends on nothing but the seed. */
+export function vectorOf(seed: number, width: number): Float32Array {
+  const random = randomFrom(seed);
+  const raw = Float32Array.from({ length: width }, () => random() * 2 - 1);
+  const length = Math.hypot(...raw);
+  return raw.map((value) => value / length);
+}
+
 /** The vector that a text's number stands for. */
 export const byNumber = (text: string): Float32Array => vectorOf(Number(text), dimensions);
 
-/** Gives every pending chunk its vector, and says how many there were. */
-export async function embedAll(
-  store: ChunkIndex,
+/** Gives the vectors of these texts. */
+export async function embed(
+  store: ChunkStore,
   space: VectorSpace,
-  vectorFor: (text: string) => Float32Array,
-): Promise<number> {
-  const pending = await store.pendingVectors(space, 10_000);
+  texts: readonly string[],
+  vectorFor: (text: string) => Float32Array = byNumber,
+): Promise<void> {
   await store.putVectors(
     space,
-    pending.map(({ hash, text }) => ({ hash, vector: vectorFor(text) })),
+    texts.map((text) => ({ hash: hashOf(text), vector: vectorFor(text) })),
   );
-  return pending.length;
 }
 
-/** The texts that are pending, in alphabetical order. */
-export async function pendingTexts(store: ChunkIndex, space: VectorSpace): Promise<string[]> {
-  return (await store.pendingVectors(space, 10_000)).map(({ text }) => text).toSorted();
+/** The chunks that are nearest to a vector, best first. */
+export async function rowsNear(
+  store: ChunkStore,
+  space: VectorSpace,
+  vector: Float32Array,
+  limit = 10,
+): Promise<readonly ScoredChunk[]> {
+  return (await store.searchVector({ space, vector, sources: bothSources, limit })).rows;
 }
 
-/** The texts that are nearest to a vector, best first. */
+/** The short texts that are nearest to a vector, best first. */
 export async function textsNear(
-  store: ChunkIndex,
+  store: ChunkStore,
   space: VectorSpace,
   vector: Float32Array,
   limit = 10,
 ): Promise<string[]> {
-  const { rows } = await store.searchVector({ space, vector, sources: bothSources, limit });
-  return rows.map((row) => row.text);
-}
-
-/** How far a space is filled, for the build that answers. */
-export async function countsIn(
-  store: ChunkIndex,
-  space: VectorSpace,
-): Promise<{ embedded: number; pending: number; quarantined: number }> {
-  const { embedded, pending, quarantined } = await store.spaceStats(space);
-  return { embedded, pending, quarantined };
+  return (await rowsNear(store, space, vector, limit)).map(textOf);
 }

@@ -1,114 +1,129 @@
 import assert from "node:assert/strict";
-import { type StoreCheck, fileOf, sha256, vectorOf } from "../lab.ts";
-import { byNumber, dimensions, embedAll, one } from "./vector-lab.ts";
+import { type StoreCheck, fileOf, hashOf, textOf } from "../lab.ts";
+import { byNumber, dimensions, embed, one, rowsNear, textsNear, vectorOf } from "./vector-lab.ts";
 
-/** What a store does with vectors. */
+/** What a store answers to vectors. */
 export const vectorChecks: readonly StoreCheck[] = [
   {
-    name: "vector: a pending chunk comes with its text and context",
-    needs: ["vector"],
-    async run({ store }) {
-      const chunks = fileOf("a.md", ["text of it"]).chunks.map((chunk) => ({ ...chunk, context: "Heading" }));
-      await store.replaceFiles([{ ...fileOf("a.md", []), chunks }]);
-      await store.useSpace(one);
-      assert.deepEqual(await store.pendingVectors(one, 5), [
-        { hash: sha256("text of it"), context: "Heading", text: "text of it" },
-      ]);
-    },
-  },
-  {
     name: "vector: the ranking and the scores are those of the exact cosine",
-    needs: ["vector"],
     async run({ store }) {
       const numbers = Array.from({ length: 300 }, (_, index) => String(index));
       await store.replaceFiles([fileOf("a.md", numbers)]);
-      await store.useSpace(one);
-      await embedAll(store, one, byNumber);
+      await embed(store, one, numbers);
       for (const seed of [5000, 5001, 5002]) {
         const query = vectorOf(seed, dimensions);
-        const { rows } = await store.searchVector({ space: one, vector: query, sources: ["memory"], limit: 12 });
+        const rows = await rowsNear(store, one, query, 12);
         const exact = numbers
           .map((text) => ({ text, score: dot(query, byNumber(text)) }))
           .toSorted((left, right) => right.score - left.score)
           .slice(0, 12);
         assert.deepEqual(
-          rows.map((row) => row.text),
+          rows.map(textOf),
           exact.map((row) => row.text),
         );
-        for (const [index, row] of rows.entries())
-          assert.ok(
-            Math.abs(row.score - (exact[index]?.score ?? 9)) < 1e-4,
-            `${row.score} is not ${exact[index]?.score}`,
-          );
+        for (const [index, { score }] of rows.entries())
+          assert.ok(Math.abs(score - (exact[index]?.score ?? 9)) < 1e-4, `${score} is not ${exact[index]?.score}`);
       }
     },
   },
   {
     name: "vector: a chunk is nearest to its own vector, with score 1, and to the opposite with -1",
-    needs: ["vector"],
     async run({ store }) {
       await store.replaceFiles([fileOf("a.md", ["1"])]);
-      await store.useSpace(one);
-      await embedAll(store, one, byNumber);
-      const same = await store.searchVector({ space: one, vector: byNumber("1"), sources: ["memory"], limit: 1 });
-      const opposite = await store.searchVector({
-        space: one,
-        vector: byNumber("1").map((value) => -value),
-        sources: ["memory"],
-        limit: 1,
-      });
-      assert.ok(Math.abs((same.rows[0]?.score ?? 0) - 1) < 1e-4);
-      assert.ok(Math.abs((opposite.rows[0]?.score ?? 0) + 1) < 1e-4);
+      await embed(store, one, ["1"]);
+      const [same] = await rowsNear(store, one, byNumber("1"), 1);
+      const opposite = byNumber("1").map((value) => -value);
+      const [far] = await rowsNear(store, one, opposite, 1);
+      assert.ok(Math.abs((same?.score ?? 0) - 1) < 1e-4, `the score of the same is ${same?.score}`);
+      assert.ok(Math.abs((far?.score ?? 0) + 1) < 1e-4, `the score of the opposite is ${far?.score}`);
+    },
+  },
+  {
+    name: "vector: a row names its chunk, and removed chunks are not found",
+    async run({ store }) {
+      await store.replaceFiles([
+        fileOf("memory/a.md", ["3", "1"]),
+        fileOf("memory/b.md", ["2"]),
+        fileOf("s.jsonl", ["4"], { source: "sessions" }),
+      ]);
+      await embed(store, one, ["1", "2", "4"]);
+      await store.removeFiles([{ path: "memory/b.md", source: "memory" }]);
+      const rows = await rowsNear(store, one, byNumber("1"));
+      assert.deepEqual(
+        rows.map(({ path, source, startLine, hash }) => ({ path, source, startLine, hash })),
+        [
+          { path: "memory/a.md", source: "memory", startLine: 11, hash: hashOf("1") },
+          { path: "s.jsonl", source: "sessions", startLine: 1, hash: hashOf("4") },
+        ],
+      );
+    },
+  },
+  {
+    name: "vector: chunks of one text are all found by its vector",
+    async run({ store }) {
+      await store.replaceFiles([
+        fileOf("a.jsonl", ["1"], { source: "sessions" }),
+        fileOf("b.md", ["1", "2", "1"]),
+        fileOf("c.md", ["2"]),
+      ]);
+      await embed(store, one, ["1", "2"]);
+      assert.deepEqual(await textsNear(store, one, byNumber("1"), 3), ["1", "1", "1"]);
+      assert.equal((await textsNear(store, one, byNumber("1"))).length, 5);
+      const { rows } = await store.searchVector({ space: one, vector: byNumber("1"), sources: ["memory"], limit: 2 });
+      assert.deepEqual(rows.map(({ path }) => path).toSorted(), ["b.md", "b.md"]);
+    },
+  },
+  {
+    name: "vector: limit cuts the farthest",
+    async run({ store }) {
+      const numbers = Array.from({ length: 30 }, (_, index) => String(index));
+      await store.replaceFiles([fileOf("a.md", numbers)]);
+      await embed(store, one, numbers);
+      const all = await rowsNear(store, one, byNumber("7"), 100);
+      assert.equal(all.length, numbers.length);
+      assert.deepEqual(await rowsNear(store, one, byNumber("7"), 4), all.slice(0, 4));
     },
   },
   {
     name: "vector: sources are filtered before the limit",
-    needs: ["vector"],
     async run({ store }) {
-      const near = Array.from({ length: 500 }, (_, index) =>
-        fileOf(`sessions/${index}.jsonl`, [`near ${index}`], { source: "sessions" }),
-      );
+      const texts = Array.from({ length: 500 }, (_, index) => `near ${index}`);
+      const near = texts.map((text, index) => fileOf(`sessions/${index}.jsonl`, [text], { source: "sessions" }));
       await store.replaceFiles([...near, fileOf("memory/a.md", ["far"])]);
-      await store.useSpace(one);
       const query = vectorOf(1, dimensions);
-      await embedAll(store, one, (text) => (text === "far" ? vectorOf(2, dimensions) : query));
+      await embed(store, one, [...texts, "far"], (text) => (text === "far" ? vectorOf(2, dimensions) : query));
       const { rows } = await store.searchVector({ space: one, vector: query, sources: ["memory"], limit: 1 });
       assert.deepEqual(
         rows.map((row) => row.path),
         ["memory/a.md"],
       );
-      assert.deepEqual(
-        (await store.searchVector({ space: one, vector: query, sources: ["nobody's"], limit: 5 })).rows,
-        [],
-      );
+      const none = await store.searchVector({ space: one, vector: query, sources: ["nobody's"], limit: 5 });
+      assert.deepEqual(none.rows, []);
     },
   },
   {
-    name: "vector: a row carries its chunk, and removed chunks are not found",
-    needs: ["vector"],
+    name: "vector: a chunk is found from its vector on, and not before",
     async run({ store }) {
-      await store.replaceFiles([fileOf("memory/a.md", ["1"]), fileOf("memory/b.md", ["2"])]);
-      await store.useSpace(one);
-      await embedAll(store, one, byNumber);
-      await store.removeFiles([{ path: "memory/b.md", source: "memory" }]);
-      const { rows } = await store.searchVector({ space: one, vector: byNumber("2"), sources: ["memory"], limit: 5 });
-      assert.equal(rows.length, 1);
-      const { id: _id, score: _score, ...row } = rows[0] ?? assert.fail();
-      assert.deepEqual(row, {
-        path: "memory/a.md",
-        source: "memory",
-        startLine: 1,
-        endLine: 1,
-        text: "1",
-        context: "",
-      });
+      const texts = ["1", "2", "3"];
+      await store.replaceFiles([fileOf("a.md", texts)]);
+      for (const [index, text] of texts.entries()) {
+        assert.equal((await textsNear(store, one, byNumber("3"))).length, index);
+        await embed(store, one, [text]);
+        assert.deepEqual(await textsNear(store, one, byNumber(text), 1), [text]);
+      }
     },
   },
   {
-    name: "vector: the probe says that the leg works",
-    needs: ["vector"],
+    name: "vector: one of another length is refused, or does no harm",
     async run({ store }) {
-      assert.equal(await store.probeVector(), true);
+      await store.replaceFiles([fileOf("a.md", ["1", "2"])]);
+      await embed(store, one, ["1"]);
+      await embed(store, one, ["2"], () => vectorOf(2, dimensions + 1)).catch(() => undefined);
+      await rowsNear(store, one, vectorOf(2, dimensions - 1)).catch(() => undefined);
+      const [first] = await rowsNear(store, one, byNumber("1"));
+      assert.deepEqual([first && textOf(first), (first?.score ?? 0) > 0.999], ["1", true]);
+      await embed(store, one, ["1", "2"]);
+      for (const text of ["1", "2"]) assert.deepEqual(await textsNear(store, one, byNumber(text), 1), [text]);
     },
   },
 ];

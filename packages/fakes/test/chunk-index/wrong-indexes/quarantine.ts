@@ -1,10 +1,10 @@
 import type { QuarantinedChunk, VectorSpace } from "@memslot/indexing";
-import type { WrongStore } from "./wrong-store.ts";
+import type { WrongIndex } from "./wrong-index.ts";
 
 const listed =
   "vector: a quarantined text is not pending, is found by its words, and is listed with every place it stands at";
 
-export const wrongWithQuarantine: readonly WrongStore[] = [
+export const wrongWithQuarantine: readonly WrongIndex[] = [
   {
     fault: "hands out quarantined texts as pending",
     caughtBy: listed,

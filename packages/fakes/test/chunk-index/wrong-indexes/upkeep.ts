@@ -1,14 +1,14 @@
 import type { IndexUpkeep } from "@memslot/indexing";
-import type { FullStore } from "../remembering-stores.ts";
-import type { WrongStore } from "./wrong-store.ts";
+import type { FullIndex } from "../remembering-indexes.ts";
+import type { WrongIndex } from "./wrong-index.ts";
 
-const healthy = "upkeep: a healthy store passes its own check, empty, in use, and while a build is being made";
-const compacted = "upkeep: compact gives space back, changes no answer, and leaves the store fit for use";
+const healthy = "upkeep: a healthy index passes its own check, empty, in use, and while a build is being made";
+const compacted = "upkeep: compact gives space back, changes no answer, and leaves the index fit for use";
 const sampled = "upkeep: a sample is of chunks that are there, each once, and no more than there are";
 const sameVector = "vector: the vector of a text can be had again, of its own space";
 const listed = "upkeep: tables are listed with their bytes, the largest first";
 
-export const wrongWithUpkeep: readonly WrongStore[] = [
+export const wrongWithUpkeep: readonly WrongIndex[] = [
   wrong("takes the chunks of the next build for a fault", healthy, (right) => ({
     async check() {
       const { generation, chunks } = await right.stats();
@@ -20,12 +20,12 @@ export const wrongWithUpkeep: readonly WrongStore[] = [
     check: async () => [{ name: "files", ok: (await right.stats()).files > 0, message: "there are files" }],
   })),
   wrong("looks at nothing", healthy, () => ({ check: async () => [] })),
-  wrong("mends what is whole", "upkeep: repair mends nothing on a healthy store and changes no answer", () => ({
+  wrong("mends what is whole", "upkeep: repair mends nothing on a healthy index and changes no answer", () => ({
     repair: async () => [{ name: "words", ok: true, message: "as they should be", fixed: "made anew" }],
   })),
   wrong(
     "loses files in a repair",
-    "upkeep: repair mends nothing on a healthy store and changes no answer",
+    "upkeep: repair mends nothing on a healthy index and changes no answer",
     (right) => ({
       async repair() {
         await right.removeFiles([{ path: "b.md", source: "memory" }]);
@@ -78,7 +78,7 @@ export const wrongWithUpkeep: readonly WrongStore[] = [
   wrong("lists no tables", listed, () => ({ tables: async () => [] })),
 ];
 
-function wrong(fault: string, caughtBy: string, spoil: (right: FullStore) => Partial<IndexUpkeep>): WrongStore {
+function wrong(fault: string, caughtBy: string, spoil: (right: FullIndex) => Partial<IndexUpkeep>): WrongIndex {
   return { fault, caughtBy, spoil: (right) => ({ upkeep: { ...right.upkeep, ...spoil(right) } }) };
 }
 

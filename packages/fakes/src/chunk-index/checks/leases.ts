@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import type { LeaseName } from "@memslot/indexing";
-import { assertPlainData } from "../helpers/plain-data.ts";
-import { type StoreCheck, fileOf, partOf, textsWith } from "./lab.ts";
+import { assertPlainData } from "../plain-data.ts";
+import { type IndexCheck, fileOf, partOf, textsWith } from "../lab.ts";
 
 const both: readonly LeaseName[] = ["files", "build"];
 
-/** Who may work on the index. Two stores on one place stand for two processes. */
-export const leaseChecks: readonly StoreCheck[] = [
+/** Who may work on the index. Two indexes on one place stand for two processes. */
+export const leaseChecks: readonly IndexCheck[] = [
   {
     name: "leases: one that is free is given, has a holder, and is free again after release",
     needs: ["leases"],
-    async run({ store }) {
-      const leases = partOf(store, "leases");
+    async run({ index }) {
+      const leases = partOf(index, "leases");
       for (const name of both) {
         assert.equal(await leases.holder(name), undefined);
         assert.equal(await leases.acquire(name, `a check of "${name}"`), true);
@@ -28,8 +28,8 @@ export const leaseChecks: readonly StoreCheck[] = [
   {
     name: "leases: what one store holds, another one on the same place is refused, until it is released",
     needs: ["leases", "reopens"],
-    async run({ store, openBeside }) {
-      const mine = partOf(store, "leases");
+    async run({ index, openBeside }) {
+      const mine = partOf(index, "leases");
       const theirs = partOf(await openBeside(), "leases");
       for (const name of both) {
         assert.equal(await mine.acquire(name, "mine"), true);
@@ -49,8 +49,8 @@ export const leaseChecks: readonly StoreCheck[] = [
   {
     name: "leases: each is given by itself",
     needs: ["leases", "reopens"],
-    async run({ store, openBeside }) {
-      const mine = partOf(store, "leases");
+    async run({ index, openBeside }) {
+      const mine = partOf(index, "leases");
       const theirs = partOf(await openBeside(), "leases");
       assert.equal(await mine.acquire("build", "a rebuild"), true);
       assert.equal(await theirs.acquire("files", "a sync"), true);
@@ -63,8 +63,8 @@ export const leaseChecks: readonly StoreCheck[] = [
   {
     name: "leases: a store that is closed, and one that is opened after a reopen, holds none",
     needs: ["leases", "reopens"],
-    async run({ store, reopen, openBeside }) {
-      for (const name of both) assert.equal(await partOf(store, "leases").acquire(name, "before"), true);
+    async run({ index, reopen, openBeside }) {
+      for (const name of both) assert.equal(await partOf(index, "leases").acquire(name, "before"), true);
       const again = await reopen();
       const theirs = partOf(await openBeside(), "leases");
       for (const name of both) {
@@ -77,20 +77,20 @@ export const leaseChecks: readonly StoreCheck[] = [
   {
     name: "leases: of many that ask at once one gets it",
     needs: ["leases", "reopens"],
-    async run({ store, openBeside }) {
-      const stores = [store, await openBeside(), await openBeside()];
+    async run({ index, openBeside }) {
+      const indexes = [index, await openBeside(), await openBeside()];
       for (let round = 0; round < 5; round++) {
-        const given = await Promise.all(stores.map((each) => partOf(each, "leases").acquire("build", "a race")));
+        const given = await Promise.all(indexes.map((each) => partOf(each, "leases").acquire("build", "a race")));
         assert.equal(given.filter(Boolean).length, 1, given.join(", "));
-        await partOf(stores[given.indexOf(true)] ?? store, "leases").release("build");
+        await partOf(indexes[given.indexOf(true)] ?? index, "leases").release("build");
       }
     },
   },
   {
     name: "leases: how far the holder of the build is, another store can read",
     needs: ["leases", "reopens"],
-    async run({ store, openBeside }) {
-      const mine = partOf(store, "leases");
+    async run({ index, openBeside }) {
+      const mine = partOf(index, "leases");
       const theirs = partOf(await openBeside(), "leases");
       await mine.acquire("build", "a rebuild");
       assert.equal((await theirs.holder("build"))?.completed, undefined);
@@ -110,14 +110,14 @@ export const leaseChecks: readonly StoreCheck[] = [
   },
   {
     name: "leases: searches need none",
-    needs: ["leases", "reopens", "keyword"],
-    async run({ store, openBeside }) {
-      await store.replaceFiles([fileOf("a.md", ["word one"])]);
+    needs: ["leases", "reopens"],
+    async run({ index, openBeside }) {
+      await index.replaceFiles([fileOf("a.md", ["word one"])]);
       const other = await openBeside();
       for (const name of both) assert.equal(await partOf(other, "leases").acquire(name, "theirs"), true);
-      assert.deepEqual(await textsWith(store, "word"), ["word one"]);
-      assert.equal((await store.listFiles()).length, 1);
-      assert.equal((await store.stats()).files, 1);
+      assert.deepEqual(await textsWith(index, "word"), ["word one"]);
+      assert.equal((await index.listFiles()).length, 1);
+      assert.equal((await index.stats()).files, 1);
     },
   },
 ];

@@ -1,11 +1,11 @@
 import type { IndexLeases } from "@memslot/indexing";
-import { type FullStore, type LeaseTable, createLeases } from "../remembering-stores.ts";
-import type { WrongStore } from "./wrong-store.ts";
+import { type FullIndex, type LeaseTable, createLeases } from "../remembering-indexes.ts";
+import type { WrongIndex } from "./wrong-index.ts";
 
 const given = "leases: one that is free is given, has a holder, and is free again after release";
 const excluded = "leases: what one store holds, another one on the same place is refused, until it is released";
 
-export const wrongWithLeases: readonly WrongStore[] = [
+export const wrongWithLeases: readonly WrongIndex[] = [
   { fault: "names no holder", caughtBy: given, spoil: (right) => change(right, { holder: async () => undefined }) },
   { fault: "never lets go", caughtBy: given, spoil: (right) => change(right, { release: async () => undefined }) },
   { fault: "gives no lease", caughtBy: given, spoil: (right) => change(right, { acquire: async () => false }) },
@@ -61,8 +61,8 @@ export const wrongWithLeases: readonly WrongStore[] = [
           };
         },
       ],
-    ] satisfies [string, (right: FullStore) => Partial<IndexLeases>][]
-  ).map(([fault, spoil]): WrongStore => ({
+    ] satisfies [string, (right: FullIndex) => Partial<IndexLeases>][]
+  ).map(([fault, spoil]): WrongIndex => ({
     fault,
     caughtBy: "leases: how far the holder of the build is, another store can read",
     spoil: (right) => change(right, spoil(right)),
@@ -80,12 +80,12 @@ export const wrongWithLeases: readonly WrongStore[] = [
   },
 ];
 
-function change(right: FullStore, leases: Partial<IndexLeases>): Pick<FullStore, "leases"> {
+function change(right: FullIndex, leases: Partial<IndexLeases>): Pick<FullIndex, "leases"> {
   return { leases: { ...right.leases, ...leases } };
 }
 
 /** Leases over a table that all stores share which are opened for a check. */
-function sharing(spoil: (table: LeaseTable, leases: IndexLeases) => IndexLeases): WrongStore["spoil"] {
+function sharing(spoil: (table: LeaseTable, leases: IndexLeases) => IndexLeases): WrongIndex["spoil"] {
   const table: LeaseTable = new Map();
   return () => ({ leases: spoil(table, createLeases(table, {})) });
 }
