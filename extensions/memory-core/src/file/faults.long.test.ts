@@ -163,7 +163,7 @@ test("tables that another process makes while this one waits for the lock are ke
   other.exec("BEGIN IMMEDIATE");
   const opening = open(path);
   await new Promise((resolve) => setTimeout(resolve, 400));
-  createTables(other, (db, generation) => db.exec(createWordIndex(generation)));
+  createTables(other, "memory-core", (db, generation) => db.exec(createWordIndex(generation)));
   other.exec(
     `INSERT INTO files (generation, path, source, hash, mtime, size, recipe, chunks, chunk_bytes)
        VALUES (1, 'a.md', 'memory', 'h', 1, 1, '1', 0, 0); COMMIT`,

@@ -1,5 +1,5 @@
 import type Database from "better-sqlite3";
-import { type Meta, metaKeys, type Transactions } from "@memslot/indexing/ledger-tables";
+import { type Generations, type Meta, metaKeys, type Transactions } from "@memslot/indexing/ledger-tables";
 import { createWordIndex, wordTable } from "./word-tables.ts";
 
 /** The tokenizer: the words of a text, joined by spaces. */
@@ -42,12 +42,12 @@ export function createWordRebuild(input: {
   db: Database.Database;
   meta: Meta;
   transactions: Transactions;
+  generations: Generations;
   /** False where this SQLite has no FTS5. */
   indexWords: boolean;
   loadTerms?: () => Promise<IndexTerms>;
 }): WordRebuild {
-  const { db, meta, transactions, indexWords, loadTerms = loadIndexTerms } = input;
-  const isLive = db.prepare<[number], number>("SELECT 1 FROM generations WHERE id = ? AND state <> 'dropped'").pluck();
+  const { db, meta, transactions, generations, indexWords, loadTerms = loadIndexTerms } = input;
   /** How far each generation is, so that what is done is not looked at again. */
   const doneTo = new Map<number, number>();
   let indexTerms: IndexTerms | undefined;
@@ -58,8 +58,9 @@ export function createWordRebuild(input: {
   }
 
   function fill(generation: number, terms: IndexTerms): void {
-    const chunks =
-      isLive.get(generation) === undefined ? [] : missingWords(db, generation, doneTo.get(generation) ?? 0);
+    const chunks = !generations.live().includes(generation)
+      ? []
+      : missingWords(db, generation, doneTo.get(generation) ?? 0);
     if (chunks.length < batchChunks) {
       meta.delete(`${metaKeys.wordsMissing}${generation}`);
       doneTo.delete(generation);

@@ -17,21 +17,25 @@ export function wordsNotice(path: string): string {
 export function settleWords(input: {
   db: Database.Database;
   meta: Meta;
+  store: string;
   /** Runs work in a transaction. */
   write: (work: () => void) => void;
 }): boolean {
-  const { db, meta, write } = input;
-  const generations = db.prepare<[], number>("SELECT id FROM generations WHERE state <> 'dropped'").pluck();
+  const { db, meta, store, write } = input;
+  const generations = db
+    .prepare<[string], number>("SELECT id FROM generations WHERE store = ? AND state <> 'dropped'")
+    .pluck();
   const isStale = (): boolean => meta.get(metaKeys.wordsStale) !== undefined;
-  if (!isStale() && generations.all().every((id) => hasSoundWords(db, id))) return false;
+  if (!isStale() && generations.all(store).every((id) => hasSoundWords(db, id))) return false;
   write(() => {
     const stale = isStale();
-    for (const id of generations.all()) if (stale || !hasSoundWords(db, id)) emptyWords(db, meta, id);
+    for (const id of generations.all(store)) if (stale || !hasSoundWords(db, id)) emptyWords(db, meta, id);
     // Of an index that was brought up to this schema where there was no FTS5.
     db.exec("DROP TABLE IF EXISTS chunks_fts");
     meta.delete(metaKeys.wordsStale);
   });
-  return db.prepare("SELECT 1 FROM chunks LIMIT 1").get() !== undefined;
+  const files = "SELECT 1 FROM files WHERE chunks > 0 AND generation IN (SELECT value FROM json_each(?)) LIMIT 1";
+  return db.prepare(files).get(JSON.stringify(generations.all(store))) !== undefined;
 }
 
 function hasSoundWords(db: Database.Database, generation: number): boolean {

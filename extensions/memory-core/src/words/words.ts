@@ -31,7 +31,7 @@ export interface Words extends Pick<Companion, "changed" | "drop" | "holds" | "c
 export function createWords(parts: LedgerParts, ftsError: string | undefined): Words {
   const { db, meta, transactions, generations } = parts;
   const indexWords = ftsError === undefined;
-  const rebuild = createWordRebuild({ db, meta, transactions, indexWords });
+  const rebuild = createWordRebuild({ db, meta, transactions, generations, indexWords });
   const statements = perGeneration((generation) => ({
     insert: db.prepare(`INSERT INTO ${wordTable(generation)} (rowid, terms) VALUES (?, ?)`),
     remove: db.prepare(`DELETE FROM ${wordTable(generation)} WHERE rowid = ?`),

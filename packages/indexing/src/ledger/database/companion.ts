@@ -2,7 +2,7 @@ import type { MemorySource } from "@memslot/core";
 import type Database from "better-sqlite3";
 import type { IndexHealth } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
-import type { Meta } from "../file/meta.ts";
+import { type Meta, metaKeys } from "../file/meta.ts";
 import type { ReadRows } from "../files/chunk-rows.ts";
 import type { Generations } from "../generations/generations.ts";
 import type { Pieces } from "../thread/pieces.ts";
@@ -60,7 +60,7 @@ export interface Companion {
   removed(chunk: { id: number; generation: number }): void;
   /** At the end of a transaction that has changed chunks. */
   changed(): void;
-  /** A chunk has got its vector, inside the transaction. */
+  /** A chunk of any store has got its vector, inside the transaction. */
   embedded(
     spaceId: number,
     chunk: { id: number; source: MemorySource; generation: number },
@@ -94,7 +94,13 @@ export interface CompanionTables {
   /** Takes those of a schema without generations over, inside the transaction of the upgrade. */
   takeOver(db: Database.Database, meta: Meta, generation: number): void;
   /** Makes them fit the chunks, once the tables of the ledger are there. */
-  settle(input: { db: Database.Database; meta: Meta; path: string; write: (work: () => void) => void }): {
+  settle(input: {
+    db: Database.Database;
+    meta: Meta;
+    store: string;
+    path: string;
+    write: (work: () => void) => void;
+  }): {
     notice?: string | undefined;
     open(parts: LedgerParts): Companion;
   };
@@ -109,7 +115,16 @@ export interface CompanionModule {
 export const noCompanion: CompanionTables = {
   begin: () => undefined,
   takeOver: () => undefined,
-  settle: () => ({ open: () => nothing }),
+  settle: () => ({
+    open: ({ meta }) => ({
+      ...nothing,
+      // Another store may have laid them out for fast search: without this one, which it would never miss.
+      embedded(spaceId, { generation }) {
+        const key = `${metaKeys.vectorSpace}${generation}`;
+        if (meta.get(key) === String(spaceId)) meta.delete(key);
+      },
+    }),
+  }),
 };
 
 const nothing: Companion = {

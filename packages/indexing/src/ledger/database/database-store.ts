@@ -38,7 +38,7 @@ export type OpenedStore = DatabaseStore & {
 export function openDatabaseStore(options: OpenOptions, tables: CompanionTables = noCompanion): OpenedStore {
   const { db, meta, location, isOnDisk, identity, openCompanion, notices } = openDatabase(options, tables);
   const mark = createWriterMark(meta);
-  const generations = openGenerations(db, meta, tables.begin);
+  const generations = openGenerations({ db, meta, store: options.store, begin: tables.begin });
   const soundness: Soundness = isOnDisk
     ? createSoundness({
         db,

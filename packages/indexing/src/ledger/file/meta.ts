@@ -17,8 +17,8 @@ export const metaKeys = {
   vectorSpace: "vector_space:",
   /** Followed by a generation: how far rounding has turned the vectors in its `chunks_vec` at most, in radians. */
   vectorAngle: "vector_angle:",
-  /** Goes up with every change of the files that answer. */
-  revision: "revision",
+  /** Followed by a store: goes up with every change of its files that answer. */
+  revision: "revision:",
   /** Set when chunks were written by a process that could not index their words. */
   wordsStale: "words_stale",
   /** Followed by a generation: some of its chunks lack their words, which are made from the texts that are there. */
@@ -31,8 +31,12 @@ export const metaKeys = {
   writer: "writer:",
   /** The agent and the workspace that the index is made for, as JSON. */
   owner: "owner",
-  /** Followed by the name of a lease: who took it last, how far they are. Counts for nothing when its lock is free. */
+  /** Followed by a store and the name of a lease: who took it last, how far they are. Counts for nothing when its lock is free. */
   lease: "lease:",
+  /** Followed by a store and a name: a small fact about the store. */
+  note: "note:",
+  /** Followed by a store and the id of a space: the store is to have its vectors. */
+  owes: "owes:",
 } as const;
 
 export function openMeta(db: Database.Database): Meta {

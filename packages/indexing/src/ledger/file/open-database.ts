@@ -31,7 +31,7 @@ const attempts = 3;
 export function openDatabase(options: OpenOptions, tables: CompanionTables): OpenDatabase {
   const { path } = options;
   if (options.mayCreate === false && !existsSync(path))
-    return { ...openInMemory(tables), location: ":memory:", isOnDisk: false, notices: [] };
+    return { ...openInMemory(options.store, tables), location: ":memory:", isOnDisk: false, notices: [] };
   const notices: string[] = [];
   let aside: string | undefined;
   for (let attempt = 1; ; attempt++) {
@@ -55,7 +55,7 @@ export function openDatabase(options: OpenOptions, tables: CompanionTables): Ope
       } else {
         notices.push(describeFault(path, error));
       }
-      return { ...openInMemory(tables), location: ":memory:", isOnDisk: false, notices };
+      return { ...openInMemory(options.store, tables), location: ":memory:", isOnDisk: false, notices };
     }
   }
 }

@@ -7,11 +7,11 @@ import { type Meta, metaKeys, openMeta } from "./meta.ts";
 import type { OpenOptions } from "../thread/protocol.ts";
 import { checkAgent, isNewOwner, recordOwner } from "./owner.ts";
 import type { Companion, CompanionTables, LedgerParts } from "../database/companion.ts";
-import { applicationId, createTables, schemaVersion, setPragmas } from "./schema.ts";
+import { addGeneration, applicationId, createTables, schemaVersion, setPragmas } from "./schema.ts";
 import { isBusy, isCorrupt, isSqliteError } from "./store-errors.ts";
 import { reasonOf } from "../thread/store-failure.ts";
 import { beginWrite } from "../database/transactions.ts";
-import { upgradeFromFirst, upgradeFromSecond } from "./upgrade.ts";
+import { upgradeFromFirst, upgradeFromSecond, upgradeFromThird } from "./upgrade.ts";
 import { deadWriters } from "../writers/writers.ts";
 
 /** A connection to a database with all tables in it. */
@@ -25,23 +25,25 @@ export interface OpenFile {
 
 /** What is asked of each table; fails when the table or a column is missing. */
 const probes = [
-  "SELECT id, name, state, started_at, built_at FROM generations",
+  "SELECT id, store, name, state, started_at, built_at FROM generations",
   "SELECT id, generation, path, source, hash, mtime, size, recipe, cursor, chunks, chunk_bytes FROM files",
   "SELECT id, file_id, start_line, end_line, context, text, hash FROM chunks",
   "SELECT id, provider, model, provider_key, dims, written_at FROM spaces",
   "SELECT hash, space_id, used_at, vector_id FROM embedding_cache",
   "SELECT id, embedding FROM vectors",
   "SELECT hash, space_id, reason FROM quarantine",
+  "SELECT store, space_id, hash FROM owed_vectors",
+  "SELECT hash, store, space_id FROM adopted_vectors",
 ];
 const walPauseMs = 25;
 
 /** Opens the file, which is there and ours or empty. Throws `Foreign`, `Damage`, or what SQLite throws. */
-export function openFile({ path, busyTimeoutMs, owner }: OpenOptions, tables: CompanionTables): OpenFile {
+export function openFile({ path, store, busyTimeoutMs, owner }: OpenOptions, tables: CompanionTables): OpenFile {
   const db = new Database(path, { timeout: busyTimeoutMs });
   try {
     setPragmas(db);
     checkOwner(db);
-    if (numberOf(db, "user_version") < schemaVersion) makeTables(db, tables);
+    if (numberOf(db, "user_version") < schemaVersion) makeTables(db, store, tables);
     if (db.pragma("journal_mode", { simple: true }) !== "wal") {
       forgetSum(path);
       useWal(db, busyTimeoutMs);
@@ -51,9 +53,10 @@ export function openFile({ path, busyTimeoutMs, owner }: OpenOptions, tables: Co
     db.exec("ROLLBACK");
     const meta = openMeta(db);
     checkAgent(meta, owner);
-    checkContent(db, meta);
+    checkContent(db, meta, store);
+    if (!hasGenerations(db, store)) write(db, () => addFirst(db, store, tables));
     if (owner && isNewOwner(meta, owner)) write(db, () => recordOwner(meta, owner));
-    const { notice, open } = tables.settle({ db, meta, path, write: (work) => write(db, work) });
+    const { notice, open } = tables.settle({ db, meta, store, path, write: (work) => write(db, work) });
     return { db, meta, openCompanion: open, notice };
   } catch (error) {
     db.close();
@@ -63,13 +66,13 @@ export function openFile({ path, busyTimeoutMs, owner }: OpenOptions, tables: Co
 }
 
 /** Opens a database that ends with the process. */
-export function openInMemory(tables: CompanionTables): OpenFile {
+export function openInMemory(store: string, tables: CompanionTables): OpenFile {
   const db = new Database(":memory:");
   setPragmas(db);
   db.pragma("auto_vacuum = INCREMENTAL");
-  createTables(db, tables.begin);
+  createTables(db, store, tables.begin);
   const meta = openMeta(db);
-  const { open } = tables.settle({ db, meta, path: db.name, write: (work) => work() });
+  const { open } = tables.settle({ db, meta, store, path: db.name, write: (work) => work() });
   return { db, meta, openCompanion: open };
 }
 
@@ -87,7 +90,7 @@ function checkOwner(db: Database.Database): void {
   if (version > schemaVersion) throw new Foreign(laterVersion(version));
 }
 
-function makeTables(db: Database.Database, tables: CompanionTables): void {
+function makeTables(db: Database.Database, store: string, tables: CompanionTables): void {
   const begin = numberOf(db, "page_count") === 0 ? beginFile : beginWriteOnce;
   function make(): void {
     // Another process may have made them while this one waited for the lock.
@@ -95,11 +98,12 @@ function makeTables(db: Database.Database, tables: CompanionTables): void {
     if (version >= schemaVersion) return;
     if (version > 0) {
       if (version === 1) upgradeFromFirst(db);
-      tables.takeOver(db, openMeta(db), upgradeFromSecond(db));
+      if (version < 3) tables.takeOver(db, openMeta(db), upgradeFromSecond(db));
+      upgradeFromThird(db);
       db.pragma(`user_version = ${schemaVersion}`);
     } else {
       dropTables(db);
-      createTables(db, tables.begin);
+      createTables(db, store, tables.begin);
     }
   }
   write(db, make, begin);
@@ -150,10 +154,14 @@ function useWal(db: Database.Database, waitMs: number): void {
 }
 
 /** Throws when the database cannot be relied on. Looks at every page only after a process died while it was writing. */
-function checkContent(db: Database.Database, meta: Meta): void {
+function checkContent(db: Database.Database, meta: Meta, store: string): void {
   for (const probe of probes) db.prepare(`${probe} LIMIT 1`).get();
-  const answering = db.prepare<[], number>("SELECT count(*) FROM generations WHERE state = 'active'").pluck().get();
-  if (answering !== 1) throw new Damage(`${answering ?? 0} builds of it are marked as the one that answers`);
+  const answering = db
+    .prepare<[string], number>("SELECT count(*) FROM generations WHERE state = 'active' AND store = ?")
+    .pluck()
+    .get(store);
+  if (answering !== 1 && !isNew(db, store))
+    throw new Damage(`${answering ?? 0} builds of it are marked as the one that answers`);
   const damage = meta.get(metaKeys.damaged);
   if (damage !== undefined) throw new Damage(damage);
   const dead = deadWriters(meta);
@@ -165,6 +173,21 @@ function checkContent(db: Database.Database, meta: Meta): void {
     for (const key of dead) meta.delete(key);
     if (faults.length > 0) meta.set(metaKeys.wordsStale, "1");
   });
+}
+
+function hasGenerations(db: Database.Database, store: string): boolean {
+  return db.prepare("SELECT 1 FROM generations WHERE store = ?").get(store) !== undefined;
+}
+
+/** True where nothing of the store is in the file, and no file in it is nobody's, which might be one of its own. */
+function isNew(db: Database.Database, store: string): boolean {
+  const lost = "SELECT 1 FROM files WHERE generation NOT IN (SELECT id FROM generations)";
+  return !hasGenerations(db, store) && db.prepare(lost).get() === undefined;
+}
+
+/** The first build of a store in a file that another one has made, unless a process has just done it. */
+function addFirst(db: Database.Database, store: string, { begin }: CompanionTables): void {
+  if (!hasGenerations(db, store)) addGeneration(db, { store, name: "", state: "active", begin });
 }
 
 function write(db: Database.Database, work: () => void, begin = beginWriteOnce): void {

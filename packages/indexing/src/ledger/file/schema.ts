@@ -4,7 +4,7 @@ import type { CompanionTables } from "../database/companion.ts";
 /** Marks a file as an index of memslot: the letters `mslt`. */
 export const applicationId = 0x6d736c74;
 /** Goes up when tables change. A file with a higher number is left alone, one with a lower number is brought up to this. */
-export const schemaVersion = 3;
+export const schemaVersion = 4;
 
 /** A vector of 1,536 float32 numbers fits five times into such a page, into one of half the size only twice. */
 export const pageBytes = 32_768;
@@ -12,10 +12,13 @@ const cacheKibibytes = 8192;
 const walKeptBytes = 8 * 1024 * 1024;
 const walPages = 500;
 
-/** `active` answers, at most one is `next`, and what is `dropped` waits to be deleted. No number comes twice. */
+/**
+ * Of each store `active` answers, at most one is `next`, and what is `dropped` waits to be deleted. No number comes twice.
+ */
 export const createGenerationTable: string = `
   CREATE TABLE generations (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
+    store TEXT NOT NULL,
     name TEXT NOT NULL,
     state TEXT NOT NULL,
     started_at INTEGER NOT NULL,
@@ -87,6 +90,25 @@ export const createVectorTables: string = `
   ) WITHOUT ROWID;
 `;
 
+/**
+ * What the ledger knows of the vectors of a store that keeps its own. `owed_vectors`: it is still to get them.
+ * `adopted_vectors`: it has them from another host, and their numbers are not known here.
+ */
+export const createStoreVectorTables: string = `
+  CREATE TABLE owed_vectors (
+    store TEXT NOT NULL,
+    space_id INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    PRIMARY KEY (store, space_id, hash)
+  ) WITHOUT ROWID;
+  CREATE TABLE adopted_vectors (
+    hash BLOB NOT NULL,
+    store TEXT NOT NULL,
+    space_id INTEGER NOT NULL,
+    PRIMARY KEY (hash, store, space_id)
+  ) WITHOUT ROWID;
+`;
+
 /** Settings of a connection. The page size only counts for a file that is still empty. */
 export function setPragmas(db: Database.Database): void {
   db.pragma(`page_size = ${pageBytes}`);
@@ -103,10 +125,12 @@ export function setPragmas(db: Database.Database): void {
  * Makes the tables, in one transaction with the marks in the header, so that a file is either empty or ours.
  * The caller has begun the transaction.
  */
-export function createTables(db: Database.Database, begin: CompanionTables["begin"]): void {
+export function createTables(db: Database.Database, store: string, begin: CompanionTables["begin"]): void {
   db.exec("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID");
-  db.exec(`${createGenerationTable} ${createFileTable} ${createChunkTable} ${createFileIndex} ${createVectorTables}`);
-  addGeneration(db, { name: "", state: "active", begin });
+  db.exec(
+    `${createGenerationTable} ${createFileTable} ${createChunkTable} ${createFileIndex} ${createVectorTables} ${createStoreVectorTables}`,
+  );
+  addGeneration(db, { store, name: "", state: "active", begin });
   db.pragma(`application_id = ${applicationId}`);
   db.pragma(`user_version = ${schemaVersion}`);
 }
@@ -114,10 +138,11 @@ export function createTables(db: Database.Database, begin: CompanionTables["begi
 /** Makes an empty generation and gives its number. The caller has begun the transaction. */
 export function addGeneration(
   db: Database.Database,
-  { name, state, begin }: { name: string; state: "active" | "next"; begin: CompanionTables["begin"] },
+  generation: { store: string; name: string; state: "active" | "next"; begin: CompanionTables["begin"] },
 ): number {
-  const insert = db.prepare("INSERT INTO generations (name, state, started_at) VALUES (?, ?, ?)");
-  const id = Number(insert.run(name, state, Date.now()).lastInsertRowid);
+  const { store, name, state, begin } = generation;
+  const insert = db.prepare("INSERT INTO generations (store, name, state, started_at) VALUES (?, ?, ?, ?)");
+  const id = Number(insert.run(store, name, state, Date.now()).lastInsertRowid);
   begin(db, id);
   return id;
 }

@@ -1,5 +1,14 @@
 import type Database from "better-sqlite3";
-import { createFileIndex, createFileTable, createGenerationTable, createVectorTables } from "./schema.ts";
+import {
+  createFileIndex,
+  createFileTable,
+  createGenerationTable,
+  createStoreVectorTables,
+  createVectorTables,
+} from "./schema.ts";
+
+/** The only store that there was before files belonged to one. */
+const firstStore = "memory-core";
 
 /** A hash of the first schema, in hexadecimal, as it is stored since. */
 const key = "CASE WHEN length(hash) = 64 AND hash NOT GLOB '*[^0-9a-f]*' THEN unhex(hash) ELSE hash END";
@@ -34,7 +43,7 @@ export function upgradeFromSecond(db: Database.Database): number {
   const first = 1;
   db.exec(`
     ${createGenerationTable}
-    INSERT INTO generations (id, name, state, started_at) VALUES (${first}, '', 'active', ${Date.now()});
+    INSERT INTO generations (id, store, name, state, started_at) VALUES (${first}, '${firstStore}', '', 'active', ${Date.now()});
     ALTER TABLE files RENAME TO second_files;
     ${createFileTable}
     INSERT INTO files (id, generation, path, source, hash, mtime, size, recipe, chunks, chunk_bytes)
@@ -48,4 +57,12 @@ export function upgradeFromSecond(db: Database.Database): number {
     DELETE FROM meta WHERE key IN ('vector_space', 'vector_angle');
   `);
   return first;
+}
+
+/** Brings the tables of schema 3, and those that the steps before have made, to those of schema 4: files belong to a store. */
+export function upgradeFromThird(db: Database.Database): void {
+  const columns = db.prepare<[], string>("SELECT name FROM pragma_table_info('generations')").pluck().all();
+  if (!columns.includes("store"))
+    db.exec(`ALTER TABLE generations ADD COLUMN store TEXT NOT NULL DEFAULT '${firstStore}'`);
+  db.exec(`${createStoreVectorTables} UPDATE meta SET key = 'revision:${firstStore}' WHERE key = 'revision'`);
 }

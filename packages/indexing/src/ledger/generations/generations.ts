@@ -14,7 +14,7 @@ export interface Generation {
 }
 
 /**
- * Which build of the index answers, and which is being made. Another process may change that at any time, so it is asked
+ * Which build of a store answers, and which is being made. Another process may change that at any time, so it is asked
  * inside each transaction, and holds until its end.
  */
 export interface Generations {
@@ -35,22 +35,31 @@ export interface Generations {
   revise(): void;
 }
 
-/** `begin` makes what else a new generation needs. */
-export function openGenerations(db: Database.Database, meta: Meta, begin: CompanionTables["begin"]): Generations {
-  const inState = db.prepare<[string], Generation>(
-    "SELECT id, name, started_at AS startedAt, built_at AS builtAt FROM generations WHERE state = ?",
+/** Those of one store. `begin` makes what else a new one needs. */
+export function openGenerations(input: {
+  db: Database.Database;
+  meta: Meta;
+  store: string;
+  begin: CompanionTables["begin"];
+}): Generations {
+  const { db, meta, store, begin } = input;
+  const inState = db.prepare<[string, string], Generation>(
+    "SELECT id, name, started_at AS startedAt, built_at AS builtAt FROM generations WHERE store = ? AND state = ?",
   );
-  const live = db.prepare<[], number>("SELECT id FROM generations WHERE state <> 'dropped' ORDER BY id").pluck();
+  const live = db
+    .prepare<[string], number>("SELECT id FROM generations WHERE store = ? AND state <> 'dropped' ORDER BY id")
+    .pluck();
   const dropped = db
-    .prepare<[string], number>(
-      "SELECT id FROM generations WHERE state = 'dropped' AND id NOT IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT 1",
+    .prepare<[string, string], number>(
+      "SELECT id FROM generations WHERE store = ? AND state = 'dropped' AND id NOT IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT 1",
     )
     .pluck();
   const drop = db.prepare<[number]>("UPDATE generations SET state = 'dropped' WHERE id = ?");
-  const flip = db.prepare<[number]>(`
+  const flip = db.prepare<[number, string]>(`
     UPDATE generations SET
       built_at = CASE state WHEN 'next' THEN ? ELSE built_at END,
       state = CASE state WHEN 'next' THEN 'active' ELSE 'dropped' END
+    WHERE store = ?
   `);
   const forget = db.prepare<[number]>("DELETE FROM generations WHERE id = ?");
   const revise = db.prepare<[string]>(
@@ -58,19 +67,19 @@ export function openGenerations(db: Database.Database, meta: Meta, begin: Compan
   );
   return {
     active() {
-      const generation = inState.get("active");
+      const generation = inState.get(store, "active");
       if (!generation) throw new Damage("no build of the index is marked as the one that answers");
       return generation;
     },
-    next: () => inState.get("next"),
-    live: () => live.all(),
-    dropped: (except) => dropped.get(JSON.stringify(except)),
-    add: (name) => addGeneration(db, { name, state: "next", begin }),
+    next: () => inState.get(store, "next"),
+    live: () => live.all(store),
+    dropped: (except) => dropped.get(store, JSON.stringify(except)),
+    add: (name) => addGeneration(db, { store, name, state: "next", begin }),
     drop: (id) => void drop.run(id),
-    flip: (at) => void flip.run(at),
+    flip: (at) => void flip.run(at, store),
     forget: (id) => void forget.run(id),
-    revision: () => meta.get(metaKeys.revision) ?? "0",
-    revise: () => void revise.run(metaKeys.revision),
+    revision: () => meta.get(metaKeys.revision + store) ?? "0",
+    revise: () => void revise.run(metaKeys.revision + store),
   };
 }
 

@@ -65,6 +65,7 @@ export async function openLastingStore(
   const leases = createLeases({
     indexPath: () => (store.identity === undefined ? undefined : path),
     locksDir: options.locksDir,
+    store: options.store,
     rows: { get: (key) => store.rows.get(key), set: (key, value) => store.rows.set(key, value) },
   });
 

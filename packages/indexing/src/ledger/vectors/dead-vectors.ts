@@ -1,5 +1,4 @@
 import type Database from "better-sqlite3";
-import type { Generations } from "../generations/generations.ts";
 import type { HashKey } from "./hash-key.ts";
 import { type Meta, metaKeys } from "../file/meta.ts";
 import type { Transactions } from "../database/transactions.ts";
@@ -32,12 +31,13 @@ export function createDeadVectors(input: {
   db: Database.Database;
   meta: Meta;
   transactions: Transactions;
-  generations: Generations;
   prepare: () => void;
 }): DeadVectors {
-  const { db, meta, transactions, generations } = input;
-  const chunksOf = db
-    .prepare<[number], number>("SELECT coalesce(sum(chunks), 0) FROM files WHERE generation = ?")
+  const { db, meta, transactions } = input;
+  const answeringChunks = db
+    .prepare<[], number>(
+      "SELECT coalesce(sum(chunks), 0) FROM files WHERE generation IN (SELECT id FROM generations WHERE state = 'active')",
+    )
     .pluck();
   const allChunks = db.prepare<[], number>("SELECT coalesce(sum(chunks), 0) FROM files").pluck();
   const perSpace = db.prepare<[], { spaceId: number; vectors: number }>(
@@ -51,7 +51,8 @@ export function createDeadVectors(input: {
   const deleteRow = db.prepare<[HashKey, number]>("DELETE FROM embedding_cache WHERE hash = ? AND space_id = ?");
   const deleteVector = db.prepare<[number]>("DELETE FROM vectors WHERE id = ?");
 
-  const answering = (): number => chunksOf.get(generations.active().id) ?? 0;
+  /** Of all stores: they share the vectors. */
+  const answering = (): number => answeringChunks.get() ?? 0;
   const noted = (): number => Number(meta.get(metaKeys.mostChunks) ?? 0);
 
   /** A space that has too many vectors, and how many. Chunks that lack theirs are counted as if they had it. */

@@ -80,7 +80,6 @@ export function createVectors(input: {
     db,
     meta: input.meta,
     transactions,
-    generations,
     prepare: () => void embeddedChunks(),
   });
   const missing = createMissingVectors({ db, transactions, generations, quarantine, embeddedChunks });

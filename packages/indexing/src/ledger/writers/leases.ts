@@ -33,16 +33,19 @@ export function createLeases(input: {
   indexPath: () => string | undefined;
   locksDir: string | undefined;
   rows: LeaseRows;
+  /** Whose they are, where several stores have leases on one file. Absent: there is only one. */
+  store?: string | undefined;
   now?: () => number;
 }): Leases {
-  const { indexPath, locksDir, rows, now = Date.now } = input;
+  const { indexPath, locksDir, rows, store, now = Date.now } = input;
   const held = new Map<LeaseName, { lock: LeaseLock | undefined; status: WriterStatus; writtenAt: number }>();
   let later: NodeJS.Timeout | undefined;
-  const rowOf = (name: LeaseName): string => `${metaKeys.lease}${name}`;
+  const ownName = (name: LeaseName): string => (store === undefined ? name : `${store}.${name}`);
+  const rowOf = (name: LeaseName): string => `${metaKeys.lease}${ownName(name)}`;
 
   function pathOf(name: LeaseName): string | undefined {
     const path = indexPath();
-    return path === undefined || locksDir === undefined ? undefined : lockPath(locksDir, path, name);
+    return path === undefined || locksDir === undefined ? undefined : lockPath(locksDir, path, ownName(name));
   }
 
   function tryLock(name: LeaseName): { taken: boolean; lock?: LeaseLock } {
