@@ -1,0 +1,34 @@
+import { join } from "node:path";
+import { chunkIndexConformance } from "@memslot/fakes/chunk-index";
+import { type ChunkIndex, type ChunkStore, createStoredIndex } from "@memslot/indexing";
+import { openLedger } from "@memslot/indexing/ledger";
+import { type InMemoryStore, createInMemoryStore } from "@memslot/testkit";
+import { describe, test } from "vitest";
+
+/** Opens an index whose store lives as long as the tests, so that it can be opened again and twice. */
+function opensIndexes(of: (store: InMemoryStore) => ChunkStore): (stateDir: string) => Promise<ChunkIndex> {
+  const stores = new Map<string, InMemoryStore>();
+  return async (stateDir) => {
+    const store = stores.get(stateDir) ?? createInMemoryStore();
+    stores.set(stateDir, store);
+    const ledger = await openLedger({
+      store: "memory-test",
+      path: join(stateDir, "ledger.sqlite"),
+      locksDir: join(stateDir, "locks"),
+      cacheMaxEntries: 1000,
+    });
+    return await createStoredIndex({ ledger, store: of(store) });
+  };
+}
+
+describe("a ledger and a store with every part that one may have", () => {
+  chunkIndexConformance({ describe, test }, { open: opensIndexes((store) => store), reopens: true });
+});
+
+describe("a ledger and a store with the eight members that it must have", () => {
+  const least = ({ build: _build, compact: _compact, revision: _revision, ...store }: InMemoryStore): ChunkStore => ({
+    ...store,
+    listFiles: async () => (await store.listFiles()).map(({ embedded: _embedded, ...file }) => file),
+  });
+  chunkIndexConformance({ describe, test }, { open: opensIndexes(least), reopens: true });
+});
