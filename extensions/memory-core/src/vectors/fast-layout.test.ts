@@ -53,7 +53,7 @@ function layOut(vectors: readonly Float32Array[]): Bench {
   const comparison = openVectorComparison(opened.db);
   const notice = (line: string): never => expect.fail(line);
   const fast = createFastLayout({ ...opened, settings, notice, comparison: () => comparison });
-  const chunks = openEmbeddedChunks(opened.db);
+  const chunks = openEmbeddedChunks(opened.db, "memory-core");
   fast.settle(generation, { id: 1, dimensions: space.dimensions }, chunks);
   expect([fast.held(generation), chunks.countEmbedded(1, generation)]).toEqual([1, vectors.length]);
   return { fast, comparison };

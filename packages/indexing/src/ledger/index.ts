@@ -3,6 +3,7 @@
  * there.
  */
 export type { Ledger, LedgerBuild, LedgerOptions, OwedVectors, Reconciled } from "./ledger.ts";
+export { openLedger } from "./open-ledger.ts";
 export { openThread, type OpenedThread, type ThreadOptions } from "./thread/open-thread.ts";
 export { buildCalls, keptCalls, type KeptCalls, threadCalls, type ThreadCalls } from "./thread/thread-calls.ts";
 export { openVectorCache, type VectorCache } from "./vector-cache.ts";

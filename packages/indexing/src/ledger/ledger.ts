@@ -33,7 +33,7 @@ export interface Ledger extends Kept {
   revision(): Promise<string>;
   /** As `IndexBuilds` has it, in the ledger alone. */
   startBuild(name: string): Promise<LedgerBuild>;
-  /** The build that is being made, whoever began it. */
+  /** The build that is being made, whoever began it. `finishBuild` is about it from then on. */
   currentBuild(): Promise<{ name: string; table: LedgerBuild } | undefined>;
   finishBuild(): Promise<void>;
   abandonBuild(): Promise<void>;
@@ -51,8 +51,8 @@ export interface Ledger extends Kept {
   /** The store has them. */
   paidVectors(space: VectorSpace, hashes: readonly string[]): Promise<void>;
   /**
-   * The store has vectors for all chunks of these files in this space, which another host has made: they are not embedded
-   * again. Their numbers are not known here.
+   * The store has vectors for all chunks of these files in this space, which another host has made: for this store they
+   * count as embedded. Their numbers are not known here, so that they count for no other store.
    */
   adoptVectors(space: VectorSpace, files: readonly FileKey[]): Promise<void>;
   /**

@@ -6,6 +6,8 @@ import { createFreePages } from "../upkeep/free-pages.ts";
 import { createDroppedGenerations } from "../generations/dropped-generations.ts";
 import { Damage } from "../file/file-faults.ts";
 import { compareWithSum } from "../file/file-sum.ts";
+import { createReconcile } from "../files/reconcile.ts";
+import { createRowFinder } from "../files/rows-of.ts";
 import { type ChunkListener, createFileTables } from "../files/file-tables.ts";
 import { openGenerations } from "../generations/generations.ts";
 import type { LeaseRows } from "../writers/leases.ts";
@@ -62,6 +64,8 @@ export function openDatabaseStore(options: OpenOptions, tables: CompanionTables 
     generations,
     companion: () => companion,
     cacheMaxEntries: options.cacheMaxEntries,
+    store: options.store,
+    owesVectors: options.owesVectors === true,
   });
   const companion = openCompanion({
     db,
@@ -89,6 +93,9 @@ export function openDatabaseStore(options: OpenOptions, tables: CompanionTables 
   const fileTables = createFileTables({ db, transactions, listener });
   const files = fileTables({ generation: () => generations.active().id, changed: () => generations.revise() });
   const builds = createBuilds({ transactions, generations, fileTables, vectors, companion });
+  const reconcile = createReconcile(db, vectors.ofStore);
+  const findRows = createRowFinder(db);
+  const noteKey = (name: string): string => `${metaKeys.note}${options.store}:${name}`;
   const dropped = createDroppedGenerations({ db, transactions, generations, vectors, companion });
   const freePages = createFreePages(db, transactions);
   const upkeep = createUpkeep({
@@ -187,6 +194,7 @@ export function openDatabaseStore(options: OpenOptions, tables: CompanionTables 
     removeFiles: guarded(files.removeFiles),
     revision: guarded(generations.revision),
     buildStart: guarded(builds.buildStart),
+    buildCurrent: guarded(builds.buildCurrent),
     buildFinish: guarded(builds.buildFinish),
     buildAbandon: guarded(builds.buildAbandon),
     nextListFiles: guarded(builds.nextListFiles),
@@ -202,6 +210,22 @@ export function openDatabaseStore(options: OpenOptions, tables: CompanionTables 
     releaseQuarantine: guarded(vectors.calls.releaseQuarantine),
     spaces: guarded(vectors.calls.spaces),
     spaceStats: guarded(vectors.calls.spaceStats),
+    oweVectors: guarded(vectors.calls.oweVectors),
+    owedVectors: guarded(vectors.calls.owedVectors),
+    paidVectors: guarded(vectors.calls.paidVectors),
+    adoptVectors: guarded(vectors.calls.adoptVectors),
+    rowsOf: guarded((found) => transactions.read(() => findRows(generations.active().id, found))),
+    reconcile: guarded((held, build) => {
+      vectors.shared.chunks();
+      return transactions.write(() => {
+        const table = build === undefined ? files : builds.tableOf(build);
+        return reconcile(build ?? generations.active().id, table, held);
+      });
+    }),
+    note: guarded((name, value) =>
+      transactions.write(() => (value === undefined ? meta.delete(noteKey(name)) : meta.set(noteKey(name), value))),
+    ),
+    noted: guarded((name) => meta.get(noteKey(name))),
     stats: guarded(() => transactions.read(stats)),
     check: guarded(upkeep.check),
     repair: guarded(upkeep.repair),

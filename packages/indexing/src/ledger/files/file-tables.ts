@@ -19,6 +19,8 @@ export interface FileTables {
   replaceFiles(files: readonly IndexedFile[]): void;
   touchFiles(files: readonly FileRecord[]): void;
   removeFiles(files: readonly FileKey[]): void;
+  /** The same, inside a transaction that has begun. */
+  removeInside(files: readonly FileKey[]): void;
 }
 
 /** Which generation a call is about, asked at the beginning of its transaction. */
@@ -113,14 +115,15 @@ export function createFileTables(input: {
   }
 
   return (target) => {
+    function change<File>(files: readonly File[], work: (generation: number, file: File) => void): void {
+      const generation = target.generation();
+      for (const file of files) work(generation, file);
+      listener.changed();
+      target.changed();
+    }
+
     function write<File>(files: readonly File[], work: (generation: number, file: File) => void): void {
-      if (files.length === 0) return;
-      transactions.write(() => {
-        const generation = target.generation();
-        for (const file of files) work(generation, file);
-        listener.changed();
-        target.changed();
-      });
+      if (files.length > 0) transactions.write(() => change(files, work));
     }
 
     return {
@@ -132,6 +135,7 @@ export function createFileTables(input: {
         }),
       replaceFiles: (files) => write(files, replaceFile),
       removeFiles: (files) => write(files, removeFile),
+      removeInside: (files) => change(files, removeFile),
       touchFiles(files) {
         if (files.length === 0) return;
         transactions.write(() => {

@@ -6,7 +6,18 @@ import { StoreFailure } from "../thread/store-failure.ts";
 import type { Transactions } from "../database/transactions.ts";
 import type { Vectors } from "../vectors/vectors.ts";
 
-type BuildMethod = "buildStart" | "buildFinish" | "buildAbandon" | `next${Capitalize<keyof FileTables>}`;
+type BuildMethod =
+  | "buildStart"
+  | "buildCurrent"
+  | "buildFinish"
+  | "buildAbandon"
+  | `next${Capitalize<Exclude<keyof FileTables, "removeInside">>}`;
+
+/** What a store does with the builds of a ledger. */
+export interface Builds extends Pick<DatabaseStore, BuildMethod> {
+  /** The files of the build with this number, inside a transaction. Throws where it is not being made any more. */
+  tableOf(build: number): FileTables;
+}
 
 /** Makes a new generation beside the one that answers. What is dropped here is deleted by `dropped-generations.ts`. */
 export function createBuilds(input: {
@@ -15,7 +26,7 @@ export function createBuilds(input: {
   fileTables: (target: FileTarget) => FileTables;
   vectors: Pick<Vectors, "listener" | "dead">;
   companion: Pick<Companion, "prepare">;
-}): Pick<DatabaseStore, BuildMethod> {
+}): Builds {
   const { transactions, generations, vectors, companion } = input;
   /** What this process builds, and the one that its present call is about. */
   let started: number | undefined;
@@ -54,6 +65,11 @@ export function createBuilds(input: {
       companion.prepare(id);
       return id;
     },
+    buildCurrent() {
+      const next = transactions.read(() => generations.next());
+      started = next?.id;
+      return next && { name: next.name, build: next.id };
+    },
     buildFinish() {
       if (started === undefined) throw new StoreFailure("INVALID_ARGUMENT", "no rebuild was started to be finished");
       const id = started;
@@ -75,6 +91,10 @@ export function createBuilds(input: {
         const next = generations.next();
         if (next) drop(next.id);
       });
+    },
+    tableOf(build) {
+      asked = expectNext(build);
+      return files;
     },
     nextListFiles: on(files.listFiles),
     nextReplaceFiles: on(files.replaceFiles),

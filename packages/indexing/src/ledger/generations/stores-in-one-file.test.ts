@@ -1,18 +1,11 @@
 import { expect, test } from "vitest";
 import type { OpenedStore } from "../database/database-store.ts";
-import { edit, fileOf, openHere, sha256, spaceOf, tempPath, vectorOf } from "../test/ledgers.ts";
+import { edit, embed, fileOf, findingsOf, openHere, sha256, spaceOf, tempPath, vectorOf } from "../test/ledgers.ts";
 
 const space = spaceOf("m");
 
 async function bothIn(path: string): Promise<{ one: OpenedStore; two: OpenedStore }> {
   return { one: openHere(path, { store: "one" }), two: openHere(path, { store: "two" }) };
-}
-
-function embed(store: OpenedStore, ...texts: string[]): void {
-  store.putVectors(
-    space,
-    texts.map((text) => ({ hash: sha256(text), vector: vectorOf(text) })),
-  );
 }
 
 const names = (store: OpenedStore): string[] => store.listFiles().map(({ path }) => path);
@@ -42,7 +35,7 @@ test("vectors are for all of them, and only what a store lacks is pending in it"
   const { one, two } = await bothIn(await tempPath());
   one.replaceFiles([fileOf("a.md", ["shared", "of one"])]);
   two.replaceFiles([fileOf("z.md", ["shared", "of two"])]);
-  embed(one, "shared", "of one");
+  embed(one, space, "shared", "of one");
   expect(two.pendingVectors(space, 9).map(({ text }) => text)).toEqual(["of two"]);
   expect(two.spaceStats(space)).toMatchObject({ embedded: 1, pending: 1 });
   expect(one.spaceStats(space)).toMatchObject({ embedded: 2, pending: 0 });
@@ -55,7 +48,7 @@ test("a vector stays while a chunk of any store has its text", async () => {
   const { one, two } = await bothIn(path);
   one.replaceFiles([fileOf("a.md", ["shared"])]);
   two.replaceFiles([fileOf("z.md", ["shared"])]);
-  embed(one, "shared");
+  embed(one, space, "shared");
   one.removeFiles([{ path: "a.md", source: "memory" }]);
   one.close();
   two.close();
@@ -101,12 +94,8 @@ test("damage to the files of one is mended in one alone", async () => {
   two.close();
   edit(path, (db) => db.exec("DELETE FROM chunks WHERE text = 'one'"));
   const again = await bothIn(path);
-  const finding = async (store: OpenedStore): Promise<unknown> => {
-    for (const step = store.check(); ;) {
-      const { done, value } = await step.next();
-      if (done) return value.find(({ name }) => name === "files");
-    }
-  };
+  const finding = async (store: OpenedStore): Promise<unknown> =>
+    (await findingsOf(store.check())).find(({ name }) => name === "files");
   expect(await finding(again.one)).toMatchObject({ ok: false });
   expect(await finding(again.two)).toMatchObject({ ok: true });
   again.one.close();
@@ -117,7 +106,7 @@ test("a file whose builds nobody knows any more is not taken for that of a new s
   const path = await tempPath();
   const one = openHere(path, { store: "one" });
   one.replaceFiles([fileOf("a.md", ["text"])]);
-  embed(one, "text");
+  embed(one, space, "text");
   one.close();
   edit(path, (db) => db.exec("DELETE FROM generations"));
   const again = openHere(path, { store: "one" });

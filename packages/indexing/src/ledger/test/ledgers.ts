@@ -1,16 +1,20 @@
-import { createHash } from "node:crypto";
+import { closeSync, openSync, writeSync } from "node:fs";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
-import type { IndexedFile } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
 import { openDatabaseStore, type OpenedStore } from "../database/database-store.ts";
 import { forgetSum } from "../file/file-sum.ts";
-import { openThread, type ThreadOptions } from "../thread/open-thread.ts";
-import { keptCalls, type KeptCalls } from "../thread/thread-calls.ts";
+import type { Ledger } from "../ledger.ts";
+import { openLedgerWith } from "../open-ledger.ts";
+import type { ThreadOptions } from "../thread/open-thread.ts";
+import type { Pieces } from "../thread/pieces.ts";
 import type { OpenOptions } from "../thread/protocol.ts";
+import { sha256, vectorOf } from "./notes.ts";
+
+export { fileOf, sha256, spaceOf, vectorOf } from "./notes.ts";
 
 /** A folder that is deleted when the test has ended. */
 export async function tempFolder(): Promise<string> {
@@ -24,15 +28,22 @@ export async function tempPath(): Promise<string> {
 }
 
 /** Opens a ledger that is closed when the test has ended. */
-export async function open(path: string, given: Partial<ThreadOptions> = {}): Promise<KeptCalls> {
-  const ledger = keptCalls(await openThread({ path, store: "one", cacheMaxEntries: 50_000, ...given }), false);
+export async function open(path: string, given: Partial<ThreadOptions> = {}): Promise<Ledger> {
+  const ledger = await openLedgerWith({ path, store: "one", cacheMaxEntries: 50_000, ...given });
   onTestFinished(() => ledger.close());
   return ledger;
 }
 
 /** The ledger on this thread, so that nothing happens between two calls. */
 export function openHere(path: string, given: Partial<OpenOptions> = {}): OpenedStore {
-  return openDatabaseStore({ path, store: "one", cacheMaxEntries: 50_000, busyTimeoutMs: 1000, ...given });
+  return openDatabaseStore({
+    path,
+    store: "one",
+    cacheMaxEntries: 50_000,
+    busyTimeoutMs: 1000,
+    owesVectors: true,
+    ...given,
+  });
 }
 
 /** Runs SQL on a database file from outside, as a release of memslot would: it says that it writes to it. */
@@ -46,32 +57,33 @@ export function edit<Result>(path: string, work: (db: Database.Database) => Resu
   }
 }
 
-export function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+/** Gives these texts their vectors. */
+export function embed(store: OpenedStore, space: VectorSpace, ...texts: string[]): void {
+  store.putVectors(
+    space,
+    texts.map((text) => ({ hash: sha256(text), vector: vectorOf(text, space.dimensions) })),
+  );
 }
 
-/** A file with one chunk for each text. */
-export function fileOf(path: string, texts: readonly string[], source = "memory"): IndexedFile {
-  const chunks = texts.map((text, index) => ({
-    startLine: index + 1,
-    endLine: index + 1,
-    text,
-    context: "",
-    terms: text,
-    hash: sha256(text),
+/** The end of long work, all pieces at once. */
+export async function findingsOf<Result>(pieces: Pieces<Result>): Promise<Result> {
+  for (;;) {
+    const { done, value } = await pieces.next();
+    if (done) return value;
+  }
+}
+
+/** Overwrites the pages of one table, all but its first, with rubbish. */
+export function spoil(path: string, table: string): void {
+  const { pages, bytes } = edit(path, (db) => ({
+    pages: db
+      .prepare<[string], number>("SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY pageno")
+      .pluck()
+      .all(table)
+      .slice(1),
+    bytes: Number(db.pragma("page_size", { simple: true })),
   }));
-  return { path, source, hash: sha256(texts.join("\n")), mtimeMs: 1.5, size: 10, recipe: "1", chunks };
-}
-
-export function spaceOf(model: string, dimensions = 8): VectorSpace {
-  return { provider: "fake", model, providerKey: "", dimensions };
-}
-
-/** The same unit vector for the same text. */
-export function vectorOf(text: string, dimensions = 8): Float32Array {
-  const raw = Float32Array.from({ length: dimensions }, (_, index) => {
-    return createHash("sha256").update(`${text}:${index}`).digest().readInt32BE() / 2 ** 31;
-  });
-  const length = Math.hypot(...raw);
-  return raw.map((value) => value / length);
+  const file = openSync(path, "r+");
+  for (const page of pages) writeSync(file, Buffer.alloc(bytes, 0xa5), 0, bytes, (page - 1) * bytes);
+  closeSync(file);
 }

@@ -8,6 +8,7 @@ import { startWorker, type WorkerClient } from "./worker-client.ts";
 export interface ThreadOptions extends LedgerOptions {
   companion?: OpenOptions["companion"];
   busyTimeoutMs?: number | undefined;
+  owesVectors?: boolean | undefined;
 }
 
 /** A thread whose database is open. */

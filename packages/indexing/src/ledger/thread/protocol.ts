@@ -1,6 +1,7 @@
 import type { CompactReport, IndexFinding, MemoryErrorCode } from "@memslot/core";
 import type { ChunkIndex, FileTable, IndexHealth, IndexLeases, IndexUpkeep } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
+import type { Ledger } from "../ledger.ts";
 import type { IndexOwner } from "../file/owner.ts";
 import type { Pieces } from "./pieces.ts";
 
@@ -38,6 +39,18 @@ type OwnMethod = Exclude<
   | "probeVector"
 >;
 
+/** The calls of a ledger that no index has. */
+type LedgerMethod =
+  | "rowsOf"
+  | "vectorsOf"
+  | "oweVectors"
+  | "owedVectors"
+  | "paidVectors"
+  | "adoptVectors"
+  | "reconcile"
+  | "note"
+  | "noted";
+
 /** `IndexUpkeep` as it is inside the worker: what takes long comes in pieces. */
 export interface Upkeep {
   check(): Pieces<IndexFinding[]>;
@@ -55,10 +68,12 @@ export type StoreCalls = AnsweredAtOnce<Pick<ChunkIndex, OwnMethod>> & {
   revision(): string;
   /** Gives the number of the build. */
   buildStart(name: string): number;
+  /** The one that is being made; `buildFinish` is about it from then on. */
+  buildCurrent(): { name: string; build: number } | undefined;
   buildFinish(): void;
   buildAbandon(): void;
-  vectorsOf(space: VectorSpace, hashes: readonly string[]): { hash: string; vector: Float32Array }[];
-} & Named<"next", BuildFiles> &
+} & AnsweredAtOnce<Pick<Ledger, LedgerMethod>> &
+  Named<"next", BuildFiles> &
   Named<"lease", AnsweredAtOnce<IndexLeases>> &
   Upkeep;
 
@@ -87,6 +102,8 @@ export interface OpenOptions {
   /** What a store keeps in the same file: the address of the module that makes it, and what is handed to it. */
   companion?: { module: string; settings: unknown } | undefined;
   cacheMaxEntries: number;
+  /** The store keeps vectors of its own: it is owed those that come into the cache. */
+  owesVectors?: boolean | undefined;
   /** How long one attempt to lock the file may take. */
   busyTimeoutMs: number;
   /** The file that was found damaged while it was open, as `fileIdentity` names it, and how. */

@@ -96,6 +96,9 @@ export function leftoversPart(db: Database.Database, transactions: Transactions)
   const files = "FROM files WHERE generation NOT IN (SELECT id FROM generations)";
   const chunks = "FROM chunks WHERE file_id NOT IN (SELECT id FROM files)";
   const quarantined = "FROM quarantine WHERE space_id NOT IN (SELECT id FROM spaces)";
+  const told = ["owed_vectors", "adopted_vectors"].map(
+    (table) => `FROM ${table} WHERE space_id NOT IN (SELECT id FROM spaces)`,
+  );
   const countOf = (rows: string): number => db.prepare<[], number>(`SELECT count(*) ${rows}`).pluck().get() ?? 0;
   return {
     name: "leftovers",
@@ -104,12 +107,13 @@ export function leftoversPart(db: Database.Database, transactions: Transactions)
         `${countOf(chunks)} chunks without a file`,
         `${countOf(files)} files of no generation`,
         `${countOf(quarantined)} refused texts of no space`,
+        `${told.map(countOf).reduce((sum, count) => sum + count)} notes about vectors of no space`,
       ].filter((line) => !line.startsWith("0 "));
       return found.length === 0 ? { ok: true, message: "none" } : { ok: false, message: found.join(", ") };
     },
     async *mend() {
       transactions.write(() => {
-        db.exec(`DELETE ${files}; DELETE ${quarantined}`);
+        for (const rows of [files, quarantined, ...told]) db.exec(`DELETE ${rows}`);
       });
       const remove = db.prepare(`DELETE FROM chunks WHERE id IN (SELECT id ${chunks} LIMIT ${batchRows})`);
       while (transactions.write(() => remove.run().changes) > 0) yield;

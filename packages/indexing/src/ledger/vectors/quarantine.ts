@@ -14,7 +14,7 @@ export interface Quarantine {
   list(spaceId: number, generation: number, limit: number): QuarantinedChunk[];
 }
 
-export function openQuarantine(db: Database.Database): Quarantine {
+export function openQuarantine(db: Database.Database, store: string): Quarantine {
   const add = db.prepare<[number, HashKey, string]>(
     "INSERT OR REPLACE INTO quarantine (space_id, hash, reason) VALUES (?, ?, ?)",
   );
@@ -27,19 +27,20 @@ export function openQuarantine(db: Database.Database): Quarantine {
   `);
   // Few texts are refused: they come first, and their chunks are looked up.
   const chunks = `FROM quarantine q CROSS JOIN chunks c ON c.hash = q.hash JOIN files f ON f.id = c.file_id
-    WHERE q.space_id = ? AND f.generation = ?`;
-  const count = db.prepare<[number, number], number>(`SELECT count(*) ${chunks}`).pluck();
-  const list = db.prepare<[number, number, number], Omit<QuarantinedChunk, "hash"> & { hash: HashKey }>(`
+    WHERE q.space_id = :spaceId AND f.generation = :generation AND NOT EXISTS (
+      SELECT 1 FROM adopted_vectors a WHERE a.hash = q.hash AND a.store = :store AND a.space_id = q.space_id)`;
+  const count = db.prepare<[Record<string, unknown>], number>(`SELECT count(*) ${chunks}`).pluck();
+  const list = db.prepare<[Record<string, unknown>], Omit<QuarantinedChunk, "hash"> & { hash: HashKey }>(`
     SELECT f.path, f.source, q.hash, c.start_line AS startLine, c.end_line AS endLine, q.reason
-    ${chunks} ORDER BY f.path, f.source, c.start_line, c.id LIMIT ?
+    ${chunks} ORDER BY f.path, f.source, c.start_line, c.id LIMIT :limit
   `);
   return {
     add: (spaceId, hash, reason) => void add.run(spaceId, hash, reason),
     release: (spaceId, hash) => void release.run(spaceId, hash),
     releaseAll: (spaceId) => void releaseAll.run(spaceId),
     forgetGone: () => void forgetGone.run(),
-    count: (spaceId, generation) => count.get(spaceId, generation) ?? 0,
+    count: (spaceId, generation) => count.get({ store, spaceId, generation }) ?? 0,
     list: (spaceId, generation, limit) =>
-      list.all(spaceId, generation, limit).map((chunk) => ({ ...chunk, hash: toHash(chunk.hash) })),
+      list.all({ store, spaceId, generation, limit }).map((chunk) => ({ ...chunk, hash: toHash(chunk.hash) })),
   };
 }

@@ -6,7 +6,7 @@ export interface Spaces {
   /** Undefined for a space that has never had a vector and was never used. */
   find(space: VectorSpace): number | undefined;
   /** Undefined for a number that stands for none. */
-  dimensionsOf(id: number): number | undefined;
+  get(id: number): VectorSpace | undefined;
   /** Finds or adds it. Called inside a write transaction. */
   add(space: VectorSpace): number;
   /** Records that vectors were written to it. Called inside a write transaction. */
@@ -21,7 +21,9 @@ export function openSpaces(db: Database.Database): Spaces {
       "SELECT id FROM spaces WHERE provider = :provider AND model = :model AND provider_key = :providerKey AND dims = :dimensions",
     )
     .pluck();
-  const dimensions = db.prepare<[number], number>("SELECT dims FROM spaces WHERE id = ?").pluck();
+  const get = db.prepare<[number], VectorSpace>(
+    "SELECT provider, model, provider_key AS providerKey, dims AS dimensions FROM spaces WHERE id = ?",
+  );
   const insert = db.prepare<[VectorSpace]>(
     "INSERT INTO spaces (provider, model, provider_key, dims, written_at) VALUES (:provider, :model, :providerKey, :dimensions, 0)",
   );
@@ -36,7 +38,7 @@ export function openSpaces(db: Database.Database): Spaces {
   `);
   return {
     find: (space) => find.get({ ...space }),
-    dimensionsOf: (id) => dimensions.get(id),
+    get: (id) => get.get(id),
     add: (space) => find.get({ ...space }) ?? Number(insert.run({ ...space }).lastInsertRowid),
     written: (id, at) => void written.run(at, id),
     list: () => list.all().map(({ vectors, ...space }) => ({ space, vectors })),

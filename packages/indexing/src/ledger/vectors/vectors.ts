@@ -10,6 +10,9 @@ import { createDeadVectors, type DeadVectors } from "./dead-vectors.ts";
 import { createEviction } from "./eviction.ts";
 import type { Generations } from "../generations/generations.ts";
 import { type HashKey, toKey } from "./hash-key.ts";
+import { openAdoptedVectors } from "./adopted-vectors.ts";
+import { openOwedVectors } from "./owed-vectors.ts";
+import { createVectorsOfStore, type VectorsOfStore } from "./vectors-of-store.ts";
 import type { Meta } from "../file/meta.ts";
 import { createMissingVectors } from "./missing-vectors.ts";
 import type { DatabaseStore } from "../thread/protocol.ts";
@@ -41,7 +44,8 @@ type VectorMethod = Extract<
 
 /** The vector half of the ledger. */
 export interface Vectors {
-  calls: Pick<DatabaseStore, VectorMethod>;
+  calls: Pick<DatabaseStore, VectorMethod> & VectorsOfStore["calls"];
+  ofStore: VectorsOfStore;
   /** In step with the chunks, inside the transaction that changes them. */
   listener: {
     added(chunk: { hash: HashKey }): void;
@@ -67,23 +71,30 @@ export function createVectors(input: {
   /** Asked when it is needed, as it is made with what this gives. */
   companion: () => Pick<Companion, "embedded" | "useSpace">;
   cacheMaxEntries: number;
+  store: string;
+  /** The store keeps its own vectors, and what comes into the cache is owed to it. */
+  owesVectors: boolean;
 }): Vectors {
-  const { db, transactions, generations, companion } = input;
+  const { db, meta, transactions, generations, companion, store, owesVectors } = input;
   const now = createClock();
   const spaces = openSpaces(db);
   const cache = openEmbeddingCache(db);
-  const quarantine = openQuarantine(db);
+  const quarantine = openQuarantine(db, store);
+  const adopted = openAdoptedVectors(db, store);
+  const owed = openOwedVectors(db, meta, store);
   /** Spaces that this process searches or fills: their chunks keep their vectors. */
   const spacesInUse = new Set<number>();
   const eviction = createEviction({ db, transactions, cache, maxEntries: input.cacheMaxEntries, spacesInUse });
   const dead = createDeadVectors({
     db,
-    meta: input.meta,
+    meta,
     transactions,
     prepare: () => void embeddedChunks(),
   });
   const missing = createMissingVectors({ db, transactions, generations, quarantine, embeddedChunks });
   let chunksWithVectors: EmbeddedChunks | undefined;
+  /** Texts of chunks that the transaction has taken out. */
+  let gone: HashKey[] = [];
   let isTooMuch = false;
   /** Chunks that have gone since their vectors were looked at. */
   let removed = 0;
@@ -95,7 +106,11 @@ export function createVectors(input: {
   /** Called outside of transactions, as the index it needs may have to be made first. */
   function embeddedChunks(): EmbeddedChunks {
     if (!chunksWithVectors && !hasTable(db, "chunks_by_hash")) transactions.write(() => db.exec(createHashIndex));
-    return (chunksWithVectors ??= openEmbeddedChunks(db));
+    return (chunksWithVectors ??= openEmbeddedChunks(db, store));
+  }
+
+  function isKnown(spaceId: number, hash: HashKey): boolean {
+    return cache.has(spaceId, hash) || adopted.has(spaceId, hash);
   }
 
   function addSpace(space: VectorSpace): number {
@@ -112,6 +127,30 @@ export function createVectors(input: {
     }
   }
 
+  const shared: Vectors["shared"] = {
+    use(space) {
+      const spaceId = spaces.find(space);
+      if (spaceId !== undefined) spacesInUse.add(spaceId);
+      return spaceId;
+    },
+    dimensionsOf: (spaceId) => spaces.get(spaceId)?.dimensions,
+    get: cache.get,
+    chunks: embeddedChunks,
+  };
+
+  const ofStore = createVectorsOfStore({
+    db,
+    transactions,
+    generations,
+    spaces,
+    cache,
+    quarantine,
+    adopted,
+    owed,
+    prepare: () => void embeddedChunks(),
+    use: (spaceId) => void spacesInUse.add(spaceId),
+  });
+
   const calls: Vectors["calls"] = {
     useSpace(space) {
       embeddedChunks();
@@ -126,15 +165,19 @@ export function createVectors(input: {
       const chunks = embeddedChunks();
       const spaceId = transactions.write(() => {
         const id = spaces.add(space);
+        if (owesVectors) owed.note(id);
+        const live = generations.live();
         const at = now();
         spaces.written(id, at);
         for (const { hash, vector } of entries) {
           const key = toKey(hash);
           cache.put(id, key, vector, at);
           quarantine.release(id, key);
+          adopted.replaced(id, key);
           const owners = chunks.chunksWith(key);
           if (owners.length === 0) eviction.wake();
           for (const owner of owners) companion().embedded(id, owner, vector);
+          if (owesVectors && owners.some(({ generation }) => live.includes(generation))) owed.owe(id, key);
         }
         return id;
       });
@@ -144,7 +187,7 @@ export function createVectors(input: {
     },
     knownVectors(space, hashes) {
       const spaceId = spaces.find(space) ?? unknownSpace;
-      return transactions.read(() => hashes.filter((hash) => cache.has(spaceId, toKey(hash))));
+      return transactions.read(() => hashes.filter((hash) => isKnown(spaceId, toKey(hash))));
     },
     quarantine(space, entries) {
       if (entries.length === 0) return;
@@ -153,7 +196,7 @@ export function createVectors(input: {
         const id = spaces.add(space);
         for (const { hash, reason } of entries) {
           const key = toKey(hash);
-          if (!cache.has(id, key)) quarantine.add(id, key, reason);
+          if (!isKnown(id, key)) quarantine.add(id, key, reason);
         }
       });
     },
@@ -165,16 +208,20 @@ export function createVectors(input: {
     },
     spaces: () => spaces.list(),
     spaceStats: (space, within) => missing.stats(spaces.find(space), within),
+    ...ofStore.calls,
   };
 
   return {
     calls,
+    ofStore,
     listener: {
       added({ hash }) {
         cache.use(hash, (turn ??= now()));
+        if (owesVectors) owed.added(hash);
       },
       removed({ hash }) {
         cache.use(hash, (turn ??= now()));
+        gone.push(hash);
         eviction.wake();
         removed++;
       },
@@ -182,18 +229,11 @@ export function createVectors(input: {
         turn = undefined;
         hasChanged = true;
         quarantine.forgetGone();
+        adopted.forgetGone(gone);
+        gone = [];
       },
     },
-    shared: {
-      use(space) {
-        const spaceId = spaces.find(space);
-        if (spaceId !== undefined) spacesInUse.add(spaceId);
-        return spaceId;
-      },
-      dimensionsOf: spaces.dimensionsOf,
-      get: cache.get,
-      chunks: embeddedChunks,
-    },
+    shared,
     trim,
     tidy() {
       if (isTooMuch) return (isTooMuch = trim());

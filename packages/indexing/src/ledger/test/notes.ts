@@ -1,0 +1,33 @@
+import { createHash } from "node:crypto";
+import type { IndexedFile } from "../../chunk-index.ts";
+import type { VectorSpace } from "../../chunk-store.ts";
+
+export function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** A file with one chunk for each text. */
+export function fileOf(path: string, texts: readonly string[], source = "memory"): IndexedFile {
+  const chunks = texts.map((text, index) => ({
+    startLine: index + 1,
+    endLine: index + 1,
+    text,
+    context: "",
+    terms: text,
+    hash: sha256(text),
+  }));
+  return { path, source, hash: sha256(texts.join("\n")), mtimeMs: 1.5, size: 10, recipe: "1", chunks };
+}
+
+export function spaceOf(model: string, dimensions = 8): VectorSpace {
+  return { provider: "fake", model, providerKey: "", dimensions };
+}
+
+/** The same unit vector for the same text. */
+export function vectorOf(text: string, dimensions = 8): Float32Array {
+  const raw = Float32Array.from({ length: dimensions }, (_, index) => {
+    return createHash("sha256").update(`${text}:${index}`).digest().readInt32BE() / 2 ** 31;
+  });
+  const length = Math.hypot(...raw);
+  return raw.map((value) => value / length);
+}
