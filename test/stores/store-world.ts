@@ -69,7 +69,7 @@ export function breakable(inner: InMemoryStore): BreakableStore {
       stats: () => call(() => inner.stats()),
       close: async () => undefined,
     },
-    breakAt(calls, when) {
+    breakAt(calls: number, when: "before" | "after") {
       [left, moment] = [calls, when];
     },
     mend: () => void (left = Number.POSITIVE_INFINITY),
@@ -102,7 +102,7 @@ export function tempFolder(): string {
   return folder;
 }
 
-export async function openHost(store: ChunkStore, folder = tempFolder()): Promise<Host> {
+export async function openHost(store: ChunkStore, folder: string = tempFolder()): Promise<Host> {
   const path = join(folder, "ledger.sqlite");
   const embedded = new Map<string, number>();
   const open = async (): Promise<ChunkIndex> => {

@@ -24,11 +24,3 @@ function opensIndexes(of: (store: InMemoryStore) => ChunkStore): (stateDir: stri
 describe("a ledger and a store with every part that one may have", () => {
   chunkIndexConformance({ describe, test }, { open: opensIndexes((store) => store), reopens: true });
 });
-
-describe("a ledger and a store with the eight members that it must have", () => {
-  const least = ({ build: _build, compact: _compact, revision: _revision, ...store }: InMemoryStore): ChunkStore => ({
-    ...store,
-    listFiles: async () => (await store.listFiles()).map(({ embedded: _embedded, ...file }) => file),
-  });
-  chunkIndexConformance({ describe, test }, { open: opensIndexes(least), reopens: true });
-});

@@ -44,6 +44,8 @@ export type { Ledger, LedgerBuild, LedgerOptions, OwedVectors, Reconciled } from
 export { type KeywordStore, withoutVectors } from "./search/keyword-store.ts";
 export type { FileReading, IndexedSource } from "./indexed-source.ts";
 export { manageIndex, sourcesOf } from "./manager.ts";
+export { createIndexedManager } from "./stores/indexed-manager.ts";
+export { createStoredIndex, type StoredIndexOptions } from "./stores/stored-index.ts";
 export { type MemoryRoot, isMarkdown, memoryRoots, relativePath, toSlashes } from "./files/memory-roots.ts";
 export { stampOf } from "./files/file-stamp.ts";
 export { readChunks, stampInNote } from "./files/read-chunks.ts";

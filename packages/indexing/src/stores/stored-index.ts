@@ -75,11 +75,12 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<Ch
       const answer = await ask(() => store.searchKeyword(query));
       const { rows, left } = await resolve(answer.rows);
       const lack = left === 0 ? undefined : `the store names ${left} chunks that are not in the index any more`;
+      const incomplete = answer.incomplete ?? lack;
       return {
-        ...answer,
-        documentFrequencies: [...answer.documentFrequencies],
         rows,
-        incomplete: answer.incomplete ?? lack,
+        chunkCount: answer.chunkCount,
+        documentFrequencies: [...answer.documentFrequencies],
+        ...(incomplete !== undefined && { incomplete }),
       };
     },
     async useSpace(space) {

@@ -1,0 +1,114 @@
+import { expect, test } from "vitest";
+import { type Disk, breakable, faultsOf, newStore, openHost, space, tempFolder, vectorOf } from "./store-world.ts";
+
+const notes: Disk = new Map([
+  ["a.md", ["apple", "pear"]],
+  ["b.md", ["plum"]],
+]);
+
+test("a store that has lost everything is given all of it again, and nothing is embedded again", async () => {
+  const folder = tempFolder();
+  const host = await openHost(breakable(newStore()).store, folder);
+  await host.sync(notes);
+  await host.index.close();
+  const again = await openHost(breakable(newStore()).store, folder);
+  await again.sync(notes);
+  expect(await faultsOf(again.index, notes)).toEqual([]);
+  expect([...again.embedded.values()]).toEqual([]);
+});
+
+test("a ledger that is lost is made anew from the notes: nothing is written to the store or embedded again", async () => {
+  const shared = breakable(newStore());
+  const host = await openHost(shared.store);
+  await host.sync(notes);
+  const before = [shared.writes(), host.embedded.size];
+  await host.forgetLedger();
+  await host.sync(notes);
+  expect(await faultsOf(host.index, notes)).toEqual([]);
+  expect([shared.writes(), host.embedded.size]).toEqual(before);
+});
+
+test("a second host takes over what the first has embedded, and takes out what is not there any more", async () => {
+  const shared = breakable(newStore());
+  const first = await openHost(shared.store);
+  await first.sync(notes);
+  const second = await openHost(shared.store);
+  const fewer: Disk = new Map([["b.md", ["plum"]]]);
+  await second.sync(fewer);
+  expect([...second.embedded.keys()]).toEqual([]);
+  expect(await faultsOf(second.index, fewer)).toEqual([]);
+  expect(await faultsOf(first.index, fewer)).toEqual([]);
+});
+
+test("what the store names and nobody knows is left out, and the answer says so", async () => {
+  const inner = newStore();
+  const host = await openHost(breakable(inner).store);
+  await host.sync(notes);
+  const stray = { path: "c.md", source: "memory", hash: "c", recipe: "first" };
+  await inner.replaceFiles([
+    { ...stray, chunks: [{ startLine: 1, endLine: 1, text: "apple", context: "", terms: "apple", hash: "x" }] },
+  ]);
+  const ask = { terms: [{ term: "apple", prefix: false }], sources: ["memory"], limit: 9 };
+  const answer = await host.index.searchKeyword(ask);
+  expect(answer.rows.map(({ path }) => path)).toEqual(["a.md"]);
+  expect(answer.incomplete).toMatch(/not in the index/u);
+  await host.sync(notes);
+  expect(await faultsOf(host.index, notes)).toEqual([]);
+  expect((await inner.listFiles()).map(({ path }) => path).toSorted()).toEqual(["a.md", "b.md"]);
+});
+
+test("a store that fails and is empty afterwards is asked again, and says that it has lost something", async () => {
+  const inner = newStore();
+  let isBroken = false;
+  const store = {
+    ...breakable(inner).store,
+    async searchKeyword(query: Parameters<typeof inner.searchKeyword>[0]) {
+      if (!isBroken) return await inner.searchKeyword(query);
+      isBroken = false;
+      await inner.removeFiles(await inner.listFiles());
+      throw new Error("a file of it is missing; it is begun anew");
+    },
+  };
+  const host = await openHost(store);
+  await host.sync(notes);
+  isBroken = true;
+  const before = host.index.health().remade ?? 0;
+  const ask = { terms: [{ term: "apple", prefix: false }], sources: ["memory"], limit: 9 };
+  expect((await host.index.searchKeyword(ask)).rows).toEqual([]);
+  expect(host.index.health().remade).toBe(before + 1);
+  await host.sync(notes);
+  expect(await faultsOf(host.index, notes)).toEqual([]);
+  expect([...host.embedded.values()].every((count) => count === 1)).toBe(true);
+});
+
+test("repair gives everything again to a store that holds fewer chunks than its files have", async () => {
+  const inner = newStore();
+  let missing = 1;
+  const store = { ...breakable(inner).store, stats: async () => ({ location: "x", bytes: 0, chunks: 3 - missing }) };
+  const host = await openHost(store);
+  await host.sync(notes);
+  const found = await host.index.upkeep?.check();
+  expect(found?.find(({ name }) => name === "store")).toMatchObject({
+    ok: false,
+    message: "it holds 2 chunks in place of 3",
+  });
+  const repaired = await host.index.upkeep?.repair();
+  missing = 0;
+  expect(repaired?.find(({ name }) => name === "store")?.fixed).toMatch(/given to it again/u);
+  await host.sync(notes);
+  expect(await faultsOf(host.index, notes)).toEqual([]);
+  expect((await host.index.upkeep?.check())?.find(({ name }) => name === "store")?.ok).toBe(true);
+});
+
+test("vectors that are there before a space is used for this store are given to it at once", async () => {
+  const folder = tempFolder();
+  const host = await openHost(breakable(newStore()).store, folder);
+  await host.sync(notes);
+  await host.index.close();
+  const inner = newStore();
+  const again = await openHost(breakable(inner).store, folder);
+  const other: Disk = new Map([["d.md", ["apple", "pear"]]]);
+  await again.sync(other);
+  const query = { space, vector: vectorOf("apple 0"), sources: ["memory"], limit: 1 };
+  expect((await inner.searchVector(query)).rows[0]?.score).toBeCloseTo(1, 5);
+});
