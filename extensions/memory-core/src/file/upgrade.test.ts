@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import type { VectorSpace } from "@memslot/indexing";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { applicationId, upgradeFromSecond } from "@memslot/indexing/ledger-tables";
+import { applicationId, openDatabaseStore, upgradeFromSecond } from "@memslot/indexing/ledger-tables";
 import { loadSqliteVec } from "../vectors/sqlite-vec.ts";
 import { edit } from "../test/damage.ts";
 import { fileOf, find, near, open, pendingTexts, sha256, tempPath, vectorOf } from "../test/stores.ts";
@@ -281,4 +281,19 @@ test("a file that says it is of the first schema and is not is set aside and mad
   expect(store.health().location).toBe(path);
   expect(store.health().notices).toEqual([expect.stringMatching(/damaged.*made anew/u)]);
   expect(await store.listFiles()).toEqual([]);
+});
+
+test.each([
+  ["first", makeFirst],
+  ["second", makeSecond],
+])("an index of the %s schema that another store has opened before has its words made anew", async (_name, make) => {
+  const path = await tempPath();
+  await make(path);
+  const other = openDatabaseStore({ path, store: "memory-other", cacheMaxEntries: 1000, busyTimeoutMs: 1000 });
+  expect(other.listFiles()).toEqual([]);
+  other.close();
+  const store = await open(path);
+  expect(store.health().notices).toEqual([expect.stringMatching(/made anew from the texts/u)]);
+  expect(await find(store, "two")).toEqual(["word two"]);
+  expect((await store.listFiles()).map(({ path: name }) => name)).toContain("a.md");
 });

@@ -26,6 +26,6 @@ export { type Generations, openGenerations, perGeneration } from "./generations/
 export type { Pieces } from "./thread/pieces.ts";
 export { reasonOf } from "./thread/store-failure.ts";
 export { type IndexPart, type Look, quickCheck } from "./upkeep/index-parts.ts";
-export { checkVector } from "./vectors/check-vector.ts";
+export { checkVector } from "./cache/check-vector.ts";
 export { type EmbeddedChunks, openEmbeddedChunks } from "./vectors/embedded-chunks.ts";
-export { lengthOf, toVector } from "./vectors/stored-vector.ts";
+export { lengthOf, toVector } from "./cache/stored-vector.ts";

@@ -6,7 +6,7 @@ import { compareWithSum, forgetSum } from "./file-sum.ts";
 import { openFile, type OpenFile, openInMemory } from "./open-file.ts";
 import { prepareFile } from "./prepare-file.ts";
 import type { OpenOptions } from "../thread/protocol.ts";
-import { salvageVectors } from "../vectors/salvage-vectors.ts";
+import { salvageVectors } from "../cache/salvage-vectors.ts";
 import { fileIdentity, setAside } from "./set-aside.ts";
 import { isBusy, isCorrupt, isSqliteError } from "./store-errors.ts";
 import { reasonOf } from "../thread/store-failure.ts";

@@ -2,7 +2,7 @@ import type { IndexedFile, FileRecord } from "../../chunk-index.ts";
 import type { FileKey } from "../../chunk-store.ts";
 import type Database from "better-sqlite3";
 import type { AddedChunk } from "../database/companion.ts";
-import { type HashKey, toKey } from "../vectors/hash-key.ts";
+import { type HashKey, toKey } from "../cache/hash-key.ts";
 import type { Transactions } from "../database/transactions.ts";
 
 /** What has to be kept in step when chunks come and go. Called inside the transaction. */

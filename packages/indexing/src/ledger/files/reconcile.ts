@@ -2,7 +2,7 @@ import type Database from "better-sqlite3";
 import type { FileKey, StoredFile, VectorSpace } from "../../chunk-store.ts";
 import { spaceName } from "../../chunk-store.ts";
 import type { Reconciled } from "../ledger.ts";
-import type { HashKey } from "../vectors/hash-key.ts";
+import type { HashKey } from "../cache/hash-key.ts";
 import type { VectorsOfStore } from "../vectors/vectors-of-store.ts";
 import type { FileTables } from "./file-tables.ts";
 

@@ -1,7 +1,7 @@
 import type Database from "better-sqlite3";
 import type { ChunkRow } from "../../chunk-index.ts";
 import type { ScoredChunk } from "../../chunk-store.ts";
-import { toKey } from "../vectors/hash-key.ts";
+import { toKey } from "../cache/hash-key.ts";
 
 type ScoredRow = ChunkRow & { score: number };
 

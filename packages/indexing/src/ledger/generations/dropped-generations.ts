@@ -1,6 +1,6 @@
 import type Database from "better-sqlite3";
 import type { Generations } from "./generations.ts";
-import type { HashKey } from "../vectors/hash-key.ts";
+import type { HashKey } from "../cache/hash-key.ts";
 import type { Transactions } from "../database/transactions.ts";
 import type { Companion } from "../database/companion.ts";
 import type { Vectors } from "../vectors/vectors.ts";

@@ -83,6 +83,25 @@ test("it is of this store alone: another one in the file has the text embedded f
   second.close();
 });
 
+test("what another store has of the same text neither keeps it nor refuses it", async () => {
+  const path = await tempPath();
+  const store = await withAdopted(path);
+  const second = openHere(path, { store: "second" });
+  second.replaceFiles([fileOf("z.md", ["one"])]);
+  second.quarantine(space, [{ hash: sha256("one"), reason: "refused there" }]);
+  expect(second.quarantined(space, 9)).toHaveLength(1);
+  expect(store.quarantined(space, 9)).toEqual([]);
+  const all = { sources: ["memory"], scope: { within: [""], without: [] } };
+  for (const within of [undefined, all])
+    expect(store.spaceStats(space, within)).toEqual({ embedded: 2, pending: 1, quarantined: 0 });
+  second.releaseQuarantine(space);
+  store.removeFiles([file]);
+  store.replaceFiles([fileOf("a.md", ["one"])]);
+  expect(pending(store).toSorted()).toEqual(["one", "three"]);
+  store.close();
+  second.close();
+});
+
 test("upkeep finds nothing wrong with it, eviction and a reopen leave it", async () => {
   const path = await tempPath();
   (await withAdopted(path)).close();

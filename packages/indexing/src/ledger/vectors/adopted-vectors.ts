@@ -1,5 +1,5 @@
 import type Database from "better-sqlite3";
-import type { HashKey } from "./hash-key.ts";
+import type { HashKey } from "../cache/hash-key.ts";
 
 /**
  * Vectors that the store has from another host. Their texts count as embedded for this store alone, as nobody else can

@@ -2,7 +2,7 @@ import type { MemorySource } from "@memslot/core";
 import type { VectorQuery } from "../../chunk-store.ts";
 import type Database from "better-sqlite3";
 import { filterParameters, isAsked } from "../files/file-filter.ts";
-import { type HashKey, toHash } from "./hash-key.ts";
+import { type HashKey, toHash } from "../cache/hash-key.ts";
 
 export interface PendingText {
   hash: string;

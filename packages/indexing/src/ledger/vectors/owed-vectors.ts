@@ -1,6 +1,6 @@
 import type Database from "better-sqlite3";
 import { type Meta, metaKeys } from "../file/meta.ts";
-import type { HashKey } from "./hash-key.ts";
+import type { HashKey } from "../cache/hash-key.ts";
 
 export interface OwedRow {
   hash: HashKey;

@@ -1,6 +1,6 @@
 import type { QuarantinedChunk } from "../../chunk-index.ts";
 import type Database from "better-sqlite3";
-import { type HashKey, toHash } from "./hash-key.ts";
+import { type HashKey, toHash } from "../cache/hash-key.ts";
 
 /** The texts that the providers of the spaces refuse, by space and hash. None of them has a vector in that space. */
 export interface Quarantine {

@@ -5,12 +5,12 @@ import type { Generations } from "../generations/generations.ts";
 import type { OwedVectors as OwedBatch } from "../ledger.ts";
 import type { DatabaseStore } from "../thread/protocol.ts";
 import type { AdoptedVectors } from "./adopted-vectors.ts";
-import type { EmbeddingCache } from "./embedding-cache.ts";
-import { type HashKey, toHash, toKey } from "./hash-key.ts";
+import type { EmbeddingCache } from "../cache/embedding-cache.ts";
+import { type HashKey, toHash, toKey } from "../cache/hash-key.ts";
 import type { OwedRow, OwedVectors } from "./owed-vectors.ts";
 import type { Quarantine } from "./quarantine.ts";
 import type { Spaces } from "./spaces.ts";
-import { toVector } from "./stored-vector.ts";
+import { toVector } from "../cache/stored-vector.ts";
 
 /** What the ledger does about the vectors of a store that keeps its own. */
 export interface VectorsOfStore {
