@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { SyncProgress } from "@memslot/core";
 import { describe, expect, test } from "vitest";
@@ -20,11 +20,6 @@ import {
 
 const fileName = "embeddinggemma-300M-Q8_0.gguf";
 const address = "hf:user/model/tiny.gguf";
-
-test("the manifest and the plugin say the same of the options", () => {
-  const manifest = JSON.parse(readFileSync(new URL("../memslot.plugin.json", import.meta.url), "utf8")) as object;
-  expect(manifest).toMatchObject({ id: plugin.id, kind: plugin.kind, configSchema: plugin.configSchema });
-});
 
 describe("whether `auto` may use it", () => {
   const auto = { provider: "auto" };
