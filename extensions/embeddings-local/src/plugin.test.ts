@@ -7,16 +7,8 @@ import { createLocalPlugin } from "./local-plugin.ts";
 import { watchChildren } from "./test/children.ts";
 import { modelBytes } from "./download/test/downloads.ts";
 import { startHub } from "../test/support/hub.ts";
-import {
-  closedAfterwards,
-  contextOf,
-  cosine,
-  eventually,
-  failureOf,
-  openModel,
-  tempFolder,
-  tinyModel,
-} from "./test/lab.ts";
+import { eventually } from "@memslot/fakes/wait";
+import { closedAfterwards, contextOf, cosine, failureOf, openModel, tempFolder, tinyModel } from "./test/lab.ts";
 
 const fileName = "embeddinggemma-300M-Q8_0.gguf";
 const address = "hf:user/model/tiny.gguf";
