@@ -5,24 +5,14 @@ import { describe, expect, test } from "vitest";
 import type { ImportWatch } from "./support/import-watch.ts";
 import { manifestAt, publishedPlaces, root } from "./support/pack-all.ts";
 
-/** Modules that take long to load or bring native code: nobody pays for them by importing a package. */
+/** Small, and needed as soon as the package that has them. */
+const light: readonly string[] = ["p-limit", "stemmer"];
+/** All else that packages bring takes long to load or is native code: nobody pays for it by importing a package. */
 const heavy = [
-  "better-sqlite3",
-  "sqlite-vec",
-  "ajv",
-  "openai",
-  "@google/genai",
-  "node-llama-cpp",
-  "@lancedb/lancedb",
-  "apache-arrow",
-  "yaml",
-  "commander",
-  "@modelcontextprotocol/server",
-  "zod",
-  "hono",
-  "cli-progress",
-  "chokidar",
-];
+  ...new Set(publishedPlaces.flatMap((place) => Object.keys(manifestAt(place).dependencies ?? {}))),
+  // Brought by those.
+  ...["apache-arrow", "zod", "hono"],
+].filter((name) => !/^@?memslot\b/.test(name) && !light.includes(name));
 
 describe("importing a package", () => {
   test.each(publishedPlaces.map((place) => [manifestAt(place).name, place]))(
