@@ -7,11 +7,12 @@ import { manifestAt, publishedPlaces, root } from "./support/pack-all.ts";
 
 /** Small, and needed as soon as the package that has them. */
 const light: readonly string[] = ["p-limit", "stemmer"];
+/** Brought by what packages bring. */
+const alsoHeavy = ["apache-arrow", "zod", "hono"];
 /** All else that packages bring takes long to load or is native code: nobody pays for it by importing a package. */
 const heavy = [
   ...new Set(publishedPlaces.flatMap((place) => Object.keys(manifestAt(place).dependencies ?? {}))),
-  // Brought by those.
-  ...["apache-arrow", "zod", "hono"],
+  ...alsoHeavy,
 ].filter((name) => !/^@?memslot\b/.test(name) && !light.includes(name));
 
 describe("importing a package", () => {
