@@ -4,24 +4,17 @@ import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { examplesOf, root } from "./support/markdown-examples.ts";
+import { publishedPlaces } from "./support/pack-all.ts";
 
 const pages = [
   "README.md",
   "README.zh-CN.md",
-  "packages/core/README.md",
-  "packages/indexing/README.md",
-  "packages/agent-kit/README.md",
-  "packages/testkit/README.md",
-  "extensions/memory-core/README.md",
-  "extensions/embeddings-openai/README.md",
-  "extensions/embeddings-gemini/README.md",
-  "extensions/embeddings-local/README.md",
+  ...publishedPlaces.map((place) => `${place}/README.md`),
   "docs/agents.md",
   "docs/debugging.md",
   "docs/embeddings.md",
   "docs/index-health.md",
   "docs/writing-a-memory-plugin.md",
-  "apps/memslot/README.md",
 ];
 /** Inside the repository, so that package names resolve as they do for its own code. */
 const examples = path.join(root, "test/.examples");

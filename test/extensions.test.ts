@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { offeredPlugins } from "@memslot/core";
 import { withOfferedPeers } from "./support/command-peers.ts";
 import { extensions, root } from "./support/pack-all.ts";
+import { withOwnSchema } from "./support/plugin-manifest.ts";
 
 const commandFile = path.join(root, "apps/memslot/package.json");
 
@@ -11,6 +12,11 @@ describe("an extension of this repository", () => {
   test("is offered by the command, or comes with it (pnpm generate makes it so)", () => {
     const text = readFileSync(commandFile, "utf8");
     expect(text).toBe(withOfferedPeers(text));
+  });
+
+  test.each(extensions)("has one schema: $name (pnpm generate makes it so)", async ({ place }) => {
+    const text = readFileSync(path.join(root, place, "memslot.plugin.json"), "utf8");
+    expect(JSON.parse(text)).toEqual(JSON.parse(await withOwnSchema(text, place)));
   });
 
   test("is what its name says: that is all that is known of one that is not installed", () => {

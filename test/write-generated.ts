@@ -2,12 +2,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { withOfferedPeers } from "./support/command-peers.ts";
 import { withConfigTable } from "./support/config-table.ts";
+import { extensions, root } from "./support/pack-all.ts";
+import { withOwnSchema } from "./support/plugin-manifest.ts";
 
-const root = path.join(import.meta.dirname, "..");
-for (const [name, made] of [
-  ["docs/configuration.md", withConfigTable],
-  ["apps/memslot/package.json", withOfferedPeers],
-] as const) {
+async function write(name: string, made: (text: string) => string | Promise<string>): Promise<void> {
   const file = path.join(root, name);
-  writeFileSync(file, made(readFileSync(file, "utf8")));
+  writeFileSync(file, await made(readFileSync(file, "utf8")));
 }
+
+await write("docs/configuration.md", withConfigTable);
+await write("apps/memslot/package.json", withOfferedPeers);
+for (const { place } of extensions) await write(`${place}/memslot.plugin.json`, (text) => withOwnSchema(text, place));

@@ -21,6 +21,7 @@ export function manifestAt(place: string): {
   private?: boolean;
   exports: unknown;
   imports?: unknown;
+  dependencies?: Readonly<Record<string, string>>;
 } {
   return JSON.parse(readFileSync(path.join(root, place, "package.json"), "utf8")) as ReturnType<typeof manifestAt>;
 }

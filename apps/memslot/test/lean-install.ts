@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { cp, mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -6,14 +7,9 @@ import { onTestFinished } from "vitest";
 
 const app = fileURLToPath(new URL("..", import.meta.url));
 /** What comes with the command: no other backend, no embedding provider. */
-const dependencies: readonly string[] = [
-  "@memslot/agent-kit",
-  "@memslot/core",
-  "@memslot/indexing",
-  "@memslot/memory-core",
-  "cli-progress",
-  "commander",
-];
+const { dependencies } = JSON.parse(readFileSync(path.join(app, "package.json"), "utf8")) as {
+  dependencies: Readonly<Record<string, string>>;
+};
 
 /** The command as `npm install memslot` leaves it. Gives the file that starts it. */
 export async function leanInstall(): Promise<string> {
@@ -21,7 +17,7 @@ export async function leanInstall(): Promise<string> {
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   for (const part of ["src", "templates", "package.json"])
     await cp(path.join(app, part), path.join(folder, part), { recursive: true });
-  for (const name of dependencies) {
+  for (const name of Object.keys(dependencies)) {
     const link = path.join(folder, "node_modules", name);
     await mkdir(path.dirname(link), { recursive: true });
     await symlink(path.join(app, "node_modules", name), link, "junction");

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { startModelProcess } from "./model-process.ts";
-import { eventually, tempFolder } from "./test/lab.ts";
+import { eventually } from "@memslot/fakes/wait";
+import { tempFolder } from "./test/lab.ts";
 
 test("the process that runs the model sees no key of its host", async () => {
   const folder = tempFolder();

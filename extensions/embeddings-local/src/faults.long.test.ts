@@ -2,7 +2,9 @@ import { expect, test } from "vitest";
 import type { FromChild } from "./protocol.ts";
 import { startChild } from "@memslot/fakes/child";
 import { watchChildren } from "./test/children.ts";
-import { eventually, failureOf, isRunning, openModel, tinyModel } from "./test/lab.ts";
+import { isRunning } from "@memslot/fakes/child";
+import { eventually } from "@memslot/fakes/wait";
+import { failureOf, openModel, tinyModel } from "./test/lab.ts";
 
 const texts = Array.from({ length: 24 }, (_, index) => `note number ${index} with some words`);
 

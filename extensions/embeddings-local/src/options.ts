@@ -14,7 +14,7 @@ const defaultContexts = 2;
 // Chunks have some 400 tokens. Memory grows with this number, and some models allow 32,768.
 const defaultContextSize = 2048;
 
-/** The same as in `memslot.plugin.json`. */
+/** `pnpm generate` writes it into `memslot.plugin.json`. */
 export const configSchema: Readonly<Record<string, unknown>> = {
   type: "object",
   properties: {
@@ -25,15 +25,12 @@ export const configSchema: Readonly<Record<string, unknown>> = {
   additionalProperties: false,
 };
 
-/** Options that were checked against the schema, with what is not set filled in for this machine. */
+/** Options, which the host has checked against the schema, with what is not set filled in for this machine. */
 export function readOptions(options: Readonly<Record<string, unknown>>): LocalOptions {
-  const whole = (name: string, otherwise: number): number => {
-    const value = options[name];
-    return typeof value === "number" ? value : otherwise;
-  };
   return {
-    contexts: whole("contexts", Math.min(defaultContexts, availableParallelism())),
-    threads: whole("threads", 1),
-    contextSize: whole("contextSize", defaultContextSize),
+    contexts: Math.min(defaultContexts, availableParallelism()),
+    threads: 1,
+    contextSize: defaultContextSize,
+    ...(options as Partial<LocalOptions>),
   };
 }

@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { startChild } from "@memslot/fakes/child";
-import { eventually, isRunning, tempFolder, tinyModel } from "./test/lab.ts";
+import { isRunning } from "@memslot/fakes/child";
+import { eventually } from "@memslot/fakes/wait";
+import { tempFolder, tinyModel } from "./test/lab.ts";
 
 describe("kill -9 of the host ends the process that runs its model", () => {
   test.each(["stay", "busy"])("when the model is loaded (%s)", async (what) => {

@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { SyncProgress } from "@memslot/core";
 import { describe, expect, test } from "vitest";
@@ -7,24 +7,11 @@ import { createLocalPlugin } from "./local-plugin.ts";
 import { watchChildren } from "./test/children.ts";
 import { modelBytes } from "./download/test/downloads.ts";
 import { startHub } from "../test/support/hub.ts";
-import {
-  closedAfterwards,
-  contextOf,
-  cosine,
-  eventually,
-  failureOf,
-  openModel,
-  tempFolder,
-  tinyModel,
-} from "./test/lab.ts";
+import { eventually } from "@memslot/fakes/wait";
+import { closedAfterwards, contextOf, cosine, failureOf, openModel, tempFolder, tinyModel } from "./test/lab.ts";
 
 const fileName = "embeddinggemma-300M-Q8_0.gguf";
 const address = "hf:user/model/tiny.gguf";
-
-test("the manifest and the plugin say the same of the options", () => {
-  const manifest = JSON.parse(readFileSync(new URL("../memslot.plugin.json", import.meta.url), "utf8")) as object;
-  expect(manifest).toMatchObject({ id: plugin.id, kind: plugin.kind, configSchema: plugin.configSchema });
-});
 
 describe("whether `auto` may use it", () => {
   const auto = { provider: "auto" };

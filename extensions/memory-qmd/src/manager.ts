@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import {
   type ManagerSearchOptions,
-  MemoryError,
   type MemoryPluginContext,
   type MemoryProviderStatus,
   type MemorySearchManager,
@@ -262,7 +261,7 @@ function skippedIn({ roots = [] }: MemoryProviderStatus): string[] {
   return roots.filter(({ state }) => state === "skipped").map(({ path }) => path);
 }
 
-/** What can be told before qmd is looked for. Throws `CONFIG`. */
+/** What can be told before qmd is looked for. */
 export function noticesOf(context: MemoryPluginContext, options: QmdOptions): string[] {
   const notices: string[] = [];
   if (options.hasMcporter)
@@ -275,8 +274,5 @@ export function noticesOf(context: MemoryPluginContext, options: QmdOptions): st
     );
   if (options.rerank && options.searchMode === "search")
     notices.push('memory.qmd.rerank has no effect while memory.qmd.searchMode is "search"');
-  const { exportDir } = options.sessions;
-  if (exportDir?.startsWith("~"))
-    throw new MemoryError("CONFIG", `memory.qmd.sessions.exportDir must be an absolute path, not ${exportDir}`);
   return notices;
 }

@@ -2,6 +2,7 @@
  * What an agent host needs of this package. It stands apart so that a host does not load what makes an index before there
  * is one to make.
  */
+export { isUsualGap } from "./files/usual-gap.ts";
 export { journalFileName, journalFolder } from "./journal/journal-folder.ts";
 export { redactLines } from "./secrets/redact-secrets.ts";
 export { sessionsFolder } from "./sessions/sessions-folder.ts";

@@ -52,7 +52,7 @@ export { readChunks, stampInNote } from "./files/read-chunks.ts";
 export { readMemoryFile } from "./files/read-file.ts";
 export type { ScannedFile, ScanResult } from "./files/scan.ts";
 export {
-  type Place,
+  type SearchedSource,
   type LegAnswers,
   type SearchInput,
   type SearchOutcome,

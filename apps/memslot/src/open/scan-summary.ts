@@ -6,15 +6,7 @@ import type {
   MemorySource,
   MemorySurvey,
 } from "@memslot/core";
-
-const usualPlaces: ReadonlySet<string> = new Set([
-  "MEMORY.md",
-  "memory.md",
-  "USER.md",
-  "memory",
-  "sessions",
-  "journal",
-]);
+import { isUsualGap } from "@memslot/indexing/host";
 
 /** What the last look at the files found, by source. */
 export interface ScanSummary {
@@ -44,7 +36,7 @@ export function scanSummary(status: MemoryProviderStatus): ScanSummary {
   const fileIssues = failed.map(({ path, reason }) => `${path}: ${reason}`);
   const skipped = skippedRoots(status);
   const rootIssues = leftOut(status);
-  const ordinary = new Set(skipped.filter((root) => !isIssue(root)).map(describeRoot));
+  const ordinary = new Set(skipped.filter((root) => isUsualGap(root)).map(describeRoot));
   // No places: nobody has looked.
   const inRoots = status.roots?.length ? status.roots.reduce((sum, { files = 0 }) => sum + files, 0) : undefined;
   const counts = new Map((status.sourceCounts ?? []).map((count) => [count.source, count]));
@@ -72,7 +64,9 @@ export function scanSummary(status: MemoryProviderStatus): ScanSummary {
 
 /** Places that were meant to be indexed and are not, each with the reason. */
 export function leftOut(status: MemoryProviderStatus): string[] {
-  return skippedRoots(status).filter(isIssue).map(describeRoot);
+  return skippedRoots(status)
+    .filter((root) => !isUsualGap(root))
+    .map(describeRoot);
 }
 
 function skippedRoots({ roots = [] }: MemoryProviderStatus): MemoryRootStatus[] {
@@ -81,9 +75,4 @@ function skippedRoots({ roots = [] }: MemoryProviderStatus): MemoryRootStatus[] 
 
 function describeRoot({ path, reason = "skipped" }: MemoryRootStatus): string {
   return `${path}: ${reason}`;
-}
-
-/** A usual place that nobody has made is no issue; a link in its stead, or an extra path that is missing, is one. */
-function isIssue({ path, reason = "" }: MemoryRootStatus): boolean {
-  return !usualPlaces.has(path) || !/does not exist$|is used$/u.test(reason);
 }

@@ -7,7 +7,8 @@ import { expect, test } from "vitest";
 import { realDisk } from "./part-file.ts";
 import { modelBytes, targetOf } from "./test/downloads.ts";
 import { deadUrl, startHub } from "../../test/support/hub.ts";
-import { eventually, failureOf } from "../test/lab.ts";
+import { eventually } from "@memslot/fakes/wait";
+import { failureOf } from "../test/lab.ts";
 
 test.each([
   [404, "auth", /has no model\.gguf at \/user\/model\/resolve\/main\/model\.gguf \(404\)/],

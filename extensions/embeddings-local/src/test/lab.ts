@@ -82,22 +82,3 @@ export function cosine(left: ArrayLike<number>, right: ArrayLike<number>): numbe
     Array.from(a).reduce((sum, value, index) => sum + value * (b[index] ?? Number.NaN), 0);
   return dot(left, right) / Math.sqrt(dot(left, left) * dot(right, right));
 }
-
-/** Waits until something has come true, for some seconds at most. */
-export async function eventually(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  for (const until = Date.now() + 20_000; Date.now() < until;) {
-    if (await isTrue()) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  throw new Error("it did not come true");
-}
-
-/** Whether a process exists; one that has ended and was not waited for yet does not count. */
-export function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -6,7 +6,7 @@ import type { QmdRow } from "../qmd-contract.ts";
 import type { SessionExport } from "../update/session-export.ts";
 
 /** A memory file that qmd has found. */
-export interface Place {
+export interface FoundFile {
   file: LedgerFile;
   /** Where qmd believes the match to be. */
   line: number | undefined;
@@ -24,9 +24,9 @@ export function placesOfRows(
     sessions: SessionExport;
     workspaceDir: string;
   },
-): { places: Place[]; isLost: boolean } {
+): { places: FoundFile[]; isLost: boolean } {
   const { ledger, collections, workspaceDir } = input;
-  const byKey = new Map<string, Place>();
+  const byKey = new Map<string, FoundFile>();
   const gone = new Set(ledger.facts().gone);
   const transcripts = lazily(() => ledger.files().flatMap((file) => (file.source === "sessions" ? [file.path] : [])));
   // Some file systems give a name in another form than the one it was written in.

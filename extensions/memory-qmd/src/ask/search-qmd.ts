@@ -5,7 +5,7 @@ import {
   isAsked,
   matchTexts,
   outcomeOf,
-  type Place as SourcePlace,
+  type SearchedSource,
   placesOf,
   rowOf,
   type SearchInput,
@@ -15,7 +15,7 @@ import type { AskQmd, QmdRows } from "./ask-qmd.ts";
 import { type Collection, collectionsWith } from "../update/collections.ts";
 import { unavailable } from "../failures.ts";
 import { keyOf, type Ledger, type LedgerFile } from "../update/ledger.ts";
-import { type Place, placesOfRows } from "./places.ts";
+import { type FoundFile, placesOfRows } from "./places.ts";
 import { QmdFailure } from "../qmd-contract.ts";
 import type { SessionExport } from "../update/session-export.ts";
 import type { TextReader } from "./text-reader.ts";
@@ -133,7 +133,7 @@ interface OwnSearch {
 }
 
 /** What qmd does not have as it is, the newest first. */
-function ownSearch(places: readonly SourcePlace[], { updates }: QmdSearchParts): OwnSearch {
+function ownSearch(places: readonly SearchedSource[], { updates }: QmdSearchParts): OwnSearch {
   const asked = updates.unseen().filter((file) => places.some((place) => isIn(file, place)));
   const newest = asked.toSorted((left, right) => right.mtimeMs - left.mtimeMs);
   const searched: LedgerFile[] = [];
@@ -153,13 +153,13 @@ function fits(files: readonly LedgerFile[]): boolean {
 interface Found {
   files: LedgerFile[];
   /** In the order of qmd, with the lines that it believes in. */
-  places: Place[];
+  places: FoundFile[];
   answer?: QmdRows | undefined;
 }
 
 /** What qmd finds in one source. */
 async function findBy(
-  place: SourcePlace,
+  place: SearchedSource,
   own: OwnSearch,
   { query, options }: SearchInput,
   parts: QmdSearchParts,
@@ -215,14 +215,14 @@ async function assertHolds(
   );
 }
 
-function isIn(file: LedgerFile, { source, scope }: SourcePlace): boolean {
+function isIn(file: LedgerFile, { source, scope }: SearchedSource): boolean {
   return isAsked(file, { sources: [source], scope });
 }
 
 /** The collections that hold any of these files: what is private is not even asked for in a shared session. */
 function collectionsOf(
   files: readonly LedgerFile[],
-  { source, scope }: SourcePlace,
+  { source, scope }: SearchedSource,
   all: readonly Collection[],
   workspaceDir: string,
 ): Collection[] {

@@ -3,7 +3,9 @@ import { getPriority } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { FakeQmd } from "@memslot/fakes/qmd";
-import { eventually, failureOf, fakeQmd, isRunning, noSignal, openLab, tempFolder } from "./test/qmd-lab.ts";
+import { isRunning } from "@memslot/fakes/child";
+import { eventually } from "@memslot/fakes/wait";
+import { failureOf, fakeQmd, noSignal, openLab, tempFolder } from "./test/qmd-lab.ts";
 import { startChild } from "@memslot/fakes/child";
 
 const files = { "a.md": "# Alpha\n\nstaging\n" };

@@ -2,7 +2,9 @@ import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { FakeBehaviour, FakeQmd } from "@memslot/fakes/qmd";
-import { type QmdLab, eventually, failureOf, fakeQmd, isRunning, noSignal, openLab } from "./test/qmd-lab.ts";
+import { isRunning } from "@memslot/fakes/child";
+import { eventually } from "@memslot/fakes/wait";
+import { type QmdLab, failureOf, fakeQmd, noSignal, openLab } from "./test/qmd-lab.ts";
 
 const files = { "a.md": "# Alpha\n\nstaging\n" };
 

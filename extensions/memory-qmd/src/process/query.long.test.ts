@@ -1,15 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { FakeFault, FakeQmd } from "@memslot/fakes/qmd";
-import {
-  type QmdLab,
-  type QmdLabOptions,
-  eventually,
-  failureOf,
-  fakeQmd,
-  isRunning,
-  noSignal,
-  openLab,
-} from "./test/qmd-lab.ts";
+import { isRunning } from "@memslot/fakes/child";
+import { eventually } from "@memslot/fakes/wait";
+import { type QmdLab, type QmdLabOptions, failureOf, fakeQmd, noSignal, openLab } from "./test/qmd-lab.ts";
 
 const files = {
   "a.md": "# Alpha\n\nThe staging server listens on port 5544.\n",

@@ -3,17 +3,9 @@ import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { findQmd } from "./find-qmd.ts";
 import type { FoundQmd, QmdSearch } from "../qmd-contract.ts";
-import {
-  eventually,
-  failureOf,
-  fakeQmd,
-  isRunning,
-  noSignal,
-  openLab,
-  tempFolder,
-  writeConfig,
-  writeNotes,
-} from "./test/qmd-lab.ts";
+import { isRunning } from "@memslot/fakes/child";
+import { eventually } from "@memslot/fakes/wait";
+import { failureOf, fakeQmd, noSignal, openLab, tempFolder, writeConfig, writeNotes } from "./test/qmd-lab.ts";
 import { realQmd } from "@memslot/fakes/qmd";
 import { startChild } from "@memslot/fakes/child";
 

@@ -3,7 +3,13 @@ type Schema = Readonly<Record<string, unknown>>;
 const text = (description: string): Schema => ({ type: "string", description });
 const flag = (description: string): Schema => ({ type: "boolean", description });
 const count = (description: string, minimum: number): Schema => ({ type: "integer", minimum, description });
-const duration = (description: string): Schema => ({ type: ["string", "number"], minimum: 0, description });
+const duration = (description: string): Schema => ({
+  type: ["string", "number"],
+  minimum: 0,
+  pattern: String.raw`^\s*(?:0|[oO][fF][fF]|(?:\d+(?:\.\d+)?(?:[mM][sS]|[sSmMhHdD]))+)\s*$`,
+  examples: ["5m", "90s", "1h30m", "0"],
+  description,
+});
 const choice = (values: readonly string[], description: string): Schema => ({ enum: values, description });
 const object = (properties: Readonly<Record<string, Schema>>, required: readonly string[] = []): Schema => ({
   type: "object",
@@ -19,7 +25,7 @@ const match = object({
   rawKeyPrefix: text("what the whole session key begins with"),
 });
 
-/** The JSON Schema of `memory.qmd`: the same as in `memslot.plugin.json`. */
+/** The JSON Schema of `memory.qmd`. `pnpm generate` writes it into `memslot.plugin.json`. */
 export const configSchema: Readonly<Record<string, unknown>> = object({
   command: text("the command of qmd, or the path of it; `qmd` where nothing is written"),
   searchMode: choice(
@@ -42,7 +48,11 @@ export const configSchema: Readonly<Record<string, unknown>> = object({
   },
   sessions: object({
     enabled: flag("whether transcripts are searched"),
-    exportDir: text("where they are kept as Markdown for qmd; a folder of the state where nothing is written"),
+    exportDir: {
+      ...text("where they are kept as Markdown for qmd; a folder of the state where nothing is written"),
+      pattern: "^[^~]",
+      examples: ["/home/me/transcripts"],
+    },
     retentionDays: count("transcripts that are older than this are left out", 1),
   }),
   update: object({

@@ -60,9 +60,7 @@ interface Written {
   mcporter?: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Reads what `memory.qmd` says; it has been checked against the schema. Throws `CONFIG` for a duration that is none.
- */
+/** Reads what `memory.qmd` says; it has been checked against the schema. */
 export function readOptions(given: Readonly<Record<string, unknown>>): QmdOptions {
   const written: Written = given;
   const { sessions = {}, update = {}, scope } = written;
@@ -74,11 +72,11 @@ export function readOptions(given: Readonly<Record<string, unknown>>): QmdOption
     paths: written.paths ?? [],
     sessions: { ...sessions, enabled: sessions.enabled ?? false },
     update: {
-      intervalMs: readDuration("memory.qmd.update.interval", update.interval ?? "5m"),
+      intervalMs: readDuration(update.interval ?? "5m"),
       debounceMs: update.debounceMs ?? 15_000,
       onBoot: update.onBoot ?? true,
       waitForBootSync: update.waitForBootSync ?? false,
-      embedIntervalMs: readDuration("memory.qmd.update.embedInterval", update.embedInterval ?? "60m"),
+      embedIntervalMs: readDuration(update.embedInterval ?? "60m"),
       commandTimeoutMs: update.commandTimeoutMs,
       updateTimeoutMs: update.updateTimeoutMs,
       embedTimeoutMs: update.embedTimeoutMs ?? 120_000,

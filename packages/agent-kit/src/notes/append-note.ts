@@ -73,14 +73,14 @@ export async function noteName(note: { workspaceDir: string; kind: NoteKind; day
   return note.kind === "daily" ? `memory/${note.day}.md` : await curatedName(note.workspaceDir);
 }
 
-interface Place {
+interface WrittenLines {
   state: AppendedNote["state"];
   startLine: number;
   endLine: number;
 }
 
 /** Writes, and looks whether it is there: an editor that saves at the same moment puts another file in its place. */
-async function appendEntry(target: NoteTarget, entry: NoteEntry, kind: NoteKind): Promise<Place> {
+async function appendEntry(target: NoteTarget, entry: NoteEntry, kind: NoteKind): Promise<WrittenLines> {
   for (let writes = 0; ; writes++) {
     const note = await openNote(target);
     try {

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync, 
 import os from "node:os";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { acquireLock } from "./process-lock.ts";
+import { acquireLock } from "@memslot/core/files";
 import { down, entryOf, noteTaker, talk, user, useFlushHouse, watching } from "../../test/flush/support/flush-house.ts";
 
 describe("the journal", () => {

@@ -5,7 +5,8 @@ import type { ConversationMessage } from "../conversation.ts";
 import { checkMessage } from "./check-message.ts";
 import pLimit from "p-limit";
 import { modelContext } from "./model-context.ts";
-import { acquireLock, type LockHolder, type ProcessLock } from "./process-lock.ts";
+import type { LockHolder, ProcessLock } from "@memslot/core/files";
+import { acquireStateLock } from "./state-lock.ts";
 import { maxLineBytes } from "./transcript/read-transcript.ts";
 import { factsOf } from "./session-facts.ts";
 import type { SessionTableFile, TableEntry } from "./session-table.ts";
@@ -76,7 +77,7 @@ async function acquireWriter(key: string, file: string): Promise<ProcessLock> {
     const who = holder ? `process ${holder.pid} (${holder.host}, since ${holder.since})` : "another process";
     return `session ${JSON.stringify(key)} is open in ${who}; use another session key, or end that process. If it is gone, delete ${lockFile}`;
   };
-  return await acquireLock(lockFile, { waitMs: 0, busy });
+  return await acquireStateLock(lockFile, { waitMs: 0, busy });
 }
 
 async function sessionOf(input: {

@@ -4,7 +4,7 @@ import path from "node:path";
 import { MemoryError, messageOf } from "@memslot/core";
 import { codeOf, noSurprises, replaceFile } from "@memslot/core/files";
 import pLimit from "p-limit";
-import { withLock } from "./process-lock.ts";
+import { withStateLock } from "./state-lock.ts";
 import { readFirstEntry } from "./transcript/read-transcript.ts";
 
 /** What `sessions.json` says of one session. Fields of other hosts are kept as they are. */
@@ -51,7 +51,7 @@ export function openSessionTable(input: {
     const busy = (holder: { pid: number } | undefined): string =>
       `${file} is being changed by ${holder ? `process ${holder.pid}` : "another process"} for more than 5 s; ` +
       `try again, and if nothing is at work there, delete ${lockFile}`;
-    return inTurn(() => withLock(lockFile, { waitMs, busy }, run));
+    return inTurn(() => withStateLock(lockFile, { waitMs, busy }, run));
   }
 
   async function load(): Promise<RawTable> {

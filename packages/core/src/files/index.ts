@@ -7,4 +7,5 @@ export {
   openFolderInPlace,
   openInPlace,
 } from "./in-place.ts";
+export { type LockHolder, type LockOptions, type ProcessLock, acquireLock } from "./process-lock.ts";
 export { replaceFile, replaceFileSync, syncFolder } from "./replace-file.ts";

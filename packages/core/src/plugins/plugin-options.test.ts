@@ -9,6 +9,8 @@ const schema = {
     limits: { type: "object", properties: { "a/b": { type: "integer", minimum: 1 } }, required: ["a/b"] },
     mode: { enum: ["fast", "exact"] },
     list: { type: "array", items: { type: "string" } },
+    every: { type: "string", pattern: "^\\d+m$", examples: ["5m", "90m"] },
+    odd: { type: "string", pattern: "^\\d+m$" },
   },
   additionalProperties: false,
 };
@@ -54,6 +56,8 @@ describe("the options of a plugin", () => {
       'plugins.entries.one.config.tabel is not a key of this plugin; did you mean "table"?',
     ],
     ["a value that is not allowed", { mode: "slow" }, 'plugins.entries.one.config.mode must be one of "fast", "exact"'],
+    ["a value in another form", { every: "soon" }, 'plugins.entries.one.config.every must be written as "5m" or "90m"'],
+    ["a form without an example", { odd: "soon" }, 'plugins.entries.one.config.odd must match pattern "^\\d+m$"'],
     ["a wrong item", { list: ["a", 1] }, "plugins.entries.one.config.list.1 must be string"],
     ["a long unknown key", { ["x".repeat(900_000)]: 1 }, '…" is not a key of this plugin'],
   ])("with %s are refused, naming the key", async (_name, entry, words) => {

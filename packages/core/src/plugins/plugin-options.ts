@@ -92,6 +92,9 @@ function sentence(root: string, { instancePath, keyword, params, parentSchema, m
   }
   if (keyword === "enum" && Array.isArray(details["allowedValues"]))
     return `${at()} must be one of ${details["allowedValues"].map((value) => JSON.stringify(value)).join(", ")}`;
+  // A pattern is nothing for people to read.
+  if (keyword === "pattern" && Array.isArray(parentSchema?.["examples"]))
+    return `${at()} must be written as ${parentSchema["examples"].map((value) => JSON.stringify(value)).join(" or ")}`;
   return `${at()} ${message ?? "is not right"}`;
 }
 

@@ -1,7 +1,7 @@
 import { type GlobSegment, type SegmentPart, parseGlob } from "./glob-pattern.ts";
 
 /** A pattern of `extraPaths`, ready to be compared with paths. */
-export interface Glob {
+interface Glob {
   /** Whether a path with `/` fits. `onStep` is told of every comparison, for whoever counts them. */
   matches(path: string, onStep?: () => void): boolean;
 }

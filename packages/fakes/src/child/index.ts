@@ -66,3 +66,13 @@ export function startChild(module: URL, args: readonly string[], options: ChildO
   const rest = async (beginning: string): Promise<string> => (await line(beginning)).slice(beginning.length);
   return { process: child, line, rest, ended, output: () => text };
 }
+
+/** Whether a process exists. One that has ended does until its parent has asked for its end. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -47,17 +47,17 @@ export interface LegAnswers {
 }
 
 /** A source that is searched by itself, so that none crowds another out of the candidates. */
-export interface Place {
+export interface SearchedSource {
   source: MemorySource;
   scope: PathScope | undefined;
 }
 
-export function placesOf({ sources }: ManagerSearchOptions, scope: SourceScope): Place[] {
+export function placesOf({ sources }: ManagerSearchOptions, scope: SourceScope): SearchedSource[] {
   return sources.map((source) => ({ source, scope: scope(source) })).filter((place) => !isClosed(place.scope));
 }
 
 /** Makes one list of what the legs found, cuts snippets, and says what came of it. The caller adds freshness to the state. */
-export function outcomeOf(input: SearchInput, places: readonly Place[], legs: LegAnswers): SearchOutcome {
+export function outcomeOf(input: SearchInput, places: readonly SearchedSource[], legs: LegAnswers): SearchOutcome {
   const { settings, options } = input;
   const { keyword, vector, degraded } = legs;
   const started = performance.now();
@@ -97,7 +97,7 @@ export function outcomeOf(input: SearchInput, places: readonly Place[], legs: Le
 
 /** How many candidates each source gave and how many of them are in the answer. */
 function sourceCounts(
-  places: readonly Place[],
+  places: readonly SearchedSource[],
   { candidates }: Ranking,
   kept: readonly Candidate[],
 ): NonNullable<SearchReport["sources"]> {
@@ -159,7 +159,7 @@ function linesOf({ row, lines }: Candidate): FoundLines {
 function emptyReason(
   keyword: { terms: SearchTerm[]; answer: IndexKeywordAnswer } | undefined,
   belowScore: number,
-  places: readonly Place[],
+  places: readonly SearchedSource[],
 ): string {
   if (places.length === 0) return "nothing of what was asked for may be shown in this session";
   if (belowScore > 0)

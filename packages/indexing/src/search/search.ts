@@ -5,7 +5,7 @@ import type { Embedder } from "../embedding/embedder.ts";
 import type { EmbeddedQuery } from "../embedding/question-lanes.ts";
 import { NotFilled } from "../embedding/lane-faults.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
-import { outcomeOf, type Place, placesOf, type SearchInput, type SearchOutcome } from "./search-outcome.ts";
+import { outcomeOf, type SearchedSource, placesOf, type SearchInput, type SearchOutcome } from "./search-outcome.ts";
 import { queryTerms, type SearchTerm } from "../text/words.ts";
 
 /** Candidates that each leg gives at least, so that there is something to rank, and at most. */
@@ -60,7 +60,7 @@ interface KeywordLeg {
 /** Where others read along, a leg that would search nothing is left out, so that they do not learn what else there is. */
 async function isAnythingSeen(
   { options }: SearchInput,
-  places: readonly Place[],
+  places: readonly SearchedSource[],
   byWords: Promise<KeywordLeg> | undefined,
 ): Promise<boolean> {
   if (places.length === 0 || options.audience === "private") return places.length > 0;
@@ -71,7 +71,7 @@ async function isAnythingSeen(
 async function keywordLeg(
   store: ChunkIndex,
   query: string,
-  places: readonly Place[],
+  places: readonly SearchedSource[],
   limit: number,
 ): Promise<KeywordLeg> {
   const terms = queryTerms(query);
@@ -132,7 +132,7 @@ async function vectorLeg(
   store: ChunkIndex,
   vectors: Embedder,
   query: string,
-  places: readonly Place[],
+  places: readonly SearchedSource[],
   limit: number,
   signal: AbortSignal,
 ): Promise<IndexVectorAnswer & Pick<EmbeddedQuery, "note" | "fallback">> {

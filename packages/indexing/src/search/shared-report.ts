@@ -1,7 +1,7 @@
 import { type EmbeddingChoice, type SearchCondition, type SearchReport, withConditions } from "@memslot/core";
 import type { ChunkIndex } from "../chunk-index.ts";
 import type { Embedder } from "../embedding/embedder.ts";
-import type { Place, SearchOutcome } from "./search-outcome.ts";
+import type { SearchedSource, SearchOutcome } from "./search-outcome.ts";
 
 /**
  * What a session in which others read along is told of the state of the index. It is told that an answer may lack
@@ -32,7 +32,7 @@ export function conditionForAll({ state }: SearchCondition): SearchCondition {
 /** Says how many of the chunks that may be seen have no vector yet; of others, nothing. */
 export async function withMissingWithin(
   outcome: SearchOutcome,
-  { store, vectors, places }: { store: ChunkIndex; vectors: Embedder; places: readonly Place[] },
+  { store, vectors, places }: { store: ChunkIndex; vectors: Embedder; places: readonly SearchedSource[] },
 ): Promise<SearchOutcome> {
   const space = await vectors.primary.knownSpace();
   if (outcome.report.state === "degraded" || space === undefined) return outcome;

@@ -14,15 +14,15 @@ const lastPiece = /^["'`]?[A-Za-z0-9+/=]*[\d+/=][A-Za-z0-9+/=]*["'`,;]{0,3}$/;
 const bodyLine = /^[\s>|*"']{0,20}[A-Za-z0-9+/]{16,}={0,2}["'`,;\s]*$/;
 const replacement = "[redacted: private key]";
 
-interface Place {
+interface TextPosition {
   /** Counted from 0, as the column is. */
   line: number;
   column: number;
 }
 
 interface Span {
-  from: Place;
-  to: Place;
+  from: TextPosition;
+  to: TextPosition;
 }
 
 /**
@@ -32,9 +32,9 @@ interface Span {
 export function redactPrivateKeys(lines: readonly string[]): readonly string[] {
   if (!lines.some((line) => anyKey.test(line))) return lines;
   const kept = [""];
-  let at: Place = { line: 0, column: 0 };
+  let at: TextPosition = { line: 0, column: 0 };
   const append = (text: string): void => void (kept[kept.length - 1] += text);
-  const copyUpTo = (end: Place): void => {
+  const copyUpTo = (end: TextPosition): void => {
     while (at.line < end.line) {
       append((lines[at.line] ?? "").slice(at.column));
       kept.push("");
@@ -54,9 +54,9 @@ export function redactPrivateKeys(lines: readonly string[]): readonly string[] {
 
 /** Each key from its first marker to its last; one whose end is missing goes as far as its text does. */
 function* privateKeys(lines: readonly string[]): Generator<Span> {
-  let from: Place | undefined;
+  let from: TextPosition | undefined;
   /** How far text of a key was seen since `from`. */
-  let seen: Place | undefined;
+  let seen: TextPosition | undefined;
   /** The line where the last key ended. */
   let last = -1;
   for (const [line, text] of lines.entries()) {
@@ -99,7 +99,7 @@ function* privateKeys(lines: readonly string[]): Generator<Span> {
 }
 
 /** Where a key begins whose first lines are missing, by the line of its end. */
-function bodyAbove(lines: readonly string[], end: number, after: number): Place | undefined {
+function bodyAbove(lines: readonly string[], end: number, after: number): TextPosition | undefined {
   let first = end;
   while (first - 1 > after && bodyLine.test(lines[first - 1] ?? "")) first--;
   if (!lines.slice(first, end).some(holdsKey)) return undefined;

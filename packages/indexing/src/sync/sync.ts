@@ -22,17 +22,9 @@ import type { IndexedSource } from "../indexed-source.ts";
 import type { ScannedFile, ScanResult } from "../files/scan.ts";
 import type { StoredFiles, StoredListing } from "./stored-files.ts";
 import { codeOf } from "@memslot/core/files";
+import { isUsualGap } from "../files/usual-gap.ts";
 
 const readsAtOnce = 8;
-const usualPlaces: ReadonlySet<string> = new Set([
-  "MEMORY.md",
-  "memory.md",
-  "USER.md",
-  "memory",
-  "sessions",
-  "journal",
-]);
-
 export interface SyncOutcome {
   report: SyncReport;
   roots: MemoryRootStatus[];
@@ -283,7 +275,7 @@ function summaryOf(scan: ScanResult, report: SyncReport): Omit<SourceOutcome, "w
   const failed = report.failed.filter(
     ({ path }) => paths.has(path) || scan.failed.some((other) => other.path === path),
   );
-  const skipped = scan.roots.filter((root) => root.state === "skipped" && !isUsual(root));
+  const skipped = scan.roots.filter((root) => root.state === "skipped" && !isUsualGap(root));
   const partly = [...(scan.issues ?? [])].map(([path, reason]) => ({ path, reason }));
   return {
     eligible: scan.files.length,
@@ -293,11 +285,6 @@ function summaryOf(scan: ScanResult, report: SyncReport): Omit<SourceOutcome, "w
       reason === undefined ? path : `${path}: ${reason}`,
     ),
   };
-}
-
-/** Nobody has to make every place where memory may stand. */
-function isUsual({ path, reason = "" }: MemoryRootStatus): boolean {
-  return usualPlaces.has(path) && /^does not exist$|^(?:MEMORY|memory)\.md is used$/.test(reason);
 }
 
 /** What is wrong with a file that could not be read, and what to do about it. */

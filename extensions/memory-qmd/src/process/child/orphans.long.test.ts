@@ -4,7 +4,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type FakeBehaviour, type FakeQmd } from "@memslot/fakes/qmd";
-import { eventually, fakeQmd, isRunning, openLab, tempFolder, writeConfig, writeNotes } from "../test/qmd-lab.ts";
+import { isRunning } from "@memslot/fakes/child";
+import { eventually } from "@memslot/fakes/wait";
+import { fakeQmd, openLab, tempFolder, writeConfig, writeNotes } from "../test/qmd-lab.ts";
 import { type Child, startChild } from "@memslot/fakes/child";
 
 interface Stage {

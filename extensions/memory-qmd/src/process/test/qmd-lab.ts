@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { isRunning } from "@memslot/fakes/child";
 import { onTestFinished } from "vitest";
 import { stringify } from "yaml";
 import { openQmdProcess } from "../open-process.ts";
@@ -127,23 +128,4 @@ export async function failureOf(work: Promise<unknown>): Promise<QmdFailure> {
   );
   if (error instanceof QmdFailure) return error;
   throw error;
-}
-
-/** Waits until something has come true, for some seconds at most. */
-export async function eventually(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  for (const until = Date.now() + 30_000; Date.now() < until;) {
-    if (await isTrue()) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  throw new Error("it did not come true");
-}
-
-/** Whether a process exists. */
-export function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,7 +1,8 @@
 import path from "node:path";
 import { MemoryError, isAbort, messageOf } from "@memslot/core";
 import type { ConversationMessage } from "../../conversation.ts";
-import { type ProcessLock, acquireLock } from "../../session/process-lock.ts";
+import type { ProcessLock } from "@memslot/core/files";
+import { acquireStateLock } from "../../session/state-lock.ts";
 import type { WrittenDigest } from "../turn/append-digests.ts";
 import type { DigestCause } from "../turn/flush-digest.ts";
 import type { FlushJournal } from "./flush-journal.ts";
@@ -55,7 +56,7 @@ export async function saveEntry(name: string, options: SaveEntryOptions): Promis
 
 async function lockOf(file: string, signal: AbortSignal): Promise<ProcessLock | undefined> {
   try {
-    return await acquireLock(`${file}.lock`, { waitMs: 0, busy: () => `${file} is at work elsewhere`, signal });
+    return await acquireStateLock(`${file}.lock`, { waitMs: 0, busy: () => `${file} is at work elsewhere`, signal });
   } catch (error) {
     if (MemoryError.is(error, "BUSY")) return undefined;
     throw error;

@@ -8,7 +8,7 @@ import { nearestKey } from "./nearest.ts";
 const maxUnknownKeys = 20;
 
 /** Where in the file the walk stands. */
-interface Place {
+interface WrittenAt {
   /** As a message names it. */
   readonly written: string;
   /** The same with `*` and `[]` for names and items, so that an unknown key of ten agents is told once. */
@@ -33,7 +33,7 @@ export function collectValues(raw: unknown, label: string, baseDir: string): Con
   }
   return layer;
 
-  function walk(node: KeyNode, value: unknown, place: Place): void {
+  function walk(node: KeyNode, value: unknown, place: WrittenAt): void {
     if (value === undefined) return;
     if (node.key !== undefined) return record(node, value, place);
     if (node.items !== undefined) return walkList(node.items, value, place);
@@ -47,12 +47,12 @@ export function collectValues(raw: unknown, label: string, baseDir: string): Con
     }
   }
 
-  function walkNamed(node: KeyNode, value: unknown, name: string, place: Place): void {
+  function walkNamed(node: KeyNode, value: unknown, name: string, place: WrittenAt): void {
     if (place.pattern !== "agents.entries.*") return walk(node, value, place);
     walk(node, groupAt(value, place.written), { ...place, name: undefined, agent: agentNamed(name, place.written) });
   }
 
-  function walkList(node: KeyNode, value: unknown, place: Place): void {
+  function walkList(node: KeyNode, value: unknown, place: WrittenAt): void {
     if (!Array.isArray(value)) throw new MemoryError("CONFIG", `${label}: ${place.written} must be a list`);
     for (const [index, item] of value.entries()) {
       const numbered = `${place.written}[${index}]`;
@@ -88,7 +88,7 @@ export function collectValues(raw: unknown, label: string, baseDir: string): Con
     return new MemoryError("CONFIG", `${label}: ${written}: two agents have the same id, ${ids}; give each its own`);
   }
 
-  function record({ key }: KeyNode, value: unknown, place: Place): void {
+  function record({ key }: KeyNode, value: unknown, place: WrittenAt): void {
     if (key === undefined) return;
     const values = place.agent ?? layer.values;
     const at = lookupKey(key, place.name, place.agent !== undefined);
@@ -111,7 +111,7 @@ export function collectValues(raw: unknown, label: string, baseDir: string): Con
     );
   }
 
-  function noteUnknown(node: KeyNode, name: string, place: Place): void {
+  function noteUnknown(node: KeyNode, name: string, place: WrittenAt): void {
     const pattern = join(place.pattern, quoteName(name));
     if (unknown.has(pattern)) return;
     unknown.add(pattern);

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { link, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import os from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { MemoryError, messageOf } from "@memslot/core";
-import { codeOf } from "@memslot/core/files";
+import { MemoryError } from "../contract/errors.ts";
+import { codeOf } from "./error-code.ts";
 
 /** A lock that does not say whose it is belongs to a process which is just writing it, unless it is older than this. */
 const writingMs = 3_000;
@@ -39,7 +39,7 @@ export interface ProcessLock {
 /**
  * A lock between processes: a file that only one can make. It is taken over when its process is gone, also one that was
  * killed, and, where the process cannot be seen from here (another container), when it has been silent for a minute.
- * Throws `BUSY` when it is not free in time.
+ * Throws `BUSY` when it is not free in time, and what the file system throws.
  */
 export async function acquireLock(file: string, options: LockOptions): Promise<ProcessLock> {
   const endsAt = performance.now() + options.waitMs;
@@ -54,16 +54,6 @@ export async function acquireLock(file: string, options: LockOptions): Promise<P
     if (performance.now() >= endsAt) throw new MemoryError("BUSY", options.busy(seen.holder));
     // Not in step with others that wait.
     await sleep(pauseMs * (0.5 + Math.random()), undefined, { signal: options.signal });
-  }
-}
-
-/** Runs something while holding a lock. */
-export async function withLock<T>(file: string, options: LockOptions, run: () => Promise<T>): Promise<T> {
-  const lock = await acquireLock(file, options);
-  try {
-    return await run();
-  } finally {
-    await lock.release();
   }
 }
 
@@ -92,18 +82,14 @@ async function createLockInPlace(file: string, own: LockHolder): Promise<boolean
     return true;
   } catch (error) {
     if (codeOf(error) === "EEXIST") return false;
-    throw cannotLock(file, error);
+    throw error;
   }
 }
 
 async function draftOf(file: string, own: LockHolder): Promise<string> {
   const draft = `${file}.${own.token}.tmp`;
-  try {
-    await writeFile(draft, JSON.stringify(own), { flag: "wx", mode: 0o600 });
-    return draft;
-  } catch (error) {
-    throw cannotLock(file, error);
-  }
+  await writeFile(draft, JSON.stringify(own), { flag: "wx", mode: 0o600 });
+  return draft;
 }
 
 /**
@@ -134,7 +120,7 @@ async function replaceLock(file: string, own: LockHolder): Promise<void> {
     await rename(draft, file);
   } catch (error) {
     await rm(draft, { force: true });
-    throw cannotLock(file, error);
+    throw error;
   }
 }
 
@@ -163,7 +149,7 @@ async function readLock(file: string): Promise<SeenLock | "gone"> {
     return { holder: holderOf(text), mtimeMs };
   } catch (error) {
     if (codeOf(error) === "ENOENT") return "gone";
-    throw cannotLock(file, error);
+    throw error;
   }
 }
 
@@ -217,13 +203,4 @@ async function processStart(pid: number): Promise<string | "gone" | undefined> {
   } catch {
     return undefined;
   }
-}
-
-function cannotLock(file: string, error: unknown): Error {
-  if (MemoryError.is(error)) return error;
-  return new MemoryError(
-    "UNAVAILABLE",
-    `${file} cannot be written: ${messageOf(error)}; check the state folder, or name another one in MEMSLOT_HOME`,
-    { cause: error },
-  );
 }

@@ -1,0 +1,31 @@
+import { MemoryError, isAbort, messageOf } from "@memslot/core";
+import { type LockOptions, type ProcessLock, acquireLock } from "@memslot/core/files";
+
+/** A lock on a file of the state folder, see `acquireLock`. Throws `UNAVAILABLE` where the folder cannot be written. */
+export async function acquireStateLock(file: string, options: LockOptions): Promise<ProcessLock> {
+  const lock = await telling(file, () => acquireLock(file, options));
+  return { release: () => telling(file, () => lock.release()) };
+}
+
+/** Runs something while holding a lock. */
+export async function withStateLock<T>(file: string, options: LockOptions, run: () => Promise<T>): Promise<T> {
+  const lock = await acquireStateLock(file, options);
+  try {
+    return await run();
+  } finally {
+    await lock.release();
+  }
+}
+
+async function telling<T>(file: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (MemoryError.is(error) || isAbort(error)) throw error;
+    throw new MemoryError(
+      "UNAVAILABLE",
+      `${file} cannot be written: ${messageOf(error)}; check the state folder, or name another one in MEMSLOT_HOME`,
+      { cause: error },
+    );
+  }
+}
