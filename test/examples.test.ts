@@ -24,7 +24,7 @@ const readersOwn: Record<string, string> = {
   "index.ts":
     'import type { MemoryPlugin } from "@memslot/core";\ndeclare const plugin: MemoryPlugin;\nexport default plugin;\n',
   "store.ts":
-    'import type { ChunkIndex } from "@memslot/indexing";\nexport declare function openMyStore(file: string): Promise<ChunkIndex>;\n',
+    'import type { ChunkStore } from "@memslot/indexing";\nexport declare function openMyStore(file: string): Promise<ChunkStore>;\n',
   "provider.ts":
     'import type { EmbeddingProvider } from "@memslot/core";\nexport declare function createMyProvider(options: { baseUrl: string }): EmbeddingProvider;\n',
 };

@@ -51,7 +51,7 @@ async function scaffold(): Promise<Scaffold> {
 const fiveMinutes = 300_000;
 
 describe("memslot plugins new", () => {
-  test("writes four files of under 150 lines in all, and says what to do next", async () => {
+  test("writes four files, its code in at most 150 lines, and says what to do next", async () => {
     const { run, cwd } = await createSandbox();
     const { stdout } = await run(["plugins", "new", "@me/memory-mine", "--dir", "elsewhere"]);
     for (const words of ["npm install", "npm test", "memslot plugins add .", "memslot plugins use memory-mine"])
@@ -63,8 +63,8 @@ describe("memslot plugins new", () => {
       .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)));
     expect(names.map((name) => name.replaceAll(path.sep, "/")).toSorted()).toEqual(files);
     const texts = await Promise.all(files.map((name) => readFile(path.join(folder, name), "utf8")));
-    const lines = texts.reduce((sum, text) => sum + text.split("\n").length - 1, 0);
-    expect(lines).toBeLessThan(150);
+    const code = texts[files.indexOf("src/index.ts")] ?? "";
+    expect(code.split("\n").length - 1).toBeLessThanOrEqual(150);
     for (const text of texts) expect(text).not.toContain("memory-example");
     const packageJson = JSON.parse(await readFile(path.join(folder, "package.json"), "utf8"));
     const { version } = JSON.parse(await readFile(path.join(app, "package.json"), "utf8"));
@@ -77,7 +77,7 @@ describe("memslot plugins new", () => {
     expect(scripts.test).toBe("node --test test/conformance.test.ts");
     const output = await node("--test", "--test-reporter=tap", "test/conformance.test.ts");
     expect(output).toMatch(/^# fail 0$/mu);
-    expect(Number(/^# pass (\d+)$/mu.exec(output)?.[1])).toBeGreaterThan(120);
+    expect(Number(/^# pass (\d+)$/mu.exec(output)?.[1])).toBeGreaterThan(200);
   });
 
   test("and under vitest, and its types are right", { timeout: fiveMinutes }, async () => {
@@ -90,7 +90,7 @@ describe("memslot plugins new", () => {
     await node("node_modules/vitest/vitest.mjs", "run", "--reporter=json", "--outputFile=report.json");
     const report = JSON.parse(await readFile(path.join(folder, "report.json"), "utf8"));
     expect(report).toMatchObject({ success: true, numFailedTests: 0 });
-    expect(report.numPassedTests).toBeGreaterThan(120);
+    expect(report.numPassedTests).toBeGreaterThan(200);
     await writeFile(
       path.join(folder, "tsconfig.json"),
       JSON.stringify({
