@@ -43,7 +43,7 @@ test("two processes put 200 files each into one index: all are found", { timeout
   for (const child of children) {
     expect(await child.ended, child.output()).toBe(0);
   }
-  const store = await openLanceStore({
+  const { store } = await openLanceStore({
     lance,
     agentId: "main",
     stateDir: await tempFolder(),
@@ -56,10 +56,10 @@ test("two processes put 200 files each into one index: all are found", { timeout
   expect(listed.toSorted()).toEqual(wanted.map((word) => `memory/${word}.md`).toSorted());
   const terms = [{ term: "every", prefix: false }];
   const { rows } = await store.searchKeyword({ terms, sources: ["memory"], limit: 1000 });
-  expect(rows.map(({ text }) => text).toSorted()).toEqual(wanted.toSorted());
+  expect(rows.map(({ path }) => path).toSorted()).toEqual(wanted.map((word) => `memory/${word}.md`).toSorted());
   for (const word of ["a0", "b0", "a199", "b199"]) {
     const found = await store.searchKeyword({ terms: [{ term: word, prefix: false }], sources: ["memory"], limit: 5 });
-    expect(found.rows.map(({ text }) => text)).toEqual([word]);
+    expect(found.rows.map(({ path }) => path)).toEqual([`memory/${word}.md`]);
   }
 });
 
@@ -71,6 +71,7 @@ test("what one host writes the other one sees with its next read", async () => {
   const same = await theirs.connection.openTable("rows");
   for (let count = 2; count <= 5; count++) {
     await (count % 2 === 0 ? table : same).add([{ name: `${count}` }]);
+    await Promise.all([table.checkoutLatest(), same.checkoutLatest()]);
     expect([await table.countRows(), await same.countRows()]).toEqual([count, count]);
   }
 });
@@ -80,7 +81,7 @@ test("each agent has its own prefix in one bucket", async () => {
   const main = await open(inBucket(storage));
   const work = await open(inBucket(storage), { agentId: "work" });
   await main.connection.createTable("rows", [{ name: "of main" }]);
-  expect(await work.connection.tableNames()).toEqual(["leases"]);
+  expect(await work.connection.tableNames()).toEqual(["v2_leases"]);
   expect(work.location).toBe("s3://notes/team/work");
   expect(storage.keys("notes", "team/work/").length).toBeGreaterThan(0);
 });

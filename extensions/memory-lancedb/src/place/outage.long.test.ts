@@ -1,8 +1,7 @@
 import { expect, test, vi } from "vitest";
 import type { LanceOptions } from "../options.ts";
-import { createWithin } from "./deadlines.ts";
-import { faultOf, remoteErrors } from "./place-errors.ts";
-import { createRedact } from "./shared/secrets.ts";
+import { createWithin, faultOf, remoteErrors } from "./place-errors.ts";
+import { createRedact } from "./shared/storage-options.ts";
 import { allTextOf, errorOf, inBucket, open, startStorage } from "../test/places.ts";
 
 const network = /^.+: s3:\/\/notes\/team\/main at http:\/\/127\.0\.0\.1:\d+ cannot be reached; check the network/;
