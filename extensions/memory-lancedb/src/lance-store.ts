@@ -1,7 +1,7 @@
 import pLimit from "p-limit";
 import { MemoryError } from "@memslot/core";
 import type { ChunkStore, KeywordAnswer, StoreFiles, StoreStats, VectorAnswer } from "@memslot/indexing";
-import type { LancePlace } from "./place/place.ts";
+import { type LancePlace, layoutVersion } from "./place/place.ts";
 import { searchKeywords } from "./search/keyword-search.ts";
 import { TermCounts } from "./search/term-counts.ts";
 import { checkVector, compareVectors, searchVectors } from "./search/vector-search.ts";
@@ -11,7 +11,7 @@ import type { Build, Builds } from "./tables/builds.ts";
 import { putFiles, takeFiles, type Written } from "./tables/files.ts";
 import { type Listing, Listings } from "./tables/listing.ts";
 import { Spaces } from "./tables/spaces.ts";
-import { filesTable, layoutOf, layoutVersion, makeWordIndex, spaceId, type Tables } from "./tables/tables.ts";
+import { filesTable, layoutOf, makeWordIndex, spaceId, type Tables } from "./tables/tables.ts";
 import { createWriteQueue } from "./tables/writes.ts";
 import { createTidy, folderBytes, optimizeTable, type TidySettings } from "./upkeep/tidy.ts";
 

@@ -18,6 +18,7 @@ test("two processes append 400 rows to one table: all are there, each once", { t
   for (const child of children) {
     expect(await child.ended, child.output()).toBe(0);
   }
+  await table.checkoutLatest();
   const rows: { name: string }[] = await table.query().toArray();
   const wanted = ["a", "b"].flatMap((prefix) => Array.from({ length: each }, (_, index) => `${prefix}${index}`));
   expect(rows.map(({ name }) => name).toSorted()).toEqual(["first", ...wanted].toSorted());
@@ -61,6 +62,28 @@ test("two processes put 200 files each into one index: all are found", { timeout
     const found = await store.searchKeyword({ terms: [{ term: word, prefix: false }], sources: ["memory"], limit: 5 });
     expect(found.rows.map(({ path }) => path)).toEqual([`memory/${word}.md`]);
   }
+});
+
+test("a host that dies while it writes leaves whole files, and the others go on", { timeout: 120_000 }, async () => {
+  const storage = await startStorage();
+  const lance = inBucket(storage);
+  const script = new URL("../test/support/put-files.ts", import.meta.url);
+  const child = startChild(script, [JSON.stringify(lance), "a", "1000", await tempFolder()]);
+  await child.line("open");
+  child.process.stdin?.write("go\n");
+  await expect.poll(() => storage.keys("notes", "").length, { timeout: 60_000 }).toBeGreaterThan(60);
+  child.process.kill("SIGKILL");
+  await child.ended;
+  const signal = AbortSignal.timeout(60_000);
+  const { store } = await openLanceStore({ lance, agentId: "main", stateDir: "/nowhere", mayCreate: true, signal });
+  onTestFinished(() => store.close());
+  const listed = (await store.listFiles()).map(({ path }) => path);
+  expect(listed.length % 5, "each call is whole or not at all").toBe(0);
+  const chunk = { startLine: 1, endLine: 1, text: "b", context: "", terms: "every b", hash: "b" };
+  await store.replaceFiles([{ path: "memory/b.md", source: "memory", hash: "b", recipe: "1", chunks: [chunk] }]);
+  const terms = [{ term: "every", prefix: false }];
+  const { rows } = await store.searchKeyword({ terms, sources: ["memory"], limit: 2000 });
+  expect(rows.map(({ path }) => path).toSorted()).toEqual([...listed, "memory/b.md"].toSorted());
 });
 
 test("what one host writes the other one sees with its next read", async () => {

@@ -7,6 +7,9 @@ import type { LeaseTiming } from "./shared/leases.ts";
 /** The module `@lancedb/lancedb`. */
 export type LanceLibrary = typeof import("@lancedb/lancedb");
 
+/** Goes up when tables change. It begins the name of each: what another release has made is known by it. */
+export const layoutVersion = 2;
+
 /** Where the index of one agent lies, opened. */
 export interface LancePlace {
   kind: "folder" | "bucket" | "cloud";

@@ -123,7 +123,9 @@ export function createBuilds(tables: Tables, owner: IndexOwner | undefined): Bui
   async function make(number: number, facts: BuildFacts): Promise<Build> {
     const table = await tables.makeFiles(number, facts);
     // Of two that make it at once, one is there first.
-    return { number, table, facts: aboutOf(await table.schema()) as BuildFacts };
+    const kept = aboutOf(await table.schema()) as BuildFacts | undefined;
+    if (kept) return { number, table, facts: kept };
+    throw new MemoryError("UNAVAILABLE", "LanceDB does not keep what is written into the schema of a table there");
   }
 
   return {

@@ -3,10 +3,10 @@ import type { FileKey } from "@memslot/indexing";
 import { rowsOf } from "./arrow-rows.ts";
 
 /**
- * Up to so many chunks every count is exact, and every vector is compared. Where reading is a request each time, all of
- * an index of that size is kept in memory.
+ * Where each reading is a request, a table of at most so many rows is kept in memory: words and vectors, too. A search is
+ * then made without asking the place for more than whether something has changed.
  */
-export const smallIndex = 5000;
+export const inMemoryAtMost = 10_000;
 
 export interface ListedChunk extends FileKey {
   startLine: number;
@@ -83,7 +83,7 @@ export class Listing {
       else this.remove(key);
     }
     // It has outgrown them.
-    if (this.chunkCount > smallIndex) this.hasWords = false;
+    if (this.files.size + this.chunkCount > inMemoryAtMost) this.hasWords = false;
     if (!this.hasWords) for (const { file } of changes) for (const chunk of file?.chunks ?? []) delete chunk.terms;
     return true;
   }
@@ -120,8 +120,7 @@ export function chunkOf(row: string): ListedChunk | undefined {
 
 /** What is written meanwhile is not in it, or is read again the next time. */
 async function readListing(table: Table, version: number, keepsWords: boolean): Promise<Listing> {
-  // A file has a row of its own.
-  const hasWords = keepsWords && (await table.countRows()) <= 2 * smallIndex;
+  const hasWords = keepsWords && (await table.countRows()) <= inMemoryAtMost;
   const files = new Map<string, FileKey & { facts?: Pick<ListedFile, "hash" | "recipe">; chunks: ListedChunk[] }>();
   const columns = hasWords ? ["row", "terms"] : ["row"];
   for await (const { row, terms } of rowsOf<{ row: string; terms?: string }>(table.query().select(columns))) {

@@ -1,7 +1,7 @@
 import type { ChunkStore, StoredFile, VectorSpace } from "@memslot/indexing";
 import { rowsOf, tableOf } from "./arrow-rows.ts";
 import { oneOf } from "./filter.ts";
-import { type ListedFile, smallIndex } from "./listing.ts";
+import { inMemoryAtMost, type ListedFile } from "./listing.ts";
 import { type SpaceTable, spaceId, type Tables, vectorColumns, vectorsTable } from "./tables.ts";
 
 /** A small index keeps so many vectors of texts that no chunk has; a larger one as many as it has chunks. */
@@ -43,7 +43,7 @@ export class Spaces {
       .whenNotMatchedInsertAll()
       .execute(tableOf(vectorColumns(space.dimensions), latest));
     const known = this.#known.get(spaceId(space));
-    if (known?.version !== version - 1 || (known.isInMemory && known.vectors.size + latest.length > smallIndex))
+    if (known?.version !== version - 1 || (known.isInMemory && known.vectors.size + latest.length > inMemoryAtMost))
       this.#known.delete(spaceId(space));
     else {
       known.version = version;
@@ -112,7 +112,7 @@ export class Spaces {
   }
 
   async #isInMemory({ table }: SpaceTable): Promise<boolean> {
-    return this.#keepsVectors && (await table.countRows()) <= smallIndex;
+    return this.#keepsVectors && (await table.countRows()) <= inMemoryAtMost;
   }
 
   async #read(id: string, opened: SpaceTable): Promise<KnownSpace> {

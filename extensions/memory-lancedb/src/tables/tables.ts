@@ -2,11 +2,9 @@ import { createHash } from "node:crypto";
 import { type Connection, Index, type Table } from "@lancedb/lancedb";
 import type { VectorSpace } from "@memslot/indexing";
 import { closeNative } from "../place/close-native.ts";
+import { layoutVersion } from "../place/place.ts";
 import { isGone } from "../store-failure.ts";
 import { aboutOf, type Columns, schemaOf } from "./arrow-rows.ts";
-
-/** Goes up when tables change. It begins the name of each: what another release has made is known by it. */
-export const layoutVersion = 2;
 
 /**
  * The files of one build and their chunks. A file has one row for itself, each chunk has one: all that belongs to a file

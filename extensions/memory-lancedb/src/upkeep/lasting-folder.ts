@@ -1,9 +1,10 @@
 import { type Connection, MatchQuery } from "@lancedb/lancedb";
 import { MemoryError } from "@memslot/core";
+import { layoutVersion } from "../place/place.ts";
 import type { Run } from "../run.ts";
 import { isConflict, reasonOf } from "../store-failure.ts";
 import { rowsOf } from "../tables/arrow-rows.ts";
-import { layoutOf, layoutVersion } from "../tables/tables.ts";
+import { layoutOf } from "../tables/tables.ts";
 import { createFolderRecord, setTablesAside } from "./folder-record.ts";
 
 /** A disk that damages what is written to it is not fought for ever. */
@@ -59,8 +60,12 @@ export function createLastingFolder(input: {
   /** One repair for all calls that meet the same damage. Gives what was found; undefined where nothing is. */
   function repair(find: () => Promise<string | undefined>): Promise<string | undefined> {
     repairing ??= (async () => {
-      const reason = repairs < maxRepairs && !isClosed ? await find() : undefined;
-      return reason && (await setAside(reason));
+      const reason = isClosed ? undefined : await find();
+      if (reason === undefined || repairs < maxRepairs) return reason && (await setAside(reason));
+      throw new MemoryError(
+        "UNAVAILABLE",
+        `the index ${folder} is damaged again and again (${reason}); look whether its disk is sound`,
+      );
     })().finally(() => (repairing = undefined));
     return repairing;
   }

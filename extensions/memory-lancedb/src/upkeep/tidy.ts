@@ -1,7 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Index, type Table } from "@lancedb/lancedb";
-import { smallIndex } from "../tables/listing.ts";
+import { inMemoryAtMost } from "../tables/listing.ts";
 
 export interface TidySettings {
   /** How long after a write, if no other follows. */
@@ -12,10 +12,8 @@ export interface TidySettings {
   keepVersionsMs: number;
   /** How long closing waits for it. */
   closingMs: number;
-  /** Parts of a small table that are opened one by one, before they are put together. */
-  smallParts: number;
-  /** The share of the rows of a small table that may lie outside its largest part. */
-  smallRest: number;
+  /** A table of at most so many rows is read at once and kept in memory. */
+  inMemoryAtMost: number;
 }
 
 export const usualTidying: TidySettings = {
@@ -23,13 +21,14 @@ export const usualTidying: TidySettings = {
   afterWrites: 100,
   keepVersionsMs: 120_000,
   closingMs: 60_000,
-  smallParts: 20,
-  smallRest: 1,
+  inMemoryAtMost: 0,
 };
 
 /** Where each part of a table is a request, and readers may be slow. */
-export const sharedTidying: TidySettings = { ...usualTidying, keepVersionsMs: 900_000, smallParts: 8, smallRest: 0.1 };
+export const sharedTidying: TidySettings = { ...usualTidying, keepVersionsMs: 900_000, inMemoryAtMost };
 
+/** From this many vectors on, comparing with all of them takes longer than asking an index. */
+export const vectorIndexFrom = 5000;
 /** Few, as a search looks at all of them: they only say where new vectors go. */
 const vectorsPerPartition = 6000;
 /**
@@ -43,6 +42,9 @@ const trainingPasses = 10;
 const versionsBefore = 40;
 /** A search opens each of these. */
 const partsBefore = 20;
+/** Whoever reads a whole table opens each of these, and what lies outside the largest is small files. */
+const partsInMemory = 8;
+const restInMemory = 0.1;
 /** Rows that a search looks at one by one, as no index has them yet. Words cost more than vectors, and each word anew. */
 const unindexedWordsBefore = 200;
 const unindexedVectorsBefore = 1000;
@@ -115,11 +117,12 @@ async function isDue(table: Table, writes: number, settings: TidySettings): Prom
   // Whoever makes the fortieth version, whichever process made the others.
   if (Math.floor(version / versionsBefore) > Math.floor((version - writes) / versionsBefore)) return true;
   const { fragmentStats, numRows } = await table.stats();
-  const isSmall = numRows < smallIndex;
   const { numFragments, lengths } = fragmentStats;
-  if (numFragments >= (isSmall ? settings.smallParts : partsBefore)) return true;
-  if (isSmall) return numFragments > 1 && numRows - lengths.max > numRows * settings.smallRest;
-  if (await hasVectors(table)) return (await unindexed(table, "vector_idx")) >= unindexedVectorsBefore;
+  if (numRows <= settings.inMemoryAtMost)
+    return numFragments >= partsInMemory || (numFragments > 1 && numRows - lengths.max > numRows * restInMemory);
+  if (numFragments >= partsBefore) return true;
+  if (await hasVectors(table))
+    return numRows >= vectorIndexFrom && (await unindexed(table, "vector_idx")) >= unindexedVectorsBefore;
   return (await unindexed(table, "terms_idx")) >= unindexedWordsBefore;
 }
 
@@ -149,7 +152,7 @@ export async function optimizeTable(table: Table, keepVersionsMs: number): Promi
  */
 async function indexVectors(table: Table): Promise<void> {
   const rows = await table.countRows();
-  if (rows < smallIndex || (await table.indexStats("vector_idx")) !== undefined) return;
+  if (rows < vectorIndexFrom || (await table.indexStats("vector_idx")) !== undefined) return;
   const numPartitions = Math.max(1, Math.round(rows / vectorsPerPartition));
   const numBits = bitsPerNumber;
   const config = Index.ivfRq({ distanceType: "cosine", numPartitions, numBits, maxIterations: trainingPasses });

@@ -1,7 +1,7 @@
 import { connect } from "@lancedb/lancedb";
 import type { ChunkStore } from "@memslot/indexing";
 import { expect, onTestFinished, test } from "vitest";
-import { smallIndex } from "../tables/listing.ts";
+import { vectorIndexFrom } from "./tidy.ts";
 import {
   embed,
   fileOf,
@@ -16,7 +16,7 @@ import {
 
 const dimensions = 96;
 const space = spaceOf("m", dimensions);
-const count = smallIndex + 500;
+const count = vectorIndexFrom + 500;
 const texts = Array.from({ length: count }, (_, index) => `text ${index}`);
 
 async function filled(stateDir: string): Promise<ChunkStore> {

@@ -2,8 +2,7 @@ import type { Connection } from "@lancedb/lancedb";
 import { closeNative } from "../close-native.ts";
 import { createLeaseRows, createLeaseTable } from "./lease-table.ts";
 import { type LeaseTiming, createExpiringLeases } from "./leases.ts";
-import { layoutVersion } from "../../tables/tables.ts";
-import type { LancePlace } from "../place.ts";
+import { type LancePlace, layoutVersion } from "../place.ts";
 import { createWithin, type PlaceErrors } from "../place-errors.ts";
 
 /** One small question at most. */
