@@ -92,12 +92,14 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
     listings.follow(filesTable(build.number), written.version, written.changes);
     tidy.wrote(build.table);
     // Not before: what another host has made at the same moment may have taken its place.
-    if (told === undefined || told === "none") tell(build);
+    if (build.facts.next === undefined && (told === undefined || told === "none")) tell(build);
   }
 
   async function listed(build: Build | undefined): ReturnType<StoreFiles["listFiles"]> {
     if (!build) return [];
     const { files } = await listingOf(build);
+    // On this machine nobody else embeds what lies here.
+    if (!isShared) return Array.from(files.values(), ({ chunks: _chunks, ...file }) => file);
     return await spaces.embedded([...files.values()], spaces.ids(builds.spaces()), !builds.wasLooked("spaces"));
   }
 
@@ -112,7 +114,9 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
         if (files.length === 0) return;
         await write(async () => {
           const build = await toWrite(true);
-          if (build) await putInto(build, putFiles(build, files));
+          if (!build) return;
+          const known = isShared ? undefined : await listingOf(build);
+          await putInto(build, putFiles(build, files, known));
         });
       }),
       removeFiles: guarded("removing files from the index", writeDeadlineMs, async (files) => {
@@ -132,9 +136,9 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
   }
 
   async function toWrite(mayMake: boolean): Promise<Build | undefined> {
-    const { active } = await builds.tidied();
+    const { active, next } = await builds.tidied();
     expectTold(active);
-    return active ?? (mayMake ? await builds.makeFirst() : undefined);
+    return active ?? (mayMake ? await builds.makeFirst(next) : undefined);
   }
 
   async function searchKeyword(query: Parameters<ChunkStore["searchKeyword"]>[0]): Promise<KeywordAnswer> {

@@ -5,9 +5,24 @@ import { embed, fileOf, find, near, open, spaceOf, tempFolder } from "./support/
 
 const space = spaceOf("m");
 
-test("two hosts that write the same file at once leave it once, and two versions of it leave one", async () => {
-  const storage = await startStorage();
-  const [mine, theirs] = [await openIn(storage), await openIn(storage)];
+test.each([
+  [
+    "hosts that share a bucket",
+    async () => {
+      const storage = await startStorage();
+      return [await openIn(storage), await openIn(storage)];
+    },
+  ],
+  [
+    "processes that share a folder",
+    async () => {
+      const stateDir = await tempFolder();
+      return [await open(stateDir), await open(stateDir)];
+    },
+  ],
+])("two %s and write the same file at once leave it once, and two versions of it leave one", async (_who, openBoth) => {
+  const [mine, theirs] = await openBoth();
+  if (!mine || !theirs) throw new Error("two stores are open");
   for (let round = 0; round < 6; round++) {
     const same = fileOf(`same${round}.md`, [`same${round} one`, `same${round} two`]);
     const versions: FileChunks[] = ["mine", "theirs"].map((whose) =>

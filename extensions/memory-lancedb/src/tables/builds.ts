@@ -49,8 +49,8 @@ export interface Builds {
   find(): Promise<Found>;
   /** The same, and deletes those of builds that are over: before each write. This and all below is within one. */
   tidied(): Promise<Found>;
-  /** Where there is no build that answers. */
-  makeFirst(): Promise<Build>;
+  /** Where there is no build that answers, but perhaps one that is being made. */
+  makeFirst(next: Build | undefined): Promise<Build>;
   start(name: string): Promise<Build>;
   /** Throws `BUSY` where another process has ended it. */
   expectNext(number: number): Promise<Build>;
@@ -137,13 +137,13 @@ export function createBuilds(tables: Tables, owner: IndexOwner | undefined): Bui
     spaces: () => spaces,
     find,
     tidied,
-    makeFirst: async () => (current = await make(1, { index: crypto.randomUUID(), owner })),
+    makeFirst: async (next) => (current = await make(1, { index: next?.facts.index ?? crypto.randomUUID(), owner })),
     async start(name) {
       const { active, next } = await tidied();
       if (next?.facts.next === name) return next;
       // Never a number that was there before: another process may still write to what it knows by it.
       const number = Math.max(Date.now(), (next ?? active)?.number ?? 0) + 1;
-      const index = active?.facts.index ?? crypto.randomUUID();
+      const index = (active ?? next)?.facts.index ?? crypto.randomUUID();
       const made = await make(number, { index, owner: active?.facts.owner ?? owner, next: name });
       if (next) await tables.drop(filesTable(next.number));
       return made;

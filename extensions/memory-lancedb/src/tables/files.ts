@@ -3,7 +3,7 @@ import type { Chunk, FileChunks, FileKey } from "@memslot/indexing";
 import { type Cell, tableOf } from "./arrow-rows.ts";
 import type { Build } from "./builds.ts";
 import { allOf, anyOf, atLeast, equals, type Filter, oneOf } from "./filter.ts";
-import { chunkRow, type FileChange, fileRow, keyOf, type ListedFile } from "./listing.ts";
+import { chunkRow, type FileChange, fileRow, keyOf, type ListedFile, type Listing } from "./listing.ts";
 import { fileColumns } from "./tables.ts";
 
 /** What a write has made: the version of the table, and the files in it. */
@@ -20,17 +20,26 @@ interface Replacement {
 
 /**
  * Puts files into a build, in one commit. A row is named for what it holds, and the row of a file for the file: of two
- * hosts that put in the same file at once, LanceDB lets the later one look again, and it is there once.
+ * hosts that put in the same file at once, LanceDB lets the later one look again, and it is there once. `known` is what
+ * is in the build where others hardly ever write: files that are not are put at the end, and nothing is looked for.
  */
-export async function putFiles({ table }: Build, files: readonly FileChunks[]): Promise<Written> {
+export async function putFiles({ table }: Build, files: readonly FileChunks[], known?: Listing): Promise<Written> {
   const replacements = foldVersions(files);
+  const rows = tableOf(fileColumns, replacements.flatMap(rowsFor));
+  const changes = replacements.map(changeOf);
+  if (known && files.every((file) => !known.files.has(keyOf(file)))) {
+    const { version } = await table.add(rows);
+    if (version === known.version + 1) return { version, changes };
+    // Somebody has written in between, perhaps the same files.
+    await table.delete(ofFiles(files));
+  }
   const { version } = await table
     .mergeInsert("id")
     .whenMatchedUpdateAll()
     .whenNotMatchedInsertAll()
     .whenNotMatchedBySourceDelete({ where: superseded(replacements) })
-    .execute(tableOf(fileColumns, replacements.flatMap(rowsFor)));
-  return { version, changes: replacements.map(changeOf) };
+    .execute(rows);
+  return { version, changes };
 }
 
 /** Undefined where none of them is there. */
