@@ -7,6 +7,7 @@ import { TermCounts } from "./search/term-counts.ts";
 import { checkVector, compareVectors, searchVectors } from "./search/vector-search.ts";
 import { searchWords } from "./search/word-search.ts";
 import type { Run } from "./run.ts";
+import { isConflict } from "./store-failure.ts";
 import type { Build, Builds } from "./tables/builds.ts";
 import { putFiles, takeFiles, type Written } from "./tables/files.ts";
 import { type Listing, Listings } from "./tables/listing.ts";
@@ -65,7 +66,16 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
   let closing: Promise<void> | undefined;
 
   function write<Result>(work: () => Promise<Result>): Promise<Result> {
-    return writes.run(() => changing(work));
+    const anew = async (): Promise<Result> => {
+      try {
+        return await work();
+      } catch (error) {
+        // It may be another table by now, which two have made at once: what is open of it would meet it for ever.
+        if (isConflict(error)) forget();
+        throw error;
+      }
+    };
+    return writes.run(() => changing(anew));
   }
 
   function listingOf({ number, table }: Build): Promise<Listing> {
