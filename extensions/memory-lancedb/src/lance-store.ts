@@ -22,7 +22,7 @@ const readDeadlineMs = 60_000;
 const writeDeadlineMs = 300_000;
 const longDeadlineMs = 3_600_000;
 /** Calls whose answer tells what is lost. */
-const listing: ReadonlySet<string> = new Set([
+const listingCalls: ReadonlySet<string> = new Set([
   "listing the files of the index",
   "asking for the revision of the index",
   "counting what is in the index",
@@ -206,7 +206,7 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
   ): (...args: Args) => Promise<Result> {
     return async (...args) => {
       if (closing) throw new MemoryError("CLOSED", `the index ${place.location} is closed`);
-      return await run({ what, deadlineMs, isListing: listing.has(what), forget, call: () => call(...args) });
+      return await run({ what, deadlineMs, isListing: listingCalls.has(what), forget, call: () => call(...args) });
     };
   }
 
