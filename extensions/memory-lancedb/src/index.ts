@@ -65,7 +65,7 @@ const plugin: MemoryPlugin = defineMemoryPlugin({
     });
     try {
       const { createIndexedManager } = await import("@memslot/indexing");
-      return await createIndexedManager({ store: { ...store, leases } as never, context, backend: "memory-lancedb" });
+      return await createIndexedManager({ store, leases, context, backend: "memory-lancedb" });
     } catch (error) {
       await store.close();
       throw error;
