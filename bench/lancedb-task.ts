@@ -25,8 +25,9 @@ const random = randomFrom(1);
 const centers = Array.from({ length: groups }, () => direction());
 let rawBytes = 0;
 
-const open = () =>
-  openLanceStore({ lance: {}, agentId: "main", stateDir, mayCreate: true, signal: AbortSignal.timeout(60_000) });
+const open = async () =>
+  (await openLanceStore({ lance: {}, agentId: "main", stateDir, mayCreate: true, signal: AbortSignal.timeout(60_000) }))
+    .store;
 
 try {
   let store = await open();
@@ -65,7 +66,7 @@ try {
   );
   const afterEditsMs = await repeated(hybrid);
   const diskBefore = bytesBelow(stateDir);
-  const compactMs = await timed(async () => await store.upkeep?.compact());
+  const compactMs = await timed(async () => await store.compact());
   const disk = bytesBelow(stateDir);
   const afterCompactMs = await repeated(hybrid);
   const megabytes = process.resourceUsage().maxRSS / 1024;

@@ -11,7 +11,7 @@ import {
   openHost,
 } from "./store-world.ts";
 
-const worlds = 4;
+const worlds = 20;
 const steps = 30;
 const vocabulary = Array.from({ length: 30 }, (_, index) => `word${index}`);
 

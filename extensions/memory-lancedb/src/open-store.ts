@@ -1,101 +1,122 @@
-import { createHash } from "node:crypto";
-import { join } from "node:path";
+import { connect } from "@lancedb/lancedb";
 import { messageOf } from "@memslot/core";
-import type { ChunkIndex, IndexLeases } from "@memslot/indexing";
-import { openFolderLeases } from "@memslot/indexing/ledger";
-import type { LanceOptions } from "./options.ts";
-import { openPlace } from "./place/open-place.ts";
-import { type LancePlace } from "./place/place.ts";
-import type { SharedCacheOptions } from "./vectors/shared-cache.ts";
-import type { TidySettings } from "./upkeep/tidy.ts";
+import type { ChunkStore, IndexLeases } from "@memslot/indexing";
+import { createLanceStore } from "./lance-store.ts";
+import { closeNative } from "./place/close-native.ts";
+import { type LancePlace, layoutVersion } from "./place/place.ts";
+import { createRun, type Run } from "./run.ts";
+import { createBuilds, type Found } from "./tables/builds.ts";
+import { createTables, type IndexOwner, layoutOf } from "./tables/tables.ts";
+import { retryConflicts } from "./tables/writes.ts";
+import { createLastingFolder } from "./upkeep/lasting-folder.ts";
+import { sharedTidying, type TidySettings, usualTidying } from "./upkeep/tidy.ts";
 
-export interface LanceStoreSettings {
-  lance: LanceOptions;
-  agentId: string;
-  /** Names the index among those at the same place. Absent: the agent does. */
-  name?: string | undefined;
-  /** The index itself, where the options name no place. Absent: a folder of that name below the state folder. */
-  folder?: string | undefined;
-  /** Where locks, and an index that has no other place, are kept. */
-  stateDir: string;
-  /** The folder of the notes. With the agent it says whose notes an index holds. Absent: anybody's. */
-  workspaceDir?: string | undefined;
-  /** False: an index that is not there is not made, only one in memory for as long as it is open. */
+export interface OpenedStore {
+  store: Required<ChunkStore>;
+  /** Of a place that several hosts share; absent: the host has those of this machine. */
+  leases?: IndexLeases | undefined;
+}
+
+export interface StoreInput {
+  place: LancePlace;
+  /** False: an index that is not there is kept in memory. */
   mayCreate: boolean;
-  /** The vectors of memory-core. Absent: they are not shared. */
-  shared?: Omit<SharedCacheOptions, "mayCreate" | "owner"> | undefined;
-  /** Absent: as usual. */
-  tidying?: Partial<TidySettings> | undefined;
-  /** Gives up opening. */
-  signal: AbortSignal;
+  owner: IndexOwner | undefined;
+  tidying: Partial<TidySettings>;
 }
 
-/** Readers on other machines may be slow. */
-const sharedKeepVersionsMs = 900_000;
-
-/**
- * Opens an index in LanceDB. Throws `CONFIG` for an option that cannot be used, and `UNAVAILABLE` where LanceDB does not
- * load or the place cannot be used. An index of another agent, or of a later release, is left alone and the index is kept
- * in memory: `health().notices` says so.
- */
-export async function openStore(settings: LanceStoreSettings): Promise<ChunkIndex> {
-  const { agentId, stateDir, workspaceDir, mayCreate, shared, signal } = settings;
-  signal.throwIfAborted();
-  const place = await openPlace({
-    lance: settings.lance,
-    agentId: settings.name ?? agentId,
-    folder: settings.folder,
-    stateDir,
-    mayCreate,
-    signal,
-  });
+/** Opens the index at a place, or one in memory where that is another's or must not be made. Closes the place. */
+export async function openStore({ place, mayCreate, owner, tidying }: StoreInput): Promise<OpenedStore> {
+  const { connection, folder } = place;
+  const run = createRun(place);
   const notices: string[] = [];
-  try {
-    const owner = workspaceDir === undefined ? undefined : { agentId, workspaceDir };
-    // Only now: these load LanceDB, and it is known to load.
-    const [{ createLastingStore }, { usualTidying }, { openLocalTouches }, leases] = await Promise.all([
-      import("./lasting-store.ts"),
-      import("./upkeep/tidy.ts"),
-      import("./tables/local-touches.ts"),
-      leasesOf(place, stateDir, notices),
-    ]);
-    signal.throwIfAborted();
-    const keepVersionsMs = place.kind === "folder" ? usualTidying.keepVersionsMs : sharedKeepVersionsMs;
-    return await createLastingStore({
-      place: leases === undefined ? place : { ...place, close: () => leases.close().then(() => place.close()) },
-      mayCreate,
-      owner,
-      leases: leases ?? place.leases,
-      shared: shared && { ...shared, mayCreate, owner },
-      touches: place.kind === "folder" ? undefined : openLocalTouches(touchesPath(place, stateDir)),
-      tidying: { ...usualTidying, keepVersionsMs, ...settings.tidying },
-      notices,
-    });
-  } catch (error) {
-    await place.close();
-    throw error;
+  const tables = createTables(connection, place.tablePrefix);
+  const builds = createBuilds(tables, owner);
+  const opening = <Result>(call: () => Promise<Result>): Promise<Result> =>
+    run({ what: "opening the index", deadlineMs: 60_000, isListing: true, forget: () => tables.forget(), call });
+  const mayMend = folder !== undefined && mayCreate;
+  const found = await opening(() => builds.find()).catch(async (error: unknown) => {
+    // What cannot be read in this folder of the agent is begun anew; elsewhere nobody can tell whose it is.
+    if (!mayMend && (mayCreate || place.kind !== "folder")) throw error;
+    const unread = mayMend ? undefined : `${messageOf(error)}; the next sync makes it anew`;
+    return { names: await tables.names(), active: undefined, unread };
+  });
+  const { names, active } = found;
+  const isNew = active === undefined;
+  const reason = "unread" in found && found.unread !== undefined ? found.unread : whyOther(found, owner);
+  if (reason !== undefined || (isNew && !mayCreate)) {
+    if (reason !== undefined)
+      notices.push(`the index ${place.location} is not used, and this one is kept in memory: ${reason}`);
+    await tables.close();
+    return {
+      store: await inMemory({ place, owner, run, notices, isOther: reason !== undefined }),
+      leases: place.leases,
+    };
   }
+  const lasting = mayMend ? createLastingFolder({ folder, connection, run, notices }) : undefined;
+  if (await lasting?.checkAtFirst()) builds.forget();
+  // A place that does not keep what several hosts write is refused before anything is there.
+  if (isNew) await place.toWrite?.();
+  const earlier = names.filter((name) => (layoutOf(name) ?? layoutVersion) < layoutVersion);
+  if (earlier.length > 0 && mayCreate) {
+    for (const name of earlier) await opening(() => retryConflicts(() => tables.drop(name)));
+    notices.push(`the index ${place.location} was made by an earlier release and is made anew from the notes`);
+  }
+  const store = createLanceStore({
+    tables,
+    builds,
+    place,
+    tidying: { ...(folder === undefined ? sharedTidying : usualTidying), ...tidying },
+    run: lasting?.run ?? run,
+    changing:
+      lasting?.changing ??
+      (async (work) => {
+        await place.toWrite?.();
+        return await work();
+      }),
+    notices,
+    close: () => place.close(),
+  });
+  const close = (): Promise<void> => (lasting ? lasting.close(store.close) : store.close());
+  return { store: { ...store, close }, leases: place.leases };
 }
 
-/** Of a folder, where they are locks of this machine. */
-async function leasesOf(
-  { kind, folder }: LancePlace,
-  stateDir: string,
-  notices: string[],
-): Promise<(IndexLeases & { close(): Promise<void> }) | undefined> {
-  if (kind !== "folder" || folder === undefined) return undefined;
-  try {
-    return await openFolderLeases({ indexPath: folder, locksDir: join(stateDir, "locks") });
-  } catch (error) {
-    notices.push(`several processes may bring this index up to date at once: ${messageOf(error)}`);
-    return undefined;
-  }
+/** Why an index is left alone that is at the place; undefined for one of our own. */
+function whyOther(
+  { names, active }: Pick<Found, "names" | "active">,
+  owner: IndexOwner | undefined,
+): string | undefined {
+  const layout = Math.max(0, ...names.flatMap((name) => layoutOf(name) ?? []));
+  if (layout > layoutVersion)
+    return `it was made by a later release of memslot (layout ${layout}, this one knows ${layoutVersion}); bring memslot up to date`;
+  const other = active?.facts.owner;
+  if (owner && other && other.agentId !== owner.agentId)
+    return `it holds the notes of the agent "${other.agentId}", not of "${owner.agentId}", and each agent has an index of its own; set dbPath to another place`;
+  return undefined;
 }
 
-function touchesPath({ location, tablePrefix }: LancePlace, stateDir: string): string {
-  const name = createHash("sha256")
-    .update(JSON.stringify([location, tablePrefix]))
-    .digest("hex")
-    .slice(0, 32);
-  return join(stateDir, "memory", "lancedb-times", `${name}.json`);
+/** For as long as it is open. */
+async function inMemory(input: {
+  place: LancePlace;
+  owner: IndexOwner | undefined;
+  run: Run;
+  notices: readonly string[];
+  isOther: boolean;
+}): Promise<Required<ChunkStore>> {
+  const { place, owner, run, notices } = input;
+  const connection = await connect("memory://");
+  const tables = createTables(connection, "");
+  return createLanceStore({
+    tables,
+    builds: createBuilds(tables, owner),
+    place: { kind: "folder", location: input.isOther ? "memory" : place.location, folder: undefined },
+    tidying: usualTidying,
+    run,
+    changing: (work) => work(),
+    notices,
+    async close() {
+      await closeNative(connection);
+      await place.close();
+    },
+  });
 }

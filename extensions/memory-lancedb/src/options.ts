@@ -1,3 +1,5 @@
+import { MemoryError } from "@memslot/core";
+
 /** Where the index lies: `plugins.entries.memory-lancedb.config`. */
 export interface LanceOptions {
   /** A folder (absolute, or beginning with `~/`), `s3://`, `gs://`, `az://` or `db://`. Absent: a folder below the state folder. */
@@ -34,4 +36,9 @@ export const configSchema: Readonly<Record<string, unknown>> = {
 /** The options as they were given. They have been checked against `configSchema`. */
 export function readOptions(options: Readonly<Record<string, unknown>>): LanceOptions {
   return { ...options };
+}
+
+/** A `CONFIG` error about one option of this plugin. `what` follows its name. Values are left out: they may be secrets. */
+export function configError(key: string, what: string): MemoryError {
+  return new MemoryError("CONFIG", `plugins.entries.memory-lancedb.config.${key} ${what}`);
 }

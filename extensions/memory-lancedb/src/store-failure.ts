@@ -2,7 +2,10 @@ import { MemoryError, isAbort, messageOf } from "@memslot/core";
 
 /** True when somebody else has written to the same table at the same time, and the same write may be tried again. */
 export function isConflict(error: unknown): boolean {
-  return /commit conflict|conflicted with|concurrent|preempted|too many attempts/i.test(textOf(error));
+  // Of two that make a table at once, the later one puts its own in place of the other's.
+  return /commit conflict|conflicted with|concurrent|preempted|too many attempts|does not match existing table schema/i.test(
+    textOf(error),
+  );
 }
 
 /** True when a table, or a file of one of its versions, is not there any more. */

@@ -1,21 +1,16 @@
-import { chunkIndexConformance } from "@memslot/fakes/chunk-index";
-import { memoryConformance } from "@memslot/testkit";
+import { chunkStoreConformance, memoryConformance } from "@memslot/testkit";
 import { describe, test } from "vitest";
 import plugin, { openLanceStore } from "@memslot/memory-lancedb";
 
 describe("in a folder", () => {
   memoryConformance({ describe, test }, { plugin, options: {} });
-  chunkIndexConformance(
+  chunkStoreConformance(
     { describe, test },
     {
-      open: (stateDir) =>
-        openLanceStore({
-          lance: {},
-          agentId: "main",
-          stateDir,
-          mayCreate: true,
-          signal: AbortSignal.timeout(60_000),
-        }),
+      async open(stateDir) {
+        const signal = AbortSignal.timeout(60_000);
+        return (await openLanceStore({ lance: {}, agentId: "main", stateDir, mayCreate: true, signal })).store;
+      },
       reopens: true,
     },
   );

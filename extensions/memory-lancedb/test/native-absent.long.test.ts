@@ -49,7 +49,7 @@ test("a Mac with an Intel processor is told that there is no binary for it", asy
   expect(message).toContain('plugins.slots.memory to "memory-core"');
 });
 
-test("where better-sqlite3 does not load the index works all the same, without locks, and says so", async () => {
+test("where better-sqlite3 does not load the store works all the same", async () => {
   const stateDir = await tempFolder();
   const child = startChild(
     new URL("./support/open-and-tell.ts", import.meta.url),

@@ -2,8 +2,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { LanceOptions } from "../options.ts";
-import { type Address, addressOf } from "./address.ts";
-import { agentFolder } from "./agent-folder.ts";
+import { type Address, addressOf, agentFolder } from "./address.ts";
 import { storageOptionsOf } from "./shared/storage-options.ts";
 
 function read(dbPath: string | undefined, agentId = "main"): Address {

@@ -1,8 +1,7 @@
+import { createHash } from "node:crypto";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import type { LanceOptions } from "../options.ts";
-import { agentFolder } from "./agent-folder.ts";
-import { configError } from "./option-errors.ts";
+import { configError, type LanceOptions } from "../options.ts";
 
 /** Where the index of one agent lies, as the options say it. Nothing has been opened yet. */
 export type Address =
@@ -82,4 +81,18 @@ function absoluteFolder(path: string): string {
     "dbPath",
     "is a relative path; write an absolute one, one that begins with ~/, or an address such as s3://bucket/prefix",
   );
+}
+
+/** The longest part that is taken over as it is; an agent id of the configuration has at most 64 characters. */
+const maxLength = 96;
+
+/**
+ * The name of an agent as one part of a path, of an object's key and of a table's name. Ids of the configuration stay
+ * what they are. Others are made safe and end with a mark of their own, so that no two agents get one name.
+ */
+export function agentFolder(agentId: string): string {
+  // A dot at the end is dropped by Windows.
+  if (/^\w(?:[\w.-]*[\w-])?$/.test(agentId) && agentId.length <= maxLength) return agentId;
+  const mark = createHash("sha256").update(agentId).digest("hex").slice(0, 12);
+  return `_${agentId.replaceAll(/[^\w-]/g, "_").slice(0, 64)}-${mark}`;
 }

@@ -1,18 +1,16 @@
 import type { LanceOptions } from "../options.ts";
 import type { Address } from "./address.ts";
-import type { LanceLibrary } from "./library.ts";
-import type { OpenPlaceOptions, LancePlace } from "./place.ts";
+import type { LanceLibrary, LancePlace, OpenPlaceOptions } from "./place.ts";
 import { type RemoteErrorsInput, remoteErrors } from "./place-errors.ts";
-import { createRedact } from "./shared/secrets.ts";
 import { openShared } from "./shared/shared-place.ts";
 import { leaseTiming } from "./shared/leases.ts";
-import { storageOptionsOf } from "./shared/storage-options.ts";
+import { createRedact, storageOptionsOf } from "./shared/storage-options.ts";
 
 /** An index below a prefix of a bucket. */
 export async function openBucket(
   library: LanceLibrary,
   address: Address & { kind: "bucket" },
-  { lance, mayCreate, timing, signal }: OpenPlaceOptions,
+  { lance, timing, signal }: OpenPlaceOptions,
 ): Promise<LancePlace> {
   const storageOptions = storageOptionsOf(lance);
   return openShared({
@@ -20,10 +18,9 @@ export async function openBucket(
     location: address.uri,
     tablePrefix: "",
     errors: remoteErrors(bucketFacts(address.uri, storageOptions, lance)),
-    // Each read looks for what another host has written.
-    connect: () => library.connect(address.uri, { storageOptions, readConsistencyInterval: 0 }),
+    // A table stays at its version until it is looked at: each look is a request.
+    connect: () => library.connect(address.uri, { storageOptions }),
     probes: true,
-    mayCreate,
     timing: timing ?? leaseTiming,
     signal,
   });

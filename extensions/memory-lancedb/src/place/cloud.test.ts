@@ -30,7 +30,7 @@ test("the key is sent to the host, and stands nowhere else", async () => {
   expect(await place.leases?.holder("files")).toBeUndefined();
   expect(cloud.requests.map(({ headers }) => headers["x-api-key"])).toContain(apiKey);
   expect(cloud.requests.every(({ url }) => !url?.includes(apiKey))).toBe(true);
-  expect(cloud.requests.some(({ url }) => url?.includes("main.leases"))).toBe(true);
+  expect(cloud.requests.some(({ url }) => url?.includes("main.v2_leases"))).toBe(true);
 });
 
 test("a key that is refused is UNAVAILABLE and names the option", async () => {

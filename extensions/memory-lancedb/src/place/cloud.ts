@@ -1,10 +1,9 @@
 import type { Address } from "./address.ts";
-import type { LanceLibrary } from "./library.ts";
 import { leaseTiming } from "./shared/leases.ts";
-import type { LancePlace, OpenPlaceOptions } from "./place.ts";
-import { configError } from "./option-errors.ts";
+import type { LanceLibrary, LancePlace, OpenPlaceOptions } from "./place.ts";
+import { configError } from "../options.ts";
 import { remoteErrors } from "./place-errors.ts";
-import { createRedact } from "./shared/secrets.ts";
+import { createRedact } from "./shared/storage-options.ts";
 import { openShared } from "./shared/shared-place.ts";
 
 /** LanceDB Cloud answers in time or not at all; by itself its client waits for minutes. Seconds. */
@@ -17,7 +16,7 @@ const clientConfig = {
 export async function openCloud(
   library: LanceLibrary,
   address: Address & { kind: "cloud" },
-  { lance, mayCreate, timing, signal }: OpenPlaceOptions,
+  { lance, timing, signal }: OpenPlaceOptions,
 ): Promise<LancePlace> {
   const { apiKey, region, hostOverride } = lance;
   if (apiKey === undefined || apiKey === "")
@@ -41,7 +40,6 @@ export async function openCloud(
         ...(hostOverride === undefined ? {} : { hostOverride }),
       }),
     probes: false,
-    mayCreate,
     timing: timing ?? leaseTiming,
     signal,
   });

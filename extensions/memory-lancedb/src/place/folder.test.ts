@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { errorOf, open, tempFolder } from "../test/places.ts";
 import { closeNative } from "./close-native.ts";
-import { libraryMessage } from "./library.ts";
+import { libraryMessage } from "./open-place.ts";
 
 test("a folder is made, for its owner alone, and keeps what is written", async () => {
   const stateDir = await tempFolder();
@@ -34,12 +34,13 @@ test("a folder that cannot be made is UNAVAILABLE with its name and the next ste
   expect(error.message).toContain("set plugins.entries.memory-lancedb.config.dbPath to another one");
 });
 
-test("what another process has written is seen with the next read", async () => {
+test("what another process has written is seen with the next look", async () => {
   const stateDir = await tempFolder();
   const mine = await open({}, { stateDir });
   const table = await mine.connection.createTable("t", [{ x: 1 }]);
   const other = await open({}, { stateDir });
   await (await other.connection.openTable("t")).add([{ x: 2 }]);
+  await table.checkoutLatest();
   expect(await table.countRows()).toBe(2);
 });
 

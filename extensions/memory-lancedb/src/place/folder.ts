@@ -2,10 +2,8 @@ import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { MemoryError, messageOf } from "@memslot/core";
 import { closeNative } from "./close-native.ts";
-import { createWithin } from "./deadlines.ts";
-import type { LanceLibrary } from "./library.ts";
-import type { LancePlace } from "./place.ts";
-import { folderErrors } from "./place-errors.ts";
+import type { LanceLibrary, LancePlace } from "./place.ts";
+import { createWithin, folderErrors } from "./place-errors.ts";
 
 /**
  * An index in a folder of this machine. Where it is not there and must not be made, nothing is written: the place is
@@ -15,7 +13,7 @@ export async function openFolder(library: LanceLibrary, folder: string, mayCreat
   const isThere = existsSync(folder);
   if (!isThere && mayCreate) await makeFolder(folder);
   const uri = isThere || mayCreate ? folder : "memory://nothing";
-  const connection = await library.connect(uri, { readConsistencyInterval: 0 });
+  const connection = await library.connect(uri);
   return {
     kind: "folder",
     connection,

@@ -1,8 +1,7 @@
 import { expect, test, vi } from "vitest";
 import type { LanceOptions } from "../options.ts";
-import { createWithin } from "./deadlines.ts";
-import { faultOf, remoteErrors } from "./place-errors.ts";
-import { createRedact } from "./shared/secrets.ts";
+import { createWithin, faultOf, remoteErrors } from "./place-errors.ts";
+import { createRedact } from "./shared/storage-options.ts";
 import { allTextOf, errorOf, inBucket, open, startStorage } from "../test/places.ts";
 
 const network = /^.+: s3:\/\/notes\/team\/main at http:\/\/127\.0\.0\.1:\d+ cannot be reached; check the network/;
@@ -11,7 +10,11 @@ test("a bucket that is gone: calls fail in bounded time as UNAVAILABLE, and work
   const storage = await startStorage();
   const place = await open(inBucket(storage));
   const table = await place.connection.createTable("rows", [{ name: "first" }]);
-  const count = (): Promise<number> => place.within("counting rows", 30_000, undefined, () => table.countRows());
+  const look = async (): Promise<number> => {
+    await table.checkoutLatest();
+    return await table.countRows();
+  };
+  const count = (): Promise<number> => place.within("counting rows", 30_000, undefined, look);
   const add = (): Promise<unknown> =>
     place.within("adding a row", 30_000, undefined, () => table.add([{ name: "second" }]));
 
@@ -27,7 +30,7 @@ test("a bucket that is gone: calls fail in bounded time as UNAVAILABLE, and work
   expect(await count()).toBe(1);
   await add();
   expect(await count()).toBe(2);
-  expect(await (await open(inBucket(storage))).connection.tableNames()).toEqual(["leases", "rows"]);
+  expect(await (await open(inBucket(storage))).connection.tableNames()).toEqual(["rows", "v2_leases"]);
 });
 
 test("a bucket that does not answer: the deadline ends the call, an abort ends it at once", async () => {
@@ -35,13 +38,13 @@ test("a bucket that does not answer: the deadline ends the call, an abort ends i
   const place = await open(inBucket(storage));
   const table = await place.connection.createTable("rows", [{ name: "first" }]);
   storage.down("hang");
-  const error = await errorOf(place.within("counting rows", 200, undefined, () => table.countRows()));
+  const error = await errorOf(place.within("counting rows", 200, undefined, () => table.checkoutLatest()));
   expect(error).toMatchObject({
     code: "UNAVAILABLE",
     message: expect.stringMatching(/^counting rows in s3:\/\/.* gave no answer within 0\.2 s; check the network/),
   });
   const controller = new AbortController();
-  const call = errorOf(place.within("counting rows", 60_000, controller.signal, () => table.countRows()));
+  const call = errorOf(place.within("counting rows", 60_000, controller.signal, () => table.checkoutLatest()));
   const asked = storage.stats().requests;
   await vi.waitFor(() => expect(storage.stats().requests).toBeGreaterThanOrEqual(asked));
   controller.abort();

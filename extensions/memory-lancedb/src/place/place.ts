@@ -1,8 +1,14 @@
 import type { Connection } from "@lancedb/lancedb";
 import type { IndexLeases } from "@memslot/indexing";
 import type { LanceOptions } from "../options.ts";
-import type { Within } from "./deadlines.ts";
+import type { Within } from "./place-errors.ts";
 import type { LeaseTiming } from "./shared/leases.ts";
+
+/** The module `@lancedb/lancedb`. */
+export type LanceLibrary = typeof import("@lancedb/lancedb");
+
+/** Goes up when tables change. It begins the name of each: what another release has made is known by it. */
+export const layoutVersion = 2;
 
 /** Where the index of one agent lies, opened. */
 export interface LancePlace {
@@ -14,8 +20,10 @@ export interface LancePlace {
   folder?: string | undefined;
   /** The name of each table begins with it. Empty but in the cloud, where a project has no folders. */
   tablePrefix: string;
-  /** Of a bucket and of the cloud. Of a folder the store makes them. */
+  /** Of a bucket and of the cloud, which several hosts share. */
   leases?: IndexLeases | undefined;
+  /** Before something is written: looks once whether the place keeps what several hosts write. Throws where it does not. */
+  toWrite?(): Promise<void>;
   /** Every call to LanceDB goes through it. */
   within: Within;
   /** Gives back the leases that are held. */
@@ -28,7 +36,7 @@ export interface OpenPlaceOptions {
   /** Where the options name no place. Absent: a folder for the agent below the state folder. */
   folder?: string | undefined;
   stateDir: string;
-  /** False: nothing is made, and nothing is written before somebody takes a lease. */
+  /** False: a folder that is not there is not made. */
   mayCreate: boolean;
   signal: AbortSignal;
   /** Of the leases of a bucket and the cloud, where other times than the usual ones are wanted. */

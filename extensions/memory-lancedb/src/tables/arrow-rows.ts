@@ -16,17 +16,30 @@ import {
 import { toStored } from "./filter.ts";
 
 /** What the columns of our tables hold. */
-type ColumnType = "text" | "number" | "integer" | { vector: number };
+type ColumnType = "key" | "text" | "number" | "integer" | { vector: number };
 
-/** Column by column, in the order of the table. A column of a `?` may be empty in a row. */
+/** Column by column, in the order of the table. */
 export type Columns = Readonly<Record<string, ColumnType>>;
 
-export function schemaOf(columns: Columns): Schema {
-  return new Schema(Object.entries(columns).map(([name, type]) => new Field(name, arrowType(type), true)));
+/** LanceDB lets no two commits that meet put in the same value of this column: the later one is made once more. */
+const primaryKey = new Map([["lance-schema:unenforced-primary-key", "true"]]);
+
+/** `about` is kept with the table and read with it, at no cost. */
+export function schemaOf(columns: Columns, about?: unknown): Schema {
+  const fields = Object.entries(columns).map(([name, type]) =>
+    type === "key" ? new Field(name, new Utf8(), false, primaryKey) : new Field(name, arrowType(type), true),
+  );
+  return new Schema(fields, about === undefined ? undefined : new Map([["memslot", JSON.stringify(about)]]));
+}
+
+/** What `schemaOf` was given. */
+export function aboutOf(schema: { metadata: ReadonlyMap<string, string> }): unknown {
+  const text = schema.metadata.get("memslot");
+  return text === undefined ? undefined : JSON.parse(text);
 }
 
 function arrowType(type: ColumnType): DataType {
-  if (type === "text") return new Utf8();
+  if (type === "text" || type === "key") return new Utf8();
   if (type === "number") return new Float64();
   if (type === "integer") return new Int32();
   return new FixedSizeList(type.vector, new Field("item", new Float32(), true));
@@ -40,7 +53,8 @@ export function tableOf(columns: Columns, rows: readonly Readonly<Record<string,
   const children = Object.entries(columns).map(([name, type]) => {
     const cells = rows.map((row) => row[name] ?? null);
     if (typeof type === "object") return vectorData(type.vector, cells as Float32Array[]);
-    const values = type === "text" ? cells.map((cell) => (cell === null ? null : toStored(cell as string))) : cells;
+    const isText = type === "text" || type === "key";
+    const values = isText ? cells.map((cell) => (cell === null ? null : toStored(cell as string))) : cells;
     return vectorFromArray(values, arrowType(type)).data[0];
   });
   const data = makeData({ type: new Struct(schema.fields), length: rows.length, children: children as never });
@@ -71,9 +85,4 @@ export async function allRows<Row>(batches: AsyncIterable<RecordBatch>): Promise
   const rows: Row[] = [];
   for await (const row of rowsOf<Row>(batches)) rows.push(row);
   return rows;
-}
-
-/** A copy of the numbers of a vector that was read. */
-export function numbersOf(cell: unknown): Float32Array {
-  return Float32Array.from(cell as Iterable<number>);
 }

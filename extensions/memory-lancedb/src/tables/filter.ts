@@ -28,10 +28,6 @@ export function holds(column: string, text: string): Filter {
   return filter(`contains(${name(column)}, ${literal(text)})`);
 }
 
-export function isMissing(column: string): Filter {
-  return filter(`${name(column)} IS NULL`);
-}
-
 /** All of them; of none: every row. */
 export function allOf(...filters: readonly Filter[]): Filter {
   return filters.length === 0 ? filter("true") : filter(filters.map((part) => `(${part})`).join(" AND "));

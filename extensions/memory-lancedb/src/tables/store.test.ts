@@ -1,11 +1,8 @@
-import { readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
 import { connect } from "@lancedb/lancedb";
 import { expect, onTestFinished, test } from "vitest";
 import manifest from "../../memslot.plugin.json" with { type: "json" };
 import plugin from "../index.ts";
-import { openLocalTouches } from "./local-touches.ts";
-import { createWriteQueue } from "./write-queue.ts";
+import { createWriteQueue } from "./writes.ts";
 import { startChild } from "@memslot/fakes/child";
 import { bytesBelow, fileOf, find, indexFolder, open, tempFolder } from "../../test/support/stores.ts";
 
@@ -15,8 +12,10 @@ test("an index of another agent is left alone, and the one that is used instead 
   await own.replaceFiles([fileOf("a.md", ["secret word"])]);
   const other = await open(stateDir, { agentId: "ben", name: "shared", workspaceDir: "/notes" });
   expect(await find(other, "secret")).toEqual([]);
-  expect(other.health().notices).toEqual([expect.stringContaining('the agent "anna", not of "ben"')]);
-  expect(other.health().location).toBe("memory");
+  expect(await other.stats()).toMatchObject({
+    location: "memory",
+    notices: [expect.stringContaining('the agent "anna", not of "ben"')],
+  });
   await other.replaceFiles([fileOf("a.md", ["other word"])]);
   expect(await find(other, "word")).toEqual(["other word"]);
   expect(await find(own, "word")).toEqual(["secret word"]);
@@ -31,13 +30,12 @@ test("an index of a later release is left alone", async () => {
   await first.close();
   const connection = await connect(indexFolder(stateDir));
   onTestFinished(() => connection.close());
-  const meta = await connection.openTable("meta");
-  await meta.update({ where: "key = 'index'", values: { value: '{"id":"x","layout":99}' } });
+  await connection.createTable("v99_files_1", [{ id: 1 }]);
   const store = await open(stateDir);
   expect(await store.listFiles()).toEqual([]);
-  expect(store.health().notices).toEqual([expect.stringContaining("later release of memslot (layout 99")]);
+  expect((await store.stats()).notices).toEqual([expect.stringContaining("later release of memslot (layout 99")]);
   await store.replaceFiles([fileOf("b.md", ["word b"])]);
-  expect(await (await connection.openTable("chunks_1")).countRows()).toBe(2);
+  expect(await (await connection.openTable("v2_files_1")).countRows()).toBe(2);
 });
 
 test("whoever only looks finds what is there, and writes nothing", async () => {
@@ -48,7 +46,6 @@ test("whoever only looks finds what is there, and writes nothing", async () => {
   const before = bytesBelow(indexFolder(stateDir));
   const store = await open(stateDir, { mayCreate: false });
   expect(await find(store, "word")).toEqual(["word a"]);
-  expect(await store.upkeep?.check()).toHaveLength(4);
   await store.close();
   expect(bytesBelow(indexFolder(stateDir))).toBe(before);
 });
@@ -66,20 +63,6 @@ test("a process that opens, writes and closes prints nothing of LanceDB and ends
       .split("\n")
       .filter((line) => !/^(?:open |wrote$|done$|$)/.test(line)),
   ).toEqual([]);
-});
-
-test("times of this machine stay on it, and count only for the content that they were noted for", async () => {
-  const path = join(await tempFolder(), "times", "x.json");
-  const { chunks: _chunks, ...file } = fileOf("a.md", ["one"]);
-  const touches = openLocalTouches(path);
-  expect(touches.note({ ...file, mtimeMs: 99, cursor: "7" }, file)).toBe(true);
-  expect(touches.note({ ...file, mtimeMs: 99, recipe: "another" }, file)).toBe(false);
-  await touches.save();
-  const again = openLocalTouches(path);
-  expect(again.apply(file)).toEqual({ ...file, mtimeMs: 99, cursor: "7" });
-  expect(again.apply({ ...file, hash: "another" })).toEqual({ ...file, hash: "another" });
-  expect(readdirSync(join(path, ".."))).toEqual(["x.json"]);
-  expect(Object.keys(JSON.parse(readFileSync(path, "utf8")) as object)).toEqual(['["memory","a.md"]']);
 });
 
 test("a write that meets another one is tried again, one that fails for another reason is not", async () => {

@@ -31,6 +31,8 @@ export async function open(lance: LanceOptions, more: Partial<OpenPlaceOptions> 
     ...more,
   });
   onTestFinished(() => place.close());
+  // As a store does that finds no index.
+  if (more.mayCreate !== false) await place.toWrite?.();
   return place;
 }
 

@@ -7,7 +7,7 @@ import { createFolderRecord } from "./folder-record.ts";
 function folderWithTable(): { folder: string; files: string[] } {
   const folder = mkdtempSync(join(tmpdir(), "memslot-record-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const data = join(folder, "chunks_1.lance", "data");
+  const data = join(folder, "v2_files_1.lance", "data");
   mkdirSync(data, { recursive: true });
   const files = ["old", "new"].map((name) => join(data, `${name}.lance`));
   for (const file of files) writeFileSync(file, file);

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
 import { mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { join, sep } from "node:path";
+import { basename, join, sep } from "node:path";
 import { crc32 } from "node:zlib";
+import { layoutOf } from "../tables/tables.ts";
 
 const blockBytes = 1024 * 1024;
 /** Reading more than this takes longer than somebody who asks may wait: of the rest sizes and times have to do. */
@@ -165,7 +166,9 @@ export async function setTablesAside(folder: string): Promise<string> {
 }
 
 async function tablesIn(folder: string): Promise<string[]> {
-  return (await readdir(folder)).filter((name) => /^(?:meta|chunks_.*|vectors_.*)\.lance$/.test(name));
+  return (await readdir(folder)).filter(
+    (name) => layoutOf(basename(name, ".lance")) !== undefined && name.endsWith(".lance"),
+  );
 }
 
 async function filesBelow(folder: string): Promise<string[]> {

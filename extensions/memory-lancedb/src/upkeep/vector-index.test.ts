@@ -1,15 +1,25 @@
 import { connect } from "@lancedb/lancedb";
-import type { ChunkIndex } from "@memslot/indexing";
+import type { ChunkStore } from "@memslot/indexing";
 import { expect, onTestFinished, test } from "vitest";
-import { vectorIndexFrom } from "./optimize.ts";
-import { embedAll, fileOf, indexFolder, near, open, spaceOf, tempFolder, vectorOf } from "../../test/support/stores.ts";
+import { vectorIndexFrom } from "./tidy.ts";
+import {
+  embed,
+  fileOf,
+  indexFolder,
+  near,
+  open,
+  spaceOf,
+  tempFolder,
+  textOf,
+  vectorOf,
+} from "../../test/support/stores.ts";
 
 const dimensions = 96;
 const space = spaceOf("m", dimensions);
 const count = vectorIndexFrom + 500;
 const texts = Array.from({ length: count }, (_, index) => `text ${index}`);
 
-async function filled(stateDir: string): Promise<ChunkIndex> {
+async function filled(stateDir: string): Promise<ChunkStore> {
   const store = await open(stateDir, { tidying: { afterMs: 50, keepVersionsMs: 0 } });
   const files = Array.from({ length: count / 50 }, (_, file) =>
     fileOf(
@@ -19,7 +29,7 @@ async function filled(stateDir: string): Promise<ChunkIndex> {
     ),
   );
   await store.replaceFiles(files);
-  await embedAll(store, space);
+  await embed(store, space, files);
   return store;
 }
 
@@ -27,7 +37,7 @@ async function filled(stateDir: string): Promise<ChunkIndex> {
 async function indexed(stateDir: string): Promise<void> {
   const connection = await connect(indexFolder(stateDir));
   onTestFinished(() => connection.close());
-  const name = (await connection.tableNames()).find((each) => each.startsWith("vectors_")) ?? "";
+  const name = (await connection.tableNames()).find((each) => each.startsWith("v2_vectors_")) ?? "";
   await expect
     .poll(async () => (await (await connection.openTable(name)).indexStats("vector_idx"))?.indexType, {
       timeout: 60_000,
@@ -59,7 +69,7 @@ test(
         .toSorted((left, right) => right.score - left.score)
         .slice(0, 20);
       const { rows } = await store.searchVector({ space, vector: asked, sources: ["memory", "sessions"], limit: 100 });
-      const scores = new Map(rows.map(({ text, score }) => [text, score]));
+      const scores = new Map(rows.map((row) => [textOf(row), row.score]));
       for (const { text, score } of exact) {
         const given = scores.get(text);
         if (given === undefined) continue;
@@ -70,8 +80,9 @@ test(
     // Vectors in all directions are the hardest there are: those of a model lie in groups.
     expect(found / wanted).toBeGreaterThan(0.99);
 
-    await store.replaceFiles([fileOf("new.md", ["brand new"]), fileOf("most/1.md", ["text 50 anew"])]);
-    await embedAll(store, space);
+    const edited = [fileOf("new.md", ["brand new"]), fileOf("most/1.md", ["text 50 anew"])];
+    await store.replaceFiles(edited);
+    await embed(store, space, edited);
     expect(await near(store, space, "brand new", 1)).toEqual(["brand new"]);
     expect(await near(store, space, "text 55", 3)).not.toContain("text 55");
     for (const [sources, limit] of [[["sessions"], 30] as const, [["memory"], 30] as const]) {

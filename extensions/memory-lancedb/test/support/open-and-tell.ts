@@ -5,7 +5,7 @@ import { openLanceStore } from "@memslot/memory-lancedb";
 const [stateDir = ""] = process.argv.slice(2);
 try {
   const signal = AbortSignal.timeout(60_000);
-  const store = await openLanceStore({ lance: {}, agentId: "main", stateDir, mayCreate: true, signal });
+  const { store } = await openLanceStore({ lance: {}, agentId: "main", stateDir, mayCreate: true, signal });
   await store.replaceFiles([]);
   await store.close();
   process.stdout.write(`${JSON.stringify({ opened: true })}\n`);

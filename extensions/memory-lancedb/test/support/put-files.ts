@@ -5,7 +5,7 @@ import type { LanceOptions } from "@memslot/memory-lancedb";
 /** Puts files into a store, five with each call: `put-files.ts OPTIONS PREFIX COUNT STATEDIR`. Prints `open`, waits for a line, and prints `done`. */
 const [options = "{}", prefix = "", count = "0", stateDir = ""] = process.argv.slice(2);
 const perCall = 5;
-const store = await openLanceStore({
+const { store } = await openLanceStore({
   lance: JSON.parse(options) as LanceOptions,
   agentId: "main",
   stateDir,
@@ -24,5 +24,5 @@ process.stdin.destroy();
 function fileOf(word: string): Parameters<typeof store.replaceFiles>[0][number] {
   const hash = createHash("sha256").update(word).digest("hex");
   const chunk = { startLine: 1, endLine: 1, text: word, context: "", terms: `every ${word}`, hash };
-  return { path: `memory/${word}.md`, source: "memory", hash, mtimeMs: 1, size: 1, recipe: "1", chunks: [chunk] };
+  return { path: `memory/${word}.md`, source: "memory", hash, recipe: "1", chunks: [chunk] };
 }

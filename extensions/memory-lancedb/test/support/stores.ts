@@ -3,7 +3,7 @@ import { readdirSync, statSync } from "node:fs";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ChunkIndex, IndexedFile, QueryTerm, VectorSpace } from "@memslot/indexing";
+import type { ChunkStore, FileChunks, QueryTerm, VectorSpace } from "@memslot/indexing";
 import { onTestFinished } from "vitest";
 import { type LanceStoreSettings, openLanceStore } from "@memslot/memory-lancedb";
 
@@ -15,9 +15,9 @@ export async function tempFolder(): Promise<string> {
 }
 
 /** Opens a store that is closed when the test has ended. */
-export async function open(stateDir: string, given: Partial<LanceStoreSettings> = {}): Promise<ChunkIndex> {
+export async function open(stateDir: string, given: Partial<LanceStoreSettings> = {}): Promise<Required<ChunkStore>> {
   const signal = AbortSignal.timeout(120_000);
-  const store = await openLanceStore({ lance: {}, agentId: "main", stateDir, mayCreate: true, signal, ...given });
+  const { store } = await openLanceStore({ lance: {}, agentId: "main", stateDir, mayCreate: true, signal, ...given });
   onTestFinished(() => store.close());
   return store;
 }
@@ -31,8 +31,16 @@ export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
+/** A store keeps no texts: those that were given here, by their hashes. */
+const textsByHash = new Map<string, string>();
+
+export function textOf({ hash }: { hash: string }): string {
+  return textsByHash.get(hash) ?? hash;
+}
+
 /** A file with one chunk for each text; the words of a chunk are those of its text. */
-export function fileOf(path: string, texts: readonly string[], source = "memory"): IndexedFile {
+export function fileOf(path: string, texts: readonly string[], source = "memory"): FileChunks {
+  for (const text of texts) textsByHash.set(sha256(text), text);
   const chunks = texts.map((text, index) => ({
     startLine: index + 1,
     endLine: index + 1,
@@ -41,7 +49,7 @@ export function fileOf(path: string, texts: readonly string[], source = "memory"
     terms: text,
     hash: sha256(text),
   }));
-  return { path, source, hash: sha256(texts.join("\n")), mtimeMs: 1.5, size: 10, recipe: "1", chunks };
+  return { path, source, hash: sha256(texts.join("\n")), recipe: "1", chunks };
 }
 
 export function words(...terms: string[]): QueryTerm[] {
@@ -49,9 +57,9 @@ export function words(...terms: string[]): QueryTerm[] {
 }
 
 /** The texts of the chunks that hold one of the terms. */
-export async function find(store: ChunkIndex, ...terms: string[]): Promise<string[]> {
+export async function find(store: ChunkStore, ...terms: string[]): Promise<string[]> {
   const query = { terms: words(...terms), sources: ["memory", "sessions"], limit: 100_000 };
-  return (await store.searchKeyword(query)).rows.map((row) => row.text);
+  return (await store.searchKeyword(query)).rows.map(textOf);
 }
 
 export function spaceOf(model: string, dimensions = 8): VectorSpace {
@@ -77,23 +85,20 @@ export function vectorOf(text: string, dimensions = 8): Float32Array {
   return raw.map((value) => value / length);
 }
 
-/** Gives every pending chunk the vector of its text, and says how many there were. */
-export async function embedAll(store: ChunkIndex, space: VectorSpace): Promise<number> {
-  const pending = await store.pendingVectors(space, 100_000);
-  for (let start = 0; start < pending.length; start += 2000) {
-    const some = pending.slice(start, start + 2000);
-    await store.putVectors(
-      space,
-      some.map(({ hash, text }) => ({ hash, vector: vectorOf(text, space.dimensions) })),
-    );
+/** Gives every chunk of the files the vector of its text. */
+export async function embed(store: ChunkStore, space: VectorSpace, files: readonly FileChunks[]): Promise<void> {
+  const texts = [...new Set(files.flatMap(({ chunks }) => chunks.map(({ text }) => text)))];
+  for (let start = 0; start < texts.length; start += 2000) {
+    const some = texts.slice(start, start + 2000);
+    const entries = some.map((text) => ({ hash: sha256(text), vector: vectorOf(text, space.dimensions) }));
+    await store.putVectors(space, entries);
   }
-  return pending.length;
 }
 
 /** The texts nearest to the vector of a text. */
-export async function near(store: ChunkIndex, space: VectorSpace, text: string, limit = 5): Promise<string[]> {
+export async function near(store: ChunkStore, space: VectorSpace, text: string, limit = 5): Promise<string[]> {
   const query = { space, vector: vectorOf(text, space.dimensions), sources: ["memory", "sessions"], limit };
-  return (await store.searchVector(query)).rows.map((row) => row.text);
+  return (await store.searchVector(query)).rows.map(textOf);
 }
 
 /** Bytes of all files below a folder. */

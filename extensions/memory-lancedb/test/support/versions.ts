@@ -1,11 +1,11 @@
-import type { IndexedFile, VectorSpace } from "@memslot/indexing";
+import type { FileChunks, VectorSpace } from "@memslot/indexing";
 
 export const space: VectorSpace = { provider: "fake", model: "m", providerKey: "", dimensions: 8 };
 
 export const partsOfVersion = 6;
 
 /** One version of a file: each chunk says which file and which version it is of. */
-export function fileVersion(path: string, version: number): IndexedFile {
+export function fileVersion(path: string, version: number): FileChunks {
   const chunks = Array.from({ length: partsOfVersion }, (_, part) => {
     const text = `of ${path} version${version} part${part}`;
     return {
@@ -14,10 +14,10 @@ export function fileVersion(path: string, version: number): IndexedFile {
       text,
       context: "",
       terms: text,
-      hash: `${path}.${version}.${part}`,
+      hash: text,
     };
   });
-  return { path, source: "memory", hash: `hash${version}`, mtimeMs: version, size: version, recipe: "1", chunks };
+  return { path, source: "memory", hash: `hash${version}`, recipe: "1", chunks };
 }
 
 /** Some vector of unit length. */

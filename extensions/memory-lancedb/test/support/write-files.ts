@@ -6,9 +6,9 @@ import { fileVersion, space, vectorFor } from "./versions.ts";
 const [stateDir = "", prefix = "", batches = "0", kind = "files"] = process.argv.slice(2);
 const last = batches === "0" ? Number.POSITIVE_INFINITY : Number(batches);
 const signal = AbortSignal.timeout(300_000);
-const store = await openLanceStore({ lance: {}, agentId: "main", stateDir, mayCreate: true, signal });
-const table = kind === "build" ? await store.builds?.start("a rebuild") : store;
-process.stdout.write(`open ${store.health().location}\n`);
+const { store } = await openLanceStore({ lance: {}, agentId: "main", stateDir, mayCreate: true, signal });
+const table = kind === "build" ? await store.build?.("a rebuild") : store;
+process.stdout.write(`open ${(await store.stats()).location}\n`);
 for (let batch = 0; batch < last; batch++) {
   const files = Array.from({ length: 5 }, (_, index) => fileVersion(`${prefix}${index}.md`, batch));
   await table?.replaceFiles(files);

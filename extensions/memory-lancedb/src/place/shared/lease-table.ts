@@ -1,12 +1,13 @@
 import type { Connection, Table } from "@lancedb/lancedb";
 import { MemoryError } from "@memslot/core";
-import { type Columns, schemaOf } from "../../tables/arrow-rows.ts";
+import type { LeaseName } from "@memslot/indexing";
+import { type Columns, schemaOf, tableOf } from "../../tables/arrow-rows.ts";
 import { isGone } from "../../store-failure.ts";
-import { retryConflicts } from "../../tables/retry-conflicts.ts";
-import { type Within, callMs } from "../deadlines.ts";
-import { missingConditions, probeConditionalWrites, saysUnsupported } from "./probe.ts";
+import { retryConflicts } from "../../tables/writes.ts";
+import { type Within, callMs } from "../place-errors.ts";
+import { deleteLeftProbes, missingConditions, probeConditionalWrites, saysUnsupported } from "./probe.ts";
 
-/** One row for each lease, or a few where several hosts have made them at once: they change together. */
+/** One row for each lease. */
 export interface LeaseRow {
   name: string;
   /** Of the holder; empty where nobody holds it. */
@@ -37,12 +38,7 @@ export interface LeaseTableInput {
   within: Within;
 }
 
-/** A lease that nobody holds. */
-export function freeRow(name: string): Record<string, unknown> & LeaseRow {
-  return { name, token: "", renewed_at: 0, status: "" };
-}
-
-const columns: Columns = { name: "text", token: "text", renewed_at: "number", status: "text" };
+const columns: Columns = { name: "key", token: "text", renewed_at: "number", status: "text" };
 
 export function createLeaseTable(input: LeaseTableInput): LeaseTable {
   const { connection, tableName, within } = input;
@@ -63,7 +59,11 @@ export function createLeaseTable(input: LeaseTableInput): LeaseTable {
   async function make(): Promise<Table> {
     const tryOnce = async (): Promise<Table> => {
       const table = await connection.createEmptyTable(tableName, schemaOf(columns), { existOk: true });
-      if ((await table.countRows()) === 0) await table.add(["files", "build"].map(freeRow));
+      const rows = tableOf(
+        columns,
+        ["files", "build"].map((name) => ({ name, token: "", renewed_at: 0, status: "" })),
+      );
+      await table.mergeInsert("name").whenNotMatchedInsertAll().execute(rows);
       return table;
     };
     // Hosts that make it at the same moment refuse each other; the next try finds it there.
@@ -96,6 +96,74 @@ export function createLeaseTable(input: LeaseTableInput): LeaseTable {
         }
         throw refused;
       }
+    },
+  };
+}
+
+const attempts = 6;
+
+/** Each so many versions old ones are deleted, by whoever makes that version: each sign of life makes one. */
+const trimEvery = 64;
+
+/** Nobody needs an old version after this time: a call that reads one takes no longer. */
+const keepMs = 600_000;
+
+/** The rows of leases, read and changed one at a time. */
+export interface LeaseRows {
+  /** Undefined where nobody has ever taken a lease here. */
+  read(name: LeaseName): Promise<LeaseRow | undefined>;
+  /**
+   * Changes the row where the condition holds. Of several that do so at once LanceDB lets one win and looks at the
+   * condition again for the others. Throws where others never let it through.
+   */
+  change(name: LeaseName, condition: string, values: Partial<Omit<LeaseRow, "name">>): Promise<void>;
+}
+
+export function createLeaseRows(source: LeaseTable, within: Within, now: () => number): LeaseRows {
+  const run = <T>(call: () => Promise<T>): Promise<T> => within("keeping a lease", callMs, undefined, call);
+
+  async function trim(table: Table): Promise<void> {
+    try {
+      await run(async () => deleteLeftProbes(await table.tags(), now()));
+      await run(() => table.optimize({ cleanupOlderThan: new Date(now() - keepMs) }));
+    } catch {
+      // Old versions only take space. The next one to come by tries again.
+    }
+  }
+
+  /** Somebody may have deleted the index, and with it the table: then it is opened or made once more. */
+  async function withTable<T>(
+    open: () => Promise<Table | undefined>,
+    use: (table: Table) => Promise<T>,
+  ): Promise<T | undefined> {
+    const table = await open();
+    try {
+      // Others change it all the time.
+      await (table && run(() => table.checkoutLatest()));
+      return table && (await use(table));
+    } catch (error) {
+      if (MemoryError.is(error) || !isGone(error)) throw error;
+      source.forget();
+      const again = await open();
+      return again && (await use(again));
+    }
+  }
+
+  return {
+    async read(name) {
+      return await withTable(source.toRead, (table) =>
+        run(async () => {
+          const [row] = (await table.query().where(`name = '${name}'`).toArray()) as LeaseRow[];
+          return row;
+        }),
+      );
+    },
+    async change(name, condition, values) {
+      const where = `name = '${name}' AND (${condition})`;
+      await withTable(source.toWrite, async (table) => {
+        const { version } = await retryConflicts(() => run(() => table.update({ where, values })), attempts);
+        if (version > 0 && version % trimEvery === 0) await trim(table);
+      });
     },
   };
 }

@@ -3,8 +3,7 @@ import { hostname } from "node:os";
 import { type WriterStatus, withDeadline } from "@memslot/core";
 import type { LeaseName, IndexLeases } from "@memslot/indexing";
 import { isConflict } from "../../store-failure.ts";
-import type { LeaseRows } from "./lease-rows.ts";
-import type { LeaseRow } from "./lease-table.ts";
+import type { LeaseRow, LeaseRows } from "./lease-table.ts";
 
 /** All in milliseconds. */
 export interface LeaseTiming {
@@ -61,31 +60,30 @@ export function createExpiringLeases(rows: LeaseRows, timing: LeaseTiming, now: 
     return turn;
   }
 
-  /** The rows as they are, or the holder's as it was a moment ago where one asks again and again. */
-  async function look(name: LeaseName): Promise<LeaseRow[]> {
+  /** The holder's row, or as it was a moment ago where one asks again and again. Undefined where nobody holds it. */
+  async function look(name: LeaseName): Promise<LeaseRow | undefined> {
     const known = seen.get(name);
     if (known !== undefined && known.refusals > patience.refusals && now() - known.at < patience.believedMs)
-      return [known.row];
-    const found = await rows.read(name);
-    const row = found.find(isAlive);
+      return known.row;
+    const row = await aliveRow(name);
     if (row === undefined) seen.delete(name);
     else seen.set(name, { row, at: now(), refusals: known?.refusals ?? 0 });
-    return found;
+    return row;
   }
 
-  const isAlive = (row: LeaseRow): boolean => row.token !== "" && Math.abs(now() - row.renewed_at) <= timing.expiryMs;
-  const own = (lease: Held): string => `token = '${lease.token}'`;
+  async function aliveRow(name: LeaseName): Promise<LeaseRow | undefined> {
+    const row = await rows.read(name);
+    return row && row.token !== "" && Math.abs(now() - row.renewed_at) <= timing.expiryMs ? row : undefined;
+  }
 
-  const areAllOf = (alive: readonly LeaseRow[], lease: Held): boolean =>
-    alive.length > 0 && alive.every(({ token }) => token === lease.token);
+  const own = (lease: Held): string => `token = '${lease.token}'`;
 
   async function take(name: LeaseName, reason: string): Promise<boolean> {
     if (held.has(name)) return true;
     const found = await look(name);
     const known = seen.get(name);
     if (known !== undefined) known.refusals++;
-    if (found.some(isAlive)) return false;
-    if (found.length === 0) await rows.add(name);
+    if (found !== undefined) return false;
     const at = now();
     const status = { pid: process.pid, host: hostname(), reason, since: new Date(at).toISOString() };
     const lease: Held = { token: randomUUID(), status, renewedAt: at, reportedAt: Number.NEGATIVE_INFINITY };
@@ -97,13 +95,7 @@ export function createExpiringLeases(rows: LeaseRows, timing: LeaseTiming, now: 
       if (isConflict(error)) return false;
       throw error;
     }
-    const alive = (await rows.read(name)).filter(isAlive);
-    if (!alive.some(({ token }) => token === lease.token)) return false;
-    if (!areAllOf(alive, lease)) {
-      // Two have made the row at once, and each has one of them: neither holds the lease.
-      await free(name, lease);
-      return false;
-    }
+    if ((await aliveRow(name))?.token !== lease.token) return false;
     held.set(name, lease);
     heartbeat ??= nextBeat();
     return true;
@@ -113,7 +105,7 @@ export function createExpiringLeases(rows: LeaseRows, timing: LeaseTiming, now: 
   async function renew(name: LeaseName, lease: Held): Promise<void> {
     const at = now();
     await rows.change(name, own(lease), { renewed_at: at, status: JSON.stringify(lease.status) });
-    if (areAllOf((await rows.read(name)).filter(isAlive), lease)) lease.renewedAt = at;
+    if ((await aliveRow(name))?.token === lease.token) lease.renewedAt = at;
     else drop(name, lease);
   }
 
@@ -186,7 +178,7 @@ export function createExpiringLeases(rows: LeaseRows, timing: LeaseTiming, now: 
     async holder(name) {
       const lease = held.get(name);
       if (lease !== undefined) return lease.status;
-      const row = (await look(name)).find(isAlive);
+      const row = await look(name);
       return row && statusIn(row);
     },
     async close() {

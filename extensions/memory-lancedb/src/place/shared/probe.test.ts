@@ -12,11 +12,11 @@ test("a bucket that refuses to write a key twice is used, and nothing of the pro
   ]);
   expect(new Set(probes.map(({ path }) => path)).size, "the same key").toBe(1);
   const keys = storage.keys("notes", "");
-  expect(keys.every((key) => key.startsWith("team/main/leases.lance/"))).toBe(true);
+  expect(keys.every((key) => key.startsWith("team/main/v2_leases.lance/"))).toBe(true);
   expect(keys.filter((key) => key.includes("/_refs/"))).toEqual([]);
 });
 
-test("each opening for writing probes again", async () => {
+test("each process that writes probes again", async () => {
   const storage = await startStorage();
   await open(inBucket(storage));
   const before = storage.stats().refusedWrites;

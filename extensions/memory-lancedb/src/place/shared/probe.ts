@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Table, Tags } from "@lancedb/lancedb";
 import { MemoryError, messageOf } from "@memslot/core";
-import { type Within, callMs } from "../deadlines.ts";
+import { type Within, callMs } from "../place-errors.ts";
 
 /** Tags of probes begin so; the time of their making follows. */
 const tagPrefix = "memslot-probe-";

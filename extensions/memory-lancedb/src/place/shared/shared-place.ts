@@ -1,11 +1,9 @@
 import type { Connection } from "@lancedb/lancedb";
 import { closeNative } from "../close-native.ts";
-import { createWithin } from "../deadlines.ts";
-import { createLeaseRows } from "./lease-rows.ts";
-import { createLeaseTable } from "./lease-table.ts";
+import { createLeaseRows, createLeaseTable } from "./lease-table.ts";
 import { type LeaseTiming, createExpiringLeases } from "./leases.ts";
-import type { LancePlace } from "../place.ts";
-import type { PlaceErrors } from "../place-errors.ts";
+import { type LancePlace, layoutVersion } from "../place.ts";
+import { createWithin, type PlaceErrors } from "../place-errors.ts";
 
 /** One small question at most. */
 const connectMs = 10_000;
@@ -19,21 +17,18 @@ export interface SharedPlaceInput {
   connect: () => Promise<Connection>;
   /** Whether the place may be one that writes a key again that is there already. */
   probes: boolean;
-  /** False: nothing is made and nothing is written before somebody takes a lease. */
-  mayCreate: boolean;
   timing: LeaseTiming;
   signal: AbortSignal;
 }
 
-/** Opens a place that other hosts have open too: looks whether it keeps what they write, and makes their leases. */
+/** Opens a place that other hosts have open too, and makes their leases. Nothing is written before something has to be. */
 export async function openShared(input: SharedPlaceInput): Promise<LancePlace> {
   const { kind, location, tablePrefix, errors, timing, signal } = input;
   const within = createWithin(errors);
   const connection = await within("connecting", connectMs, signal, input.connect);
   try {
-    const tableName = `${tablePrefix}leases`;
+    const tableName = `${tablePrefix}v${layoutVersion}_leases`;
     const table = createLeaseTable({ connection, tableName, placeName: errors.name, probes: input.probes, within });
-    if (input.mayCreate) await table.toWrite();
     signal.throwIfAborted();
     const leases = createExpiringLeases(createLeaseRows(table, within, Date.now), timing, Date.now);
     return {
@@ -42,6 +37,7 @@ export async function openShared(input: SharedPlaceInput): Promise<LancePlace> {
       location,
       tablePrefix,
       leases,
+      toWrite: async () => void (await table.toWrite()),
       within,
       async close() {
         await leases.close();

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import pLimit from "p-limit";
 import { isConflict } from "../store-failure.ts";
 
 const firstPauseMs = 20;
@@ -16,4 +17,19 @@ export async function retryConflicts<Result>(work: () => Promise<Result>, attemp
       await pause(longest * (0.5 + Math.random() / 2));
     }
   }
+}
+
+/** Runs what writes, one piece after the other. A piece that meets the write of another process is run again, some times. */
+export interface WriteQueue {
+  run<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Waits for what is running and waiting now. */
+  settled(): Promise<void>;
+}
+
+export function createWriteQueue(): WriteQueue {
+  const limit = pLimit(1);
+  return {
+    run: (work) => limit(() => retryConflicts(work)),
+    settled: () => limit(() => undefined),
+  };
 }

@@ -1,0 +1,154 @@
+import { type Connection, MatchQuery } from "@lancedb/lancedb";
+import { MemoryError } from "@memslot/core";
+import { layoutVersion } from "../place/place.ts";
+import type { Run } from "../run.ts";
+import { isConflict, reasonOf } from "../store-failure.ts";
+import { rowsOf } from "../tables/arrow-rows.ts";
+import { layoutOf } from "../tables/tables.ts";
+import { createFolderRecord, setTablesAside } from "./folder-record.ts";
+
+/** A disk that damages what is written to it is not fought for ever. */
+const maxRepairs = 3;
+/** After so long without a write the folder is recorded as it is. */
+const quietMs = 500;
+const differing = "its files are not those that were written";
+
+/** A folder of this machine whose index outlives damage. */
+export interface LastingFolder {
+  /**
+   * Makes calls. Where one meets files that are missing or are not what was written, the tables are set aside and the
+   * index is begun anew, empty. A call that lists what there is is made on that; any other one throws `UNAVAILABLE`.
+   */
+  run: Run;
+  /** Runs what writes or deletes files: what they were does not count any more. */
+  changing<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Looks for damage before the first call, and says whether there was any. */
+  checkAtFirst(): Promise<boolean>;
+  /** Records the folder. `close` closes the tables first. */
+  close(close: () => Promise<void>): Promise<void>;
+}
+
+export function createLastingFolder(input: {
+  folder: string;
+  connection: Connection;
+  run: Run;
+  /** Takes a line for each repair. */
+  notices: string[];
+}): LastingFolder {
+  const { folder, connection } = input;
+  const record = createFolderRecord(folder);
+  let repairs = 0;
+  let busy = 0;
+  let repairing: Promise<string | undefined> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+
+  async function write(): Promise<void> {
+    // What cannot be recorded is believed as it is.
+    if (busy === 0) await record.write().catch(() => undefined);
+  }
+
+  async function setAside(reason: string): Promise<string> {
+    repairs++;
+    const aside = await record.changing(() => setTablesAside(folder));
+    input.notices.push(
+      `the index ${folder} was damaged (${reason}) and is made anew from the notes; the damaged tables are kept in ${aside} and can be deleted`,
+    );
+    return reason;
+  }
+
+  /** One repair for all calls that meet the same damage. Gives what was found; undefined where nothing is. */
+  function repair(find: () => Promise<string | undefined>): Promise<string | undefined> {
+    repairing ??= (async () => {
+      const reason = isClosed ? undefined : await find();
+      if (reason === undefined || repairs < maxRepairs) return reason && (await setAside(reason));
+      throw new MemoryError(
+        "UNAVAILABLE",
+        `the index ${folder} is damaged again and again (${reason}); look whether its disk is sound`,
+      );
+    })().finally(() => (repairing = undefined));
+    return repairing;
+  }
+
+  async function whyDamaged(error: unknown): Promise<string | undefined> {
+    if ((await record.compare(true)) === "differs") return differing;
+    return (await whyUnreadable(connection)) === undefined ? undefined : reasonOf(error);
+  }
+
+  return {
+    async run(task) {
+      const isSuspect = repairing !== undefined || (busy === 0 && !record.looksSame());
+      const looked = async (): Promise<string | undefined> =>
+        (await record.compare(false)) === "differs" ? differing : undefined;
+      const found = isSuspect ? await repair(looked) : undefined;
+      if (found !== undefined) {
+        task.forget();
+        if (!task.isListing) throw begunAnew(folder, found);
+      }
+      try {
+        return await input.run(task);
+      } catch (error) {
+        if (!MemoryError.is(error, "UNAVAILABLE")) throw error;
+        const reason = await repair(() => whyDamaged(error));
+        if (reason === undefined) throw error;
+        task.forget();
+        if (!task.isListing) throw begunAnew(folder, reason, error);
+        return await input.run(task);
+      }
+    },
+    async changing(work) {
+      busy++;
+      clearTimeout(timer);
+      try {
+        return await record.changing(work);
+      } finally {
+        busy--;
+        if (busy === 0 && !isClosed) timer = setTimeout(() => void write(), quietMs).unref();
+      }
+    },
+    async checkAtFirst() {
+      const found = await record.compare(true);
+      const error = found === "unknown" ? await whyUnreadable(connection) : undefined;
+      const reason = error === undefined ? differing : reasonOf(error);
+      if (found === "same" || (found === "unknown" && error === undefined)) return false;
+      await setAside(reason);
+      return true;
+    },
+    async close(close) {
+      isClosed = true;
+      clearTimeout(timer);
+      const was = await record.compare(false).catch(() => "unknown");
+      await close();
+      // A folder that is not what it was stays as it is, for the next one to see.
+      if (was === "unknown") await write();
+    },
+  };
+}
+
+function begunAnew(folder: string, reason: string, cause?: unknown): MemoryError {
+  return new MemoryError(
+    "UNAVAILABLE",
+    `the index ${folder} was damaged (${reason}) and is begun anew; it is whole again after \`memslot memory index\``,
+    { cause },
+  );
+}
+
+/** Why an index cannot be read to its end; undefined where it can. Reads every row of every table, and its words. */
+async function whyUnreadable(connection: Connection): Promise<unknown> {
+  try {
+    for (const name of await connection.tableNames()) {
+      if (layoutOf(name) !== layoutVersion) continue;
+      const table = await connection.openTable(name);
+      let words: string | undefined;
+      for await (const row of rowsOf<{ terms?: string | null; row?: string }>(table.query())) {
+        words ??= row.terms?.trim().split(" ")[0];
+        if (row.row !== undefined) JSON.parse(row.row);
+      }
+      if (words === undefined || words === "") continue;
+      await table.query().fullTextSearch(new MatchQuery(words, "terms")).select(["_score"]).limit(1).toArray();
+    }
+    return undefined;
+  } catch (error) {
+    return isConflict(error) ? undefined : error;
+  }
+}

@@ -1,0 +1,113 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { connect } from "@lancedb/lancedb";
+import type { ChunkStore } from "@memslot/indexing";
+import { expect, test } from "vitest";
+import { openIn, startStorage } from "./support/buckets.ts";
+import { embed, fileOf, find, indexFolder, near, open, spaceOf, tempFolder } from "./support/stores.ts";
+
+const space = spaceOf("m");
+const files = Array.from({ length: 6 }, (_, file) => fileOf(`${file}.md`, [`word one${file}`, `word two${file}`]));
+
+/** An index with some commits, whose folder is recorded. */
+async function filled(stateDir: string): Promise<void> {
+  const store = await open(stateDir);
+  for (const file of files) await store.replaceFiles([file]);
+  await embed(store, space, files);
+  await store.close();
+}
+
+/** The data files of the tables whose names begin so. */
+function dataFiles(stateDir: string, table: string): string[] {
+  return readdirSync(indexFolder(stateDir), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".lance") && entry.parentPath.includes(table))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .toSorted();
+}
+
+async function expectBegunAnew(store: Required<ChunkStore>, stateDir: string): Promise<void> {
+  expect(await store.listFiles()).toEqual([]);
+  expect((await store.stats()).notices).toEqual([expect.stringContaining("was damaged")]);
+  expect(readdirSync(join(indexFolder(stateDir), "damaged")).length).toBeGreaterThan(0);
+  await store.replaceFiles(files);
+  await embed(store, space, files);
+  expect(await find(store, "one3")).toEqual(["word one3"]);
+  expect(await near(store, space, "word two4", 1)).toEqual(["word two4"]);
+}
+
+test.each([
+  ["files", "v2_files_"],
+  ["vectors", "v2_vectors_"],
+])("a search that meets a missing file of the %s says so, and the index is begun anew", async (_what, table) => {
+  const stateDir = await tempFolder();
+  await filled(stateDir);
+  const store = await open(stateDir);
+  expect(await store.listFiles()).toHaveLength(6);
+  const before = await store.revision();
+  rmSync(dataFiles(stateDir, table)[0] ?? "");
+  await expect(near(store, space, "word one3")).rejects.toMatchObject({
+    code: "UNAVAILABLE",
+    message: expect.stringContaining("its files are not those that were written"),
+  });
+  // Until the caller has heard what is lost, nothing is an answer.
+  await expect(find(store, "word")).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  expect(await store.revision()).not.toBe(before);
+  await expectBegunAnew(store, stateDir);
+});
+
+test("a write that meets damage is told, so that all is given again", async () => {
+  const stateDir = await tempFolder();
+  await filled(stateDir);
+  const store = await open(stateDir);
+  await store.listFiles();
+  rmSync(dataFiles(stateDir, "v2_files_")[0] ?? "");
+  await expect(store.replaceFiles(files.slice(0, 1))).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  await expectBegunAnew(store, stateDir);
+});
+
+test("a file that was spoilt while nobody looked is found when the index is opened", async () => {
+  const stateDir = await tempFolder();
+  await filled(stateDir);
+  const [path = ""] = dataFiles(stateDir, "v2_files_");
+  const bytes = readFileSync(path);
+  bytes[20] = (bytes[20] ?? 0) ^ 1;
+  writeFileSync(path, bytes);
+  await expectBegunAnew(await open(stateDir), stateDir);
+});
+
+test("in a bucket a search that meets a missing object is no answer", async () => {
+  const storage = await startStorage();
+  const store = await openIn(storage);
+  for (const file of files) await store.replaceFiles([file]);
+  await store.close();
+  for (const key of storage.keys("notes", "").filter((name) => name.includes("v2_files_1.lance/data/")))
+    await fetch(`${storage.url}/notes/${key}`, { method: "DELETE" });
+  const again = await openIn(storage);
+  await expect(find(again, "word")).rejects.toMatchObject({ code: "UNAVAILABLE" });
+});
+
+test("an index that is deleted in a bucket while it is open is no empty answer before the caller has heard of it", async () => {
+  const storage = await startStorage();
+  const store = await openIn(storage);
+  await store.replaceFiles(files);
+  for (const key of storage.keys("notes", "")) await fetch(`${storage.url}/notes/${key}`, { method: "DELETE" });
+  await expect(find(store, "word")).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  expect(await store.listFiles()).toEqual([]);
+  await store.replaceFiles(files);
+  expect(await find(store, "one3")).toEqual(["word one3"]);
+});
+
+test("an index of an earlier release is made anew, and the user is told", async () => {
+  const stateDir = await tempFolder();
+  const earlier = await connect(indexFolder(stateDir));
+  for (const name of ["meta", "chunks_1", "vectors_0123456789abcdef"]) await earlier.createTable(name, [{ id: 1 }]);
+  earlier.close();
+  const looking = await open(stateDir, { mayCreate: false });
+  expect(await looking.listFiles()).toEqual([]);
+  await looking.close();
+  const store = await open(stateDir);
+  expect((await store.stats()).notices).toEqual([expect.stringContaining("made by an earlier release")]);
+  await store.replaceFiles(files);
+  expect(readdirSync(indexFolder(stateDir)).filter((name) => name.endsWith(".lance"))).toEqual(["v2_files_1.lance"]);
+  expect(await find(store, "one3")).toEqual(["word one3"]);
+});

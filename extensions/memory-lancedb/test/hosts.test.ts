@@ -1,0 +1,93 @@
+import type { FileChunks } from "@memslot/indexing";
+import { expect, test } from "vitest";
+import { openIn, startStorage } from "./support/buckets.ts";
+import { embed, fileOf, find, near, open, spaceOf, tempFolder } from "./support/stores.ts";
+
+const space = spaceOf("m");
+
+test.each([
+  [
+    "hosts that share a bucket",
+    async () => {
+      const storage = await startStorage();
+      return [await openIn(storage), await openIn(storage)];
+    },
+  ],
+  [
+    "processes that share a folder",
+    async () => {
+      const stateDir = await tempFolder();
+      return [await open(stateDir), await open(stateDir)];
+    },
+  ],
+])("two %s and write the same file at once leave it once, and two versions of it leave one", async (_who, openBoth) => {
+  const [mine, theirs] = await openBoth();
+  if (!mine || !theirs) throw new Error("two stores are open");
+  for (let round = 0; round < 6; round++) {
+    const same = fileOf(`same${round}.md`, [`same${round} one`, `same${round} two`]);
+    const versions: FileChunks[] = ["mine", "theirs"].map((whose) =>
+      fileOf(`other${round}.md`, [`other${round} ${whose} first`, `other${round} ${whose} second`]),
+    );
+    await Promise.all([
+      mine.replaceFiles([same, ...versions.slice(0, 1)]),
+      theirs.replaceFiles([same, ...versions.slice(1)]),
+    ]);
+    for (const store of [mine, theirs]) {
+      await store.revision();
+      expect((await store.listFiles()).filter(({ path }) => path.includes(`${round}`))).toHaveLength(2);
+      expect((await find(store, `same${round}`)).toSorted()).toEqual([`same${round} one`, `same${round} two`]);
+      const [first = "", ...rest] = await find(store, `other${round}`);
+      const whose = first.split(" ")[1] ?? "";
+      expect([first, ...rest].toSorted()).toEqual([`other${round} ${whose} first`, `other${round} ${whose} second`]);
+      const { documentFrequencies } = await store.searchKeyword({
+        terms: [{ term: `same${round}`, prefix: false }],
+        sources: ["memory"],
+        limit: 5,
+      });
+      expect(documentFrequencies).toEqual([2]);
+    }
+  }
+});
+
+test("two hosts that put the vector of a text at once leave it once, and a third has it", async () => {
+  const storage = await startStorage();
+  const [mine, theirs] = [await openIn(storage), await openIn(storage)];
+  const file = fileOf("a.md", ["word a", "word b"]);
+  await mine.replaceFiles([file]);
+  const before = await mine.revision();
+  await Promise.all([embed(mine, space, [file]), embed(theirs, space, [file])]);
+  expect(await mine.revision(), "other hosts hear of it, so that they do not embed it").not.toBe(before);
+  const third = await openIn(storage);
+  expect(await third.listFiles()).toMatchObject([{ path: "a.md", embedded: [space] }]);
+  expect((await near(third, space, "word a", 5)).toSorted()).toEqual(["word a", "word b"]);
+});
+
+test("a host finds the build that another one has put in place, and goes on in it", async () => {
+  const storage = await startStorage();
+  const [mine, theirs] = [await openIn(storage), await openIn(storage)];
+  await mine.replaceFiles([fileOf("a.md", ["old words"])]);
+  expect(await find(theirs, "words")).toEqual(["old words"]);
+  const build = await mine.build("again");
+  await build.replaceFiles([fileOf("a.md", ["new words"])]);
+  expect(await find(theirs, "words")).toEqual(["old words"]);
+  await build.finish();
+  expect(await find(theirs, "words")).toEqual(["new words"]);
+  await theirs.replaceFiles([fileOf("b.md", ["more words"])]);
+  expect((await find(mine, "words")).toSorted()).toEqual(["more words", "new words"]);
+  expect(storage.keys("notes", "").filter((key) => key.includes("v2_files_1.lance"))).toEqual([]);
+});
+
+test("a build that is over between its end and the deletion of the old one is the one that answers", async () => {
+  const stateDir = await tempFolder();
+  const store = await open(stateDir);
+  await store.replaceFiles([fileOf("a.md", ["old words"])]);
+  const beside = await open(stateDir);
+  expect(await find(beside, "words")).toEqual(["old words"]);
+  const build = await store.build("again");
+  await build.replaceFiles([fileOf("a.md", ["new words"])]);
+  await build.finish();
+  // Whoever has begun another one in the meantime cannot end it any more.
+  await expect(build.finish()).rejects.toMatchObject({ code: "BUSY" });
+  await beside.replaceFiles([fileOf("b.md", ["more words"])]);
+  expect((await find(store, "words")).toSorted()).toEqual(["more words", "new words"]);
+});
