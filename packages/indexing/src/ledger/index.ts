@@ -6,5 +6,3 @@ export type { Ledger, LedgerBuild, LedgerOptions, OwedVectors, Reconciled } from
 export { openLedger } from "./open-ledger.ts";
 export { openThread, type OpenedThread, type ThreadOptions } from "./thread/open-thread.ts";
 export { buildCalls, keptCalls, type KeptCalls, threadCalls, type ThreadCalls } from "./thread/thread-calls.ts";
-export { openVectorCache, type VectorCache } from "./vector-cache.ts";
-export { type FolderLeases, openFolderLeases } from "./writers/folder-leases.ts";

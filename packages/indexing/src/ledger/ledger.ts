@@ -39,8 +39,6 @@ export interface Ledger extends Kept {
   abandonBuild(): Promise<void>;
   /** The chunks of the build that answers that these rows name, in their order. Left out: what the ledger does not know. */
   rowsOf(found: readonly ScoredChunk[]): Promise<(ChunkRow & { score: number })[]>;
-  /** Of these hashes those that have a vector whose numbers are there. */
-  vectorsOf(space: VectorSpace, hashes: readonly string[]): Promise<{ hash: string; vector: Float32Array }[]>;
   /**
    * The store is to have the vectors of this space from now on: those of all chunks are owed to it, unless they have been
    * given before. From then on `replaceFiles`, `putVectors` and a build owe what they bring.

@@ -27,7 +27,6 @@ export async function openLedgerWith(options: ThreadOptions): Promise<Ledger> {
     finishBuild: () => write("buildFinish"),
     abandonBuild: () => write("buildAbandon"),
     rowsOf: (found) => read("rowsOf", found),
-    vectorsOf: (space, hashes) => read("vectorsOf", space, hashes),
     oweVectors: (space) => write("oweVectors", space),
     owedVectors: (limit) => read("owedVectors", limit),
     paidVectors: (space, hashes) => write("paidVectors", space, hashes),

@@ -233,7 +233,6 @@ export function openDatabaseStore(options: OpenOptions, tables: CompanionTables 
     tables: guarded(upkeep.tables),
     sample: guarded(upkeep.sample),
     vectorOf: guarded(upkeep.vectorOf),
-    vectorsOf: guarded(upkeep.vectorsOf),
   };
   const ofCompanion = Object.entries(companion.calls).map(([name, call]) => [name, guarded(call as () => unknown)]);
   return {

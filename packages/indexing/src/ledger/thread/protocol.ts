@@ -42,7 +42,6 @@ type OwnMethod = Exclude<
 /** The calls of a ledger that no index has. */
 type LedgerMethod =
   | "rowsOf"
-  | "vectorsOf"
   | "oweVectors"
   | "owedVectors"
   | "paidVectors"
@@ -59,8 +58,6 @@ export interface Upkeep {
   tables(): Awaited<ReturnType<IndexUpkeep["tables"]>>;
   sample(count: number): Awaited<ReturnType<IndexUpkeep["sample"]>>;
   vectorOf(space: VectorSpace, hash: string): Float32Array | undefined;
-  /** Of those that have one. */
-  vectorsOf(space: VectorSpace, hashes: readonly string[]): { hash: string; vector: Float32Array }[];
 }
 
 /** The calls of a ledger that are answered by its worker, side by side. What is searched a companion answers. */

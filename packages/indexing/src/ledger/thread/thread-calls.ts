@@ -99,7 +99,7 @@ export function buildCalls(thread: OpenedThread, build: number): FileTable {
   };
 }
 
-export async function putVectors(
+async function putVectors(
   { client }: Pick<OpenedThread, "client">,
   space: VectorSpace,
   entries: readonly { hash: string; vector: Float32Array }[],

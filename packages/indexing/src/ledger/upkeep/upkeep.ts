@@ -98,12 +98,5 @@ export function createUpkeep(input: {
         sample.all(generations.active().id, count).map((row) => ({ ...row, hash: toHash(row.hash) })),
       ),
     vectorOf,
-    vectorsOf: (space, hashes) =>
-      transactions.read(() =>
-        hashes.flatMap((hash) => {
-          const vector = vectorOf(space, hash);
-          return vector === undefined ? [] : [{ hash, vector }];
-        }),
-      ),
   };
 }

@@ -24,7 +24,7 @@ test("a file that is adopted counts as embedded, and nothing of it is owed or ha
   expect(store.spaceStats(space, { sources: ["memory"], scope })).toEqual({ embedded: 2, pending: 0, quarantined: 0 });
   expect(store.knownVectors(space, ["one", "two", "three"].map(sha256))).toEqual(["one", "two"].map(sha256));
   expect(store.vectorOf(space, sha256("one"))).toBeUndefined();
-  expect(store.vectorsOf(space, ["one", "two"].map(sha256))).toMatchObject([{ hash: sha256("two") }]);
+  expect(store.vectorOf(space, sha256("two"))).toBeDefined();
   expect(store.owedVectors(9)?.entries).toMatchObject([{ hash: sha256("two") }]);
   store.quarantine(space, [{ hash: sha256("one"), reason: "refused again" }]);
   expect(store.quarantined(space, 9)).toEqual([]);
