@@ -33,13 +33,13 @@ export async function openStore(
   };
   const companion = { module: import.meta.resolve("#companion"), settings };
   const thread = await openThread({ ...options, store: "memory-core", companion, busyTimeoutMs });
-  const { write, ask } = threadCalls(thread);
+  const { call, ask } = threadCalls(thread);
   return {
     ...keptCalls(thread, options.locksDir !== undefined),
     builds: {
-      start: async (name) => buildCalls(thread, await write("buildStart", name)),
-      finish: () => write("buildFinish"),
-      abandon: () => write("buildAbandon"),
+      start: async (name) => buildCalls(thread, await call("buildStart", name)),
+      finish: () => call("buildFinish"),
+      abandon: () => call("buildAbandon"),
     },
     searchKeyword: (query) => ask("searchKeyword", [query]),
     async searchVector(query) {

@@ -15,24 +15,24 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
 /** For tests: with what cannot be brought about from outside. */
 export async function openLedgerWith(options: ThreadOptions): Promise<Ledger> {
   const thread = await openThread({ ...options, owesVectors: true });
-  const { read, write } = threadCalls(thread);
+  const { call } = threadCalls(thread);
   const tableOf = (build: number): LedgerBuild => ({ ...buildCalls(thread, build), build });
   return {
     ...keptCalls(thread, options.locksDir !== undefined),
-    startBuild: async (name) => tableOf(await write("buildStart", name)),
+    startBuild: async (name) => tableOf(await call("buildStart", name)),
     async currentBuild() {
-      const current = await read("buildCurrent");
+      const current = await call("buildCurrent");
       return current && { name: current.name, table: tableOf(current.build) };
     },
-    finishBuild: () => write("buildFinish"),
-    abandonBuild: () => write("buildAbandon"),
-    rowsOf: (found) => read("rowsOf", found),
-    oweVectors: (space) => write("oweVectors", space),
-    owedVectors: (limit) => read("owedVectors", limit),
-    paidVectors: (space, hashes) => write("paidVectors", space, hashes),
-    adoptVectors: (space, files) => write("adoptVectors", space, files),
-    reconcile: (held, build) => write("reconcile", held, build),
-    note: (name, value) => write("note", name, value),
-    noted: (name) => read("noted", name),
+    finishBuild: () => call("buildFinish"),
+    abandonBuild: () => call("buildAbandon"),
+    rowsOf: (found) => call("rowsOf", found),
+    oweVectors: (space) => call("oweVectors", space),
+    owedVectors: (limit) => call("owedVectors", limit),
+    paidVectors: (space, hashes) => call("paidVectors", space, hashes),
+    adoptVectors: (space, files) => call("adoptVectors", space, files),
+    reconcile: (held, build) => call("reconcile", held, build),
+    note: (name, value) => call("note", name, value),
+    noted: (name) => call("noted", name),
   };
 }

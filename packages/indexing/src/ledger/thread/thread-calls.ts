@@ -4,19 +4,19 @@ import type { OpenedThread } from "./open-thread.ts";
 import type { Pieces } from "./pieces.ts";
 import type { StoreCalls, StoreMethod } from "./protocol.ts";
 
-const readDeadlineMs = 30_000;
-const writeDeadlineMs = 120_000;
-const longDeadlineMs = 900_000;
+/** No call of a database takes so long. How long somebody waits for an answer is the guard's to say. */
+const stuckMs = 120_000;
+/** The same for one that goes through all of a large file. */
+const longStuckMs = 900_000;
 
 type Call = <Method extends StoreMethod>(
   method: Method,
   ...args: Parameters<StoreCalls[Method]>
 ) => Promise<ReturnType<StoreCalls[Method]>>;
 
-/** Ways to ask the thread of a ledger, by how long an answer may take. */
+/** Ways to ask the thread of a ledger. */
 export interface ThreadCalls {
-  read: Call;
-  write: Call;
+  call: Call;
   /** The worker answers other calls between the pieces. */
   long<Method extends "check" | "repair" | "compact">(
     method: Method,
@@ -32,43 +32,38 @@ export type KeptCalls = Omit<
 > & { revision(): Promise<string> };
 
 export function threadCalls({ client }: Pick<OpenedThread, "client">): ThreadCalls {
-  const within =
-    (deadlineMs: number): Call =>
-    (method, ...args) =>
-      client.call(method, args, { deadlineMs }) as never;
   return {
-    read: within(readDeadlineMs),
-    write: within(writeDeadlineMs),
-    long: (method) => client.call(method, [], { deadlineMs: longDeadlineMs }) as never,
-    ask: (method, args, transfer = []) => client.call(method, args, { deadlineMs: readDeadlineMs, transfer }) as never,
+    call: (method, ...args) => client.call(method, args, { deadlineMs: stuckMs }) as never,
+    long: (method) => client.call(method, [], { deadlineMs: longStuckMs }) as never,
+    ask: (method, args, transfer = []) => client.call(method, args, { deadlineMs: stuckMs, transfer }) as never,
   };
 }
 
 /** `hasLeases` is false where nobody has said where their locks lie. */
 export function keptCalls(thread: OpenedThread, hasLeases: boolean): KeptCalls {
-  const { read, write } = threadCalls(thread);
+  const { call } = threadCalls(thread);
   const leases: NonNullable<ChunkIndex["leases"]> = {
-    acquire: (name, reason) => write("leaseAcquire", name, reason),
-    release: (name) => write("leaseRelease", name),
-    report: (progress) => write("leaseReport", progress),
-    holder: (name) => read("leaseHolder", name),
+    acquire: (name, reason) => call("leaseAcquire", name, reason),
+    release: (name) => call("leaseRelease", name),
+    report: (progress) => call("leaseReport", progress),
+    holder: (name) => call("leaseHolder", name),
   };
   return {
-    listFiles: () => read("listFiles"),
-    replaceFiles: (files) => write("replaceFiles", files),
-    touchFiles: (files) => write("touchFiles", files),
-    removeFiles: (files) => write("removeFiles", files),
-    revision: () => read("revision"),
-    useSpace: (space) => write("useSpace", space),
-    pendingVectors: (space, limit) => read("pendingVectors", space, limit),
+    listFiles: () => call("listFiles"),
+    replaceFiles: (files) => call("replaceFiles", files),
+    touchFiles: (files) => call("touchFiles", files),
+    removeFiles: (files) => call("removeFiles", files),
+    revision: () => call("revision"),
+    useSpace: (space) => call("useSpace", space),
+    pendingVectors: (space, limit) => call("pendingVectors", space, limit),
     putVectors: (space, entries) => putVectors(thread, space, entries),
-    knownVectors: (space, hashes) => read("knownVectors", space, hashes),
-    quarantine: (space, entries) => write("quarantine", space, entries),
-    quarantined: (space, limit) => read("quarantined", space, limit),
-    releaseQuarantine: (space) => write("releaseQuarantine", space),
-    spaces: () => read("spaces"),
-    spaceStats: (space, within) => read("spaceStats", space, within),
-    stats: () => read("stats"),
+    knownVectors: (space, hashes) => call("knownVectors", space, hashes),
+    quarantine: (space, entries) => call("quarantine", space, entries),
+    quarantined: (space, limit) => call("quarantined", space, limit),
+    releaseQuarantine: (space) => call("releaseQuarantine", space),
+    spaces: () => call("spaces"),
+    spaceStats: (space, within) => call("spaceStats", space, within),
+    stats: () => call("stats"),
     ...(hasLeases && { leases }),
     upkeep: upkeepCalls(thread),
     health: () => thread.health(),
@@ -77,25 +72,25 @@ export function keptCalls(thread: OpenedThread, hasLeases: boolean): KeptCalls {
 }
 
 function upkeepCalls(thread: OpenedThread): IndexUpkeep {
-  const { read, long } = threadCalls(thread);
+  const { call, long } = threadCalls(thread);
   return {
     check: () => long("check"),
     repair: () => long("repair"),
     compact: () => long("compact"),
-    tables: () => thread.client.call("tables", [], { deadlineMs: longDeadlineMs }) as ReturnType<IndexUpkeep["tables"]>,
-    sample: (count) => read("sample", count),
-    vectorOf: (space, hash) => read("vectorOf", space, hash),
+    tables: () => thread.client.call("tables", [], { deadlineMs: longStuckMs }) as ReturnType<IndexUpkeep["tables"]>,
+    sample: (count) => call("sample", count),
+    vectorOf: (space, hash) => call("vectorOf", space, hash),
   };
 }
 
 /** The files of a build, by the number that `buildStart` has given. */
 export function buildCalls(thread: OpenedThread, build: number): FileTable {
-  const { read, write } = threadCalls(thread);
+  const { call } = threadCalls(thread);
   return {
-    listFiles: () => read("nextListFiles", build),
-    replaceFiles: (files) => write("nextReplaceFiles", build, files),
-    touchFiles: (files) => write("nextTouchFiles", build, files),
-    removeFiles: (files) => write("nextRemoveFiles", build, files),
+    listFiles: () => call("nextListFiles", build),
+    replaceFiles: (files) => call("nextReplaceFiles", build, files),
+    touchFiles: (files) => call("nextTouchFiles", build, files),
+    removeFiles: (files) => call("nextRemoveFiles", build, files),
   };
 }
 
@@ -107,5 +102,5 @@ async function putVectors(
   // Copies are handed over: the caller may go on with its own, and a part of a larger buffer would bring all of it.
   const copies = entries.map(({ hash, vector }) => ({ hash, vector: vector.slice() }));
   const transfer = copies.map(({ vector }) => vector.buffer);
-  await client.call("putVectors", [space, copies], { deadlineMs: writeDeadlineMs, transfer });
+  await client.call("putVectors", [space, copies], { deadlineMs: stuckMs, transfer });
 }
