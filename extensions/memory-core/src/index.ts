@@ -2,7 +2,6 @@ import { dirname, join } from "node:path";
 import { defineMemoryPlugin, type MemoryPlugin } from "@memslot/core";
 import { openSqliteStore } from "./sqlite-store.ts";
 
-export { bm25Within, type CountedText, worthAsking } from "./words/bm25.ts";
 export { openSqliteStore, type SqliteStoreOptions } from "./sqlite-store.ts";
 
 const plugin: MemoryPlugin = defineMemoryPlugin({

@@ -42,6 +42,7 @@ export {
 } from "./chunk-store.ts";
 export type { Ledger, LedgerBuild, LedgerOptions, OwedVectors, Reconciled } from "./ledger/ledger.ts";
 export { type KeywordStore, withoutVectors } from "./search/keyword-store.ts";
+export { bm25Within, type CountedText, worthAsking } from "./search/bm25.ts";
 export type { FileReading, IndexedSource } from "./indexed-source.ts";
 export { manageIndex, sourcesOf } from "./manager.ts";
 export { createIndexedManager } from "./stores/indexed-manager.ts";

@@ -1,6 +1,6 @@
 import type { IndexKeywordAnswer, KeywordQuery, QueryTerm } from "@memslot/indexing";
 import type Database from "better-sqlite3";
-import { worthAsking } from "./bm25.ts";
+import { worthAsking } from "@memslot/indexing/ledger-tables";
 import {
   createChunkCounter,
   filterParameters,

@@ -1,6 +1,6 @@
 import type { IndexKeywordAnswer, KeywordQuery, QueryTerm } from "@memslot/indexing";
 import type Database from "better-sqlite3";
-import { bm25Within, type CountedText, worthAsking } from "./bm25.ts";
+import { bm25Within, type CountedText, worthAsking } from "@memslot/indexing/ledger-tables";
 import { filterParameters, isAsked, type ReadRows } from "@memslot/indexing/ledger-tables";
 import { wordTable } from "./word-tables.ts";
 

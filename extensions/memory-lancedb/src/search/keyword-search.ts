@@ -1,5 +1,5 @@
 import type { KeywordAnswer, KeywordQuery, QueryTerm, ScoredChunk } from "@memslot/indexing";
-import { bm25Within, worthAsking } from "@memslot/memory-core";
+import { bm25Within, worthAsking } from "@memslot/indexing";
 import { allRows } from "../tables/arrow-rows.ts";
 import { oneOf } from "../tables/filter.ts";
 import { chunkOf, type Listing } from "../tables/listing.ts";

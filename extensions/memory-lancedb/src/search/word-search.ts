@@ -1,5 +1,5 @@
 import type { KeywordAnswer, KeywordQuery, QueryTerm } from "@memslot/indexing";
-import { bm25Within, type CountedText, worthAsking } from "@memslot/memory-core";
+import { bm25Within, type CountedText, worthAsking } from "@memslot/indexing";
 import { type ListedChunk, type Listing, placeOf } from "../tables/listing.ts";
 import { askedOf } from "./asked.ts";
 import { canStandInTerms, gaps } from "./term-counts.ts";

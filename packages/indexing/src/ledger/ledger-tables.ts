@@ -20,6 +20,7 @@ export { applicationId, createTables, hasTable, schemaVersion, setPragmas } from
 export { fileIdentity } from "./file/set-aside.ts";
 export { isAboutWordsOnly, isBusy, isFileFailure, isSqliteError } from "./file/store-errors.ts";
 export { upgradeFromSecond } from "./file/upgrade.ts";
+export { bm25Within, type CountedText, worthAsking } from "../search/bm25.ts";
 export { byScore, createChunkCounter, createRowReader, type ReadRows, type ScoredId } from "./files/chunk-rows.ts";
 export { filterParameters, isAsked } from "./files/file-filter.ts";
 export { type Generations, openGenerations, perGeneration } from "./generations/generations.ts";

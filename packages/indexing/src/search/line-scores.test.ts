@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { bm25, idealBm25, inverseDocumentFrequency, lineScore, matchLines, proximityScore } from "./line-scores.ts";
+import { inverseDocumentFrequency } from "./bm25.ts";
+import { bm25, idealBm25, lineScore, matchLines, proximityScore } from "./line-scores.ts";
 import { weightedTerms } from "./test/ranked.ts";
 
 function scoreOf(line: string, query: string, counts?: Record<string, number>): number {

@@ -1,4 +1,5 @@
 import type { SearchTerm } from "../text/words.ts";
+import { idealTermScore, termScore } from "./bm25.ts";
 import { scanTerms } from "../text/words.ts";
 
 /** A term of the query with its weight. */
@@ -59,10 +60,6 @@ function add(counts: Map<number, number>, index: number): void {
   counts.set(index, (counts.get(index) ?? 0) + 1);
 }
 
-/** Saturation and length normalisation of BM25 (Robertson and Zaragoza 2009), as in SQLite's FTS5. */
-const k1 = 1.2;
-const b = 0.75;
-
 /**
  * BM25 of a chunk. Computed here and not taken from the store, so that a score means the same with every store, and in
  * an index of three chunks, where SQLite's own weights are next to nothing.
@@ -71,14 +68,14 @@ export function bm25(matches: TextMatches, averageWords: number, terms: readonly
   const length = averageWords > 0 ? matches.words / averageWords : 1;
   let score = 0;
   for (const [index, count] of matches.counts) {
-    score += ((terms[index]?.idf ?? 0) * count * (k1 + 1)) / (count + k1 * (1 - b + b * length));
+    score += termScore(terms[index]?.idf ?? 0, count, length);
   }
   return score;
 }
 
 /** What BM25 gives a text that is the query and nothing else. */
 export function idealBm25(terms: readonly WeightedTerm[]): number {
-  return (terms.reduce((sum, term) => sum + term.idf, 0) * (k1 + 1)) / (1 + k1 * (1 - b));
+  return idealTermScore(terms.reduce((sum, term) => sum + term.idf, 0));
 }
 
 /** The weight of the query terms in a line; each further occurrence of the same term counts a quarter. */
@@ -108,10 +105,4 @@ export function proximityScore(matches: TextMatches, terms: readonly WeightedTer
     if (nearest <= nearWords) score += Math.min(left.idf, right.idf) * (1 - (nearest - 1) / nearWords);
   }
   return score;
-}
-
-/** Inverse document frequency, never negative. */
-export function inverseDocumentFrequency(chunkCount: number, documentFrequency: number): number {
-  const count = Math.min(documentFrequency, chunkCount);
-  return Math.log(1 + (chunkCount - count + 0.5) / (count + 0.5));
 }

@@ -1,8 +1,8 @@
+import { inverseDocumentFrequency } from "./bm25.ts";
 import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
 import {
   bm25,
   idealBm25,
-  inverseDocumentFrequency,
   lineScore,
   matchLines,
   proximityScore,

@@ -1,14 +1,11 @@
 import type { ChunkRow, IndexKeywordAnswer } from "../chunk-index.ts";
 import type { Chunk, FileKey } from "../chunk-store.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
-import { inverseDocumentFrequency } from "./line-scores.ts";
+import { inverseDocumentFrequency, termScore } from "./bm25.ts";
 import { queryTerms, type SearchTerm } from "../text/words.ts";
 
 /** A word that stands in none of the texts is tried as the beginning of one, from this length on. */
 const minPrefixLength = 3;
-/** Saturation and length normalisation of BM25 (Robertson and Zaragoza 2009). */
-const k1 = 1.2;
-const b = 0.75;
 
 /** A chunk of a file that somebody else has found. */
 export interface FoundChunk extends FileKey, Pick<Chunk, "startLine" | "endLine" | "text" | "context" | "terms"> {}
@@ -42,7 +39,7 @@ export function matchTexts(input: {
       if (chunk === undefined) continue;
       const length = (texts[at]?.length ?? 0) / Math.max(1, averageWords);
       const row = rows.get(at) ?? rowOf(chunk, at);
-      row.score += (idf * times * (k1 + 1)) / (times + k1 * (1 - b + b * length));
+      row.score += termScore(idf, times, length);
       rows.set(at, row);
     }
   }

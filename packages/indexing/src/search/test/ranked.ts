@@ -1,5 +1,6 @@
 import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../../chunk-index.ts";
-import { inverseDocumentFrequency, type WeightedTerm } from "../line-scores.ts";
+import { inverseDocumentFrequency } from "../bm25.ts";
+import type { WeightedTerm } from "../line-scores.ts";
 import { queryTerms } from "../../text/words.ts";
 
 /** The terms of a query with weights as in an index of 1,000 chunks; `counts` says how many hold a term, 10 if not named. */

@@ -9,6 +9,22 @@ export interface CountedText {
 const k1 = 1.2;
 const b = 0.75;
 
+/** Inverse document frequency, never negative: log(1 + (N - n + 0.5) / (n + 0.5)), Robertson and Spärck Jones. */
+export function inverseDocumentFrequency(chunkCount: number, documentFrequency: number): number {
+  const count = Math.min(documentFrequency, chunkCount);
+  return Math.log(1 + (chunkCount - count + 0.5) / (count + 0.5));
+}
+
+/** What one term of this weight adds to the score of a text that holds it `count` times. `share`: its length by the usual one. */
+export function termScore(idf: number, count: number, share: number): number {
+  return (idf * count * (k1 + 1)) / (count + k1 * (1 - b + b * share));
+}
+
+/** What a term adds to a text that is nothing but that term, however short texts are usually. */
+export function idealTermScore(idf: number): number {
+  return (idf * (k1 + 1)) / (1 + k1 * (1 - b));
+}
+
 /**
  * BM25 of texts, from nothing but what is given: for a search within a scope, where the figures of a whole index would
  * tell what stands outside. `texts` are those that hold any of the terms; the usual length is theirs.
@@ -17,15 +33,14 @@ export function bm25Within(
   texts: readonly CountedText[],
   { chunkCount, documentFrequencies }: { chunkCount: number; documentFrequencies: readonly number[] },
 ): number[] {
-  const weights = documentFrequencies.map((holders) => Math.log(1 + (chunkCount - holders + 0.5) / (holders + 0.5)));
+  const weights = documentFrequencies.map((holders) => inverseDocumentFrequency(chunkCount, holders));
   const usualLength = texts.reduce((sum, { length }) => sum + length, 0) / Math.max(1, texts.length);
   return texts.map(({ counts, length }) => {
-    const norm = k1 * (1 - b + (usualLength > 0 ? (b * length) / usualLength : b));
+    const share = usualLength > 0 ? length / usualLength : 1;
     let score = 0;
     // In the order of the terms: a sum of the same numbers in another order is another number.
     for (const [index, weight] of weights.entries()) {
-      const count = counts.get(index) ?? 0;
-      score += (weight * count * (k1 + 1)) / (count + norm);
+      score += termScore(weight, counts.get(index) ?? 0, share);
     }
     return score;
   });
