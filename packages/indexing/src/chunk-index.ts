@@ -24,7 +24,7 @@ export interface IndexedFile extends FileRecord {
 }
 
 /** A store's own name for a chunk. */
-export type ChunkId = number | string;
+type ChunkId = number | string;
 
 /** A chunk as a search gives it back. */
 export interface ChunkRow extends FileKey {

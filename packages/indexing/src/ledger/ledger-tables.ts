@@ -11,19 +11,17 @@ export type {
   LedgerParts,
 } from "./database/companion.ts";
 export { type OpenedStore, openDatabaseStore } from "./database/database-store.ts";
-export { createTransactions, type Transactions } from "./database/transactions.ts";
+export { type Transactions } from "./database/transactions.ts";
 export { Damage } from "./file/file-faults.ts";
 export { forgetSum } from "./file/file-sum.ts";
 export { type Meta, metaKeys } from "./file/meta.ts";
-export { openInMemory } from "./file/open-file.ts";
 export { applicationId, createTables, hasTable, schemaVersion, setPragmas } from "./file/schema.ts";
-export { fileIdentity } from "./file/set-aside.ts";
 export { isAboutWordsOnly, isBusy, isFileFailure, isSqliteError } from "./file/store-errors.ts";
 export { upgradeFromSecond } from "./file/upgrade.ts";
 export { bm25Within, type CountedText, worthAsking } from "../search/bm25.ts";
-export { byScore, createChunkCounter, createRowReader, type ReadRows, type ScoredId } from "./files/chunk-rows.ts";
+export { byScore, createChunkCounter, type ReadRows, type ScoredId } from "./files/chunk-rows.ts";
 export { filterParameters, isAsked } from "./files/file-filter.ts";
-export { type Generations, openGenerations, perGeneration } from "./generations/generations.ts";
+export { type Generations, perGeneration } from "./generations/generations.ts";
 export type { Pieces } from "./thread/pieces.ts";
 export { reasonOf } from "./thread/store-failure.ts";
 export { type IndexPart, type Look, quickCheck } from "./upkeep/index-parts.ts";
