@@ -1,4 +1,4 @@
-import type { ChunkIndex, LedgerOptions } from "@memslot/indexing";
+import type { ChunkIndex, IndexKeywordAnswer, IndexVectorAnswer, LedgerOptions } from "@memslot/indexing";
 import { buildCalls, keptCalls, openThread, threadCalls } from "@memslot/indexing/ledger";
 import type { CompanionSettings } from "./companion.ts";
 
@@ -33,7 +33,8 @@ export async function openStore(
   };
   const companion = { module: import.meta.resolve("#companion"), settings };
   const thread = await openThread({ ...options, store: "memory-core", companion, busyTimeoutMs });
-  const { call, ask } = threadCalls(thread);
+  const { call } = threadCalls(thread);
+  const { client } = thread;
   return {
     ...keptCalls(thread, options.locksDir !== undefined),
     builds: {
@@ -41,11 +42,12 @@ export async function openStore(
       finish: () => call("buildFinish"),
       abandon: () => call("buildAbandon"),
     },
-    searchKeyword: (query) => ask("searchKeyword", [query]),
+    searchKeyword: (query) => client.call("searchKeyword", [query]) as Promise<IndexKeywordAnswer>,
     async searchVector(query) {
       const vector = query.vector.slice();
-      return await ask("searchVector", [{ ...query, vector }], [vector.buffer]);
+      const asked = client.call("searchVector", [{ ...query, vector }], { transfer: [vector.buffer] });
+      return (await asked) as IndexVectorAnswer;
     },
-    probeVector: () => ask("probeVector", []),
+    probeVector: () => client.call("probeVector", []) as Promise<boolean>,
   };
 }

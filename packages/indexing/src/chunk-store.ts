@@ -177,8 +177,9 @@ export interface ChunkStore {
   /** Gives space back. Searches go on meanwhile. */
   compact?(): Promise<CompactReport>;
   /**
-   * Changes with every change of the files that answer, whoever makes it: a store that other hosts write to has it. Absent:
-   * only this workspace and agent write, and the files are listed when it is opened.
+   * Changes with every change of the files that answer, whoever makes it, and with every change of what `embedded` says:
+   * a store that other hosts write to has it. Absent: only this workspace and agent write, and the files are listed when it
+   * is opened.
    */
   revision?(): Promise<string>;
 }

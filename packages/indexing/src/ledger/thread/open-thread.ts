@@ -17,7 +17,6 @@ export interface OpenedThread {
   health(): IndexHealth;
 }
 
-const openDeadlineMs = 120_000;
 const usualBusyTimeoutMs = 5000;
 
 /**
@@ -31,7 +30,7 @@ export async function openThread(options: ThreadOptions): Promise<OpenedThread> 
   const client = startWorker(new URL(import.meta.resolve("#ledger-worker")), `the index ${options.path}`);
   try {
     const request: OpenOptions = { ...others, busyTimeoutMs };
-    await untilAborted(client.call("open", [request], { deadlineMs: openDeadlineMs }), signal);
+    await untilAborted(client.call("open", [request]), signal);
     const first = client.health();
     if (!first) throw new MemoryError("UNAVAILABLE", `the index ${options.path} opened without saying where it is`);
     return { client, health: () => client.health() ?? first };

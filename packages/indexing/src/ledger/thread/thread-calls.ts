@@ -4,9 +4,7 @@ import type { OpenedThread } from "./open-thread.ts";
 import type { Pieces } from "./pieces.ts";
 import type { StoreCalls, StoreMethod } from "./protocol.ts";
 
-/** No call of a database takes so long. How long somebody waits for an answer is the guard's to say. */
-const stuckMs = 120_000;
-/** The same for one that goes through all of a large file. */
+/** For a call that goes through all of a large file. */
 const longStuckMs = 900_000;
 
 type Call = <Method extends StoreMethod>(
@@ -21,8 +19,6 @@ export interface ThreadCalls {
   long<Method extends "check" | "repair" | "compact">(
     method: Method,
   ): Promise<StoreCalls[Method] extends () => Pieces<infer Result> ? Result : never>;
-  /** A call of a companion. */
-  ask<Result>(method: string, args: readonly unknown[], transfer?: ArrayBuffer[]): Promise<Result>;
 }
 
 /** What a ledger and an index that lies in one have in common. */
@@ -33,9 +29,8 @@ export type KeptCalls = Omit<
 
 export function threadCalls({ client }: Pick<OpenedThread, "client">): ThreadCalls {
   return {
-    call: (method, ...args) => client.call(method, args, { deadlineMs: stuckMs }) as never,
+    call: (method, ...args) => client.call(method, args) as never,
     long: (method) => client.call(method, [], { deadlineMs: longStuckMs }) as never,
-    ask: (method, args, transfer = []) => client.call(method, args, { deadlineMs: stuckMs, transfer }) as never,
   };
 }
 
@@ -102,5 +97,5 @@ async function putVectors(
   // Copies are handed over: the caller may go on with its own, and a part of a larger buffer would bring all of it.
   const copies = entries.map(({ hash, vector }) => ({ hash, vector: vector.slice() }));
   const transfer = copies.map(({ vector }) => vector.buffer);
-  await client.call("putVectors", [space, copies], { deadlineMs: stuckMs, transfer });
+  await client.call("putVectors", [space, copies], { transfer });
 }

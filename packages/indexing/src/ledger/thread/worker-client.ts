@@ -14,7 +14,11 @@ export interface WorkerClient {
   call(
     method: Request["method"],
     args: readonly unknown[],
-    options: { deadlineMs: number; transfer?: ArrayBuffer[] },
+    options?: {
+      /** 120 s if left out: no call of a database takes so long. How long somebody waits for it is the guard's to say. */
+      deadlineMs?: number;
+      transfer?: ArrayBuffer[];
+    },
   ): Promise<unknown>;
   /** As last reported; undefined before the first answer. */
   health(): IndexHealth | undefined;
@@ -125,7 +129,7 @@ export function startWorker(entry: URL, what: string, stuckMs: number = stuckAft
   }
 
   return {
-    async call(method, args, { deadlineMs, transfer = [] }) {
+    async call(method, args, { deadlineMs = stuckAfterMs, transfer = [] } = {}) {
       return await send(method, args, deadlineMs, transfer);
     },
     health: () => latestHealth,
