@@ -190,7 +190,8 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
   async function allBytes(): Promise<number> {
     if (place.folder !== undefined) return await folderBytes(place.folder);
     let bytes = 0;
-    for (const name of await ownTables()) bytes += (await (await tables.open(name, true))?.stats())?.totalBytes ?? 0;
+    const own = (await builds.names()).filter((name) => layoutOf(name) === layoutVersion);
+    for (const name of own) bytes += (await (await tables.open(name, false))?.stats())?.totalBytes ?? 0;
     return bytes;
   }
 
@@ -253,7 +254,7 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
       return { beforeBytes, afterBytes: await allBytes() };
     }),
     stats: guarded("counting what is in the index", readDeadlineMs, async (): Promise<StoreStats> => {
-      const build = await builds.look();
+      const build = await builds.lookFor("files");
       const chunks = build ? (await listingOf(build)).chunkCount : 0;
       return { location: place.location, chunks, bytes: await allBytes(), notices: [...options.notices] };
     }),

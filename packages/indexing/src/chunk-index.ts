@@ -192,6 +192,8 @@ export interface ChunkIndex extends FileTable {
   upkeep?: IndexUpkeep | undefined;
   /** False: it finds by words alone, no provider is asked, and nothing that is about vectors is called. */
   keepsVectors?: boolean | undefined;
+  /** Other hosts write to it, too: who is at work there costs requests to find out. */
+  isShared?: boolean | undefined;
   /** Filters by source and scope before it counts to `limit`. */
   searchKeyword(query: KeywordQuery): Promise<IndexKeywordAnswer>;
   /**

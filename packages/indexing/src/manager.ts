@@ -71,6 +71,7 @@ export async function manageIndex(input: {
     sources,
     onSearch: settings.sync.onSearch,
     vectors,
+    lookOnly: context.lookOnly === true,
     names: { agentId, backend },
   });
   const checked = createCheckedSearch({ store, sources, reread: index.reread });

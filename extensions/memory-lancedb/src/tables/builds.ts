@@ -45,6 +45,8 @@ export interface Builds {
   lookedAtAll(): void;
   /** The spaces that had a table when all names were read last. */
   spaces(): readonly string[];
+  /** The names of all tables, as they were read a moment ago, or else now. */
+  names(): Promise<readonly string[]>;
   /** Looks at all tables. */
   find(): Promise<Found>;
   /** The same, and deletes those of builds that are over: before each write. This and all below is within one. */
@@ -62,6 +64,7 @@ export interface Builds {
 export function createBuilds(tables: Tables, owner: IndexOwner | undefined): Builds {
   let current: Build | undefined;
   let spaces: readonly string[] = [];
+  let named: { at: number; names: readonly string[] } | undefined;
   let looked = { at: 0, legs: new Set<Leg>() };
   const finished = new Set<string>();
 
@@ -81,6 +84,7 @@ export function createBuilds(tables: Tables, owner: IndexOwner | undefined): Bui
 
   async function find(): Promise<Found & { over: number[] }> {
     const names = await tables.names();
+    named = { at: performance.now(), names };
     spaces = names.flatMap((name) => partOf(name, "vectors") ?? []);
     const numbers = names.flatMap((name) => partOf(name, "files") ?? []).map(Number);
     const found: Found & { over: number[] } = { active: undefined, next: undefined, names, over: [] };
@@ -135,6 +139,10 @@ export function createBuilds(tables: Tables, owner: IndexOwner | undefined): Bui
     wasLooked,
     lookedAtAll: () => (looked = { at: performance.now(), legs: new Set(legs) }),
     spaces: () => spaces,
+    async names() {
+      if (named && performance.now() - named.at < looksServeMs) return named.names;
+      return await tables.names();
+    },
     find,
     tidied,
     makeFirst: async (next) => (current = await make(1, { index: next?.facts.index ?? crypto.randomUUID(), owner })),

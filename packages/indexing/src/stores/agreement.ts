@@ -35,6 +35,7 @@ export class Agreement {
   #asked: { at: number; state: Promise<string> } | undefined;
   /** How often the ledger had been begun anew when they were compared last. */
   #remade: number;
+  #edits = 0;
   #changes = 0;
   #losses = 0;
 
@@ -51,6 +52,11 @@ export class Agreement {
     this.#lookOnly = input.lookOnly;
     this.#givesVectors = input.keepsVectors && !input.lookOnly;
     this.#remade = input.ledger.health().remade ?? 0;
+  }
+
+  /** Goes up with whatever may have changed what the store holds. */
+  get edits(): number {
+    return this.#edits;
   }
 
   /** How often it was found out that one of them had changed without the other. */
@@ -94,6 +100,7 @@ export class Agreement {
       try {
         // What somebody else has changed before must not count as ours.
         const isOurs = await this.#isInStep();
+        this.#edits++;
         const result = await work();
         await this.#handOver();
         if (isOurs) await this.#noteState();
@@ -150,6 +157,7 @@ export class Agreement {
 
   async #compareLists(): Promise<boolean> {
     const isFirst = this.#seen === undefined && this.#changes === 0;
+    this.#edits++;
     this.#remade = this.#ledger.health().remade ?? 0;
     this.#asked = undefined;
     // Asked before the list, so that a change in between shows at the next time.

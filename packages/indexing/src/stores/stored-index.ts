@@ -31,6 +31,7 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<Ch
   let told: StoreStats = await store.stats();
   /** The counts that were found to differ and have been looked into. */
   let differing = "";
+  let countedAt = agreement.edits;
   await agreement.follow();
 
   /** Asks the store. One that fails may have lost what it held, and begun anew: then it is asked once more. */
@@ -56,8 +57,13 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<Ch
     return { rows, left };
   }
 
+  /** Counted again where it may have changed: in a bucket each count costs requests. */
   async function countStore(): Promise<StoreStats> {
-    told = await store.stats();
+    if (countedAt !== agreement.edits) {
+      const at = agreement.edits;
+      told = await store.stats();
+      countedAt = at;
+    }
     return told;
   }
 
@@ -69,6 +75,7 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<Ch
     },
     ...(store.build && { builds: createStoredBuilds({ ledger, store, agreement }) }),
     leases: options.leases ?? ledger.leases,
+    isShared: options.leases !== undefined,
     upkeep: createStoreUpkeep({ ledger, store, agreement }),
     keepsVectors,
     async searchKeyword(query): Promise<IndexKeywordAnswer> {

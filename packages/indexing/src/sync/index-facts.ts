@@ -56,7 +56,11 @@ export interface IndexRecord {
   whyStale(): string | undefined;
 }
 
-export async function createIndexFacts(store: Pick<ChunkIndex, "stats" | "leases">): Promise<IndexRecord> {
+/** `looksForWriter`: whether it is found out who is at work on the index now. */
+export async function createIndexFacts(
+  store: Pick<ChunkIndex, "stats" | "leases">,
+  looksForWriter = true,
+): Promise<IndexRecord> {
   const facts: Omit<IndexFacts, "dirty"> = {
     stats: await store.stats(),
     roots: [],
@@ -67,7 +71,7 @@ export async function createIndexFacts(store: Pick<ChunkIndex, "stats" | "leases
     missingVectors: undefined,
     outdated: false,
     waitingFor: undefined,
-    writer: await findWriter(store),
+    writer: looksForWriter ? await findWriter(store) : undefined,
   };
   /** Changes that a watcher has seen, and how many of them the last good look began after. */
   let seen = 0;

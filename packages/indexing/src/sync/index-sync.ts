@@ -48,12 +48,14 @@ export async function createIndexSync(input: {
   sources: readonly IndexedSource[];
   onSearch: boolean;
   vectors: Embedder | undefined;
+  /** True for somebody who wants to know how the index is. */
+  lookOnly?: boolean | undefined;
   /** Whose index it is, for whoever looks inside. */
   names: { agentId: string; backend: string };
 }): Promise<IndexSync> {
   const { store, sources, onSearch, vectors, names } = input;
   const closing = new AbortController();
-  const record = await createIndexFacts(store);
+  const record = await createIndexFacts(store, input.lookOnly === true || store.isShared !== true);
   const listing = createStoredListing(store);
   const files = pLimit(1);
   const longWork = new LongWork({ index: store, sources, vectors, record, closing: closing.signal });

@@ -32,6 +32,7 @@ type OwnMethod = Exclude<
   | "upkeep"
   | "keepsVectors"
   | "giveVectors"
+  | "isShared"
   | "health"
   | "close"
   | "searchKeyword"
