@@ -1,4 +1,7 @@
-import { expect, test } from "vitest";
+import { join } from "node:path";
+import { createStoredIndex } from "@memslot/indexing";
+import { openLedger } from "@memslot/indexing/ledger";
+import { expect, onTestFinished, test } from "vitest";
 import { type Disk, breakable, faultsOf, newStore, openHost, space, tempFolder, vectorOf } from "./store-world.ts";
 
 const notes: Disk = new Map([
@@ -111,4 +114,28 @@ test("vectors that are there before a space is used for this store are given to 
   await again.sync(other);
   const query = { space, vector: vectorOf("apple 0"), sources: ["memory"], limit: 1 };
   expect((await inner.searchVector(query)).rows[0]?.score).toBeCloseTo(1, 5);
+});
+
+test("a ledger that was begun anew while it was open is told again which vectors the store is to have", async () => {
+  const ledger = await openLedger({ store: "memory-test", path: join(tempFolder(), "x.sqlite"), cacheMaxEntries: 10 });
+  let remade = 0;
+  const owed: string[] = [];
+  const index = await createStoredIndex({
+    store: breakable(newStore()).store,
+    ledger: {
+      ...ledger,
+      health: () => ({ ...ledger.health(), remade }),
+      async oweVectors(given) {
+        owed.push(given.model);
+        await ledger.oweVectors(given);
+      },
+    },
+  });
+  onTestFinished(() => index.close());
+  await index.useSpace(space);
+  await index.revision?.();
+  expect(owed).toEqual([space.model]);
+  remade = 1;
+  await index.revision?.();
+  expect(owed).toEqual([space.model, space.model]);
 });

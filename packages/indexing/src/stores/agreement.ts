@@ -35,6 +35,8 @@ export class Agreement {
   #asked: { at: number; state: Promise<string> } | undefined;
   /** How often the ledger had been begun anew when they were compared last. */
   #remade: number;
+  /** Spaces that the store is to have, by their names. */
+  readonly #spaces = new Map<string, VectorSpace>();
   #edits = 0;
   #changes = 0;
   #losses = 0;
@@ -123,6 +125,7 @@ export class Agreement {
   /** From now on the store gets the vectors of this space, those that are there already at once. */
   async owe(space: VectorSpace): Promise<void> {
     if (!this.#givesVectors) return;
+    this.#spaces.set(spaceName(space), space);
     await this.#ledger.oweVectors(space);
     await this.#writes(() => this.#handOver());
   }
@@ -158,7 +161,10 @@ export class Agreement {
   async #compareLists(): Promise<boolean> {
     const isFirst = this.#seen === undefined && this.#changes === 0;
     this.#edits++;
-    this.#remade = this.#ledger.health().remade ?? 0;
+    const remade = this.#ledger.health().remade ?? 0;
+    // One that was begun anew has forgotten what it owes.
+    if (remade !== this.#remade) for (const space of this.#spaces.values()) await this.#ledger.oweVectors(space);
+    this.#remade = remade;
     this.#asked = undefined;
     // Asked before the list, so that a change in between shows at the next time.
     const before = await this.#state();
