@@ -139,3 +139,17 @@ test("a ledger that was begun anew while it was open is told again which vectors
   await index.revision?.();
   expect(owed).toEqual([space.model, space.model]);
 });
+
+test("what a write that failed has left in a store without a revision is found in the same process", async () => {
+  const inner = newStore();
+  const broken = breakable(inner);
+  const { revision: _revision, ...store } = broken.store;
+  const host = await openHost(store);
+  await host.sync(notes);
+  broken.breakAt(1, "after");
+  await expect(host.sync(new Map([...notes, ["c.md", ["cherry"]]]))).rejects.toThrow("killed");
+  broken.mend();
+  await host.sync(notes);
+  expect((await inner.listFiles()).map(({ path }) => path).toSorted()).toEqual(["a.md", "b.md"]);
+  expect(await faultsOf(host.index, notes)).toEqual([]);
+});
