@@ -153,3 +153,18 @@ test("what a write that failed has left in a store without a revision is found i
   expect((await inner.listFiles()).map(({ path }) => path).toSorted()).toEqual(["a.md", "b.md"]);
   expect(await faultsOf(host.index, notes)).toEqual([]);
 });
+
+test("what another host takes out right before a write of ours is noticed", async () => {
+  const shared = newStore();
+  const host = await openHost(breakable(shared).store);
+  await host.sync(notes);
+  // A question for the revision, as each search asks it, a moment before.
+  await host.index.revision?.();
+  await shared.removeFiles([{ path: "b.md", source: "memory" }]);
+  const [known] = (await host.index.listFiles()).filter(({ path }) => path === "a.md");
+  await host.index.touchFiles(known === undefined ? [] : [{ ...known, mtimeMs: 7 }]);
+  await host.index.removeFiles([{ path: "gone.md", source: "memory" }]);
+  await host.sync(notes);
+  expect((await shared.listFiles()).map(({ path }) => path).toSorted()).toEqual(["a.md", "b.md"]);
+  expect(await faultsOf(host.index, notes)).toEqual([]);
+});

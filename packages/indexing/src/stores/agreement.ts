@@ -100,7 +100,8 @@ export class Agreement {
   async write<Result>(work: () => Promise<Result>): Promise<Result> {
     return await this.#writes(async () => {
       try {
-        // What somebody else has changed before must not count as ours.
+        // What somebody else has changed before must not count as ours, however shortly before.
+        this.#asked = undefined;
         const isOurs = await this.#isInStep();
         this.#edits++;
         const result = await work();
