@@ -238,10 +238,11 @@ export class Agreement {
     return (await this.#store.revision?.()) ?? `ledger ${await this.#ledger.revision()}`;
   }
 
-  /** Somebody else writes to both just now: what they hold differs for a moment. */
+  /** Another process of this machine writes to both just now, or changes both to a new build: they differ for a moment. */
   async #isBeingWritten(): Promise<boolean> {
-    const writer = await this.#ledger.leases?.holder("files");
-    return writer !== undefined && writer.pid !== process.pid;
+    const { leases } = this.#ledger;
+    const writers = [await leases?.holder("files"), await leases?.holder("build")];
+    return writers.some((writer) => writer !== undefined && writer.pid !== process.pid);
   }
 }
 
