@@ -58,7 +58,12 @@ export const memorySearchKeys: readonly ConfigKey[] = [
   }),
   row("local.modelCacheDir", "path", undefined, "Where downloaded models are kept."),
 
-  row("store.path", "path", "{stateDir}/memory/{agentId}.sqlite", "The index file; `{agentId}` is replaced."),
+  row(
+    "store.path",
+    "path",
+    "{stateDir}/memory/{agentId}.sqlite",
+    "The index file, and for a backend that keeps its chunks elsewhere the ledger; `{agentId}` is replaced.",
+  ),
   row("store.vector.enabled", "boolean", true, "Use the vector extension of the store where it loads."),
   row("store.vector.extensionPath", "path", undefined, "Another build of the vector extension."),
 
