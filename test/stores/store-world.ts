@@ -137,7 +137,7 @@ export async function openHost(store: ChunkStore, folder: string = tempFolder())
     },
     async sync(disk) {
       const { index, recipe } = host;
-      await index.revision?.();
+      await index.revision?.({ anew: true });
       const known = new Map((await index.listFiles()).map((file) => [file.path, file]));
       const wanted = [...disk].map(([file, words]) => fileOf(file, words, recipe));
       const changed = wanted.filter(({ path: file, hash }) => known.get(file)?.hash !== hash);
@@ -149,6 +149,7 @@ export async function openHost(store: ChunkStore, folder: string = tempFolder())
     },
     async rebuild(disk) {
       const { index, recipe } = host;
+      await index.revision?.({ anew: true });
       const table = await index.builds?.start(recipe);
       if (table === undefined) return;
       const known = new Map((await table.listFiles()).map((file) => [file.path, file]));
@@ -198,7 +199,7 @@ function sha256(text: string): string {
 /** What is wrong with the answers of an index about these notes; nothing where it knows them and nothing else. */
 export async function faultsOf(index: ChunkIndex, disk: Disk): Promise<string[]> {
   const faults: string[] = [];
-  await index.revision?.();
+  await index.revision?.({ anew: true });
   const listed = new Map((await index.listFiles()).map((file) => [file.path, file.hash]));
   if (listed.size !== disk.size) faults.push(`${listed.size} files in place of ${disk.size}`);
   const places = new Map<string, Set<string>>();

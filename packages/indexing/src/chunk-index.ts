@@ -183,8 +183,11 @@ export interface IndexUpkeep {
  * A write is whole or not at all for each file. Calls may overlap. After `close` nothing is called.
  */
 export interface ChunkIndex extends FileTable {
-  /** Changes with every change of the files that answer, whichever process makes it. Absent: files are listed each time. */
-  revision?(): Promise<string>;
+  /**
+   * Changes with every change of the files that answer, whichever process makes it. Absent: files are listed each time. What
+   * was asked a moment ago may serve once more, unless it is to be found out `anew`.
+   */
+  revision?(how?: { anew: boolean }): Promise<string>;
   /** Absent: a rebuild replaces one file after the other in place. */
   builds?: IndexBuilds | undefined;
   /** Absent: only this process writes. */

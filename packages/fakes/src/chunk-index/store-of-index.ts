@@ -48,6 +48,6 @@ export function storeOfIndex(index: ChunkIndex, hashes: HashTable): ChunkStore {
       }),
     }),
     ...(upkeep && { compact: () => upkeep.compact() }),
-    ...(revision && { revision: () => revision.call(index) }),
+    ...(revision && { revision: () => revision.call(index, { anew: true }) }),
   };
 }

@@ -5,7 +5,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 
 /** Vectors that are handed over in one call. */
 const vectorsAtOnce = 2000;
-/** What other hosts have changed within so short a time counts as changed after it. */
+/** How long an answer serves the rest of the work that it was asked for. */
 const stateHoldsMs = 100;
 
 /** Notes of the ledger about its store. */
@@ -131,8 +131,9 @@ export class Agreement {
     await this.#writes(() => this.#handOver());
   }
 
-  /** Compares the lists where one may have changed without the other. */
-  async follow(): Promise<void> {
+  /** Compares the lists where one may have changed without the other. `anew`: as they are from now on, not a moment ago. */
+  async follow({ anew = false }: { anew?: boolean | undefined } = {}): Promise<void> {
+    if (anew) this.#asked = undefined;
     if (this.#lookOnly || this.#writes.activeCount > 0 || (await this.#isInStep())) return;
     if (await this.#isBeingWritten()) return;
     await this.#writes(async () => {

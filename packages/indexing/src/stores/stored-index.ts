@@ -32,7 +32,6 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<Ch
   /** The counts that were found to differ and have been looked into. */
   let differing = "";
   let countedAt = agreement.edits;
-  await agreement.follow();
 
   /** Asks the store. One that fails may have lost what it held, and begun anew: then it is asked once more. */
   async function ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
@@ -69,8 +68,8 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<Ch
 
   return {
     ...createStoredFiles({ ledger, store, agreement }),
-    async revision() {
-      await agreement.follow();
+    async revision(how) {
+      await agreement.follow(how);
       return `${await ledger.revision()}.${agreement.changes}`;
     },
     ...(store.build && { builds: createStoredBuilds({ ledger, store, agreement }) }),

@@ -100,7 +100,7 @@ export class Freshness {
 
   /** Counts again where the files that answer have changed since, whichever process has done it. */
   async #follow(): Promise<void> {
-    const revision = await this.#index.revision?.();
+    const revision = await this.#index.revision?.({ anew: true });
     if (revision === undefined || revision !== this.#followed) {
       await this.#record.count();
       await this.#vectors?.count();

@@ -117,6 +117,7 @@ export async function createIndexSync(input: {
   return {
     async sync({ wait, ...params }) {
       const own = { ...params, signal: AbortSignal.any([params.signal, closing.signal]) };
+      await store.revision?.({ anew: true });
       // A search comes after it and wants the vector of its question.
       if (params.reason === "search") vectors?.warm();
       const isAsked = !behindTheScenes.has(params.reason);
