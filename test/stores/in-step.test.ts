@@ -2,7 +2,17 @@ import { join } from "node:path";
 import { createStoredIndex } from "@memslot/indexing";
 import { openLedger } from "@memslot/indexing/ledger";
 import { expect, onTestFinished, test } from "vitest";
-import { type Disk, breakable, faultsOf, newStore, openHost, space, tempFolder, vectorOf } from "./store-world.ts";
+import {
+  type Disk,
+  breakable,
+  faultsOf,
+  fileOf,
+  newStore,
+  openHost,
+  space,
+  tempFolder,
+  vectorOf,
+} from "./store-world.ts";
 
 const notes: Disk = new Map([
   ["a.md", ["apple", "pear"]],
@@ -167,4 +177,21 @@ test("what another host takes out right before a write of ours is noticed", asyn
   await host.sync(notes);
   expect((await shared.listFiles()).map(({ path }) => path).toSorted()).toEqual(["a.md", "b.md"]);
   expect(await faultsOf(host.index, notes)).toEqual([]);
+});
+
+test("vectors are kept although the store gives no answer when they come", async () => {
+  const broken = breakable(newStore());
+  const host = await openHost(broken.store);
+  const { index } = host;
+  await index.replaceFiles([fileOf("a.md", ["apple"], "first")]);
+  const [pending] = await index.pendingVectors(space, 9);
+  const entries = [{ hash: pending?.hash ?? "", vector: vectorOf("apple 0") }];
+  broken.breakAt(1, "before");
+  await expect(index.putVectors(space, entries)).rejects.toThrow("killed");
+  broken.mend();
+  expect(await index.pendingVectors(space, 9)).toEqual([]);
+  await host.restart();
+  await host.sync(new Map([["a.md", ["apple"]]]));
+  expect(await faultsOf(host.index, new Map([["a.md", ["apple"]]]))).toEqual([]);
+  expect(host.embedded.size).toBe(0);
 });

@@ -177,7 +177,7 @@ export function newStore(): InMemoryStore {
   return createInMemoryStore();
 }
 
-function fileOf(path: string, words: readonly string[], recipe: string): IndexedFile {
+export function fileOf(path: string, words: readonly string[], recipe: string): IndexedFile {
   const chunks = words.map((word, index): Chunk => {
     const text = `${word} ${index}`;
     return { startLine: index + 1, endLine: index + 1, text, context: "", terms: word, hash: sha256(text) };

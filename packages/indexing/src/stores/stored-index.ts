@@ -98,7 +98,11 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<Ch
       const { rows } = await ask(() => store.searchVector(query));
       return { rows: (await resolve(rows)).rows };
     },
-    putVectors: (space, entries) => agreement.write(() => ledger.putVectors(space, entries)),
+    async putVectors(space, entries) {
+      // They were paid for: they are kept before anything is asked of the store, which may not answer.
+      await ledger.putVectors(space, entries);
+      await agreement.write(async () => undefined);
+    },
     pendingVectors: ledger.pendingVectors,
     knownVectors: ledger.knownVectors,
     quarantine: ledger.quarantine,
