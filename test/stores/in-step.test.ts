@@ -195,3 +195,17 @@ test("vectors are kept although the store gives no answer when they come", async
   expect(await faultsOf(host.index, new Map([["a.md", ["apple"]]]))).toEqual([]);
   expect(host.embedded.size).toBe(0);
 });
+
+test("a store that has lost a chunk of a file that it still lists gets it back by a repair", async () => {
+  const inner = newStore();
+  const host = await openHost(breakable(inner).store);
+  await host.sync(notes);
+  const { chunks, ...file } = fileOf("a.md", ["apple", "pear"], "first");
+  await inner.replaceFiles([{ ...file, chunks: chunks.slice(0, 1) }]);
+  expect(await faultsOf(host.index, notes)).not.toEqual([]);
+  expect((await host.index.upkeep?.check())?.find(({ name }) => name === "store")?.ok).toBe(false);
+  await host.index.upkeep?.repair();
+  await host.sync(notes);
+  expect(await faultsOf(host.index, notes)).toEqual([]);
+  expect([...host.embedded.values()].every((count) => count === 1)).toBe(true);
+});

@@ -48,8 +48,13 @@ export function createStoreUpkeep(input: {
       const findings = await upkeep.repair();
       const { sameFiles, ...before } = await look();
       if (before.ok) return [...findings, before];
-      // The lists agree and the counts do not: nobody can tell which file lacks some, and all are given again.
-      if (sameFiles) await agreement.write(async () => await ledger.reconcile([]));
+      // The lists agree and the counts do not: nobody can tell which file lacks some. All are taken out of both, as what the
+      // store still lists would not be given to it again.
+      if (sameFiles)
+        await agreement.write(async () => {
+          await store.removeFiles(await store.listFiles());
+          await ledger.reconcile([]);
+        });
       await agreement.compare();
       const fixed = `${before.message}: ${sameFiles ? "all files" : "they"} are given to it again with the next sync`;
       return [...findings, { name: "store", ok: true, message: before.message, fixed }];
