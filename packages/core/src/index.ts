@@ -19,10 +19,9 @@ export type {
   SessionAudience,
   SessionTarget,
   SyncEstimate,
-  SyncProgress,
   UnsearchedFiles,
 } from "./contract/manager.ts";
-export type { SyncFailure } from "./contract/status.ts";
+export type { SyncFailure, SyncProgress } from "./contract/status.ts";
 export type { MemoryFallback, MemorySource, SyncReport } from "./contract/status.ts";
 export type {
   BatchStatus,

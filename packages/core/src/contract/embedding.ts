@@ -1,5 +1,5 @@
 import type { EmbeddingError } from "./embedding-error.ts";
-import type { SyncProgress } from "./manager.ts";
+import type { SyncProgress } from "./status.ts";
 import type { MemoryFallback } from "./status.ts";
 
 export interface EmbeddingCallOptions {

@@ -1,5 +1,12 @@
 import type { EmbeddingPrice } from "./embedding.ts";
-import type { MemoryFallback, MemoryProviderStatus, MemorySource, SyncFailure, SyncReport } from "./status.ts";
+import type {
+  MemoryFallback,
+  MemoryProviderStatus,
+  MemorySource,
+  SyncFailure,
+  SyncReport,
+  SyncProgress,
+} from "./status.ts";
 
 /** One ranked answer. Lines are 1-based and inclusive; `path` is relative to the workspace with `/`. */
 export interface MemorySearchResult {
@@ -139,12 +146,6 @@ export interface ManagerReadParams {
   /** `shared`: private notes are refused with `PATH_NOT_ALLOWED`. */
   audience: SessionAudience;
   signal: AbortSignal;
-}
-
-export interface SyncProgress {
-  completed: number;
-  total: number;
-  label?: string | undefined;
 }
 
 /** Names a session whose transcript is to be indexed now, however little of it is new. */

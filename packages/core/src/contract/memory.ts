@@ -1,3 +1,4 @@
+import type { SyncProgress } from "./status.ts";
 import type {
   AvailabilityProbe,
   CompactReport,
@@ -8,7 +9,6 @@ import type {
   SearchReport,
   SessionTarget,
   SyncEstimate,
-  SyncProgress,
 } from "./manager.ts";
 import type { MemorySource, SyncReport } from "./status.ts";
 import type { MemoryProviderStatus } from "./status.ts";

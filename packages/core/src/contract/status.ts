@@ -215,3 +215,9 @@ export interface SyncFailure {
   /** What is wrong with the file and what to do about it. */
   reason: string;
 }
+
+export interface SyncProgress {
+  completed: number;
+  total: number;
+  label?: string | undefined;
+}

@@ -1,3 +1,4 @@
+import type { SyncProgress } from "../contract/status.ts";
 import { MemoryError } from "../contract/errors.ts";
 import { audienceOf } from "./session-audience.ts";
 import type {
@@ -5,7 +6,6 @@ import type {
   ManagerSearchOptions,
   ManagerSyncParams,
   SessionAudience,
-  SyncProgress,
 } from "../contract/manager.ts";
 import type { MemorySource } from "../contract/status.ts";
 import type { MemoryReadParams, MemorySearchOptions, MemorySyncParams } from "../contract/memory.ts";

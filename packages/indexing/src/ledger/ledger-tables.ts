@@ -2,14 +2,7 @@
  * For the thread of a ledger in whose file a store keeps tables of its own to find chunks with: what such a companion is,
  * and what it uses of the ledger. It loads SQLite, so it is not for the host's thread.
  */
-export type {
-  AddedChunk,
-  Companion,
-  CompanionModule,
-  CompanionTables,
-  KnownSpace,
-  LedgerParts,
-} from "./database/companion.ts";
+export type { Companion, CompanionModule, CompanionTables, KnownSpace, LedgerParts } from "./database/companion.ts";
 export { type OpenedStore, openDatabaseStore } from "./database/database-store.ts";
 export { type Transactions } from "./database/transactions.ts";
 export { Damage } from "./file/file-faults.ts";
@@ -28,3 +21,4 @@ export { type IndexPart, type Look, quickCheck } from "./upkeep/index-parts.ts";
 export { checkVector } from "./cache/check-vector.ts";
 export { type EmbeddedChunks, openEmbeddedChunks } from "./vectors/embedded-chunks.ts";
 export { lengthOf, toVector } from "./cache/stored-vector.ts";
+export type { AddedChunk } from "./files/file-tables.ts";

@@ -3,6 +3,8 @@ import type Database from "better-sqlite3";
 import type { IndexHealth } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
 import { type Meta, metaKeys } from "../file/meta.ts";
+import type { BeginTables } from "../file/schema.ts";
+import type { AddedChunk } from "../files/file-tables.ts";
 import type { ReadRows } from "../files/chunk-rows.ts";
 import type { Generations } from "../generations/generations.ts";
 import type { Pieces } from "../thread/pieces.ts";
@@ -15,15 +17,6 @@ import type { Transactions } from "./transactions.ts";
 export interface KnownSpace {
   id: number;
   dimensions: number;
-}
-
-export interface AddedChunk {
-  id: number;
-  hash: HashKey;
-  source: MemorySource;
-  generation: number;
-  /** The words to index, joined by spaces. */
-  terms: string;
 }
 
 /** What a companion uses of the ledger that it lies in. */
@@ -90,7 +83,7 @@ export interface Companion {
 /** The tables of a companion, while the file is being opened. */
 export interface CompanionTables {
   /** Makes them for a new generation, inside the transaction that makes it. */
-  begin(db: Database.Database, generation: number): void;
+  begin: BeginTables;
   /** Takes those of a schema without generations over, inside the transaction of the upgrade. */
   takeOver(db: Database.Database, meta: Meta, generation: number): void;
   /** Makes them fit the chunks, once the tables of the ledger are there. */

@@ -1,5 +1,7 @@
 import type Database from "better-sqlite3";
-import type { CompanionTables } from "../database/companion.ts";
+
+/** Makes the tables of a companion for a new generation, inside the transaction that makes it. */
+export type BeginTables = (db: Database.Database, generation: number) => void;
 
 /** Marks a file as an index of memslot: the letters `mslt`. */
 export const applicationId = 0x6d736c74;
@@ -125,7 +127,7 @@ export function setPragmas(db: Database.Database): void {
  * Makes the tables, in one transaction with the marks in the header, so that a file is either empty or ours.
  * The caller has begun the transaction.
  */
-export function createTables(db: Database.Database, store: string, begin: CompanionTables["begin"]): void {
+export function createTables(db: Database.Database, store: string, begin: BeginTables): void {
   db.exec("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID");
   db.exec(
     `${createGenerationTable} ${createFileTable} ${createChunkTable} ${createFileIndex} ${createVectorTables} ${createStoreVectorTables}`,
@@ -138,7 +140,7 @@ export function createTables(db: Database.Database, store: string, begin: Compan
 /** Makes an empty generation and gives its number. The caller has begun the transaction. */
 export function addGeneration(
   db: Database.Database,
-  generation: { store: string; name: string; state: "active" | "next"; begin: CompanionTables["begin"] },
+  generation: { store: string; name: string; state: "active" | "next"; begin: BeginTables },
 ): number {
   const { store, name, state, begin } = generation;
   const insert = db.prepare("INSERT INTO generations (store, name, state, started_at) VALUES (?, ?, ?, ?)");

@@ -1,9 +1,18 @@
 import type { IndexedFile, FileRecord } from "../../chunk-index.ts";
 import type { FileKey } from "../../chunk-store.ts";
+import type { MemorySource } from "@memslot/core";
 import type Database from "better-sqlite3";
-import type { AddedChunk } from "../database/companion.ts";
 import { type HashKey, toKey } from "../cache/hash-key.ts";
 import type { Transactions } from "../database/transactions.ts";
+
+export interface AddedChunk {
+  id: number;
+  hash: HashKey;
+  source: MemorySource;
+  generation: number;
+  /** The words to index, joined by spaces. */
+  terms: string;
+}
 
 /** What has to be kept in step when chunks come and go. Called inside the transaction. */
 export interface ChunkListener {

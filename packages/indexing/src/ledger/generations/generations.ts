@@ -1,8 +1,7 @@
 import type Database from "better-sqlite3";
-import type { CompanionTables } from "../database/companion.ts";
 import { Damage } from "../file/file-faults.ts";
 import { type Meta, metaKeys } from "../file/meta.ts";
-import { addGeneration } from "../file/schema.ts";
+import { addGeneration, type BeginTables } from "../file/schema.ts";
 
 /** A complete build of the index, or one that is being made. */
 export interface Generation {
@@ -40,7 +39,7 @@ export function openGenerations(input: {
   db: Database.Database;
   meta: Meta;
   store: string;
-  begin: CompanionTables["begin"];
+  begin: BeginTables;
 }): Generations {
   const { db, meta, store, begin } = input;
   const inState = db.prepare<[string, string], Generation>(
