@@ -51,7 +51,11 @@ export function createKeywordSearch(input: {
     const chunkCount = statements.countChunks.get() ?? 0;
     const documentFrequencies = terms.map((term) => countMatches(statements, term, chunkCount));
     const holders = (_term: QueryTerm, index: number): number => documentFrequencies[index] ?? 0;
-    const isForAll = statements.sources.all({ generation }).every((source) => query.sources.includes(source));
+    const present = statements.sources.all({ generation });
+    // Most indexes have nothing of some kind of memory: what holds no file is not searched.
+    if (!present.some((source) => query.sources.includes(source)))
+      return { rows: [], chunkCount, documentFrequencies, ...lack };
+    const isForAll = present.every((source) => query.sources.includes(source));
     const find = (asked: readonly QueryTerm[]): ScoredId[] => {
       if (asked.length === 0) return [];
       const parameters = { match: [...new Set(asked.map(quote))].join(" OR "), limit: query.limit };

@@ -12,11 +12,13 @@ export interface KnownFiles<Known extends { absolutePath: string }> {
  * where the file system makes no difference between them. Where it gives none, its own spelling of the path tells.
  */
 export function createKnownFiles<Known extends { absolutePath: string }>(): KnownFiles<Known> {
-  const known = new Map<string, Known>();
+  const devices = new Map<bigint, Map<string | bigint, Known>>();
   return {
     add(file, stats) {
       const isNumbered = stats.ino !== 0n;
-      const key = isNumbered ? `${stats.dev}:${stats.ino}` : realSpelling(file.absolutePath);
+      const key = isNumbered ? stats.ino : realSpelling(file.absolutePath);
+      let known = devices.get(stats.dev);
+      if (known === undefined) devices.set(stats.dev, (known = new Map()));
       const earlier = known.get(key);
       if (earlier === undefined) known.set(key, file);
       else if (

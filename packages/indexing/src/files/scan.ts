@@ -3,7 +3,7 @@ import path from "node:path";
 import { type ExtraPath, MemoryError, type MemoryRootStatus, messageOf, type SyncFailure } from "@memslot/core";
 import { codeOf, listInPlace } from "@memslot/core/files";
 import { adviceForLink, kindOf, linkReason, statOf, outOfDescriptors } from "./file-kind.ts";
-import { createStampTrust, mtimeMsOf, stampOf } from "./file-stamp.ts";
+import { createFileStates, createStampTrust } from "./file-stamp.ts";
 import { ignoredFolders } from "./ignored-folders.ts";
 import { isMarkdown, type MemoryRoot, memoryRoots, relativePath } from "./memory-roots.ts";
 import { foldedName } from "./folded-name.ts";
@@ -43,13 +43,15 @@ export interface ScanOptions {
   workspaceDir: string;
   extraPaths: readonly (string | ExtraPath)[];
   signal: AbortSignal;
+  /** For a caller that scans more than once. */
+  stateOf?: ReturnType<typeof createFileStates> | undefined;
 }
 
 /** Finds the memory files. Symbolic links are never followed; each file is taken once, however many roots lead to it. */
 export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
   const { workspaceDir, signal } = options;
   signal.throwIfAborted();
-  const listing = createListing();
+  const listing = createListing(options.stateOf ?? createFileStates());
   const { result } = listing;
   const slices = createTimeSlices(signal);
   const names = new Set(listWorkspace(workspaceDir));
@@ -107,7 +109,7 @@ interface Listing {
   judge(): void;
 }
 
-function createListing(): Listing {
+function createListing(stateOf: ReturnType<typeof createFileStates>): Listing {
   const result: ScanResult = { files: [], roots: [], failed: [], unknown: [] };
   const known = createKnownFiles<ScannedFile>();
   const reported = new Set<string>();
@@ -124,13 +126,8 @@ function createListing(): Listing {
     passOver: (file, reason) => once(file, () => void result.roots.push({ path: file, state: "skipped", reason })),
 
     take(file, absolutePath, stats) {
-      const scanned: ScannedFile = {
-        path: file,
-        absolutePath,
-        mtimeMs: mtimeMsOf(stats),
-        size: Number(stats.size),
-        stamp: stampOf(stats),
-      };
+      const { mtimeMs, stamp } = stateOf(file, stats);
+      const scanned: ScannedFile = { path: file, absolutePath, mtimeMs, size: Number(stats.size), stamp };
       const earlier = known.add(scanned, stats);
       if (earlier !== undefined) {
         // Another spelling of the same path is no news. A hard link is: who looks for it under this name finds it not.

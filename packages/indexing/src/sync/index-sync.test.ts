@@ -51,6 +51,19 @@ function work(store: FakeStore): string[] {
   return names.filter((name) => /replaceFiles|removeFiles|touchFiles|builds\./.test(name));
 }
 
+test("a search that finds nothing to do asks for no right to write", async () => {
+  const { store, source } = await lab();
+  const provider = fakeEmbeddings();
+  await (await lab({ store, source, provider })).index.sync(syncParams());
+  const { index } = await lab({ store, source, provider });
+  store.calls.length = 0;
+  expect(await index.sync(syncParams({ reason: "search", wait: false }))).toMatchObject({ unchanged: 2 });
+  expect(store.calls.map(({ method }) => method).filter((name) => name.startsWith("leases."))).toEqual([]);
+  source.write("c.md", "gamma");
+  await index.sync(syncParams({ reason: "search", wait: false }));
+  expect(store.calls.map(({ method }) => method)).toContain("leases.acquire");
+});
+
 describe("a rebuild", () => {
   test("by force fills a build beside the one that answers, which stays as it is until the end", async () => {
     const { store, source, index } = await lab();

@@ -130,7 +130,11 @@ export async function createIndexSync(input: {
       try {
         if (isAsked)
           return await longWork.inTurn(own, waitMs, async (given) => await longWork.run(given, await indexed(given)));
-        return await longWork.runForSearch(own, await indexed(own));
+        const done = await indexed(own);
+        await vectors?.count();
+        // The right to do it is only asked for where there is something to do: that alone would be a write.
+        if (!longWork.isDue() && vectors?.isBehind() !== true) return done.report;
+        return await longWork.runForSearch(own, done);
       } catch (error) {
         if (!(error instanceof HeldElsewhere)) throw error;
         if (isAsked) throw busyError(error.holder);

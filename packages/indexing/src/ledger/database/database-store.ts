@@ -38,7 +38,7 @@ export type OpenedStore = DatabaseStore & {
 
 /** The ledger on its own thread, with what a store keeps in it: one database connection, one call at a time. */
 export function openDatabaseStore(options: OpenOptions, tables: CompanionTables = noCompanion): OpenedStore {
-  const { db, meta, location, isOnDisk, identity, openCompanion, notices } = openDatabase(options, tables);
+  const { db, meta, location, isOnDisk, identity, stamp, openCompanion, notices } = openDatabase(options, tables);
   const mark = createWriterMark(meta);
   const generations = openGenerations({ db, meta, store: options.store, begin: tables.begin });
   const soundness: Soundness = isOnDisk
@@ -46,6 +46,7 @@ export function openDatabaseStore(options: OpenOptions, tables: CompanionTables 
         db,
         generations,
         path: location,
+        stamp,
         companion: () => companion,
         mayWrite: options.mayCreate !== false,
       })

@@ -1,6 +1,7 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import Database from "better-sqlite3";
+import { createStampTrust, isLasting, stampOf } from "../../files/file-stamp.ts";
 import { isCorrupt } from "./store-errors.ts";
 
 /** Reading more than this takes longer than somebody who asks may wait, and as much memory. */
@@ -13,6 +14,8 @@ interface FileSum {
   mtime: string;
   /** Absent for a file that is too large to be read each time. */
   sum?: number | undefined;
+  /** Of the file when its bytes were compared. As long as it has this one nobody has written to it since. */
+  stamp?: string | undefined;
 }
 
 /**
@@ -24,12 +27,19 @@ function sumPath(path: string): string {
   return `${path}-sum`;
 }
 
-/** `differs`: the file is not what was written. `unknown`: there is no checksum to compare with. */
-export function compareWithSum(path: string): "same" | "differs" | "unknown" {
+/**
+ * `differs`: the file is not what was written. `unknown`: there is no checksum to compare with. With `anew` the bytes are
+ * read even where nothing tells of a change since they were compared.
+ */
+export function compareWithSum(
+  path: string,
+  { anew = false }: { anew?: boolean } = {},
+): "same" | "differs" | "unknown" {
   const known = readSum(path);
   if (known === undefined) return "unknown";
   const found = statOf(path);
   if (found === undefined || found.bytes === 0) return "unknown";
+  if (!anew && known.stamp !== undefined && known.stamp === lastingStamp(path)) return "same";
   const isUntouched = found.bytes === known.bytes && found.mtime === known.mtime;
   if (known.sum === undefined && isUntouched) return "same";
   try {
@@ -45,6 +55,26 @@ export function compareWithSum(path: string): "same" | "differs" | "unknown" {
   // Another process may have begun to write meanwhile: it has taken the checksum away.
   const still = readSum(path);
   return still !== undefined && still.sum === known.sum && still.mtime === known.mtime ? "differs" : "unknown";
+}
+
+/** What the file system tells of a file, where whatever happens to the file from now on shows in it. */
+export function lastingStamp(path: string): string | undefined {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  if (stats === undefined || !isLasting(stats, Date.now(), false)) return undefined;
+  const trust = createStampTrust();
+  trust.see(stats, path);
+  return trust.relies(stats) ? stampOf(stats) : undefined;
+}
+
+export function isStamped(path: string, stamp: string): boolean {
+  return readSum(path)?.stamp === stamp;
+}
+
+/** Notes that the file was found as it was written when it had this stamp. Called while nobody can write to it. */
+export function stampSum(path: string, stamp: string): void {
+  const known = readSum(path);
+  if (known === undefined || known.stamp === stamp || lastingStamp(path) !== stamp) return;
+  writeFileSync(sumPath(path), JSON.stringify({ ...known, stamp }), { mode: 0o600 });
 }
 
 /** Takes the checksum away: the file is about to be written. */
@@ -81,8 +111,8 @@ export function writeSum(path: string): void {
 
 function readSum(path: string): FileSum | undefined {
   try {
-    const { bytes, mtime, sum } = JSON.parse(readFileSync(sumPath(path), "utf8")) as Partial<FileSum>;
-    return typeof bytes === "number" && typeof mtime === "string" ? { bytes, mtime, sum } : undefined;
+    const { bytes, mtime, sum, stamp } = JSON.parse(readFileSync(sumPath(path), "utf8")) as Partial<FileSum>;
+    return typeof bytes === "number" && typeof mtime === "string" ? { bytes, mtime, sum, stamp } : undefined;
   } catch {
     return undefined;
   }

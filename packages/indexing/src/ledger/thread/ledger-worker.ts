@@ -5,6 +5,8 @@ import type { LastingStore } from "./lasting-store.ts";
 import { isPieces, type Pieces } from "./pieces.ts";
 import type { OpenOptions, Reply, Request } from "./protocol.ts";
 
+/** What a host calls all the time, and what writes nothing. */
+const readingCalls: ReadonlySet<string> = new Set(["revision", "stats", "searchKeyword", "searchVector"]);
 /** A little longer than an index has to be left alone before it is recorded as it is. */
 const whenQuietMs = 600;
 
@@ -23,8 +25,10 @@ port.on("message", (request: Request) => {
   queue = queue.then(async () => {
     const reply = await answer(request.id, () => run(request));
     if (isPieces(reply.result)) goOn(request.id, reply.result);
-    else post(reply);
-    tidyLater();
+    const isHealthNew = !isPieces(reply.result) && post(reply);
+    // Behind a call that only reads nothing is due that was not before, unless the file was opened anew for it.
+    if (isHealthNew || !readingCalls.has(request.method)) tidyLater();
+    else quiet ??= setTimeout(tidyWhenQuiet, whenQuietMs).unref();
   });
 });
 
@@ -61,7 +65,10 @@ function tidyLater(): void {
 
 /** The last thing to do: after it, nothing is due before the next request. */
 function tidyWhenQuiet(): void {
-  queue = queue.then(async () => void (await store?.tidy()));
+  quiet = undefined;
+  queue = queue.then(async () => {
+    if ((await store?.tidy()) === true) tidyLater();
+  });
 }
 
 async function answer(id: number, work: () => Promise<unknown>): Promise<Reply> {
@@ -72,8 +79,11 @@ async function answer(id: number, work: () => Promise<unknown>): Promise<Reply> 
   }
 }
 
-function post(reply: Reply): void {
-  port?.postMessage({ ...reply, ...changedHealth() } satisfies Reply);
+/** Whether the health of the index is another than the last reply has told. */
+function post(reply: Reply): boolean {
+  const changed = changedHealth();
+  port?.postMessage({ ...reply, ...changed } satisfies Reply);
+  return changed.health !== undefined;
 }
 
 async function run(request: Request): Promise<unknown> {

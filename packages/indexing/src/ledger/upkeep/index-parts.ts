@@ -1,6 +1,7 @@
 import type Database from "better-sqlite3";
 import type { FileTables } from "../files/file-tables.ts";
 import type { Generations } from "../generations/generations.ts";
+import { compareWithSum } from "../file/file-sum.ts";
 import type { Pieces } from "../thread/pieces.ts";
 import type { Transactions } from "../database/transactions.ts";
 
@@ -23,11 +24,16 @@ export interface IndexPart {
 const batchRows = 500;
 const namesShown = 3;
 
-/** The pages of the file. What FTS5 says of its own tables is judged with the words. */
-export function filePart(db: Database.Database): IndexPart {
+/**
+ * The pages of the file, if there is one at `path`, and its bytes where it is known what they were. What FTS5 says of its
+ * own tables is judged with the words.
+ */
+export function filePart(db: Database.Database, path: string | undefined): IndexPart {
   return {
     name: "database",
     look() {
+      if (path !== undefined && compareWithSum(path, { anew: true }) === "differs")
+        return { ok: false, message: "its bytes are not those that were written" };
       const faults = quickCheck(db).filter((line) => !isAboutWords(line));
       const pages = Number(db.pragma("page_count", { simple: true }));
       return faults.length === 0

@@ -35,7 +35,7 @@ export function createUpkeep(input: {
 }): Upkeep {
   const { db, transactions, generations } = input;
   const parts: readonly IndexPart[] = [
-    filePart(db),
+    filePart(db, input.path),
     ...input.companion.parts.first,
     chunksPart(input),
     leftoversPart(db, transactions),
