@@ -236,9 +236,13 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
     build: guarded("starting a rebuild of the index", writeDeadlineMs, async (name) => {
       const { number } = await write(() => builds.start(name));
       const next = (): Promise<Build> => builds.expectNext(number);
-      const end = (work: (number: number) => Promise<void>): (() => Promise<void>) =>
-        guarded("ending a rebuild of the index", writeDeadlineMs, () => write(() => work(number)));
-      return { ...filesOf(next, next), finish: end(builds.finish), abandon: end(builds.abandon) };
+      const end = (work: () => Promise<void>): (() => Promise<void>) =>
+        guarded("ending a rebuild of the index", writeDeadlineMs, () => write(work));
+      return {
+        ...filesOf(next, next),
+        finish: end(() => builds.finish(number)),
+        abandon: end(() => builds.abandon(number)),
+      };
     }),
     compact: guarded("compacting the index", longDeadlineMs, async () => {
       const beforeBytes = await allBytes();
