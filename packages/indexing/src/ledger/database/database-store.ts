@@ -1,11 +1,10 @@
-import { createRowReader } from "../files/chunk-rows.ts";
+import { createRowFinder, createRowReader } from "../files/chunk-rows.ts";
 import { createCallGuard } from "./call-guard.ts";
 import { type Companion, type CompanionTables, noCompanion } from "./companion.ts";
 import { createBuilds } from "../generations/builds.ts";
 import { createFreePages } from "../upkeep/free-pages.ts";
 import { createDroppedGenerations } from "../generations/dropped-generations.ts";
 import { createReconcile } from "../files/reconcile.ts";
-import { createRowFinder } from "../files/rows-of.ts";
 import { type ChunkListener, createFileTables, type FileTables } from "../files/file-tables.ts";
 import { openGenerations } from "../generations/generations.ts";
 import type { LeaseRows } from "../writers/leases.ts";

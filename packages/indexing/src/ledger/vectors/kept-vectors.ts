@@ -8,7 +8,6 @@ import type { Transactions } from "../database/transactions.ts";
 import { isBusy } from "../file/store-errors.ts";
 import type { Generations } from "../generations/generations.ts";
 import type { AdoptedVectors } from "./adopted-vectors.ts";
-import { createClock } from "./clock.ts";
 import type { EmbeddedChunks } from "./embedded-chunks.ts";
 import type { OwedVectors } from "./owed-vectors.ts";
 import type { Quarantine } from "./quarantine.ts";
@@ -128,4 +127,13 @@ export function createKeptVectors(input: {
       return (mayBeDead &&= dead.step());
     },
   };
+}
+
+/**
+ * Milliseconds since 1970 that never come twice: of two things that happened one after the other, the later one has the
+ * higher number, also within one millisecond.
+ */
+function createClock(): () => number {
+  let last = 0;
+  return () => (last = Math.max(Date.now(), last + 1));
 }
