@@ -2,8 +2,7 @@ import type { ChunkIndex, IndexHealth, IndexLeases } from "../chunk-index.ts";
 import type { ChunkStore, StoreStats } from "../chunk-store.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { Agreement } from "./agreement.ts";
-import { createStoredBuilds } from "./stored-builds.ts";
-import { createStoredFiles } from "./stored-files.ts";
+import { createStoredBuilds, createStoredFiles } from "./stored-files.ts";
 import { createStoredSearch } from "./stored-search.ts";
 import { createStoreUpkeep } from "./store-upkeep.ts";
 
@@ -22,6 +21,7 @@ export interface StoredIndexOptions {
 export async function createStoredIndex(options: StoredIndexOptions): Promise<ChunkIndex> {
   const { ledger, store, keepsVectors = true, lookOnly = false } = options;
   const agreement = new Agreement({ ledger, store, keepsVectors, lookOnly });
+  const parts = { ledger, store, agreement };
   let told: StoreStats = await store.stats();
   /** The counts that were found to differ and have been looked into. */
   let differing = "";
@@ -38,16 +38,16 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<Ch
   }
 
   return {
-    ...createStoredFiles({ ledger, store, agreement }),
-    ...createStoredSearch({ ledger, store, agreement }),
+    ...createStoredFiles(parts),
+    ...createStoredSearch(parts),
     async revision(how) {
       await agreement.follow(how);
       return `${await ledger.revision()}.${agreement.changes}`;
     },
-    ...(store.build && { builds: createStoredBuilds({ ledger, store, agreement }) }),
+    ...(store.build && { builds: createStoredBuilds(parts) }),
     leases: options.leases ?? ledger.leases,
     isShared: options.leases !== undefined,
-    upkeep: createStoreUpkeep({ ledger, store, agreement }),
+    upkeep: createStoreUpkeep(parts),
     keepsVectors,
     async useSpace(space) {
       await ledger.useSpace(space);

@@ -1,16 +1,13 @@
 import type { ChunkIndex, ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
-import type { ChunkStore, ScoredChunk } from "../chunk-store.ts";
-import type { Ledger } from "../ledger/ledger.ts";
-import type { Agreement } from "./agreement.ts";
+import type { ScoredChunk } from "../chunk-store.ts";
+import type { StoreParts } from "./agreement.ts";
 
 /** Searches in a store, whose chunks are answered as the ledger knows them. */
-export function createStoredSearch(input: {
-  ledger: Ledger;
-  store: ChunkStore;
-  agreement: Agreement;
-}): Pick<ChunkIndex, "searchKeyword" | "searchVector"> {
-  const { ledger, store, agreement } = input;
-
+export function createStoredSearch({
+  ledger,
+  store,
+  agreement,
+}: StoreParts): Pick<ChunkIndex, "searchKeyword" | "searchVector"> {
   /** Asks the store. One that fails may have lost what it held, and begun anew: then it is asked once more. */
   async function ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
     try {
