@@ -7,7 +7,7 @@ import { type FillStop, otherLength, stopOf } from "./fill-stop.ts";
 import { type PackedText, type RequestLimits, requestLimits, shortenText, tokensOf } from "../requests/pack.ts";
 import { createPendingQueue, type PendingQueue } from "./pending-queue.ts";
 import type { EmbeddingRequests } from "../requests/requests.ts";
-import { isTimeLimit } from "../requests/time-limit.ts";
+import { isTimeLimit } from "../requests/retry.ts";
 
 export interface RequestFill {
   store: Pick<ChunkIndex, "pendingVectors" | "putVectors" | "quarantine">;

@@ -2,7 +2,7 @@ import type { ChunkIndex } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
 import type Database from "better-sqlite3";
 import type { Companion, LedgerParts } from "../database/companion.ts";
-import { checkVector } from "../cache/check-vector.ts";
+import { checkVector } from "../cache/stored-vector.ts";
 import { createHashIndex, type EmbeddedChunks, openEmbeddedChunks } from "./embedded-chunks.ts";
 import { openEmbeddingCache } from "../cache/embedding-cache.ts";
 import { createDeadVectors, type DeadVectors } from "../cache/dead-vectors.ts";
