@@ -1,23 +1,16 @@
-import pLimit from "p-limit";
 import { MemoryError } from "@memslot/core";
-import type { ChunkStore, KeywordAnswer, StoreFiles, StoreStats, VectorAnswer } from "@memslot/indexing";
+import type { ChunkStore, StoreFiles, StoreStats } from "@memslot/indexing";
 import { type LancePlace, layoutVersion } from "./place/place.ts";
-import { searchKeywords } from "./search/keyword-search.ts";
-import { TermCounts } from "./search/term-counts.ts";
-import { checkVector, compareVectors, searchVectors } from "./search/vector-search.ts";
-import { searchWords } from "./search/word-search.ts";
 import type { Run } from "./run.ts";
-import { isConflict } from "./store-failure.ts";
+import { checkVector } from "./search/vector-search.ts";
+import { createSearches } from "./search/searches.ts";
 import type { Build, Builds } from "./tables/builds.ts";
 import { putFiles, takeFiles, type Written } from "./tables/files.ts";
-import { type Listing, Listings } from "./tables/listing.ts";
-import { Spaces } from "./tables/spaces.ts";
-import { filesTable, layoutOf, makeWordIndex, spaceId, type Tables } from "./tables/tables.ts";
+import { Known } from "./tables/known.ts";
+import { filesTable, layoutOf, makeWordIndex, type Tables } from "./tables/tables.ts";
 import { createWriteQueue } from "./tables/writes.ts";
 import { createTidy, folderBytes, optimizeTable, type TidySettings } from "./upkeep/tidy.ts";
 
-/** LanceDB uses all cores for one. */
-const searchesAtOnce = 4;
 const readDeadlineMs = 60_000;
 const writeDeadlineMs = 300_000;
 const longDeadlineMs = 3_600_000;
@@ -27,8 +20,6 @@ const listingCalls: ReadonlySet<string> = new Set([
   "asking for the revision of the index",
   "counting what is in the index",
 ]);
-/** Of more chunks the index of their words is read piece by piece, as words are asked for. */
-const warmedAtMost = 50_000;
 
 export interface LanceStoreOptions {
   tables: Tables;
@@ -52,65 +43,15 @@ export interface LanceStore extends Required<ChunkStore> {
 /** `@lancedb/lancedb` is loaded. */
 export function createLanceStore(options: LanceStoreOptions): LanceStore {
   const { tables, builds, place, run, changing } = options;
-  const isShared = place.kind !== "folder";
-  const listings = new Listings(isShared);
-  const spaces = new Spaces(tables, isShared);
-  const counts = new TermCounts();
-  const writes = createWriteQueue();
-  const tidy = createTidy(options.tidying, write, () => dropUnused(false));
-  // However many search at once, a write comes through between them.
-  const searchGate = pLimit(searchesAtOnce);
-  /** Which index the caller has been told of. Another one in its place holds other files. */
-  let told: string | undefined;
-  let warmed: string | undefined;
+  const known = new Known(tables, builds, place);
+  const searches = createSearches(tables, known, place.kind);
+  const forget = (): void => known.forget();
+  const writes = createWriteQueue(forget);
+  const tidy = createTidy(options.tidying, write, () => known.dropUnused(false));
   let closing: Promise<void> | undefined;
 
   function write<Result>(work: () => Promise<Result>): Promise<Result> {
-    const anew = async (): Promise<Result> => {
-      try {
-        return await work();
-      } catch (error) {
-        // It may be another table by now, which two have made at once: what is open of it would meet it for ever.
-        if (isConflict(error)) forget();
-        throw error;
-      }
-    };
-    return writes.run(() => changing(anew));
-  }
-
-  function listingOf({ number, table }: Build): Promise<Listing> {
-    return listings.of(filesTable(number), table);
-  }
-
-  /** Nobody is given less than there was without a word. */
-  function expectTold(build: Build | undefined): void {
-    const index = build?.facts.index ?? "none";
-    if (told !== undefined && told !== "none" && told !== index)
-      throw new MemoryError(
-        "UNAVAILABLE",
-        `the index ${place.location} was deleted or begun anew; bring it up to date with \`memslot memory index\``,
-      );
-  }
-
-  function tell(build: Build | undefined): void {
-    told = build?.facts.index ?? "none";
-  }
-
-  async function putInto(build: Build, work: Promise<Written | undefined>): Promise<void> {
-    const written = await work;
-    if (!written) return;
-    listings.follow(filesTable(build.number), written.version, written.changes);
-    tidy.wrote(build.table);
-    // Not before: what another host has made at the same moment may have taken its place.
-    if (build.facts.next === undefined && (told === undefined || told === "none")) tell(build);
-  }
-
-  async function listed(build: Build | undefined): ReturnType<StoreFiles["listFiles"]> {
-    if (!build) return [];
-    const { files } = await listingOf(build);
-    // On this machine nobody else embeds what lies here.
-    if (!isShared) return Array.from(files.values(), ({ chunks: _chunks, ...file }) => file);
-    return await spaces.embedded([...files.values()], spaces.ids(builds.spaces()), !builds.wasLooked("spaces"));
+    return writes.run(() => changing(work));
   }
 
   /** `toWrite` makes a build that is not there, where it may. */
@@ -118,85 +59,25 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
     toRead: () => Promise<Build | undefined>,
     toWrite: (mayMake: boolean) => Promise<Build | undefined>,
   ): StoreFiles {
+    async function change(mayMake: boolean, work: (build: Build) => Promise<Written | undefined>): Promise<void> {
+      const build = await toWrite(mayMake);
+      const written = build && (await work(build));
+      if (!written) return;
+      known.wrote(build, written);
+      tidy.wrote(build.table);
+    }
+
     return {
-      listFiles: guarded("listing the files of the index", readDeadlineMs, async () => await listed(await toRead())),
+      listFiles: guarded("listing the files of the index", readDeadlineMs, async () => known.files(await toRead())),
       replaceFiles: guarded("writing to the index", writeDeadlineMs, async (files) => {
-        if (files.length === 0) return;
-        await write(async () => {
-          const build = await toWrite(true);
-          if (!build) return;
-          const known = isShared ? undefined : await listingOf(build);
-          await putInto(build, putFiles(build, files, known));
-        });
+        const put = async (build: Build): Promise<Written> =>
+          putFiles(build, files, known.isShared ? undefined : await known.listing(build));
+        if (files.length > 0) await write(() => change(true, put));
       }),
       removeFiles: guarded("removing files from the index", writeDeadlineMs, async (files) => {
-        if (files.length === 0) return;
-        await write(async () => {
-          const build = await toWrite(false);
-          if (build) await putInto(build, takeFiles(build, files));
-        });
+        if (files.length > 0) await write(() => change(false, (build) => takeFiles(build, files)));
       }),
     };
-  }
-
-  async function toRead(): Promise<Build | undefined> {
-    const active = builds.wasLooked("files") ? await builds.latest() : (await builds.find()).active;
-    tell(active);
-    return active;
-  }
-
-  async function toWrite(mayMake: boolean): Promise<Build | undefined> {
-    const { active, next } = await builds.tidied();
-    expectTold(active);
-    return active ?? (mayMake ? await builds.makeFirst(next) : undefined);
-  }
-
-  async function searchKeyword(query: Parameters<ChunkStore["searchKeyword"]>[0]): Promise<KeywordAnswer> {
-    const build = await builds.lookFor("keyword");
-    expectTold(build);
-    if (!build) return { rows: [], chunkCount: 0, documentFrequencies: query.terms.map(() => 0) };
-    const { number, table } = build;
-    const listing = await listingOf(build);
-    const { version, chunkCount } = listing;
-    if (listing.hasWords) return searchWords(query, listing);
-    const name = filesTable(number);
-    if (place.kind === "bucket" && chunkCount <= warmedAtMost && warmed !== `${name} ${version}`) {
-      // Read at once it is a few requests, and word by word it is a few for each.
-      await table.prewarmIndex("terms_idx");
-      warmed = `${name} ${version}`;
-    }
-    return await searchKeywords(query, { table, name, version, chunkCount }, listing, counts);
-  }
-
-  async function searchVector(query: Parameters<ChunkStore["searchVector"]>[0]): Promise<VectorAnswer> {
-    checkVector(query.vector, query.space);
-    const build = await builds.lookFor("vector");
-    expectTold(build);
-    const opened = await tables.openSpace(spaceId(query.space), !builds.wasLooked("space"));
-    if (!build || !opened) return { rows: [] };
-    spaces.see(spaceId(query.space));
-    const listing = await listingOf(build);
-    const vectors = await spaces.inMemory(spaceId(query.space), opened);
-    return vectors ? compareVectors(query, vectors, listing) : await searchVectors(query, opened.table, listing);
-  }
-
-  async function dropUnused(all: boolean): Promise<void> {
-    const { active, next } = await builds.tidied();
-    const used: ReadonlyMap<string, unknown>[] = [];
-    for (const build of [active, next]) if (build) used.push((await listingOf(build)).byHash());
-    await spaces.dropUnused(spaces.ids(builds.spaces()), used, all);
-  }
-
-  async function allBytes(): Promise<number> {
-    if (place.folder !== undefined) return await folderBytes(place.folder);
-    let bytes = 0;
-    const own = (await builds.names()).filter((name) => layoutOf(name) === layoutVersion);
-    for (const name of own) bytes += (await (await tables.open(name, false))?.stats())?.totalBytes ?? 0;
-    return bytes;
-  }
-
-  async function ownTables(): Promise<string[]> {
-    return (await tables.names()).filter((name) => layoutOf(name) === layoutVersion);
   }
 
   /** Turns failures into what a caller can act on. What another process has deleted under a reader is read anew. */
@@ -211,52 +92,39 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
     };
   }
 
-  function forget(): void {
-    builds.forget();
-    listings.forget();
-    spaces.forget();
-  }
-
   return {
-    ...filesOf(toRead, toWrite),
-    revision: guarded("asking for the revision of the index", readDeadlineMs, async () => {
-      const build = await builds.look();
-      const versions = await spaces.versions(spaces.ids(builds.spaces()));
-      builds.lookedAtAll();
-      tell(build);
-      if (!build) return "none";
-      return [build.facts.index, build.number, await build.table.version(), ...versions].join(".");
-    }),
+    ...filesOf(
+      () => known.toRead(),
+      (mayMake) => known.toWrite(mayMake),
+    ),
+    revision: guarded("asking for the revision of the index", readDeadlineMs, () => known.revision()),
     putVectors: guarded("writing vectors to the index", writeDeadlineMs, async (space, entries) => {
       for (const { vector } of entries) checkVector(vector, space);
-      if (entries.length > 0) await write(async () => tidy.wrote(await spaces.put(space, entries)));
+      if (entries.length > 0) await write(async () => tidy.wrote(await known.spaces.put(space, entries)));
     }),
-    searchKeyword: guarded("searching the index", readDeadlineMs, (query) => searchGate(() => searchKeyword(query))),
-    searchVector: guarded("searching the index", readDeadlineMs, (query) => searchGate(() => searchVector(query))),
+    searchKeyword: guarded("searching the index", readDeadlineMs, searches.searchKeyword),
+    searchVector: guarded("searching the index", readDeadlineMs, searches.searchVector),
     build: guarded("starting a rebuild of the index", writeDeadlineMs, async (name) => {
       const { number } = await write(() => builds.start(name));
       const next = (): Promise<Build> => builds.expectNext(number);
-      const end = (work: (number: number) => Promise<void>): (() => Promise<void>) =>
-        guarded("ending a rebuild of the index", writeDeadlineMs, () => write(() => work(number)));
-      return { ...filesOf(next, next), finish: end(builds.finish), abandon: end(builds.abandon) };
+      const end = (work: () => Promise<void>): (() => Promise<void>) =>
+        guarded("ending a rebuild of the index", writeDeadlineMs, () => write(work));
+      return {
+        ...filesOf(next, next),
+        finish: end(() => builds.finish(number)),
+        abandon: end(() => builds.abandon(number)),
+      };
     }),
     compact: guarded("compacting the index", longDeadlineMs, async () => {
-      const beforeBytes = await allBytes();
-      await write(async () => {
-        await dropUnused(true);
-        for (const name of await ownTables()) {
-          const table = await tables.open(name, true);
-          if (table && name.startsWith(filesTable(0).slice(0, -1))) await makeWordIndex(table);
-          // Elsewhere others have it open, and what they are about to read must stay.
-          if (table) await optimizeTable(table, isShared ? options.tidying.keepVersionsMs : 0);
-        }
-      });
-      return { beforeBytes, afterBytes: await allBytes() };
+      const beforeBytes = await bytesOf(options);
+      // Elsewhere others have it open, and what they are about to read must stay.
+      await write(() => compact(tables, known, known.isShared ? options.tidying.keepVersionsMs : 0));
+      return { beforeBytes, afterBytes: await bytesOf(options) };
     }),
     stats: guarded("counting what is in the index", readDeadlineMs, async (): Promise<StoreStats> => {
       const build = await builds.lookFor("files");
-      const chunks = build ? (await listingOf(build)).chunkCount : 0;
-      return { location: place.location, chunks, bytes: await allBytes(), notices: [...options.notices] };
+      const chunks = build ? (await known.listing(build)).chunkCount : 0;
+      return { location: place.location, chunks, bytes: await bytesOf(options), notices: [...options.notices] };
     }),
     forget,
     close() {
@@ -269,4 +137,26 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
       return closing;
     },
   };
+}
+
+/** Leaves nothing that is not needed, and versions that are younger than this. Within a write. */
+async function compact(tables: Tables, known: Known, keepVersionsMs: number): Promise<void> {
+  await known.dropUnused(true);
+  for (const name of ownTables(await tables.names())) {
+    const table = await tables.open(name, true);
+    if (table && name.startsWith(filesTable(0).slice(0, -1))) await makeWordIndex(table);
+    if (table) await optimizeTable(table, keepVersionsMs);
+  }
+}
+
+async function bytesOf({ tables, builds, place }: LanceStoreOptions): Promise<number> {
+  if (place.folder !== undefined) return await folderBytes(place.folder);
+  let bytes = 0;
+  for (const name of ownTables(await builds.names()))
+    bytes += (await (await tables.open(name, false))?.stats())?.totalBytes ?? 0;
+  return bytes;
+}
+
+function ownTables(names: readonly string[]): string[] {
+  return names.filter((name) => layoutOf(name) === layoutVersion);
 }

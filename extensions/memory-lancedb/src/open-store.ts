@@ -5,7 +5,7 @@ import { createLanceStore } from "./lance-store.ts";
 import { closeNative } from "./place/close-native.ts";
 import { type LancePlace, layoutVersion } from "./place/place.ts";
 import { createRun, type Run } from "./run.ts";
-import { createBuilds, type Found } from "./tables/builds.ts";
+import { Builds, type Found } from "./tables/builds.ts";
 import { createTables, type IndexOwner, layoutOf } from "./tables/tables.ts";
 import { retryConflicts } from "./tables/writes.ts";
 import { createLastingFolder } from "./upkeep/lasting-folder.ts";
@@ -31,7 +31,7 @@ export async function openStore({ place, mayCreate, owner, tidying }: StoreInput
   const run = createRun(place);
   const notices: string[] = [];
   const tables = createTables(connection, place.tablePrefix);
-  const builds = createBuilds(tables, owner);
+  const builds = new Builds(tables, owner);
   const opening = <Result>(call: () => Promise<Result>): Promise<Result> =>
     run({ what: "opening the index", deadlineMs: 60_000, isListing: true, forget: () => tables.forget(), call });
   const mayMend = folder !== undefined && mayCreate;
@@ -108,7 +108,7 @@ async function inMemory(input: {
   const tables = createTables(connection, "");
   return createLanceStore({
     tables,
-    builds: createBuilds(tables, owner),
+    builds: new Builds(tables, owner),
     place: { kind: "folder", location: input.isOther ? "memory" : place.location, folder: undefined },
     tidying: usualTidying,
     run,

@@ -66,7 +66,7 @@ test("a process that opens, writes and closes prints nothing of LanceDB and ends
 });
 
 test("a write that meets another one is tried again, one that fails for another reason is not", async () => {
-  const writes = createWriteQueue();
+  const writes = createWriteQueue(() => undefined);
   let attempts = 0;
   const answer = await writes.run(async () => {
     if (++attempts < 3) throw new Error("lance error: Retryable commit conflict for version 7");

@@ -26,10 +26,22 @@ export interface WriteQueue {
   settled(): Promise<void>;
 }
 
-export function createWriteQueue(): WriteQueue {
+/** `met` is called after each such meeting. */
+export function createWriteQueue(met: () => void): WriteQueue {
   const limit = pLimit(1);
   return {
-    run: (work) => limit(() => retryConflicts(work)),
+    run: (work) =>
+      limit(() =>
+        retryConflicts(async () => {
+          try {
+            return await work();
+          } catch (error) {
+            // It may be another table by now, which two have made at once: what is open of it would meet it for ever.
+            if (isConflict(error)) met();
+            throw error;
+          }
+        }),
+      ),
     settled: () => limit(() => undefined),
   };
 }

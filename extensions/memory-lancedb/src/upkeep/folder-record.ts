@@ -122,19 +122,7 @@ export function createFolderRecord(folder: string): FolderRecord {
       // Asked first: a change that begins later has another name, and one that has begun has left its mark.
       const change = await lastChange();
       if (await isChanging()) return;
-      const before = (await load())?.files ?? {};
-      const files: Record<string, FileFacts> = {};
-      let bytesLeft = readAtMostBytes;
-      for (const name of await filesBelow(folder)) {
-        const stats = statSync(join(folder, name), { throwIfNoEntry: false });
-        if (!stats) continue;
-        const { size: bytes, mtimeMs } = stats;
-        bytesLeft -= bytes;
-        const earlier = before[name];
-        const isKnown = earlier?.bytes === bytes && earlier.mtimeMs === mtimeMs;
-        const sum = bytesLeft < 0 ? undefined : isKnown ? earlier.sum : await sumOf(join(folder, name));
-        files[name] = { bytes, mtimeMs, ...(sum !== undefined && { sum }) };
-      }
+      const files = await factsOf(folder, (await load())?.files ?? {});
       const recorded: Recorded = { change, files };
       const draft = `${path}.${randomUUID()}`;
       await writeFile(draft, JSON.stringify(recorded), { mode: 0o600 });
@@ -169,6 +157,23 @@ async function tablesIn(folder: string): Promise<string[]> {
   return (await readdir(folder)).filter(
     (name) => layoutOf(basename(name, ".lance")) !== undefined && name.endsWith(".lance"),
   );
+}
+
+/** What the files are now. One that has the size and the time of `before` has its sum, too. */
+async function factsOf(folder: string, before: Facts): Promise<Facts> {
+  const files: Record<string, FileFacts> = {};
+  let bytesLeft = readAtMostBytes;
+  for (const name of await filesBelow(folder)) {
+    const stats = statSync(join(folder, name), { throwIfNoEntry: false });
+    if (!stats) continue;
+    const { size: bytes, mtimeMs } = stats;
+    bytesLeft -= bytes;
+    const earlier = before[name];
+    const isKnown = earlier?.bytes === bytes && earlier.mtimeMs === mtimeMs;
+    const sum = bytesLeft < 0 ? undefined : isKnown ? earlier.sum : await sumOf(join(folder, name));
+    files[name] = { bytes, mtimeMs, ...(sum !== undefined && { sum }) };
+  }
+  return files;
 }
 
 async function filesBelow(folder: string): Promise<string[]> {

@@ -15,37 +15,12 @@ import { fillLane, type FillRequest } from "./fill/fill-lane.ts";
 import { type EmbeddedQuery, QuestionLanes } from "./question-lanes.ts";
 import { listBatchJobs } from "./jobs/job-records.ts";
 import { createLane, isForGood, type Lane, type LaneContext, refusalOf } from "./lane.ts";
-import { openUsage } from "./requests/usage.ts";
+import { openUsage, type Usage } from "./requests/usage.ts";
 
 const probeMs = 30_000;
 const shownQuarantined = 100;
 const notKept =
   "the index is kept in memory and ends with this process, so that vectors are made only when they are asked for";
-
-/** The vector half of an index: with which provider texts become vectors, and which vectors a query meets. */
-export interface Embedder {
-  /** The first provider with the space that its vectors are in, where that is known. */
-  readonly primary: Pick<Lane, "provider" | "knownSpace">;
-  /** A request is likely to come: what it needs is loaded while other work goes on. */
-  warm(): void;
-  /** Throws where keywords have to answer alone: an `EmbeddingError` with the reason, or the error of an abort. */
-  embedQuery(query: string, signal: AbortSignal): Promise<EmbeddedQuery>;
-  /** Makes the vectors that are missing. Gives what is left, and why. Throws when the store fails. */
-  embedMissing(request: FillRequest): Promise<SyncReport["pendingVectors"]>;
-  /** Counts what is missing; to be called after files were indexed. */
-  count(): Promise<void>;
-  /**
-   * Why a build that is being made must not take over yet: it would know less of its chunks by meaning than the one that
-   * answers. Undefined where nothing speaks against it.
-   */
-  obstacle(): Promise<string | undefined>;
-  /** True when `embedMissing` has something to do, as far as is known. */
-  isBehind(): boolean;
-  /** One real request, whatever failed before. */
-  probe(signal: AbortSignal): Promise<AvailabilityProbe>;
-  facts(): EmbedderFacts;
-  close(): Promise<void>;
-}
 
 interface EmbedderFacts {
   status: EmbeddingStatus;
@@ -59,7 +34,7 @@ interface EmbedderFacts {
   batchFailures: { count: number; message: string; provider: string } | undefined;
 }
 
-export function createEmbedder(input: {
+interface EmbedderInput {
   store: ChunkIndex;
   provider: EmbeddingProvider;
   choice: EmbeddingChoice;
@@ -67,161 +42,212 @@ export function createEmbedder(input: {
   agentId: string;
   stateDir: string;
   notify: (line: string) => void;
-}): Embedder {
-  const { store, provider, choice, settings, agentId, stateDir, notify } = input;
-  const closing = new AbortController();
-  const usage = openUsage({ stateDir, agentId });
-  const { embeddingBatchTimeoutSeconds: seconds } = settings.sync;
-  const requestMs = seconds === undefined ? undefined : seconds * 1000;
-  const context: LaneContext = { store, stateDir, usage, requestMs, closing: closing.signal };
-  const primary = createLane(provider, context);
-  const questions = new QuestionLanes({ primary, choice, context, whyPending: () => pending?.reason });
-  const { tokensPerDay } = settings.budget;
-  const budget: Budget | undefined = tokensPerDay === undefined ? undefined : createBudget(usage, tokensPerDay);
-  let pending: SyncReport["pendingVectors"];
-  let batchFailures: EmbedderFacts["batchFailures"];
-  let quarantined: QuarantinedChunk[] = [];
-  let dimensions = provider.dimensions;
-  let noted: Pick<EmbeddingStatus, "circuit" | "budget" | "jobs"> = {};
+}
+
+export function createEmbedder(input: EmbedderInput): Embedder {
+  return new Embedder(input);
+}
+
+/** The vector half of an index: with which provider texts become vectors, and which vectors a query meets. */
+export class Embedder {
+  readonly #input: EmbedderInput;
+  readonly #primary: Lane;
+  readonly #questions: QuestionLanes;
+  readonly #usage: Usage;
+  readonly #budget: Budget | undefined;
+  readonly #closing = new AbortController();
+  #pending: SyncReport["pendingVectors"];
+  #batchFailures: EmbedderFacts["batchFailures"];
+  #quarantined: QuarantinedChunk[] = [];
+  #dimensions: number | undefined;
+  #noted: Pick<EmbeddingStatus, "circuit" | "budget" | "jobs"> = {};
+
+  constructor(input: EmbedderInput) {
+    const { store, provider, choice, settings, agentId, stateDir } = input;
+    const { embeddingBatchTimeoutSeconds: seconds } = settings.sync;
+    const { tokensPerDay } = settings.budget;
+    const usage = openUsage({ stateDir, agentId });
+    const requestMs = seconds === undefined ? undefined : seconds * 1000;
+    const context: LaneContext = { store, stateDir, usage, requestMs, closing: this.#closing.signal };
+    const primary = createLane(provider, context);
+    this.#input = input;
+    this.#primary = primary;
+    this.#questions = new QuestionLanes({ primary, choice, context, whyPending: () => this.#pending?.reason });
+    this.#usage = usage;
+    this.#budget = tokensPerDay === undefined ? undefined : createBudget(usage, tokensPerDay);
+    this.#dimensions = provider.dimensions;
+  }
+
+  /** The first provider with the space that its vectors are in, where that is known. */
+  get primary(): Pick<Lane, "provider" | "knownSpace"> {
+    return this.#primary;
+  }
+
+  /** A request is likely to come: what it needs is loaded while other work goes on. */
+  warm(): void {
+    this.#primary.warm();
+  }
+
+  /** Throws where keywords have to answer alone: an `EmbeddingError` with the reason, or the error of an abort. */
+  async embedQuery(query: string, signal: AbortSignal): Promise<EmbeddedQuery> {
+    try {
+      return await this.#questions.embed(query, signal);
+    } finally {
+      this.#note();
+    }
+  }
+
+  /** Makes the vectors that are missing. Gives what is left, and why. Throws when the store fails. */
+  async embedMissing(given: FillRequest): Promise<SyncReport["pendingVectors"]> {
+    const { store, provider, settings } = this.#input;
+    const request = { ...given, signal: AbortSignal.any([given.signal, this.#closing.signal]) };
+    if (store.health().isTemporary === true && !request.asked) return (this.#pending = await this.#leaveUndone());
+    const space = await this.#primary.knownSpace();
+    if (space !== undefined) await store.giveVectors?.(space);
+    if (!settings.cache.enabled && this.#primary.stats()?.pending !== 0) await this.#questions.protectEarlier();
+    const outcome = await this.#fillAny(request);
+    this.#pending = outcome && { chunks: outcome.chunks, reason: outcome.reason, failure: outcome.error?.kind };
+    if (settings.remote.batch.enabled)
+      this.#batchFailures = outcome?.error && {
+        count: 1 + (this.#batchFailures?.count ?? 0),
+        message: outcome.reason,
+        provider: provider.id,
+      };
+    await this.count();
+    return this.#pending;
+  }
+
+  /** Counts what is missing; to be called after files were indexed. */
+  async count(): Promise<void> {
+    await this.#primary.count();
+    await this.#questions.spare?.count();
+    const space = await this.#primary.knownSpace();
+    this.#dimensions = space?.dimensions;
+    this.#quarantined = space ? await this.#input.store.quarantined(space, shownQuarantined) : [];
+    this.#note();
+  }
+
+  /**
+   * Why a build that is being made must not take over yet: it would know less of its chunks by meaning than the one that
+   * answers. Undefined where nothing speaks against it.
+   */
+  async obstacle(): Promise<string | undefined> {
+    const stats = await this.#primary.count();
+    const missing = stats?.nextPending ?? 0;
+    const chunks = (await this.#input.store.stats()).generation?.next?.chunks ?? 0;
+    if (!stats || missing === 0 || chunks === 0) return undefined;
+    const share = stats.embedded / Math.max(1, stats.embedded + stats.pending);
+    if (1 - missing / chunks >= share) return undefined;
+    const why = this.#pending === undefined ? "" : `: ${this.#pending.reason}`;
+    return `${missing} of its chunks have no vector yet${why}`;
+  }
+
+  /** True when `embedMissing` has something to do, as far as is known. */
+  isBehind(): boolean {
+    const isRefused = this.#input.choice.spare && refusalOf(this.#primary);
+    const lanes = isRefused ? [this.#primary, this.#questions.spare] : [this.#primary];
+    return lanes.some((lane) => lane?.stats()?.pending !== 0 || (lane.stats()?.nextPending ?? 0) > 0);
+  }
+
+  /** One real request, whatever failed before. */
+  async probe(signal: AbortSignal): Promise<AvailabilityProbe> {
+    const primary = this.#primary;
+    const started = performance.now();
+    const tookMs = (): number => Math.round(performance.now() - started);
+    const patience = AbortSignal.timeout(probeMs);
+    const own = AbortSignal.any([signal, patience]);
+    try {
+      await primary.prepare({ signal: own, retry: true });
+      const [vector] = await primary.requests.embed(["memory"], { signal: own, reason: "probe", asked: true });
+      if (vector) primary.shown(vector.length);
+      await this.count();
+      return { ok: true, latencyMs: tookMs(), dimensions: vector?.length };
+    } catch (error) {
+      signal.throwIfAborted();
+      const silence = `${primary.provider.id} gave no answer within ${probeMs / 1000} s`;
+      return { ok: false, error: patience.aborted ? silence : messageOf(error), latencyMs: tookMs() };
+    } finally {
+      this.#note();
+    }
+  }
+
+  facts(): EmbedderFacts {
+    const { provider, choice } = this.#input;
+    const { answeredBy, fallback } = this.#questions;
+    const stats = this.#primary.stats();
+    const missing = stats?.pending ?? 0;
+    const reason = this.#pending?.reason ?? "they are being made";
+    return {
+      embedded: stats?.embedded ?? 0,
+      missing: stats?.pending,
+      dimensions: this.#dimensions,
+      fallback: fallback ?? choice.fallback,
+      batchFailures: this.#batchFailures,
+      status: {
+        ...embeddingStatus(choice, this.#primary, answeredBy === provider ? undefined : answeredBy, this.#quarantined),
+        ...this.#noted,
+        pending: missing > 0 ? { chunks: missing, reason } : undefined,
+      },
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.allSettled([this.#primary.close(), this.#questions.close()]);
+  }
 
   /** Writes down what a status shows and other processes may have changed: a status itself reads no file. */
-  function note(): void {
-    noted = {
-      circuit: primary.requests.circuit.state(),
-      budget: tokensPerDay === undefined ? undefined : { tokensPerDay, usedToday: usage.tokensToday() },
+  #note(): void {
+    const { settings, stateDir, agentId } = this.#input;
+    const { tokensPerDay } = settings.budget;
+    this.#noted = {
+      circuit: this.#primary.requests.circuit.state(),
+      budget: tokensPerDay === undefined ? undefined : { tokensPerDay, usedToday: this.#usage.tokensToday() },
       jobs: settings.remote.batch.enabled ? listBatchJobs({ stateDir, agentId }) : undefined,
     };
   }
 
-  async function count(): Promise<void> {
-    await primary.count();
-    await questions.spare?.count();
-    const space = await primary.knownSpace();
-    dimensions = space?.dimensions;
-    quarantined = space ? await store.quarantined(space, shownQuarantined) : [];
-    note();
+  /** Fills the space of the provider, or that of its spare where the provider refuses for good. */
+  async #fillAny(request: FillRequest): ReturnType<typeof fillLane> {
+    const primary = this.#primary;
+    const wasRefused = refusalOf(primary) !== undefined;
+    const outcome = await this.#fill(primary, request);
+    // With nothing missing nobody would find out that the provider is back.
+    if (!outcome && request.asked && wasRefused && refusalOf(primary))
+      await primary.requests
+        .embed(["memory"], { ...request, budget: this.#budgetOf(primary) })
+        .catch(unlessAborted(request));
+    const cause = outcome?.error ?? refusalOf(primary);
+    if (!isForGood(cause)) {
+      this.#questions.endFallback();
+      return outcome;
+    }
+    let spare: Lane | undefined;
+    try {
+      spare = await this.#questions.openSpare(cause);
+    } catch (error) {
+      if (!EmbeddingError.is(error)) throw error;
+      return { chunks: outcome?.chunks ?? 0, reason: error.message, error };
+    }
+    return spare ? await this.#fill(spare, { ...request, force: false }) : outcome;
   }
 
-  function fillOne(lane: Lane, request: FillRequest): ReturnType<typeof fillLane> {
+  #fill(lane: Lane, request: FillRequest): ReturnType<typeof fillLane> {
+    const { store, settings, stateDir, agentId, notify } = this.#input;
     const { remote } = settings;
-    return fillLane(lane, request, { store, remote, stateDir, agentId, budget: budgetOf(lane), notify });
+    return fillLane(lane, request, { store, remote, stateDir, agentId, budget: this.#budgetOf(lane), notify });
   }
 
-  function budgetOf({ provider: { price } }: Lane): Budget | undefined {
-    return price?.usdPerMillionTokens === 0 ? undefined : budget;
+  #budgetOf({ provider: { price } }: Lane): Budget | undefined {
+    return price?.usdPerMillionTokens === 0 ? undefined : this.#budget;
   }
 
   /** What is left undone where nobody has asked for vectors that end with this process. */
-  async function leaveUndone(): Promise<SyncReport["pendingVectors"]> {
-    await count();
-    const chunks = primary.stats()?.pending ?? (await store.stats()).chunks;
+  async #leaveUndone(): Promise<SyncReport["pendingVectors"]> {
+    await this.count();
+    const chunks = this.#primary.stats()?.pending ?? (await this.#input.store.stats()).chunks;
     return chunks === 0 ? undefined : { chunks, reason: notKept };
   }
-
-  return {
-    primary,
-    warm: () => primary.warm(),
-
-    async embedQuery(query, signal) {
-      try {
-        return await questions.embed(query, signal);
-      } finally {
-        note();
-      }
-    },
-
-    async embedMissing(given) {
-      const request = { ...given, signal: AbortSignal.any([given.signal, closing.signal]) };
-      if (store.health().isTemporary === true && !request.asked) return (pending = await leaveUndone());
-      const space = await primary.knownSpace();
-      if (space !== undefined) await store.giveVectors?.(space);
-      if (!settings.cache.enabled && primary.stats()?.pending !== 0) await questions.protectEarlier();
-      const wasRefused = refusalOf(primary) !== undefined;
-      let outcome = await fillOne(primary, request);
-      // With nothing missing nobody would find out that the provider is back.
-      if (!outcome && request.asked && wasRefused && refusalOf(primary))
-        await primary.requests
-          .embed(["memory"], { ...request, budget: budgetOf(primary) })
-          .catch(unlessAborted(request));
-      const cause = outcome?.error ?? refusalOf(primary);
-      if (isForGood(cause)) {
-        const lane = await questions.openSpare(cause).catch((error: unknown) => {
-          if (EmbeddingError.is(error)) outcome = { chunks: outcome?.chunks ?? 0, reason: error.message, error };
-          else throw error;
-        });
-        if (lane) outcome = await fillOne(lane, { ...request, force: false });
-      } else questions.endFallback();
-      pending = outcome && { chunks: outcome.chunks, reason: outcome.reason, failure: outcome.error?.kind };
-      if (settings.remote.batch.enabled)
-        batchFailures = outcome?.error && {
-          count: 1 + (batchFailures?.count ?? 0),
-          message: outcome.reason,
-          provider: provider.id,
-        };
-      await count();
-      return pending;
-    },
-
-    count,
-
-    async obstacle() {
-      const stats = await primary.count();
-      const missing = stats?.nextPending ?? 0;
-      const chunks = (await store.stats()).generation?.next?.chunks ?? 0;
-      if (!stats || missing === 0 || chunks === 0) return undefined;
-      const share = stats.embedded / Math.max(1, stats.embedded + stats.pending);
-      if (1 - missing / chunks >= share) return undefined;
-      return `${missing} of its chunks have no vector yet${pending === undefined ? "" : `: ${pending.reason}`}`;
-    },
-
-    isBehind() {
-      const lanes = choice.spare && refusalOf(primary) ? [primary, questions.spare] : [primary];
-      return lanes.some((lane) => lane?.stats()?.pending !== 0 || (lane.stats()?.nextPending ?? 0) > 0);
-    },
-
-    async probe(signal) {
-      const started = performance.now();
-      const tookMs = (): number => Math.round(performance.now() - started);
-      const patience = AbortSignal.timeout(probeMs);
-      const own = AbortSignal.any([signal, patience]);
-      try {
-        await primary.prepare({ signal: own, retry: true });
-        const [vector] = await primary.requests.embed(["memory"], { signal: own, reason: "probe", asked: true });
-        if (vector) primary.shown(vector.length);
-        await count();
-        return { ok: true, latencyMs: tookMs(), dimensions: vector?.length };
-      } catch (error) {
-        signal.throwIfAborted();
-        const reason = patience.aborted ? `${provider.id} gave no answer within ${probeMs / 1000} s` : messageOf(error);
-        return { ok: false, error: reason, latencyMs: tookMs() };
-      } finally {
-        note();
-      }
-    },
-
-    facts() {
-      const stats = primary.stats();
-      const other = questions.answeredBy === provider ? undefined : questions.answeredBy;
-      const missing = stats?.pending ?? 0;
-      return {
-        embedded: stats?.embedded ?? 0,
-        missing: stats?.pending,
-        dimensions,
-        fallback: questions.fallback ?? choice.fallback,
-        batchFailures,
-        status: {
-          ...embeddingStatus(choice, primary, other, quarantined),
-          ...noted,
-          pending: missing > 0 ? { chunks: missing, reason: pending?.reason ?? "they are being made" } : undefined,
-        },
-      };
-    },
-
-    async close() {
-      closing.abort();
-      await Promise.allSettled([primary.close(), questions.close()]);
-    },
-  };
 }
 
 /** A failure to embed shows in the circuit; an abort goes on. */

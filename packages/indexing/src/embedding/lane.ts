@@ -1,20 +1,10 @@
-import {
-  EmbeddingError,
-  type EmbeddingProvider,
-  type SyncProgress,
-  createRest,
-  embeddingErrorOf,
-  traceCall,
-  withDeadline,
-} from "@memslot/core";
+import { EmbeddingError, type EmbeddingProvider, type SyncProgress } from "@memslot/core";
 import type { ChunkIndex, SpaceStats } from "../chunk-index.ts";
 import type { VectorSpace } from "../chunk-store.ts";
+import { Preparation } from "./preparation.ts";
 import { openCircuit } from "./requests/circuit.ts";
 import { createEmbeddingRequests, type EmbedOptions, type EmbeddingRequests } from "./requests/requests.ts";
 import type { Usage } from "./requests/usage.ts";
-
-/** How long a model that could not be fetched or loaded is left alone by searches. */
-const restMs = 60_000;
 
 /** What every lane of a memory shares. */
 export interface LaneContext {
@@ -45,15 +35,8 @@ export interface Lane {
   stats(): SpaceStats | undefined;
   /** Counts anew. Undefined where the space is not known. */
   count(): Promise<SpaceStats | undefined>;
-  /**
-   * Has the provider fetch and load what it needs, once at a time. A failure is told again for a minute, to whoever does
-   * not ask to `retry`.
-   */
-  prepare(how: {
-    signal: AbortSignal;
-    retry: boolean;
-    progress?: ((update: SyncProgress) => void) | undefined;
-  }): Promise<void>;
+  /** Has the provider fetch and load what it needs. */
+  prepare(how: Parameters<Preparation["wait"]>[0]): Promise<void>;
   /** Has the provider load its libraries, once, with nobody waiting. */
   warm(): void;
   /** What is being fetched or loaded now. */
@@ -76,13 +59,8 @@ export function createLane(
   });
   let space = fixedSpace;
   let stats: SpaceStats | undefined;
-  let prepared = provider.prepare === undefined;
-  let preparing: Promise<void> | undefined;
-  const rest = createRest<EmbeddingError>();
+  const preparation = new Preparation(provider, closing);
   let warmed = false;
-  let activity: string | undefined;
-  /** Whoever waits for `preparing` and wants to see how far it is. */
-  const watchers = new Set<(update: SyncProgress) => void>();
 
   const spaceOf = (dimensions: number): VectorSpace => ({
     provider: provider.id,
@@ -106,47 +84,6 @@ export function createLane(
     return space;
   }
 
-  async function runPrepare(): Promise<void> {
-    activity = "loading the model";
-    try {
-      await traceCall(
-        "provider",
-        () => ({ operation: "prepare", provider: provider.id, model: provider.model }),
-        async () =>
-          await provider.prepare?.({
-            signal: closing,
-            progress(update) {
-              activity = describe(update);
-              for (const watch of watchers) watch(update);
-            },
-          }),
-      );
-      prepared = true;
-    } catch (error) {
-      closing.throwIfAborted();
-      const failure = embeddingErrorOf(error, provider.id);
-      rest.start(failure, restMs);
-      throw failure;
-    } finally {
-      activity = undefined;
-      preparing = undefined;
-    }
-  }
-
-  async function prepare({ signal, retry, progress }: Parameters<Lane["prepare"]>[0]): Promise<void> {
-    if (prepared) return;
-    const resting = rest.current();
-    if (!retry && resting) throw resting.failure;
-    if (progress) watchers.add(progress);
-    try {
-      const shared = (preparing ??= runPrepare());
-      // One who stops waiting leaves the work to the others.
-      await withDeadline({ what: `preparing ${provider.id}`, signals: [signal] }, () => shared);
-    } finally {
-      if (progress) watchers.delete(progress);
-    }
-  }
-
   return {
     provider,
     requests,
@@ -156,7 +93,7 @@ export function createLane(
     },
     knownSpace,
     async measureSpace(how) {
-      await prepare({ ...how, retry: true });
+      await preparation.wait({ ...how, retry: true });
       // A model that had to be fetched first tells its dimensions now.
       if (provider.dimensions !== undefined) return (space = spaceOf(provider.dimensions));
       const [vector] = await requests.embed(["memory"], how);
@@ -172,16 +109,16 @@ export function createLane(
       const known = await knownSpace();
       return (stats = known && (await store.spaceStats(known)));
     },
-    prepare,
+    prepare: (how) => preparation.wait(how),
     warm() {
       if (warmed) return;
       warmed = true;
       Promise.resolve(provider.warm?.()).catch(() => undefined);
     },
-    activity: () => activity,
+    activity: () => preparation.activity,
     async close() {
       await requests.close();
-      await preparing?.catch(() => undefined);
+      await preparation.settled();
     },
   };
 }
@@ -196,10 +133,4 @@ export function refusalOf({ requests, provider }: Lane): EmbeddingError | undefi
 /** True for a failure that a spare is there for. */
 export function isForGood(error: unknown): error is EmbeddingError {
   return EmbeddingError.is(error, "quota") || EmbeddingError.is(error, "auth");
-}
-
-/** `downloading model.gguf, 34 %` */
-function describe({ completed, total, label }: SyncProgress): string {
-  const share = total > 0 ? `, ${Math.floor((100 * completed) / total)} %` : "";
-  return `${label ?? "preparing"}${share}`;
 }

@@ -18,7 +18,6 @@ export { type Generations, perGeneration } from "./generations/generations.ts";
 export type { Pieces } from "./thread/pieces.ts";
 export { reasonOf } from "./thread/store-failure.ts";
 export { type IndexPart, type Look, quickCheck } from "./upkeep/index-parts.ts";
-export { checkVector } from "./cache/check-vector.ts";
 export { type EmbeddedChunks, openEmbeddedChunks } from "./vectors/embedded-chunks.ts";
-export { lengthOf, toVector } from "./cache/stored-vector.ts";
+export { checkVector, lengthOf, toVector } from "./cache/stored-vector.ts";
 export type { AddedChunk } from "./files/file-tables.ts";

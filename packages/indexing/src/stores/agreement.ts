@@ -16,6 +16,13 @@ const notes = {
   finishing: "finishing",
 } as const;
 
+/** What the calls of a stored index work with. */
+export interface StoreParts {
+  ledger: Ledger;
+  store: ChunkStore;
+  agreement: Agreement;
+}
+
 /**
  * Keeps a ledger and its store in step. The store is written first: what it holds and the ledger does not know is found
  * by comparing their lists, and given again or taken out. What the ledger has and the store lacks is forgotten, so that

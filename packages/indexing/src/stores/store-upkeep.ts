@@ -1,16 +1,9 @@
 import type { CompactReport, IndexFinding } from "@memslot/core";
 import type { IndexUpkeep } from "../chunk-index.ts";
-import type { ChunkStore } from "../chunk-store.ts";
-import type { Ledger } from "../ledger/ledger.ts";
-import type { Agreement } from "./agreement.ts";
+import type { StoreParts } from "./agreement.ts";
 
 /** Looks after a ledger and its store. */
-export function createStoreUpkeep(input: {
-  ledger: Ledger;
-  store: ChunkStore;
-  agreement: Agreement;
-}): IndexUpkeep | undefined {
-  const { ledger, store, agreement } = input;
+export function createStoreUpkeep({ ledger, store, agreement }: StoreParts): IndexUpkeep | undefined {
   const { upkeep } = ledger;
   if (upkeep === undefined) return undefined;
 

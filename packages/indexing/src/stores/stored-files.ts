@@ -1,19 +1,12 @@
-import type { FileTable, IndexedFile } from "../chunk-index.ts";
-import type { ChunkStore, FileChunks, StoreFiles } from "../chunk-store.ts";
-import type { Ledger } from "../ledger/ledger.ts";
-import type { Agreement } from "./agreement.ts";
+import { MemoryError } from "@memslot/core";
+import type { FileTable, IndexBuilds, IndexedFile } from "../chunk-index.ts";
+import type { FileChunks, StoreBuild, StoreFiles } from "../chunk-store.ts";
+import type { Agreement, StoreParts } from "./agreement.ts";
 
 /** The files of the build that answers, in the store and in the ledger. */
-export function createStoredFiles({
-  ledger,
-  store,
-  agreement,
-}: {
-  ledger: Ledger;
-  store: ChunkStore;
-  agreement: Agreement;
-}): FileTable {
-  const files = inBoth({ ledger, store, agreement });
+export function createStoredFiles(parts: StoreParts): FileTable {
+  const { ledger, store, agreement } = parts;
+  const files = inBoth(parts);
   return {
     ...files,
     listFiles: async () => [...(await ledger.listFiles()), ...agreement.unknownFiles()],
@@ -37,8 +30,49 @@ export function createStoredFiles({
   };
 }
 
+/** Makes a build beside the one that answers, in the store and in the ledger. */
+export function createStoredBuilds({ ledger, store, agreement }: StoreParts): IndexBuilds {
+  let begun: { name: string; build: StoreBuild } | undefined;
+
+  async function open(name: string): Promise<StoreBuild> {
+    const build = await store.build?.(name);
+    if (build === undefined)
+      throw new MemoryError("INVALID_ARGUMENT", "this store makes no build beside the one that answers");
+    return build;
+  }
+
+  return {
+    async start(name) {
+      return await agreement.write(async () => {
+        const table = await ledger.startBuild(name);
+        const build = await open(name);
+        begun = { name, build };
+        const { unknown } = await ledger.reconcile(await build.listFiles(), table.build);
+        if (unknown.length > 0) await build.removeFiles(unknown);
+        return inBoth({ ledger: table, store: build, agreement });
+      });
+    },
+    async finish() {
+      await agreement.write(async () => {
+        if (begun === undefined) throw new MemoryError("INVALID_ARGUMENT", "no rebuild was started to be finished");
+        const { name, build } = begun;
+        await agreement.finish(name, () => build.finish());
+        begun = undefined;
+      });
+    },
+    async abandon() {
+      await agreement.write(async () => {
+        const name = begun?.name ?? (await ledger.currentBuild())?.name;
+        if (name !== undefined) await (begun?.build ?? (await open(name))).abandon();
+        begun = undefined;
+        await ledger.abandonBuild();
+      });
+    },
+  };
+}
+
 /** Writes first to the store and then to the ledger: what is only in the store is found when the two are compared. */
-export function inBoth(input: { ledger: FileTable; store: StoreFiles; agreement: Agreement }): FileTable {
+function inBoth(input: { ledger: FileTable; store: StoreFiles; agreement: Agreement }): FileTable {
   const { ledger, store, agreement } = input;
   return {
     listFiles: () => ledger.listFiles(),

@@ -1,16 +1,9 @@
-import type {
-  ChunkIndex,
-  ChunkRow,
-  IndexHealth,
-  IndexKeywordAnswer,
-  IndexLeases,
-  IndexVectorAnswer,
-} from "../chunk-index.ts";
-import type { ChunkStore, ScoredChunk, StoreStats } from "../chunk-store.ts";
+import type { ChunkIndex, IndexHealth, IndexLeases } from "../chunk-index.ts";
+import type { ChunkStore, StoreStats } from "../chunk-store.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { Agreement } from "./agreement.ts";
-import { createStoredBuilds } from "./stored-builds.ts";
-import { createStoredFiles } from "./stored-files.ts";
+import { createStoredBuilds, createStoredFiles } from "./stored-files.ts";
+import { createStoredSearch } from "./stored-search.ts";
 import { createStoreUpkeep } from "./store-upkeep.ts";
 
 export interface StoredIndexOptions {
@@ -28,33 +21,11 @@ export interface StoredIndexOptions {
 export async function createStoredIndex(options: StoredIndexOptions): Promise<ChunkIndex> {
   const { ledger, store, keepsVectors = true, lookOnly = false } = options;
   const agreement = new Agreement({ ledger, store, keepsVectors, lookOnly });
+  const parts = { ledger, store, agreement };
   let told: StoreStats = await store.stats();
   /** The counts that were found to differ and have been looked into. */
   let differing = "";
   let countedAt = agreement.edits;
-
-  /** Asks the store. One that fails may have lost what it held, and begun anew: then it is asked once more. */
-  async function ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
-    try {
-      return await question();
-    } catch (error) {
-      const hasLost = await agreement.compare().catch(() => false);
-      if (!hasLost) throw error;
-      return await question();
-    }
-  }
-
-  /** The chunks that a store has named, as the ledger knows them. */
-  async function resolve(
-    found: readonly ScoredChunk[],
-  ): Promise<{ rows: (ChunkRow & { score: number })[]; left: number }> {
-    let rows = await ledger.rowsOf(found);
-    // The store has already what the ledger gets in a moment.
-    if (rows.length < found.length && (await agreement.written())) rows = await ledger.rowsOf(found);
-    const left = found.length - rows.length;
-    if (left > 0) agreement.distrust();
-    return { rows, left };
-  }
 
   /** Counted again where it may have changed: in a bucket each count costs requests. */
   async function countStore(): Promise<StoreStats> {
@@ -67,37 +38,22 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<Ch
   }
 
   return {
-    ...createStoredFiles({ ledger, store, agreement }),
+    ...createStoredFiles(parts),
+    ...createStoredSearch(parts),
     async revision(how) {
       await agreement.follow(how);
       return `${await ledger.revision()}.${agreement.changes}`;
     },
-    ...(store.build && { builds: createStoredBuilds({ ledger, store, agreement }) }),
+    ...(store.build && { builds: createStoredBuilds(parts) }),
     leases: options.leases ?? ledger.leases,
     isShared: options.leases !== undefined,
-    upkeep: createStoreUpkeep({ ledger, store, agreement }),
+    upkeep: createStoreUpkeep(parts),
     keepsVectors,
-    async searchKeyword(query): Promise<IndexKeywordAnswer> {
-      const answer = await ask(() => store.searchKeyword(query));
-      const { rows, left } = await resolve(answer.rows);
-      const lack = left === 0 ? undefined : `the store names ${left} chunks that are not in the index any more`;
-      const incomplete = answer.incomplete ?? lack;
-      return {
-        rows,
-        chunkCount: answer.chunkCount,
-        documentFrequencies: [...answer.documentFrequencies],
-        ...(incomplete !== undefined && { incomplete }),
-      };
-    },
     async useSpace(space) {
       await ledger.useSpace(space);
       await agreement.owe(space);
     },
     giveVectors: (space) => agreement.owe(space),
-    async searchVector(query): Promise<IndexVectorAnswer> {
-      const { rows } = await ask(() => store.searchVector(query));
-      return { rows: (await resolve(rows)).rows };
-    },
     async putVectors(space, entries) {
       // They were paid for: they are kept before anything is asked of the store, which may not answer.
       await ledger.putVectors(space, entries);

@@ -11,9 +11,9 @@ import type { FileKey } from "../chunk-store.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import { Freshness, othersMayTakeMs } from "./freshness.ts";
-import { createIndexFacts, type IndexFacts } from "./index-facts.ts";
+import { createIndexFacts, type IndexFacts, type IndexRecord } from "./index-facts.ts";
 import { behindTheScenes, LongWork, type SyncParams } from "./long-work.ts";
-import { createStoredListing } from "./stored-files.ts";
+import { createStoredListing, type StoredListing } from "./stored-files.ts";
 import { type SyncOutcome, syncFiles } from "./sync.ts";
 import { busyError, HeldElsewhere, withWriteRight } from "./write-right.ts";
 
@@ -43,6 +43,15 @@ export interface IndexSync {
   close(): Promise<void>;
 }
 
+/** What bringing the files up to date works with. */
+interface FileParts {
+  store: ChunkIndex;
+  listing: StoredListing;
+  sources: readonly IndexedSource[];
+  vectors: Embedder | undefined;
+  record: IndexRecord;
+}
+
 export async function createIndexSync(input: {
   store: ChunkIndex;
   sources: readonly IndexedSource[];
@@ -57,6 +66,7 @@ export async function createIndexSync(input: {
   const closing = new AbortController();
   const record = await createIndexFacts(store, input.lookOnly === true || store.isShared !== true);
   const listing = createStoredListing(store);
+  const fileParts: FileParts = { store, listing, sources, vectors, record };
   const files = pLimit(1);
   const longWork = new LongWork({ index: store, sources, vectors, record, closing: closing.signal });
   const freshness = new Freshness({
@@ -71,42 +81,13 @@ export async function createIndexSync(input: {
     pass: (waitMs, onPlanned) => pass("search", waitMs, onPlanned),
   });
 
-  /** Brings the words that answer up to date. */
-  async function indexFiles(
-    params: SyncParams,
-    waitMs: () => number,
-    onPlanned?: (changed: number) => void,
-  ): Promise<SyncOutcome> {
-    const { reason, signal } = params;
-    return await record.sync(params, () =>
-      syncFiles({
-        table: store,
-        listing,
-        sources,
-        // With builds, files of another recipe answer until the new build takes over.
-        recipeCounts: store.builds === undefined,
-        params: {
-          ...params,
-          force: params.force && store.builds === undefined,
-          progress(update) {
-            // Something has changed, and will want a vector.
-            vectors?.warm();
-            params.progress(update);
-          },
-        },
-        onPlanned,
-        withRight: (write) => withWriteRight(store, "files", { reason, waitMs, signal }, write),
-      }),
-    );
-  }
-
   async function pass(reason: string, waitMs: () => number, onPlanned?: (changed: number) => void): Promise<void> {
     const params: SyncParams = { reason, force: false, progress: () => {}, signal: closing.signal };
     // What an application asks for is told where it asks.
     const done = await traceCall(
       "sync",
       () => ({ ...names, reason, force: false }),
-      () => indexFiles(params, waitMs, onPlanned),
+      () => indexFiles(fileParts, params, waitMs, onPlanned),
       ({ report }) => countsOf(report),
     );
     const { added, changed, removed } = done.report;
@@ -125,7 +106,7 @@ export async function createIndexSync(input: {
       const indexed = async (given: SyncParams): Promise<SyncOutcome> =>
         await files(async () => {
           own.signal.throwIfAborted();
-          return await indexFiles(given, isAsked ? () => waitMs : () => freshness.patience());
+          return await indexFiles(fileParts, given, isAsked ? () => waitMs : () => freshness.patience());
         });
       try {
         if (isAsked)
@@ -158,6 +139,36 @@ export async function createIndexSync(input: {
       await Promise.allSettled([files(async () => undefined), longWork.close()]);
     },
   };
+}
+
+/** Brings the words that answer up to date. */
+async function indexFiles(
+  { store, listing, sources, vectors, record }: FileParts,
+  params: SyncParams,
+  waitMs: () => number,
+  onPlanned?: (changed: number) => void,
+): Promise<SyncOutcome> {
+  const { reason, signal } = params;
+  return await record.sync(params, () =>
+    syncFiles({
+      table: store,
+      listing,
+      sources,
+      // With builds, files of another recipe answer until the new build takes over.
+      recipeCounts: store.builds === undefined,
+      params: {
+        ...params,
+        force: params.force && store.builds === undefined,
+        progress(update) {
+          // Something has changed, and will want a vector.
+          vectors?.warm();
+          params.progress(update);
+        },
+      },
+      onPlanned,
+      withRight: (write) => withWriteRight(store, "files", { reason, waitMs, signal }, write),
+    }),
+  );
 }
 
 function countsOf({ added, changed, removed, unchanged, failed }: SyncReport): Partial<SyncMessage> {

@@ -64,7 +64,8 @@ function isIn(path: string, { within, without }: PathScope): boolean {
   return within.some(isAt) && !without.some(isAt);
 }
 
-const checksOf = ({ name, prepare, find }: Leg): StoreCheck[] => [
+/** What a scope is. */
+const placeChecks = ({ name, prepare, find }: Leg): StoreCheck[] => [
   {
     name: `${name}: a scope finds what is within and not without, by path and by folder`,
     async run({ store }) {
@@ -122,6 +123,10 @@ const checksOf = ({ name, prepare, find }: Leg): StoreCheck[] => [
       }
     },
   },
+];
+
+/** What it does with the rest of a search. */
+const narrowingChecks = ({ name, prepare, find }: Leg): StoreCheck[] => [
   {
     name: `${name}: a scope is filtered before the limit`,
     async run({ store }) {
@@ -177,4 +182,4 @@ const checksOf = ({ name, prepare, find }: Leg): StoreCheck[] => [
 ];
 
 /** What a store does when a search is narrowed to some files. */
-export const scopeChecks: readonly StoreCheck[] = legs.flatMap(checksOf);
+export const scopeChecks: readonly StoreCheck[] = legs.flatMap((leg) => [...placeChecks(leg), ...narrowingChecks(leg)]);

@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import type { ObjectStorage } from "@memslot/fakes/object-storage";
 import type { IndexLeases } from "@memslot/indexing";
 import { expect, test, vi } from "vitest";
-import { type ExpiringLeases, type LeaseTiming, createExpiringLeases } from "./leases.ts";
+import { type LeaseTiming, ExpiringLeases } from "./leases.ts";
 import { createLeaseRows, createLeaseTable } from "./lease-table.ts";
 import { startChild } from "@memslot/fakes/child";
 import { inBucket, open, startStorage } from "../../test/places.ts";
@@ -19,7 +19,7 @@ async function leasesIn(storage: ObjectStorage, timing = calm): Promise<IndexLea
 async function leasesAt(storage: ObjectStorage, now: () => number, timing = calm): Promise<ExpiringLeases> {
   const { connection, within } = await open(inBucket(storage));
   const table = createLeaseTable({ connection, tableName: "v2_leases", placeName: "here", probes: false, within });
-  return createExpiringLeases(createLeaseRows(table, within, now), timing, now);
+  return new ExpiringLeases(createLeaseRows(table, within, now), timing, now);
 }
 
 test("one holds it, and the others can read who that is", async () => {

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { type WriterStatus, withDeadline } from "@memslot/core";
+import { type SyncProgress, type WriterStatus, withDeadline } from "@memslot/core";
 import type { LeaseName, IndexLeases } from "@memslot/indexing";
+import pLimit from "p-limit";
 import { isConflict } from "../../store-failure.ts";
 import type { LeaseRow, LeaseRows } from "./lease-table.ts";
 
@@ -22,12 +23,6 @@ const patience = { refusals: 5, believedMs: 500 };
 
 const closeMs = 5_000;
 
-/** Leases that end by themselves some time after their holder does, and at once when it closes them. */
-export interface ExpiringLeases extends IndexLeases {
-  /** Gives back what is held. */
-  close(): Promise<void>;
-}
-
 /** What was last seen of a lease of somebody else. */
 interface Seen {
   row: LeaseRow;
@@ -44,150 +39,161 @@ interface Held {
 
 /**
  * Leases as rows of a table that all hosts see. A lease is taken by a change that only one can win: of the row, where
- * it is free or its holder was not heard of for too long.
+ * it is free or its holder was not heard of for too long. They end by themselves some time after their holder does, and
+ * at once when it closes them.
  */
-export function createExpiringLeases(rows: LeaseRows, timing: LeaseTiming, now: () => number): ExpiringLeases {
-  const held = new Map<LeaseName, Held>();
-  const seen = new Map<LeaseName, Seen>();
-  let heartbeat: NodeJS.Timeout | undefined;
-  let laterReport: NodeJS.Timeout | undefined;
+export class ExpiringLeases implements IndexLeases {
+  readonly #rows: LeaseRows;
+  readonly #timing: LeaseTiming;
+  readonly #now: () => number;
+  readonly #held = new Map<LeaseName, Held>();
+  readonly #seen = new Map<LeaseName, Seen>();
   // One change after the other: those of one process would only stand in each other's way.
-  let queue: Promise<unknown> = Promise.resolve();
+  readonly #inTurn = pLimit(1);
+  #heartbeat: NodeJS.Timeout | undefined;
+  #laterReport: NodeJS.Timeout | undefined;
 
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = queue.then(work);
-    queue = turn.catch(() => undefined);
-    return turn;
+  constructor(rows: LeaseRows, timing: LeaseTiming, now: () => number) {
+    this.#rows = rows;
+    this.#timing = timing;
+    this.#now = now;
+  }
+
+  acquire(name: LeaseName, reason: string): Promise<boolean> {
+    return this.#inTurn(() => this.#take(name, reason));
+  }
+
+  release(name: LeaseName): Promise<void> {
+    return this.#inTurn(() => this.#giveBack(name));
+  }
+
+  async report({ completed, total, label }: SyncProgress): Promise<void> {
+    const lease = this.#held.get("build");
+    if (lease === undefined) return;
+    lease.status = { ...lease.status, completed, total, label };
+    const { reportMs } = this.#timing;
+    if (this.#now() - lease.reportedAt >= reportMs) return this.#writeReport(lease);
+    // What is told last must not be lost: the holder may hang from here on.
+    this.#laterReport ??= setTimeout(() => {
+      this.#laterReport = undefined;
+      void this.#writeReport(lease);
+    }, reportMs).unref();
+  }
+
+  async holder(name: LeaseName): Promise<WriterStatus | undefined> {
+    const lease = this.#held.get(name);
+    if (lease !== undefined) return lease.status;
+    const row = await this.#look(name);
+    return row && statusIn(row);
+  }
+
+  /** Gives back what is held. */
+  async close(): Promise<void> {
+    const all = [...this.#held.keys()].map((name) => this.release(name));
+    // Where the place does not answer, what is held ends by itself.
+    const limits = { what: "giving back leases", deadlineMs: closeMs };
+    await withDeadline(limits, () => Promise.all(all)).catch(() => undefined);
   }
 
   /** The holder's row, or as it was a moment ago where one asks again and again. Undefined where nobody holds it. */
-  async function look(name: LeaseName): Promise<LeaseRow | undefined> {
-    const known = seen.get(name);
-    if (known !== undefined && known.refusals > patience.refusals && now() - known.at < patience.believedMs)
+  async #look(name: LeaseName): Promise<LeaseRow | undefined> {
+    const known = this.#seen.get(name);
+    if (known !== undefined && known.refusals > patience.refusals && this.#now() - known.at < patience.believedMs)
       return known.row;
-    const row = await aliveRow(name);
-    if (row === undefined) seen.delete(name);
-    else seen.set(name, { row, at: now(), refusals: known?.refusals ?? 0 });
+    const row = await this.#aliveRow(name);
+    if (row === undefined) this.#seen.delete(name);
+    else this.#seen.set(name, { row, at: this.#now(), refusals: known?.refusals ?? 0 });
     return row;
   }
 
-  async function aliveRow(name: LeaseName): Promise<LeaseRow | undefined> {
-    const row = await rows.read(name);
-    return row && row.token !== "" && Math.abs(now() - row.renewed_at) <= timing.expiryMs ? row : undefined;
+  async #aliveRow(name: LeaseName): Promise<LeaseRow | undefined> {
+    const row = await this.#rows.read(name);
+    if (!row || row.token === "") return undefined;
+    return Math.abs(this.#now() - row.renewed_at) <= this.#timing.expiryMs ? row : undefined;
   }
 
-  const own = (lease: Held): string => `token = '${lease.token}'`;
-
-  async function take(name: LeaseName, reason: string): Promise<boolean> {
-    if (held.has(name)) return true;
-    const found = await look(name);
-    const known = seen.get(name);
+  async #take(name: LeaseName, reason: string): Promise<boolean> {
+    if (this.#held.has(name)) return true;
+    const found = await this.#look(name);
+    const known = this.#seen.get(name);
     if (known !== undefined) known.refusals++;
     if (found !== undefined) return false;
-    const at = now();
+    const at = this.#now();
     const status = { pid: process.pid, host: hostname(), reason, since: new Date(at).toISOString() };
     const lease: Held = { token: randomUUID(), status, renewedAt: at, reportedAt: Number.NEGATIVE_INFINITY };
     const values = { token: lease.token, renewed_at: at, status: JSON.stringify(status) };
     try {
       // Whoever else found it free wants the same, and finds it taken when his turn comes.
-      await rows.change(name, `token = '' OR abs(renewed_at - ${at}) > ${timing.expiryMs}`, values);
+      await this.#rows.change(name, `token = '' OR abs(renewed_at - ${at}) > ${this.#timing.expiryMs}`, values);
     } catch (error) {
       if (isConflict(error)) return false;
       throw error;
     }
-    if ((await aliveRow(name))?.token !== lease.token) return false;
-    held.set(name, lease);
-    heartbeat ??= nextBeat();
+    if ((await this.#aliveRow(name))?.token !== lease.token) return false;
+    this.#held.set(name, lease);
+    this.#heartbeat ??= this.#nextBeat();
     return true;
   }
 
   /** Writes that the holder is alive and how far it is. Where the lease is somebody else's by now, it is not held any more. */
-  async function renew(name: LeaseName, lease: Held): Promise<void> {
-    const at = now();
-    await rows.change(name, own(lease), { renewed_at: at, status: JSON.stringify(lease.status) });
-    if ((await aliveRow(name))?.token === lease.token) lease.renewedAt = at;
-    else drop(name, lease);
+  async #renew(name: LeaseName, lease: Held): Promise<void> {
+    const at = this.#now();
+    await this.#rows.change(name, own(lease), { renewed_at: at, status: JSON.stringify(lease.status) });
+    if ((await this.#aliveRow(name))?.token === lease.token) lease.renewedAt = at;
+    else this.#drop(name, lease);
   }
 
-  function drop(name: LeaseName, lease: Held): void {
-    if (held.get(name) !== lease) return;
-    held.delete(name);
+  #drop(name: LeaseName, lease: Held): void {
+    if (this.#held.get(name) !== lease) return;
+    this.#held.delete(name);
     if (name === "build") {
-      clearTimeout(laterReport);
-      laterReport = undefined;
+      clearTimeout(this.#laterReport);
+      this.#laterReport = undefined;
     }
-    if (held.size > 0) return;
-    clearTimeout(heartbeat);
-    heartbeat = undefined;
+    if (this.#held.size > 0) return;
+    clearTimeout(this.#heartbeat);
+    this.#heartbeat = undefined;
   }
 
-  function nextBeat(): NodeJS.Timeout {
-    return setTimeout(() => void beat(), timing.heartbeatMs).unref();
+  #nextBeat(): NodeJS.Timeout {
+    return setTimeout(() => void this.#beat(), this.#timing.heartbeatMs).unref();
   }
 
-  async function beat(): Promise<void> {
-    for (const [name, lease] of held) {
+  async #beat(): Promise<void> {
+    for (const [name, lease] of this.#held) {
       try {
-        await inTurn(() => renew(name, lease));
+        await this.#inTurn(() => this.#renew(name, lease));
       } catch {
         // The place cannot be reached. Others take the lease for free after this time, and so do we.
-        if (now() - lease.renewedAt > timing.expiryMs) drop(name, lease);
+        if (this.#now() - lease.renewedAt > this.#timing.expiryMs) this.#drop(name, lease);
       }
     }
-    if (held.size > 0) heartbeat = nextBeat();
+    if (this.#held.size > 0) this.#heartbeat = this.#nextBeat();
   }
 
-  async function giveBack(name: LeaseName): Promise<void> {
-    const lease = held.get(name);
+  async #giveBack(name: LeaseName): Promise<void> {
+    const lease = this.#held.get(name);
     if (lease === undefined) return;
-    drop(name, lease);
+    this.#drop(name, lease);
     try {
-      await free(name, lease);
+      await this.#rows.change(name, own(lease), { token: "", status: "", renewed_at: 0 });
     } catch {
       // Without a sign of life it ends by itself.
     }
   }
 
-  function free(name: LeaseName, lease: Held): Promise<void> {
-    return rows.change(name, own(lease), { token: "", status: "", renewed_at: 0 });
-  }
-
-  async function writeReport(lease: Held): Promise<void> {
-    lease.reportedAt = now();
+  async #writeReport(lease: Held): Promise<void> {
+    lease.reportedAt = this.#now();
     try {
-      await inTurn(() => renew("build", lease));
+      await this.#inTurn(() => this.#renew("build", lease));
     } catch {
       // What is told next holds this too.
     }
   }
+}
 
-  return {
-    acquire: (name, reason) => inTurn(() => take(name, reason)),
-    release: (name) => inTurn(() => giveBack(name)),
-    async report({ completed, total, label }) {
-      const lease = held.get("build");
-      if (lease === undefined) return;
-      lease.status = { ...lease.status, completed, total, label };
-      if (now() - lease.reportedAt >= timing.reportMs) return writeReport(lease);
-      // What is told last must not be lost: the holder may hang from here on.
-      laterReport ??= setTimeout(() => {
-        laterReport = undefined;
-        void writeReport(lease);
-      }, timing.reportMs).unref();
-    },
-    async holder(name) {
-      const lease = held.get(name);
-      if (lease !== undefined) return lease.status;
-      const row = await look(name);
-      return row && statusIn(row);
-    },
-    async close() {
-      const all = [...held.keys()].map((name) => inTurn(() => giveBack(name)));
-      // Where the place does not answer, what is held ends by itself.
-      const limits = { what: "giving back leases", deadlineMs: closeMs };
-      await withDeadline(limits, () => Promise.all(all)).catch(() => undefined);
-    },
-  };
+function own({ token }: Held): string {
+  return `token = '${token}'`;
 }
 
 function statusIn({ status }: LeaseRow): WriterStatus | undefined {

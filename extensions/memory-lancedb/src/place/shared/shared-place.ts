@@ -1,7 +1,7 @@
 import type { Connection } from "@lancedb/lancedb";
 import { closeNative } from "../close-native.ts";
 import { createLeaseRows, createLeaseTable } from "./lease-table.ts";
-import { type LeaseTiming, createExpiringLeases } from "./leases.ts";
+import { type LeaseTiming, ExpiringLeases } from "./leases.ts";
 import { type LancePlace, layoutVersion } from "../place.ts";
 import { createWithin, type PlaceErrors } from "../place-errors.ts";
 
@@ -30,7 +30,7 @@ export async function openShared(input: SharedPlaceInput): Promise<LancePlace> {
     const tableName = `${tablePrefix}v${layoutVersion}_leases`;
     const table = createLeaseTable({ connection, tableName, placeName: errors.name, probes: input.probes, within });
     signal.throwIfAborted();
-    const leases = createExpiringLeases(createLeaseRows(table, within, Date.now), timing, Date.now);
+    const leases = new ExpiringLeases(createLeaseRows(table, within, Date.now), timing, Date.now);
     return {
       kind,
       connection,

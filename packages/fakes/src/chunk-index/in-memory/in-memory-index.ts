@@ -1,7 +1,7 @@
 import type { ChunkIndex, IndexBuilds, IndexStats, IndexUpkeep, StoreBuild } from "@memslot/indexing";
 import { createInMemoryStore } from "@memslot/testkit";
 import { type InMemoryBuild, createInMemoryBuild, rowOf } from "./build.ts";
-import { createInMemoryVectors } from "./vectors.ts";
+import { createInMemoryVectors, type InMemoryVectors } from "./vectors.ts";
 
 export interface InMemoryIndex extends ChunkIndex {
   revision(): Promise<string>;
@@ -31,7 +31,6 @@ export function createInMemoryIndex(): InMemoryIndex {
   let lastChunk = 0;
   let lastGeneration = 1;
   let revision = 0;
-  let lastDrawn = 0;
   const store = createInMemoryStore();
   const nextId = (): number => ++lastChunk;
   let answering: Generation = { id: lastGeneration, build: createInMemoryBuild(nextId) };
@@ -76,28 +75,6 @@ export function createInMemoryIndex(): InMemoryIndex {
     },
   };
 
-  const finding = { name: "words", ok: true, message: "searches read the chunks themselves" };
-  const upkeep: IndexUpkeep = {
-    check: async () => [{ ...finding }],
-    repair: async () => [{ ...finding }],
-    compact: () => store.compact(),
-    async tables() {
-      const bytes = answering.build.chunks().reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
-      const tables = [
-        { name: "chunks", bytes },
-        { name: "vectors", bytes: vectors.counts().cachedVectorBytes },
-      ];
-      return tables.toSorted((left, right) => right.bytes - left.bytes);
-    },
-    async sample(count) {
-      const chunks = answering.build.chunks();
-      const first = lastDrawn++ % Math.max(1, chunks.length);
-      const drawn = [...chunks.slice(first), ...chunks.slice(0, first)].slice(0, count);
-      return drawn.map((chunk) => ({ ...rowOf(chunk), hash: chunk.hash }));
-    },
-    vectorOf: async (space, hash) => vectors.vectorOf(space, hash),
-  };
-
   return {
     // Every call looks anew, because another build may have taken over since.
     listFiles: () => answering.build.table(store, changed).listFiles(),
@@ -106,7 +83,7 @@ export function createInMemoryIndex(): InMemoryIndex {
     removeFiles: (files) => answering.build.table(store, changed).removeFiles(files),
     revision: async () => String(revision),
     builds,
-    upkeep,
+    upkeep: upkeepOf(vectors, () => answering.build, store.compact),
     async searchKeyword(query) {
       const { rows, ...counts } = await store.searchKeyword(query);
       return {
@@ -134,6 +111,36 @@ export function createInMemoryIndex(): InMemoryIndex {
       notices: [],
     }),
     close: async () => undefined,
+  };
+}
+
+function upkeepOf(
+  vectors: InMemoryVectors,
+  answering: () => InMemoryBuild,
+  compact: IndexUpkeep["compact"],
+): IndexUpkeep {
+  let lastDrawn = 0;
+  const finding = { name: "words", ok: true, message: "searches read the chunks themselves" };
+  return {
+    check: async () => [{ ...finding }],
+    repair: async () => [{ ...finding }],
+    compact,
+    async tables() {
+      const chunks = answering().chunks();
+      const bytes = chunks.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+      const tables = [
+        { name: "chunks", bytes },
+        { name: "vectors", bytes: vectors.counts().cachedVectorBytes },
+      ];
+      return tables.toSorted((left, right) => right.bytes - left.bytes);
+    },
+    async sample(count) {
+      const chunks = answering().chunks();
+      const first = lastDrawn++ % Math.max(1, chunks.length);
+      const drawn = [...chunks.slice(first), ...chunks.slice(0, first)].slice(0, count);
+      return drawn.map((chunk) => ({ ...rowOf(chunk), hash: chunk.hash }));
+    },
+    vectorOf: async (space, hash) => vectors.vectorOf(space, hash),
   };
 }
 

@@ -1,13 +1,13 @@
-import { EmbeddingError, withDeadline } from "@memslot/core";
+import { EmbeddingError, type EmbeddingProvider, withDeadline } from "@memslot/core";
 import type { ChunkIndex } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
 import { type Budget, OverBudget } from "../requests/budget.ts";
 import type { FillProgress } from "./fill-progress.ts";
 import { type FillStop, otherLength, stopOf } from "./fill-stop.ts";
-import { type PackedText, requestLimits, shortenText, tokensOf } from "../requests/pack.ts";
-import { createPendingQueue } from "./pending-queue.ts";
+import { type PackedText, type RequestLimits, requestLimits, shortenText, tokensOf } from "../requests/pack.ts";
+import { createPendingQueue, type PendingQueue } from "./pending-queue.ts";
 import type { EmbeddingRequests } from "../requests/requests.ts";
-import { isTimeLimit } from "../requests/time-limit.ts";
+import { isTimeLimit } from "../requests/retry.ts";
 
 export interface RequestFill {
   store: Pick<ChunkIndex, "pendingVectors" | "putVectors" | "quarantine">;
@@ -36,99 +36,131 @@ const plainMs = 15_000;
  * all were made.
  */
 export async function fillByRequests(fill: RequestFill): Promise<FillStop | undefined> {
-  const { store, space, requests, budget, signal, progress, accept } = fill;
-  const { provider } = requests;
-  const queue = createPendingQueue({ store, space, provider, pageSize, accept });
+  return await new RequestFilling(fill).run();
+}
+
+class RequestFilling {
+  readonly #fill: RequestFill;
+  readonly #provider: EmbeddingProvider;
+  readonly #queue: PendingQueue;
   /** Gets smaller when requests turn out to be too large, and never grows again. */
-  const limits = requestLimits(provider);
-  const refused: { hash: string; reason: string }[] = [];
+  readonly #limits: RequestLimits;
+  readonly #refused: { hash: string; reason: string }[] = [];
   /** Texts that a request may have to be answered in time, as far as is known. */
-  let mostInTime = Number.POSITIVE_INFINITY;
-  let hasSucceeded = false;
+  #mostInTime = Number.POSITIVE_INFINITY;
+  #hasSucceeded = false;
   /** Estimated tokens of the requests that are on their way. */
-  let tokensAway = 0;
-  let stop: FillStop | undefined;
-  let failure: { error: unknown } | undefined;
+  #tokensAway = 0;
+  #stop: FillStop | undefined;
+  #failure: { error: unknown } | undefined;
 
-  function isOver(): boolean {
-    return stop !== undefined || failure !== undefined;
+  constructor(fill: RequestFill) {
+    const { store, space, requests, accept } = fill;
+    this.#fill = fill;
+    this.#provider = requests.provider;
+    this.#limits = requestLimits(requests.provider);
+    this.#queue = createPendingQueue({ store, space, provider: requests.provider, pageSize, accept });
   }
 
-  function tokensFree(): number {
-    return budget ? budget.left() - tokensAway : Number.POSITIVE_INFINITY;
+  async run(): Promise<FillStop | undefined> {
+    const { concurrency, signal } = this.#fill;
+    await Promise.all(Array.from({ length: Math.max(1, concurrency) }, () => this.#work()));
+    if (!this.#failure) await this.#judgeRefused();
+    signal.throwIfAborted();
+    if (this.#failure) throw this.#failure.error;
+    return this.#stop;
   }
 
-  /** One request. Undefined where it was not made, or where its vectors cannot be used: then `stop` says why. */
-  async function send(texts: readonly PackedText[]): Promise<Float32Array[] | undefined> {
-    const tokens = tokensOf(texts);
-    if (budget && tokens > tokensFree()) stop ??= budget.stop();
-    if (isOver()) return undefined;
-    tokensAway += tokens;
+  async #work(): Promise<void> {
     try {
-      const { reason, asked } = fill;
+      while (!this.#isOver()) {
+        // What is left of the budget is used to its end.
+        const room = Math.min(this.#limits.tokens, this.#tokensFree());
+        const texts = await this.#queue.take({ ...this.#limits, tokens: room });
+        this.#fill.signal.throwIfAborted();
+        if (texts.length === 0) return;
+        await this.#embed(texts);
+      }
+    } catch (error) {
+      this.#failure ??= { error };
+    }
+  }
+
+  #isOver(): boolean {
+    return this.#stop !== undefined || this.#failure !== undefined;
+  }
+
+  #tokensFree(): number {
+    const { budget } = this.#fill;
+    return budget ? budget.left() - this.#tokensAway : Number.POSITIVE_INFINITY;
+  }
+
+  /** One request. Undefined where it was not made, or where its vectors cannot be used: then there is a stop. */
+  async #send(texts: readonly PackedText[]): Promise<Float32Array[] | undefined> {
+    const { requests, space, budget, signal, reason, asked, progress } = this.#fill;
+    const tokens = tokensOf(texts);
+    if (budget && tokens > this.#tokensFree()) this.#stop ??= budget.stop();
+    if (this.#isOver()) return undefined;
+    this.#tokensAway += tokens;
+    try {
       const vectors = await requests.embed(
         texts.map(({ text }) => text),
         { signal, reason, asked, budget, onRetry: progress.waiting },
       );
-      const other = otherLength(vectors, space, provider);
+      const other = otherLength(vectors, space, this.#provider);
       if (!other) return vectors;
-      stop ??= other;
+      this.#stop ??= other;
       return undefined;
     } catch (error) {
       // Another process was faster.
       if (!(error instanceof OverBudget)) throw error;
-      stop ??= { reason: error.message };
+      this.#stop ??= { reason: error.message };
       return undefined;
     } finally {
-      tokensAway -= tokens;
+      this.#tokensAway -= tokens;
     }
   }
 
   /** Makes and stores vectors of texts, in as many requests as it takes. True when it took one. */
-  async function embed(texts: readonly PackedText[]): Promise<boolean> {
+  async #embed(texts: readonly PackedText[]): Promise<boolean> {
+    const { store, space, signal } = this.#fill;
     let vectors: Float32Array[] | undefined;
-    if (texts.length > mostInTime) {
-      await embedHalves(texts);
-      return false;
-    }
+    if (texts.length > this.#mostInTime) return await this.#embedHalves(texts);
     try {
-      vectors = await send(texts);
+      vectors = await this.#send(texts);
     } catch (error) {
       signal.throwIfAborted();
       if (!EmbeddingError.is(error)) throw error;
       const isRefused = error.kind === "input";
       const [only] = texts;
-      if (isRefused && only && texts.length === 1) return await refuse(only, error);
-      const isLarge = !isRefused && texts.length > 1 && isTimeLimit(error) && (await answersAtAll(error));
+      if (isRefused && only && texts.length === 1) return await this.#refuse(only, error);
+      const isLarge = !isRefused && texts.length > 1 && isTimeLimit(error) && (await this.#answersAtAll(error));
       // None of its size is sent again: each would take as long.
       if (isLarge) {
-        mostInTime = Math.min(mostInTime, Math.ceil(texts.length / 2));
-        limits.items = Math.min(limits.items, mostInTime);
+        this.#mostInTime = Math.min(this.#mostInTime, Math.ceil(texts.length / 2));
+        this.#limits.items = Math.min(this.#limits.items, this.#mostInTime);
       }
-      if (isRefused || isLarge) {
-        await embedHalves(texts);
-        return false;
-      }
-      stop ??= stopOf(error);
+      if (isRefused || isLarge) return await this.#embedHalves(texts);
+      this.#stop ??= stopOf(error);
     }
     if (!vectors) return false;
     await store.putVectors(
       space,
       texts.map(({ hash }, index) => ({ hash, vector: vectors[index] as Float32Array })),
     );
-    settle(texts.map(({ hash }) => hash));
-    hasSucceeded = true;
-    if (refused.length > 0) await quarantineRefused();
+    this.#settle(texts);
+    this.#hasSucceeded = true;
+    if (this.#refused.length > 0) await this.#quarantineRefused();
     return true;
   }
 
   /** After a request that got no answer in time: whether it was too large, or the provider answers nothing. */
-  async function answersAtAll(late: EmbeddingError): Promise<boolean> {
-    if (isOver()) return false;
+  async #answersAtAll(late: EmbeddingError): Promise<boolean> {
+    if (this.#isOver()) return false;
+    const { requests, budget, signal, reason, asked, progress } = this.#fill;
     progress.waiting(`${late.message}; it is asked with a single word, for ${plainMs / 1000} s at most`);
     try {
-      const limits = { what: `the embedding provider ${provider.id}`, deadlineMs: plainMs, signals: [signal] };
-      const { reason, asked } = fill;
+      const limits = { what: `the embedding provider ${this.#provider.id}`, deadlineMs: plainMs, signals: [signal] };
       await withDeadline(limits, (inner) => requests.embed([plainText], { signal: inner, reason, asked, budget }));
       return true;
     } catch {
@@ -138,73 +170,54 @@ export async function fillByRequests(fill: RequestFill): Promise<FillStop | unde
   }
 
   /** Where the whole does not pass and both halves do, it was too large. */
-  async function embedHalves(texts: readonly PackedText[]): Promise<void> {
+  async #embedHalves(texts: readonly PackedText[]): Promise<false> {
     const middle = Math.ceil(texts.length / 2);
     const halves = [texts.slice(0, middle), texts.slice(middle)];
     let passed = 0;
-    for (const half of halves) if (await embed(half)) passed++;
-    if (passed < halves.length) return;
-    limits.items = Math.min(limits.items, middle);
-    limits.tokens = Math.min(limits.tokens, Math.max(...halves.map(tokensOf)));
+    for (const half of halves) if (await this.#embed(half)) passed++;
+    if (passed === halves.length) {
+      this.#limits.items = Math.min(this.#limits.items, middle);
+      this.#limits.tokens = Math.min(this.#limits.tokens, Math.max(...halves.map(tokensOf)));
+    }
+    return false;
   }
 
-  async function refuse(packed: PackedText, error: EmbeddingError): Promise<boolean> {
-    const shorter = shortenText(packed, provider);
-    if (shorter) return await embed([shorter]);
-    refused.push({ hash: packed.hash, reason: error.message });
-    if (hasSucceeded) await quarantineRefused();
-    else if (refused.length >= mostRefused) stop ??= wrongSetting(error.message);
+  async #refuse(packed: PackedText, error: EmbeddingError): Promise<boolean> {
+    const shorter = shortenText(packed, this.#provider);
+    if (shorter) return await this.#embed([shorter]);
+    this.#refused.push({ hash: packed.hash, reason: error.message });
+    if (this.#hasSucceeded) await this.#quarantineRefused();
+    else if (this.#refused.length >= mostRefused) this.#stop ??= wrongSetting(this.#provider, error.message);
     return false;
   }
 
   /** With no text taken yet, the few that there were may all be bad, or none: a text that must pass decides. */
-  async function judgeRefused(): Promise<void> {
-    const [first] = refused;
+  async #judgeRefused(): Promise<void> {
+    const [first] = this.#refused;
     if (!first) return;
     try {
-      const vectors = await send([{ hash: "", text: plainText, tokens: 2, bytes: plainText.length }]);
-      if (vectors) await quarantineRefused();
+      const vectors = await this.#send([{ hash: "", text: plainText, tokens: 2, bytes: plainText.length }]);
+      if (vectors) await this.#quarantineRefused();
     } catch (error) {
-      signal.throwIfAborted();
+      this.#fill.signal.throwIfAborted();
       if (!EmbeddingError.is(error)) throw error;
-      stop ??= error.kind === "input" ? wrongSetting(first.reason) : stopOf(error);
+      this.#stop ??= error.kind === "input" ? wrongSetting(this.#provider, first.reason) : stopOf(error);
     }
   }
 
-  async function quarantineRefused(): Promise<void> {
-    const entries = refused.splice(0);
-    await store.quarantine(space, entries);
-    settle(entries.map(({ hash }) => hash));
+  async #quarantineRefused(): Promise<void> {
+    const entries = this.#refused.splice(0);
+    await this.#fill.store.quarantine(this.#fill.space, entries);
+    this.#settle(entries);
   }
 
-  function settle(hashes: readonly string[]): void {
-    queue.settle(hashes);
-    progress.add(hashes.length);
+  #settle(texts: readonly { hash: string }[]): void {
+    this.#queue.settle(texts.map(({ hash }) => hash));
+    this.#fill.progress.add(texts.length);
   }
+}
 
-  function wrongSetting(reason: string): FillStop {
-    const words = `${provider.id} refuses every text, so that the texts are not to blame; check memorySearch.model and what is set beside it: ${reason}`;
-    return stopOf(new EmbeddingError("auth", words));
-  }
-
-  async function work(): Promise<void> {
-    try {
-      while (!isOver()) {
-        // What is left of the budget is used to its end.
-        const room = Math.min(limits.tokens, tokensFree());
-        const texts = await queue.take({ ...limits, tokens: room });
-        signal.throwIfAborted();
-        if (texts.length === 0) return;
-        await embed(texts);
-      }
-    } catch (error) {
-      failure ??= { error };
-    }
-  }
-
-  await Promise.all(Array.from({ length: Math.max(1, fill.concurrency) }, work));
-  if (!failure) await judgeRefused();
-  signal.throwIfAborted();
-  if (failure) throw failure.error;
-  return stop;
+function wrongSetting({ id }: EmbeddingProvider, reason: string): FillStop {
+  const words = `${id} refuses every text, so that the texts are not to blame; check memorySearch.model and what is set beside it: ${reason}`;
+  return stopOf(new EmbeddingError("auth", words));
 }

@@ -1,15 +1,9 @@
-import {
-  type EmbeddingBatches,
-  EmbeddingError,
-  embeddingErrorOf,
-  type MemorySearchSettings,
-  traceCall,
-  withDeadline,
-} from "@memslot/core";
+import { type EmbeddingBatches, EmbeddingError, type MemorySearchSettings } from "@memslot/core";
 import { setTimeout as pause } from "node:timers/promises";
 import type { ChunkIndex } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
 import type { Budget } from "../requests/budget.ts";
+import { BatchCalls } from "./batch-calls.ts";
 import { collectJob, type JobResult } from "./collect-job.ts";
 import type { FillProgress } from "../fill/fill-progress.ts";
 import { type FillStop, stopOf } from "../fill/fill-stop.ts";
@@ -59,73 +53,72 @@ export interface BatchRun {
 }
 
 const minuteMs = 60_000;
-const shortCallMs = minuteMs;
-/** A file of many megabytes goes up or comes down. */
-const longCallMs = 5 * minuteMs;
 /** No provider works on a job for longer. */
 const longestJobMs = 48 * 60 * minuteMs;
 /** With so many failed jobs the rest is made by direct calls. */
 const mostFailures = 2;
 
 export function createBatchRun(options: BatchRunOptions): BatchRun {
-  return { run: async (fill) => await startRun(options, fill).run() };
+  return { run: async (fill) => await new JobRun(options, fill).run() };
 }
 
-function startRun(options: BatchRunOptions, fill: BatchFill): { run(): Promise<BatchOutcome> } {
-  const {
-    batches,
-    settings,
-    agentId,
-    requests,
-    notify,
-    minTexts = 1,
-    now = () => new Date(),
-    sleep = pauseFor,
-  } = options;
-  const { store, space, budget, signal, progress } = fill;
-  const { provider } = requests;
-  const startedAt = now().getTime();
-  const jobs: JobTable = createJobTable(openJobRecords(options), space);
+class JobRun {
+  readonly #options: BatchRunOptions;
+  readonly #fill: BatchFill;
+  readonly #now: () => Date;
+  readonly #startedAt: number;
+  readonly #calls: BatchCalls;
+  readonly #jobs: JobTable;
+  readonly #queue: PendingQueue;
   /** Hashes of texts that direct calls have to make. */
-  const direct = new Set<string>();
-  const queue: PendingQueue = createPendingQueue({
-    store,
-    space,
-    provider,
-    pageSize: Math.min(batches.maxItems, 16_384),
-    accept: (hash) => !jobs.holds(hash) && !direct.has(hash),
-  });
-  let failures = 0;
-  let isDirect = false;
-  let quietUntil = 0;
-  let stop: FillStop | undefined;
+  readonly #direct = new Set<string>();
+  /** Direct calls have to make all. */
+  #isDirect = false;
+  #failures = 0;
+  #quietUntil = 0;
+  #stop: FillStop | undefined;
 
-  /** A call to the batch interface. Throws an `EmbeddingError`, or the reason of an abort. */
-  async function ask<T>(
-    method: keyof EmbeddingBatches,
-    deadlineMs: number,
-    call: (signal: AbortSignal) => Promise<T>,
-    texts?: number,
-  ): Promise<T> {
-    try {
-      const what = `the batch interface of ${provider.id}`;
-      return await traceCall(
-        "provider",
-        () => ({
-          operation: `batches.${method}`,
-          provider: provider.id,
-          model: provider.model,
-          ...(texts !== undefined && { texts }),
-        }),
-        () => withDeadline({ what, deadlineMs, signals: [signal] }, call),
-      );
-    } catch (error) {
-      signal.throwIfAborted();
-      throw embeddingErrorOf(error, provider.id);
-    }
+  constructor(options: BatchRunOptions, fill: BatchFill) {
+    const { batches, now = () => new Date() } = options;
+    const { store, space, signal } = fill;
+    const { provider } = options.requests;
+    this.#options = options;
+    this.#fill = fill;
+    this.#now = now;
+    this.#startedAt = now().getTime();
+    this.#calls = new BatchCalls(batches, provider, signal);
+    this.#jobs = createJobTable(openJobRecords(options), space);
+    this.#queue = createPendingQueue({
+      store,
+      space,
+      provider,
+      pageSize: Math.min(batches.maxItems, 16_384),
+      accept: (hash) => !this.#jobs.holds(hash) && !this.#direct.has(hash),
+    });
   }
 
-  async function rest(): Promise<void> {
+  async run(): Promise<BatchOutcome> {
+    const { progress } = this.#fill;
+    await this.#lookAtAll();
+    for (;;) {
+      await this.#submitPending();
+      if (this.#jobs.running().length === 0 || !this.#options.settings.wait) break;
+      progress.elsewhere(this.#jobs.completed());
+      await this.#rest();
+      await this.#lookAtAll();
+    }
+    progress.elsewhere(0);
+    const some = this.#direct.size > 0 ? (hash: string) => this.#direct.has(hash) : undefined;
+    return {
+      stop: this.#stop,
+      waiting: this.#jobs.waiting(),
+      direct: this.#isDirect ? (hash) => !this.#jobs.holds(hash) : some,
+    };
+  }
+
+  async #rest(): Promise<void> {
+    const { settings, sleep = pauseFor } = this.#options;
+    const { signal } = this.#fill;
     try {
       await sleep(settings.pollIntervalMs, signal);
     } catch (error) {
@@ -134,117 +127,119 @@ function startRun(options: BatchRunOptions, fill: BatchFill): { run(): Promise<B
     }
   }
 
-  function useDirectCalls(why: string): void {
-    if (isDirect) return;
-    isDirect = true;
-    notify(`batch jobs of ${provider.id} do not work now, so that direct calls make the vectors: ${why}`);
+  #useDirectCalls(why: string): void {
+    if (this.#isDirect) return;
+    this.#isDirect = true;
+    const { notify, requests } = this.#options;
+    notify(`batch jobs of ${requests.provider.id} do not work now, so that direct calls make the vectors: ${why}`);
   }
 
-  function countFailure(why: string, before = 0): void {
-    failures = Math.max(failures, before) + 1;
-    if (failures >= mostFailures) useDirectCalls(why);
+  #countFailure(why: string, before = 0): void {
+    this.#failures = Math.max(this.#failures, before) + 1;
+    if (this.#failures >= mostFailures) this.#useDirectCalls(why);
   }
 
-  async function submit(texts: readonly PackedText[]): Promise<void> {
+  async #submitPending(): Promise<void> {
+    const { batches, requests, minTexts = 1 } = this.#options;
+    const { budget, signal, asked } = this.#fill;
+    while (this.#maySubmit()) {
+      const room = budget ? budget.left() - this.#jobs.tokens() : Number.POSITIVE_INFINITY;
+      const texts = await this.#queue.take({ items: batches.maxItems, bytes: batches.maxBytes, tokens: room });
+      signal.throwIfAborted();
+      if (texts.length === 0) return;
+      if (budget && tokensOf(texts) > room) this.#stop = budget.stop();
+      else if (texts.length < minTexts) for (const { hash } of texts) this.#direct.add(hash);
+      else if (requests.circuit.enter(asked)) await this.#submit(texts);
+      else this.#stop = refusedBy(requests);
+    }
+  }
+
+  #maySubmit(): boolean {
+    return !this.#isDirect && !this.#stop && this.#jobs.running().length < this.#options.settings.concurrency;
+  }
+
+  async #submit(texts: readonly PackedText[]): Promise<void> {
+    const { agentId, requests } = this.#options;
     const hashes = texts.map(({ hash }) => hash);
     let job: string;
     try {
-      const sent = texts.map(({ text }) => text);
-      job = await ask("submit", longCallMs, (inner) => batches.submit(sent, { signal: inner }), sent.length);
+      job = await this.#calls.submit(texts.map(({ text }) => text));
     } catch (error) {
       if (!EmbeddingError.is(error)) throw error;
-      queue.giveAgain(hashes);
-      return await submitFailed(error);
+      this.#queue.giveAgain(hashes);
+      return await this.#submitFailed(error);
     }
     requests.circuit.succeed();
-    const submittedAt = now().toISOString();
-    const record = { job, agentId, space, hashes, tokens: Math.ceil(tokensOf(texts)), failures, submittedAt };
-    jobs.add(record);
+    const submittedAt = this.#now().toISOString();
+    const tokens = Math.ceil(tokensOf(texts));
+    this.#jobs.add({ job, agentId, space: this.#fill.space, hashes, tokens, failures: this.#failures, submittedAt });
   }
 
-  async function submitFailed(error: EmbeddingError): Promise<void> {
+  async #submitFailed(error: EmbeddingError): Promise<void> {
     if (error.kind === "rate") {
-      requests.circuit.fail(error);
-      stop = stopOf(error);
+      this.#options.requests.circuit.fail(error);
+      this.#stop = stopOf(error);
     } else if (error.kind === "quota" || error.kind === "auth") {
       // A key may be allowed to embed and not to keep files: the first direct call shows whether the account is refused.
-      useDirectCalls(error.message);
+      this.#useDirectCalls(error.message);
     } else {
-      countFailure(error.message);
-      if (!isDirect) await rest();
+      this.#countFailure(error.message);
+      if (!this.#isDirect) await this.#rest();
     }
   }
 
-  function maySubmit(): boolean {
-    return !isDirect && !stop && jobs.running().length < settings.concurrency;
-  }
-
-  async function submitPending(): Promise<void> {
-    while (maySubmit()) {
-      const room = budget ? budget.left() - jobs.tokens() : Number.POSITIVE_INFINITY;
-      const texts = await queue.take({ items: batches.maxItems, bytes: batches.maxBytes, tokens: room });
-      signal.throwIfAborted();
-      if (texts.length === 0) return;
-      if (budget && tokensOf(texts) > room) stop = budget.stop();
-      else if (texts.length < minTexts) for (const { hash } of texts) direct.add(hash);
-      else if (requests.circuit.enter(fill.asked)) await submit(texts);
-      else stop = refusedBy(requests);
+  async #lookAtAll(): Promise<void> {
+    for (const record of this.#jobs.running()) {
+      if (this.#now().getTime() < this.#quietUntil) return;
+      await this.#look(record);
     }
   }
 
-  async function look(record: JobRecord): Promise<void> {
+  async #look(record: JobRecord): Promise<void> {
     try {
-      const state = await ask("state", shortCallMs, (inner) => batches.state(record.job, { signal: inner }));
+      const state = await this.#calls.state(record.job);
       if (state.state === "unknown") {
-        const isOwn = jobs.isOwn(record);
-        jobs.remove(record);
-        queue.giveAgain(record.hashes);
-        if (isOwn) countFailure(state.reason);
+        const isOwn = this.#jobs.isOwn(record);
+        this.#jobs.remove(record);
+        this.#queue.giveAgain(record.hashes);
+        if (isOwn) this.#countFailure(state.reason);
       } else if (state.state !== "running") {
-        await collect(record, state.state, state.state === "done" ? undefined : state.reason);
-      } else if (isOverdue(record)) {
-        await ask("cancel", shortCallMs, (inner) => batches.cancel(record.job, { signal: inner })).catch(() =>
-          signal.throwIfAborted(),
-        );
-        dropOverdue(record);
-      } else jobs.advance(record, state.completed ?? 0);
+        await this.#collect(record, state.state, state.state === "done" ? undefined : state.reason);
+      } else if (this.#isOverdue(record)) {
+        await this.#calls.cancel(record.job);
+        this.#dropOverdue(record);
+      } else this.#jobs.advance(record, state.completed ?? 0);
     } catch (error) {
       if (!EmbeddingError.is(error)) throw error;
-      if (isOverdue(record)) dropOverdue(record);
-      else if (error.kind !== "transient" && error.kind !== "rate") jobs.setAside(record, error);
-      else quietUntil = Math.max(quietUntil, now().getTime() + (error.retryAfterMs ?? 0));
+      if (this.#isOverdue(record)) this.#dropOverdue(record);
+      else if (error.kind !== "transient" && error.kind !== "rate") this.#jobs.setAside(record, error);
+      else this.#quietUntil = Math.max(this.#quietUntil, this.#now().getTime() + (error.retryAfterMs ?? 0));
     }
   }
 
   /** A job that an earlier run submitted has its full time in this one. */
-  function isOverdue({ submittedAt }: JobRecord): boolean {
-    const time = now().getTime();
+  #isOverdue({ submittedAt }: JobRecord): boolean {
+    const { wait, timeoutMinutes } = this.#options.settings;
+    const time = this.#now().getTime();
     const ageMs = time - Date.parse(submittedAt);
-    return (
-      ageMs > longestJobMs || (settings.wait && Math.min(ageMs, time - startedAt) > settings.timeoutMinutes * minuteMs)
-    );
+    return ageMs > longestJobMs || (wait && Math.min(ageMs, time - this.#startedAt) > timeoutMinutes * minuteMs);
   }
 
-  function dropOverdue(record: JobRecord): void {
-    jobs.remove(record);
-    queue.giveAgain(record.hashes);
-    const minutes = Math.round((now().getTime() - Date.parse(record.submittedAt)) / minuteMs);
-    countFailure(`the job ${record.job} was not finished after ${minutes} minutes`, record.failures);
+  #dropOverdue(record: JobRecord): void {
+    this.#jobs.remove(record);
+    this.#queue.giveAgain(record.hashes);
+    const minutes = Math.round((this.#now().getTime() - Date.parse(record.submittedAt)) / minuteMs);
+    this.#countFailure(`the job ${record.job} was not finished after ${minutes} minutes`, record.failures);
   }
 
-  async function collect(
-    record: JobRecord,
-    state: "done" | "failed" | "expired",
-    why: string | undefined,
-  ): Promise<void> {
+  async #collect(record: JobRecord, state: "done" | "failed" | "expired", why: string | undefined): Promise<void> {
+    const { requests } = this.#options;
+    const { store, space, progress } = this.#fill;
     const { job, hashes } = record;
     let said: number | undefined;
     let results: JobResult[] = [];
     try {
-      const onUsage = ({ tokens }: { tokens: number }): void => void (said = (said ?? 0) + tokens);
-      results = await ask("collect", longCallMs, (inner) =>
-        batches.collect(job, { count: hashes.length, signal: inner, onUsage }),
-      );
+      results = await this.#calls.collect(job, hashes.length, ({ tokens }) => void (said = (said ?? 0) + tokens));
     } catch (error) {
       const mayComeYet = EmbeddingError.is(error, "transient") || EmbeddingError.is(error, "rate");
       // A job that failed may have nothing to be collected.
@@ -252,51 +247,22 @@ function startRun(options: BatchRunOptions, fill: BatchFill): { run(): Promise<B
     }
     const outcome = await collectJob({ hashes, results, store, space, requests });
     const { stored, quarantined, missing, reason } = outcome;
-    const isFirst = jobs.remove(record);
+    const isFirst = this.#jobs.remove(record);
     const tokens = Math.ceil(said ?? (record.tokens * stored) / hashes.length);
-    if (isFirst && tokens > 0) requests.spent({ reason: fill.reason, requests: 1, tokens });
-    // Nothing hangs on it: a file that stays there is deleted by the other side in time.
-    await ask("discard", shortCallMs, async (inner) => batches.discard?.(job, { signal: inner })).catch(
-      () => undefined,
-    );
+    if (isFirst && tokens > 0) requests.spent({ reason: this.#fill.reason, requests: 1, tokens });
+    await this.#calls.discard(job);
     const missed = new Set(missing);
-    queue.settle(hashes.filter((hash) => !missed.has(hash)));
-    progress.elsewhere(jobs.completed());
+    this.#queue.settle(hashes.filter((hash) => !missed.has(hash)));
+    progress.elsewhere(this.#jobs.completed());
     progress.add(stored + quarantined);
-    stop ??= outcome.stop;
+    this.#stop ??= outcome.stop;
     if (outcome.stop) return;
     const isLost = stored === 0 && state !== "done";
-    if (isLost) queue.giveAgain(missing);
-    else for (const hash of missing) direct.add(hash);
+    if (isLost) this.#queue.giveAgain(missing);
+    else for (const hash of missing) this.#direct.add(hash);
     if (state === "failed" || stored === 0)
-      countFailure(why ?? reason ?? `the job ${job} gave no vectors`, record.failures);
+      this.#countFailure(why ?? reason ?? `the job ${job} gave no vectors`, record.failures);
   }
-
-  async function lookAtAll(): Promise<void> {
-    for (const record of jobs.running()) {
-      if (now().getTime() < quietUntil) return;
-      await look(record);
-    }
-  }
-
-  return {
-    async run() {
-      await lookAtAll();
-      for (;;) {
-        await submitPending();
-        if (jobs.running().length === 0 || !settings.wait) break;
-        progress.elsewhere(jobs.completed());
-        await rest();
-        await lookAtAll();
-      }
-      progress.elsewhere(0);
-      return {
-        stop,
-        waiting: jobs.waiting(),
-        direct: isDirect ? (hash) => !jobs.holds(hash) : direct.size > 0 ? (hash) => direct.has(hash) : undefined,
-      };
-    },
-  };
 }
 
 function refusedBy({ circuit, provider }: EmbeddingRequests): FillStop {

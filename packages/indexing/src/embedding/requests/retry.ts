@@ -10,7 +10,6 @@ import {
 import { estimateTokens } from "../../text/token-weight.ts";
 import { type Budget, OverBudget } from "./budget.ts";
 import type { Gate, Pass, Patience } from "./gate.ts";
-import { isTimeLimit } from "./time-limit.ts";
 import type { Usage } from "./usage.ts";
 
 /** One request to a provider, sent again where that may help. */
@@ -149,4 +148,12 @@ function attemptsFor(
 
 function tokensOf(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + estimateTokens(text), 0);
+}
+
+/** Whether a request failed because it took too long: half of it may be quick enough. */
+export function isTimeLimit(error: unknown): boolean {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 8; cause = cause.cause, depth++) {
+    if (cause.name === "TimeoutError" || MemoryError.is(cause, "UNAVAILABLE")) return true;
+  }
+  return false;
 }

@@ -22,19 +22,6 @@ export interface Usage {
   tokensToday(): number;
 }
 
-/** How far today's file has been read. */
-interface Count {
-  day: string;
-  /** Bytes, up to the end of a line. */
-  offset: number;
-  /** Of this agent in what was read. */
-  tokens: number;
-  /** What this process has spent and could not write. */
-  unwritten: number;
-  /** Why what was read is not all. */
-  fault: string | undefined;
-}
-
 const newline = 0x0a;
 
 /** `notify` takes one line when the count cannot be written; it then holds for this process only. */
@@ -45,7 +32,7 @@ export function openUsage(options: {
   notify?: ((line: string) => void) | undefined;
 }): Usage {
   const { stateDir, agentId, now = () => new Date(), notify } = options;
-  let count: Count | undefined;
+  let counted: DayCount | undefined;
 
   /** A clock that is set back by a day goes on in the day that was begun: its budget is not given twice. */
   function today(): string {
@@ -54,38 +41,9 @@ export function openUsage(options: {
     return existsSync(usageFile(stateDir, next)) ? next : localDay(time);
   }
 
-  function countOf(day: string): Count {
-    if (count?.day !== day) count = { day, offset: 0, tokens: 0, unwritten: 0, fault: undefined };
-    return count;
-  }
-
-  /** Reads what this and other processes have appended since the last time. Gives the sum at the entry of this id. */
-  function readOn(count: Count, id?: string): number | undefined {
-    let handle: number | undefined;
-    let sum: number | undefined;
-    const file = usageFile(stateDir, count.day);
-    try {
-      handle = openSync(file, "r");
-      const { size } = fstatSync(handle);
-      // Somebody has deleted it, and it was begun again.
-      if (size < count.offset) [count.offset, count.tokens, count.fault] = [0, 0, undefined];
-      const bytes = Buffer.alloc(size - count.offset);
-      const read = bytes.subarray(0, readSync(handle, bytes, 0, bytes.length, count.offset));
-      const whole = read.subarray(0, read.lastIndexOf(newline) + 1);
-      const damaged = (): void =>
-        void (count.fault = `${file} is damaged; delete it to begin the count of the day anew`);
-      for (const entry of parseUsage(whole.toString(), count.day, damaged)) {
-        if (entry.agentId === agentId) count.tokens += entry.tokens;
-        if (id !== undefined && entry.id === id) sum = count.tokens;
-      }
-      count.offset += whole.length;
-    } catch (error) {
-      // No file: nothing was spent today. One that cannot be read adds nothing to what is known.
-      if (existsSync(file)) count.fault = `${file} cannot be read: ${messageOf(error)}`;
-    } finally {
-      if (handle !== undefined) closeSync(handle);
-    }
-    return sum;
+  function countOf(day: string): DayCount {
+    if (counted?.day !== day) counted = new DayCount(day, usageFile(stateDir, day), agentId);
+    return counted;
   }
 
   function write(day: string, entry: object): void {
@@ -113,7 +71,7 @@ export function openUsage(options: {
         write(day, { ...entry, requests, tokens: cost - tokens, settles: id });
       write(day, { ...entry, requests: 0, tokens, id });
       const count = countOf(day);
-      const sum = readOn(count, id) ?? Number.POSITIVE_INFINITY;
+      const sum = count.readOn(id) ?? Number.POSITIVE_INFINITY;
       if (sum + count.unwritten > limit) {
         settle(0, 0);
         return undefined;
@@ -138,15 +96,64 @@ export function openUsage(options: {
         return `${file} cannot be written: ${messageOf(error)}`;
       }
       const count = countOf(day);
-      readOn(count);
+      count.readOn();
       return count.fault;
     },
     tokensToday() {
       const count = countOf(today());
-      readOn(count);
+      count.readOn();
       return count.tokens + count.unwritten;
     },
   };
+}
+
+/** What one agent has spent on a day, as far as the file of the day has been read. */
+class DayCount {
+  readonly day: string;
+  readonly #file: string;
+  readonly #agentId: string;
+  /** Bytes that were read, up to the end of a line. */
+  #offset = 0;
+  /** Of this agent in what was read. */
+  tokens = 0;
+  /** What this process has spent and could not write. */
+  unwritten = 0;
+  /** Why what was read is not all. */
+  fault: string | undefined;
+
+  constructor(day: string, file: string, agentId: string) {
+    this.day = day;
+    this.#file = file;
+    this.#agentId = agentId;
+  }
+
+  /** Reads what this and other processes have appended since the last time. Gives the sum at the entry of this id. */
+  readOn(id?: string): number | undefined {
+    let handle: number | undefined;
+    let sum: number | undefined;
+    try {
+      handle = openSync(this.#file, "r");
+      const { size } = fstatSync(handle);
+      // Somebody has deleted it, and it was begun again.
+      if (size < this.#offset) [this.#offset, this.tokens, this.fault] = [0, 0, undefined];
+      const bytes = Buffer.alloc(size - this.#offset);
+      const read = bytes.subarray(0, readSync(handle, bytes, 0, bytes.length, this.#offset));
+      const whole = read.subarray(0, read.lastIndexOf(newline) + 1);
+      const damaged = (): void =>
+        void (this.fault = `${this.#file} is damaged; delete it to begin the count of the day anew`);
+      for (const entry of parseUsage(whole.toString(), this.day, damaged)) {
+        if (entry.agentId === this.#agentId) this.tokens += entry.tokens;
+        if (id !== undefined && entry.id === id) sum = this.tokens;
+      }
+      this.#offset += whole.length;
+    } catch (error) {
+      // No file: nothing was spent today. One that cannot be read adds nothing to what is known.
+      if (existsSync(this.#file)) this.fault = `${this.#file} cannot be read: ${messageOf(error)}`;
+    } finally {
+      if (handle !== undefined) closeSync(handle);
+    }
+    return sum;
+  }
 }
 
 function openForAppending(file: string): number {

@@ -1,3 +1,6 @@
+import type { VectorSpace } from "../../chunk-store.ts";
+import { StoreFailure } from "../thread/store-failure.ts";
+
 const bytesPerNumber = 4;
 
 export function lengthOf(vector: Float32Array): number {
@@ -16,4 +19,21 @@ export function toVector(bytes: Buffer): Float32Array {
   // A small buffer is cut out of a shared pool and may begin at any byte.
   const aligned = bytes.byteOffset % bytesPerNumber === 0 ? bytes : new Uint8Array(bytes);
   return new Float32Array(aligned.buffer, aligned.byteOffset, bytes.byteLength / bytesPerNumber);
+}
+
+/** Throws `INVALID_ARGUMENT` for a vector that is not of this space, or that cannot be compared with any. */
+export function checkVector(vector: Float32Array, space: VectorSpace): void {
+  if (vector.length !== space.dimensions) {
+    throw new StoreFailure(
+      "INVALID_ARGUMENT",
+      `a vector has ${vector.length} numbers, the space ${space.provider}/${space.model} has ${space.dimensions}`,
+    );
+  }
+  const length = lengthOf(vector);
+  if (length === 0 || !Number.isFinite(length)) {
+    throw new StoreFailure(
+      "INVALID_ARGUMENT",
+      `a vector of ${space.provider}/${space.model} is all zero or not finite`,
+    );
+  }
 }

@@ -1,6 +1,12 @@
 import type { ChunkRow } from "../../chunk-index.ts";
+import type { ScoredChunk } from "../../chunk-store.ts";
 import type Database from "better-sqlite3";
+import { toKey } from "../cache/hash-key.ts";
 import { Damage } from "../file/file-faults.ts";
+
+const columns = "c.id, f.path, f.source, c.start_line AS startLine, c.end_line AS endLine, c.text, c.context";
+
+type ScoredRow = ChunkRow & { score: number };
 
 export interface ScoredId {
   id: number;
@@ -8,12 +14,11 @@ export interface ScoredId {
 }
 
 /** Gives the chunks behind ids that a search has ranked, in the same order. Throws `Damage` where one is not there. */
-export type ReadRows = (ranked: readonly ScoredId[]) => (ChunkRow & { score: number })[];
+export type ReadRows = (ranked: readonly ScoredId[]) => ScoredRow[];
 
 export function createRowReader(db: Database.Database): ReadRows {
   const read = db.prepare<[number], ChunkRow>(`
-    SELECT c.id, f.path, f.source, c.start_line AS startLine, c.end_line AS endLine, c.text, c.context
-    FROM chunks c JOIN files f ON f.id = c.file_id WHERE c.id = ?
+    SELECT ${columns} FROM chunks c JOIN files f ON f.id = c.file_id WHERE c.id = ?
   `);
   return (ranked) =>
     ranked.map(({ id, score }) => {
@@ -21,6 +26,22 @@ export function createRowReader(db: Database.Database): ReadRows {
       // What is searched and what it is about are written in one transaction.
       if (row === undefined) throw new Damage("a chunk that was found is not there");
       return { ...row, score };
+    });
+}
+
+/** Gives the chunks of a generation that a store has found, in the same order. What is not known is left out. */
+export function createRowFinder(
+  db: Database.Database,
+): (generation: number, found: readonly ScoredChunk[]) => ScoredRow[] {
+  const find = db.prepare<[Record<string, unknown>], ChunkRow>(`
+    SELECT ${columns} FROM files f JOIN chunks c ON c.file_id = f.id AND c.start_line = :startLine
+    WHERE f.generation = :generation AND f.source = :source AND f.path = :path AND c.hash = :hash
+    ORDER BY c.id LIMIT 1
+  `);
+  return (generation, found) =>
+    found.flatMap(({ path, source, startLine, hash, score }) => {
+      const row = find.get({ generation, path, source, startLine, hash: toKey(hash) });
+      return row === undefined ? [] : [{ ...row, score }];
     });
 }
 

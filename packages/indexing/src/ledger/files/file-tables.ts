@@ -52,6 +52,7 @@ export function createFileTables(input: {
   listener: ChunkListener;
 }): (target: FileTarget) => FileTables {
   const { db, transactions, listener } = input;
+  const fileChunks = createFileChunks(db, listener);
   // The plus has the table read as it lies: hardly ever are there files of another generation.
   const list = db.prepare<[number], FileRecord & { cursor: string | null | undefined }>(
     "SELECT path, source, hash, mtime AS mtimeMs, size, recipe, cursor FROM files WHERE +generation = ?",
@@ -71,36 +72,10 @@ export function createFileTables(input: {
     `UPDATE files SET ${facts} WHERE generation = :generation AND source = :source AND path = :path`,
   );
   const deleteFile = db.prepare<[number]>("DELETE FROM files WHERE id = ?");
-  const chunksFrom = db.prepare<[number, number], { id: number; hash: HashKey }>(
-    "SELECT id, hash FROM chunks WHERE file_id = ? AND start_line >= ?",
-  );
-  const countFrom = db.prepare<[number, number], { count: number; bytes: number | null }>(
-    "SELECT count(*) AS count, sum(octet_length(text)) AS bytes FROM chunks WHERE file_id = ? AND start_line >= ?",
-  );
-  const insertChunk = db.prepare(
-    "INSERT INTO chunks (file_id, start_line, end_line, context, text, hash) VALUES (?, ?, ?, ?, ?, ?)",
-  );
-  const deleteChunks = db.prepare<[number, number]>("DELETE FROM chunks WHERE file_id = ? AND start_line >= ?");
-
-  function dropChunks(generation: number, fileId: number, fromLine: number): void {
-    for (const chunk of chunksFrom.all(fileId, fromLine)) listener.removed({ ...chunk, generation });
-    deleteChunks.run(fileId, fromLine);
-  }
-
-  /** What stays of the file: what begins before the line. */
-  function keepBefore(generation: number, file: FileRow, fromLine: number | undefined): FileRow {
-    if (fromLine === undefined) {
-      dropChunks(generation, file.id, 0);
-      return { id: file.id, chunks: 0, bytes: 0 };
-    }
-    const gone = countFrom.get(file.id, fromLine);
-    dropChunks(generation, file.id, fromLine);
-    return { id: file.id, chunks: file.chunks - (gone?.count ?? 0), bytes: file.bytes - (gone?.bytes ?? 0) };
-  }
 
   function replaceFile(generation: number, { chunks, fromLine, ...file }: IndexedFile): void {
     const known = find.get(generation, file.source, file.path);
-    const kept = known && keepBefore(generation, known, fromLine);
+    const kept = known && fileChunks.keepBefore(generation, known, fromLine);
     const row = {
       ...file,
       cursor: file.cursor ?? null,
@@ -109,17 +84,13 @@ export function createFileTables(input: {
     };
     const fileId = kept?.id ?? Number(insertFile.run({ ...row, generation }).lastInsertRowid);
     if (kept) updateFile.run({ ...row, id: fileId });
-    for (const { startLine, endLine, context, text, hash, terms } of chunks) {
-      const key = toKey(hash);
-      const id = Number(insertChunk.run(fileId, startLine, endLine, context, text, key).lastInsertRowid);
-      listener.added({ id, hash: key, source: file.source, generation, terms });
-    }
+    fileChunks.add(generation, fileId, file.source, chunks);
   }
 
   function removeFile(generation: number, { source, path }: FileKey): void {
     const file = find.get(generation, source, path);
     if (file === undefined) return;
-    dropChunks(generation, file.id, 0);
+    fileChunks.drop(generation, file.id, 0);
     deleteFile.run(file.id);
   }
 
@@ -154,5 +125,52 @@ export function createFileTables(input: {
         });
       },
     };
+  };
+}
+
+/** The chunks of single files, with the listener told of each. */
+interface FileChunks {
+  add(generation: number, fileId: number, source: MemorySource, chunks: IndexedFile["chunks"]): void;
+  /** Those that begin at the line or behind it. */
+  drop(generation: number, fileId: number, fromLine: number): void;
+  /** Leaves of the file what begins before the line, and nothing where there is none. Gives what stays. */
+  keepBefore(generation: number, file: FileRow, fromLine: number | undefined): FileRow;
+}
+
+function createFileChunks(db: Database.Database, listener: ChunkListener): FileChunks {
+  const chunksFrom = db.prepare<[number, number], { id: number; hash: HashKey }>(
+    "SELECT id, hash FROM chunks WHERE file_id = ? AND start_line >= ?",
+  );
+  const countFrom = db.prepare<[number, number], { count: number; bytes: number | null }>(
+    "SELECT count(*) AS count, sum(octet_length(text)) AS bytes FROM chunks WHERE file_id = ? AND start_line >= ?",
+  );
+  const insertChunk = db.prepare(
+    "INSERT INTO chunks (file_id, start_line, end_line, context, text, hash) VALUES (?, ?, ?, ?, ?, ?)",
+  );
+  const deleteChunks = db.prepare<[number, number]>("DELETE FROM chunks WHERE file_id = ? AND start_line >= ?");
+
+  function drop(generation: number, fileId: number, fromLine: number): void {
+    for (const chunk of chunksFrom.all(fileId, fromLine)) listener.removed({ ...chunk, generation });
+    deleteChunks.run(fileId, fromLine);
+  }
+
+  return {
+    add(generation, fileId, source, chunks) {
+      for (const { startLine, endLine, context, text, hash, terms } of chunks) {
+        const key = toKey(hash);
+        const id = Number(insertChunk.run(fileId, startLine, endLine, context, text, key).lastInsertRowid);
+        listener.added({ id, hash: key, source, generation, terms });
+      }
+    },
+    drop,
+    keepBefore(generation, file, fromLine) {
+      if (fromLine === undefined) {
+        drop(generation, file.id, 0);
+        return { id: file.id, chunks: 0, bytes: 0 };
+      }
+      const gone = countFrom.get(file.id, fromLine);
+      drop(generation, file.id, fromLine);
+      return { id: file.id, chunks: file.chunks - (gone?.count ?? 0), bytes: file.bytes - (gone?.bytes ?? 0) };
+    },
   };
 }

@@ -42,22 +42,10 @@ export function createLeases(input: {
   let later: NodeJS.Timeout | undefined;
   const ownName = (name: LeaseName): string => (store === undefined ? name : `${store}.${name}`);
   const rowOf = (name: LeaseName): string => `${metaKeys.lease}${ownName(name)}`;
-
-  function pathOf(name: LeaseName): string | undefined {
+  const locks = locksAt((name) => {
     const path = indexPath();
     return path === undefined || locksDir === undefined ? undefined : lockPath(locksDir, path, ownName(name));
-  }
-
-  function tryLock(name: LeaseName): { taken: boolean; lock?: LeaseLock } {
-    try {
-      const path = pathOf(name);
-      if (path === undefined) return { taken: false };
-      const lock = takeLock(path);
-      return lock === undefined ? { taken: true } : { taken: false, lock };
-    } catch {
-      return { taken: false };
-    }
-  }
+  });
 
   function write(name: LeaseName): void {
     const lease = held.get(name);
@@ -91,7 +79,7 @@ export function createLeases(input: {
   return {
     acquire(name, reason) {
       if (held.has(name)) return true;
-      const { taken, lock } = tryLock(name);
+      const { taken, lock } = locks.take(name);
       if (taken) return false;
       const since = new Date(now()).toISOString();
       held.set(name, { lock, status: { pid: process.pid, host: hostname(), reason, since }, writtenAt: 0 });
@@ -117,16 +105,37 @@ export function createLeases(input: {
       const own = held.get(name);
       if (own) return own.status;
       const row = parseRow(rows.get(rowOf(name)));
-      if (!row) return undefined;
-      try {
-        const path = pathOf(name);
-        return path !== undefined && isTaken(path) ? row : undefined;
-      } catch {
-        return undefined;
-      }
+      return row && locks.isTaken(name) ? row : undefined;
     },
     close() {
       for (const name of held.keys()) release(name);
+    },
+  };
+}
+
+/** Where there is no place for a lock, or it cannot be used, nobody has it. */
+function locksAt(pathOf: (name: LeaseName) => string | undefined): {
+  take(name: LeaseName): { taken: boolean; lock?: LeaseLock };
+  isTaken(name: LeaseName): boolean;
+} {
+  return {
+    take(name) {
+      try {
+        const path = pathOf(name);
+        if (path === undefined) return { taken: false };
+        const lock = takeLock(path);
+        return lock === undefined ? { taken: true } : { taken: false, lock };
+      } catch {
+        return { taken: false };
+      }
+    },
+    isTaken(name) {
+      try {
+        const path = pathOf(name);
+        return path !== undefined && isTaken(path);
+      } catch {
+        return false;
+      }
     },
   };
 }

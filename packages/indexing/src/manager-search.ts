@@ -1,0 +1,139 @@
+import {
+  type EmbeddingChoice,
+  type ManagerSearchOptions,
+  type MemoryPluginContext,
+  type MemorySearchManager,
+  type SearchCondition,
+  type SearchReport,
+  withConditions,
+} from "@memslot/core";
+import type { ChunkIndex } from "./chunk-index.ts";
+import type { Embedder } from "./embedding/embedder.ts";
+import { isPoor, type UnsearchedCounter, withUnsearched } from "./files/unsearched.ts";
+import type { IndexedSource } from "./indexed-source.ts";
+import { journalFolder, journalOfTranscript } from "./journal/journal-folder.ts";
+import { createCheckedSearch, searchAhead } from "./search/checked-search.ts";
+import { placesOf, type SearchInput, type SearchOutcome } from "./search/search-outcome.ts";
+import { searchChunks } from "./search/search.ts";
+import { sessionScope, type SourceScope } from "./search/session-scope.ts";
+import { freshnessForAll, withMissingWithin } from "./search/shared-report.ts";
+import { createSessionLookup } from "./sessions/session-lookup.ts";
+import type { IndexFacts } from "./sync/index-facts.ts";
+import type { IndexSync } from "./sync/index-sync.ts";
+import { aboutUnread, withoutUnread } from "./sync/unread.ts";
+
+interface SearchParts {
+  context: MemoryPluginContext;
+  backend: string;
+  store: ChunkIndex;
+  sources: readonly IndexedSource[];
+  index: IndexSync;
+  vectors: Embedder | undefined;
+  embeddings: EmbeddingChoice;
+  unsearched: UnsearchedCounter;
+  /** Finds in place of the index. */
+  find: ((input: SearchInput) => Promise<SearchOutcome>) | undefined;
+}
+
+/** How a manager searches: in files that are up to date, with all said that the answer does not tell itself. */
+export function createManagerSearch(parts: SearchParts): MemorySearchManager["search"] {
+  const { backend, store, index, vectors, unsearched, find } = parts;
+  const { agentId, stateDir, settings, workspaceDir } = parts.context;
+  const hasSessions = settings.sources.some((source) => source === "sessions" || source === "journal");
+  const transcripts = hasSessions ? createSessionLookup({ stateDir, agentId }) : undefined;
+  const journal = journalFolder({ stateDir, agentId });
+  const checked = createCheckedSearch({ store, sources: parts.sources, reread: index.reread });
+
+  async function scopeOf({ sessionKey, audience, signal }: ManagerSearchOptions): Promise<SourceScope> {
+    return await sessionScope({
+      sessionKey,
+      audience,
+      agentId,
+      workspaceDir,
+      settings,
+      signal,
+      transcriptOf: async (key) => await transcripts?.(key),
+      journalOf: (transcript) => journalOfTranscript(journal, transcript),
+    });
+  }
+
+  async function answerTo(query: string, options: ManagerSearchOptions, allowed: SourceScope): Promise<SearchOutcome> {
+    const { sources, stats } = index.facts();
+    const scope = withoutUnread(allowed, sources);
+    const question: SearchInput = { settings, backend, query, options, scope, now: new Date() };
+    // Without a chunk there is nothing to compare with. Others who read along are not to learn whether there is one.
+    const known = options.audience === "shared" || stats.chunks > 0 ? vectors : undefined;
+    const outcome = await (find?.(question) ?? searchChunks({ ...question, store, vectors: known }));
+    if (options.audience !== "shared" || !vectors || vectors.facts().missing === 0) return outcome;
+    return await withMissingWithin(outcome, { store, vectors, places: placesOf(options, scope) });
+  }
+
+  return async (query, options) => {
+    vectors?.warm();
+    const scope = await scopeOf(options);
+    // A backend's own search, and a provider that is paid for a question, are asked once and not ahead.
+    const ahead = vectors || find ? undefined : searchAhead(store, () => answerTo(query, options, scope));
+    const before = unreadIn(index.facts());
+    const unfresh = await index.freshen(options.signal);
+    const first = async (): Promise<SearchOutcome | undefined> =>
+      unreadIn(index.facts()) === before ? await ahead?.() : undefined;
+    const { results, report } = await checked({
+      first: async () => (await first()) ?? (await answerTo(query, options, scope)),
+      again: () => answerTo(query, options, scope),
+      options,
+    });
+    const unread = aboutUnread(scope, options.sources, index.facts().sources);
+    if (options.audience === "shared") {
+      // Names and counts of the owner's files are nothing for others.
+      options.onDebug(freshnessForAll(report, unfresh, unread, parts.embeddings));
+      return results;
+    }
+    const told = withFreshness(report, { unfresh, unread }, parts);
+    const says = options.sources.includes("memory") && isPoor(told, results.length);
+    options.onDebug(
+      says ? withUnsearched(told, results.length, await unsearched.count(options.signal), workspaceDir) : told,
+    );
+    return results;
+  };
+}
+
+/** Adds to a report what is known of the index and the files: everything that is the case, not the worst alone. */
+function withFreshness(
+  given: SearchReport,
+  { unread, unfresh }: Record<"unread" | "unfresh", SearchCondition | undefined>,
+  { index, vectors, embeddings, context }: SearchParts,
+): SearchReport {
+  const report = vectors && given.fallback === undefined ? { ...given, fallback: vectors.facts().fallback } : given;
+  const conditions = [unread, vectors && unvectored(report, vectors, index), unfresh].filter(
+    (condition) => condition !== undefined,
+  );
+  if (embeddings.degraded) conditions.push({ state: "degraded", reason: embeddings.reason });
+  if (conditions.length > 0) {
+    // Why nothing was found would be a claim about notes that were not all looked at.
+    const claim = report.state === "ok" && (unread ?? unfresh) !== undefined;
+    return withConditions(claim ? { ...report, reason: undefined } : report, conditions);
+  }
+  if (report.state === "ok" && index.facts().stats.files === 0) {
+    return {
+      ...report,
+      reason: `there is no memory file in ${context.workspaceDir}`,
+      action: "Write MEMORY.md or memory/YYYY-MM-DD.md there, or name folders in extraPaths.",
+    };
+  }
+  return report;
+}
+
+/** Chunks that only words find, where the answer does not say itself that words answered alone. */
+function unvectored({ state }: SearchReport, vectors: Embedder, index: IndexSync): SearchCondition | undefined {
+  const { missing } = vectors.facts();
+  if (state === "degraded" || missing === 0) return undefined;
+  const why = index.facts().missingVectors ?? (missing === undefined ? undefined : "they are being made");
+  if (why === undefined) return undefined;
+  const reason = `keywords answered for chunks without a vector: ${why}`;
+  return { state: "degraded", reason, ...(missing === undefined ? {} : { count: missing }) };
+}
+
+/** One text for what could not be read, to tell whether that is still the same. */
+function unreadIn({ sources }: IndexFacts): string {
+  return JSON.stringify([...sources].map(([source, { unreadPlaces }]) => [source, unreadPlaces]));
+}
