@@ -37,7 +37,7 @@ export function collectValues(raw: unknown, label: string, baseDir: string): Con
     if (value === undefined) return;
     if (node.key !== undefined) return record(node, value, place);
     if (node.items !== undefined) return walkList(node.items, value, place);
-    for (const [name, inner] of Object.entries(groupAt(value, place.written))) {
+    for (const [name, inner] of Object.entries(groupAt(value, place.written, label))) {
       const next = node.children.get(name) ?? node.children.get("*");
       const written = join(place.written, quoteName(name));
       if (name === "__proto__") throw new MemoryError("CONFIG", `${label}: ${written} cannot be a key; remove it`);
@@ -49,16 +49,20 @@ export function collectValues(raw: unknown, label: string, baseDir: string): Con
 
   function walkNamed(node: KeyNode, value: unknown, name: string, place: WrittenAt): void {
     if (place.pattern !== "agents.entries.*") return walk(node, value, place);
-    walk(node, groupAt(value, place.written), { ...place, name: undefined, agent: agentNamed(name, place.written) });
+    walk(node, groupAt(value, place.written, label), {
+      ...place,
+      name: undefined,
+      agent: agentNamed(name, place.written),
+    });
   }
 
   function walkList(node: KeyNode, value: unknown, place: WrittenAt): void {
     if (!Array.isArray(value)) throw new MemoryError("CONFIG", `${label}: ${place.written} must be a list`);
     for (const [index, item] of value.entries()) {
       const numbered = `${place.written}[${index}]`;
-      const id: unknown = groupAt(item, numbered)["id"];
+      const id: unknown = groupAt(item, numbered, label)["id"];
       const agent = agentNamed(id, `${numbered}.id`);
-      if (listed.has(agent)) throw sameId(`${numbered}.id`, String(id), String(id));
+      if (listed.has(agent)) throw sameId(`${label}: ${numbered}.id`, [String(id)]);
       listed.add(agent);
       walk(node, item, {
         written: `${place.written}[${String(id)}]`,
@@ -76,16 +80,11 @@ export function collectValues(raw: unknown, label: string, baseDir: string): Con
     if (known !== undefined) return known;
     // Ids become file names, and some systems keep only one of `Work` and `work`.
     const twin = lowered.get(String(id).toLowerCase());
-    if (twin !== undefined) throw sameId(written, twin, String(id));
+    if (twin !== undefined) throw sameId(`${label}: ${written}`, [twin, String(id)]);
     lowered.set(String(id).toLowerCase(), String(id));
     const fresh: FoundValues = new Map();
     layer.agents.set(String(id), fresh);
     return fresh;
-  }
-
-  function sameId(written: string, first: string, second: string): MemoryError {
-    const ids = first === second ? quoteText(first) : `${quoteText(first)} and ${quoteText(second)}`;
-    return new MemoryError("CONFIG", `${label}: ${written}: two agents have the same id, ${ids}; give each its own`);
   }
 
   function record({ key }: KeyNode, value: unknown, place: WrittenAt): void {
@@ -103,14 +102,6 @@ export function collectValues(raw: unknown, label: string, baseDir: string): Con
     layer.notices.push(`${label}: ${dropped.written} is ignored, because ${kept.written} is given too`);
   }
 
-  function groupAt(value: unknown, written: string): Record<string, unknown> {
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-    throw new MemoryError(
-      "CONFIG",
-      `${label}: ${written === "" ? "the configuration" : written} must be an object, written { … }`,
-    );
-  }
-
   function noteUnknown(node: KeyNode, name: string, place: WrittenAt): void {
     const pattern = join(place.pattern, quoteName(name));
     if (unknown.has(pattern)) return;
@@ -123,6 +114,17 @@ export function collectValues(raw: unknown, label: string, baseDir: string): Con
     const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
     layer.notices.push(`${label}: unknown key ${join(place.written, quoteName(name))} is ignored${hint}`);
   }
+}
+
+function groupAt(value: unknown, written: string, label: string): Record<string, unknown> {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  const group = written === "" ? "the configuration" : written;
+  throw new MemoryError("CONFIG", `${label}: ${group} must be an object, written { … }`);
+}
+
+function sameId(place: string, ids: readonly string[]): MemoryError {
+  const quoted = ids.map(quoteText).join(" and ");
+  return new MemoryError("CONFIG", `${place}: two agents have the same id, ${quoted}; give each its own`);
 }
 
 /** `memory.search` and `agents.entries` stand for keys of their own. */
