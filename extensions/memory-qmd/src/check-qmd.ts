@@ -14,11 +14,8 @@ import type { Updates } from "./update/updates.ts";
 const sampled = 10;
 const wordsAsked = 6;
 
-/**
- * Whether the index of qmd can be relied on: qmd starts, holds as many notes as were read into it, and a sample of notes
- * is found by its own words. With `fix` an index in which anything is wrong is made anew first.
- */
-export async function checkQmd(input: {
+/** What an index of qmd and its notes are reached by. */
+export interface CheckedQmd {
   folder: string;
   workspaceDir: string;
   process: QmdProcess;
@@ -27,9 +24,13 @@ export async function checkQmd(input: {
   sessions: SessionExport;
   ask: AskQmd;
   read: TextReader;
-  fix: boolean;
-  signal: AbortSignal;
-}): Promise<IndexCheck> {
+}
+
+/**
+ * Whether the index of qmd can be relied on: qmd starts, holds as many notes as were read into it, and a sample of notes
+ * is found by its own words. With `fix` an index in which anything is wrong is made anew first.
+ */
+export async function checkQmd(input: CheckedQmd & { fix: boolean; signal: AbortSignal }): Promise<IndexCheck> {
   const { folder, updates, fix, signal } = input;
   signal.throwIfAborted();
   if (!hasIndex(folder)) {
