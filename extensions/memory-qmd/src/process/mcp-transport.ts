@@ -1,9 +1,8 @@
-import { QmdFailure, type QmdIndexStatus, type QmdLimits, type QmdQuery, type QmdRow } from "../qmd-contract.ts";
+import { type QmdIndexStatus, type QmdLimits, type QmdQuery, type QmdRow, QmdFailure } from "../qmd-contract.ts";
 import { type McpChild, startMcpChild } from "./mcp-child.ts";
 import { memoryUse } from "./child/memory-use.ts";
 import type { KeptProcess } from "./child/kept-process.ts";
 import { parseToolRows } from "./parse-output.ts";
-import { type RestartPlan, createRestartPlan } from "./restart-plan.ts";
 import type { RpcLimits } from "./rpc-client.ts";
 
 interface McpTransportOptions {
@@ -184,5 +183,36 @@ function statusOf(result: unknown): QmdIndexStatus {
       name: String(each["name"]),
       documents: numberOf(each["documents"]),
     })),
+  };
+}
+
+/** When the long-lived child may be started. */
+interface RestartPlan {
+  /** It ended and nobody had asked for that. */
+  failed(): void;
+  /** Starts anew, after something was changed that may have been the cause. */
+  reset(): void;
+  /** `start`, or that it has to wait, or that it has failed too often of late. */
+  now(): "start" | "wait" | "given up";
+}
+
+const failuresAllowed = 3;
+
+/**
+ * After each failure a longer wait, and after three within the window none is started until the first of them has left
+ * it. So a child that cannot live is given up for a while and never for good.
+ */
+function createRestartPlan(limits: Pick<QmdLimits, "restartMs" | "crashWindowMs">): RestartPlan {
+  let failures: number[] = [];
+  const recent = (): number[] => (failures = failures.filter((at) => performance.now() - at < limits.crashWindowMs));
+  return {
+    failed: () => void failures.push(performance.now()),
+    reset: () => void (failures = []),
+    now() {
+      const { length } = recent();
+      if (length >= failuresAllowed) return "given up";
+      const waitMs = limits.restartMs[Math.min(length, limits.restartMs.length) - 1] ?? 0;
+      return performance.now() - (failures.at(-1) ?? Number.NEGATIVE_INFINITY) < waitMs ? "wait" : "start";
+    },
   };
 }

@@ -40,7 +40,7 @@ export class Updates {
   #failures = 0;
   #lastError: UpdateFacts["lastError"];
   #timer: { handle: NodeJS.Timeout; at: number } | undefined;
-  #queued: Promise<void> | undefined;
+  #isQueued = false;
 
   constructor(input: UpdatesInput) {
     this.#input = input;
@@ -61,8 +61,10 @@ export class Updates {
 
   #queue(): void {
     this.#timer = undefined;
-    this.#queued ??= this.#inTurn(async () => {
-      this.#queued = undefined;
+    if (this.#isQueued) return;
+    this.#isQueued = true;
+    this.#inTurn(async () => {
+      this.#isQueued = false;
       await this.#run(false, this.#closing.signal);
     }).catch((error: unknown) => {
       // What failed is in the facts, and is tried again.

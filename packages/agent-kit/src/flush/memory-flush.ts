@@ -2,7 +2,7 @@ import { type AgentConfig, type Memory, MemoryError, sessionKindOf } from "@mems
 import type { ConversationMessage } from "../conversation.ts";
 import { openFlushJournal } from "./journal/flush-journal.ts";
 import type { DropReceipt, FlushReport } from "./turn/flush-report.ts";
-import type { FlushSession } from "./flush-state.ts";
+import type { FlushSession } from "./flush-work.ts";
 import type { FlushTurn } from "./turn/flush-turn.ts";
 import { FlushWork } from "./flush-work.ts";
 import { createMessageSaver } from "./journal/message-saver.ts";

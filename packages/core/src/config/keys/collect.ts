@@ -1,8 +1,9 @@
 import { MemoryError } from "../../contract/errors.ts";
 import { agentIdProblem } from "../agent-id.ts";
-import { type KeyNode, buildKeyTree } from "./key-tree.ts";
 import { type ConfigLayer, type FoundValues, lookupKey, quoteName, quoteText } from "../layer.ts";
 import { nearestKey } from "./nearest.ts";
+import type { ConfigKey } from "./config-key.ts";
+import { configKeys } from "./keys.ts";
 
 /** Unknown keys that are named one by one; a file of another program may have any number. */
 const maxUnknownKeys = 20;
@@ -134,4 +135,45 @@ function isOtherSpelling(written: string): boolean {
 
 function join(group: string, name: string): string {
   return group === "" ? name : `${group}.${name}`;
+}
+
+/** A place in a configuration file: a value, or a group of named places. */
+interface KeyNode {
+  key?: ConfigKey;
+  /** `*` stands for any name. */
+  readonly children: Map<string, KeyNode>;
+  /** The items of a list, each with these places. */
+  items?: KeyNode;
+}
+
+/** The table as a tree, with every other spelling leading to the same places as the key that it stands for. */
+function buildKeyTree(): KeyNode {
+  const root: KeyNode = { children: new Map() };
+  for (const key of configKeys) if (key.same === undefined) place(root, key.key).key = key;
+  for (const key of configKeys) {
+    if (key.same === undefined) continue;
+    const names = key.key.split(".");
+    const last = names.pop() ?? "";
+    const parent = names.length === 0 ? root : place(root, names.join("."));
+    parent.children.set(last, place(root, key.same));
+  }
+  return root;
+}
+
+function place(root: KeyNode, path: string): KeyNode {
+  let node = root;
+  for (const name of path.split(".")) {
+    const isList = name.endsWith("[]");
+    node = child(node, isList ? name.slice(0, -2) : name);
+    if (isList) node = node.items ??= { children: new Map() };
+  }
+  return node;
+}
+
+function child(node: KeyNode, name: string): KeyNode {
+  const known = node.children.get(name);
+  if (known !== undefined) return known;
+  const fresh: KeyNode = { children: new Map() };
+  node.children.set(name, fresh);
+  return fresh;
 }
