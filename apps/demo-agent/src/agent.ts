@@ -1,18 +1,5 @@
-import {
-  type MemoryTool,
-  type NewMessage,
-  type Session,
-  createMemoryTools,
-  writeSessionNote,
-} from "@memslot/agent-kit";
-import {
-  type AgentConfig,
-  type CompactionSettings,
-  type Memory,
-  MemoryError,
-  type MemslotConfig,
-  sessionKindOf,
-} from "@memslot/core";
+import { type MemoryTool, type NewMessage, type Session, writeSessionNote } from "@memslot/agent-kit";
+import { type AgentConfig, type CompactionSettings, type Memory, MemoryError, type MemslotConfig } from "@memslot/core";
 import { estimateTokens } from "@memslot/indexing/host";
 import { Conversation } from "./conversation.ts";
 import type { ChatModel } from "./models/chat-model.ts";
@@ -81,6 +68,7 @@ export interface Agent {
 export async function createAgent(options: AgentOptions): Promise<Agent> {
   const { agent, model, notify, clock = () => new Date() } = options;
   const { userTimezone: timeZone, workspaceDir } = agent;
+  const { citations } = options.config;
   const contextWindowTokens = model?.contextWindowTokens ?? options.contextWindowTokens ?? 128_000;
   const limitTokens = contextWindowTokens - reserveTokens(contextWindowTokens, agent.compaction);
   const tasks = model && modelTasks(model);
@@ -90,10 +78,11 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
   /** Of the last request, before its first message. */
   let promptTokens = 0;
 
-  const tools = (): MemoryTool[] => log.watch(toolsFor(conversation, { ...options, clock }));
+  const tools = (): MemoryTool[] => log.watch(conversation.tools(citations));
   async function nextPrompt(): Promise<SystemPrompt> {
     const given = tools();
-    const prompt = await promptFor(conversation.session, given, { ...options, clock, limitTokens });
+    const about = { agent, citations, now: clock(), limitTokens };
+    const prompt = await buildSystemPrompt(conversation.session, given, about);
     promptTokens = fixedTokens(prompt.text, model ? given : []);
     return prompt;
   }
@@ -174,33 +163,6 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
     settled: async () => void (await (await conversation.flush()).settled()),
     close: () => conversation.close(),
   };
-}
-
-function toolsFor(
-  { memory, session }: Conversation,
-  { config, agent, clock }: AgentOptions & { clock: () => Date },
-): MemoryTool[] {
-  if (memory === undefined) return [];
-  const append = { timeZone: agent.userTimezone, clock };
-  return createMemoryTools({ memory, citations: config.citations, sessionKey: session.key, append });
-}
-
-/** The prompt of the next request. */
-async function promptFor(
-  session: Session,
-  tools: readonly MemoryTool[],
-  { config, agent, clock, limitTokens }: AgentOptions & { clock: () => Date; limitTokens: number },
-): Promise<SystemPrompt> {
-  return await buildSystemPrompt({
-    workspaceDir: agent.workspaceDir,
-    kind: sessionKindOf(session.key, agent.id, agent.ownerAllowFrom),
-    toolNames: tools.map(({ name }) => name),
-    citations: config.citations,
-    now: clock(),
-    timeZone: agent.userTimezone,
-    summary: session.context.summary,
-    budgetChars: Math.min(20_000, Math.round(limitTokens)),
-  });
 }
 
 /** What a model says to a conversation, all of it and what was shown. Each message is written down as it comes. */

@@ -1,14 +1,17 @@
 import { randomUUID } from "node:crypto";
 import {
+  type CitationsMode,
   type CompactionReport,
   type FlushReport,
   type FlushTurn,
   type MemoryFlush,
+  type MemoryTool,
   type Session,
   type Sessions,
   type Summarize,
   compactSession,
   createMemoryFlush,
+  createMemoryTools,
   handedOver,
   openSessions,
 } from "@memslot/agent-kit";
@@ -34,11 +37,12 @@ interface ConversationOptions {
 
 /** The session that is talked in, and the flush that saves it to the memory of the moment. */
 export class Conversation {
+  session: Session;
+  memory: Memory | undefined;
+  /** Why there is none. */
+  offReason: string | undefined;
   readonly #options: ConversationOptions;
   readonly #sessions: Sessions;
-  #memory: Memory | undefined;
-  #offReason: string | undefined;
-  #session: Session;
   #flush: MemoryFlush | undefined;
   /** Of the flush. Whoever is next waits for it and has its error. */
   #opening: Promise<MemoryFlush>;
@@ -48,9 +52,9 @@ export class Conversation {
   private constructor(options: ConversationOptions, sessions: Sessions, session: Session) {
     this.#options = options;
     this.#sessions = sessions;
-    this.#session = session;
-    this.#memory = options.memory;
-    this.#offReason = options.offReason;
+    this.session = session;
+    this.memory = options.memory;
+    this.offReason = options.offReason;
     this.#opening = this.#openFlush();
   }
 
@@ -67,32 +71,27 @@ export class Conversation {
     }
   }
 
-  get session(): Session {
-    return this.#session;
-  }
-
-  get memory(): Memory | undefined {
-    return this.#memory;
-  }
-
-  get offReason(): string | undefined {
-    return this.#offReason;
-  }
-
   get pendingFlushes(): number {
     return this.#flush?.status.pending ?? 0;
   }
 
   /** A line about each. */
   status(): { memory: string; session: string; flush: string } {
-    const { key, facts, context } = this.#session;
+    const { key, facts, context } = this.session;
     const said = `${context.messages.length} messages since compaction ${facts.compactionCount}`;
     const report = this.#flush?.status.lastReport;
     return {
-      memory: `Memory: ${this.#memory === undefined ? `off, ${this.#offReason}` : describeIndex(this.#memory.status())}`,
+      memory: `Memory: ${this.memory === undefined ? `off, ${this.offReason}` : describeIndex(this.memory.status())}`,
       session: `Session: ${key}, ${said}, ${facts.file}`,
       flush: `Flush: ${this.pendingFlushes} pending${report === undefined ? "" : `. ${flushLine(report)}`}`,
     };
+  }
+
+  tools(citations: CitationsMode): MemoryTool[] {
+    if (this.memory === undefined) return [];
+    const { agent, clock } = this.#options;
+    const append = { timeZone: agent.userTimezone, clock };
+    return createMemoryTools({ memory: this.memory, citations, sessionKey: this.session.key, append });
   }
 
   /** The flush of this session and memory, once it is open. */
@@ -106,23 +105,23 @@ export class Conversation {
     signal: AbortSignal,
   ): Promise<CompactionReport> {
     const flush = await this.#opening;
-    return await compactSession({ session: this.#session, keepTokens, flush, summarize, signal });
+    return await compactSession({ session: this.session, keepTokens, flush, summarize, signal });
   }
 
   useMemory(memory: Memory | undefined, offReason: string | undefined): void {
-    this.#memory = memory;
-    this.#offReason = offReason;
+    this.memory = memory;
+    this.offReason = offReason;
     this.#reopenFlush();
   }
 
   /** Begins another session. Gives the one that has ended; undefined where nothing has been said in it. */
   async reset(signal: AbortSignal): Promise<({ session: Session } & Session["context"]) | undefined> {
     const flush = await this.#opening;
-    const ended = this.#session;
+    const ended = this.session;
     const { context } = ended;
     await flush.beforeDrop(handedOver(ended.recorded), { signal });
-    this.#session = await this.#sessions.reset(ended.key);
-    if (this.#session === ended) return undefined;
+    this.session = await this.#sessions.reset(ended.key);
+    if (this.session === ended) return undefined;
     this.#reopenFlush();
     return { session: ended, ...context };
   }
@@ -132,7 +131,7 @@ export class Conversation {
     const flush = await this.#opening;
     this.#isQuiet = true;
     try {
-      await flush.beforeDrop(handedOver(this.#session.recorded), { signal });
+      await flush.beforeDrop(handedOver(this.session.recorded), { signal });
       const limits = { what: "the memory flush", deadlineMs: flushDeadlineMs, signals: [signal] };
       return await withDeadline(limits, () => flush.settled());
     } finally {
@@ -149,8 +148,8 @@ export class Conversation {
   async #openFlush(): Promise<MemoryFlush> {
     const { stateDir, agent, contextWindowTokens, clock, notify, flushTurn } = this.#options;
     const onReport = (report: FlushReport): void => void (this.#isQuiet || notify(flushLine(report)));
-    const place = { stateDir, session: this.#session, memory: this.#memory, contextWindowTokens, clock };
-    const own = this.#memory === undefined ? withoutFlush(agent) : agent;
+    const place = { stateDir, session: this.session, memory: this.memory, contextWindowTokens, clock };
+    const own = this.memory === undefined ? withoutFlush(agent) : agent;
     this.#flush = await createMemoryFlush({ ...place, agent: own, runTurn: flushTurn, onReport });
     // What a run before this one could not save.
     this.#flush.retry();

@@ -72,17 +72,17 @@ function indexed({ ledger, updates, workspaceDir }: Parameters<typeof checkQmd>[
         file.chunks > 0 &&
         file.seen === file.hash &&
         (file.source === "sessions" ||
-          collectionsWith(updates.collections(), path.resolve(workspaceDir, file.path)).length > 0),
+          collectionsWith(updates.index.collections, path.resolve(workspaceDir, file.path)).length > 0),
     );
 }
 
 async function checkDocuments(input: Parameters<typeof checkQmd>[0]): Promise<IndexFinding> {
   const { updates, signal } = input;
-  const { collections } = await updates.look(signal);
-  const names = new Set(updates.collections().map(({ name }) => name));
+  const { collections } = await updates.index.look(signal);
+  const names = new Set(updates.index.collections.map(({ name }) => name));
   const documents = collections.filter(({ name }) => names.has(name)).reduce((sum, each) => sum + each.documents, 0);
   const files = indexed(input).length;
-  const own = updates.unseen().length;
+  const own = updates.index.unseen().length;
   const others = own === 0 ? "" : `; ${own} more are searched by memslot itself`;
   return {
     name: "documents",
@@ -105,7 +105,7 @@ async function checkSample(input: Parameters<typeof checkQmd>[0]): Promise<Index
     const query = [...words].toSorted((left, right) => right.length - left.length).slice(0, wordsAsked);
     if (query.length === 0) continue;
     asked++;
-    const collections = updates.collections().filter(({ source }) => source === file.source);
+    const collections = updates.index.collections.filter(({ source }) => source === file.source);
     const { rows } = await ask({ query: query.join(" "), collections, limit: 200, signal });
     const { places } = placesOfRows(rows, { collections, ledger, sessions, workspaceDir });
     if (!places.some((place) => keyOf(place.file) === keyOf(file))) lost.push(file.path);

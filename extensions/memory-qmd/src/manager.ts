@@ -177,7 +177,7 @@ function managerOf(parts: QmdParts): MemorySearchManager {
         process: process.state(),
         updates: updates.facts(),
         ledger: ledger.facts(),
-        unseen: updates.unseen(),
+        unseen: updates.index.unseen(),
         meaning: meaning.state(),
         options,
       }),
@@ -191,7 +191,7 @@ function managerOf(parts: QmdParts): MemorySearchManager {
     async probeEmbeddingAvailability(signal) {
       signal.throwIfAborted();
       if (!meaning.isWanted) return { ok: false, error: 'qmd finds by words alone: memory.qmd.searchMode is "search"' };
-      const state = await meaning.prepare(updates.facts().index?.hasVectorIndex);
+      const state = await meaning.prepare(updates.index.status?.hasVectorIndex);
       return state.use ? { ok: true } : { ok: false, error: state.reason };
     },
 
@@ -199,7 +199,7 @@ function managerOf(parts: QmdParts): MemorySearchManager {
       signal.throwIfAborted();
       if (!meaning.isWanted) return false;
       try {
-        const { hasVectorIndex } = await updates.look(signal);
+        const { hasVectorIndex } = await updates.index.look(signal);
         return (await meaning.prepare(hasVectorIndex)).use;
       } catch (error) {
         throw unavailable(error);

@@ -30,7 +30,7 @@ export class McpTransport {
 
   constructor(options: McpTransportOptions) {
     this.#options = options;
-    this.#plan = createRestartPlan(options.limits);
+    this.#plan = new RestartPlan(options.limits);
   }
 
   canAsk(): boolean {
@@ -186,33 +186,36 @@ function statusOf(result: unknown): QmdIndexStatus {
   };
 }
 
-/** When the long-lived child may be started. */
-interface RestartPlan {
-  /** It ended and nobody had asked for that. */
-  failed(): void;
-  /** Starts anew, after something was changed that may have been the cause. */
-  reset(): void;
-  /** `start`, or that it has to wait, or that it has failed too often of late. */
-  now(): "start" | "wait" | "given up";
-}
-
 const failuresAllowed = 3;
 
 /**
- * After each failure a longer wait, and after three within the window none is started until the first of them has left
- * it. So a child that cannot live is given up for a while and never for good.
+ * When the long-lived child may be started. After each failure a longer wait, and after three within the window none is
+ * started until the first of them has left it. So a child that cannot live is given up for a while and never for good.
  */
-function createRestartPlan(limits: Pick<QmdLimits, "restartMs" | "crashWindowMs">): RestartPlan {
-  let failures: number[] = [];
-  const recent = (): number[] => (failures = failures.filter((at) => performance.now() - at < limits.crashWindowMs));
-  return {
-    failed: () => void failures.push(performance.now()),
-    reset: () => void (failures = []),
-    now() {
-      const { length } = recent();
-      if (length >= failuresAllowed) return "given up";
-      const waitMs = limits.restartMs[Math.min(length, limits.restartMs.length) - 1] ?? 0;
-      return performance.now() - (failures.at(-1) ?? Number.NEGATIVE_INFINITY) < waitMs ? "wait" : "start";
-    },
-  };
+class RestartPlan {
+  readonly #limits: QmdLimits;
+  #failures: number[] = [];
+
+  constructor(limits: QmdLimits) {
+    this.#limits = limits;
+  }
+
+  /** It ended and nobody had asked for that. */
+  failed(): void {
+    this.#failures.push(performance.now());
+  }
+
+  /** Starts anew, after something was changed that may have been the cause. */
+  reset(): void {
+    this.#failures = [];
+  }
+
+  now(): "start" | "wait" | "given up" {
+    const { crashWindowMs, restartMs } = this.#limits;
+    this.#failures = this.#failures.filter((at) => performance.now() - at < crashWindowMs);
+    const { length } = this.#failures;
+    if (length >= failuresAllowed) return "given up";
+    const waitMs = restartMs[Math.min(length, restartMs.length) - 1] ?? 0;
+    return performance.now() - (this.#failures.at(-1) ?? Number.NEGATIVE_INFINITY) < waitMs ? "wait" : "start";
+  }
 }

@@ -42,10 +42,10 @@ export function startBackground(input: {
 
   async function makeVectors(): Promise<void> {
     const { signal } = closing;
-    const { needsEmbedding } = await updates.look(signal);
+    const { needsEmbedding } = await updates.index.look(signal);
     if (needsEmbedding === 0) return;
     await process.embed({ minutes: Math.max(1, Math.ceil(options.embedTimeoutMs / 60_000)), signal });
-    await updates.look(signal);
+    await updates.index.look(signal);
   }
 
   return {

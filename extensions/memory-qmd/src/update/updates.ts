@@ -1,7 +1,7 @@
 import pLimit from "p-limit";
 import { createRest, isAbort, messageOf, withDeadline } from "@memslot/core";
 import type { Collection } from "./collections.ts";
-import type { Ledger, LedgerFile } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
 import type { QmdOptions } from "../settings/options.ts";
 import type { QmdIndexStatus, QmdProcess } from "../qmd-contract.ts";
 import { UpdatedIndex } from "./updated-index.ts";
@@ -32,8 +32,8 @@ interface UpdatesInput {
 
 /** Tells qmd what has changed: in the background and never for a search, or at once where somebody waits for it. */
 export class Updates {
+  readonly index: UpdatedIndex;
   readonly #input: UpdatesInput;
-  readonly #index: UpdatedIndex;
   readonly #closing = new AbortController();
   readonly #inTurn = pLimit(1);
   readonly #rest = createRest<unknown>();
@@ -44,7 +44,7 @@ export class Updates {
 
   constructor(input: UpdatesInput) {
     this.#input = input;
-    this.#index = new UpdatedIndex(input);
+    this.index = new UpdatedIndex(input);
   }
 
   /** Something has changed. It is told after a while, together with what comes until then; `soon`: without waiting. */
@@ -84,7 +84,7 @@ export class Updates {
     const signal = AbortSignal.any([given, this.#closing.signal]);
     try {
       signal.throwIfAborted();
-      await this.#index.update(force, signal);
+      await this.index.update(force, signal);
       this.#failures = 0;
       this.#rest.end();
       this.#lastError = undefined;
@@ -101,38 +101,19 @@ export class Updates {
 
   /** The index cannot be read, or holds nothing of what it should: it is made anew behind whoever asks. */
   lost(isDamaged: boolean): void {
-    this.#index.lost(isDamaged);
+    this.index.lost(isDamaged);
     this.request("soon");
   }
 
   /** `index.yml` is written anew and read again by qmd; whoever asked may ask once more. */
   async restoreCollections(): Promise<void> {
-    this.#index.renewCollections({ write: !this.#input.readOnly });
+    this.index.renewCollections({ write: !this.#input.readOnly });
     await this.#input.process.restart();
     this.request("soon");
   }
 
-  /** What of the ledger the index of qmd does not have as it is. */
-  unseen(): readonly LedgerFile[] {
-    return this.#index.unseen();
-  }
-
-  collections(): readonly Collection[] {
-    return this.#index.collections;
-  }
-
-  /** Asks qmd what its index holds. */
-  look(signal: AbortSignal): Promise<QmdIndexStatus> {
-    return this.#index.look(signal);
-  }
-
-  /** Whether a collection is empty that these files were read into. */
-  isEmptied(status: QmdIndexStatus, files: readonly LedgerFile[]): boolean {
-    return this.#index.isEmptied(status, files);
-  }
-
   facts(): UpdateFacts {
-    return { lastError: this.#lastError, index: this.#index.status };
+    return { lastError: this.#lastError, index: this.index.status };
   }
 
   async close(): Promise<void> {

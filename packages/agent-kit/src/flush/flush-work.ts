@@ -9,6 +9,9 @@ import type { Session } from "../session/session.ts";
 
 const journalDeadlineMs = 10_000;
 
+/** What a flush has to know of a session, and to tell it. */
+export type FlushSession = Pick<Session, "key" | "id" | "facts" | "update">;
+
 interface FlushParts {
   agent: AgentConfig;
   session: FlushSession;
@@ -26,15 +29,12 @@ export class FlushWork {
   /** The last report since a call found nothing running. */
   currentReport: FlushReport | undefined;
   readonly #parts: FlushParts;
-  readonly #keeper: FlushStateKeeper;
   readonly #closing = new AbortController();
   readonly #queue = pLimit(1);
   #lastAdding: Promise<unknown> = Promise.resolve();
 
   constructor(parts: FlushParts) {
-    const { session, clock } = parts;
     this.#parts = parts;
-    this.#keeper = createFlushStateKeeper({ session, clock, onError: (line) => this.notices.push(line) });
   }
 
   get closing(): AbortSignal {
@@ -55,8 +55,33 @@ export class FlushWork {
     this.report({ state: "failed", reason: messageOf(error), entries: [], messages: 0, tries: 0, days: [] });
   }
 
+  /** Keeps in the record of the session when it was last flushed. */
   async noteFlush(compactionCount: number): Promise<void> {
-    await this.#keeper.noteFlush(compactionCount);
+    const { session, clock } = this.#parts;
+    // What an earlier cycle left in the journal does not undo that this one has had its flush.
+    const before = session.facts.memoryFlushCompactionCount ?? 0;
+    await this.#noteInSession({
+      memoryFlushAt: clock().toISOString(),
+      memoryFlushCompactionCount: Math.max(before, compactionCount),
+      memoryFlushError: undefined,
+    });
+  }
+
+  /** What came of an entry, where the entry is this session's. */
+  async #noteEntry({ record, report: { state, reason } }: SavedEntry): Promise<void> {
+    if (record.sessionId !== this.#parts.session.id) return;
+    if (state === "failed" || state === "skipped") await this.#noteInSession({ memoryFlushError: reason });
+    else await this.noteFlush(record.compactionCount);
+  }
+
+  /** That the record cannot be written undoes no flush. */
+  async #noteInSession(patch: Parameters<FlushSession["update"]>[0]): Promise<void> {
+    const { session } = this.#parts;
+    try {
+      await session.update(patch);
+    } catch (error) {
+      this.notices.push(`the record of session ${session.key} could not be written: ${messageOf(error)}`);
+    }
   }
 
   /** Puts messages that are not known yet into the journal. Gives how many there were. */
@@ -96,7 +121,7 @@ export class FlushWork {
       try {
         const saved = await saveEntry(name, { ...parts, journal, journalDays, signal: this.closing });
         if (saved === undefined) continue;
-        await this.#keeper.noteEntry(saved);
+        await this.#noteEntry(saved);
         this.report(saved.report);
       } catch (error) {
         this.closing.throwIfAborted();
@@ -136,49 +161,4 @@ export class FlushWork {
     await this.settled();
     await this.#lastAdding;
   }
-}
-
-/** What a flush has to know of a session, and to tell it. */
-export type FlushSession = Pick<Session, "key" | "id" | "facts" | "update">;
-
-/** Keeps in the record of a session when it was last flushed, and why not. */
-interface FlushStateKeeper {
-  /** What came of an entry, where the entry is this session's. */
-  noteEntry(saved: SavedEntry): Promise<void>;
-  noteFlush(compactionCount: number): Promise<void>;
-}
-
-function createFlushStateKeeper(options: {
-  session: FlushSession;
-  clock: () => Date;
-  /** Takes why the record cannot be written: that undoes no flush. */
-  onError: (line: string) => void;
-}): FlushStateKeeper {
-  const { session, clock, onError } = options;
-
-  async function update(patch: Parameters<FlushSession["update"]>[0]): Promise<void> {
-    try {
-      await session.update(patch);
-    } catch (error) {
-      onError(`the record of session ${session.key} could not be written: ${messageOf(error)}`);
-    }
-  }
-
-  const keeper: FlushStateKeeper = {
-    async noteEntry({ record, report: { state, reason } }) {
-      if (record.sessionId !== session.id) return;
-      if (state === "failed" || state === "skipped") await update({ memoryFlushError: reason });
-      else await keeper.noteFlush(record.compactionCount);
-    },
-    async noteFlush(compactionCount) {
-      // What an earlier cycle left in the journal does not undo that this one has had its flush.
-      const before = session.facts.memoryFlushCompactionCount ?? 0;
-      await update({
-        memoryFlushAt: clock().toISOString(),
-        memoryFlushCompactionCount: Math.max(before, compactionCount),
-        memoryFlushError: undefined,
-      });
-    },
-  };
-  return keeper;
 }

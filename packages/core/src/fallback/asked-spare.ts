@@ -7,9 +7,9 @@ import type {
   ManagerSyncParams,
   MemorySearchManager,
   MemorySearchResult,
-  SearchReport,
 } from "../contract/manager.ts";
 import type { MemoryFallback, MemoryProviderStatus, SyncReport } from "../contract/status.ts";
+import { type Answer, searchWith } from "./tried-primary.ts";
 import { type ReportFacts, fallbackForAll, reportOf, unavailableReason } from "../contract/search-report.ts";
 
 export interface FallbackSpare {
@@ -125,25 +125,6 @@ export class AskedSpare {
   #fallbackOf({ reason, since, retryAt }: Outage): MemoryFallback {
     return { from: this.#primaryName, to: this.#name, reason, since, retryAt };
   }
-}
-
-/** A search with its report held back: that of a search which fails is not the one that counts. */
-export interface Answer {
-  results: MemorySearchResult[];
-  report: SearchReport | undefined;
-}
-
-export async function searchWith(
-  manager: MemorySearchManager,
-  query: string,
-  options: ManagerSearchOptions,
-): Promise<Answer> {
-  let report: SearchReport | undefined;
-  const onDebug = (given: SearchReport): void => {
-    report = given;
-  };
-  const results = await manager.search(query, { ...options, onDebug });
-  return { results, report };
 }
 
 /** Progress that says whose it is. */

@@ -1,5 +1,5 @@
 import type { BreakerClock } from "./breaker.ts";
-import { type Answer, AskedSpare, type FallbackSpare, labelled, searchWith } from "./asked-spare.ts";
+import { AskedSpare, type FallbackSpare, labelled } from "./asked-spare.ts";
 import { messageOf } from "../contract/errors.ts";
 import { createLazyManager } from "../open/lazy-manager.ts";
 import type {
@@ -9,7 +9,7 @@ import type {
   MemorySearchResult,
 } from "../contract/manager.ts";
 import type { SyncReport } from "../contract/status.ts";
-import { type TriedPrimary, createTriedPrimary } from "./tried-primary.ts";
+import { type Answer, type TriedPrimary, createTriedPrimary, searchWith } from "./tried-primary.ts";
 
 /** The one that is asked first; `name` is the id of its plugin, for messages, reports and status. */
 export type FallbackPrimary =
