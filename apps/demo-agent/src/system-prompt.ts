@@ -1,5 +1,11 @@
-import { type CitationsMode, memoryPromptSection, sessionStartContext } from "@memslot/agent-kit";
-import type { SessionKind } from "@memslot/core";
+import {
+  type CitationsMode,
+  type MemoryTool,
+  type Session,
+  memoryPromptSection,
+  sessionStartContext,
+} from "@memslot/agent-kit";
+import { type AgentConfig, sessionKindOf } from "@memslot/core";
 
 export interface SystemPrompt {
   text: string;
@@ -8,20 +14,23 @@ export interface SystemPrompt {
 }
 
 /** What the model is told: who it is, how it uses its memory, what a session starts with, and what was compacted. */
-export async function buildSystemPrompt(options: {
-  workspaceDir: string;
-  kind: SessionKind;
-  toolNames: readonly string[];
-  citations: CitationsMode;
-  now: Date;
-  timeZone: string;
-  summary?: string | undefined;
-  budgetChars: number;
-}): Promise<SystemPrompt> {
-  const { workspaceDir, kind, toolNames, citations, now, timeZone, summary, budgetChars } = options;
-  const section = memoryPromptSection({ availableTools: new Set(toolNames), citations });
-  const session = { kind, private: kind !== "group" };
-  const context = await sessionStartContext({ workspaceDir, now, timeZone, session, budgetChars });
+export async function buildSystemPrompt(
+  session: Session,
+  tools: readonly MemoryTool[],
+  {
+    agent,
+    citations,
+    now,
+    limitTokens,
+  }: { agent: AgentConfig; citations: CitationsMode; now: Date; limitTokens: number },
+): Promise<SystemPrompt> {
+  const { workspaceDir, userTimezone: timeZone } = agent;
+  const { summary } = session.context;
+  const kind = sessionKindOf(session.key, agent.id, agent.ownerAllowFrom);
+  const budgetChars = Math.min(20_000, Math.round(limitTokens));
+  const section = memoryPromptSection({ availableTools: new Set(tools.map(({ name }) => name)), citations });
+  const audience = { kind, private: kind !== "group" };
+  const context = await sessionStartContext({ workspaceDir, now, timeZone, session: audience, budgetChars });
   const today = new Intl.DateTimeFormat("en-GB", { timeZone, dateStyle: "full" }).format(now);
   const parts = [
     "You are a personal assistant in a terminal, with a long-term memory made of the user's Markdown notes. Answer briefly and in the language of the question.\n" +

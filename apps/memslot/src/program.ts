@@ -1,16 +1,14 @@
 import { isAbort, visibleMessage } from "@memslot/core";
 import { Command, CommanderError } from "commander";
-import type { Action } from "./command-action.ts";
 import type { CommandContext } from "./command-context.ts";
-import { examples } from "./examples.ts";
+import { type Action, type Run, examples, option } from "./program/command-parts.ts";
+import { describeMemory } from "./program/memory-commands.ts";
+import { describePlugins } from "./program/plugins-commands.ts";
 import { ExitCode } from "./terminal/exit-code.ts";
 import { exitCodeOf, failureJson, reportFailure } from "./terminal/failure.ts";
-import { collect, fraction, wholeNumber } from "./terminal/option-values.ts";
+import { wholeNumber } from "./terminal/option-values.ts";
 import { nearestCommand } from "./terminal/nearest-command.ts";
 import { packageVersion } from "./package-version.ts";
-import { describePlugins } from "./open/program-plugins.ts";
-import type { MemoryIndexCommandOptions } from "./commands/memory/memory-index.ts";
-import { UsageError } from "./terminal/usage-error.ts";
 
 /** The world around one run; `runProgram` adds the options that all commands share. */
 export type ProgramWorld = Omit<CommandContext, "configPath" | "workspace" | "onAgent">;
@@ -34,8 +32,6 @@ export async function runProgram(argv: readonly string[], world: ProgramWorld): 
   return exitCode;
 }
 
-type IndexOptions = MemoryIndexCommandOptions & { estimate?: boolean; json?: boolean };
-
 interface SharedOptions {
   json?: boolean;
   agent?: string;
@@ -45,38 +41,8 @@ interface SharedOptions {
 
 function describeProgram(world: ProgramWorld, setExitCode: (code: number) => void): Command {
   const program = new Command("memslot");
-  const run =
-    <Options>(load: () => Promise<Action<Options>>) =>
-    async (...given: unknown[]): Promise<void> => {
-      const command = given.at(-1) as Command;
-      const shared = command.optsWithGlobals<SharedOptions>();
-      // A failure before the agent is known is that of the one that was named, else of the usual one.
-      let agentId = command.parent?.name() === "memory" ? (shared.agent ?? "main") : undefined;
-      const context: CommandContext = {
-        ...world,
-        configPath: shared.config,
-        workspace: shared.workspace,
-        onAgent: (id) => {
-          agentId = id;
-        },
-      };
-      try {
-        const action = await load();
-        setExitCode(await action(context, command.opts() as Options, ...command.args));
-      } catch (error) {
-        if (isAbort(error)) world.output.notice("interrupted");
-        else if (shared.json === true) world.output.printJson(failureJson(error, agentId));
-        else reportFailure(world.output, error);
-        setExitCode(exitCodeOf(error));
-      }
-    };
-
+  const run = runIn(world, setExitCode);
   describeRoot(program, world);
-  const option = {
-    agent: ["--agent <id>", "the agent whose memory it is (default: the first of agents.list, else main)"],
-    json: ["--json", "print JSON"],
-  } as const;
-
   program
     .command("init")
     .description("write a commented memslot.json5, MEMORY.md and memory/; what is there already is left alone")
@@ -84,89 +50,7 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     .addHelpText("after", examples("memslot init", "memslot init --yes --workspace ~/notes"))
     .action(run(async () => (await import("./commands/init.ts")).init));
 
-  const memory = program.command("memory").description("ask the memory, and look after its index");
-  memory
-    .command("search")
-    .description("find the lines that answer a question; brings the index up to date first")
-    .argument("[query...]", "what to look for")
-    .option("--query <text>", "the same as an option, for a query that begins with a dash")
-    .option(...option.agent)
-    .option("--max-results <n>", "at most so many results", wholeNumber(1, 200))
-    .option(
-      "--min-score <x>",
-      "leave out results that score less, 0 to 1, but for those that hold every word",
-      fraction,
-    )
-    .option("--source <name>", "search only this source; may be repeated", collect)
-    .option(...option.json)
-    .option("--explain", "say what each leg found and what was left out")
-    .addHelpText(
-      "after",
-      examples(
-        'memslot memory search "who runs the mail server"',
-        "memslot memory search QX-7919 --json --workspace ~/notes",
-      ),
-    )
-    .action(run(async () => (await import("./commands/memory/memory-search.ts")).memorySearch));
-  memory
-    .command("get")
-    .description("print lines of a memory file")
-    .argument("<path>", "relative to the workspace, also as path#L3-L9")
-    .option(...option.agent)
-    .option("--from <n>", "first line, counted from 1", wholeNumber(1, Number.MAX_SAFE_INTEGER))
-    .option("--lines <n>", "how many lines", wholeNumber(1, Number.MAX_SAFE_INTEGER))
-    .option(...option.json)
-    .addHelpText(
-      "after",
-      examples("memslot memory get memory/2026-03-14.md#L3-L9", "memslot memory get MEMORY.md --from 40 --lines 20"),
-    )
-    .action(run(async () => (await import("./commands/memory/memory-get.ts")).memoryGet));
-  memory
-    .command("index")
-    .description("bring the index up to date")
-    .option("--agent <id>", "only this agent (default: all)")
-    .option("--force", "build it anew from the files; what is there answers until the new one is whole")
-    .option("--wait", "wait for another process that is at work on the index (else: exit code 4)")
-    .option("--verbose", "say which places were looked at, and name each file")
-    .option("--estimate", "print what it would cost in texts, tokens and money, and change nothing")
-    .option("--json", "with --estimate: print JSON")
-    .addHelpText(
-      "after",
-      examples("memslot memory index", "memslot memory index --estimate", "memslot memory index --force --wait"),
-    )
-    .action(
-      run(async () => async (context: CommandContext, options: IndexOptions) => {
-        if (options.estimate === true)
-          return (await import("./commands/memory/memory-estimate.ts")).memoryEstimate(context, options);
-        if (options.json === true) throw new UsageError("--json belongs to --estimate here");
-        return (await import("./commands/memory/memory-index.ts")).memoryIndex(context, options);
-      }),
-    );
-  memory
-    .command("usage")
-    .description("say what embedding has cost, in tokens and requests, by day and reason")
-    .option("--agent <id>", "only this agent (default: all)")
-    .option("--days <n>", "how many days back (default: 30)", wholeNumber(1, 92))
-    .option(...option.json)
-    .addHelpText("after", examples("memslot memory usage", "memslot memory usage --days 7 --json"))
-    .action(run(async () => (await import("./commands/memory/memory-usage.ts")).memoryUsage));
-  memory
-    .command("status")
-    .description("say what is indexed, from where, and what does not work")
-    .option("--agent <id>", "only this agent (default: all)")
-    .option("--deep", "compare the parts of the index, try the embedding provider and the vector store for real")
-    .option("--fix", "mend what is wrong with the index, from what it holds; implies --deep")
-    .option("--index", "bring the index up to date first; implies --deep")
-    .option(...option.json)
-    .addHelpText("after", examples("memslot memory status", "memslot memory status --deep --json"))
-    .action(run(async () => (await import("./commands/memory/memory-status.ts")).memoryStatus));
-  memory
-    .command("compact")
-    .description("give back the space that deleted and changed notes have left in the index")
-    .option("--agent <id>", "only this agent (default: all)")
-    .option(...option.json)
-    .addHelpText("after", examples("memslot memory compact", "memslot memory compact --agent main --json"))
-    .action(run(async () => (await import("./commands/memory/memory-compact.ts")).memoryCompact));
+  const memory = describeMemory(program, run);
 
   program
     .command("mcp")
@@ -216,6 +100,34 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
 
   for (const parent of [program, memory, plugins]) suggestOnUnknown(parent, program);
   return program;
+}
+
+/** Runs a command in this world, and turns what it throws into words and an exit code. */
+function runIn(world: ProgramWorld, setExitCode: (code: number) => void): Run {
+  return <Options>(load: () => Promise<Action<Options>>) =>
+    async (...given: unknown[]): Promise<void> => {
+      const command = given.at(-1) as Command;
+      const shared = command.optsWithGlobals<SharedOptions>();
+      // A failure before the agent is known is that of the one that was named, else of the usual one.
+      let agentId = command.parent?.name() === "memory" ? (shared.agent ?? "main") : undefined;
+      const context: CommandContext = {
+        ...world,
+        configPath: shared.config,
+        workspace: shared.workspace,
+        onAgent: (id) => {
+          agentId = id;
+        },
+      };
+      try {
+        const action = await load();
+        setExitCode(await action(context, command.opts() as Options, ...command.args));
+      } catch (error) {
+        if (isAbort(error)) world.output.notice("interrupted");
+        else if (shared.json === true) world.output.printJson(failureJson(error, agentId));
+        else reportFailure(world.output, error);
+        setExitCode(exitCodeOf(error));
+      }
+    };
 }
 
 function describeRoot(program: Command, world: ProgramWorld): void {

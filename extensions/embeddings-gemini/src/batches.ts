@@ -1,11 +1,7 @@
 import { type EmbeddingBatches, EmbeddingError, type EmbeddingJobState } from "@memslot/core";
-import { vectorAnswerBytes } from "@memslot/core/providers";
-import type { GeminiClient } from "./client.ts";
-import type { Endpoint } from "./endpoint.ts";
 import { isGone, oddAnswer, statusOf } from "./failure.ts";
-import { type JobResult, readResults } from "./job-results.ts";
-import type { GeminiModel } from "./models.ts";
-import type { Task } from "./task.ts";
+import { type JobContext, JobFiles, drain } from "./job-files.ts";
+import type { JobResult } from "./job-results.ts";
 
 // Some 125,000 tokens. How many an account may have waiting is not published: new paid ones were let in with this many,
 // and refused with twice as many.
@@ -30,38 +26,9 @@ interface Operation {
  * come as lines that can be read one by one, where a job with its texts inside answers with all vectors at once. The
  * name of a job is that of the operation, a space, and that of the file.
  */
-export function createBatches(context: {
-  client: GeminiClient;
-  endpoint: Endpoint;
-  model: GeminiModel;
-  task: Task;
-}): EmbeddingBatches {
-  const { client, endpoint, model, task } = context;
-
-  function lineOf(text: string, index: number): string {
-    const request = {
-      model: `models/${model.name}`,
-      content: { parts: [{ text: task.prefix + text }] },
-      ...(task.type !== undefined && { taskType: task.type }),
-      ...(model.outputDimensionality !== undefined && { outputDimensionality: model.outputDimensionality }),
-    };
-    return `${JSON.stringify({ key: String(index), request })}\n`;
-  }
-
-  async function upload(texts: readonly string[], signal: AbortSignal): Promise<string> {
-    const mimeType = "application/jsonl";
-    const file = new Blob(texts.map(lineOf), { type: mimeType });
-    const { name } = await client.withSdk({ signal }, (sdk) => sdk.files.upload({ file, config: { mimeType } }));
-    if (!name) throw oddAnswer(endpoint, "an upload that has no name");
-    return name;
-  }
-
-  /** It would be deleted after two days; the notes in it need not wait for that. */
-  async function discard(file: string): Promise<void> {
-    const signal = AbortSignal.timeout(discardMs);
-    // Nothing hangs on it.
-    await client.request("DELETE", file, { signal, read: drain }).catch(() => undefined);
-  }
+export function createBatches(context: JobContext): EmbeddingBatches {
+  const { client, endpoint, model } = context;
+  const files = new JobFiles(context);
 
   /** Undefined for a job that Google does not know. */
   async function look(operation: string, signal: AbortSignal | undefined): Promise<Operation | undefined> {
@@ -69,20 +36,6 @@ export function createBatches(context: {
       return await client.request("GET", operation, { signal, read: readOperation });
     } catch (error) {
       if (isGone(error)) return undefined;
-      throw error;
-    }
-  }
-
-  /** Gives the tokens that were spent. Results are kept for two days: older ones leave every place as it is. */
-  async function download(made: string, results: JobResult[], signal: AbortSignal | undefined): Promise<number> {
-    const { dimensions } = model;
-    const who = `gemini: ${endpoint.base.host}`;
-    const read = (response: Response): Promise<number> => readResults(response, results, { who, dimensions });
-    const limitBytes = vectorAnswerBytes({ texts: results.length, dimensions });
-    try {
-      return await client.request("GET", `${made}:download?alt=media`, { signal, limitBytes, read });
-    } catch (error) {
-      if (isGone(error)) return 0;
       throw error;
     }
   }
@@ -97,7 +50,7 @@ export function createBatches(context: {
     maxItems,
     maxBytes,
     async submit(texts, { signal }) {
-      const file = await upload(texts, signal);
+      const file = await files.upload(texts, signal);
       try {
         // Not by the SDK: it writes a warning to the console for each job.
         const { name } = await client.request("POST", `models/${model.name}:asyncBatchEmbedContent`, {
@@ -107,7 +60,7 @@ export function createBatches(context: {
         });
         return `${String(name)} ${file}`;
       } catch (error) {
-        await discard(file);
+        await files.discard(file);
         throw error;
       }
     },
@@ -123,10 +76,10 @@ export function createBatches(context: {
       const outcome = await look(operation, signal);
       const made = outcome?.metadata?.output?.responsesFile ?? outcome?.response?.responsesFile;
       if (typeof made === "string") {
-        const tokens = await download(made, results, signal);
+        const tokens = await files.download(made, results, signal);
         if (tokens > 0) onUsage?.({ tokens });
       }
-      await discard(file);
+      await files.discard(file);
       return results;
     },
     async cancel(job, { signal }) {
@@ -137,12 +90,10 @@ export function createBatches(context: {
         // A job that is over is refused with 400.
         if (!isGone(error) && statusOf(error) !== 400) throw error;
       }
-      await discard(file);
+      await files.discard(file);
     },
   };
 }
-
-const discardMs = 5000;
 
 function partsOf(job: string): { operation: string; file: string } {
   const [, operation, file] = /^(batches\/[\w.-]+) (files\/[\w.-]+)$/.exec(job) ?? [];
@@ -162,8 +113,4 @@ function stateOf({ done, error, metadata }: Operation): EmbeddingJobState {
   const { successfulRequestCount = 0, failedRequestCount = 0 } = metadata?.batchStats ?? {};
   const completed = Number(successfulRequestCount) + Number(failedRequestCount);
   return { state: "running", completed: Number.isFinite(completed) ? completed : undefined };
-}
-
-async function drain(response: Response): Promise<void> {
-  await response.body?.cancel();
 }

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { startModelProcess } from "./model-process.ts";
+import { ModelProcess } from "./model-process.ts";
 import { eventually } from "@memslot/fakes/wait";
 import { tempFolder } from "./test/lab.ts";
 
@@ -23,7 +23,7 @@ test("the process that runs the model sees no key of its host", async () => {
     vi.stubEnv(name, `planted ${name}`);
   vi.stubEnv("OMP_NUM_THREADS", "1");
   onTestFinished(() => void vi.unstubAllEnvs());
-  const child = startModelProcess(
+  const child = new ModelProcess(
     { llama: pathToFileURL(module).href, modelPath: "none.gguf", contexts: 1, contextSize: 64, threads: 1 },
     { loadMs: 60_000, silenceMs: 60_000 },
   );

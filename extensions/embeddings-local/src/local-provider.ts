@@ -8,7 +8,7 @@ import {
 import { type ModelPrefixes, modelPrefixes } from "@memslot/core/providers";
 import { download, type DownloadLimits } from "./download/download.ts";
 import { isFile, type LocalModel, missingModel } from "./local-model.ts";
-import { closedError, createModelRunner, type RunnerTimes } from "./model-runner.ts";
+import { ModelRunner, closedError, type RunnerTimes } from "./model-runner.ts";
 import type { LoadedModel } from "./protocol.ts";
 import { readOptions } from "./options.ts";
 import { createSharedRun } from "./shared-run.ts";
@@ -30,7 +30,7 @@ export function createLocalProvider(input: LocalProviderInput): EmbeddingProvide
   const { address, info, known } = model;
   const options = readOptions(context.options);
   const prefixes: ModelPrefixes | undefined = modelPrefixes(address.model) ?? modelPrefixes(info?.name ?? "");
-  const runner = createModelRunner({ llama, modelPath: address.path, ...options }, times);
+  const runner = new ModelRunner({ llama, modelPath: address.path, ...options }, times);
   const closing = new AbortController();
   let loaded: LoadedModel | undefined;
 

@@ -11,24 +11,6 @@ export interface EmbeddedTexts {
   tokens: number;
 }
 
-/** The host's side of `child.ts`: one process with one model. */
-export interface ModelProcess {
-  readonly pid: number | undefined;
-  /** Resolves when the process is gone. */
-  readonly exited: Promise<void>;
-  /** Rejects with an `Error` where node-llama-cpp or the model says what is wrong, and with `ProcessEnded`. */
-  readonly loaded: Promise<LoadedModel>;
-  /** True until it has ended or was told to. */
-  isRunning(): boolean;
-  /** Rejects with `ProcessEnded`, with an `Error` for a text that is refused, and at once with the reason of an abort. */
-  embed(
-    texts: readonly string[],
-    options: { urgent: boolean; signal: AbortSignal | undefined },
-  ): Promise<EmbeddedTexts>;
-  /** Ends it, within about a second whatever it does. */
-  stop(): Promise<void>;
-}
-
 /** The process has ended, by itself or because it gave no answer. */
 export class ProcessEnded extends Error {
   /** Its end and its last words: `ended with SIGABRT (…)`. */
@@ -63,59 +45,130 @@ const keptWordsLength = 2048;
 const lastWordsWaitMs = 100;
 
 /**
- * Starts a process and loads a model in it. It keeps the host alive only while an answer is due, and ends with the host.
- * When it is silent for too long though an answer is due, it is ended.
+ * The host's side of `child.ts`: a process that loads one model. It keeps the host alive only while an answer is due, and
+ * ends with the host. When it is silent for too long though an answer is due, it is ended.
  */
-export function startModelProcess(request: Omit<LoadRequest, "type">, limits: ProcessLimits): ModelProcess {
-  const child: ChildProcess = fork(fileURLToPath(import.meta.resolve("#child")), [], {
-    // What it prints must not get between the lines of a host that speaks through its own output.
-    stdio: ["ignore", "ignore", "pipe", "ipc", "pipe"],
-    serialization: "advanced",
-    env: childEnvironment(process.env, passedOn),
-    execArgv: [],
-  });
-  const pending = new Map<number, Pending>();
-  const loading = Promise.withResolvers<LoadedModel>();
-  let isLoading = true;
-  let lastId = 0;
-  let lastWords = "";
-  let ended: ProcessEnded | undefined;
-  let silence: NodeJS.Timeout | undefined;
-  // A process that could not be started counts as one that has ended.
-  const exited = once(child, "exit").then(
-    () => {},
-    () => {},
-  );
-  // Whoever waits for it is told; nobody has to.
-  loading.promise.catch(() => undefined);
+export class ModelProcess {
+  /** Resolves when the process is gone. */
+  readonly exited: Promise<void>;
+  readonly #child: ChildProcess;
+  readonly #limits: ProcessLimits;
+  readonly #pending = new Map<number, Pending>();
+  readonly #loading = Promise.withResolvers<LoadedModel>();
+  #isLoading = true;
+  #lastId = 0;
+  #lastWords = "";
+  #ended: ProcessEnded | undefined;
+  #silence: NodeJS.Timeout | undefined;
 
-  const stderr = child.stderr as Socket | null;
-  const pipe = child.stdio[hostPipe] as Socket | null | undefined;
-  pipe?.on("error", () => {}); // Its end is told by "exit".
-  stderr?.on("data", (data: Buffer) => (lastWords = (lastWords + data.toString()).slice(-keptWordsLength)));
-  child.on("message", (message: FromChild) => {
-    take(message);
-    watch();
-  });
-  child.on("error", (error) => end(`cannot be started: ${error.message}`));
-  child.once("exit", (code, signal) => {
-    const told = (): void => end(`ended with ${signal ?? `code ${code}`}`);
-    // With "close" its last words have been read. Where a process that it has started still holds the pipe, that is late.
-    child.once("close", told);
-    setTimeout(told, lastWordsWaitMs);
-  });
-  send({ type: "load", ...request });
-  watch();
+  constructor(request: Omit<LoadRequest, "type">, limits: ProcessLimits) {
+    this.#limits = limits;
+    this.#child = fork(fileURLToPath(import.meta.resolve("#child")), [], {
+      // What it prints must not get between the lines of a host that speaks through its own output.
+      stdio: ["ignore", "ignore", "pipe", "ipc", "pipe"],
+      serialization: "advanced",
+      env: childEnvironment(process.env, passedOn),
+      execArgv: [],
+    });
+    // A process that could not be started counts as one that has ended.
+    this.exited = once(this.#child, "exit").then(
+      () => {},
+      () => {},
+    );
+    // Whoever waits for it is told; nobody has to.
+    this.#loading.promise.catch(() => undefined);
+    this.#listen();
+    this.#send({ type: "load", ...request });
+    this.#watch();
+  }
 
-  function take(message: FromChild): void {
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Rejects with an `Error` where node-llama-cpp or the model says what is wrong, and with `ProcessEnded`. */
+  get loaded(): Promise<LoadedModel> {
+    return this.#loading.promise;
+  }
+
+  /** True until it has ended or was told to. */
+  isRunning(): boolean {
+    return this.#ended === undefined;
+  }
+
+  /** Rejects with `ProcessEnded`, with an `Error` for a text that is refused, and at once with the reason of an abort. */
+  async embed(
+    texts: readonly string[],
+    { urgent, signal }: { urgent: boolean; signal: AbortSignal | undefined },
+  ): Promise<EmbeddedTexts> {
+    if (this.#ended !== undefined) throw this.#ended;
+    signal?.throwIfAborted();
+    if (texts.length === 0) return { vectors: [], tokens: 0 };
+    const id = ++this.#lastId;
+    const { promise, resolve, reject } = Promise.withResolvers<EmbeddedTexts>();
+    const onAbort = (): void => {
+      this.#pending.delete(id);
+      this.#send({ type: "cancel", id });
+      this.#watch();
+      reject(signal?.reason);
+    };
+    this.#pending.set(id, { vectors: [], tokens: 0, missing: texts.length, resolve, reject });
+    signal?.addEventListener("abort", onAbort, { once: true });
+    this.#send({ type: "embed", id, texts, urgent });
+    this.#watch();
+    try {
+      return await promise;
+    } finally {
+      signal?.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /** Ends it, within about a second whatever it does. */
+  async stop(): Promise<void> {
+    this.#end("was stopped");
+    this.#child.kill("SIGTERM");
+    if (await this.#endsWithin(termWaitsMs)) return;
+    this.#child.kill("SIGKILL");
+    await this.#endsWithin(killWaitsMs);
+  }
+
+  async #endsWithin(milliseconds: number): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<false>((resolve) => (timer = setTimeout(() => resolve(false), milliseconds)));
+    const isOver = await Promise.race([this.exited.then(() => true), late]);
+    clearTimeout(timer);
+    return isOver;
+  }
+
+  #listen(): void {
+    const child = this.#child;
+    const keepWords = (data: Buffer): void => {
+      this.#lastWords = (this.#lastWords + data.toString()).slice(-keptWordsLength);
+    };
+    child.stderr?.on("data", keepWords);
+    child.stdio[hostPipe]?.on("error", () => {}); // Its end is told by "exit".
+    child.on("message", (message: FromChild) => {
+      this.#take(message);
+      this.#watch();
+    });
+    child.on("error", (error) => this.#end(`cannot be started: ${error.message}`));
+    child.once("exit", (code, signal) => {
+      const told = (): void => this.#end(`ended with ${signal ?? `code ${code}`}`);
+      // With "close" its last words have been read. Where a process that it has started still holds the pipe, that is late.
+      child.once("close", told);
+      setTimeout(told, lastWordsWaitMs);
+    });
+  }
+
+  #take(message: FromChild): void {
     if (message.type === "loaded") {
-      isLoading = false;
-      loading.resolve({ dimensions: message.dimensions, maxInputTokens: message.maxInputTokens });
+      this.#isLoading = false;
+      this.#loading.resolve({ dimensions: message.dimensions, maxInputTokens: message.maxInputTokens });
     } else if (message.type === "failed") {
-      isLoading = false;
-      loading.reject(new Error(message.message));
+      this.#isLoading = false;
+      this.#loading.reject(new Error(message.message));
     } else {
-      const call = pending.get(message.id);
+      const call = this.#pending.get(message.id);
       if (call === undefined) return;
       if (message.type === "vector") {
         call.vectors[message.index] = message.vector;
@@ -124,84 +177,47 @@ export function startModelProcess(request: Omit<LoadRequest, "type">, limits: Pr
         if (call.missing > 0) return;
         call.resolve({ vectors: call.vectors, tokens: call.tokens });
       } else call.reject(new Error(message.message));
-      pending.delete(message.id);
+      this.#pending.delete(message.id);
     }
   }
 
-  function end(how: string): void {
-    if (ended !== undefined) return;
-    const words = lastWords.trim().replaceAll(/\s*\n\s*/g, " | ");
-    ended = new ProcessEnded(words === "" ? how : `${how} (${words})`);
-    isLoading = false;
-    loading.reject(ended);
-    for (const call of pending.values()) call.reject(ended);
-    pending.clear();
-    watch();
+  #end(how: string): void {
+    if (this.#ended !== undefined) return;
+    const words = this.#lastWords.trim().replaceAll(/\s*\n\s*/g, " | ");
+    this.#ended = new ProcessEnded(words === "" ? how : `${how} (${words})`);
+    this.#isLoading = false;
+    this.#loading.reject(this.#ended);
+    for (const call of this.#pending.values()) call.reject(this.#ended);
+    this.#pending.clear();
+    this.#watch();
   }
 
   /** Holds the host and the clock while an answer is due. */
-  function watch(): void {
-    clearTimeout(silence);
-    const isDue = isLoading || pending.size > 0;
-    for (const handle of [child, child.channel, stderr, pipe]) {
+  #watch(): void {
+    clearTimeout(this.#silence);
+    const isDue = this.#isLoading || this.#pending.size > 0;
+    const { channel, stderr, stdio } = this.#child;
+    // Sockets, though their types do not say so.
+    for (const handle of [
+      this.#child,
+      channel,
+      stderr as Socket | null,
+      stdio[hostPipe] as Socket | null | undefined,
+    ]) {
       if (isDue) handle?.ref();
       else handle?.unref();
     }
-    const limitMs = isLoading ? limits.loadMs : limits.silenceMs;
-    if (isDue) silence = setTimeout(() => giveUp(limitMs), limitMs);
+    const limitMs = this.#isLoading ? this.#limits.loadMs : this.#limits.silenceMs;
+    if (isDue) this.#silence = setTimeout(() => this.#giveUp(limitMs), limitMs);
   }
 
-  function giveUp(limitMs: number): void {
-    end(`gave no answer for ${limitMs / 1000} s`);
-    child.kill("SIGKILL");
+  #giveUp(limitMs: number): void {
+    this.#end(`gave no answer for ${limitMs / 1000} s`);
+    this.#child.kill("SIGKILL");
   }
 
-  function send(message: ToChild): void {
+  #send(message: ToChild): void {
     // What cannot be sent has no receiver any more; its end is told by "close".
-    if (child.connected) child.send(message, () => {});
+    if (this.#child.connected) this.#child.send(message, () => {});
   }
-
-  async function embed(
-    texts: readonly string[],
-    { urgent, signal }: { urgent: boolean; signal: AbortSignal | undefined },
-  ): Promise<EmbeddedTexts> {
-    if (ended !== undefined) throw ended;
-    signal?.throwIfAborted();
-    if (texts.length === 0) return { vectors: [], tokens: 0 };
-    const id = ++lastId;
-    const { promise, resolve, reject } = Promise.withResolvers<EmbeddedTexts>();
-    const onAbort = (): void => {
-      pending.delete(id);
-      send({ type: "cancel", id });
-      watch();
-      reject(signal?.reason);
-    };
-    pending.set(id, { vectors: [], tokens: 0, missing: texts.length, resolve, reject });
-    signal?.addEventListener("abort", onAbort, { once: true });
-    send({ type: "embed", id, texts, urgent });
-    watch();
-    try {
-      return await promise;
-    } finally {
-      signal?.removeEventListener("abort", onAbort);
-    }
-  }
-
-  async function stop(): Promise<void> {
-    end("was stopped");
-    child.kill("SIGTERM");
-    if (await endsWithin(termWaitsMs)) return;
-    child.kill("SIGKILL");
-    await endsWithin(killWaitsMs);
-  }
-
-  async function endsWithin(milliseconds: number): Promise<boolean> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<false>((resolve) => (timer = setTimeout(() => resolve(false), milliseconds)));
-    const isOver = await Promise.race([exited.then(() => true), late]);
-    clearTimeout(timer);
-    return isOver;
-  }
-
-  return { pid: child.pid, exited, loaded: loading.promise, isRunning: () => ended === undefined, embed, stop };
 }

@@ -1,12 +1,6 @@
 import { EmbeddingError, MemoryError, messageOf } from "@memslot/core";
 import { readGguf } from "./gguf-file.ts";
-import {
-  type EmbeddedTexts,
-  type ModelProcess,
-  ProcessEnded,
-  type ProcessLimits,
-  startModelProcess,
-} from "./model-process.ts";
+import { type EmbeddedTexts, ModelProcess, ProcessEnded, type ProcessLimits } from "./model-process.ts";
 import type { LoadedModel, LoadRequest } from "./protocol.ts";
 import { untilAborted } from "./shared-run.ts";
 
@@ -15,18 +9,9 @@ export interface RunnerTimes extends ProcessLimits {
   idleMs: number;
 }
 
-/** The model in a process that is started when it is needed, and again when it has died. */
-export interface ModelRunner {
-  /** Has the model loaded. Fails with `auth` for a file that cannot be used; the next call tries again. */
-  start(): Promise<LoadedModel>;
-  /** `transient` when the process dies twice in a row, `input` for a text that is refused. */
-  embed(
-    texts: readonly string[],
-    options: { urgent: boolean; signal: AbortSignal | undefined },
-  ): Promise<EmbeddedTexts>;
-  isLoaded(): boolean;
-  /** Ends the process, within about two seconds. */
-  close(): Promise<void>;
+interface EmbedOptions {
+  urgent: boolean;
+  signal: AbortSignal | undefined;
 }
 
 interface Running {
@@ -34,112 +19,115 @@ interface Running {
   model: LoadedModel;
 }
 
-export function createModelRunner(request: Omit<LoadRequest, "type">, times: RunnerTimes): ModelRunner {
-  let running: Running | undefined;
-  let starting: Promise<Running> | undefined;
-  let idle: NodeJS.Timeout | undefined;
-  let callCount = 0;
-  let isClosed = false;
-  const alive = new Set<ModelProcess>();
+/** The model in a process that is started when it is needed, and again when it has died. */
+export class ModelRunner {
+  readonly #request: Omit<LoadRequest, "type">;
+  readonly #times: RunnerTimes;
+  readonly #alive = new Set<ModelProcess>();
+  #running: Running | undefined;
+  #starting: Promise<Running> | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #callCount = 0;
+  #isClosed = false;
 
-  async function start(): Promise<Running> {
-    if (isClosed) throw closedError();
-    if (running?.process.isRunning() === true) return running;
-    starting ??= launch().finally(() => (starting = undefined));
-    return starting;
+  constructor(request: Omit<LoadRequest, "type">, times: RunnerTimes) {
+    this.#request = request;
+    this.#times = times;
   }
 
-  async function launch(): Promise<Running> {
-    try {
-      await readGguf(request.modelPath);
-    } catch (error) {
-      throw unusable(messageOf(error), error);
-    }
-    try {
-      return await launchOnce();
-    } catch (error) {
-      if (isClosed) throw closedError();
-      if (!(error instanceof ProcessEnded)) throw unusable(messageOf(error), error);
-    }
-    try {
-      return await launchOnce();
-    } catch (error) {
-      if (isClosed) throw closedError();
-      if (!(error instanceof ProcessEnded)) throw unusable(messageOf(error), error);
-      const question = "is it a complete GGUF of an embedding model?";
-      throw unusable(`the process that loads it ${error.how}; ${question}`, error);
-    }
+  /** Has the model loaded. Fails with `auth` for a file that cannot be used; the next call tries again. */
+  start(): Promise<LoadedModel> {
+    return this.#working(async () => (await this.#ready()).model);
   }
 
-  async function launchOnce(): Promise<Running> {
-    const process = startModelProcess(request, times);
-    alive.add(process);
-    void process.exited.then(() => alive.delete(process));
+  /** `transient` when the process dies twice in a row, `input` for a text that is refused. */
+  embed(texts: readonly string[], options: EmbedOptions): Promise<EmbeddedTexts> {
+    return this.#working(async () => {
+      try {
+        return await this.#embedOnce(texts, options).catch((error: unknown) => {
+          if (!(error instanceof ProcessEnded) || this.#isClosed) throw error;
+          return this.#embedOnce(texts, options);
+        });
+      } catch (error) {
+        throw failureOf(error, options.signal);
+      }
+    });
+  }
+
+  isLoaded(): boolean {
+    return this.#running?.process.isRunning() === true;
+  }
+
+  /** Ends the process, within about two seconds. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#idle);
+    await Promise.all([...this.#alive].map((process) => process.stop()));
+  }
+
+  async #ready(): Promise<Running> {
+    if (this.#isClosed) throw closedError();
+    if (this.#running?.process.isRunning() === true) return this.#running;
+    this.#starting ??= this.#launch().finally(() => (this.#starting = undefined));
+    return this.#starting;
+  }
+
+  async #launch(): Promise<Running> {
+    try {
+      await readGguf(this.#request.modelPath);
+    } catch (error) {
+      throw this.#unusable(messageOf(error), error);
+    }
+    const first = await this.#launchOnce();
+    const launched = first instanceof ProcessEnded ? await this.#launchOnce() : first;
+    if (!(launched instanceof ProcessEnded)) return launched;
+    const question = "is it a complete GGUF of an embedding model?";
+    throw this.#unusable(`the process that loads it ${launched.how}; ${question}`, launched);
+  }
+
+  /** How the process has ended, where it has before the model was loaded. */
+  async #launchOnce(): Promise<Running | ProcessEnded> {
+    const process = new ModelProcess(this.#request, this.#times);
+    this.#alive.add(process);
+    void process.exited.then(() => this.#alive.delete(process));
     try {
       const model = await process.loaded;
-      running = { process, model };
-      return running;
+      this.#running = { process, model };
+      return this.#running;
     } catch (error) {
       await process.stop();
-      throw error;
+      if (this.#isClosed) throw closedError();
+      if (error instanceof ProcessEnded) return error;
+      throw this.#unusable(messageOf(error), error);
     }
   }
 
-  function unusable(why: string, cause: unknown): EmbeddingError {
-    return new EmbeddingError("auth", `the model file ${request.modelPath} cannot be used: ${why}`, { cause });
+  #unusable(why: string, cause: unknown): EmbeddingError {
+    return new EmbeddingError("auth", `the model file ${this.#request.modelPath} cannot be used: ${why}`, { cause });
   }
 
-  async function embedOnce(
-    texts: readonly string[],
-    options: { urgent: boolean; signal: AbortSignal | undefined },
-  ): Promise<EmbeddedTexts> {
-    const { process } = await untilAborted(start(), options.signal);
+  async #embedOnce(texts: readonly string[], options: EmbedOptions): Promise<EmbeddedTexts> {
+    const { process } = await untilAborted(this.#ready(), options.signal);
     return process.embed(texts, options);
   }
 
-  async function embed(...call: Parameters<ModelRunner["embed"]>): Promise<EmbeddedTexts> {
-    try {
-      return await embedOnce(...call);
-    } catch (error) {
-      if (!(error instanceof ProcessEnded) || isClosed) throw error;
-    }
-    return embedOnce(...call);
-  }
-
-  async function working<Result>(work: () => Promise<Result>): Promise<Result> {
-    clearTimeout(idle);
-    callCount += 1;
+  async #working<Result>(work: () => Promise<Result>): Promise<Result> {
+    clearTimeout(this.#idle);
+    this.#callCount += 1;
     try {
       return await work();
     } finally {
-      callCount -= 1;
-      if (callCount === 0 && !isClosed) idle = setTimeout(() => void rest(), times.idleMs).unref();
+      this.#callCount -= 1;
+      if (this.#callCount === 0 && !this.#isClosed)
+        this.#idle = setTimeout(() => void this.#rest(), this.#times.idleMs).unref();
     }
   }
 
-  async function rest(): Promise<void> {
-    const process = running?.process;
-    running = undefined;
+  async #rest(): Promise<void> {
+    const process = this.#running?.process;
+    this.#running = undefined;
     await process?.stop();
   }
-
-  return {
-    start: () => working(async () => (await start()).model),
-    embed: (...call) =>
-      working(async () => {
-        try {
-          return await embed(...call);
-        } catch (error) {
-          throw failureOf(error, call[1].signal);
-        }
-      }),
-    isLoaded: () => running?.process.isRunning() === true,
-    async close() {
-      isClosed = true;
-      clearTimeout(idle);
-      await Promise.all([...alive].map((process) => process.stop()));
-    },
-  };
 }
 
 export function closedError(): MemoryError {

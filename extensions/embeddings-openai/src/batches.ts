@@ -1,10 +1,13 @@
-import { type EmbeddingBatches, EmbeddingError } from "@memslot/core";
+import { type EmbeddingBatches, EmbeddingError, type EmbeddingJobState } from "@memslot/core";
 import { answerLines, vectorAnswerBytes } from "@memslot/core/providers";
 import type { Connection } from "./connection.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { nameOf, noBatchesAdvice, httpFailure, noVectorsFailure, withoutSecrets } from "./http-failures.ts";
 import { isRecord, readVectors } from "./read-vectors.ts";
 import type { TextRules } from "./texts.ts";
+
+type Client = ReturnType<Connection["client"]>;
+type Batch = Awaited<ReturnType<Client["batches"]["retrieve"]>>;
 
 /** What the interface allows for one job. */
 const maxFileBytes = 200_000_000;
@@ -24,13 +27,21 @@ export function createBatches(options: {
   const { connect, rules, endpoint, dimensions } = options;
   const model = rules.model;
 
-  /** Best effort: a file that stays is deleted by the server in time. */
-  async function forget(
-    client: ReturnType<Connection["client"]>,
-    files: readonly (string | null | undefined)[],
-  ): Promise<void> {
-    const ids = files.filter((id) => typeof id === "string" && id !== "");
-    await Promise.allSettled(ids.map((id) => client.files.delete(String(id), { timeout: deleteMs })));
+  /** Asks for a job. Undefined for one that is gone, or whatever else is fine. */
+  async function ask<T>(
+    path: string,
+    signal: AbortSignal | undefined,
+    call: (client: Client, clientFor: Connection["client"]) => Promise<T>,
+    isFine: (error: unknown) => boolean = isMissing,
+  ): Promise<T | undefined> {
+    signal?.throwIfAborted();
+    const { client: clientFor, failure } = await connect();
+    try {
+      return await call(clientFor(), clientFor);
+    } catch (error) {
+      if (isFine(error)) return undefined;
+      throw failure(error, { path, signal });
+    }
   }
 
   return {
@@ -64,37 +75,15 @@ export function createBatches(options: {
     },
 
     async state(job, { signal }) {
-      signal.throwIfAborted();
-      const { client: clientFor, failure } = await connect();
-      const client = clientFor();
-      try {
-        const batch = await client.batches.retrieve(job, { signal });
-        const first = batch.errors?.data?.[0]?.message;
-        switch (batch.status) {
-          case "completed":
-            return { state: "done" };
-          case "failed":
-            return { state: "failed", reason: first ?? "the job failed, and the server does not say why" };
-          case "cancelled":
-            return { state: "failed", reason: "the job was cancelled" };
-          case "expired":
-            return { state: "expired", reason: first ?? "the job was not finished within 24 hours" };
-          default:
-            return { state: "running", completed: batch.request_counts?.completed };
-        }
-      } catch (error) {
-        if (isMissing(error)) return { state: "unknown", reason: `${nameOf(endpoint)} does not know the job ${job}` };
-        throw failure(error, { path: "/batches", signal });
-      }
+      const batch = await ask("/batches", signal, (client) => client.batches.retrieve(job, { signal }));
+      return batch ? stateOf(batch) : { state: "unknown", reason: `${nameOf(endpoint)} does not know the job ${job}` };
     },
 
     async collect(job, { count, signal, onUsage }) {
-      signal?.throwIfAborted();
-      const { client: clientFor, failure } = await connect();
-      const client = clientFor();
       const results = Array.from<ArrayLike<number> | EmbeddingError | undefined>({ length: count });
       let tokens = 0;
-      try {
+      // What is gone cannot be collected: those texts count as not worked on.
+      await ask("/files", signal, async (client, clientFor) => {
         const batch = await client.batches.retrieve(job, { signal });
         for (const id of [batch.output_file_id, batch.error_file_id]) {
           if (!id) continue;
@@ -103,39 +92,53 @@ export function createBatches(options: {
           const lines = answerLines(file.body, { who: nameOf(endpoint), dimensions });
           tokens += await collectLines(lines, results, { endpoint, model });
         }
-      } catch (error) {
-        // What is gone cannot be collected: those texts count as not worked on.
-        if (!isMissing(error)) throw failure(error, { path: "/files", signal });
-      }
+      });
       if (tokens > 0) onUsage?.({ tokens });
       return results;
     },
 
     async discard(job, { signal }) {
-      signal.throwIfAborted();
-      const { client: clientFor, failure } = await connect();
-      const client = clientFor();
-      try {
-        const batch = await client.batches.retrieve(job, { signal });
-        await forget(client, [batch.input_file_id, batch.output_file_id, batch.error_file_id]);
-      } catch (error) {
-        if (!isMissing(error)) throw failure(error, { path: "/files", signal });
-      }
+      await ask("/files", signal, async (client) =>
+        forgetFiles(client, await client.batches.retrieve(job, { signal })),
+      );
     },
 
     async cancel(job, { signal }) {
-      signal.throwIfAborted();
-      const { client: clientFor, failure } = await connect();
-      const client = clientFor();
-      try {
-        const batch = await client.batches.cancel(job, { signal });
-        await forget(client, [batch.input_file_id, batch.output_file_id, batch.error_file_id]);
-      } catch (error) {
+      await ask(
+        "/batches",
+        signal,
+        async (client) => forgetFiles(client, await client.batches.cancel(job, { signal })),
         // It is gone, or it has ended by itself.
-        if (!isMissing(error) && !hasStatus(error, 400, 409)) throw failure(error, { path: "/batches", signal });
-      }
+        (error) => hasStatus(error, 404, 400, 409),
+      );
     },
   };
+}
+
+function stateOf({ status, errors, request_counts }: Batch): EmbeddingJobState {
+  const first = errors?.data?.[0]?.message;
+  switch (status) {
+    case "completed":
+      return { state: "done" };
+    case "failed":
+      return { state: "failed", reason: first ?? "the job failed, and the server does not say why" };
+    case "cancelled":
+      return { state: "failed", reason: "the job was cancelled" };
+    case "expired":
+      return { state: "expired", reason: first ?? "the job was not finished within 24 hours" };
+    default:
+      return { state: "running", completed: request_counts?.completed };
+  }
+}
+
+async function forgetFiles(client: Client, batch: Batch): Promise<void> {
+  await forget(client, [batch.input_file_id, batch.output_file_id, batch.error_file_id]);
+}
+
+/** Best effort: a file that stays is deleted by the server in time. */
+async function forget(client: Client, files: readonly (string | null | undefined)[]): Promise<void> {
+  const ids = files.filter((id) => typeof id === "string" && id !== "");
+  await Promise.allSettled(ids.map((id) => client.files.delete(String(id), { timeout: deleteMs })));
 }
 
 function idOf(answer: unknown, path: string, endpoint: Endpoint): string {

@@ -14,11 +14,8 @@ import type { Updates } from "./update/updates.ts";
 const sampled = 10;
 const wordsAsked = 6;
 
-/**
- * Whether the index of qmd can be relied on: qmd starts, holds as many notes as were read into it, and a sample of notes
- * is found by its own words. With `fix` an index in which anything is wrong is made anew first.
- */
-export async function checkQmd(input: {
+/** What an index of qmd and its notes are reached by. */
+export interface CheckedQmd {
   folder: string;
   workspaceDir: string;
   process: QmdProcess;
@@ -27,9 +24,13 @@ export async function checkQmd(input: {
   sessions: SessionExport;
   ask: AskQmd;
   read: TextReader;
-  fix: boolean;
-  signal: AbortSignal;
-}): Promise<IndexCheck> {
+}
+
+/**
+ * Whether the index of qmd can be relied on: qmd starts, holds as many notes as were read into it, and a sample of notes
+ * is found by its own words. With `fix` an index in which anything is wrong is made anew first.
+ */
+export async function checkQmd(input: CheckedQmd & { fix: boolean; signal: AbortSignal }): Promise<IndexCheck> {
   const { folder, updates, fix, signal } = input;
   signal.throwIfAborted();
   if (!hasIndex(folder)) {
@@ -71,17 +72,17 @@ function indexed({ ledger, updates, workspaceDir }: Parameters<typeof checkQmd>[
         file.chunks > 0 &&
         file.seen === file.hash &&
         (file.source === "sessions" ||
-          collectionsWith(updates.collections(), path.resolve(workspaceDir, file.path)).length > 0),
+          collectionsWith(updates.index.collections, path.resolve(workspaceDir, file.path)).length > 0),
     );
 }
 
 async function checkDocuments(input: Parameters<typeof checkQmd>[0]): Promise<IndexFinding> {
   const { updates, signal } = input;
-  const { collections } = await updates.look(signal);
-  const names = new Set(updates.collections().map(({ name }) => name));
+  const { collections } = await updates.index.look(signal);
+  const names = new Set(updates.index.collections.map(({ name }) => name));
   const documents = collections.filter(({ name }) => names.has(name)).reduce((sum, each) => sum + each.documents, 0);
   const files = indexed(input).length;
-  const own = updates.unseen().length;
+  const own = updates.index.unseen().length;
   const others = own === 0 ? "" : `; ${own} more are searched by memslot itself`;
   return {
     name: "documents",
@@ -104,7 +105,7 @@ async function checkSample(input: Parameters<typeof checkQmd>[0]): Promise<Index
     const query = [...words].toSorted((left, right) => right.length - left.length).slice(0, wordsAsked);
     if (query.length === 0) continue;
     asked++;
-    const collections = updates.collections().filter(({ source }) => source === file.source);
+    const collections = updates.index.collections.filter(({ source }) => source === file.source);
     const { rows } = await ask({ query: query.join(" "), collections, limit: 200, signal });
     const { places } = placesOfRows(rows, { collections, ledger, sessions, workspaceDir });
     if (!places.some((place) => keyOf(place.file) === keyOf(file))) lost.push(file.path);

@@ -1,26 +1,28 @@
 import { join } from "node:path";
-import {
-  type ManagerSearchOptions,
-  type MemoryPluginContext,
-  type MemoryProviderStatus,
-  type MemorySearchManager,
-  type SearchReport,
+import type {
+  CompactReport,
+  ManagerSyncParams,
+  MemoryPluginContext,
+  MemoryProviderStatus,
+  MemorySearchManager,
+  SearchReport,
+  SyncReport,
 } from "@memslot/core";
 import { manageIndex } from "@memslot/indexing";
 import { createAskQmd } from "./ask/ask-qmd.ts";
 import { type Background, startBackground } from "./update/background.ts";
-import { checkQmd } from "./check-qmd.ts";
+import { type CheckedQmd, checkQmd } from "./check-qmd.ts";
 import { createChunkCache } from "./ask/chunk-cache.ts";
 import { collectionsOf } from "./update/collections.ts";
 import { unavailable } from "./failures.ts";
 import { createFileStore, sizeOf } from "./update/file-store.ts";
 import { models } from "./update/index-yaml.ts";
 import { openLedger } from "./update/ledger.ts";
-import { createMeaning } from "./ask/meaning.ts";
+import { type Meaning, createMeaning } from "./ask/meaning.ts";
 import { processLimits, type QmdOptions } from "./settings/options.ts";
 import { modelsPresent } from "./process/models.ts";
 import { openQmdProcess } from "./process/open-process.ts";
-import type { FoundQmd, QmdLimits } from "./qmd-contract.ts";
+import type { FoundQmd, QmdLimits, QmdProcess } from "./qmd-contract.ts";
 import { maySearch } from "./settings/scope-rules.ts";
 import { searchQmd } from "./ask/search-qmd.ts";
 import { createSessionExport } from "./update/session-export.ts";
@@ -29,7 +31,7 @@ import { qmdSources } from "./settings/sources.ts";
 import { stateFolder } from "./state-folder.ts";
 import { statusOfQmd } from "./status-qmd.ts";
 import { createTextReader } from "./ask/text-reader.ts";
-import { createUpdates, type Updates } from "./update/updates.ts";
+import { Updates } from "./update/updates.ts";
 
 const backend = "memory-qmd";
 /** Syncs that nobody waits for: qmd is told later. */
@@ -70,7 +72,7 @@ export async function openQmdManager(input: {
   });
   let background: Background | undefined;
   let passedOver = (): string[] => [];
-  const updates: Updates = createUpdates({
+  const updates = new Updates({
     folder,
     workspaceDir,
     ledger,
@@ -90,66 +92,64 @@ export async function openQmdManager(input: {
   });
   const ask = createAskQmd({ process, updates, meaning, options });
   const read = createTextReader({ workspaceDir, settings, cache, sessions });
-  const parts = { workspaceDir, ledger, updates, ask, read, sessions, isByMeaning: meaning.isWanted };
+  const reached = { folder, workspaceDir, ledger, process, updates, ask, read, sessions };
   const inner = await manageIndex({
     index: createFileStore({ folder, ledger, cache, sessions, readOnly }),
     context,
     backend,
     sources: qmdSources(context, options),
-    search: (question) => searchQmd(question, parts),
+    search: (question) => searchQmd(question, { ...reached, isByMeaning: meaning.isWanted }),
   });
   passedOver = () => skippedIn(inner.status());
 
-  async function close(): Promise<void> {
+  const close = async (): Promise<void> => {
     await Promise.all([background?.close(), inner.close?.()]);
     // What runs for it is ended, and what waits for that is done then.
     await Promise.all([updates.close(), process.close()]);
-  }
-
+  };
+  const parts = { ...reached, options, found, meaning, inner, close };
   if (!readOnly) {
     background = startBackground({
       options: options.update,
       process,
-      updates: () => updates,
-      sync: (signal) => syncFiles("interval", signal),
+      updates,
+      sync: (signal) => syncFiles(inner, "interval", signal),
       wantsVectors: () => meaning.isWanted && meaning.state().modelsPresent === true,
     });
-    await boot();
+    await boot(parts, context.signal);
   }
+  return managerOf(parts);
+}
 
-  /** Tells qmd what has changed while this memory was closed, as far as that is known. */
-  async function boot(): Promise<void> {
-    const { onBoot, waitForBootSync } = options.update;
-    if (meaning.isWanted) await meaning.prepare(undefined);
-    if (waitForBootSync) {
-      try {
-        await syncFiles("session-start", context.signal);
-        await updates.now({ force: false, signal: context.signal });
-      } catch (error) {
-        await close();
-        throw unavailable(error);
-      }
-    } else if (onBoot && ledger.files().some((file) => file.seen !== file.hash)) updates.request("soon");
-  }
+interface QmdParts extends CheckedQmd {
+  options: QmdOptions;
+  found: FoundQmd;
+  meaning: Meaning;
+  inner: MemorySearchManager;
+  close: () => Promise<void>;
+}
 
-  async function syncFiles(reason: string, signal: AbortSignal): Promise<void> {
-    await inner.sync?.({ reason, force: false, wait: true, progress: () => undefined, signal });
-  }
+/** Tells qmd what has changed while this memory was closed, as far as that is known. */
+async function boot({ options, meaning, updates, inner, ledger, close }: QmdParts, signal: AbortSignal): Promise<void> {
+  const { onBoot, waitForBootSync } = options.update;
+  if (meaning.isWanted) await meaning.prepare(undefined);
+  if (waitForBootSync) {
+    try {
+      await syncFiles(inner, "session-start", signal);
+      await updates.now({ force: false, signal });
+    } catch (error) {
+      await close();
+      throw unavailable(error);
+    }
+  } else if (onBoot && ledger.files().some((file) => file.seen !== file.hash)) updates.request("soon");
+}
 
-  function status(): MemoryProviderStatus {
-    return statusOfQmd({
-      inner: inner.status(),
-      found,
-      folder,
-      process: process.state(),
-      updates: updates.facts(),
-      ledger: ledger.facts(),
-      unseen: updates.unseen(),
-      meaning: meaning.state(),
-      options,
-    });
-  }
+async function syncFiles(inner: MemorySearchManager, reason: string, signal: AbortSignal): Promise<void> {
+  await inner.sync?.({ reason, force: false, wait: true, progress: () => undefined, signal });
+}
 
+function managerOf(parts: QmdParts): MemorySearchManager {
+  const { options, found, folder, ledger, process, meaning, updates, inner } = parts;
   return {
     capabilities: { keyword: true, vector: false, ownsIndex: true },
 
@@ -160,12 +160,8 @@ export async function openQmdManager(input: {
         return [];
       }
       let report: SearchReport | undefined;
-      const own: ManagerSearchOptions = {
-        ...given,
-        maxResults: Math.min(maxResults, given.maxResults),
-        onDebug: (told) => (report = told),
-      };
-      const results = await inner.search(query, own);
+      const own = { ...given, maxResults: Math.min(maxResults, given.maxResults) };
+      const results = await inner.search(query, { ...own, onDebug: (told) => (report = told) });
       if (report === undefined) return results;
       const answer = withinLimits(results, report, options.limits);
       given.onDebug(answer.report);
@@ -173,50 +169,29 @@ export async function openQmdManager(input: {
     },
 
     readFile: (params) => inner.readFile(params),
-    status,
+    status: () =>
+      statusOfQmd({
+        inner: inner.status(),
+        found,
+        folder,
+        process: process.state(),
+        updates: updates.facts(),
+        ledger: ledger.facts(),
+        unseen: updates.index.unseen(),
+        meaning: meaning.state(),
+        options,
+      }),
 
-    async sync(params) {
-      let last = { completed: 0, total: 0 };
-      const progress = (update: typeof last): void => {
-        last = update;
-        params.progress(update);
-      };
-      const report = await inner.sync?.({ ...params, progress });
-      if (behindTheScenes.has(params.reason) || params.sessions !== undefined) {
-        updates.request("later");
-        return report;
-      }
-      if (last.total > 0) params.progress({ completed: last.completed, total: last.total, label: "the index of qmd" });
-      try {
-        await updates.now({ force: params.force, signal: params.signal });
-      } catch (error) {
-        throw unavailable(error);
-      }
-      return report;
-    },
-
+    sync: (params) => syncBoth(inner, updates, params),
     ...(inner.survey && { survey: (params) => inner.survey?.(params) ?? Promise.resolve(undefined) }),
 
-    check: ({ fix, signal }) =>
-      checkQmd({ folder, workspaceDir, process, updates, ledger, sessions, ask, read, fix, signal }),
-
-    async compact({ signal }) {
-      const bytes = (): number => sizeOf(join(folder, "index.sqlite")) + sizeOf(join(folder, "index.sqlite-wal"));
-      signal.throwIfAborted();
-      const beforeBytes = bytes();
-      try {
-        if (beforeBytes > 0) await process.cleanup(signal);
-      } catch (error) {
-        throw unavailable(error);
-      }
-      // What was moved into the log of the database on the way is not given back before that is closed.
-      return { beforeBytes, afterBytes: Math.min(beforeBytes, bytes()) };
-    },
+    check: ({ fix, signal }) => checkQmd({ ...parts, fix, signal }),
+    compact: ({ signal }) => compact(folder, process, signal),
 
     async probeEmbeddingAvailability(signal) {
       signal.throwIfAborted();
       if (!meaning.isWanted) return { ok: false, error: 'qmd finds by words alone: memory.qmd.searchMode is "search"' };
-      const state = await meaning.prepare(updates.facts().index?.hasVectorIndex);
+      const state = await meaning.prepare(updates.index.status?.hasVectorIndex);
       return state.use ? { ok: true } : { ok: false, error: state.reason };
     },
 
@@ -224,15 +199,53 @@ export async function openQmdManager(input: {
       signal.throwIfAborted();
       if (!meaning.isWanted) return false;
       try {
-        const { hasVectorIndex } = await updates.look(signal);
+        const { hasVectorIndex } = await updates.index.look(signal);
         return (await meaning.prepare(hasVectorIndex)).use;
       } catch (error) {
         throw unavailable(error);
       }
     },
 
-    close,
+    close: parts.close,
   };
+}
+
+/** The notes are looked at, and qmd is told: now where somebody waits for it, else later. */
+async function syncBoth(
+  inner: MemorySearchManager,
+  updates: Updates,
+  params: ManagerSyncParams,
+): Promise<SyncReport | undefined> {
+  let last = { completed: 0, total: 0 };
+  const progress = (update: typeof last): void => {
+    last = update;
+    params.progress(update);
+  };
+  const report = await inner.sync?.({ ...params, progress });
+  if (behindTheScenes.has(params.reason) || params.sessions !== undefined) {
+    updates.request("later");
+    return report;
+  }
+  if (last.total > 0) params.progress({ completed: last.completed, total: last.total, label: "the index of qmd" });
+  try {
+    await updates.now({ force: params.force, signal: params.signal });
+  } catch (error) {
+    throw unavailable(error);
+  }
+  return report;
+}
+
+async function compact(folder: string, process: QmdProcess, signal: AbortSignal): Promise<CompactReport> {
+  const bytes = (): number => sizeOf(join(folder, "index.sqlite")) + sizeOf(join(folder, "index.sqlite-wal"));
+  signal.throwIfAborted();
+  const beforeBytes = bytes();
+  try {
+    if (beforeBytes > 0) await process.cleanup(signal);
+  } catch (error) {
+    throw unavailable(error);
+  }
+  // What was moved into the log of the database on the way is not given back before that is closed.
+  return { beforeBytes, afterBytes: Math.min(beforeBytes, bytes()) };
 }
 
 /** `memory.qmd.paths` are extra paths, and `memory.qmd.sessions.enabled` is a source. The journal is none that qmd reads. */
@@ -259,20 +272,4 @@ function refusal(): SearchReport {
 /** Single files and folders inside of the roots that a look at the notes has passed over. */
 function skippedIn({ roots = [] }: MemoryProviderStatus): string[] {
   return roots.filter(({ state }) => state === "skipped").map(({ path }) => path);
-}
-
-/** What can be told before qmd is looked for. */
-export function noticesOf(context: MemoryPluginContext, options: QmdOptions): string[] {
-  const notices: string[] = [];
-  if (options.hasMcporter)
-    notices.push(
-      "memory.qmd.mcporter is not needed: memslot keeps `qmd mcp` running itself, and does not use mcporter",
-    );
-  if (options.sessions.enabled && !context.settings.sources.includes("sessions"))
-    notices.push(
-      'memory.qmd.sessions.enabled indexes transcripts; to have searches look at them, name "sessions" in memorySearch.sources too',
-    );
-  if (options.rerank && options.searchMode === "search")
-    notices.push('memory.qmd.rerank has no effect while memory.qmd.searchMode is "search"');
-  return notices;
 }

@@ -97,7 +97,7 @@ describe("transcripts", () => {
     const { notices } = await lab.open({ qmd: { sessions: { enabled: true } } });
     // The notices of the options are told by the plugin itself.
     expect(notices).toEqual([]);
-    const { noticesOf } = await import("./manager.ts");
+    const { noticesOf } = await import("./open-plugin.ts");
     const { readOptions } = await import("./settings/options.ts");
     const context = { settings: { sources: ["memory"] } } as unknown as Parameters<typeof noticesOf>[0];
     const told = noticesOf(context, readOptions({ sessions: { enabled: true }, mcporter: { enabled: true } }));

@@ -10,7 +10,7 @@ export type {
 } from "./conversation.ts";
 export { type FlushMoment, flushPrompts, isNoReply } from "./flush/turn/flush-prompts.ts";
 export type { DropReceipt, FlushReport } from "./flush/turn/flush-report.ts";
-export type { FlushSession } from "./flush/flush-state.ts";
+export type { FlushSession } from "./flush/flush-work.ts";
 export type { FlushTurn } from "./flush/turn/flush-turn.ts";
 export { type MemoryFlush, type MemoryFlushOptions, createMemoryFlush } from "./flush/memory-flush.ts";
 export { type FlushDecision, type FlushState, shouldFlush } from "./flush/should-flush.ts";

@@ -87,12 +87,8 @@ export { type DisabledPlugin, forbiddenBy, memoryState, resolveMemorySlot } from
 export { discoverPlugins } from "./plugins/discover.ts";
 export type { BrokenPlugin, FoundPlugin, FoundPlugins } from "./plugins/found-plugin.ts";
 export type { BreakerClock } from "./fallback/breaker.ts";
-export {
-  type FallbackOptions,
-  type FallbackPrimary,
-  type FallbackSpare,
-  withFallback,
-} from "./fallback/with-fallback.ts";
+export { type FallbackOptions, type FallbackPrimary, withFallback } from "./fallback/with-fallback.ts";
+export type { FallbackSpare } from "./fallback/asked-spare.ts";
 export {
   nameFromVisible,
   unseenCharacter,

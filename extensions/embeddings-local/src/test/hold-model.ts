@@ -1,4 +1,4 @@
-import { startModelProcess } from "../model-process.ts";
+import { ModelProcess } from "../model-process.ts";
 
 /**
  * A host with a process that loads a model by the module in its first argument, and is then killed. Prints the id of
@@ -6,7 +6,7 @@ import { startModelProcess } from "../model-process.ts";
  */
 const [llama = ""] = process.argv.slice(2);
 const hour = 3_600_000;
-const child = startModelProcess(
+const child = new ModelProcess(
   { llama, modelPath: "none.gguf", contexts: 1, contextSize: 64, threads: 1 },
   { loadMs: hour, silenceMs: hour },
 );

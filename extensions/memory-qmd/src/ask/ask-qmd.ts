@@ -80,7 +80,7 @@ export function createAskQmd(input: {
     if (question.collections.length === 0) return { rows: [], byMeaning: false };
     const meant = meaning.isWanted ? meaningQuery(question.query) : undefined;
     if (meant === undefined) return { rows: await byWords(question), byMeaning: false };
-    const state = await meaning.prepare(updates.facts().index?.hasVectorIndex);
+    const state = await meaning.prepare(updates.index.status?.hasVectorIndex);
     if (!state.use) return { rows: await byWords(question), byMeaning: false, note: state };
     try {
       return { rows: await byMeaning(question, [meant]), byMeaning: true };

@@ -77,7 +77,7 @@ export async function searchQmd(input: SearchInput, parts: QmdSearchParts): Prom
     degraded: note?.reason === undefined || options.audience === "private" ? note?.reason : "words answered alone",
     legsMs: performance.now() - started,
   });
-  if (updates.unseen().length > 0) updates.request(own.left > 0 ? "soon" : "later");
+  if (updates.index.unseen().length > 0) updates.request(own.left > 0 ? "soon" : "later");
   return {
     // The place of a file in the list of qmd is no likeness of its text to the question.
     results: outcome.results.map((result) =>
@@ -134,7 +134,7 @@ interface OwnSearch {
 
 /** What qmd does not have as it is, the newest first. */
 function ownSearch(places: readonly SearchedSource[], { updates }: QmdSearchParts): OwnSearch {
-  const asked = updates.unseen().filter((file) => places.some((place) => isIn(file, place)));
+  const asked = updates.index.unseen().filter((file) => places.some((place) => isIn(file, place)));
   const newest = asked.toSorted((left, right) => right.mtimeMs - left.mtimeMs);
   const searched: LedgerFile[] = [];
   let bytes = 0;
@@ -170,7 +170,7 @@ async function findBy(
   // The order in which qmd finds them is made of the words of everything that it has read.
   const isOwnWork = !parts.isByMeaning && fits(rest);
   if (place.scope !== undefined && (rest.length <= fewFiles || isOwnWork)) return { files: rest, places: [] };
-  const collections = collectionsOf(rest, place, updates.collections(), workspaceDir);
+  const collections = collectionsOf(rest, place, updates.index.collections, workspaceDir);
   let answer: QmdRows;
   try {
     answer = await parts.ask({
@@ -202,12 +202,12 @@ async function assertHolds(
   { updates }: QmdSearchParts,
   signal: AbortSignal,
 ): Promise<void> {
-  const status = await updates.look(signal).catch((error: unknown) => {
+  const status = await updates.index.look(signal).catch((error: unknown) => {
     // It has answered, and says no more: the command line alone is left of it.
     if (error instanceof QmdFailure) return undefined;
     throw error;
   });
-  if (status === undefined || !updates.isEmptied(status, files)) return;
+  if (status === undefined || !updates.index.isEmptied(status, files)) return;
   updates.lost(false);
   throw new MemoryError(
     "UNAVAILABLE",

@@ -9,63 +9,90 @@ import {
 } from "../qmd-contract.ts";
 import { isAbort, messageOf } from "@memslot/core";
 import { qmdEnvironment } from "./child/child-environment.ts";
-import { createCommandLine } from "./command-line.ts";
+import { type CommandLine, createCommandLine } from "./command-line.ts";
 import { createIndexWork } from "./index-work.ts";
 import type { KeptProcess } from "./child/kept-process.ts";
 import { defaultLimits } from "./child/limits.ts";
-import { createMcpTransport } from "./mcp-transport.ts";
-import { createTurns } from "./turns.ts";
+import { McpTransport } from "./mcp-transport.ts";
+import { type Turns, createTurns } from "./turns.ts";
+
+/** Lines of noise that one answer can be told with. */
+const noiseKept = 20;
+/** Texts that are remembered as told. */
+const toldKept = 200;
+
+/** What qmd has said besides its answers, and what has failed last. Each text is told once. */
+class Complaints {
+  lastError: QmdProcessState["lastError"];
+  readonly #notify: (line: string) => void;
+  readonly #told = new Set<string>();
+  /** The last lines of noise, and how many there were. */
+  #noise: string[] = [];
+  #count = 0;
+
+  constructor(notify: (line: string) => void) {
+    this.#notify = notify;
+  }
+
+  tell(line: string): void {
+    if (this.#told.has(line) || this.#told.size >= toldKept) return;
+    this.#told.add(line);
+    this.#notify(line);
+  }
+
+  noise(line: string): void {
+    this.#noise = [...this.#noise, line].slice(-noiseKept);
+    this.#count++;
+    this.tell(`qmd: ${line}`);
+  }
+
+  noteFailure({ reason, message }: QmdFailure): void {
+    this.lastError = { reason, message, at: new Date().toISOString() };
+  }
+
+  /** Begins to listen; gives then what was heard since. */
+  listen(): () => { noise?: string } {
+    const before = this.#count;
+    return () => {
+      const since = Math.min(this.#count - before, this.#noise.length);
+      return since === 0 ? {} : { noise: this.#noise.slice(-since).join("\n") };
+    };
+  }
+}
 
 /** Opens what talks to qmd. Nothing is started before the first call. */
 export function openQmdProcess(options: QmdProcessOptions): QmdProcess {
   const { found, folder, environment } = options;
   const limits: QmdLimits = { ...defaultLimits, ...options.limits };
-  const { argv } = found;
-  const notify = onceForEach(options.notify);
+  const complaints = new Complaints(options.notify);
   const running = new Set<KeptProcess>();
   const closing = new AbortController();
   /** Those that only ask: a pause waits for them. */
   const questions = createTurns();
   let mode = options.mode;
   let isPaused = false;
-  let lastError: QmdProcessState["lastError"];
-  /** The last lines of noise, and how many there were. */
-  let noise: string[] = [];
-  let noiseCount = 0;
 
   const onStart = (kept: KeptProcess): void => {
     running.add(kept);
     void kept.ended.then(() => running.delete(kept));
   };
-  const onNoise = (line: string): void => {
-    noise = [...noise, line].slice(-noiseKept);
-    noiseCount++;
-    notify(`qmd: ${line}`);
-  };
-  const noteFailure = (error: QmdFailure): void => {
-    lastError = { reason: error.reason, message: error.message, at: new Date().toISOString() };
-  };
-  const commandLine = createCommandLine({
-    argv,
-    environment: (work) => qmdEnvironment({ environment, folder, mode }, work),
-    folder,
-    limits,
-    onStart,
-  });
-  const mcp = createMcpTransport({
-    argv,
-    environment: () => qmdEnvironment({ environment, folder, mode }, "query"),
-    folder,
-    limits,
+  const onNoise = (line: string): void => complaints.noise(line);
+  const environmentFor = (work: Parameters<typeof qmdEnvironment>[1]): ReturnType<typeof qmdEnvironment> =>
+    qmdEnvironment({ environment, folder, mode }, work);
+  const place = { argv: found.argv, folder, limits, onStart };
+  const commandLine = createCommandLine({ ...place, environment: environmentFor });
+  const mcp = new McpTransport({
+    ...place,
+    environment: () => environmentFor("query"),
     isLexical: () => mode === "lexical",
     onNoise,
     onFailure: (failure) => {
-      noteFailure(failure);
-      notify(failure.message);
+      complaints.noteFailure(failure);
+      complaints.tell(failure.message);
     },
-    onStart,
   });
   const index = createIndexWork({ commandLine, folder, limits, onNoise });
+  const asker = { mcp, commandLine, questions, complaints, limits, isPaused: () => isPaused };
 
   /** Runs a call of this module: not when it is closed or paused, ended by close, and its failure is kept. */
   async function run<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -76,54 +103,14 @@ export function openQmdProcess(options: QmdProcessOptions): QmdProcess {
       return await work(AbortSignal.any([signal, closing.signal]));
     } catch (error) {
       if (signal.aborted) throw abortOf(signal);
-      if (error instanceof QmdFailure) noteFailure(error);
+      if (error instanceof QmdFailure) complaints.noteFailure(error);
       throw error;
     }
   }
 
-  async function byCommandLine(query: QmdQuery): Promise<QmdAnswer> {
-    // One process at a time. The wait for it is part of the time that a question has.
-    const late = AbortSignal.timeout(limits.cliQueryMs);
-    const signal = AbortSignal.any([query.signal, late]);
-    try {
-      const answer = await questions.take(signal, () => commandLine.query({ ...query, signal }));
-      if (answer.noise !== undefined) notify(`qmd: ${answer.noise}`);
-      return { ...answer, by: "cli" };
-    } catch (error) {
-      if (!late.aborted || query.signal.aborted) throw error;
-      throw new QmdFailure("timeout", `qmd query gave no answer within ${limits.cliQueryMs / 1000} s`);
-    }
-  }
-
-  async function ask(query: QmdQuery): Promise<QmdAnswer> {
-    const usesModels = query.rerank || query.searches.some(({ type }) => type !== "lex");
-    if (!mcp.canAsk()) {
-      // A process that reads the models first takes longer than anyone waits.
-      if (usesModels)
-        throw new QmdFailure("models_unavailable", "the process that holds the models of qmd has ended and rests");
-      return byCommandLine(query);
-    }
-    const before = noiseCount;
-    try {
-      const rows = await mcp.query(query);
-      const since = Math.min(noiseCount - before, noise.length);
-      return { rows, by: "mcp", ...(since === 0 ? {} : { noise: noise.slice(-since).join("\n") }) };
-    } catch (error) {
-      if (!(error instanceof QmdFailure) || usesModels || query.signal.aborted) throw error;
-      noteFailure(error);
-      if (isPaused) throw pausedFailure();
-      return byCommandLine(query);
-    }
-  }
-
-  async function endQuestions(): Promise<void> {
-    await mcp.stop();
-    await questions.idle();
-  }
-
   return {
     probe: (signal) => run(signal, (either) => questions.take(either, () => commandLine.probe(either))),
-    query: (query) => run(query.signal, (signal) => ask({ ...query, signal })),
+    query: (query) => run(query.signal, (signal) => ask({ ...query, signal }, asker)),
     status: (signal) => run(signal, (either) => mcp.status({ deadlineMs: limits.cliQueryMs, signal: either })),
     update: ({ files, signal }) => run(signal, (either) => index.update(files, either)),
     embed: ({ minutes, signal }) => run(signal, (either) => index.embed(minutes, either)),
@@ -136,7 +123,8 @@ export function openQmdProcess(options: QmdProcessOptions): QmdProcess {
 
     async pause() {
       isPaused = true;
-      await Promise.all([endQuestions(), index.idle()]);
+      const endQuestions = mcp.stop().then(() => questions.idle());
+      await Promise.all([endQuestions, index.idle()]);
       await Promise.all([...running].map(({ ended }) => ended));
     },
     resume() {
@@ -159,7 +147,7 @@ export function openQmdProcess(options: QmdProcessOptions): QmdProcess {
       pid: mcp.pid(),
       restarts: mcp.restarts(),
       activity: index.activity(),
-      lastError,
+      lastError: complaints.lastError,
     }),
 
     async close() {
@@ -172,18 +160,52 @@ export function openQmdProcess(options: QmdProcessOptions): QmdProcess {
   };
 }
 
-/** Lines of noise that one answer can be told with. */
-const noiseKept = 20;
-/** Texts that are remembered as told. */
-const toldKept = 200;
+interface Asker {
+  mcp: McpTransport;
+  commandLine: CommandLine;
+  questions: Turns;
+  complaints: Complaints;
+  limits: QmdLimits;
+  isPaused: () => boolean;
+}
 
-function onceForEach(notify: (line: string) => void): (line: string) => void {
-  const told = new Set<string>();
-  return (line) => {
-    if (told.has(line) || told.size >= toldKept) return;
-    told.add(line);
-    notify(line);
-  };
+/** By the long-lived child, and once by the command line where that fails. */
+async function ask(query: QmdQuery, asker: Asker): Promise<QmdAnswer> {
+  const { mcp, complaints } = asker;
+  const usesModels = query.rerank || query.searches.some(({ type }) => type !== "lex");
+  if (!mcp.canAsk()) {
+    // A process that reads the models first takes longer than anyone waits.
+    if (usesModels)
+      throw new QmdFailure("models_unavailable", "the process that holds the models of qmd has ended and rests");
+    return byCommandLine(query, asker);
+  }
+  const heard = complaints.listen();
+  try {
+    const rows = await mcp.query(query);
+    return { rows, by: "mcp", ...heard() };
+  } catch (error) {
+    if (!(error instanceof QmdFailure) || usesModels || query.signal.aborted) throw error;
+    complaints.noteFailure(error);
+    if (asker.isPaused()) throw pausedFailure();
+    return byCommandLine(query, asker);
+  }
+}
+
+async function byCommandLine(
+  query: QmdQuery,
+  { commandLine, questions, complaints, limits }: Asker,
+): Promise<QmdAnswer> {
+  // One process at a time. The wait for it is part of the time that a question has.
+  const late = AbortSignal.timeout(limits.cliQueryMs);
+  const signal = AbortSignal.any([query.signal, late]);
+  try {
+    const answer = await questions.take(signal, () => commandLine.query({ ...query, signal }));
+    if (answer.noise !== undefined) complaints.tell(`qmd: ${answer.noise}`);
+    return { ...answer, by: "cli" };
+  } catch (error) {
+    if (!late.aborted || query.signal.aborted) throw error;
+    throw new QmdFailure("timeout", `qmd query gave no answer within ${limits.cliQueryMs / 1000} s`);
+  }
 }
 
 function closedFailure(): QmdFailure {

@@ -1,6 +1,6 @@
 import { MemoryError, parseConfig, openMemory } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { readDuration } from "./durations.ts";
+import { readDuration } from "./options.ts";
 import plugin from "../index.ts";
 import { processLimits, readOptions } from "./options.ts";
 import { memoryLab, errorOf } from "../test/memory-lab.ts";

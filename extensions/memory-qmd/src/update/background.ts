@@ -12,7 +12,7 @@ export interface Background {
 export function startBackground(input: {
   options: QmdOptions["update"];
   process: QmdProcess;
-  updates: () => Updates;
+  updates: Updates;
   /** Looks at the notes. */
   sync: (signal: AbortSignal) => Promise<unknown>;
   /** Whether qmd is to make vectors: it is asked for, and the models are there. */
@@ -27,7 +27,7 @@ export function startBackground(input: {
   function look(): void {
     void input
       .sync(closing.signal)
-      .then(() => updates().request("soon"))
+      .then(() => updates.request("soon"))
       // The sync has taken down what failed.
       .catch(() => undefined);
   }
@@ -42,10 +42,10 @@ export function startBackground(input: {
 
   async function makeVectors(): Promise<void> {
     const { signal } = closing;
-    const { needsEmbedding } = await updates().look(signal);
+    const { needsEmbedding } = await updates.index.look(signal);
     if (needsEmbedding === 0) return;
     await process.embed({ minutes: Math.max(1, Math.ceil(options.embedTimeoutMs / 60_000)), signal });
-    await updates().look(signal);
+    await updates.index.look(signal);
   }
 
   return {

@@ -1,15 +1,13 @@
-import { type AgentConfig, type Memory, MemoryError, messageOf, sessionKindOf, withDeadline } from "@memslot/core";
+import { type AgentConfig, type Memory, MemoryError, sessionKindOf } from "@memslot/core";
 import type { ConversationMessage } from "../conversation.ts";
-import { type FlushJournal, openFlushJournal } from "./journal/flush-journal.ts";
+import { openFlushJournal } from "./journal/flush-journal.ts";
 import type { DropReceipt, FlushReport } from "./turn/flush-report.ts";
-import { type FlushSession, createFlushStateKeeper } from "./flush-state.ts";
+import type { FlushSession } from "./flush-work.ts";
 import type { FlushTurn } from "./turn/flush-turn.ts";
+import { FlushWork } from "./flush-work.ts";
 import { createMessageSaver } from "./journal/message-saver.ts";
-
-import { saveEntry } from "./journal/save-entry.ts";
 import { saveInline } from "./journal/save-inline.ts";
 import { type FlushDecision, type FlushState, shouldFlush } from "./should-flush.ts";
-import pLimit from "p-limit";
 
 export interface MemoryFlushOptions {
   readonly agent: AgentConfig;
@@ -66,8 +64,6 @@ export interface MemoryFlush {
   close(): Promise<void>;
 }
 
-const journalDeadlineMs = 10_000;
-
 /**
  * The flush of one session. A session where others read along, or with somebody who is not the owner, has none: what is
  * said there does not go into private notes. Throws `INVALID_ARGUMENT` for a session of another agent.
@@ -83,119 +79,29 @@ export async function createMemoryFlush(options: MemoryFlushOptions): Promise<Me
   if (!agent.compaction.memoryFlush.enabled) return noFlush("off", "off: compaction.memoryFlush.enabled is false");
 
   const { journalDays } = agent.compaction.memoryFlush;
-  const notices: string[] = [];
   const journal = await openFlushJournal({ stateDir, agentId: agent.id, now: clock(), journalDays });
   const saver = createMessageSaver({ agent, memory, runTurn, contextWindowTokens, turnDeadlineMs, clock });
-  const keeper = createFlushStateKeeper({ session, clock, onError: (line) => notices.push(line) });
-  const closing = new AbortController();
-  const queue = pLimit(1);
-  let lastReport: FlushReport | undefined;
-  /** The last report since a call found nothing running. */
-  let currentReport: FlushReport | undefined;
+  const work = new FlushWork({ ...options, journal, saver, clock, retryDelaysMs });
+  const { closing } = work;
   /** The cycle that a flush after a turn is at work on. */
   let busyCycle: number | undefined;
-  let lastAdding: Promise<unknown> = Promise.resolve();
-
-  function report(given: FlushReport): void {
-    lastReport = given;
-    currentReport = given;
-    try {
-      options.onReport?.(given);
-    } catch (error) {
-      notices.push(`onReport failed: ${messageOf(error)}`);
-    }
-  }
-
-  function reportError(error: unknown): void {
-    report({ state: "failed", reason: messageOf(error), entries: [], messages: 0, tries: 0, days: [] });
-  }
-
-  /** Puts messages that are not known yet into the journal. Gives how many there were. */
-  async function addToJournal(
-    messages: readonly ConversationMessage[],
-    compactionCount: number,
-    signal?: AbortSignal | undefined,
-  ): Promise<number> {
-    const add = async (): Promise<number> => {
-      if (unknownOf(messages, session.id, journal).length === 0) return 0;
-      await journal.refresh();
-      const fresh = unknownOf(messages, session.id, journal);
-      if (fresh.length === 0) return 0;
-      signal?.throwIfAborted();
-      const { key: sessionKey, id: sessionId } = session;
-      await journal.add({ sessionKey, sessionId, compactionCount, createdAt: clock().toISOString(), messages: fresh });
-      return fresh.length;
-    };
-    const what = `the journal of the memory flush in ${journal.folder}`;
-    const limits = { what, deadlineMs: journalDeadlineMs, signals: [signal, closing.signal] };
-    return await withDeadline(limits, async () => {
-      const inTurn = lastAdding.then(add, add);
-      lastAdding = inTurn.catch(() => undefined); // Whoever awaits `inTurn` has the error.
-      return await inTurn;
-    });
-  }
-
-  async function saveEntries(whose: (name: string) => boolean): Promise<void> {
-    await journal.refresh();
-    for (const name of journal.entryNames().filter(whose)) {
-      closing.signal.throwIfAborted();
-      try {
-        const saved = await saveEntry(name, {
-          journal,
-          saver,
-          retryDelaysMs,
-          journalDays,
-          clock,
-          signal: closing.signal,
-        });
-        if (saved === undefined) continue;
-        await keeper.noteEntry(saved);
-        report(saved.report);
-      } catch (error) {
-        closing.signal.throwIfAborted();
-        // One that cannot be worked on does not keep the others back.
-        reportError(error);
-      }
-    }
-  }
-
-  const isIdle = (): boolean => queue.activeCount + queue.pendingCount === 0;
-
-  /** Work goes on behind, one piece after another. */
-  function start(run: () => Promise<void>): void {
-    if (isIdle()) currentReport = undefined;
-    void queue(async () => {
-      try {
-        if (!closing.signal.aborted) await run();
-      } catch (error) {
-        if (!closing.signal.aborted) reportError(error);
-      }
-    });
-  }
-
-  /** Waits until nothing is left, also of what is started meanwhile. */
-  async function settled(): Promise<void> {
-    while (!isIdle()) await queue(() => undefined);
-  }
-
-  const isOfSession = (name: string): boolean => journal.keyOf(name) === session.key;
 
   return {
     afterTurn(state, given) {
-      if (closing.signal.aborted) return { flush: false, reason: "the memory flush is closed" };
+      if (closing.aborted) return { flush: false, reason: "the memory flush is closed" };
       const decision = shouldFlush(state, agent.compaction);
       if (!decision.flush) return decision;
       if (busyCycle === state.compactionCount) return { flush: false, reason: "a flush of this cycle is running" };
       busyCycle = state.compactionCount;
       // Now, so that a drop which follows finds them there.
-      const adding = addToJournal([...given], state.compactionCount);
+      const adding = work.add([...given], state.compactionCount);
       adding.catch(() => undefined); // The work behind has the error.
-      start(async () => {
+      work.start(async () => {
         try {
           const added = await adding;
-          await saveEntries(isOfSession);
+          await work.saveEntries("session");
           // Everything was saved before: then that was the flush of this cycle.
-          if (added === 0 && journal.pendingOf(session.key) === 0) await keeper.noteFlush(state.compactionCount);
+          if (added === 0 && journal.pendingOf(session.key) === 0) await work.noteFlush(state.compactionCount);
         } finally {
           if (busyCycle === state.compactionCount) busyCycle = undefined;
         }
@@ -204,52 +110,38 @@ export async function createMemoryFlush(options: MemoryFlushOptions): Promise<Me
     },
     async beforeDrop(messages, { signal } = {}) {
       signal?.throwIfAborted();
-      if (closing.signal.aborted) throw closedError();
-      if (isIdle()) currentReport = undefined;
+      if (closing.aborted) throw closedError();
+      work.renew();
       let added: number;
       try {
-        added = await addToJournal(messages, session.facts.compactionCount, signal);
+        added = await work.add(messages, session.facts.compactionCount, signal);
       } catch (journalError) {
-        if (closing.signal.aborted) throw closedError();
-        const fresh = unknownOf(messages, session.id, journal);
-        const signals = [signal, closing.signal];
+        if (closing.aborted) throw closedError();
+        const fresh = journal.unknownOf(session.id, messages);
+        const signals = [signal, closing];
         const saved = await saveInline({ messages: fresh, session, journal, saver, journalError, signals, clock });
-        await keeper.noteFlush(session.facts.compactionCount);
-        report(saved);
+        await work.noteFlush(session.facts.compactionCount);
+        work.report(saved);
         return { state: "saved", reason: saved.reason, messages: fresh.length };
       }
       if (added === 0)
         return { state: "nothing", reason: "each message was handed over before, or is in the journal", messages: 0 };
-      start(() => saveEntries(isOfSession));
+      work.start(() => work.saveEntries("session"));
       return { state: "journaled", messages: added };
     },
     retry() {
-      if (!closing.signal.aborted) start(() => saveEntries(() => true));
+      if (!closing.aborted) work.start(() => work.saveEntries("all"));
     },
     async settled() {
-      await settled();
-      return currentReport;
+      await work.settled();
+      return work.currentReport;
     },
     get status() {
       const pending = journal.pendingOf(session.key);
-      return { pending, lastReport, notices: [...journal.notices, ...notices] };
+      return { pending, lastReport: work.lastReport, notices: [...journal.notices, ...work.notices] };
     },
-    async close() {
-      closing.abort();
-      await settled();
-      await lastAdding;
-    },
+    close: () => work.close(),
   };
-}
-
-/** Each message once, without those that were handed over or wait in the journal. */
-function unknownOf(
-  messages: readonly ConversationMessage[],
-  sessionId: string,
-  journal: FlushJournal,
-): ConversationMessage[] {
-  const seen = new Set<string>();
-  return messages.filter(({ id }) => !journal.isKnown(sessionId, id) && !seen.has(id) && seen.add(id));
 }
 
 function closedError(): MemoryError {

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import path from "node:path";
-import { MemoryError, messageOf } from "@memslot/core";
+import { MemoryError } from "@memslot/core";
 import type { ConversationMessage } from "../conversation.ts";
 import { checkMessage } from "./check-message.ts";
+import { ListedSession, endedError } from "./listed-session.ts";
 import pLimit from "p-limit";
 import { modelContext } from "./model-context.ts";
 import type { LockHolder, ProcessLock } from "@memslot/core/files";
@@ -10,12 +11,10 @@ import { acquireStateLock } from "./state-lock.ts";
 import { maxLineBytes } from "./transcript/read-transcript.ts";
 import { factsOf } from "./session-facts.ts";
 import type { SessionTableFile, TableEntry } from "./session-table.ts";
-import type { Session, SessionContext, SessionPatch } from "./session.ts";
+import type { Session, SessionCompaction, SessionContext } from "./session.ts";
 import { compactionLine, messageLine, sessionLine } from "./transcript/transcript-entry.ts";
 import { openTranscript, type TranscriptFile } from "./transcript/transcript-file.ts";
 
-/** The time of the last message is noted in the list of sessions no more often than this. */
-const noteEveryMs = 5_000;
 const ownFields: ReadonlySet<string> = new Set([
   "sessionId",
   "sessionFile",
@@ -87,84 +86,36 @@ async function sessionOf(input: {
   place: SessionPlace;
 }): Promise<OwnedSession> {
   const { key, lock, place } = input;
-  const { table, clock, notify, cwd } = place;
-  const { sessionId: id, sessionFile } = input.entry;
+  const { clock, cwd } = place;
+  const { sessionId: id, sessionFile, compactionCount } = input.entry;
   const filePath = path.join(place.folder, sessionFile);
   const file = await openTranscript(filePath);
+  const listed = new ListedSession(key, input.entry, file, place);
   const inTurn = pLimit(1);
-  let entry = current(input.entry);
-  let notedAt = performance.now();
-  let noted = true;
-  const noting = pLimit(1);
   let ending: Promise<void> | undefined;
-  let seen: { at: string; context: SessionContext; recorded: readonly ConversationMessage[] } | undefined;
+  const look = lookInto(file);
 
   try {
     if (!file.state.begun) await file.write([sessionLine({ id, key, at: clock().toISOString(), cwd })]);
     // A process may have ended between the transcript and the list.
-    if (entry.compactionCount !== input.entry.compactionCount) await note({});
+    if (listed.entry.compactionCount !== compactionCount) await listed.note({});
   } catch (error) {
     await file.close();
     throw error;
   }
 
-  /** The entry with what the transcript says. */
-  function current(before: TableEntry): TableEntry {
-    const { compactionCount, compactedBytes, lastAt } = file.state;
-    const updatedAt = Math.max(before.updatedAt, Date.parse(lastAt ?? "") || 0);
-    return { ...before, updatedAt, compactionCount, compactedBytes };
-  }
-
-  async function note(patch: SessionPatch): Promise<void> {
-    notedAt = performance.now();
-    const written = await table.change((sessions) => {
-      const there = sessions.get(key);
-      if (there !== undefined && there.sessionId !== id) throw ended();
-      const more = { ...(there ?? entry).more, ...patch };
-      const next = { ...current(entry), sessionId: id, sessionFile, more: withoutUndefined(more) };
-      sessions.set(key, next);
-      return next;
-    });
-    // More may have been said meanwhile.
-    entry = { ...current(entry), more: written.more };
-    noted = entry.updatedAt === written.updatedAt;
-  }
-
-  /** Behind the caller's back: the transcript has what counts. */
-  function noteSoon(): void {
-    entry = { ...entry, updatedAt: clock().getTime() };
-    noted = false;
-    if (performance.now() - notedAt < noteEveryMs) return;
-    notedAt = performance.now();
-    void noting(() => note({})).catch((error: unknown) => notify(messageOf(error)));
-  }
-
-  function ended(): MemoryError {
-    return new MemoryError("CLOSED", `session ${id} of ${JSON.stringify(key)} was closed; open the session key again`);
-  }
-
   async function act<T>(run: () => Promise<T>): Promise<T> {
-    if (ending) throw ended();
+    if (ending) throw endedError(key, id);
     return await inTurn(async () => {
       await file.settle();
       return await run();
     });
   }
 
-  function look(): { context: SessionContext; recorded: readonly ConversationMessage[] } {
-    const { state } = file;
-    const at = `${state.bytes}:${state.messages.length}`;
-    if (seen?.at !== at) {
-      const recorded = [...state.messages];
-      seen = { at, recorded, context: { summary: state.summary, messages: modelContext(recorded) } };
-    }
-    return seen;
-  }
-
   function end(before: () => Promise<void>): Promise<void> {
     return (ending ??= inTurn(async () => {
       try {
-        await noting(() => undefined);
+        await listed.settle();
         await before();
       } finally {
         await file.close();
@@ -185,7 +136,7 @@ async function sessionOf(input: {
     },
     get facts() {
       const { bytes, brokenLines } = file.state;
-      return { ...factsOf({ key, folder: place.folder, entry, transcriptBytes: bytes }), brokenLines };
+      return { ...factsOf({ key, folder: place.folder, entry: listed.entry, transcriptBytes: bytes }), brokenLines };
     },
     get unanswered() {
       return file.state.unanswered;
@@ -197,38 +148,27 @@ async function sessionOf(input: {
       const messages = given.map((message) => checkMessage(message, clock));
       return await act(async () => {
         const written = await writeMessages(file, messages);
-        noteSoon();
+        listed.noteSoon();
         return written;
       });
     },
     async compact(compaction) {
       await act(async () => {
-        const { firstKeptId, firstDroppedId, summary, tokensBefore } = compaction;
-        if (firstDroppedId !== undefined && file.state.messages[0]?.id !== firstDroppedId)
-          throw new MemoryError("BUSY", `session ${id} was compacted meanwhile; look at its context again`);
-        if (firstKeptId !== undefined && !file.state.messages.some((message) => message.id === firstKeptId))
-          throw new MemoryError("INVALID_ARGUMENT", `message ${firstKeptId} is not in the context of session ${id}`);
-        const at = clock().toISOString();
-        const line = compactionLine({ id: randomUUID(), at, summary, firstKeptId, tokensBefore }, file.state.lastId);
-        checkLength(line);
-        await file.write([line]);
-        entry = current({ ...entry, updatedAt: clock().getTime() });
+        await writeCompaction(file, id, { ...compaction, at: clock().toISOString() });
+        listed.touch();
         // The transcript says it already; the list is brought in line now or when the session is opened next.
-        await note({}).catch((error: unknown) => notify(messageOf(error)));
+        await listed.noteSafely();
       });
     },
     async update(patch) {
       const own = Object.keys(patch).find((name) => ownFields.has(name));
       if (own !== undefined) throw new MemoryError("INVALID_ARGUMENT", `${own} of a session is not for a host to set`);
       await act(async () => {
-        entry = { ...entry, updatedAt: clock().getTime() };
-        await note(patch);
+        listed.touch();
+        await listed.note(patch);
       });
     },
-    close: () =>
-      end(async () => {
-        if (!noted) await note({}).catch((error: unknown) => notify(messageOf(error)));
-      }),
+    close: () => end(() => listed.noteRest()),
   };
   return {
     session,
@@ -236,6 +176,20 @@ async function sessionOf(input: {
       return file.state.spoken;
     },
     end,
+  };
+}
+
+/** What is said in a transcript, worked out again only where it has grown. */
+function lookInto(file: TranscriptFile): () => Pick<Session, "context" | "recorded"> {
+  let seen: { at: string; context: SessionContext; recorded: readonly ConversationMessage[] } | undefined;
+  return () => {
+    const { state } = file;
+    const at = `${state.bytes}:${state.messages.length}`;
+    if (seen?.at !== at) {
+      const recorded = [...state.messages];
+      seen = { at, recorded, context: { summary: state.summary, messages: modelContext(recorded) } };
+    }
+    return seen;
   };
 }
 
@@ -261,14 +215,25 @@ async function writeMessages(
   return result;
 }
 
+async function writeCompaction(
+  file: TranscriptFile,
+  id: string,
+  { firstKeptId, firstDroppedId, ...compaction }: SessionCompaction & { at: string },
+): Promise<void> {
+  const { messages, lastId } = file.state;
+  if (firstDroppedId !== undefined && messages[0]?.id !== firstDroppedId)
+    throw new MemoryError("BUSY", `session ${id} was compacted meanwhile; look at its context again`);
+  if (firstKeptId !== undefined && !messages.some((message) => message.id === firstKeptId))
+    throw new MemoryError("INVALID_ARGUMENT", `message ${firstKeptId} is not in the context of session ${id}`);
+  const line = compactionLine({ id: randomUUID(), firstKeptId, ...compaction }, lastId);
+  checkLength(line);
+  await file.write([line]);
+}
+
 function checkLength(line: string): void {
   if (Buffer.byteLength(line) <= maxLineBytes) return;
   throw new MemoryError(
     "INVALID_ARGUMENT",
     `a message of more than ${maxLineBytes / 1024 / 1024} MiB cannot be written into a transcript; keep it in a file and say where`,
   );
-}
-
-function withoutUndefined(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

@@ -1,4 +1,12 @@
-import { type Memory, MemoryError, audienceOf, createRest, usualDeadlines } from "@memslot/core";
+import {
+  type Memory,
+  MemoryError,
+  audienceOf,
+  createRest,
+  usualDeadlines,
+  visibleMessage,
+  visibleName,
+} from "@memslot/core";
 import type { ChatType, CitationsMode } from "./citations.ts";
 import { localDay } from "../notes/local-day.ts";
 import type { FailureAdvice } from "./failure-advice.ts";
@@ -8,7 +16,6 @@ import { memorySearchTool } from "./memory-search-tool.ts";
 import type { MemoryTool } from "./memory-tool.ts";
 import { createRecentRecalls } from "./recent-recalls.ts";
 import type { ToolSetting } from "./tool-setting.ts";
-import { withVisibleAnswers } from "../prompt/visible-answer.ts";
 
 export interface MemoryToolsOptions {
   /** Undefined when memory is off for the agent, or when it could not be opened. */
@@ -90,4 +97,19 @@ function sessionOf({ memory, sessionKey, chatType }: MemoryToolsOptions): {
   if (chatType !== "group") return { sessionKey, shared: false };
   // A group that the host has no key for, or that it keeps in the owner's session: others read along all the same.
   return { sessionKey: `agent:${memory.agentId}:group:unnamed`, shared: true };
+}
+
+/** Fields whose values a model hands back: they are spelled so that `nameFromVisible` finds the name again. */
+const names: ReadonlySet<string> = new Set(["path", "citation"]);
+
+/** A tool whose answers hold no character that nobody sees, wherever in them a file name or a message may stand. */
+function withVisibleAnswers(tool: MemoryTool): MemoryTool {
+  return { ...tool, execute: async (input, options) => visible(await tool.execute(input, options)) as object };
+}
+
+function visible(value: unknown, name = ""): unknown {
+  if (typeof value === "string") return names.has(name) ? visibleName(value) : visibleMessage(value);
+  if (Array.isArray(value)) return value.map((item) => visible(item, name));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, visible(item, key)]));
 }

@@ -2,7 +2,8 @@ import { openWithDeadline } from "../guard/deadline.ts";
 import { MemoryError, type MemoryErrorCode, isAbort, messageOf } from "../contract/errors.ts";
 import type { MemorySearchManager } from "../contract/manager.ts";
 import { checkManager } from "../plugins/opened.ts";
-import { type FallbackOptions, type FallbackSpare, withFallback } from "./with-fallback.ts";
+import type { FallbackSpare } from "./asked-spare.ts";
+import { type FallbackOptions, withFallback } from "./with-fallback.ts";
 
 export interface OpenWithFallbackOptions extends FallbackOptions {
   openMs: number;

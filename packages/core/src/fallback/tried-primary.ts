@@ -2,7 +2,12 @@ import { type Admission, type BreakerOptions, type Outage, createBreaker } from 
 import { type Extend, withDeadline } from "../guard/deadline.ts";
 import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
 import type { LazyManager } from "../open/lazy-manager.ts";
-import type { MemorySearchManager } from "../contract/manager.ts";
+import type {
+  ManagerSearchOptions,
+  MemorySearchManager,
+  MemorySearchResult,
+  SearchReport,
+} from "../contract/manager.ts";
 
 /** A call as it may reach a manager that does not work. */
 interface PrimaryCall<T> {
@@ -112,6 +117,25 @@ export function createTriedPrimary(input: {
       await manager.close();
     },
   };
+}
+
+/** A search with its report held back: that of a search which fails is not the one that counts. */
+export interface Answer {
+  results: MemorySearchResult[];
+  report: SearchReport | undefined;
+}
+
+export async function searchWith(
+  manager: MemorySearchManager,
+  query: string,
+  options: ManagerSearchOptions,
+): Promise<Answer> {
+  let report: SearchReport | undefined;
+  const onDebug = (given: SearchReport): void => {
+    report = given;
+  };
+  const results = await manager.search(query, { ...options, onDebug });
+  return { results, report };
 }
 
 function failureOf(error: unknown): { reason: string; error: unknown } {

@@ -1,18 +1,15 @@
-import type { BreakerClock, Outage } from "./breaker.ts";
-import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
-import { withConditions } from "./conditions.ts";
+import type { BreakerClock } from "./breaker.ts";
+import { AskedSpare, type FallbackSpare, labelled } from "./asked-spare.ts";
+import { messageOf } from "../contract/errors.ts";
 import { createLazyManager } from "../open/lazy-manager.ts";
 import type {
   ManagerSearchOptions,
   ManagerSyncParams,
   MemorySearchManager,
   MemorySearchResult,
-  SearchReport,
 } from "../contract/manager.ts";
-import type { MemoryFallback, SyncReport } from "../contract/status.ts";
-import { fallbackForAll, reportOf, unavailableReason } from "../contract/search-report.ts";
-import type { MemoryProviderStatus } from "../contract/status.ts";
-import { createTriedPrimary } from "./tried-primary.ts";
+import type { SyncReport } from "../contract/status.ts";
+import { type Answer, type TriedPrimary, createTriedPrimary, searchWith } from "./tried-primary.ts";
 
 /** The one that is asked first; `name` is the id of its plugin, for messages, reports and status. */
 export type FallbackPrimary =
@@ -24,14 +21,6 @@ export type FallbackPrimary =
       /** Why it could not be opened a moment ago: it is left alone for the first hold-off. */
       failure?: unknown;
     };
-
-export interface FallbackSpare {
-  name: string;
-  /** Where it is open already. */
-  manager?: MemorySearchManager | undefined;
-  /** Called when the spare is needed for the first time. After a failure it is called again with the next need. */
-  open(signal: AbortSignal): Promise<MemorySearchManager>;
-}
 
 export interface FallbackOptions {
   /** How long the primary is left alone after a failure, 30 s. It doubles with every try that fails. */
@@ -71,8 +60,7 @@ export function withFallback(
   const { openMs = 60_000, syncIdleMs = 300_000, clock = systemClock } = options;
   const { holdOffMs = 30_000, maxHoldOffMs = 600_000 } = options;
   const first = createLazyManager({ ...openable(primary), deadlineMs: openMs });
-  const second = createLazyManager({ ...spare, open: (signal) => spare.open(signal), deadlineMs: openMs });
-  const closing = new AbortController();
+  const second = new AskedSpare(primary.name, spare, openMs);
   const tried = createTriedPrimary({
     name: primary.name,
     manager: first,
@@ -80,23 +68,6 @@ export function withFallback(
     failure: "failure" in primary ? primary.failure : undefined,
     patienceMs,
   });
-  let spareSyncError: string | undefined;
-
-  async function askSpare<T>(
-    outage: Outage,
-    signal: AbortSignal,
-    call: (manager: MemorySearchManager) => Promise<T>,
-  ): Promise<T> {
-    if (closing.signal.aborted)
-      throw new MemoryError("CLOSED", `"${primary.name}" with its spare "${spare.name}" is closed`);
-    try {
-      return await call(await second.get(signal));
-    } catch (error) {
-      if (isAnswer(error)) throw error;
-      const message = `"${primary.name}" is unavailable: ${outage.reason}; and its spare "${spare.name}" failed too: ${messageOf(error)}`;
-      throw new MemoryError("UNAVAILABLE", message, { cause: new AggregateError([outage.error, error], message) });
-    }
-  }
 
   async function either<T>(
     what: string,
@@ -104,50 +75,8 @@ export function withFallback(
     signal: AbortSignal,
     run: (manager: MemorySearchManager, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    // A spare that has to be opened first is ready then when the primary has used up its time.
-    const onSlow = (): unknown => second.get(closing.signal).catch(() => undefined);
-    const asked = await tried.ask({ what, deadlineMs, signal, isQuestion: true, onSlow, run });
-    return "value" in asked ? asked.value : askSpare(asked.outage, signal, (manager) => run(manager, signal));
-  }
-
-  /** Asks the spare what the primary takes long for, where it has an index: making its first one may cost requests. */
-  async function askAhead(query: string, given: ManagerSearchOptions): Promise<Answer | undefined> {
-    const manager = await second.get(given.signal);
-    return (manager.status().files ?? 0) === 0 ? undefined : searchWith(manager, query, given);
-  }
-
-  async function searchSpare(
-    outage: Outage,
-    query: string,
-    searchOptions: ManagerSearchOptions,
-    ahead: Promise<Answer | undefined> | undefined,
-  ): Promise<MemorySearchResult[]> {
-    return askSpare(outage, searchOptions.signal, async (manager) => {
-      const { results, report } = (await ahead) ?? (await searchWith(manager, query, searchOptions));
-      const { audience } = searchOptions;
-      const given =
-        report ??
-        reportOf({ backend: spare.name, capabilities: manager.capabilities, status: manager.status() }, audience);
-      const name = unavailableReason(primary.name);
-      const reason = audience === "shared" ? name : `${name}: ${outage.reason}`;
-      const fallback = fallbackOf(outage);
-      const marked = withConditions(given, [{ state: "degraded", reason }]);
-      searchOptions.onDebug({ ...marked, fallback: audience === "shared" ? fallbackForAll(fallback) : fallback });
-      return results;
-    });
-  }
-
-  async function syncSpare(manager: MemorySearchManager, params: ManagerSyncParams): Promise<SyncReport | undefined> {
-    try {
-      const report = await manager.sync?.(labelled(params, spare.name));
-      spareSyncError = undefined;
-      return report;
-    } catch (error) {
-      if (params.signal.aborted) throw error;
-      // The primary is in sync and answers. What is wrong with the spare stands in the status.
-      spareSyncError = messageOf(error);
-      return undefined;
-    }
+    const asked = await tried.ask({ what, deadlineMs, signal, isQuestion: true, onSlow: () => second.prepare(), run });
+    return "value" in asked ? asked.value : second.ask(asked.outage, signal, (manager) => run(manager, signal));
   }
 
   /** The one that answers now; undefined before the first is open. */
@@ -159,10 +88,6 @@ export function withFallback(
   const aboutActive = async (signal: AbortSignal): Promise<MemorySearchManager> =>
     active() ?? (await (tried.outage() ? second : first).get(signal));
 
-  function fallbackOf({ reason, since, retryAt }: Outage): MemoryFallback {
-    return { from: primary.name, to: spare.name, reason, since, retryAt };
-  }
-
   return {
     /** Those of the primary, and of the spare as long as nobody has seen the primary. */
     get capabilities() {
@@ -170,67 +95,27 @@ export function withFallback(
       return known?.capabilities ?? { keyword: true, vector: false, ownsIndex: true };
     },
 
-    async search(query, given) {
-      const answered = new AbortController();
-      const signal = AbortSignal.any([given.signal, closing.signal, answered.signal]);
-      let ahead: Promise<Answer | undefined> | undefined;
-      try {
-        const asked = await tried.ask({
-          what: "search",
-          deadlineMs: searchMs,
-          signal: given.signal,
-          isQuestion: true,
-          onSlow: () => void (ahead = askAhead(query, { ...given, signal }).catch(() => undefined)),
-          run: (manager, inner) => searchWith(manager, query, { ...given, signal: inner }),
-        });
-        if ("outage" in asked) return await searchSpare(asked.outage, query, given, ahead);
-        if (asked.value.report) given.onDebug(asked.value.report);
-        return asked.value.results;
-      } finally {
-        answered.abort();
-      }
-    },
-
+    search: (query, given) => searchEither(tried, second, { query, given, deadlineMs: searchMs }),
     readFile: (params) =>
       either("readFile", readFileMs, params.signal, (manager, signal) => manager.readFile({ ...params, signal })),
 
-    status(): MemoryProviderStatus {
-      const status = active()?.status() ?? { backend: primary.name, provider: "none" };
-      const outage = tried.outage();
-      const notices = [...(status.custom?.notices ?? [])];
-      if (spareSyncError !== undefined)
-        notices.push(`the spare "${spare.name}" could not be synced: ${spareSyncError}`);
-      return {
-        ...status,
-        ...(outage && { fallback: fallbackOf(outage) }),
-        spare: { backend: spare.name, open: second.current() !== undefined },
-        ...(notices.length > 0 && { custom: { ...status.custom, notices } }),
-      };
-    },
+    status: () => second.toldIn(active()?.status() ?? { backend: primary.name, provider: "none" }, tried.outage()),
 
     async sync(params) {
       const open = second.current();
       const known = first.current();
-      if (known && !known.sync) return open && syncSpare(open, params);
+      if (known && !known.sync) return open && second.follow(open, params);
       const own = open ? labelled(params, primary.name) : params;
       const asked = await tried.ask({
         what: "sync",
         deadlineMs: syncIdleMs,
         signal: params.signal,
         isQuestion: false,
-        run: async (manager, signal, extend) =>
-          manager.sync?.({
-            ...own,
-            signal,
-            progress(update) {
-              extend();
-              own.progress(update);
-            },
-          }),
+        run: (manager, signal, extend) => syncWith(manager, { ...own, signal }, extend),
       });
-      if ("outage" in asked) return askSpare(asked.outage, params.signal, async (manager) => manager.sync?.(params));
+      if ("outage" in asked) return second.ask(asked.outage, params.signal, async (manager) => manager.sync?.(params));
       const other = second.current();
-      if (other) await syncSpare(other, params);
+      if (other) await second.follow(other, params);
       return asked.value;
     },
 
@@ -248,7 +133,6 @@ export function withFallback(
       either("probeVectorAvailability", probeMs, signal, (manager, inner) => manager.probeVectorAvailability(inner)),
 
     async close() {
-      closing.abort(new MemoryError("CLOSED", `"${primary.name}" with its spare "${spare.name}" was closed`));
       const outcomes = await Promise.allSettled([tried.close(), second.close()]);
       const errors = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason as unknown] : []));
       if (errors.length > 1) throw new AggregateError(errors, errors.map(messageOf).join("; "));
@@ -263,35 +147,41 @@ function openable(primary: FallbackPrimary): Omit<Parameters<typeof createLazyMa
   return { name, manager, open: () => Promise.resolve(manager) };
 }
 
-/** A search with its report held back: that of a search which fails is not the one that counts. */
-interface Answer {
-  results: MemorySearchResult[];
-  report: SearchReport | undefined;
+/** Where the primary takes long, the spare is asked meanwhile: its answer is there when the primary's time is up. */
+async function searchEither(
+  primary: TriedPrimary,
+  spare: AskedSpare,
+  { query, given, deadlineMs }: { query: string; given: ManagerSearchOptions; deadlineMs: number },
+): Promise<MemorySearchResult[]> {
+  const answered = new AbortController();
+  const signal = AbortSignal.any([given.signal, answered.signal]);
+  let ahead: Promise<Answer | undefined> | undefined;
+  try {
+    const asked = await primary.ask({
+      what: "search",
+      deadlineMs,
+      signal: given.signal,
+      isQuestion: true,
+      onSlow: () => void (ahead = spare.searchAhead(query, { ...given, signal }).catch(() => undefined)),
+      run: (manager, inner) => searchWith(manager, query, { ...given, signal: inner }),
+    });
+    if ("outage" in asked) return await spare.search(asked.outage, query, given, ahead);
+    if (asked.value.report) given.onDebug(asked.value.report);
+    return asked.value.results;
+  } finally {
+    answered.abort();
+  }
 }
 
-async function searchWith(manager: MemorySearchManager, query: string, options: ManagerSearchOptions): Promise<Answer> {
-  let report: SearchReport | undefined;
-  const onDebug = (given: SearchReport): void => {
-    report = given;
+/** Each word of progress gives the sync its time anew. */
+async function syncWith(
+  manager: MemorySearchManager,
+  params: ManagerSyncParams,
+  extend: () => void,
+): Promise<SyncReport | undefined> {
+  const progress: ManagerSyncParams["progress"] = (update) => {
+    extend();
+    params.progress(update);
   };
-  const results = await manager.search(query, { ...options, onDebug });
-  return { results, report };
-}
-
-function labelled(params: ManagerSyncParams, name: string): ManagerSyncParams {
-  return {
-    ...params,
-    progress: (update) =>
-      params.progress({ ...update, label: update.label === undefined ? name : `${name}: ${update.label}` }),
-  };
-}
-
-/** True for what says something about the call, not about the manager: the answer of the spare is the answer. */
-function isAnswer(error: unknown): boolean {
-  return (
-    isAbort(error) ||
-    ["INVALID_ARGUMENT", "PATH_NOT_ALLOWED", "WORKSPACE", "BUSY", "CLOSED"].some(
-      (code) => MemoryError.is(error) && error.code === code,
-    )
-  );
+  return manager.sync?.({ ...params, progress });
 }

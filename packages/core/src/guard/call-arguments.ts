@@ -23,7 +23,7 @@ export interface CheckedSearch {
 }
 
 /** Whose sessions may ask for what is private, see `audienceOf`. */
-interface Asker {
+export interface Asker {
   readonly agentId: string;
   readonly ownerAllowFrom: readonly string[];
 }
@@ -31,13 +31,14 @@ interface Asker {
 interface SearchFacts {
   readonly settings: MemorySearchSettings;
   readonly asker: Asker;
-  readonly knownSources: () => ReadonlySet<MemorySource>;
+  /** The sources that are looked at, as far as is known. */
+  readonly lookedAt: () => ReadonlySet<MemorySource>;
 }
 
 export function checkSearch(
   query: string,
   options: MemorySearchOptions,
-  { settings, asker, knownSources }: SearchFacts,
+  { settings, asker, lookedAt }: SearchFacts,
 ): CheckedSearch {
   if (typeof query !== "string") throw invalid("query", "a string", query);
   checkObject("options", options);
@@ -55,7 +56,7 @@ export function checkSearch(
       maxResults: checkMaxResults(options.maxResults ?? settings.query.maxResults),
       minScore: checkMinScore(options.minScore ?? settings.query.minScore),
       strict: options.minScore !== undefined,
-      sources: checkSources(options.sources, settings.sources, knownSources),
+      sources: options.sources === undefined ? [...settings.sources] : checkSources(options.sources, lookedAt(), notes),
       sessionKey: options.sessionKey,
       audience,
     },
@@ -83,19 +84,22 @@ function checkMinScore(value: number): number {
 }
 
 function checkSources(
-  given: readonly MemorySource[] | undefined,
-  configured: readonly MemorySource[],
-  knownSources: () => ReadonlySet<MemorySource>,
+  given: readonly MemorySource[],
+  looked: ReadonlySet<MemorySource>,
+  notes: string[],
 ): MemorySource[] {
-  if (given === undefined) return [...configured];
   if (!Array.isArray(given) || given.length === 0) throw invalid("sources", "a list of at least one source", given);
-  const known = knownSources();
+  const known = new Set<MemorySource>(["memory", "sessions", "journal", ...looked]);
   for (const source of given) {
     if (typeof source !== "string" || source.trim() === "")
       throw invalid("sources", "a list of non-empty strings", given);
     if (!known.has(source)) throw invalid("sources", `made of the known sources (${[...known].join(", ")})`, source);
   }
-  return [...new Set(given)];
+  const asked = [...new Set(given)];
+  // Nothing found in a source that is not looked at is no answer; the report has to say so.
+  for (const source of asked)
+    if (!looked.has(source)) notes.push(`"${source}" is not among memorySearch.sources, so nothing of it is indexed`);
+  return asked;
 }
 
 /** The first characters of a query that is too long, by code point, so that no character is cut in two. */

@@ -1,23 +1,29 @@
 import {
+  type Asker,
   type CheckedSearch,
   checkCheck,
   checkProbe,
   checkRead,
   checkSearch,
   checkSync,
-  show,
 } from "./call-arguments.ts";
 import { abortErrorOf } from "./deadline.ts";
 import { type MemoryDeadlines, usualDeadlines } from "./deadlines.ts";
 import type { EmbeddingChoice } from "../contract/embedding.ts";
 import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
-import { createLifecycle } from "../open/lifecycle.ts";
-import type { MemorySearchManager, MemorySearchResult, SearchReport, SessionAudience } from "../contract/manager.ts";
-import type { MemorySource, SyncReport } from "../contract/status.ts";
+import { type Lifecycle, createLifecycle } from "../open/lifecycle.ts";
+import type {
+  AvailabilityProbe,
+  MemoryReadResult,
+  MemorySearchManager,
+  MemorySearchResult,
+  SearchReport,
+} from "../contract/manager.ts";
+import type { MemoryProviderStatus, MemorySource, SyncReport } from "../contract/status.ts";
 import type { Memory, MemorySearchOptions, MemorySyncParams } from "../contract/memory.ts";
 import { answerFacts, searchFacts, syncCounts } from "./call-facts.ts";
 import { checkManager } from "../plugins/opened.ts";
-import { isForEveryone, isPrivateNote } from "./private-notes.ts";
+import { assertReadable } from "./private-notes.ts";
 import {
   checkCompactReport,
   checkIndexCheck,
@@ -29,7 +35,6 @@ import {
 import { type ReportFacts, failureReport, finishReport, reportOf } from "../contract/search-report.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
 import { createSingleSync } from "./single-sync.ts";
-import type { MemoryProviderStatus } from "../contract/status.ts";
 import { type Tell, traceCall } from "../debug/trace-call.ts";
 
 export interface CreateMemoryOptions {
@@ -49,150 +54,95 @@ export interface CreateMemoryOptions {
 
 const hanging = "run `memslot memory status --deep` to see what does not answer";
 
-/**
- * The guard: makes what an application calls of what a plugin wrote. Every promise that has to hold for all backends
- * is kept here, once.
- */
-export function createMemory(manager: MemorySearchManager, options: CreateMemoryOptions): Memory {
-  const { agentId, workspaceDir, backend, settings, embeddings, ownerAllowFrom = [] } = options;
-  checkManager(backend, manager);
-  const asker = { agentId, ownerAllowFrom };
-  const deadlines = { ...usualDeadlines, ...options.deadlines };
-  const lifecycle = createLifecycle(`the memory of agent "${agentId}"`, deadlines.closeMs);
-  const singleSync = createSingleSync({
-    lifecycle,
-    idleMs: deadlines.syncIdleMs,
-    sync: async (params) =>
-      checkSyncReport(backend, await asPlugin("sync", params.signal, async () => manager.sync?.(params))),
-  });
-  let lastStatus: MemoryProviderStatus | undefined;
+/** What a plugin wrote, asked as the guard asks it: in time, abortable, and with errors that name the plugin. */
+class AskedManager {
+  readonly manager: MemorySearchManager;
+  readonly options: CreateMemoryOptions;
+  readonly deadlines: MemoryDeadlines;
+  readonly lifecycle: Lifecycle;
+  #lastStatus: MemoryProviderStatus | undefined;
 
-  /** Calls the manager: in time, abortable, and with errors that name the plugin. */
-  function ask<T>(
+  constructor(manager: MemorySearchManager, options: CreateMemoryOptions) {
+    this.manager = manager;
+    this.options = options;
+    this.deadlines = { ...usualDeadlines, ...options.deadlines };
+    this.lifecycle = createLifecycle(`the memory of agent "${options.agentId}"`, this.deadlines.closeMs);
+  }
+
+  ask<T>(
     what: string,
     deadlineMs: number,
     signal: AbortSignal | undefined,
     call: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const limits = { what, deadlineMs, signals: [signal], action: hanging };
-    return lifecycle.run(limits, (inner) => asPlugin(what, inner, () => call(inner)));
+    return this.lifecycle.run(limits, (inner) => this.asPlugin(what, inner, () => call(inner)));
   }
 
-  async function asPlugin<T>(what: string, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+  /** Asks what a manager need not be able to tell. */
+  async askIfAble<T>(
+    what: "estimate" | "survey" | "check" | "compact",
+    deadlineMs: number,
+    given: { signal?: AbortSignal | undefined },
+    call: (signal: AbortSignal) => Promise<T> | undefined,
+  ): Promise<T | undefined> {
+    this.lifecycle.assertOpen();
+    checkProbe(given);
+    return this.manager[what] && this.ask(what, deadlineMs, given.signal, async (signal) => call(signal));
+  }
+
+  async asPlugin<T>(what: string, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
     try {
       return await call();
     } catch (error) {
       if (MemoryError.is(error) || signal.aborted) throw error;
+      const { backend } = this.options;
       throw new MemoryError("PLUGIN", `memory plugin "${backend}" failed in ${what}: ${messageOf(error)}`, {
         cause: error,
       });
     }
   }
 
-  function status(): MemoryProviderStatus {
-    if (lastStatus) return lastStatus;
-    try {
-      const given = manager.status();
-      if (typeof given !== "object" || given === null) throw new TypeError("the plugin gave no status");
-      return {
-        ...given,
-        backend: given.backend ?? backend,
-        provider: given.provider ?? "unknown",
-        requestedProvider: given.requestedProvider ?? settings.provider,
-        workspaceDir: given.workspaceDir ?? workspaceDir,
-        sources: given.sources ?? settings.sources,
-        fallback: given.fallback ?? embeddings?.fallback,
-      };
-    } catch (error) {
-      const words = messageOf(error);
-      return {
-        backend,
-        provider: "unknown",
-        requestedProvider: settings.provider,
-        workspaceDir,
-        sources: settings.sources,
-        lastSyncError: `status failed: ${words}`,
-        custom: { error: words },
-      };
-    }
+  status(): MemoryProviderStatus {
+    return this.#lastStatus ?? statusOf(this.manager, this.options);
   }
 
-  function facts(): ReportFacts {
-    return { backend, capabilities: manager.capabilities, status: status() };
+  facts(): ReportFacts {
+    return { backend: this.options.backend, capabilities: this.manager.capabilities, status: this.status() };
   }
 
-  function knownSources(): ReadonlySet<MemorySource> {
-    return new Set(["memory", "sessions", "journal", ...settings.sources, ...(status().sources ?? [])]);
+  /** The sources that are looked at, as far as is known. */
+  lookedAt(): ReadonlySet<MemorySource> {
+    return new Set([...this.options.settings.sources, ...(this.status().sources ?? [])]);
   }
 
-  /** Nothing found in a source that is not looked at is no answer; the report has to say so. */
-  function aboutSources(asked: readonly MemorySource[]): string[] {
-    const looked = new Set([...settings.sources, ...(status().sources ?? [])]);
-    return asked
-      .filter((source) => !looked.has(source))
-      .map((source) => `"${source}" is not among memorySearch.sources, so nothing of it is indexed`);
+  async close(): Promise<void> {
+    const { backend, onClose } = this.options;
+    // Recorded before the manager is closed: afterwards it may have nothing to answer from.
+    this.#lastStatus ??= this.status();
+    await this.lifecycle.close([
+      { what: `closing memory plugin "${backend}"`, free: async () => this.manager.close?.() },
+      { what: "closing the embedding provider", free: async () => onClose?.() },
+    ]);
   }
+}
 
-  function assertReadable(path: string, audience: SessionAudience): void {
-    if (audience === "private" || isForEveryone(path, workspaceDir)) return;
-    if (!isPrivateNote(path, workspaceDir))
-      throw new MemoryError(
-        "PATH_NOT_ALLOWED",
-        `${show(path)} cannot be read in a shared session: it has more than one name (a hard link), and the other one may be a private note; put a copy in its place`,
-      );
-    throw new MemoryError(
-      "PATH_NOT_ALLOWED",
-      `${show(path)} cannot be read in a shared session: MEMORY.md, USER.md, memory/ and the journal are private notes, which are read in the owner's own sessions only`,
-    );
-  }
-
-  /** The answer with its report, whatever the manager reported. */
-  async function searched(
-    { query, options: checked, notes }: CheckedSearch,
-    signal: AbortSignal | undefined,
-  ): Promise<{ results: MemorySearchResult[]; report: SearchReport }> {
-    let given: SearchReport | undefined;
-    const onDebug = (report: SearchReport): void => {
-      given = report;
-    };
-    const answer = await ask("search", deadlines.searchMs, signal, (inner) =>
-      manager.search(query, { ...checked, signal: inner, onDebug }),
-    );
-    const found = checkResults(backend, answer);
-    const places = { workspaceDir, extraPaths: settings.extraPaths, roots: () => status().roots };
-    const kept = keepResults(found, checked, { capabilities: manager.capabilities, places });
-    return {
-      results: kept.results,
-      report: finishReport({ given, facts, found, kept, options: checked, embeddings, notes }),
-    };
-  }
-
-  async function search(
-    query: string,
-    given: MemorySearchOptions,
-    tell: Tell<"search">,
-  ): Promise<MemorySearchResult[]> {
-    lifecycle.assertOpen();
-    const checked = checkSearch(query, given, { settings, asker, knownSources });
-    tell(() => searchFacts(checked));
-    if (given.signal?.aborted) throw abortErrorOf(given.signal);
-    if (checked.query.trim() === "") {
-      const report = reportOf(facts(), checked.options.audience);
-      given.onDebug?.({ ...report, state: "ok", reason: "the query is blank" });
-      tell(() => ({ results: 0, state: "ok" }));
-      return [];
-    }
-    if (given.sources) checked.notes.push(...aboutSources(checked.options.sources));
-    const { results, report } = await searched(checked, given.signal).catch((error: unknown) => {
-      // An aborted or closed search was not finished: nobody waits for a report of it.
-      if (!isAbort(error) && !MemoryError.is(error, "CLOSED"))
-        given.onDebug?.(failureReport(facts(), messageOf(error), checked.options.audience));
-      throw error;
-    });
-    tell(() => answerFacts(results, report));
-    given.onDebug?.(report);
-    return results;
-  }
+/**
+ * The guard: makes what an application calls of what a plugin wrote. Every promise that has to hold for all backends
+ * is kept here, once.
+ */
+export function createMemory(manager: MemorySearchManager, options: CreateMemoryOptions): Memory {
+  const { agentId, workspaceDir, backend, ownerAllowFrom = [] } = options;
+  checkManager(backend, manager);
+  const asker = { agentId, ownerAllowFrom };
+  const asked = new AskedManager(manager, options);
+  const { deadlines, lifecycle } = asked;
+  const singleSync = createSingleSync({
+    lifecycle,
+    idleMs: deadlines.syncIdleMs,
+    sync: async (params) =>
+      checkSyncReport(backend, await asked.asPlugin("sync", params.signal, async () => manager.sync?.(params))),
+  });
 
   async function sync(params: MemorySyncParams, tell: Tell<"sync">): Promise<SyncReport | undefined> {
     lifecycle.assertOpen();
@@ -200,7 +150,7 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
     tell(() => ({ reason: checked.reason, force: checked.force }));
     if (params.signal?.aborted) throw abortErrorOf(params.signal);
     // A host says that a session starts; whether that is an occasion to sync is the user's setting.
-    if (checked.reason === "session-start" && !settings.sync.onSessionStart) return undefined;
+    if (checked.reason === "session-start" && !options.settings.sync.onSessionStart) return undefined;
     return singleSync(checked, params.signal);
   }
 
@@ -208,32 +158,25 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
     agentId,
     workspaceDir,
     ownerAllowFrom,
-
     async search(query, given = {}) {
+      const queryLength = typeof query === "string" ? query.length : 0;
       return traceCall(
         "search",
-        () => ({ agentId, backend, queryLength: typeof query === "string" ? query.length : 0 }),
-        (tell) => search(query, given, tell),
+        () => ({ agentId, backend, queryLength }),
+        (tell) => search(asked, asker, { query, given, tell }),
       );
     },
-
     async readFile(params) {
       lifecycle.assertOpen();
       const checked = checkRead(params, asker);
-      assertReadable(checked.relPath, checked.audience);
-      const read = checkReadResult(
-        backend,
-        await ask("readFile", deadlines.readFileMs, params.signal, (signal) =>
-          manager.readFile({ ...checked, signal }),
-        ),
-      );
+      assertReadable(checked.relPath, checked.audience, workspaceDir);
+      const read = (signal: AbortSignal): Promise<MemoryReadResult> => manager.readFile({ ...checked, signal });
+      const found = checkReadResult(backend, await asked.ask("readFile", deadlines.readFileMs, params.signal, read));
       // A spelling that only the manager could follow: what it has really read counts.
-      assertReadable(read.path, checked.audience);
-      return read;
+      assertReadable(found.path, checked.audience, workspaceDir);
+      return found;
     },
-
-    status,
-
+    status: () => asked.status(),
     async sync(params = {}) {
       return traceCall(
         "sync",
@@ -242,64 +185,115 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
         syncCounts,
       );
     },
-
-    async estimate(given = {}) {
-      lifecycle.assertOpen();
-      checkProbe(given);
-      if (!manager.estimate) return undefined;
-      return ask("estimate", deadlines.syncIdleMs, given.signal, async (signal) => manager.estimate?.({ signal }));
-    },
-
-    async survey(given = {}) {
-      lifecycle.assertOpen();
-      checkProbe(given);
-      if (!manager.survey) return undefined;
-      return ask("survey", deadlines.upkeepMs, given.signal, async (signal) => manager.survey?.({ signal }));
-    },
-
+    estimate: (given = {}) =>
+      asked.askIfAble("estimate", deadlines.syncIdleMs, given, (signal) => manager.estimate?.({ signal })),
+    survey: (given = {}) =>
+      asked.askIfAble("survey", deadlines.upkeepMs, given, (signal) => manager.survey?.({ signal })),
     async check(given = {}) {
       lifecycle.assertOpen();
       const { fix } = checkCheck(given);
-      if (!manager.check) return undefined;
-      return checkIndexCheck(
-        backend,
-        await ask("check", deadlines.upkeepMs, given.signal, async (signal) => manager.check?.({ fix, signal })),
-      );
+      const check = (signal: AbortSignal): ReturnType<Memory["check"]> | undefined => manager.check?.({ fix, signal });
+      return checkIndexCheck(backend, await asked.askIfAble("check", deadlines.upkeepMs, given, check));
     },
-
     async compact(given = {}) {
-      lifecycle.assertOpen();
-      checkProbe(given);
-      if (!manager.compact) return undefined;
-      return checkCompactReport(
-        backend,
-        await ask("compact", deadlines.upkeepMs, given.signal, async (signal) => manager.compact?.({ signal })),
-      );
+      const compact = (signal: AbortSignal): ReturnType<Memory["compact"]> | undefined => manager.compact?.({ signal });
+      return checkCompactReport(backend, await asked.askIfAble("compact", deadlines.upkeepMs, given, compact));
     },
-
     async probeEmbeddingAvailability(given = {}) {
       lifecycle.assertOpen();
       checkProbe(given);
-      return ask("probeEmbeddingAvailability", deadlines.probeMs, given.signal, (signal) =>
-        manager.probeEmbeddingAvailability(signal),
-      );
+      const probe = (signal: AbortSignal): Promise<AvailabilityProbe> => manager.probeEmbeddingAvailability(signal);
+      return asked.ask("probeEmbeddingAvailability", deadlines.probeMs, given.signal, probe);
     },
-
     async probeVectorAvailability(given = {}) {
       lifecycle.assertOpen();
       checkProbe(given);
-      return ask("probeVectorAvailability", deadlines.probeMs, given.signal, (signal) =>
-        manager.probeVectorAvailability(signal),
-      );
+      const probe = (signal: AbortSignal): Promise<boolean> => manager.probeVectorAvailability(signal);
+      return asked.ask("probeVectorAvailability", deadlines.probeMs, given.signal, probe);
     },
-
-    async close() {
-      // Recorded before the manager is closed: afterwards it may have nothing to answer from.
-      lastStatus ??= status();
-      await lifecycle.close([
-        { what: `closing memory plugin "${backend}"`, free: async () => manager.close?.() },
-        { what: "closing the embedding provider", free: async () => options.onClose?.() },
-      ]);
-    },
+    close: () => asked.close(),
   };
+}
+
+async function search(
+  asked: AskedManager,
+  asker: Asker,
+  { query, given, tell }: { query: string; given: MemorySearchOptions; tell: Tell<"search"> },
+): Promise<MemorySearchResult[]> {
+  asked.lifecycle.assertOpen();
+  const checked = checkSearch(query, given, {
+    settings: asked.options.settings,
+    asker,
+    lookedAt: () => asked.lookedAt(),
+  });
+  const { audience } = checked.options;
+  tell(() => searchFacts(checked));
+  if (given.signal?.aborted) throw abortErrorOf(given.signal);
+  if (checked.query.trim() === "") {
+    given.onDebug?.({ ...reportOf(asked.facts(), audience), state: "ok", reason: "the query is blank" });
+    tell(() => ({ results: 0, state: "ok" }));
+    return [];
+  }
+  const { results, report } = await searched(asked, checked, given.signal).catch((error: unknown) => {
+    // An aborted or closed search was not finished: nobody waits for a report of it.
+    if (!isAbort(error) && !MemoryError.is(error, "CLOSED"))
+      given.onDebug?.(failureReport(asked.facts(), messageOf(error), audience));
+    throw error;
+  });
+  tell(() => answerFacts(results, report));
+  given.onDebug?.(report);
+  return results;
+}
+
+/** The answer with its report, whatever the manager reported. */
+async function searched(
+  asked: AskedManager,
+  { query, options, notes }: CheckedSearch,
+  signal: AbortSignal | undefined,
+): Promise<{ results: MemorySearchResult[]; report: SearchReport }> {
+  const { manager } = asked;
+  const { backend, workspaceDir, settings, embeddings } = asked.options;
+  let given: SearchReport | undefined;
+  const onDebug = (report: SearchReport): void => {
+    given = report;
+  };
+  const answer = await asked.ask("search", asked.deadlines.searchMs, signal, (inner) =>
+    manager.search(query, { ...options, signal: inner, onDebug }),
+  );
+  const found = checkResults(backend, answer);
+  const places = { workspaceDir, extraPaths: settings.extraPaths, roots: () => asked.status().roots };
+  const kept = keepResults(found, options, { capabilities: manager.capabilities, places });
+  const facts = (): ReportFacts => asked.facts();
+  return { results: kept.results, report: finishReport({ given, facts, found, kept, options, embeddings, notes }) };
+}
+
+/** With what has to be there, whatever the manager said. */
+function statusOf(
+  manager: MemorySearchManager,
+  { backend, workspaceDir, settings, embeddings }: CreateMemoryOptions,
+): MemoryProviderStatus {
+  try {
+    const given = manager.status();
+    if (typeof given !== "object" || given === null) throw new TypeError("the plugin gave no status");
+    return {
+      ...given,
+      backend: given.backend ?? backend,
+      provider: given.provider ?? "unknown",
+      requestedProvider: given.requestedProvider ?? settings.provider,
+      workspaceDir: given.workspaceDir ?? workspaceDir,
+      sources: given.sources ?? settings.sources,
+      fallback: given.fallback ?? embeddings?.fallback,
+    };
+  } catch (error) {
+    const words = messageOf(error);
+    return {
+      backend,
+      provider: "unknown",
+      requestedProvider: settings.provider,
+      workspaceDir,
+      sources: settings.sources,
+      lastSyncError: `status failed: ${words}`,
+      custom: { error: words },
+    };
+  }
 }

@@ -1,5 +1,8 @@
 import { lstatSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
+import { show } from "./call-arguments.ts";
+import { MemoryError } from "../contract/errors.ts";
+import type { SessionAudience } from "../contract/manager.ts";
 
 /** Characters that some file systems leave out of account when they compare names. */
 const ignored = /[\u200C-\u200F\u202A-\u202E\u206A-\u206F\uFEFF]/g;
@@ -33,6 +36,15 @@ export function hasOtherNames(absolutePath: string): boolean {
 /** Whether a shared audience may be told what stands at a path of the workspace. */
 export function isForEveryone(path: string, workspaceDir: string): boolean {
   return !isPrivateNote(path, workspaceDir) && !hasOtherNames(resolve(workspaceDir, path));
+}
+
+/** Throws `PATH_NOT_ALLOWED` for what a shared audience may not be told. */
+export function assertReadable(path: string, audience: SessionAudience, workspaceDir: string): void {
+  if (audience === "private" || isForEveryone(path, workspaceDir)) return;
+  const why = isPrivateNote(path, workspaceDir)
+    ? "MEMORY.md, USER.md, memory/ and the journal are private notes, which are read in the owner's own sessions only"
+    : "it has more than one name (a hard link), and the other one may be a private note; put a copy in its place";
+  throw new MemoryError("PATH_NOT_ALLOWED", `${show(path)} cannot be read in a shared session: ${why}`);
 }
 
 /** The parts of a path below the workspace; undefined for one that is outside it. */

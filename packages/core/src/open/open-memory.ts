@@ -2,11 +2,11 @@ import { isAbsolute, resolve } from "node:path";
 import { checkSignal, invalid } from "../guard/call-arguments.ts";
 import { checkNode } from "./check-node.ts";
 import { chooseEmbeddings, wellKnownProviders } from "./choose-embeddings.ts";
-import { chooseSpare, spareWords } from "../fallback/choose-spare.ts";
+import { type ChosenSpare, chooseSpare, spareWords } from "../fallback/choose-spare.ts";
 import { checkAgentPlace } from "../config/agent-id.ts";
 import { isObject } from "../config/deep.ts";
 import { loadConfig, parseConfig } from "../config/load-config.ts";
-import type { MemslotConfig } from "../config/types.ts";
+import type { AgentConfig, MemslotConfig } from "../config/types.ts";
 import { withDeadline } from "../guard/deadline.ts";
 import { printCalls } from "../debug/print-calls.ts";
 import type { EmbeddingProvider } from "../contract/embedding.ts";
@@ -16,7 +16,12 @@ import { createMemory } from "../guard/guard.ts";
 import { shareInstance } from "./instances.ts";
 import type { Memory } from "../contract/memory.ts";
 import { openManager } from "./open-manager.ts";
-import { type EmbeddingPlugin, type MemoryPlugin, defineMemoryPlugin } from "../contract/plugin.ts";
+import {
+  type EmbeddingPlugin,
+  type MemoryPlugin,
+  type MemoryPluginContext,
+  defineMemoryPlugin,
+} from "../contract/plugin.ts";
 import { discoverPlugins } from "../plugins/discover.ts";
 import type { FoundPlugin, FoundPlugins } from "../plugins/found-plugin.ts";
 import { installedPluginsDir } from "../plugins/installed.ts";
@@ -58,34 +63,12 @@ export interface OpenMemoryOptions {
 export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
   checkNode();
   checkOptions(options);
-  const { host, embeddings, signal } = options;
+  const { embeddings, signal, lookOnly = false } = options;
   const notify = options.notify ?? warn;
   printCalls(process.env, notify);
   const deadlines = { ...usualDeadlines, ...options.deadlines };
-  const { config, otherWorkspace } = await configOf(options, notify);
-  const agent = config.agent(options.agentId);
-  // An agent that is listed has its id; another one must not share the files of one that has some.
-  if (!config.agents.some(({ id }) => id === agent.id))
-    checkAgentPlace({ stateDir: config.stateDir, agentId: agent.id });
-  const state = memoryState(config, agent.id);
-  if (!state.enabled) throw new MemoryError("CONFIG", `memory is disabled: ${state.reason}`);
-
-  const limits = { what: "looking for workspace and plugins", deadlineMs: deadlines.openMs, signals: [signal] };
-  const { workspaceDir, plugins } = await withDeadline(limits, async () => {
-    const checked = await checkWorkspace(otherWorkspace ?? agent.workspaceDir);
-    const found = await discoverPlugins({
-      config: { plugins: config.plugins, agents: [...config.agents, { workspaceDir: checked }] },
-      plugins: options.plugins,
-      host,
-      installed: installedPluginsDir(config.stateDir),
-      names: namesIn(config, agent.memorySearch),
-    });
-    return { workspaceDir: checked, plugins: found };
-  });
-  const settings = settingsFor(agent, workspaceDir);
-  const found = choosePlugin(config, plugins, options);
-  const pluginConfig = await pluginOptions(found, config.plugins);
-  const { spare, notice } = await chooseSpare({ config, plugins, primary: found, options: pluginConfig });
+  const chosen = await choose(options, deadlines, notify);
+  const { config, agent, workspaceDir, settings, found, pluginConfig, spare } = chosen;
   const loading = { what: `loading memory plugin "${found.id}"`, deadlineMs: deadlines.openMs, signals: [signal] };
   const load = (): Promise<MemoryPlugin> => withDeadline(loading, async () => (await found.load()) as MemoryPlugin);
   const plugin = spare === undefined ? await load() : await loadOrStandIn(found, load, signal);
@@ -98,7 +81,7 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
     plugins: config.plugins,
     options: pluginConfig,
     deadlines,
-    lookOnly: options.lookOnly === true,
+    lookOnly,
     ownerAllowFrom: agent.ownerAllowFrom,
   };
   const handedInSpare = options.plugins?.find(({ id }) => id === spare?.found.id);
@@ -108,55 +91,86 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
     notify,
     signal,
     closeMs: deadlines.closeMs,
-    open: async (opening, tell) => {
-      for (const { id, error } of plugins.broken)
-        if (id === undefined || forbiddenBy({ id }, config.plugins) === undefined) tell(error.message);
-      if (notice !== undefined) tell(notice);
-      const chosen = await chooseEmbeddings({
-        config,
-        settings,
-        plugins,
-        embeddings,
-        deadlineMs: deadlines.openMs,
-        signal: opening,
-      });
-      const context = {
-        agentId: agent.id,
-        workspaceDir,
-        stateDir: config.stateDir,
-        storePlace: storePlaceOf({ stateDir: config.stateDir, pluginId: found.id, agentId: agent.id, workspaceDir }),
-        settings,
-        options: pluginConfig,
-        embeddings: chosen.choice,
-        lookOnly: options.lookOnly,
-        notify: tell,
-        signal: opening,
-      };
-      try {
-        const opened = openManager({ plugin, context, spare, deadlines });
-        // After it, as an index may open in a thread of its own. What fails here fails again when it is needed.
-        if (options.warm === true) chosen.choice.provider?.warm?.().catch(() => undefined);
-        const manager = await opened;
-        return createMemory(manager, {
-          agentId: agent.id,
-          workspaceDir,
-          backend: found.id,
-          settings,
-          ownerAllowFrom: agent.ownerAllowFrom,
-          embeddings: chosen.choice,
-          deadlines,
-          onClose: chosen.close,
-        });
-      } catch (error) {
-        // What went wrong first is what the caller has to know.
-        await chosen.close().catch(() => undefined);
-        if (MemoryError.is(error) || opening.aborted) throw error;
-        throw new MemoryError("PLUGIN", `memory plugin "${found.id}" could not be opened: ${messageOf(error)}`, {
-          cause: error,
-        });
-      }
-    },
+    open: (signal, notify) => openChosen(chosen, plugin, { ...options, deadlines, signal, notify }),
   });
+}
+
+/** What a configuration says that is to be opened. */
+interface Chosen {
+  config: MemslotConfig;
+  agent: AgentConfig;
+  workspaceDir: string;
+  settings: MemorySearchSettings;
+  plugins: FoundPlugins;
+  found: FoundPlugin;
+  pluginConfig: MemoryPluginContext["options"];
+  spare?: ChosenSpare | undefined;
+  notice?: string | undefined;
+}
+
+async function choose(
+  options: OpenMemoryOptions,
+  { openMs }: MemoryDeadlines,
+  notify: (line: string) => void,
+): Promise<Chosen> {
+  const { config, otherWorkspace } = await configOf(options, notify);
+  const agent = config.agent(options.agentId);
+  // An agent that is listed has its id; another one must not share the files of one that has some.
+  if (!config.agents.some(({ id }) => id === agent.id))
+    checkAgentPlace({ stateDir: config.stateDir, agentId: agent.id });
+  const state = memoryState(config, agent.id);
+  if (!state.enabled) throw new MemoryError("CONFIG", `memory is disabled: ${state.reason}`);
+
+  const limits = { what: "looking for workspace and plugins", deadlineMs: openMs, signals: [options.signal] };
+  const { workspaceDir, plugins } = await withDeadline(limits, async () => {
+    const checked = await checkWorkspace(otherWorkspace ?? agent.workspaceDir);
+    const found = await discoverPlugins({
+      config: { plugins: config.plugins, agents: [...config.agents, { workspaceDir: checked }] },
+      plugins: options.plugins,
+      host: options.host,
+      installed: installedPluginsDir(config.stateDir),
+      names: namesIn(config, agent.memorySearch),
+    });
+    return { workspaceDir: checked, plugins: found };
+  });
+  const settings = settingsFor(agent, workspaceDir);
+  const found = choosePlugin(config, plugins, options);
+  const pluginConfig = await pluginOptions(found, config.plugins);
+  const spare = await chooseSpare({ config, plugins, primary: found, options: pluginConfig });
+  return { config, agent, workspaceDir, settings, plugins, found, pluginConfig, ...spare };
+}
+
+/** Opens provider and plugin, and puts the guard before them. */
+async function openChosen(
+  { config, agent, workspaceDir, settings, plugins, found, pluginConfig, spare, notice }: Chosen,
+  plugin: MemoryPlugin,
+  input: OpenMemoryOptions & { deadlines: MemoryDeadlines; signal: AbortSignal; notify: (line: string) => void },
+): Promise<Memory> {
+  const { embeddings, lookOnly, warm, deadlines, signal, notify } = input;
+  const { stateDir } = config;
+  const { id: agentId, ownerAllowFrom } = agent;
+  const about = { agentId, workspaceDir, settings };
+  for (const { id, error } of plugins.broken)
+    if (id === undefined || forbiddenBy({ id }, config.plugins) === undefined) notify(error.message);
+  if (notice !== undefined) notify(notice);
+  const limits = { deadlineMs: deadlines.openMs, signal };
+  const { choice, close } = await chooseEmbeddings({ config, settings, plugins, embeddings, ...limits });
+  try {
+    const storePlace = storePlaceOf({ stateDir, pluginId: found.id, agentId, workspaceDir });
+    const given = { stateDir, storePlace, options: pluginConfig, embeddings: choice, lookOnly, notify, signal };
+    const opened = openManager({ plugin, context: { ...about, ...given }, spare, deadlines });
+    // After it, as an index may open in a thread of its own. What fails here fails again when it is needed.
+    if (warm === true) choice.provider?.warm?.().catch(() => undefined);
+    const guard = { ownerAllowFrom, backend: found.id, embeddings: choice, deadlines, onClose: close };
+    return createMemory(await opened, { ...about, ...guard });
+  } catch (error) {
+    // What went wrong first is what the caller has to know.
+    await close().catch(() => undefined);
+    if (MemoryError.is(error) || signal.aborted) throw error;
+    throw new MemoryError("PLUGIN", `memory plugin "${found.id}" could not be opened: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
 }
 
 /** In place of a plugin that cannot be loaded: a spare answers then as for one that cannot be opened. */

@@ -2,6 +2,7 @@ import {
   type AgentConfig,
   type Memory,
   type MemorySearchResult,
+  type SearchLeg,
   type SearchReport,
   type SyncReport,
   type WriterStatus,
@@ -13,7 +14,6 @@ import { chooseAgent } from "../../open/agents.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { disabledReason, printDisabled } from "../../open/disabled-memory.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
-import { formatReport } from "../../format/format-report.ts";
 import { formatResult } from "../../format/format-result.ts";
 import { describeWriter } from "../../format/format-writer.ts";
 import { readConfig } from "../../open/read-config.ts";
@@ -21,6 +21,7 @@ import { counted } from "../../open/report-failed-files.ts";
 import { syncWithProgress } from "../../open/sync-with-progress.ts";
 import { UsageError } from "../../terminal/usage-error.ts";
 import { withMemory } from "../../open/with-memory.ts";
+import { describeFallback } from "../../format/format-fallback.ts";
 
 export interface MemorySearchCommandOptions {
   query?: string;
@@ -194,4 +195,29 @@ function sentence(text: string): string {
   const ended = /[.!?。]$/u.test(text) ? text : `${text}.`;
   // A key or a path keeps its case.
   return /^\p{Ll}+ /u.test(ended) ? ended.charAt(0).toUpperCase() + ended.slice(1) : ended;
+}
+
+/** The search report for people (`--explain`): what each leg gave, what was left out, how long it took. */
+function formatReport(report: SearchReport): string {
+  const { dropped } = report;
+  const timings = Object.entries(report.timingsMs ?? {}).map(([step, ms]) => `${step} ${ms.toFixed(1)} ms`);
+  const rows: [string, string | undefined][] = [
+    ["Backend", report.backend],
+    ["Mode", report.mode],
+    ["State", report.reason === undefined ? report.state : `${report.state}: ${report.reason}`],
+    ["Next step", report.action],
+    ["Keyword leg", describeLeg(report.legs.keyword)],
+    ["Vector leg", describeLeg(report.legs.vector)],
+    ["Left out", `${dropped.minScore} by min score, ${dropped.source} by source, ${dropped.limit} by the limit`],
+    ["Confidence", report.confidence?.toFixed(3)],
+    ["Fallback", report.fallback && describeFallback(report.fallback)],
+    ["Timings", timings.length === 0 ? undefined : timings.join(", ")],
+  ];
+  return rows
+    .flatMap(([label, value]) => (value === undefined ? [] : [`${`${label}:`.padEnd(13)}${value}`]))
+    .join("\n");
+}
+
+function describeLeg(leg: SearchLeg | undefined): string {
+  return leg === undefined ? "not asked" : `${leg.candidates} candidates, ${leg.kept} in the answer`;
 }

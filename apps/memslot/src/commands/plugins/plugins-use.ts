@@ -15,7 +15,6 @@ import type { CommandContext } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { type Comparison, comparePlugins, comparisonTable, vectorSentence } from "../../plugins/compare.ts";
 import { findOne } from "../../plugins/find-one.ts";
-import { obstaclesTo } from "../../plugins/obstacles.ts";
 import { type PluginSurvey, type SurveyedPlugin, findPlugins, surveyPlugins } from "../../plugins/survey.ts";
 import { spareOf } from "../../plugins/spare.ts";
 import { readConfig } from "../../open/read-config.ts";
@@ -191,4 +190,35 @@ function stillOff(config: MemslotConfig): string[] {
     const { enabled, reason } = memoryState(withSlot, id);
     return enabled ? [] : [`Memory is still off for agent "${id}": ${reason}.`];
   });
+}
+
+/** A key of the configuration that stands against a plugin, and what it is changed to. */
+interface Obstacle {
+  edit: ConfigEdit;
+  /** What is done about it, for people. */
+  words: string;
+}
+
+/** What forbids a plugin in the configuration whatever the slot says. */
+function obstaclesTo(
+  { plugins }: MemslotConfig,
+  { id, packageName }: { id: string; packageName?: string | undefined },
+): Obstacle[] {
+  const names = [id, packageName].filter((name) => name !== undefined);
+  const obstacles: Obstacle[] = [];
+  if (!plugins.enabled) {
+    const edit: ConfigEdit = { key: ["plugins", "enabled"], value: true };
+    obstacles.push({ edit, words: "plugins.enabled is false and becomes true" });
+  }
+  for (const name of names) {
+    if (plugins.deny.includes(name)) {
+      const edit: ConfigEdit = { key: ["plugins", "deny"], without: name };
+      obstacles.push({ edit, words: `plugins.deny lists "${name}" and lists it no longer` });
+    }
+    if (Object.hasOwn(plugins.entries, name) && plugins.entries[name]?.enabled === false) {
+      const edit: ConfigEdit = { key: ["plugins", "entries", name, "enabled"], value: true };
+      obstacles.push({ edit, words: `plugins.entries.${name}.enabled is false and becomes true` });
+    }
+  }
+  return obstacles;
 }

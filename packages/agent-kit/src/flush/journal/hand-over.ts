@@ -1,7 +1,11 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { FlushGroup } from "../turn/flush-groups.ts";
 import type { TurnOutcome } from "../turn/flush-turn.ts";
-import { workspaceFault } from "../workspace-fault.ts";
+import { constants } from "node:fs";
+import { access, open, stat } from "node:fs/promises";
+import path from "node:path";
+import { messageOf } from "@memslot/core";
+import { noSurprises, unlessMissing } from "@memslot/core/files";
 
 /** What came of going through messages once. */
 export interface HandedOver {
@@ -60,4 +64,26 @@ export async function handOver(groups: readonly FlushGroup[], options: HandOverO
 /** A try after a failed one finds what that one wrote. */
 function unique(citations: readonly string[]): string[] {
   return [...new Set(citations)];
+}
+
+/**
+ * Why a note of this day cannot be written, found out without writing one; undefined where nothing speaks against it.
+ * To look costs nothing, and a model that writes notes which nobody can save does.
+ */
+async function workspaceFault(workspaceDir: string, day: string): Promise<string | undefined> {
+  const folder = path.join(workspaceDir, "memory");
+  try {
+    await access(workspaceDir, constants.W_OK);
+    const found = await stat(folder).catch(unlessMissing);
+    if (found === undefined) return undefined;
+    if (!found.isDirectory()) return `${folder} is not a folder`;
+    await access(folder, constants.W_OK);
+    const note = path.join(folder, `${day}.md`);
+    if ((await stat(note).catch(unlessMissing)) === undefined) return undefined;
+    const handle = await open(note, constants.O_WRONLY | constants.O_APPEND | noSurprises);
+    await handle.close();
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
 }

@@ -1,8 +1,9 @@
 import { MemoryError } from "../../contract/errors.ts";
 import { agentIdProblem } from "../agent-id.ts";
-import { type KeyNode, buildKeyTree } from "./key-tree.ts";
 import { type ConfigLayer, type FoundValues, lookupKey, quoteName, quoteText } from "../layer.ts";
 import { nearestKey } from "./nearest.ts";
+import type { ConfigKey } from "./config-key.ts";
+import { configKeys } from "./keys.ts";
 
 /** Unknown keys that are named one by one; a file of another program may have any number. */
 const maxUnknownKeys = 20;
@@ -37,7 +38,7 @@ export function collectValues(raw: unknown, label: string, baseDir: string): Con
     if (value === undefined) return;
     if (node.key !== undefined) return record(node, value, place);
     if (node.items !== undefined) return walkList(node.items, value, place);
-    for (const [name, inner] of Object.entries(groupAt(value, place.written))) {
+    for (const [name, inner] of Object.entries(groupAt(value, place.written, label))) {
       const next = node.children.get(name) ?? node.children.get("*");
       const written = join(place.written, quoteName(name));
       if (name === "__proto__") throw new MemoryError("CONFIG", `${label}: ${written} cannot be a key; remove it`);
@@ -49,16 +50,20 @@ export function collectValues(raw: unknown, label: string, baseDir: string): Con
 
   function walkNamed(node: KeyNode, value: unknown, name: string, place: WrittenAt): void {
     if (place.pattern !== "agents.entries.*") return walk(node, value, place);
-    walk(node, groupAt(value, place.written), { ...place, name: undefined, agent: agentNamed(name, place.written) });
+    walk(node, groupAt(value, place.written, label), {
+      ...place,
+      name: undefined,
+      agent: agentNamed(name, place.written),
+    });
   }
 
   function walkList(node: KeyNode, value: unknown, place: WrittenAt): void {
     if (!Array.isArray(value)) throw new MemoryError("CONFIG", `${label}: ${place.written} must be a list`);
     for (const [index, item] of value.entries()) {
       const numbered = `${place.written}[${index}]`;
-      const id: unknown = groupAt(item, numbered)["id"];
+      const id: unknown = groupAt(item, numbered, label)["id"];
       const agent = agentNamed(id, `${numbered}.id`);
-      if (listed.has(agent)) throw sameId(`${numbered}.id`, String(id), String(id));
+      if (listed.has(agent)) throw sameId(`${label}: ${numbered}.id`, [String(id)]);
       listed.add(agent);
       walk(node, item, {
         written: `${place.written}[${String(id)}]`,
@@ -76,16 +81,11 @@ export function collectValues(raw: unknown, label: string, baseDir: string): Con
     if (known !== undefined) return known;
     // Ids become file names, and some systems keep only one of `Work` and `work`.
     const twin = lowered.get(String(id).toLowerCase());
-    if (twin !== undefined) throw sameId(written, twin, String(id));
+    if (twin !== undefined) throw sameId(`${label}: ${written}`, [twin, String(id)]);
     lowered.set(String(id).toLowerCase(), String(id));
     const fresh: FoundValues = new Map();
     layer.agents.set(String(id), fresh);
     return fresh;
-  }
-
-  function sameId(written: string, first: string, second: string): MemoryError {
-    const ids = first === second ? quoteText(first) : `${quoteText(first)} and ${quoteText(second)}`;
-    return new MemoryError("CONFIG", `${label}: ${written}: two agents have the same id, ${ids}; give each its own`);
   }
 
   function record({ key }: KeyNode, value: unknown, place: WrittenAt): void {
@@ -103,14 +103,6 @@ export function collectValues(raw: unknown, label: string, baseDir: string): Con
     layer.notices.push(`${label}: ${dropped.written} is ignored, because ${kept.written} is given too`);
   }
 
-  function groupAt(value: unknown, written: string): Record<string, unknown> {
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-    throw new MemoryError(
-      "CONFIG",
-      `${label}: ${written === "" ? "the configuration" : written} must be an object, written { … }`,
-    );
-  }
-
   function noteUnknown(node: KeyNode, name: string, place: WrittenAt): void {
     const pattern = join(place.pattern, quoteName(name));
     if (unknown.has(pattern)) return;
@@ -125,6 +117,17 @@ export function collectValues(raw: unknown, label: string, baseDir: string): Con
   }
 }
 
+function groupAt(value: unknown, written: string, label: string): Record<string, unknown> {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  const group = written === "" ? "the configuration" : written;
+  throw new MemoryError("CONFIG", `${label}: ${group} must be an object, written { … }`);
+}
+
+function sameId(place: string, ids: readonly string[]): MemoryError {
+  const quoted = ids.map(quoteText).join(" and ");
+  return new MemoryError("CONFIG", `${place}: two agents have the same id, ${quoted}; give each its own`);
+}
+
 /** `memory.search` and `agents.entries` stand for keys of their own. */
 function isOtherSpelling(written: string): boolean {
   return written.startsWith("memory.search.") || written.startsWith("agents.entries.");
@@ -132,4 +135,45 @@ function isOtherSpelling(written: string): boolean {
 
 function join(group: string, name: string): string {
   return group === "" ? name : `${group}.${name}`;
+}
+
+/** A place in a configuration file: a value, or a group of named places. */
+interface KeyNode {
+  key?: ConfigKey;
+  /** `*` stands for any name. */
+  readonly children: Map<string, KeyNode>;
+  /** The items of a list, each with these places. */
+  items?: KeyNode;
+}
+
+/** The table as a tree, with every other spelling leading to the same places as the key that it stands for. */
+function buildKeyTree(): KeyNode {
+  const root: KeyNode = { children: new Map() };
+  for (const key of configKeys) if (key.same === undefined) place(root, key.key).key = key;
+  for (const key of configKeys) {
+    if (key.same === undefined) continue;
+    const names = key.key.split(".");
+    const last = names.pop() ?? "";
+    const parent = names.length === 0 ? root : place(root, names.join("."));
+    parent.children.set(last, place(root, key.same));
+  }
+  return root;
+}
+
+function place(root: KeyNode, path: string): KeyNode {
+  let node = root;
+  for (const name of path.split(".")) {
+    const isList = name.endsWith("[]");
+    node = child(node, isList ? name.slice(0, -2) : name);
+    if (isList) node = node.items ??= { children: new Map() };
+  }
+  return node;
+}
+
+function child(node: KeyNode, name: string): KeyNode {
+  const known = node.children.get(name);
+  if (known !== undefined) return known;
+  const fresh: KeyNode = { children: new Map() };
+  node.children.set(name, fresh);
+  return fresh;
 }

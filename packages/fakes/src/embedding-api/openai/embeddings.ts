@@ -1,7 +1,7 @@
-import { type Answer, ok, openaiError } from "./answer.ts";
-import { spoiled, type VectorFault } from "./faults.ts";
-import type { EmbeddingApiLimits } from "./options.ts";
-import { tokensOf, type VectorSource } from "./vectors.ts";
+import { type Answer, ok, openaiError } from "../answer.ts";
+import { spoiled, type VectorFault } from "../faults.ts";
+import type { EmbeddingApiLimits } from "../options.ts";
+import { tokensOf, type VectorSource } from "../vectors.ts";
 
 interface EmbeddingsBody {
   input?: unknown;

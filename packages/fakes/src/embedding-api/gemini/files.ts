@@ -1,4 +1,4 @@
-import { type Answer, type Call, geminiError, ok } from "./answer.ts";
+import { type Answer, type Call, geminiError, ok } from "../answer.ts";
 
 interface StoredFile {
   name: string;

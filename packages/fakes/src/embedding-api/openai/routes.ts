@@ -1,11 +1,11 @@
-import { type Answer, type Call, ok, openaiError } from "./answer.ts";
-import type { VectorFault } from "./faults.ts";
-import type { JobClock } from "./jobs.ts";
-import { createOpenaiBatches } from "./openai-batches.ts";
-import { openaiEmbeddings } from "./openai-embeddings.ts";
-import { createOpenaiFiles } from "./openai-files.ts";
-import type { EmbeddingApiLimits } from "./options.ts";
-import type { VectorSource } from "./vectors.ts";
+import { type Answer, type Call, ok, openaiError } from "../answer.ts";
+import type { VectorFault } from "../faults.ts";
+import type { JobClock } from "../jobs.ts";
+import { createOpenaiBatches } from "./batches.ts";
+import { openaiEmbeddings } from "./embeddings.ts";
+import { createOpenaiFiles } from "./files.ts";
+import type { EmbeddingApiLimits } from "../options.ts";
+import type { VectorSource } from "../vectors.ts";
 
 /** Answers a call; `fault` is what is to be wrong with the vectors. */
 export type Routes = (call: Call, fault: VectorFault | undefined) => Promise<Answer>;

@@ -1,6 +1,6 @@
-import { type Answer, type Call, ok, openaiError } from "./answer.ts";
-import { failsInPart, type JobClock, type JobFate } from "./jobs.ts";
-import type { OpenaiFiles } from "./openai-files.ts";
+import { type Answer, type Call, ok, openaiError } from "../answer.ts";
+import { failsInPart, type JobClock, type JobFate } from "../jobs.ts";
+import type { OpenaiFiles } from "./files.ts";
 
 interface Batch {
   id: string;

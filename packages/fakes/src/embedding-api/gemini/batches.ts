@@ -1,6 +1,6 @@
-import { type Answer, type Call, geminiError, ok } from "./answer.ts";
-import type { GeminiFiles } from "./gemini-files.ts";
-import { failsInPart, type JobClock, type JobFate } from "./jobs.ts";
+import { type Answer, type Call, geminiError, ok } from "../answer.ts";
+import type { GeminiFiles } from "./files.ts";
+import { failsInPart, type JobClock, type JobFate } from "../jobs.ts";
 
 /** One text of a job: what is asked, and what names it in the answer. */
 interface Item {

@@ -1,4 +1,4 @@
-import { type Answer, type Call, ok, openaiError } from "./answer.ts";
+import { type Answer, type Call, ok, openaiError } from "../answer.ts";
 
 interface StoredFile {
   id: string;

@@ -1,11 +1,11 @@
-import { type Answer, type Call, geminiError, ok } from "./answer.ts";
-import { createGeminiBatches } from "./gemini-batches.ts";
-import { createGeminiEmbeddings } from "./gemini-embeddings.ts";
-import { createGeminiFiles } from "./gemini-files.ts";
-import type { JobClock } from "./jobs.ts";
-import type { Routes } from "./openai-routes.ts";
-import type { EmbeddingApiLimits } from "./options.ts";
-import type { VectorSource } from "./vectors.ts";
+import { type Answer, type Call, geminiError, ok } from "../answer.ts";
+import { createGeminiBatches } from "./batches.ts";
+import { createGeminiEmbeddings } from "./embeddings.ts";
+import { createGeminiFiles } from "./files.ts";
+import type { JobClock } from "../jobs.ts";
+import type { Routes } from "../openai/routes.ts";
+import type { EmbeddingApiLimits } from "../options.ts";
+import type { VectorSource } from "../vectors.ts";
 
 /** The paths of Gemini, in `v1`, `v1beta` and `v1alpha`: models with their verbs, batches, uploads, downloads. */
 export function createGeminiRoutes(context: {

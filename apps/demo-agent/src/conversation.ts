@@ -1,0 +1,182 @@
+import { randomUUID } from "node:crypto";
+import {
+  type CitationsMode,
+  type CompactionReport,
+  type FlushReport,
+  type FlushTurn,
+  type MemoryFlush,
+  type MemoryTool,
+  type Session,
+  type Sessions,
+  type Summarize,
+  compactSession,
+  createMemoryFlush,
+  createMemoryTools,
+  handedOver,
+  openSessions,
+} from "@memslot/agent-kit";
+import { type AgentConfig, type Memory, MemoryError, messageOf, withDeadline } from "@memslot/core";
+import { flushLine } from "./flush-line.ts";
+import { describeIndex } from "./open-notes.ts";
+
+/** A flush that takes longer than this goes on behind. */
+const flushDeadlineMs = 150_000;
+
+interface ConversationOptions {
+  stateDir: string;
+  agent: AgentConfig;
+  sessionKey: string;
+  /** Undefined where it is off, and why. */
+  memory: Memory | undefined;
+  offReason?: string | undefined;
+  contextWindowTokens: number;
+  flushTurn: FlushTurn | undefined;
+  clock: () => Date;
+  notify: (line: string) => void;
+}
+
+/** The session that is talked in, and the flush that saves it to the memory of the moment. */
+export class Conversation {
+  session: Session;
+  memory: Memory | undefined;
+  /** Why there is none. */
+  offReason: string | undefined;
+  readonly #options: ConversationOptions;
+  readonly #sessions: Sessions;
+  #flush: MemoryFlush | undefined;
+  /** Of the flush. Whoever is next waits for it and has its error. */
+  #opening: Promise<MemoryFlush>;
+  /** While somebody waits for the report of a flush, it is not told twice. */
+  #isQuiet = false;
+
+  private constructor(options: ConversationOptions, sessions: Sessions, session: Session) {
+    this.#options = options;
+    this.#sessions = sessions;
+    this.session = session;
+    this.memory = options.memory;
+    this.offReason = options.offReason;
+    this.#opening = this.#openFlush();
+  }
+
+  static async open(options: ConversationOptions): Promise<Conversation> {
+    const { stateDir, agent, clock, notify } = options;
+    const sessions = await openSessions({ stateDir, agentId: agent.id, clock, notify });
+    try {
+      const conversation = new Conversation(options, sessions, await openSession(sessions, options));
+      await conversation.#opening;
+      return conversation;
+    } catch (error) {
+      await sessions.close();
+      throw error;
+    }
+  }
+
+  get pendingFlushes(): number {
+    return this.#flush?.status.pending ?? 0;
+  }
+
+  /** A line about each. */
+  status(): { memory: string; session: string; flush: string } {
+    const { key, facts, context } = this.session;
+    const said = `${context.messages.length} messages since compaction ${facts.compactionCount}`;
+    const report = this.#flush?.status.lastReport;
+    return {
+      memory: `Memory: ${this.memory === undefined ? `off, ${this.offReason}` : describeIndex(this.memory.status())}`,
+      session: `Session: ${key}, ${said}, ${facts.file}`,
+      flush: `Flush: ${this.pendingFlushes} pending${report === undefined ? "" : `. ${flushLine(report)}`}`,
+    };
+  }
+
+  tools(citations: CitationsMode): MemoryTool[] {
+    if (this.memory === undefined) return [];
+    const { agent, clock } = this.#options;
+    const append = { timeZone: agent.userTimezone, clock };
+    return createMemoryTools({ memory: this.memory, citations, sessionKey: this.session.key, append });
+  }
+
+  /** The flush of this session and memory, once it is open. */
+  flush(): Promise<MemoryFlush> {
+    return this.#opening;
+  }
+
+  async compactTo(
+    keepTokens: number,
+    summarize: Summarize | undefined,
+    signal: AbortSignal,
+  ): Promise<CompactionReport> {
+    const flush = await this.#opening;
+    return await compactSession({ session: this.session, keepTokens, flush, summarize, signal });
+  }
+
+  useMemory(memory: Memory | undefined, offReason: string | undefined): void {
+    this.memory = memory;
+    this.offReason = offReason;
+    this.#reopenFlush();
+  }
+
+  /** Begins another session. Gives the one that has ended; undefined where nothing has been said in it. */
+  async reset(signal: AbortSignal): Promise<({ session: Session } & Session["context"]) | undefined> {
+    const flush = await this.#opening;
+    const ended = this.session;
+    const { context } = ended;
+    await flush.beforeDrop(handedOver(ended.recorded), { signal });
+    this.session = await this.#sessions.reset(ended.key);
+    if (this.session === ended) return undefined;
+    this.#reopenFlush();
+    return { session: ended, ...context };
+  }
+
+  /** Saves what was said, and waits for what comes of it. */
+  async save(signal: AbortSignal): Promise<FlushReport | undefined> {
+    const flush = await this.#opening;
+    this.#isQuiet = true;
+    try {
+      await flush.beforeDrop(handedOver(this.session.recorded), { signal });
+      const limits = { what: "the memory flush", deadlineMs: flushDeadlineMs, signals: [signal] };
+      return await withDeadline(limits, () => flush.settled());
+    } finally {
+      this.#isQuiet = false;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#opening.catch(() => undefined);
+    await this.#flush?.close();
+    await this.#sessions.close();
+  }
+
+  async #openFlush(): Promise<MemoryFlush> {
+    const { stateDir, agent, contextWindowTokens, clock, notify, flushTurn } = this.#options;
+    const onReport = (report: FlushReport): void => void (this.#isQuiet || notify(flushLine(report)));
+    const place = { stateDir, session: this.session, memory: this.memory, contextWindowTokens, clock };
+    const own = this.memory === undefined ? withoutFlush(agent) : agent;
+    this.#flush = await createMemoryFlush({ ...place, agent: own, runTurn: flushTurn, onReport });
+    // What a run before this one could not save.
+    this.#flush.retry();
+    return this.#flush;
+  }
+
+  /** After the session or the memory changed. What the old one was at is in the journal, where the new one finds it. */
+  #reopenFlush(): void {
+    const closing = this.#opening.then((flush) => flush.close());
+    this.#opening = closing.catch(() => undefined).then(() => this.#openFlush());
+    // The next turn waits for it and has the error.
+    this.#opening.catch(() => undefined);
+  }
+}
+
+async function openSession(sessions: Sessions, { sessionKey, agent, notify }: ConversationOptions): Promise<Session> {
+  try {
+    return await sessions.open(sessionKey);
+  } catch (error) {
+    if (!MemoryError.is(error, "BUSY")) throw error;
+    const key = `agent:${agent.id}:tui:${randomUUID().slice(0, 8)}`;
+    notify(`${messageOf(error)}; this is a session of its own, ${key}`);
+    return await sessions.open(key);
+  }
+}
+
+/** Memory that is off is not written to either. */
+function withoutFlush({ compaction, ...agent }: AgentConfig): AgentConfig {
+  return { ...agent, compaction: { ...compaction, memoryFlush: { ...compaction.memoryFlush, enabled: false } } };
+}
