@@ -1,4 +1,6 @@
+import { availableParallelism } from "node:os";
 import { configDefaults, defineConfig, type ViteUserConfig } from "vitest/config";
+import { type TestSpecification, BaseSequencer } from "vitest/node";
 
 /** What takes long or hangs on the machine: `npm run test:long`. */
 export const longTests: string[] = ["**/*.long.test.ts"];
@@ -8,7 +10,20 @@ const pure = [
   "packages/{core,testkit}/test/*.test.ts",
   "packages/indexing/src/{embedding,search,secrets,text}/**/*.test.ts",
 ];
+/** Tests of how the thread of a ledger begins and ends. */
+const threads = ["packages/indexing/src/ledger/thread/*.test.ts", "extensions/memory-core/src/thread.test.ts"];
 const never = [...configDefaults.exclude, ...longTests];
+/** What every quick test begins with, but for those. */
+const setupFiles = ["./test/support/keep-threads.ts"];
+
+/** Vitest goes by the size of a file where it has not seen it run: a suite that stands elsewhere would come last. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const usual = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification): boolean => /conformance|wrong-managers|packed/u.test(moduleId);
+    return [...usual.filter((file) => isLong(file)), ...usual.filter((file) => !isLong(file))];
+  }
+}
 
 const config: ViteUserConfig = defineConfig({
   ssr: { resolve: { conditions: ["@memslot/source", "node", "import", "module", "default"] } },
@@ -17,20 +32,23 @@ const config: ViteUserConfig = defineConfig({
     execArgv: ["--conditions=@memslot/source"],
     // Keys of whoever runs the tests are no part of them.
     env: { OPENAI_API_KEY: "", OPENAI_BASE_URL: "", GEMINI_API_KEY: "", HF_TOKEN: "", HF_ENDPOINT: "" },
-    // Most tests wait for a process or a disk now and then.
-    maxWorkers: "100%",
+    // Most tests wait for a process or a disk now and then: one more than there are cores keeps these busy.
+    maxWorkers: availableParallelism() + 1,
+    sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     projects: [
-      { extends: true, test: { name: "pure", include: pure, exclude: never, isolate: false } },
+      { extends: true, test: { name: "pure", include: pure, exclude: never, isolate: false, setupFiles } },
       {
         extends: true,
         test: {
           name: "alone",
           include: ["{packages,extensions,apps}/*/{src,test}/**/*.test.ts", "test/**/*.test.ts"],
-          exclude: [...never, ...pure],
+          exclude: [...never, ...pure, ...threads],
+          setupFiles,
         },
       },
+      { extends: true, test: { name: "threads", include: threads, exclude: never } },
     ],
   },
 });

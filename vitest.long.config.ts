@@ -6,7 +6,7 @@ const { projects: _, ...test } = usual.test ?? {};
 /** The other half of the tests: packages as they are published, several processes, faults, kills, storms. */
 const config: ViteUserConfig = defineConfig({
   ...usual,
-  test: { ...test, include: longTests, exclude: configDefaults.exclude },
+  test: { ...test, maxWorkers: "100%", include: longTests, exclude: configDefaults.exclude },
 });
 
 export default config;

@@ -13,8 +13,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe(`a folder that changes places with a link${typeof built === "string" ? ` (not run: ${built})` : ""}`, () => {
   test.skipIf(program === "").each([
-    ["memory", 160],
-    ["memory/deep", 48],
+    ["memory", 40],
+    ["memory/deep", 24],
   ] as const)("leads no write and no read out of the workspace: %s", async (swapped, rounds) => {
     const house = useHouse();
     house.write({ "memory/deep/a.md": "The puffin is small.\n", "memory/a.md": "Mine.\n" });

@@ -1,73 +1,12 @@
-import { existsSync, statSync } from "node:fs";
-import type { ChunkIndex, IndexedFile } from "@memslot/indexing";
 import { expect, test } from "vitest";
 import { startChild } from "@memslot/fakes/child";
 import { edit } from "../test/damage.ts";
-import { embedAll, fileOf, find, near, open, spaceOf, tempPath } from "../test/stores.ts";
+import { bytesOf, faultsOf, fill, notes, space, textOf } from "../test/edited-notes.ts";
+import { embedAll, fileOf, find, near, open, tempPath } from "../test/stores.ts";
 
-const space = spaceOf("m", 512);
-
-/** A text of some 1,300 characters that no other one equals, with a word that no other one has. */
-function textOf(name: string, version = 0): string {
-  return `${name}key${version} ${others(name, version)}`;
-}
-
-function others(name: string, version: number): string {
-  return Array.from({ length: 120 }, (_, word) => `${name}v${version}w${(word * 31 + version) % 997}`).join(" ");
-}
-
-function noteOf(name: string, version = 0): IndexedFile {
-  return fileOf(
-    `${name}.md`,
-    Array.from({ length: 6 }, (_, part) => textOf(`${name}p${part}`, part === 0 ? version : 0)),
-  );
-}
-
-const notes = Array.from({ length: 36 }, (_, index) => noteOf(`note${index}`));
 const large = Array.from({ length: 400 }, (_, index) =>
   fileOf(`${index}.md`, [`word${index} ${"filler ".repeat(3000)}`]),
 );
-
-async function fill(store: ChunkIndex): Promise<void> {
-  await store.replaceFiles(notes);
-  await store.useSpace(space);
-  await embedAll(store, space);
-}
-
-async function faultsOf(store: ChunkIndex): Promise<unknown[]> {
-  const findings = (await store.upkeep?.check()) ?? [];
-  expect(findings.length).toBeGreaterThan(0);
-  return findings.filter(({ ok }) => !ok);
-}
-
-function bytesOf(path: string): number {
-  return ["", "-wal", "-shm"].reduce(
-    (sum, suffix) => sum + (existsSync(path + suffix) ? statSync(path + suffix).size : 0),
-    0,
-  );
-}
-
-test("spare C: 1,000 edits of one note leave the database under twice a fresh one", { timeout: 300_000 }, async () => {
-  const fresh = await tempPath();
-  const first = await open(fresh);
-  await fill(first);
-  await first.close();
-
-  const path = await tempPath();
-  const store = await open(path);
-  await fill(store);
-  for (let version = 1; version <= 1000; version++) {
-    await store.replaceFiles([noteOf("note7", version)]);
-    await embedAll(store, space);
-  }
-  expect(await find(store, "note7p0key1000")).toHaveLength(1);
-  expect(await find(store, "note7p0key999")).toEqual([]);
-  expect(await near(store, space, textOf("note7p0", 1000), 1)).toEqual([textOf("note7p0", 1000)]);
-  await store.close();
-  expect(bytesOf(path)).toBeLessThan(2 * bytesOf(fresh));
-  const again = await open(path);
-  expect(await faultsOf(again)).toEqual([]);
-});
 
 test("the vectors of notes that are gone for a while are kept, however long they are gone", async () => {
   const path = await tempPath();

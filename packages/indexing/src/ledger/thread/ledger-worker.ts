@@ -92,6 +92,8 @@ async function run(request: Request): Promise<unknown> {
   if (request.method === "close") {
     store.close();
     store = undefined;
+    // Whoever opens a ledger in this thread next has been told nothing.
+    sentHealth = "";
     return undefined;
   }
   return await store.call(request.method, request.args);

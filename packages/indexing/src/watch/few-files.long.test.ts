@@ -1,0 +1,50 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { useTempFolders } from "../../test/support/temp-folder.ts";
+
+const folderWith = useTempFolders();
+
+describe.runIf(process.platform === "linux")("in a process with few open files", () => {
+  const script = path.join(import.meta.dirname, "test/watch-process.ts");
+  const inProcess = (limit: number, mode: string, folder: string): Record<string, unknown> => {
+    const command = `ulimit -n ${limit}; exec "$0" --conditions=@memslot/source "$@"`;
+    const output = execFileSync("sh", ["-c", command, process.execPath, script, mode, folder], {
+      encoding: "utf8",
+      timeout: 60_000,
+    });
+    return JSON.parse(output) as Record<string, unknown>;
+  };
+
+  // With none the thread cannot begin, with some it cannot load what watches, or list a folder, or watch one. How many it
+  // needs is for Node to say.
+  test.each([0, 1, 2, 3, 4, 5, 6, 7])(
+    "%i left: watching is off with the reason, unless they are enough, and begins when there are more",
+    (left) => {
+      const on = { mode: "folders", folders: 1 };
+      const { first, ...result } = inProcess(60, `exhausted-${left}`, folderWith({ "memory/a.md": "a" }));
+      const isOff = left === 0 || JSON.stringify(first) !== JSON.stringify(on);
+      const reason = expect.stringMatching(/^too many files are open.*EMFILE/) as string;
+      const line = expect.stringContaining("files are not watched: too many files are open") as string;
+      expect(first).toEqual(isOff ? { mode: "off", reason } : on);
+      expect(result).toEqual({ lines: isOff ? [line] : [], later: on, seen: true });
+    },
+  );
+
+  test("20,000 files in 200 folders under `ulimit -n 256` take at most 10 file descriptors", () => {
+    const workspace = folderWith();
+    for (let folder = 0; folder < 200; folder++) {
+      mkdirSync(path.join(workspace, `memory/${folder}`), { recursive: true });
+      for (let file = 0; file < 100; file++) writeFileSync(path.join(workspace, `memory/${folder}/${file}.md`), "x");
+    }
+    const result = inProcess(256, "many", workspace);
+    expect(result).toMatchObject({ first: { mode: "folders", folders: 201 }, lines: [], seen: true });
+    expect(result.descriptors).toBeLessThanOrEqual(10);
+  }, 180_000);
+
+  test("nothing keeps a process alive that has nothing else to do", () => {
+    // It would run into the time limit of the test.
+    expect(inProcess(256, "idle", folderWith({ "memory/a.md": "a" }))).toEqual({ ended: true });
+  });
+});
