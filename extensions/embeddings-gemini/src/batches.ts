@@ -1,7 +1,6 @@
 import { type EmbeddingBatches, EmbeddingError, type EmbeddingJobState } from "@memslot/core";
 import { isGone, oddAnswer, statusOf } from "./failure.ts";
-import { type JobContext, JobFiles, drain } from "./job-files.ts";
-import type { JobResult } from "./job-results.ts";
+import { type JobContext, JobFiles, type JobResult, drain } from "./job-files.ts";
 
 // Some 125,000 tokens. How many an account may have waiting is not published: new paid ones were let in with this many,
 // and refused with twice as many.

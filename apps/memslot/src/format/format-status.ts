@@ -1,5 +1,4 @@
-import type { MemoryProviderStatus, MemorySearchSettings } from "@memslot/core";
-import { formatCheck } from "./format-check.ts";
+import type { IndexCheck, IndexFinding, MemoryProviderStatus, MemorySearchSettings } from "@memslot/core";
 import {
   describeAnsweredBy,
   describeBudget,
@@ -28,6 +27,8 @@ import type { Output } from "../terminal/output.ts";
 import { printable } from "../terminal/printable.ts";
 import { counted } from "../open/report-failed-files.ts";
 import type { AgentStatus } from "../open/scan-summary.ts";
+import { byteSize } from "./byte-size.ts";
+import { table } from "./table.ts";
 
 const MOST_ISSUES = 20;
 const LABEL_WIDTH = 16;
@@ -190,4 +191,41 @@ function describeFts({ fts }: MemoryProviderStatus): string | undefined {
   if (fts === undefined) return undefined;
   if (!fts.enabled) return "off";
   return fts.available ? "ready" : `unavailable${fts.error === undefined ? "" : `: ${fts.error}`}`;
+}
+
+interface FormatCheckOptions {
+  /** What was wrong was to be mended. */
+  fix: boolean;
+  style: Output["style"];
+}
+
+/** What a check of the index has shown, for people: a line for each finding, then the tables with their sizes. */
+function formatCheck({ ok, findings, tables = [] }: IndexCheck, { fix, style }: FormatCheckOptions): string[] {
+  const width = Math.max(0, ...findings.map(({ name }) => name.length));
+  const lines = findings.map((finding) => {
+    const { word, colour } = outcomeOf(finding);
+    const message = [finding.message, finding.fixed].filter((part) => part !== undefined).join("; ");
+    return `${style(colour, word.padEnd(6))} ${finding.name.padEnd(width)}  ${printable(message)}`;
+  });
+  if (!ok)
+    lines.push(
+      fix ? "Delete the index file: it is made anew from the notes." : "memslot memory status --fix mends it.",
+    );
+  return [...block("Index check", lines), ...block("Tables", tableLines(tables))];
+}
+
+function outcomeOf({ ok, fixed }: IndexFinding): { word: string; colour: "green" | "yellow" | "red" } {
+  if (!ok) return { word: "wrong", colour: "red" };
+  return fixed === undefined ? { word: "ok", colour: "green" } : { word: "mended", colour: "yellow" };
+}
+
+function tableLines(tables: NonNullable<IndexCheck["tables"]>): string[] {
+  const rows = tables.map(({ name, bytes }) => [name, byteSize(bytes)]);
+  return table(["", ""], rows, { right: [1] })
+    .split("\n")
+    .slice(1);
+}
+
+function block(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [`${title}:`, ...lines.map((line) => `  ${line}`)];
 }

@@ -1,3 +1,4 @@
+import { isObject } from "./transcript/transcript-entry.ts";
 import { constants } from "node:fs";
 import { open, readFile, readdir, rename } from "node:fs/promises";
 import path from "node:path";
@@ -162,10 +163,6 @@ function timeOf(value: unknown): number {
 
 function countOf(value: unknown): number {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : 0;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function cannotUse(file: string, error: unknown): MemoryError {

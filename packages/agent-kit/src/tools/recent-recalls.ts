@@ -41,6 +41,7 @@ export function createRecentRecalls(limit = 50): RecentRecalls {
   };
 }
 
-function flat(text: string): string {
+/** A text as it is compared: on one line, spelled in one way. */
+export function flat(text: string): string {
   return text.normalize("NFC").replaceAll(/\s+/g, " ").trim();
 }

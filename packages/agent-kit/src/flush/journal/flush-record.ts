@@ -1,3 +1,4 @@
+import { isObject } from "../../session/transcript/transcript-entry.ts";
 import type { ConversationMessage } from "../../conversation.ts";
 
 /** An entry of the journal, as it is on disk. Times are ISO text. */
@@ -92,8 +93,4 @@ function isDigest(value: unknown): boolean {
 
 function isTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((item) => typeof item === "string");
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

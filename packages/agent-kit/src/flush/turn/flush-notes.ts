@@ -2,6 +2,7 @@ import pLimit from "p-limit";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { formatCitation } from "../../tools/citations.ts";
+import { flat } from "../../tools/recent-recalls.ts";
 import { noteName } from "../../notes/append-note.ts";
 import { codeOf } from "@memslot/core/files";
 import type { FlushNote } from "../journal/flush-record.ts";
@@ -108,8 +109,4 @@ function lineWith(lines: readonly string[], text: string): number | undefined {
   const count = text.trim().split("\n").length;
   const index = lines.findLastIndex((_, at) => flat(lines.slice(at, at + count).join("\n")).includes(wanted));
   return index < 0 ? undefined : index + 1;
-}
-
-function flat(text: string): string {
-  return text.normalize("NFC").replaceAll(/\s+/g, " ").trim();
 }
