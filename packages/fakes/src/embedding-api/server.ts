@@ -4,10 +4,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Answer, type Call, geminiError, openaiError, encode } from "./answer.ts";
 import { isGeminiCall, refusal } from "./auth.ts";
 import { createFaultQueue, faultyAnswer, vectorFaultOf, type FaultBehaviour } from "./faults.ts";
-import { createGeminiRoutes } from "./gemini-routes.ts";
 import { createJobClock } from "./jobs.ts";
-import { createOpenaiRoutes } from "./openai-routes.ts";
 import type { ApiRequest, EmbeddingApi, EmbeddingApiOptions } from "./options.ts";
+import { createGeminiRoutes, createOpenaiRoutes } from "./routes.ts";
 import { createVectorSource } from "./vectors.ts";
 import { gzipSync } from "node:zlib";
 
