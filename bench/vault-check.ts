@@ -61,6 +61,12 @@ function problemsOf(question: VaultQuestion, { notes }: Vault): string[] {
   if ((kind === "time") !== (period !== undefined))
     problems.push("a period belongs to the questions about a time, alone");
   if (period) problems.push(...timeProblems(period, evidence, notes));
+  for (const [, word = ""] of question.query.matchAll(/(?:^|\s)-([\p{L}\p{N}]+)/gu)) {
+    const holding = evidence.filter(({ path: file }) =>
+      wordsOf(`${file}\n${notes.get(file)}`).includes(word.toLowerCase()),
+    );
+    problems.push(...holding.map(({ path: file }) => `${file} holds ${word}, which is excluded`));
+  }
   if (wordBound.has(kind) && evidence.length > 0 && !sharesWord(question, notes))
     problems.push("no word of it stands in its evidence");
   return problems;

@@ -117,6 +117,7 @@ function printGroups(
     ["", "questions", ...measures.map(([name]) => name)],
     [
       row("all", answerable),
+      row("all but synonyms", (asked) => answerable(asked) && asked.question.kind !== "synonym"),
       ...groups.map((group) => row(group, (asked) => answerable(asked) && groupOf(asked.question) === group)),
     ],
   );
