@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import type { Memory } from "@memslot/core";
 import { openMemory } from "memslot";
 import type { DataSet, Question, RetrievalSet } from "./datasets.ts";
 import type { Answer } from "./plain-fts.ts";
@@ -63,9 +64,19 @@ export async function tallies(
 
 /** A memory over the notes of a set, in a folder of its own, in keyword mode; `settings` are those of the configuration beside it. */
 export async function openSet(set: RetrievalSet, settings: Readonly<Record<string, unknown>> = {}): Promise<Searcher> {
+  const { memory, close } = await openNotes(set.files, settings);
+  return { search: (query, limit) => memory.search(query, { maxResults: limit }), close };
+}
+
+/** The memory itself; with `everywhere` its notes are also those outside of the places where an agent keeps them. */
+export async function openNotes(
+  files: ReadonlyMap<string, string>,
+  settings: Readonly<Record<string, unknown>> = {},
+  everywhere = false,
+): Promise<{ memory: Memory; close: () => Promise<void> }> {
   const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-bench-"));
   const workspaceDir = path.join(folder, "workspace");
-  for (const [file, text] of set.files) {
+  for (const [file, text] of files) {
     const target = path.join(workspaceDir, file);
     mkdirSync(path.dirname(target), { recursive: true });
     writeFileSync(target, text);
@@ -81,6 +92,7 @@ export async function openSet(set: RetrievalSet, settings: Readonly<Record<strin
             provider: "none",
             store: { path: path.join(folder, "index.sqlite") },
             sync: { onSearch: false },
+            ...(everywhere && { extraPaths: [workspaceDir] }),
           },
         },
       },
@@ -88,7 +100,7 @@ export async function openSet(set: RetrievalSet, settings: Readonly<Record<strin
   });
   await memory.sync({ reason: "bench" });
   return {
-    search: (query, limit) => memory.search(query, { maxResults: limit }),
+    memory,
     async close() {
       await memory.close();
       rmSync(folder, { recursive: true, force: true });

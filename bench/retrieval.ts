@@ -3,18 +3,26 @@ import { type DataSet, loadCmrc, loadLocomo, loadQmdEval } from "./datasets.ts";
 import { plainFts } from "./plain-fts.ts";
 import { openSet, type Tally, tallies } from "./recall.ts";
 import { printTable } from "./table.ts";
+import { benchVault } from "./vault-retrieval.ts";
 
 /**
  * Measures, in keyword mode, how much of the known evidence is in the first results: in the range of lines (recall@k),
- * and in the text that an agent is shown (snippet recall@6). The baseline runs on the same questions.
+ * and in the text that an agent is shown (snippet recall@6). The baseline runs on the same questions. The vault of this
+ * repository is always there, the public sets where somebody has put them.
  */
-export async function benchRetrieval(dataFolder: string): Promise<void> {
+export async function benchRetrieval(dataFolder: string | undefined): Promise<void> {
+  await benchVault();
+  const folder = dataFolder ?? path.join(import.meta.dirname, "data");
   const found = [
-    loadLocomo(path.join(dataFolder, "locomo-dev")),
-    loadCmrc(path.join(dataFolder, "cmrc2018-dev")),
-    loadQmdEval(path.join(dataFolder, "qmd-eval")),
+    loadLocomo(path.join(folder, "locomo-dev")),
+    loadCmrc(path.join(folder, "cmrc2018-dev")),
+    loadQmdEval(path.join(folder, "qmd-eval")),
   ].filter((set) => set !== undefined);
-  if (found.length === 0) throw new Error(`no data set in ${dataFolder}: see bench/README.md for what goes there`);
+  if (found.length === 0) {
+    const problem = `no public data set in ${folder}: see bench/README.md for what goes there`;
+    if (dataFolder !== undefined) throw new Error(problem);
+    console.error(problem);
+  }
   for (const dataSet of found) await benchDataSet(dataSet);
 }
 

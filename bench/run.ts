@@ -22,7 +22,7 @@ speed       whole commands on generated notes; --openclaw installs openclaw into
 embeddings  the same with an embedding server on this machine, and what is asked of it
 freshness   what it costs to be right: unchanged and changed files, event loop, watching, transcripts, rebuilds
 local       tokens per second of the local embeddings, on a made model if no GGUF file is given
-retrieval   recall on public data sets; --data is the folder that holds them (bench/README.md says which)
+retrieval   recall on the vault beside it and on public data sets; --data is the folder that holds them
 backends    the same notes and questions with every backend; --qmd is the command of the qmd tool
 mcp         searches through \`memslot mcp\` over stdio; with --qmd through \`qmd mcp\` in turn
 agent       the start of a session with an index that is there, and what a flush adds to the user's turn`;
@@ -44,8 +44,7 @@ if (positionals[0] === "speed") await benchSpeed(options);
 else if (positionals[0] === "embeddings") await benchEmbeddings(options);
 else if (positionals[0] === "freshness") await benchFreshness(Number(values.files ?? 10_000));
 else if (positionals[0] === "local") await benchLocal(values.model && path.resolve(values.model));
-else if (positionals[0] === "retrieval")
-  await benchRetrieval(path.resolve(values.data ?? path.join(import.meta.dirname, "data")));
+else if (positionals[0] === "retrieval") await benchRetrieval(values.data && path.resolve(values.data));
 else if (positionals[0] === "backends")
   await benchBackends({
     files: options.files,

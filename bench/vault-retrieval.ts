@@ -1,0 +1,145 @@
+import { type Memory, weakConfidence } from "@memslot/core";
+import { plainFts, type Answer } from "./plain-fts.ts";
+import { openNotes } from "./recall.ts";
+import { printTable } from "./table.ts";
+import { type EvidenceLines, isSetAside, readVault, type Vault, type VaultQuestion } from "./vault.ts";
+
+/** What came of one question: the first six results, and how sure the answer is of itself. */
+interface Asked {
+  question: VaultQuestion;
+  first: boolean;
+  inSix: boolean;
+  recall: number;
+  /** 0 where nothing was found. */
+  confidence: number;
+}
+
+/** So many lines of one piece of evidence are enough: nobody has to be shown all of a long note that was asked for by name. */
+const linesEnough = 10;
+
+/**
+ * Measures, in keyword mode, what is found in the vault of this repository, by kind of question: the half that weights
+ * may be tuned on and the half that is set aside, each by itself.
+ */
+export async function benchVault(): Promise<void> {
+  const vault = readVault();
+  const own = await askMemory(vault);
+  const plain = askPlain(vault);
+  const halves: [string, (asked: Asked) => boolean][] = [
+    ["the half for tuning", ({ question }) => !isSetAside(question)],
+    ["the half set aside", ({ question }) => isSetAside(question)],
+  ];
+  for (const [name, belongs] of halves)
+    printGroups(`Vault, ${name}: memslot, in brackets plain FTS5`, own.filter(belongs), plain.filter(belongs), kindOf);
+  printGroups("Vault by language, both halves", own, plain, ({ language }) => language);
+  printConfidence(halves.map(([name, belongs]) => [name, own.filter(belongs)]));
+}
+
+/**
+ * The folder is opened as an extra path: by itself it holds nothing that memory is looked for in. The library counts
+ * from the clock of this machine, so `now` of a question is not told to it.
+ */
+async function askMemory(vault: Vault): Promise<Asked[]> {
+  const { memory, close } = await openNotes(vault.notes, {}, true);
+  try {
+    const asked: Asked[] = [];
+    for (const question of vault.questions) asked.push(judge(question, ...(await searchSix(memory, question.query))));
+    return asked;
+  } finally {
+    await close();
+  }
+}
+
+async function searchSix(memory: Memory, query: string): Promise<[Answer[], number]> {
+  let confidence = 0;
+  const results = await memory.search(query, {
+    maxResults: 6,
+    onDebug: (report) => {
+      confidence = report.confidence ?? 0;
+    },
+  });
+  return [results, results.length === 0 ? 0 : confidence];
+}
+
+function askPlain(vault: Vault): Asked[] {
+  const plain = plainFts({ files: vault.notes, questions: [] });
+  try {
+    return vault.questions.map((question) => judge(question, plain.search(question.query, 6), 0));
+  } finally {
+    plain.close();
+  }
+}
+
+function judge(question: VaultQuestion, results: readonly Answer[], confidence: number): Asked {
+  const right = new Set(question.evidence.map((place) => place.path));
+  return {
+    question,
+    first: results.slice(0, 1).some((result) => right.has(result.path)),
+    inSix: results.some((result) => right.has(result.path)),
+    recall: mean(question.evidence.map((place) => shareFound(place, results))),
+    confidence,
+  };
+}
+
+function shareFound(place: EvidenceLines, results: readonly Answer[]): number {
+  const lines = Array.from({ length: place.endLine - place.startLine + 1 }, (_, index) => place.startLine + index);
+  const found = lines.filter((line) =>
+    results.some((result) => result.path === place.path && result.startLine <= line && result.endLine >= line),
+  );
+  return Math.min(1, found.length / Math.min(lines.length, linesEnough));
+}
+
+/** Questions that name a day of asking are a group of their own: they need a clock that can be set. */
+function kindOf({ kind, now }: VaultQuestion): string {
+  return now === undefined ? kind : `${kind}, from the day of asking`;
+}
+
+function printGroups(
+  title: string,
+  own: readonly Asked[],
+  plain: readonly Asked[],
+  groupOf: (question: VaultQuestion) => string,
+): void {
+  const answerable = (asked: Asked): boolean => asked.question.evidence.length > 0;
+  const groups = [...new Set(own.filter(answerable).map(({ question }) => groupOf(question)))];
+  const measures: [string, (asked: Asked) => number][] = [
+    ["note first", ({ first }) => (first ? 1 : 0)],
+    ["note in six", ({ inSix }) => (inSix ? 1 : 0)],
+    ["recall@6", ({ recall }) => recall],
+  ];
+  const row = (name: string, belongs: (asked: Asked) => boolean): string[] => {
+    const [ours, theirs] = [own.filter(belongs), plain.filter(belongs)];
+    const share = (asked: readonly Asked[], read: (asked: Asked) => number): string => mean(asked.map(read)).toFixed(3);
+    return [name, String(ours.length), ...measures.map(([, read]) => `${share(ours, read)} (${share(theirs, read)})`)];
+  };
+  printTable(
+    title,
+    ["", "questions", ...measures.map(([name]) => name)],
+    [
+      row("all", answerable),
+      row("all but synonyms", (asked) => answerable(asked) && asked.question.kind !== "synonym"),
+      ...groups.map((group) => row(group, (asked) => answerable(asked) && groupOf(asked.question) === group)),
+    ],
+  );
+}
+
+/** Whether the answer knows when the vault does not say: weak answers, and the chance that an answerable question is surer. */
+function printConfidence(halves: readonly [string, readonly Asked[]][]): void {
+  printTable(
+    "Vault, questions that it does not answer",
+    ["", "questions", "called weak or empty", "answerable ones called so", "AUC"],
+    halves.map(([name, asked]) => {
+      const sure = (answerable: boolean): number[] =>
+        asked.filter(({ question }) => question.evidence.length > 0 === answerable).map(({ confidence }) => confidence);
+      const weak = (values: readonly number[]): string =>
+        mean(values.map((value) => (value < weakConfidence ? 1 : 0))).toFixed(3);
+      const [known, unknown] = [sure(true), sure(false)];
+      const pairs = known.flatMap((one) => unknown.map((other) => (one > other ? 1 : one === other ? 0.5 : 0)));
+      return [name, String(unknown.length), weak(unknown), weak(known), mean(pairs).toFixed(3)];
+    }),
+  );
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+}

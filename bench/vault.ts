@@ -1,0 +1,56 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+
+/** A person's folder of notes with the questions about it, as `bench/vault` holds them. */
+export interface Vault {
+  /** Path relative to `notes/`, with `/`, to text. */
+  notes: Map<string, string>;
+  questions: VaultQuestion[];
+}
+
+export interface VaultQuestion {
+  id: string;
+  kind: string;
+  language: string;
+  query: string;
+  /** The day on which it is asked, where that matters. */
+  now?: string | undefined;
+  /** What a question about a time means, both days included. */
+  period?: { since: string; until: string } | undefined;
+  /** Where it is answered; nowhere, if the vault does not say. */
+  evidence: EvidenceLines[];
+}
+
+/** Lines of a note, counted from 1, both included. */
+export interface EvidenceLines {
+  path: string;
+  startLine: number;
+  endLine: number;
+}
+
+/** Reads the vault that stands beside this file. */
+export function readVault(folder: string = path.join(import.meta.dirname, "vault")): Vault {
+  const root = path.join(folder, "notes");
+  const files = readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)))
+    .sort();
+  const text = (file: string): string => readFileSync(path.join(root, file), "utf8").replaceAll("\r\n", "\n");
+  return {
+    // A disk may spell an umlaut in two signs; the questions spell it in one.
+    notes: new Map(files.map((file) => [file.split(path.sep).join("/").normalize("NFC"), text(file)])),
+    questions: readFileSync(path.join(folder, "questions.jsonl"), "utf8")
+      .split("\n")
+      .filter((line) => line.trim() !== "")
+      .map((line) => JSON.parse(line) as VaultQuestion),
+  };
+}
+
+/**
+ * Whether a question belongs to the half that no weight may be tuned on: those whose id has a SHA-256 that begins with
+ * one of `8` to `f`. Nobody has chosen which these are, and a new question changes the half of no other.
+ */
+export function isSetAside({ id }: Pick<VaultQuestion, "id">): boolean {
+  return /^[89a-f]/.test(createHash("sha256").update(id).digest("hex"));
+}
