@@ -64,8 +64,8 @@ describe("a file", () => {
             startLine: 1,
             endLine: 3,
             text: "# Plans\n\nWe deployed QX-7919.",
-            context: "",
-            terms: "plan we deploi qx 7919 qx-7919",
+            context: "plans",
+            terms: "plan we deploi qx 7919 qx-7919 plan",
             hash: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
           },
         ],
@@ -196,7 +196,7 @@ describe("secrets in a file", () => {
       expect.arrayContaining(queryTerms("Anthropic key").map(({ term }) => term)),
     );
     const below = (await read(prepared([heading, "word ".repeat(700), "last"].join("\n"))))?.changed?.chunks ?? [];
-    expect(below.at(-1)?.context).toBe("The key [redacted: Anthropic key]");
+    expect(below.at(-1)?.context).toBe("a > The key [redacted: Anthropic key]");
   });
 
   test("stay in the file, which is read as it is, and the record is that of the file", async () => {

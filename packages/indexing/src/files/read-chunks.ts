@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MemorySource } from "@memslot/core";
 import { type ChunkingOptions, chunkerVersion, chunkMarkdown } from "../text/chunk-markdown.ts";
+import { contextOfNote } from "../text/note-context.ts";
 import type { IndexedFile, FileRecord } from "../chunk-index.ts";
 import type { Chunk } from "../chunk-store.ts";
 import { isLasting, stampOf } from "./file-stamp.ts";
@@ -57,9 +58,8 @@ export async function readChunks(
 
   const chunks: Chunk[] = [];
   let sliceStart = performance.now();
-  const day = dateOfPath(file.path);
-  const above = day === undefined ? "" : isoDate(day);
-  for (const chunk of chunkMarkdown(redactLines(decodeLines(read.bytes)), chunking, above)) {
+  const lines = redactLines(decodeLines(read.bytes));
+  for (const chunk of chunkMarkdown(lines, chunking, contextOfNote(file.path, dayOf(file.path), lines))) {
     chunks.push({ ...chunk, terms: indexTerms(`${chunk.text}\n${chunk.context}`) });
     if (performance.now() - sliceStart > sliceMs) {
       await nextTurn(undefined, { signal });
@@ -67,6 +67,11 @@ export async function readChunks(
     }
   }
   return { record, changed: { ...record, chunks } };
+}
+
+function dayOf(path: string): string | undefined {
+  const day = dateOfPath(path);
+  return day === undefined ? undefined : isoDate(day);
 }
 
 /** The state in which a note was read, and why nothing of it is indexed, as they stand in its record. */

@@ -9,6 +9,7 @@ import {
   type TextMatches,
   type WeightedTerm,
 } from "./line-scores.ts";
+import { namedQuery, nameMatch } from "./name-match.ts";
 import { dateMatch, dateOfPath, type DateHint } from "./query-dates.ts";
 import type { SearchTerm } from "../text/words.ts";
 
@@ -17,6 +18,7 @@ const lineWeight = 0.5;
 const otherLinesShare = 0.3;
 const proximityWeight = 0.2;
 const dateWeight = 0.4;
+const nameWeight = 1;
 
 export interface Candidate {
   row: ChunkRow;
@@ -46,8 +48,8 @@ export interface Ranking {
 /**
  * Makes one list of the two legs, best first.
  *
- * The keyword weight is `bm25 + 0.5 × (best line + 0.3 × other lines) + 0.2 × proximity + 0.4 × top × date match`. It
- * becomes a score by `1 - e^(-1.5 × weight / ideal)`, ideal being the BM25 of a text that is the query itself: strictly
+ * The keyword weight is `bm25 + 0.5 × (best line + 0.3 × other lines) + 0.2 × proximity + ideal × name match + 0.4 × top ×
+ * date match`. It becomes a score by `1 - e^(-1.5 × weight / ideal)`, ideal being the BM25 of a text that is the query itself: strictly
  * rising, never 1, and the same thing means the same score in every index. Hybrid scores are the weighted sum of this
  * and the cosine similarity; a chunk that holds the query exactly keeps at least its keyword score.
  */
@@ -109,6 +111,8 @@ function weighKeywords(
   hints: readonly DateHint[],
 ): number {
   const words = candidates.reduce((sum, candidate) => sum + candidate.matches.words, 0);
+  const ideal = idealBm25(terms);
+  const named = namedQuery(terms);
   let bestBm25 = 0;
   let top = 0;
   for (const candidate of candidates) {
@@ -117,8 +121,12 @@ function weighKeywords(
     const best = scores.reduce((most, score) => Math.max(most, score), 0);
     const others = scores.reduce((sum, score) => sum + score, 0) - best;
     const base = bm25(matches, words / candidates.length, terms);
+    const name = nameMatch(named, { ...candidate.row, lines: candidate.lines });
     candidate.keywordWeight =
-      base + lineWeight * (best + otherLinesShare * others) + proximityWeight * proximityScore(matches, terms);
+      base +
+      lineWeight * (best + otherLinesShare * others) +
+      proximityWeight * proximityScore(matches, terms) +
+      nameWeight * ideal * name;
     bestBm25 = Math.max(bestBm25, base);
     top = Math.max(top, candidate.keywordWeight);
   }
@@ -128,7 +136,6 @@ function weighKeywords(
         candidate.keywordWeight += dateWeight * top * dateMatch(dateOfPath(candidate.row.path), hints);
     }
   }
-  const ideal = idealBm25(terms);
   return ideal > 0 ? Math.min(1, bestBm25 / ideal) : 0;
 }
 

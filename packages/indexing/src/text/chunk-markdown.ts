@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
+import { type FileContext, foldedTitle } from "./file-context.ts";
 import { splitLongLine } from "./split-long-line.ts";
 import { estimateTokens, surrogateSafe } from "./token-weight.ts";
 
 /** Part of every recipe: raise it when the same file gives other chunks. */
-export const chunkerVersion = 1;
+export const chunkerVersion = 2;
 
 export interface ChunkingOptions {
   /** Estimated tokens that one chunk may have. */
@@ -17,7 +18,10 @@ export interface TextChunk {
   startLine: number;
   endLine: number;
   text: string;
-  /** What was given as `above`, then the headings that the first line stands under, outermost first, joined by ` > `. */
+  /**
+   * What was given as `above`, then the headings that the first line stands under, outermost first, joined by ` > `.
+   * Behind it what was given as `beside`, in lines of its own.
+   */
   context: string;
   /** SHA-256 of context and text. */
   hash: string;
@@ -34,22 +38,30 @@ interface Line {
 
 /**
  * Cuts a Markdown file into chunks of whole lines. A heading begins a new chunk once the running one is half full;
- * a code block that fits into one chunk is not torn; only a line that is longer than a chunk is cut inside. A generator,
- * so that a large file can be done in slices. `above` is what all of the file stands under, such as its date.
+ * a code block that fits into one chunk is not torn; only a line that is longer than a chunk is cut inside. Properties
+ * at the beginning are a chunk of their own where they say something, or nothing else is there. A generator, so that a
+ * large file can be done in slices.
  */
-export function* chunkMarkdown(lines: readonly string[], options: ChunkingOptions, above = ""): Generator<TextChunk> {
+export function* chunkMarkdown(
+  lines: readonly string[],
+  options: ChunkingOptions,
+  file: FileContext = {},
+): Generator<TextChunk> {
+  const { above = [], beside = "", head = { lines: 0, saysMore: false } } = file;
+  const known = new Set(above.map((name) => foldedTitle(name)));
   const headings: string[] = [];
   let pending: Line[] = [];
   let pendingTokens = 0;
   /** How many of the pending lines stand in the chunk before too. */
   let carried = 0;
-  let context = above;
+  let context = contextOf([]);
   let fence: string | undefined;
-  const frontMatterEnd = endOfFrontMatter(lines);
+  const isCut = head.saysMore || !lines.some((line, index) => index >= head.lines && line.trim() !== "");
 
   function contextOf(titles: readonly string[]): string {
-    // A daily note is often titled with its date.
-    return [above, ...titles.filter((title) => title !== above)].filter(Boolean).join(" > ");
+    // A note is often titled with its name, a daily one with its date.
+    const names = [...above, ...titles.filter((title) => !known.has(foldedTitle(title)))].filter(Boolean);
+    return [names.join(" > "), beside].filter(Boolean).join("\n");
   }
 
   function* flush(carryOver: boolean): Generator<TextChunk> {
@@ -62,10 +74,11 @@ export function* chunkMarkdown(lines: readonly string[], options: ChunkingOption
     context = contextOf(headings);
   }
 
-  for (let index = 0; index < lines.length; index++) {
+  for (let index = isCut ? 0 : head.lines; index < lines.length; index++) {
     const text = lines[index] ?? "";
     const line: Line = { number: index + 1, text, tokens: estimateTokens(text) + 0.25 };
-    const inFrontMatter = index <= frontMatterEnd;
+    const inFrontMatter = index < head.lines;
+    if (index === head.lines && index > 0) yield* flush(false);
     const opensFence = !inFrontMatter && fence === undefined ? startsFence(text) : undefined;
     const heading = inFrontMatter || fence !== undefined || opensFence ? undefined : headingAt(lines, index);
 
@@ -107,15 +120,6 @@ function headingAt(lines: readonly string[], index: number): { level: number; ti
   if (heading) return { ...heading, title: heading.title.slice(0, surrogateSafe(heading.title, maxTitleLength)) };
   const level = setextLevel(lines[index] ?? "", lines[index + 1] ?? "");
   return level ? { level, title: (lines[index] ?? "").trim() } : undefined;
-}
-
-function endOfFrontMatter(lines: readonly string[]): number {
-  if (lines[0]?.trimEnd() !== "---") return -1;
-  for (let index = 1; index < Math.min(lines.length, 200); index++) {
-    const text = lines[index]?.trimEnd();
-    if (text === "---" || text === "...") return index;
-  }
-  return -1;
 }
 
 function isFenceEnd(text: string, fence: string): boolean {

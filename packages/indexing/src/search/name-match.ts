@@ -1,0 +1,63 @@
+import { headingOf } from "../text/chunk-markdown.ts";
+import { namesIn, nameOfNote } from "../text/note-context.ts";
+import { scanTerms } from "../text/words.ts";
+import type { WeightedTerm } from "./line-scores.ts";
+
+/** A name that stands over a whole note counts a little less in the chunks behind its first. */
+const furtherChunkShare = 0.85;
+/** A tag files a note with others: it says less than a name. */
+const tagShare = 0.6;
+/** The headings above the last one are those of the parts that this one is within. */
+const upperHeadingShare = 0.6;
+
+/** What is compared with names: the terms of the query, and how much they weigh together. */
+export interface NamedQuery {
+  terms: ReadonlyMap<string, number>;
+  weight: number;
+}
+
+export function namedQuery(terms: readonly WeightedTerm[]): NamedQuery {
+  const words = new Map<string, number>();
+  for (const { term, kind, idf } of terms) if (kind !== "whole") words.set(term, idf);
+  return { terms: words, weight: [...words.values()].reduce((sum, idf) => sum + idf, 0) };
+}
+
+/**
+ * How much a chunk is named like the query, 0 to 1: by its note (name of the file, title, other names), by a heading
+ * above it or in it, or by a tag. A name fits by the share of the query's weight that it holds, times the root of the
+ * share of its own words that the query holds.
+ */
+export function nameMatch(
+  query: NamedQuery,
+  chunk: { path: string; startLine: number; context: string; lines: readonly string[] },
+): number {
+  if (query.weight === 0) return 0;
+  const { titles, aliases, tags } = namesIn(chunk.context);
+  const name = nameOfNote(chunk.path);
+  const ofNote = [name, ...aliases];
+  let best = 0;
+  const take = (text: string | undefined, share: number): void => {
+    if (text !== undefined && share > best) best = Math.max(best, share * fit(query, text));
+  };
+  const noteShare = chunk.startLine === 1 ? 1 : furtherChunkShare;
+  for (const text of ofNote) take(text, noteShare);
+  for (const line of chunk.lines) if (line.startsWith("#")) take(headingOf(line)?.title, 1);
+  for (const [index, title] of titles.entries())
+    take(title, index === titles.length - 1 ? noteShare : upperHeadingShare);
+  for (const tag of tags) take(tag, tagShare);
+  return best;
+}
+
+function fit({ terms, weight }: NamedQuery, name: string): number {
+  const found = new Set<string>();
+  let words = 0;
+  scanTerms(name, (term, _start, _end, kind) => {
+    if (kind === "whole") return;
+    words++;
+    if (terms.has(term)) found.add(term);
+  });
+  if (found.size === 0 || words === 0) return 0;
+  let held = 0;
+  for (const term of found) held += terms.get(term) ?? 0;
+  return (held / weight) * Math.sqrt(Math.min(1, found.size / words));
+}

@@ -1,0 +1,58 @@
+import { type FileContext, foldedTitle } from "./file-context.ts";
+import { readNoteHead } from "./note-head.ts";
+
+/** What a chunk stands under, as its context says. */
+export interface ChunkNames {
+  /** Day, name and title of the note, then the headings, outermost first. */
+  titles: string[];
+  aliases: string[];
+  /** Without `#`. */
+  tags: string[];
+}
+
+const betweenTitles = " > ";
+const aliasMark = "= ";
+const betweenAliases = " | ";
+
+/** What all chunks of a note stand under: its day, its name and its title, and beside them other names and tags. */
+export function contextOfNote(path: string, day: string | undefined, lines: readonly string[]): FileContext {
+  const head = readNoteHead(lines);
+  const above: string[] = [];
+  for (const name of [day, nameOfNote(path), head.title]) {
+    if (name !== undefined && !above.some((other) => foldedTitle(other) === foldedTitle(name))) above.push(name);
+  }
+  const aliases = head.aliases.length > 0 ? aliasMark + head.aliases.join(betweenAliases) : "";
+  const tags = head.tags.map((tag) => `#${tag}`).join(" ");
+  return { above, beside: [aliases, tags].filter(Boolean).join("\n"), head };
+}
+
+/** Reads a context as `contextOfNote` and the headings have made it. */
+export function namesIn(context: string): ChunkNames {
+  const [titles = "", ...beside] = context.split("\n");
+  const aliases = beside.find((line) => line.startsWith(aliasMark))?.slice(aliasMark.length);
+  const tags = beside.find((line) => line.startsWith("#"));
+  return {
+    titles: titles === "" ? [] : titles.split(betweenTitles),
+    aliases: aliases?.split(betweenAliases) ?? [],
+    tags: tags?.split(" ").map((tag) => tag.slice(1)) ?? [],
+  };
+}
+
+/** Names that say what a file is for and not what it is about. */
+const plainNames: ReadonlySet<string> = new Set(["memory", "readme", "index", "_index", "untitled"]);
+const dateInName = /^\d{4}[-_.]?\d{2}[-_.]?\d{2}[-_. ]*|^\d{4}-(?:W\d{2}|\d{2})$/iu;
+
+/**
+ * The name that a note has by its file, without a date and with spaces between its words; of a `README.md` that of its
+ * folder. Undefined for one that is named by its day alone.
+ */
+export function nameOfNote(path: string): string | undefined {
+  const parts = path.split("/");
+  const stem = (parts.at(-1) ?? "").replace(/\.[^.]*$/u, "");
+  const named = plainNames.has(stem.toLowerCase()) ? (parts.at(-2) ?? "") : stem;
+  const words = named
+    .replace(dateInName, "")
+    .replaceAll(/[\s_-]+/gu, " ")
+    .trim();
+  return words === "" || (named !== stem && words.toLowerCase() === "memory") ? undefined : words;
+}

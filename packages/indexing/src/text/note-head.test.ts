@@ -1,0 +1,66 @@
+import { describe, expect, test } from "vitest";
+import { readNoteHead } from "./note-head.ts";
+
+const headOf = (...lines: string[]): ReturnType<typeof readNoteHead> => readNoteHead(lines);
+
+describe("front matter", () => {
+  test("gives title, other names and tags, however they are written", () => {
+    expect(
+      headOf("---", "title: Heat pump", "aliases: [Wärmepumpe, HP]", "tags: 'home, #energy'", "---", "text"),
+    ).toEqual({
+      lines: 5,
+      title: "Heat pump",
+      aliases: ["Wärmepumpe", "HP"],
+      tags: ["home", "energy"],
+      saysMore: false,
+    });
+    const list = headOf("---", "Title: 2024", "alias: One", "tags:", "  - a/b", "  - c", "...", "#later");
+    expect(list).toMatchObject({ lines: 7, title: "2024", aliases: ["One"], tags: ["a/b", "c", "later"] });
+  });
+
+  test.each([
+    ["a property of its own", ["phone: 0171"], true],
+    ["an empty one", ["phone:"], false],
+    ["a date", ["date: 2024-03-01", "draft: true"], false],
+    ["nothing", [], false],
+    ["what is no YAML", ["a: b: c", "  - ["], true],
+    ["a list", ["- a", "- b"], true],
+    ["an alias of YAML", ["a: &x [1]", "b: [*x, *x]"], true],
+  ])("with %s", (_, lines, saysMore) => {
+    expect(headOf("---", ...lines, "---", "text")).toMatchObject({ lines: lines.length + 2, saysMore });
+  });
+
+  test.each([
+    ["a ruler above a text", ["---", "one", "two"]],
+    ["a ruler that is not the first line", ["text", "---", "title: x", "---"]],
+    ["more lines than a head has", ["---", ...Array.from({ length: 300 }, (_, at) => `a${at}: b`), "---"]],
+    ["a line without end", ["---", `a: ${"x".repeat(50_000)}`, "---"]],
+  ])("%s is none", (_, lines) => {
+    expect(readNoteHead(lines)).toMatchObject({ lines: 0, title: undefined, aliases: [] });
+  });
+
+  test("what stands with every chunk is bounded", () => {
+    const names = Array.from({ length: 500 }, (_, at) => `n${at}`);
+    const head = headOf(
+      "---",
+      `aliases: [${names.join(", ")}]`,
+      `tags: [${names.join(", ")}]`,
+      `title: ${"t".repeat(900)}`,
+      "---",
+    );
+    expect([head.aliases.length, head.tags.length, head.title?.length]).toEqual([12, 30, 200]);
+  });
+});
+
+test("tags of the text are words behind a hash, not headings, numbers, links, colours or code", () => {
+  const lines = [
+    "# Title",
+    "#garden and (#water) #garden",
+    "#12 a#b &#x1F600; https://x.y/#part `#code`",
+    "```",
+    "#no",
+    "```",
+    "[a](#b) 颜色#红 #日记",
+  ];
+  expect(readNoteHead(lines).tags).toEqual(["garden", "日记"]);
+});
