@@ -164,6 +164,21 @@ test("what a write that failed has left in a store without a revision is found i
   expect(await faultsOf(host.index, notes)).toEqual([]);
 });
 
+test("what nobody knows is taken out of a store without a revision once an answer has shown it", async () => {
+  const inner = newStore();
+  const { revision: _revision, ...store } = breakable(inner).store;
+  const host = await openHost(store);
+  await host.sync(notes);
+  const stray = { path: "c.md", source: "memory", hash: "c", recipe: "first" };
+  await inner.replaceFiles([
+    { ...stray, chunks: [{ startLine: 1, endLine: 1, text: "apple", context: "", terms: "apple", hash: "x" }] },
+  ]);
+  const ask = { terms: [{ term: "apple", prefix: false }], sources: ["memory"], limit: 9 };
+  expect((await host.index.searchKeyword(ask)).incomplete).toMatch(/not in the index/u);
+  await host.sync(notes);
+  expect((await inner.listFiles()).map(({ path }) => path).toSorted()).toEqual(["a.md", "b.md"]);
+});
+
 test("what another host takes out right before a write of ours is noticed", async () => {
   const shared = newStore();
   const host = await openHost(breakable(shared).store);

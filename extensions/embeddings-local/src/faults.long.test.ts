@@ -31,7 +31,9 @@ test("when it is killed twice in a row the call fails as transient, the host liv
     if (isVector(message) && kills++ < 2) child.kill("SIGKILL");
   });
   const provider = await openModel(tinyModel(), { options: { contexts: 1 } });
-  expect(await failureOf(provider.embedBatch(["one"].concat(texts)))).toMatchObject({
+  // So many that none is done with all of them before the end reaches it.
+  const many = Array.from({ length: 400 }, (_, index) => `note ${index}`);
+  expect(await failureOf(provider.embedBatch(many))).toMatchObject({
     kind: "transient",
     message: expect.stringMatching(/ended with SIGKILL/),
   });

@@ -76,8 +76,8 @@ test.each([
 });
 
 test("a large output that is all brackets is given up soon", () => {
-  expect(reasonOf("[{".repeat(1_000_000))).toBe("invalid_output");
-  expect(reasonOf(`["${"x".repeat(4_000_000)}`)).toBe("invalid_output");
+  expect(reasonOf("[{".repeat(200_000))).toBe("invalid_output");
+  expect(reasonOf(`["${"x".repeat(1_000_000)}`)).toBe("invalid_output");
 });
 
 test.each([
