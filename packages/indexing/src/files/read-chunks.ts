@@ -7,15 +7,16 @@ import type { Chunk } from "../chunk-store.ts";
 import { isLasting, stampOf } from "./file-stamp.ts";
 import { decodeLines } from "../text/file-text.ts";
 import { whyNotText } from "../text/not-text.ts";
-import { dateOfPath, isoDate } from "../search/query-dates.ts";
 import { readSettled } from "./read-settled.ts";
 import { redactionVersion, redactLines } from "../secrets/redact-secrets.ts";
 import type { ScannedFile } from "./scan.ts";
+import { isoDate } from "../text/times/calendar.ts";
+import { pathTimesVersion, timeOfPath } from "../text/times/time-of-path.ts";
 import { indexTerms, wordsVersion } from "../text/words.ts";
 
 /** How files are redacted and cut, as a name: files that were done otherwise are done again. */
 export function recipeOf(chunking: ChunkingOptions): string {
-  return `chunks${chunkerVersion}:${chunking.tokens}/${chunking.overlap} words${wordsVersion} redaction${redactionVersion}`;
+  return `chunks${chunkerVersion}:${chunking.tokens}/${chunking.overlap} words${wordsVersion} times${pathTimesVersion} redaction${redactionVersion}`;
 }
 
 /** Stands in the record of a file that nothing of is indexed. */
@@ -57,8 +58,8 @@ export async function readChunks(
 
   const chunks: Chunk[] = [];
   let sliceStart = performance.now();
-  const day = dateOfPath(file.path);
-  const above = day === undefined ? "" : isoDate(day);
+  const time = timeOfPath(file.path);
+  const above = time?.unit === "day" ? isoDate(time.from) : "";
   for (const chunk of chunkMarkdown(redactLines(decodeLines(read.bytes)), chunking, above)) {
     chunks.push({ ...chunk, terms: indexTerms(`${chunk.text}\n${chunk.context}`) });
     if (performance.now() - sliceStart > sliceMs) {
