@@ -1,6 +1,5 @@
 import {
   type Days,
-  firstDay,
   monthDays,
   oneDay,
   quarterDays,
@@ -25,6 +24,7 @@ import {
 } from "./found-time.ts";
 import type { CountedUnit, Part } from "./language.ts";
 import { lazily } from "./lazily.ts";
+import { openTime } from "./open-times.ts";
 import { agoDays, recentDays, unitBeside, weekdayBeside } from "./relative-times.ts";
 
 const chinese = "chinese";
@@ -76,7 +76,9 @@ const units: Readonly<Record<string, CountedUnit>> = {
 
 const month = `(?<![\\d〇零一二三四五六七八九十两个])(?<m>${figure})月(?:份)?`;
 const year = `(?:(?:(?<y>${yearFigure})年|(?<ry>大前年|前年|去年|今年|明年))(?:的)?)`;
-const part = "(?<part>年?[初中底末]|上旬|中旬|下旬|上半年|下半年)";
+/** 2013年8月中国 is no middle of a month: what follows is no part of a name. */
+const pieceEnd = "(?=$|[^\\u4e00-\\u9fff]|[的是在我你他她有了做去到至和与那这发写干之以前后])";
+const part = `(?<part>年?[初中底末]${pieceEnd}|上旬|中旬|下旬|上半年|下半年)`;
 const step = "(?<step>上上个?|上个?|前一个?|这一?个?|本|下下个?|下个?)";
 const unit = "(?<u>周末|星期|礼拜|周|季度|个?月|年|天|日)";
 /** Where a name such as 夏天 alone may be anything, these words say that it is a time. */
@@ -93,7 +95,7 @@ export function chineseTimes(text: string, context: ReadingContext): FoundTime[]
 type Rule = readonly [pattern: RegExp, read: (groups: Groups, context: ReadingContext) => TimeRead | undefined];
 
 const openness =
-  "(?:(?<since>以来|至今|起(?!来|床|点))|(?<before>[之以]前|前(?![后天年几半]))|(?<after>[之以]后|后(?![天年来])))?";
+  "(?:(?<since>以来|至今|起(?!来|床|点))|(?<before>[之以]前|前(?![后天年几半往]))|(?<after>[之以]后|后(?![天年来])))?";
 
 const rules = lazily((): Rule[] => [
   rule(`${year}?${month}(?<d>${figure})(?:[日号]|(?![\\d点个次年月天]))(?![\\d])`, ({ y, ry, m, d }, { today }) => {
@@ -133,6 +135,10 @@ const rules = lazily((): Rule[] => [
     const [first, last] = [chineseNumber(y) ?? 0, chineseNumber(y2) ?? 0];
     return first < last ? known("span", yearDays(first, last - first + 1)) : undefined;
   }),
+  rule(`(?<y>${yearFigure})-(?<z>\\d\\d)年`, ({ y, z }) => {
+    const first = chineseNumber(y) ?? 0;
+    return Number(z) === (first + 1) % 100 ? known("span", yearDays(first, 2)) : undefined;
+  }),
   rule(`(?<half>[上下])半年`, ({ half }, { today }) =>
     known("span", halfOf(yearDays(yearOf(today)), half === "上" ? 1 : 2)),
   ),
@@ -162,7 +168,7 @@ const rules = lazily((): Rule[] => [
       return known("day", { from: day, to: day });
     },
   ),
-  rule(`${step}${unit}(?<part>[初中底末])?`, ({ step: word, u = "", part: piece }, { today }) => {
+  rule(`${step}${unit}(?:(?<part>[初中底末])${pieceEnd})?`, ({ step: word, u = "", part: piece }, { today }) => {
     const read = unitBeside(unitOf(u), stepOf(word), today);
     return piece !== undefined && read && unitOf(u) === "month"
       ? known("span", pieceOf(read.days(0), piece))
@@ -205,13 +211,13 @@ const rules = lazily((): Rule[] => [
     inYear("season", groups, today, (of) => quarterDays(of, chineseNumber(groups["q"]) ?? 0)),
   ),
   rule(
-    `(?<n>半|几|${figure}|(?<!\\d)\\d{1,3})个?(?<u>周|星期|礼拜|月|年|天|日)(?:之|以)?前(?![后天])`,
+    `(?<![哪每第])(?<n>半|几|${figure}|(?<!\\d)\\d{1,3})个?(?<u>周|星期|礼拜|月|年|天|日)(?:之|以)?前(?![后天往])`,
     ({ n, u = "" }, { today }) =>
       n === "半" ? agoDays(6, u === "年" ? "month" : undefined, today) : agoDays(countOf(n), unitOf(u), today),
   ),
   rule(`前几(?<u>天|周|个月|年)`, ({ u = "" }, { today }) => agoDays(0, unitOf(u), today)),
   rule(
-    `(?:最近|过去|近|这)(?:的)?(?<n>几|${figure}|\\d{1,3})个?(?<u>周|星期|礼拜|月|年|天|日)`,
+    `(?:最近|过去|这)(?:的)?(?<n>几|${figure}|\\d{1,3})个?(?<u>周|星期|礼拜|月|年|天|日)`,
     ({ n, u = "" }, { today }) => recentDays(countOf(n), unitOf(u), today),
   ),
   rule(`(?<![\\d])(?<y>(?:19|20)?\\d0)年代`, ({ y = "" }) =>
@@ -226,20 +232,15 @@ function opened(
   { today }: ReadingContext,
 ): TimeRead | undefined {
   if (!read) return undefined;
-  const open = (make: (span: Days) => Days): TimeRead => ({
-    ...read,
-    unit: "span",
-    lone: false,
-    namedDays: read.days,
-    days: (of) => {
-      const span = read.days(of);
-      return span && make(span);
-    },
-  });
-  if (before !== undefined) return open(({ from }) => ({ from: firstDay, to: from - 1 }));
-  if (after !== undefined) return open(({ to }) => ({ from: to + 1, to: Math.max(to + 1, today) }));
-  if (since === undefined && sinceToo === undefined) return read;
-  return open(({ from, to }) => ({ from, to: from > today ? to : today }));
+  const opening =
+    before !== undefined
+      ? "before"
+      : after !== undefined
+        ? "after"
+        : since !== undefined || sinceToo !== undefined
+          ? "since"
+          : undefined;
+  return opening ? openTime(read, opening, today) : read;
 }
 
 function readSeason(groups: Groups, today: number): TimeRead | undefined {

@@ -1,6 +1,7 @@
-import { type Days, firstDay, monthDays, monthOf, yearOf } from "./calendar.ts";
+import { type Days, monthDays, monthOf, yearOf } from "./calendar.ts";
 import { type FoundTime, withoutOverlaps } from "./found-time.ts";
 import type { Part } from "./language.ts";
+import { distantTime, openTime } from "./open-times.ts";
 import { startOf, type WordsAround } from "./words-around.ts";
 
 /** Makes one time of several ("summer" and "last year"), and of one with the words before it ("since", "end of"). */
@@ -27,7 +28,8 @@ export function combineTimes(
   times = joinNeighbours(times, (a, b) =>
     first(a.languages.length === 0 ? b : a, (language) => range(text, a, b, language)),
   );
-  return times.map((time) => first(time, (language) => openSpan(text, time, language, today)) ?? time);
+  // Nor is the "last week" of "last week before Christmas".
+  return withoutOverlaps(times.map((time) => first(time, (language) => openSpan(text, time, language, today)) ?? time));
 }
 
 /** The languages whose words may stand around a time. */
@@ -63,7 +65,7 @@ function beside(text: string, a: FoundTime, b: FoundTime, language: WordsAround)
       return { ...whole, unit: inner.unit, days: () => inner.days(yearOf(span.from)) };
     const { weekday } = inner;
     if (weekday !== undefined && outer.unit === "week")
-      return { ...whole, unit: "day", days: () => ({ from: span.from + weekday, to: span.from + weekday }) };
+      return { ...whole, unit: "day", weekday, days: () => ({ from: span.from + weekday, to: span.from + weekday }) };
   }
   return undefined;
 }
@@ -151,7 +153,10 @@ function range(text: string, a: FoundTime, b: FoundTime, language: WordsAround):
   const hasYear = a.hasYear || b.hasYear;
   const days = (year: number): Days | undefined => {
     const [first, last] = a.hasYear && !b.hasYear ? fromFirst(a, b) : fromLast(a, b, year);
-    return first && last && first.from <= last.to ? { from: first.from, to: last.to } : undefined;
+    if (!first || !last) return undefined;
+    // The Monday before that Wednesday.
+    const early = a.weekday === undefined ? 0 : 7 * Math.max(0, Math.ceil((first.from - last.to) / 7));
+    return first.from - early <= last.to ? { from: first.from - early, to: last.to } : undefined;
   };
   if (days(2024) === undefined) return undefined;
   return {
@@ -175,26 +180,25 @@ function fromFirst(a: FoundTime, b: FoundTime): [Days | undefined, Days | undefi
 function fromLast(a: FoundTime, b: FoundTime, year: number): [Days | undefined, Days | undefined] {
   const last = b.days(year);
   if (!last) return [undefined, undefined];
+  if (a.hasYear) return [a.days(0), last];
   const of = yearOf(last.to);
   return [[of, of - 1].map((in_) => a.days(in_)).find((span) => span && span.from <= last.to), last];
 }
 
-/** "Since", "before", "after", "until". */
+/** "Since", "before", "after", "until"; "the week before". */
 function openSpan(text: string, time: FoundTime, language: WordsAround, today: number): FoundTime | undefined {
-  const ways: [words: RegExp, open: (days: Days) => Days][] = [
-    [language.since, ({ from, to }) => ({ from, to: from > today ? to : today })],
-    [language.before, ({ from }) => ({ from: firstDay, to: from - 1 })],
-    [language.after, ({ to }) => ({ from: to + 1, to: Math.max(to + 1, today) })],
-    [language.until, ({ to }) => ({ from: firstDay, to })],
-  ];
-  for (const [words, open] of ways) {
-    const start = startOf(text, time.start, words);
-    if (start === undefined || (time.isRange === true && words === language.since)) continue;
-    const days = (year: number): Days | undefined => {
-      const span = time.days(year);
-      return span && open(span);
-    };
-    return { ...time, start, unit: "span", lone: false, days, namedDays: time.days };
+  for (const side of ["before", "after"] as const) {
+    const start = startOf(text, time.start, language.distance[side]);
+    const groups =
+      start === undefined ? undefined : language.distance[side].exec(text.slice(start, time.start))?.groups;
+    const unit = language.unitOf(groups?.["u"] ?? "");
+    if (start !== undefined && unit !== undefined)
+      return { ...distantTime(time, unit, language.numberOf(groups?.["n"] ?? ""), side), start };
+  }
+  for (const opening of ["since", "before", "after", "until"] as const) {
+    const start = startOf(text, time.start, language[opening]);
+    if (start !== undefined && !(time.isRange === true && opening === "since"))
+      return { ...openTime(time, opening, today), start };
   }
   return undefined;
 }

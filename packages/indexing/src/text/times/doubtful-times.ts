@@ -44,7 +44,9 @@ const doubts: Readonly<Record<string, (doubted: Doubted) => boolean>> = {
     if (/(?:^|\s)(?:march|fall)$/.test(words) && /^\s+of\s+(?!\d|last|this|next|the year)/.test(after)) return true;
     if (/(?:march|hare|may)$/.test(words) && /^\s+(?:hare|madness)/.test(after)) return true;
     if (
-      /(?:^|\s)(?:black|good|casual|cyber|every|each|any|ash|palm|holy|super|bloody|freaky|ruby)\s$/.test(before) &&
+      /(?:^|\s)(?:black|good|man|girl|casual|cyber|every|each|any|ash|palm|holy|super|bloody|freaky|ruby)\s$/.test(
+        before,
+      ) &&
       time.weekday !== undefined
     )
       return true;

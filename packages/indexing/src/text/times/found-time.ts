@@ -11,8 +11,10 @@ export interface FoundTime {
   /** Whether the words say of which year it is; where not, `days` is asked with one. */
   hasYear: boolean;
   days(year: number): Days | undefined;
-  /** What the words name, where `days` is open to one side of it. */
-  namedDays?: ((year: number) => Days | undefined) | undefined;
+  /** What the time is measured from, where it is not the time itself: "March" in "since March". */
+  named?: { unit: TimeUnit; days(year: number): Days | undefined } | undefined;
+  /** All on one side of what is named. */
+  isOpen?: boolean | undefined;
   /** 0 is Monday: a day of the week is another day beside the name of a week. */
   weekday?: number | undefined;
   /** The word alone may be anything ("Friday", "summer"): it is a time only beside another one, or where nothing else is asked. */
@@ -55,7 +57,10 @@ export function findAll(
 }
 
 export type Groups = Readonly<Record<string, string | undefined>>;
-export type TimeRead = Pick<FoundTime, "unit" | "hasYear" | "days" | "namedDays" | "weekday" | "lone" | "isRange">;
+export type TimeRead = Pick<
+  FoundTime,
+  "unit" | "hasYear" | "days" | "named" | "isOpen" | "weekday" | "lone" | "isRange"
+>;
 
 /** A time whose days are known. */
 export function known(unit: TimeUnit, days: Days | undefined): TimeRead | undefined {

@@ -31,6 +31,8 @@ export interface Language {
   year: Around;
   /** Before or after what they are about: "last week", "semaine dernière". */
   last: Around;
+  /** The one before the last: "the week before last", "vorletzte Woche". */
+  beforeLast: Around;
   this: Around;
   next: Around;
   ago: Around;
@@ -64,7 +66,9 @@ export interface Language {
   fillers: string;
 }
 
-export type CountedUnit = "day" | "week" | "weekend" | "month" | "quarter" | "year";
+/** The longer first where one begins with another. */
+export const countedUnits = ["weekend", "week", "day", "month", "quarter", "year"] as const;
+export type CountedUnit = (typeof countedUnits)[number];
 export type Part = "early" | "middle" | "late";
 
 interface Around {

@@ -38,7 +38,7 @@ const rules = lazily((): Rule[] => [
   rule(String.raw`${start}(?<a>\d{2})(?<s>[./])(?<b>\d{2})\k<s>(?<y>[0-4]\d)${wordEnd}`, readEither),
   rule(String.raw`${intro}(?<a>\d{1,2})(?<s>[./])(?<b>\d{1,2})${wordEnd}(?:\.(?=\s|$))?`, readEither),
   rule(String.raw`${start}(?<a>\d{2})\.(?<b>\d{2})\.(?=\s|$)`, readEither),
-  rule(String.raw`${start}(?<y>(?:1[5-9]|20)\d\d)[-/](?<m>0?[1-9]|1[0-2])${wordEnd}(?!-[a-z])`, readMonth),
+  rule(String.raw`${start}(?<y>(?:1[5-9]|20)\d\d)[-/](?<m>0?[1-9]|1[0-2])${wordEnd}(?!-[a-z]|年)`, readMonth),
   rule(String.raw`${start}(?<m>0?[1-9]|1[0-2])\/${year}${wordEnd}`, readMonth),
   rule(String.raw`${start}(?<y>\d{4})[- ]?w(?<w>\d\d?)(?!${edge})`, readWeek),
   rule(String.raw`${start}w(?<w>\d\d?)[ /-]${year}(?!${edge})`, readWeek),

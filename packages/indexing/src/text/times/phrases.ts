@@ -19,7 +19,15 @@ import {
   type ReadingContext,
   type TimeRead,
 } from "./found-time.ts";
-import { type CountedUnit, indexOf, type Language, noLetterBefore, oneOf, wordPattern } from "./language.ts";
+import {
+  type CountedUnit,
+  countedUnits,
+  indexOf,
+  type Language,
+  noLetterBefore,
+  oneOf,
+  wordPattern,
+} from "./language.ts";
 import { lazily } from "./lazily.ts";
 import { piecesOf } from "./pieces.ts";
 import { agoDays, recentDays, unitBeside, weekdayBeside } from "./relative-times.ts";
@@ -120,12 +128,13 @@ function namedRules(language: Language): Rule[] {
 /** "Yesterday", "last Friday", "three weeks ago". */
 function relativeRules(language: Language): Rule[] {
   const isAnnounced = announcementOf(language);
-  const { start, end, count, unit, units, step, days, weekdays } = piecesOf(language);
+  const { start, end, count, unit, step, days, weekdays } = piecesOf(language);
   const countOf = (text = ""): number | undefined =>
     /^\d/.test(text) ? Number(text) : indexOf([language.few, ...language.numbers], text);
   const unitOf = (word = ""): CountedUnit | undefined =>
-    units.find((name) => indexOf([language.units[name]], word) === 0);
+    countedUnits.find((name) => indexOf([language.units[name]], word) === 0);
   const readBeside: Rule[1] = (groups, { today }) => unitBeside(unitOf(groups["u"]), stepOf(groups), today);
+  const readBeforeLast: Rule[1] = ({ u }, { today }) => unitBeside(unitOf(u), -2, today);
   const readAgo: Rule[1] = ({ n, u }, { today }) => agoDays(countOf(n), unitOf(u), today);
   const readRecent: Rule[1] = ({ n, u }, { today }) => recentDays(countOf(n), unitOf(u), today);
   const readWeekday: Rule[1] = (groups, { today }) => {
@@ -144,6 +153,8 @@ function relativeRules(language: Language): Rule[] {
         return offset === undefined ? undefined : known("day", { from: today + offset, to: today + offset });
       },
     ],
+    [pattern(`${start}${oneOf(language.beforeLast.before)}\\s+(?<u>${unit})${end}`), readBeforeLast],
+    [pattern(`${start}(?<u>${unit})\\s+${oneOf(language.beforeLast.after)}${end}`), readBeforeLast],
     [pattern(`${start}${step.before}\\s+(?<u>${unit})${end}`), readBeside],
     [pattern(`${start}(?<u>${unit})\\s+${step.after}${end}`), readBeside],
     [

@@ -1,4 +1,4 @@
-import { type CountedUnit, edge, type Language, oneOf, wordsOf } from "./language.ts";
+import { countedUnits, edge, type Language, oneOf, wordsOf } from "./language.ts";
 
 /** The parts that the patterns of a language are put together from. */
 export interface Pieces {
@@ -25,12 +25,10 @@ export interface Pieces {
   /** Group `o`. */
   ordinal: string;
   unit: string;
-  units: readonly CountedUnit[];
   /** Groups `bl`, `bt`, `bn` and `al`, `at`, `an`: last, this, next. */
   step: { before: string; after: string };
 }
 
-const units: readonly CountedUnit[] = ["weekend", "week", "day", "month", "quarter", "year"];
 /** Neither within a word nor within a number such as 1.12 or an identifier such as QF-12. */
 const start = `(?<!${edge}|\\d[.,:/-]|${edge}-(?=\\d)|[#$€£]|v\\.)`;
 const end = `(?!${edge}|%|[.:/-]\\d)`;
@@ -61,8 +59,7 @@ export function piecesOf(language: Language): Pieces {
     days: wordsOf(...Object.keys(language.relativeDays)),
     count: `(?<n>\\d{1,3}|${wordsOf(language.few, ...language.numbers)})`,
     ordinal: `(?<o>${wordsOf(...ordinals)})`,
-    unit: wordsOf(...units.map((name) => language.units[name])),
-    units,
+    unit: wordsOf(...countedUnits.map((name) => language.units[name])),
     step: {
       before: `(?:(?<bl>${wordsOf(last.before)})|(?<bt>${wordsOf(language.this.before)})|(?<bn>${wordsOf(next.before)}))`,
       after: `(?:(?<al>${wordsOf(last.after)})|(?<at>${wordsOf(language.this.after)})|(?<an>${wordsOf(next.after)}))`,

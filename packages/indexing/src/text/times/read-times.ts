@@ -8,7 +8,7 @@ import { mayNameTime, readers, wordsOfAll } from "./languages.ts";
 import { numericTimes } from "./numeric-times.ts";
 import { isNothing } from "./only-time.ts";
 import { startOf, type WordsAround } from "./words-around.ts";
-import { daysInWorkspace } from "./workspace-years.ts";
+import { yearsInWorkspace } from "./workspace-years.ts";
 
 /** A span of days that a query names. */
 export interface Period extends Days {
@@ -19,6 +19,10 @@ export interface Period extends Days {
   end: number;
   /** 0 for what the words mean most likely, then on: a day of which no year is named is one of each year. */
   rank: number;
+  /** What it is measured from, where that is named and not the time itself: "March" in "since March". */
+  near: (Days & { unit: TimeUnit }) | undefined;
+  /** It is all that is on one side of what is named: "before 2024". */
+  isOpen: boolean;
 }
 
 /** The times in a query, and what else there is in it. */
@@ -63,21 +67,18 @@ export function readTimes(query: string, { now, days = [], dayFirst = true }: Ti
   ].filter((time) => !isDoubtful(time, text, written));
   const times = combineTimes(text, withoutOverlaps(candidates), languages, context.today);
 
-  const found = times.filter((time) => time.lone !== true || isNothing(textWithout(text, [time]), languages));
-  const periods = found.flatMap((time) => {
+  const found = times.filter(
+    (time) => time.lone !== true || isLastWord(text, time) || isNothing(textWithout(text, [time]), languages),
+  );
+  const periods = found.flatMap((time): Period[] => {
     const [start, end] = [place(time.start), place(time.end)];
-    const spans = time.hasYear ? [time.days(0)] : daysInWorkspace(time, context.today, days);
-    return spans
-      .filter((span) => span !== undefined)
-      .map(({ from, to }, rank): Period => ({
-        from,
-        to,
-        unit: time.unit,
-        text: query.slice(start, end),
-        start,
-        end,
-        rank,
-      }));
+    const years = time.hasYear ? [0] : yearsInWorkspace(time, context.today, days);
+    return years.flatMap((year, rank) => {
+      const [span, named] = [time.days(year), time.named?.days(year)];
+      const near = time.named && named && { ...named, unit: time.named.unit };
+      const isOpen = time.isOpen === true;
+      return span ? [{ ...span, unit: time.unit, text: query.slice(start, end), start, end, rank, near, isOpen }] : [];
+    });
   });
   if (periods.length === 0) return { periods, rest: query, isOnlyTime: false };
   const served = found.map((time) => withServing(text, time, languages));
@@ -86,6 +87,11 @@ export function readTimes(query: string, { now, days = [], dayFirst = true }: Ti
     served.map(({ start, end }) => ({ start: place(start), end: place(end) })),
   );
   return { periods, rest, isOnlyTime: isNothing(rest, languages) };
+}
+
+/** "What did I eat Tuesday": a day of the week needs no "on" there. */
+function isLastWord(text: string, { weekday, languages, end }: FoundTime): boolean {
+  return weekday !== undefined && languages.includes("english") && !/[\p{L}\p{N}]/u.test(text.slice(end));
 }
 
 /** A time with the words around it that are there for nothing else: "on the", and what a possessive adds. */

@@ -58,3 +58,18 @@ test("of several years that may be meant the latest is worth most", () => {
   expect(fits[1]).toBeLessThan(1);
   expect(fits[2]).toBeLessThan(fits[1] ?? 0);
 });
+
+test("all before a time is worth less than the time itself", () => {
+  expect(fit("2024-03-11", "before 12 March 2024")).toBe(0.5);
+  expect(fit("2020-01-01", "before 12 March 2024")).toBe(0.5);
+  expect(fit("2024-03-12", "before 12 March 2024")).toBeCloseTo(0.9, 10);
+  expect(fit("2024-04-01", "before 12 March 2024")).toBe(0);
+  expect(fit("2026-03-10", "since 5 March 2026")).toBe(1);
+  expect(fit("2026-03-04", "since 5 March 2026")).toBe(0.2);
+});
+
+test("what happened two weeks before a day is told on that day too", () => {
+  expect(fit("2023-07-28", "two weeks before August 11, 2023")).toBe(1);
+  expect(fit("2023-08-11", "two weeks before August 11, 2023")).toBeCloseTo(0.9, 10);
+  expect(fit("2023-08-25", "two weeks before August 11, 2023")).toBe(0);
+});

@@ -1,4 +1,14 @@
-import { edge, indexOf, type Language, noLetterBefore, oneOf, type Part, wordPattern } from "./language.ts";
+import {
+  type CountedUnit,
+  countedUnits,
+  edge,
+  indexOf,
+  type Language,
+  noLetterBefore,
+  oneOf,
+  type Part,
+  wordPattern,
+} from "./language.ts";
 
 /** The words of a language that stand before and between times, as patterns. */
 export interface WordsAround {
@@ -19,6 +29,11 @@ export interface WordsAround {
   before: RegExp;
   after: RegExp;
   until: RegExp;
+  /** "The week before", "two days after", with the number and the unit. */
+  distance: Readonly<Record<"before" | "after", RegExp>>;
+  /** Undefined for a word that is no number, such as "the". */
+  numberOf(word: string): number | undefined;
+  unitOf(word: string): CountedUnit | undefined;
   /** "On the", "from": they are there for the time alone. */
   serving: RegExp;
   /** What a question holds that asks for nothing but a time. */
@@ -41,6 +56,11 @@ export function wordsAround(language: Language): WordsAround {
   const served = `(?:${oneOf(article, within)}${gap})*`;
   const leading = (...words: string[]): RegExp =>
     wordPattern(`${noLetterBefore}${oneOf(...words)}(?:[\\s-]+|(?<='))${served}$`);
+  const distance = (words: string): RegExp =>
+    wordPattern(
+      `${noLetterBefore}(?:(?<n>\\d{1,3}|${oneOf(...language.numbers, article, last.before)})\\s+)?` +
+        `(?<u>${oneOf(...countedUnits.map((unit) => units[unit]))})\\s+${oneOf(words)}(?:\\s+|(?<='))${served}$`,
+    );
   return {
     name: language.name,
     joins: wordPattern(`^[\\s,]*(?:${oneOf(of, within, article)}${gap})*$`),
@@ -59,6 +79,12 @@ export function wordsAround(language: Language): WordsAround {
     before: leading(language.before),
     after: leading(language.after),
     until: leading(until),
+    distance: { before: distance(language.before), after: distance(language.after) },
+    numberOf: (word) => {
+      const number = /^\d/.test(word) ? Number.parseInt(word, 10) : indexOf(language.numbers, word) + 1;
+      return number > 0 ? number : undefined;
+    },
+    unitOf: (word) => countedUnits.find((unit) => indexOf([units[unit]], word) === 0),
     serving: wordPattern(`(?<!${edge}|')(?:${oneOf(within, article, between, from)}${gap})+$`),
     // An elided word stands before another: "qu'avons".
     filler: wordPattern(`^(?:${oneOf(language.fillers)}'?)?(?:${oneOf(language.fillers)})?$`),

@@ -6,11 +6,11 @@ const daysBefore = 3;
 const daysAfter = 7;
 
 /**
- * The days that a time without a year means, the best first: in each year up to now in which the workspace has a note of
+ * The years of a time that names none, the best first: each up to now in which the workspace has a note of
  * then, the latest first; if none has, one of about then, or of that month. What no note is about is the latest up to now.
  */
-export function daysInWorkspace(time: FoundTime, today: number, noteDays: readonly number[]): Days[] {
-  const named = time.namedDays ?? time.days;
+export function yearsInWorkspace(time: FoundTime, today: number, noteDays: readonly number[]): number[] {
+  const named = (time.named ?? time).days;
   const years = upToNow(named, today, Math.min(yearOf(today), yearOf(noteDays[0] ?? today)));
   const spanOf = (year: number): Days => named(year) ?? { from: 0, to: -1 };
   const wider: ((span: Days) => Days)[] = [
@@ -23,9 +23,10 @@ export function daysInWorkspace(time: FoundTime, today: number, noteDays: readon
   ];
   for (const widen of wider) {
     const noted = years.filter((year) => holdsAny(noteDays, widen(spanOf(year))));
-    if (noted.length > 0) return isOpen(time) ? spansOf(time, noted.slice(0, 1)) : spansOf(time, noted);
+    // What is on one side of a time is not said of several years.
+    if (noted.length > 0) return time.named ? noted.slice(0, 1) : noted;
   }
-  return spansOf(time, years.slice(0, 1));
+  return years.slice(0, 1);
 }
 
 /** The years in which there was such a time and it had begun, the latest first; at least the latest. */
@@ -37,15 +38,6 @@ function upToNow(named: FoundTime["days"], today: number, oldest: number): numbe
     if (span && span.from <= today) years.push(year);
   }
   return years;
-}
-
-/** What is open to one side is not said of several years. */
-function isOpen(time: FoundTime): boolean {
-  return time.namedDays !== undefined;
-}
-
-function spansOf(time: FoundTime, years: readonly number[]): Days[] {
-  return years.map((year) => time.days(year)).filter((days) => days !== undefined);
 }
 
 function holdsAny(sorted: readonly number[], { from, to }: Days): boolean {

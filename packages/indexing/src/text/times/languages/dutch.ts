@@ -43,6 +43,7 @@ export const dutch: Language = {
   half: "helft",
   year: { before: "het jaar|jaar", after: "" },
   last: { before: "vorige?|afgelopen|laatste", after: "" },
+  beforeLast: { before: "voorlaatste|eervorige?", after: "" },
   this: { before: "deze|dit", after: "" },
   next: { before: "volgende?|komende?", after: "" },
   ago: { before: "", after: "geleden|terug" },

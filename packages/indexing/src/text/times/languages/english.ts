@@ -18,7 +18,7 @@ export const english: Language = {
   ],
   loneMonths: "january|february|july|september|october|november|december",
   weekdays: ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"],
-  seasons: { spring: "spring|springtime", summer: "summer|summertime", autumn: "autumn|fall", winter: "winter" },
+  seasons: { spring: "spring|springtime", summer: "summers?|summertime", autumn: "autumn|fall", winter: "winters?" },
   feasts: {
     christmasEve: "christmas eve",
     christmasDay: "christmas day",
@@ -93,6 +93,7 @@ export const english: Language = {
   half: "half",
   year: { before: "the year|year", after: "" },
   last: { before: "last|previous|past|the past", after: "" },
+  beforeLast: { before: "", after: "before last" },
   this: { before: "this|the current|current", after: "" },
   next: { before: "next|the coming|coming", after: "" },
   ago: { before: "", after: "ago|back" },

@@ -74,6 +74,7 @@ export const german: Language = {
   half: "halfte|haelfte",
   year: { before: "des jahres|im jahre?|jahre?s?", after: "" },
   last: { before: "(?:letzte|vorige|vergangene|vorherige)[nmrs]?", after: "" },
+  beforeLast: { before: "vorletzte[nmrs]?|vorvorige[nmrs]?", after: "" },
   this: { before: "diese[nmrs]?|aktuelle[nmrs]?|heutige[nmrs]?", after: "" },
   next: { before: "(?:nachste|naechste|kommende)[nmrs]?", after: "" },
   ago: { before: "vor", after: "" },

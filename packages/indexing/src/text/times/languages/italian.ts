@@ -56,6 +56,7 @@ export const italian: Language = {
   half: "meta",
   year: { before: "dell'anno|l'anno|anno", after: "" },
   last: { before: "scors[oa]|ultim[oa]|passat[oa]", after: "scors[oa]|passat[oa]|precedente" },
+  beforeLast: { before: "penultim[oa]", after: "" },
   this: { before: "quest[oa]|quest'", after: "corrente" },
   next: { before: "prossim[oa]", after: "prossim[oa]" },
   ago: { before: "", after: "fa|or sono" },

@@ -49,6 +49,7 @@ export const portuguese: Language = {
   half: "metade",
   year: { before: "do ano|o ano|ano", after: "" },
   last: { before: "ultim[oa]|passad[oa]", after: "passad[oa]|anterior" },
+  beforeLast: { before: "penultim[oa]", after: "retrasad[oa]" },
   this: { before: "est[ea]|neste|nesta|deste|desta", after: "atual" },
   next: { before: "proxim[oa]", after: "que vem|seguinte" },
   ago: { before: "ha|faz", after: "atras" },

@@ -70,6 +70,7 @@ export const spanish: Language = {
   half: "mitad",
   year: { before: "del ano|el ano|ano", after: "" },
   last: { before: "ultim[oa]|pasad[oa]|anterior", after: "pasad[oa]s?|anterior|ultim[oa]" },
+  beforeLast: { before: "penultim[oa]", after: "antepasad[oa]" },
   this: { before: "est[ea]", after: "actual|en curso" },
   next: { before: "proxim[oa]", after: "que viene|proxim[oa]|siguiente" },
   ago: { before: "hace", after: "atras" },
