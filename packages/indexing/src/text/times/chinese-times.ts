@@ -3,7 +3,6 @@ import {
   monthDays,
   oneDay,
   quarterDays,
-  type Season,
   seasonDays,
   weekAround,
   weekDays,
@@ -11,8 +10,7 @@ import {
   yearOf,
 } from "./calendar.ts";
 import { chineseNumber, figure, yearFigure } from "./chinese-numbers.ts";
-import { nthWithin, thirdOf } from "./combine-times.ts";
-import { type Feast, feastDays, isOneDay } from "./feasts.ts";
+import { feastDays, isOneDay } from "./feasts.ts";
 import {
   findAll,
   type FoundTime,
@@ -25,61 +23,18 @@ import {
 import type { CountedUnit, Part } from "./language.ts";
 import { lazily } from "./lazily.ts";
 import { openTime } from "./open-times.ts";
+import { years, days, seasons, feasts, units } from "./chinese-vocabulary.ts";
+import { nthWithin, thirdOf } from "./pieces-of-spans.ts";
 import { agoDays, recentDays, unitBeside, weekdayBeside } from "./relative-times.ts";
 
 const chinese = "chinese";
-
-const years: Readonly<Record<string, number>> = { 大前年: -3, 前年: -2, 去年: -1, 今年: 0, 明年: 1, 后年: 2 };
-const days: Readonly<Record<string, number>> = {
-  大前天: -3,
-  前天: -2,
-  前日: -2,
-  昨天: -1,
-  昨日: -1,
-  昨晚: -1,
-  昨夜: -1,
-  今天: 0,
-  今日: 0,
-  今早: 0,
-  今晨: 0,
-  今晚: 0,
-  明天: 1,
-  明日: 1,
-  后天: 2,
-};
-const seasons: Readonly<Record<string, Season>> = { 春: "spring", 夏: "summer", 秋: "autumn", 冬: "winter" };
-const feasts: Readonly<Record<string, Feast>> = {
-  圣诞: "christmas",
-  圣诞节: "christmas",
-  平安夜: "christmasEve",
-  元旦: "newYear",
-  跨年夜: "newYearsEve",
-  复活节: "easter",
-  万圣节: "halloween",
-  情人节: "valentine",
-  感恩节: "thanksgiving",
-  劳动节: "labourDay",
-  国庆: "chineseNationalDay",
-  国庆节: "chineseNationalDay",
-};
-const units: Readonly<Record<string, CountedUnit>> = {
-  天: "day",
-  日: "day",
-  周: "week",
-  星期: "week",
-  礼拜: "week",
-  周末: "weekend",
-  月: "month",
-  季度: "quarter",
-  年: "year",
-};
 
 const month = `(?<![\\d〇零一二三四五六七八九十两个])(?<m>${figure})月(?:份)?`;
 const year = `(?:(?:(?<y>${yearFigure})年|(?<ry>大前年|前年|去年|今年|明年))(?:的)?)`;
 /** 2013年8月中国 is no middle of a month: what follows is no part of a name. */
 const pieceEnd = "(?=$|[^\\u4e00-\\u9fff]|[的是在我你他她有了做去到至和与那这发写干之以前后])";
 const part = `(?<part>年?[初中底末]${pieceEnd}|上旬|中旬|下旬|上半年|下半年)`;
-const step = "(?<step>上上个?|上个?|前一个?|这一?个?|本|下下个?|下个?)";
+const step = "(?<step>上上个?|上一?个?|前一个?|这一?个?|本|下下个?|下个?)";
 const unit = "(?<u>周末|星期|礼拜|周|季度|个?月|年|天|日)";
 /** Where a name such as 夏天 alone may be anything, these words say that it is a time. */
 const timeSaid = "(?=那天|期间|的时候|时|当天|前后)";
@@ -139,6 +94,15 @@ const rules = lazily((): Rule[] => [
     const first = chineseNumber(y) ?? 0;
     return Number(z) === (first + 1) % 100 ? known("span", yearDays(first, 2)) : undefined;
   }),
+  rule(
+    `(?<![\\d一二三四五六七八九十个去今明前上下这整半])(?<u>[月年])(?<piece>[初中底末])${pieceEnd}`,
+    ({ u, piece }, { today }) =>
+      known("span", pieceOf(unitBeside(u === "月" ? "month" : "year", 0, today)?.days(0), piece)),
+  ),
+  rule("最近", (_, { today }) => {
+    const read = recentDays(2, "week", today);
+    return read && { ...read, lone: true };
+  }),
   rule(`(?<half>[上下])半年`, ({ half }, { today }) =>
     known("span", halfOf(yearDays(yearOf(today)), half === "上" ? 1 : 2)),
   ),
@@ -177,7 +141,7 @@ const rules = lazily((): Rule[] => [
         : undefined;
   }),
   rule(
-    `(?<![每逢下])${step}?(?:周|星期|礼拜)(?<wd>[一二三四五六日天])(?!期|个)`,
+    `(?<![每逢下])${step}?(?:周|星期|礼拜)(?<wd>[一二三四五六日天])(?!期|个)(?:晚上|早上|上午|下午|中午|夜里)?`,
     ({ step: word, wd = "" }, { today }) => {
       const weekday = "一二三四五六日".indexOf(wd === "天" ? "日" : wd);
       if (word === undefined) return weekdayBeside(weekday, -1, today);
@@ -215,7 +179,7 @@ const rules = lazily((): Rule[] => [
     ({ n, u = "" }, { today }) =>
       n === "半" ? agoDays(6, u === "年" ? "month" : undefined, today) : agoDays(countOf(n), unitOf(u), today),
   ),
-  rule(`前几(?<u>天|周|个月|年)`, ({ u = "" }, { today }) => agoDays(0, unitOf(u), today)),
+  rule(`前[几两](?<u>天|周|个月|年)`, ({ u = "" }, { today }) => agoDays(0, unitOf(u), today)),
   rule(
     `(?:最近|过去|这)(?:的)?(?<n>几|${figure}|\\d{1,3})个?(?<u>周|星期|礼拜|月|年|天|日)`,
     ({ n, u = "" }, { today }) => recentDays(countOf(n), unitOf(u), today),

@@ -38,6 +38,10 @@ export interface Language {
   ago: Around;
   /** "The last 3 days" is no one's last week. */
   recent: Around;
+  /** "The past week": up to today, where "last week" is the one before this. */
+  past: string;
+  /** "Lately", "the last days". */
+  lately: string;
   /** One of a unit is said without a number: неделю назад. */
   countMayLack?: boolean | undefined;
   /** How many days from today; the longer first where one begins with another. */

@@ -1,3 +1,4 @@
+import { chineseWords } from "./chinese-words.ts";
 import { edge, type Language, noLetterBefore, oneOf, wordPattern } from "./language.ts";
 import { dutch } from "./languages/dutch.ts";
 import { english } from "./languages/english.ts";
@@ -31,7 +32,7 @@ export function readers(text: string): PhraseReader[] {
 
 /** The words of all languages, for what is found in figures. */
 export function wordsOfAll(): WordsAround[] {
-  return known.map(({ words }) => words());
+  return [...known.map(({ words }) => words()), chineseWords];
 }
 
 /** Every phrase holds one of these, whatever else is in it. */
@@ -42,6 +43,7 @@ function hintOf({
   feasts,
   units,
   relativeDays,
+  lately,
   weekNumber,
   year,
   decade,
@@ -53,6 +55,7 @@ function hintOf({
     ...Object.values(feasts),
     ...Object.values(units),
     ...Object.keys(relativeDays),
+    lately,
     weekNumber,
     year.after,
     decade.replaceAll("DECADE", "\\d+"),

@@ -13,7 +13,7 @@ import { lazily } from "./lazily.ts";
 
 /** Neither within a number, a word or a version such as 1.2024, nor behind a sign that makes a figure something else. */
 const start = `(?<!${edge}|[_#$€£+=]|\\d[.,:/-]|${edge}[-.:]|\\d\\s)`;
-const yearStart = `(?<!${edge}|[_#$€£+=]|\\d[.,:/-]|${edge}[-.:/]|[-/.])`;
+const yearStart = `(?:(?<=(?<![a-z])(?:mid|early|late|mi)-)|(?<!${edge}|[_#$€£+=]|\\d[.,:/-]|${edge}[-.:/]|[-/.]))`;
 const end = String.raw`(?![\d%]|[-/.:]\d)`;
 const wordEnd = `(?!${edge}|_)${end}`;
 const yearEnd = `(?!${edge}|[_%€$£]|[-/.:,]\\d|[-/_]${edge}|\\s\\d)`;
@@ -45,6 +45,8 @@ const rules = lazily((): Rule[] => [
   rule(String.raw`${start}q(?<q>[1-4])[ /-]?(?:of )?${year}(?!${edge})`, readQuarter),
   rule(String.raw`${start}${year}[ /-]?q(?<q>[1-4])(?!${edge})`, readQuarter),
   rule(String.raw`${quarterIntro}q(?<q>[1-4])(?!${edge})`, readQuarter),
+  rule(String.raw`${start}h(?<h>[12])[ /-]?${year}(?!${edge})`, readHalf),
+  rule(String.raw`${start}${year}[ /-]?h(?<h>[12])(?!${edge})`, readHalf),
   rule(String.raw`${yearStart}${year}\s?-\s?(?<z>(?:19|20)\d\d)${yearEnd}`, readYears),
   rule(String.raw`${yearStart}${year}${yearEnd}`, ({ y }) => known("year", yearDays(Number(y)))),
 ]);
@@ -76,6 +78,10 @@ function readWeek({ y, w }: Groups): TimeRead | undefined {
 
 function readQuarter({ y, q }: Groups): TimeRead | undefined {
   return ofYear("season", y, (year) => quarterDays(year, Number(q)));
+}
+
+function readHalf({ y, h }: Groups): TimeRead | undefined {
+  return known("span", monthDays(Number(y), 6 * Number(h) - 5, 6));
 }
 
 function readYears({ y, z }: Groups): TimeRead | undefined {

@@ -29,6 +29,7 @@ import {
   wordPattern,
 } from "./language.ts";
 import { lazily } from "./lazily.ts";
+import { thirdOf } from "./pieces-of-spans.ts";
 import { piecesOf } from "./pieces.ts";
 import { agoDays, recentDays, unitBeside, weekdayBeside } from "./relative-times.ts";
 
@@ -128,7 +129,7 @@ function namedRules(language: Language): Rule[] {
 /** "Yesterday", "last Friday", "three weeks ago". */
 function relativeRules(language: Language): Rule[] {
   const isAnnounced = announcementOf(language);
-  const { start, end, count, unit, step, days, weekdays } = piecesOf(language);
+  const { start, end, count, unit, step, days, weekdays, of, part } = piecesOf(language);
   const countOf = (text = ""): number | undefined =>
     /^\d/.test(text) ? Number(text) : indexOf([language.few, ...language.numbers], text);
   const unitOf = (word = ""): CountedUnit | undefined =>
@@ -151,6 +152,27 @@ function relativeRules(language: Language): Rule[] {
       ({ x = "" }, { today }) => {
         const offset = Object.values(language.relativeDays)[indexOf(Object.keys(language.relativeDays), x)];
         return offset === undefined ? undefined : known("day", { from: today + offset, to: today + offset });
+      },
+    ],
+    [
+      pattern(`${start}${oneOf(language.past)}\\s+(?<u>${unit})${end}`),
+      ({ u }, { today }) => recentDays(1, unitOf(u), today),
+    ],
+    // "Recently" may stand beside anything, "in den letzten Tagen" is a time.
+    [
+      pattern(`${start}(?<x>${language.lately})${end}`),
+      ({ x = "" }, { today }) => {
+        const read = recentDays(2, "week", today);
+        return read && (x.includes(" ") ? read : { ...read, lone: true });
+      },
+    ],
+    [
+      pattern(`${start}${part}\\s+(?:${oneOf(language.article)}\\s+)?(?<u>${unit})${end}(?!\\s+(?:${of}|\\d))`),
+      (groups, { today }) => {
+        const [now, piece] = [unitOf(groups["u"]), (["early", "middle", "late"] as const).find((name) => groups[name])];
+        if (now === undefined || now === "day" || now === "weekend" || piece === undefined) return undefined;
+        const span = thirdOf(unitBeside(now, 0, today)?.days(0), piece);
+        return known("span", span);
       },
     ],
     [pattern(`${start}${oneOf(language.beforeLast.before)}\\s+(?<u>${unit})${end}`), readBeforeLast],

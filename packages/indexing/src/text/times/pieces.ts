@@ -25,6 +25,8 @@ export interface Pieces {
   /** Group `o`. */
   ordinal: string;
   unit: string;
+  /** Groups `early`, `middle` and `late`. */
+  part: string;
   /** Groups `bl`, `bt`, `bn` and `al`, `at`, `an`: last, this, next. */
   step: { before: string; after: string };
 }
@@ -60,6 +62,9 @@ export function piecesOf(language: Language): Pieces {
     count: `(?<n>\\d{1,3}|${wordsOf(language.few, ...language.numbers)})`,
     ordinal: `(?<o>${wordsOf(...ordinals)})`,
     unit: wordsOf(...countedUnits.map((name) => language.units[name])),
+    part: `(?:${Object.entries(language.parts)
+      .map(([name, given]) => `(?<${name}>${given})`)
+      .join("|")})`,
     step: {
       before: `(?:(?<bl>${wordsOf(last.before)})|(?<bt>${wordsOf(language.this.before)})|(?<bn>${wordsOf(next.before)}))`,
       after: `(?:(?<al>${wordsOf(last.after)})|(?<at>${wordsOf(language.this.after)})|(?<an>${wordsOf(next.after)}))`,

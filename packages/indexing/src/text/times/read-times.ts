@@ -68,7 +68,7 @@ export function readTimes(query: string, { now, days = [], dayFirst = true }: Ti
   const times = combineTimes(text, withoutOverlaps(candidates), languages, context.today);
 
   const found = times.filter(
-    (time) => time.lone !== true || isLastWord(text, time) || isNothing(textWithout(text, [time]), languages),
+    (time) => time.lone !== true || isSaidOfDay(text, time) || isNothing(textWithout(text, [time]), languages),
   );
   const periods = found.flatMap((time): Period[] => {
     const [start, end] = [place(time.start), place(time.end)];
@@ -89,9 +89,9 @@ export function readTimes(query: string, { now, days = [], dayFirst = true }: Ti
   return { periods, rest, isOnlyTime: isNothing(rest, languages) };
 }
 
-/** "What did I eat Tuesday": a day of the week needs no "on" there. */
-function isLastWord(text: string, { weekday, languages, end }: FoundTime): boolean {
-  return weekday !== undefined && languages.includes("english") && !/[\p{L}\p{N}]/u.test(text.slice(end));
+/** "What did I eat Tuesday", "Monday's meeting": a day of the week needs no "on" there. */
+function isSaidOfDay(text: string, { weekday, languages, end }: FoundTime): boolean {
+  return weekday !== undefined && languages.includes("english") && !/^(?!'s)[^]*[\p{L}\p{N}]/u.test(text.slice(end));
 }
 
 /** A time with the words around it that are there for nothing else: "on the", and what a possessive adds. */

@@ -48,6 +48,8 @@ export const dutch: Language = {
   next: { before: "volgende?|komende?", after: "" },
   ago: { before: "", after: "geleden|terug" },
   recent: { before: "afgelopen|laatste", after: "" },
+  past: "",
+  lately: "onlangs|(?:de )?(?:afgelopen|laatste) dagen|laatste tijd",
   relativeDays: {
     eergisteren: -2,
     "gisteren|gisteravond|gisterochtend|gistermiddag|gisterennacht": -1,

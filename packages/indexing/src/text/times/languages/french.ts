@@ -61,11 +61,11 @@ export const french: Language = {
   ordinalEnd: "ers?|re|eme|e",
   units: {
     day: "jours?",
-    week: "semaines?",
+    week: "semaines?(?:-ci)?",
     weekend: "week-ends?|weekends?",
-    month: "mois",
+    month: "mois(?:-ci)?",
     quarter: "trimestres?",
-    year: "ans?|annees?",
+    year: "ans?|annees?(?:-ci)?",
   },
   half: "moitie",
   year: { before: "l'annee|annee|l'an", after: "" },
@@ -75,6 +75,8 @@ export const french: Language = {
   next: { before: "prochaine?", after: "prochaine?|suivante?" },
   ago: { before: "il y a|ya|y a", after: "plus tot|en arriere" },
   recent: { before: "derniere?s", after: "derniere?s|passee?s" },
+  past: "",
+  lately: "recemment|dernierement|(?:ces )?derniers jours|ces jours-ci|ces temps-ci",
   relativeDays: {
     "avant-hier|avant hier": -2,
     "hier (?:soir|matin|apres-midi|midi)|hier|la veille": -1,

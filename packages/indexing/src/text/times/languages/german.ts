@@ -79,6 +79,8 @@ export const german: Language = {
   next: { before: "(?:nachste|naechste|kommende)[nmrs]?", after: "" },
   ago: { before: "vor", after: "" },
   recent: { before: "(?:letzten|vergangenen|vorigen)", after: "" },
+  past: "",
+  lately: "kurzlich|neulich|letztens|(?:die |den )?(?:letzten|vergangenen) tagen?|letzter zeit",
   relativeDays: {
     vorvorgestern: -3,
     "vorgestern(?: abend| morgen| nachmittag)?": -2,

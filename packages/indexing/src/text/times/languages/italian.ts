@@ -61,6 +61,8 @@ export const italian: Language = {
   next: { before: "prossim[oa]", after: "prossim[oa]" },
   ago: { before: "", after: "fa|or sono" },
   recent: { before: "ultim[ie]|scors[ie]", after: "scors[ie]" },
+  past: "",
+  lately: "recentemente|ultimamente|(?:gli |negli )?ultimi giorni",
   relativeDays: {
     "l'altro ieri|altro ieri|ieri l'altro|avantieri": -2,
     "ieri (?:sera|mattina|notte|pomeriggio)|ieri": -1,

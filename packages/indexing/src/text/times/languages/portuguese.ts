@@ -16,7 +16,7 @@ export const portuguese: Language = {
     "novembro|nov",
     "dezembro|dez",
   ],
-  loneMonths: "janeiro|fevereiro|abril|maio|junho|julho|agosto|setembro|outubro|novembro|dezembro",
+  loneMonths: "janeiro|fevereiro|maio|junho|julho|agosto|setembro|outubro|novembro|dezembro",
   weekdays: [
     "segunda-feira|segunda feira",
     "terca-feira|terca feira",
@@ -54,6 +54,8 @@ export const portuguese: Language = {
   next: { before: "proxim[oa]", after: "que vem|seguinte" },
   ago: { before: "ha|faz", after: "atras" },
   recent: { before: "ultim[oa]s", after: "ultim[oa]s" },
+  past: "",
+  lately: "recentemente|ultimamente|(?:os |nos )?ultimos dias",
   relativeDays: {
     "anteontem|antes de ontem": -2,
     "ontem a noite|ontem de manha|ontem a tarde|ontem": -1,

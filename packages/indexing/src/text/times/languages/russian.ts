@@ -70,6 +70,8 @@ export const russian: Language = {
   ago: { before: "", after: "назад|тому назад" },
   countMayLack: true,
   recent: { before: "последн(?:ие|их|юю)|прошедшие", after: "" },
+  past: "",
+  lately: "недавно|последнее время|последние дни",
   relativeDays: {
     позавчера: -2,
     "вчера(?: вечером| утром| днем)?": -1,

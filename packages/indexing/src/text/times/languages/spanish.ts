@@ -16,7 +16,7 @@ export const spanish: Language = {
     "noviembre|nov",
     "diciembre|dic",
   ],
-  loneMonths: "enero|febrero|marzo|abril|junio|agosto|septiembre|setiembre|octubre|noviembre|diciembre",
+  loneMonths: "enero|febrero|marzo|junio|agosto|septiembre|setiembre|octubre|noviembre|diciembre",
   weekdays: ["lunes", "martes", "miercoles", "jueves", "viernes", "sabado", "domingo"],
   seasons: { spring: "primavera", summer: "verano", autumn: "otono", winter: "invierno" },
   feasts: {
@@ -75,6 +75,8 @@ export const spanish: Language = {
   next: { before: "proxim[oa]", after: "que viene|proxim[oa]|siguiente" },
   ago: { before: "hace", after: "atras" },
   recent: { before: "ultim[oa]s|pasad[oa]s", after: "ultim[oa]s|pasad[oa]s" },
+  past: "",
+  lately: "recientemente|ultimamente|(?:los |estos )?ultimos dias",
   relativeDays: {
     "antes de ayer|anteayer|antier": -2,
     "anoche|ayer por la (?:manana|tarde|noche)|ayer noche|ayer": -1,
