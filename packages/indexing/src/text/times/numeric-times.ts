@@ -1,4 +1,4 @@
-import { dayNumber, monthDays, oneDay, quarterDays, weekDays, yearDays } from "./calendar.ts";
+import { dayNumber, isoDate, monthDays, oneDay, quarterDays, weekDays, yearDays } from "./calendar.ts";
 import {
   findAll,
   type FoundTime,
@@ -38,6 +38,11 @@ const rules = lazily((): Rule[] => [
   rule(String.raw`${start}(?<a>\d{2})(?<s>[./])(?<b>\d{2})\k<s>(?<y>[0-4]\d)${wordEnd}`, readEither),
   rule(String.raw`${intro}(?<a>\d{1,2})(?<s>[./])(?<b>\d{1,2})${wordEnd}(?:\.(?=\s|$))?`, readEither),
   rule(String.raw`${start}(?<a>\d{2})\.(?<b>\d{2})\.(?=\s|$)`, readEither),
+  // "What did I do on the 12th?" With more behind it, it may be a floor.
+  rule(
+    String.raw`(?<=(?:^|\s)(?:on the|am|le|op de)\s)(?<d>[1-9]|[12]\d|3[01])(?:st|nd|rd|th|er|\.)(?=[\s?!.]*$)`,
+    readDayOfMonth,
+  ),
   rule(String.raw`${start}(?<y>(?:1[5-9]|20)\d\d)[-/](?<m>0?[1-9]|1[0-2])${wordEnd}(?!-[a-z]|年)`, readMonth),
   rule(String.raw`${start}(?<m>0?[1-9]|1[0-2])\/${year}${wordEnd}`, readMonth),
   rule(String.raw`${start}(?<y>\d{4})[- ]?w(?<w>\d\d?)(?!${edge})`, readWeek),
@@ -66,6 +71,14 @@ function readEither({ a, b, y }: Groups, { dayFirst }: ReadingContext): TimeRead
     ({ day, month }) => dayNumber(Number(of ?? 2024), month, day) !== undefined,
   );
   return way && ofYear("day", of, (year_) => oneDay(year_, way.month, way.day));
+}
+
+/** The last such day up to now. */
+function readDayOfMonth({ d }: Groups, { today }: ReadingContext): TimeRead | undefined {
+  const day = Array.from({ length: 62 }, (_, back) => today - back).find((at) =>
+    isoDate(at).endsWith(`-${d?.padStart(2, "0")}`),
+  );
+  return day === undefined ? undefined : known("day", { from: day, to: day });
 }
 
 function readMonth({ y, m }: Groups): TimeRead | undefined {

@@ -14,6 +14,7 @@ import {
   besideToday,
   findAll,
   type FoundTime,
+  type Groups,
   known,
   ofYear,
   type ReadingContext,
@@ -50,19 +51,20 @@ export function phraseReader(language: Language): PhraseReader {
   return (text, context) => {
     return rules().flatMap(([pattern, read]) =>
       findAll(text, pattern, language.name, (groups, match) =>
-        read(groups, context, text.slice(Math.max(0, match.index - 60), match.index)),
+        read(withLongYear(groups), context, text.slice(Math.max(0, match.index - 60), match.index)),
       ),
     );
   };
 }
 
+/** '23 is 2023, and '98 is 1998. */
+function withLongYear({ yy, ...groups }: Groups): Groups {
+  return yy === undefined ? groups : { ...groups, y: String(Number(yy) + (Number(yy) < 50 ? 2000 : 1900)) };
+}
+
 type Rule = readonly [
   pattern: RegExp,
-  read: (
-    groups: Readonly<Record<string, string | undefined>>,
-    context: ReadingContext,
-    before: string,
-  ) => TimeRead | undefined,
+  read: (groups: Groups, context: ReadingContext, before: string) => TimeRead | undefined,
 ];
 
 function rulesOf(language: Language): Rule[] {
@@ -258,7 +260,7 @@ function nameOf(language: Language, word: string): Named | undefined {
   return undefined;
 }
 
-function stepOf(groups: Readonly<Record<string, string | undefined>>): number {
+function stepOf(groups: Groups): number {
   if (groups["bl"] !== undefined || groups["al"] !== undefined) return -1;
   return groups["bn"] !== undefined || groups["an"] !== undefined ? 1 : 0;
 }

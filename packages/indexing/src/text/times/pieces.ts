@@ -8,7 +8,7 @@ export interface Pieces {
   day: string;
   /** Group `m`. */
   month: string;
-  /** Group `y`, with what stands before it. */
+  /** Group `y`, or `yy` for '23, with what stands before it. */
   year: string;
   /** Group `y` of a year that a word of the language stands beside. */
   yearFigures: readonly string[];
@@ -48,7 +48,7 @@ export function piecesOf(language: Language): Pieces {
     day: `(?:(?<d>0?[1-9]|[12]\\d|3[01])${oneOf(language.ordinalEnd)}?|(?<dw>${wordsOf(...ordinals)}))`,
     month: `(?<m>${wordsOf(...months)})`,
     // A winter or a school year may be 2023/24.
-    year: `(?:[.,]{0,2}(?:\\s+|\\s*[-/]|(?<=[.,]))${of}?${yearWord}(?<y>${figures})(?:/\\d\\d(?!\\d))?${yearEnd})`,
+    year: `(?:[.,]{0,2}(?:\\s+|\\s*[-/]|(?<=[.,]))${of}?${yearWord}(?:(?<y>${figures})(?:/\\d\\d(?!\\d))?|'(?<yy>\\d\\d))${yearEnd})`,
     yearFigures: [
       `${oneOf(language.year.before)}\\s+(?<y>${figures})`,
       `(?<y>${figures})\\s*${oneOf(language.year.after)}`,

@@ -30,6 +30,7 @@ describe("a year that is not named", () => {
       "day 2022-03-12",
       "day 2020-03-12",
     ]);
+    expect(periodsOf("12 March", { days: days("2021-03-09", "2022-03-28") })).toEqual(["day 2021-03-12"]);
     expect(periodsOf("12 March", { days: days("2023-07-01") })).toEqual(["day 2026-03-12"]);
   });
 
