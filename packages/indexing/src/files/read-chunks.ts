@@ -2,21 +2,23 @@ import { createHash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MemorySource } from "@memslot/core";
 import { type ChunkingOptions, chunkerVersion, chunkMarkdown } from "../text/chunk-markdown.ts";
-import { contextOfNote } from "../text/note-context.ts";
+import { contextOfNote, nameOfNote } from "../text/note-context.ts";
+import { mayHaveFrontMatter } from "../text/note-head.ts";
 import type { IndexedFile, FileRecord } from "../chunk-index.ts";
 import type { Chunk } from "../chunk-store.ts";
 import { isLasting, stampOf } from "./file-stamp.ts";
 import { decodeLines } from "../text/file-text.ts";
 import { whyNotText } from "../text/not-text.ts";
-import { dateOfPath, isoDate } from "../search/query-dates.ts";
 import { readSettled } from "./read-settled.ts";
 import { redactionVersion, redactLines } from "../secrets/redact-secrets.ts";
 import type { ScannedFile } from "./scan.ts";
+import { isoDate } from "../text/times/calendar.ts";
+import { pathTimesVersion, timeOfPath } from "../text/times/time-of-path.ts";
 import { indexTerms, wordsVersion } from "../text/words.ts";
 
 /** How files are redacted and cut, as a name: files that were done otherwise are done again. */
 export function recipeOf(chunking: ChunkingOptions): string {
-  return `chunks${chunkerVersion}:${chunking.tokens}/${chunking.overlap} words${wordsVersion} redaction${redactionVersion}`;
+  return `chunks${chunkerVersion}:${chunking.tokens}/${chunking.overlap} words${wordsVersion} times${pathTimesVersion} redaction${redactionVersion}`;
 }
 
 /** Stands in the record of a file that nothing of is indexed. */
@@ -59,8 +61,12 @@ export async function readChunks(
   const chunks: Chunk[] = [];
   let sliceStart = performance.now();
   const lines = redactLines(decodeLines(read.bytes));
-  for (const chunk of chunkMarkdown(lines, chunking, contextOfNote(file.path, dayOf(file.path), lines))) {
-    chunks.push({ ...chunk, terms: indexTerms(`${chunk.text}\n${chunk.context}`) });
+  const name = nameOfNote(file.path);
+  // What reads YAML is only loaded for a note that has some.
+  const parse = mayHaveFrontMatter(lines) ? (await import("yaml")).parse : undefined;
+  for (const chunk of chunkMarkdown(lines, chunking, contextOfNote(dayOf(file.path), lines, parse))) {
+    // Not in the context: a note that is moved keeps its vectors.
+    chunks.push({ ...chunk, terms: indexTerms([chunk.text, chunk.context, name].filter(Boolean).join("\n")) });
     if (performance.now() - sliceStart > sliceMs) {
       await nextTurn(undefined, { signal });
       sliceStart = performance.now();
@@ -70,8 +76,8 @@ export async function readChunks(
 }
 
 function dayOf(path: string): string | undefined {
-  const day = dateOfPath(path);
-  return day === undefined ? undefined : isoDate(day);
+  const time = timeOfPath(path);
+  return time?.unit === "day" ? isoDate(time.from) : undefined;
 }
 
 /** The state in which a note was read, and why nothing of it is indexed, as they stand in its record. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
-import { dateHints } from "./query-dates.ts";
 import { type FusionWeights, rank, type Ranking } from "./rank.ts";
+import { readTimes } from "../text/times/read-times.ts";
 import { queryTerms } from "../text/words.ts";
 import { keywordAnswer, row, vectorAnswer } from "./test/ranked.ts";
 import { randomFrom, randomSentence } from "../../test/support/random.ts";
@@ -18,7 +18,7 @@ function ranked(
     keyword: legs.keyword,
     vector: legs.vector,
     weights: legs.weights ?? usual,
-    hints: legs.dated === false ? [] : dateHints(query, now),
+    periods: legs.dated === false ? [] : readTimes(query, { now }).periods,
   });
 }
 

@@ -10,14 +10,16 @@ import {
   type WeightedTerm,
 } from "./line-scores.ts";
 import { namedQuery, nameMatch } from "./name-match.ts";
-import { dateMatch, dateOfPath, type DateHint } from "./query-dates.ts";
+import { type MatchedPeriod, timeMatch } from "../text/times/time-match.ts";
+import { timeOfPath } from "../text/times/time-of-path.ts";
+import { nameOfNote } from "../text/note-context.ts";
 import type { SearchTerm } from "../text/words.ts";
 
 /** What the keyword score is made of, beside BM25. Weights measured on dated daily notes; they are flat around here. */
 const lineWeight = 0.5;
 const otherLinesShare = 0.3;
 const proximityWeight = 0.2;
-const dateWeight = 0.4;
+const timeWeight = 0.4;
 const nameWeight = 1;
 
 export interface Candidate {
@@ -49,7 +51,7 @@ export interface Ranking {
  * Makes one list of the two legs, best first.
  *
  * The keyword weight is `bm25 + 0.5 × (best line + 0.3 × other lines) + 0.2 × proximity + ideal × name match + 0.4 × top ×
- * date match`. It becomes a score by `1 - e^(-1.5 × weight / ideal)`, ideal being the BM25 of a text that is the query itself: strictly
+ * time match`. It becomes a score by `1 - e^(-1.5 × weight / ideal)`, ideal being the BM25 of a text that is the query itself: strictly
  * rising, never 1, and the same thing means the same score in every index. Hybrid scores are the weighted sum of this
  * and the cosine similarity; a chunk that holds the query exactly keeps at least its keyword score.
  */
@@ -58,7 +60,8 @@ export function rank(input: {
   keyword: IndexKeywordAnswer | undefined;
   vector: IndexVectorAnswer | undefined;
   weights: FusionWeights;
-  hints: readonly DateHint[];
+  /** The times that the query names. */
+  periods: readonly MatchedPeriod[];
 }): Ranking {
   const { keyword, vector } = input;
   const terms = input.terms.map((term, index): WeightedTerm => {
@@ -69,7 +72,7 @@ export function rank(input: {
   });
   const candidates = new Map<ChunkRow["id"], Candidate>();
   for (const row of keyword?.rows ?? []) candidates.set(row.id, candidateOf(row, terms));
-  const confidence = weighKeywords([...candidates.values()], terms, input.hints);
+  const confidence = weighKeywords([...candidates.values()], terms, input.periods);
   for (const row of vector?.rows ?? []) {
     const candidate = candidates.get(row.id) ?? candidateOf(row, terms);
     candidate.vectorScore = Math.max(0, Math.min(1, row.score));
@@ -92,10 +95,11 @@ export function rank(input: {
 
 function candidateOf(row: ChunkRow, terms: readonly WeightedTerm[]): Candidate {
   const lines = row.text.split("\n");
+  const above = [row.context, nameOfNote(row.path)].filter(Boolean).join("\n");
   return {
     row,
     lines,
-    matches: matchLines(lines, row.context, terms),
+    matches: matchLines(lines, above, terms),
     keywordWeight: 0,
     textScore: undefined,
     vectorScore: undefined,
@@ -108,7 +112,7 @@ function candidateOf(row: ChunkRow, terms: readonly WeightedTerm[]): Candidate {
 function weighKeywords(
   candidates: readonly Candidate[],
   terms: readonly WeightedTerm[],
-  hints: readonly DateHint[],
+  periods: readonly MatchedPeriod[],
 ): number {
   const words = candidates.reduce((sum, candidate) => sum + candidate.matches.words, 0);
   const ideal = idealBm25(terms);
@@ -130,10 +134,10 @@ function weighKeywords(
     bestBm25 = Math.max(bestBm25, base);
     top = Math.max(top, candidate.keywordWeight);
   }
-  if (hints.length > 0) {
+  if (periods.length > 0) {
     for (const candidate of candidates) {
       if (candidate.keywordWeight > 0)
-        candidate.keywordWeight += dateWeight * top * dateMatch(dateOfPath(candidate.row.path), hints);
+        candidate.keywordWeight += timeWeight * top * timeMatch(timeOfPath(candidate.row.path), periods);
     }
   }
   return ideal > 0 ? Math.min(1, bestBm25 / ideal) : 0;

@@ -9,10 +9,10 @@ import type { IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
 import type { PathScope } from "../chunk-store.ts";
 import type { FoundLines } from "./held-lines.ts";
 import { mergeOverlaps } from "./merge-overlaps.ts";
-import { dateHints } from "./query-dates.ts";
 import { type Candidate, type FusionWeights, rank, type Ranking } from "./rank.ts";
 import { isClosed, type SourceScope } from "./session-scope.ts";
 import { snippetOf } from "./snippet.ts";
+import { readTimes } from "../text/times/read-times.ts";
 import type { SearchTerm } from "../text/words.ts";
 
 /** The results of one search with what its report says. The caller adds freshness to the state. */
@@ -66,7 +66,7 @@ export function outcomeOf(input: SearchInput, places: readonly SearchedSource[],
     keyword: keyword?.answer,
     vector,
     weights: fusionWeights(settings, keyword !== undefined),
-    hints: dateHints(input.query, input.now),
+    periods: readTimes(input.query, { now: input.now }).periods,
   });
   const { kept, belowScore, overLimit } = choose(ranking, options);
   const lines = new Map(kept.map((candidate) => [resultOf(candidate, ranking), linesOf(candidate)]));

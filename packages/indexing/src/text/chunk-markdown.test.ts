@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import { chunkMarkdown, type TextChunk } from "./chunk-markdown.ts";
 import { decodeLines } from "./file-text.ts";
 import { readNoteHead } from "./note-head.ts";
@@ -10,7 +11,7 @@ import { type Random, randomFrom, randomSentence, randomText } from "../../test/
 const usual = { tokens: 400, overlap: 80 };
 
 function cut(lines: readonly string[], options = usual): TextChunk[] {
-  return [...chunkMarkdown(lines, options, { head: readNoteHead(lines) })];
+  return [...chunkMarkdown(lines, options, { head: readNoteHead(lines, parse) })];
 }
 
 /** A line of about so many tokens, recognisable by its name. */
@@ -321,7 +322,7 @@ describe("any Markdown", () => {
         previous = chunk.startLine;
         for (let number = chunk.startLine; number <= chunk.endLine; number++) covered.add(number);
       }
-      const { lines: headLines, saysMore } = readNoteHead(read);
+      const { lines: headLines, saysMore } = readNoteHead(read, parse);
       const isText = read.slice(headLines).some((text) => text.trim() !== "");
       for (const [index, text] of read.entries()) {
         if (index < headLines && !saysMore && isText) continue;

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { parse } from "yaml";
 import { chunkMarkdown } from "./chunk-markdown.ts";
 import { contextOfNote, namesIn, nameOfNote } from "./note-context.ts";
 
@@ -30,14 +31,14 @@ test("a context is read as it was made", () => {
     "",
     "much #energy",
   ];
-  const file = contextOfNote("2026-03-05-heat_pump.md", "2026-03-05", lines);
+  const file = contextOfNote("2026-03-05", lines, parse);
   const [chunk] = chunkMarkdown(
     [...lines, "## More", ...Array.from({ length: 90 }, () => "word ".repeat(20))],
     { tokens: 400, overlap: 80 },
     file,
   );
   expect(namesIn(chunk?.context ?? "")).toEqual({
-    titles: ["2026-03-05", "heat pump"],
+    titles: ["2026-03-05", "Heat pump"],
     aliases: ["HP", "Pump"],
     tags: ["home", "energy"],
   });

@@ -1,9 +1,9 @@
-import { type FileContext, foldedTitle } from "./file-context.ts";
+import type { FileContext } from "./file-context.ts";
 import { readNoteHead } from "./note-head.ts";
 
 /** What a chunk stands under, as its context says. */
 export interface ChunkNames {
-  /** Day, name and title of the note, then the headings, outermost first. */
+  /** Day and title of the note, then the headings, outermost first. */
   titles: string[];
   aliases: string[];
   /** Without `#`. */
@@ -14,13 +14,14 @@ const betweenTitles = " > ";
 const aliasMark = "= ";
 const betweenAliases = " | ";
 
-/** What all chunks of a note stand under: its day, its name and its title, and beside them other names and tags. */
-export function contextOfNote(path: string, day: string | undefined, lines: readonly string[]): FileContext {
-  const head = readNoteHead(lines);
-  const above: string[] = [];
-  for (const name of [day, nameOfNote(path), head.title]) {
-    if (name !== undefined && !above.some((other) => foldedTitle(other) === foldedTitle(name))) above.push(name);
-  }
+/** What all chunks of a note stand under: its day and its title, and beside them other names and tags. */
+export function contextOfNote(
+  day: string | undefined,
+  lines: readonly string[],
+  parse: Parameters<typeof readNoteHead>[1],
+): FileContext {
+  const head = readNoteHead(lines, parse);
+  const above = [day, head.title].filter((name) => name !== undefined);
   const aliases = head.aliases.length > 0 ? aliasMark + head.aliases.join(betweenAliases) : "";
   const tags = head.tags.map((tag) => `#${tag}`).join(" ");
   return { above, beside: [aliases, tags].filter(Boolean).join("\n"), head };

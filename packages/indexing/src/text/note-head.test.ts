@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import { readNoteHead } from "./note-head.ts";
 
-const headOf = (...lines: string[]): ReturnType<typeof readNoteHead> => readNoteHead(lines);
+const headOf = (...lines: string[]): ReturnType<typeof readNoteHead> => readNoteHead(lines, parse);
 
 describe("front matter", () => {
   test("gives title, other names and tags, however they are written", () => {
@@ -36,7 +37,7 @@ describe("front matter", () => {
     ["more lines than a head has", ["---", ...Array.from({ length: 300 }, (_, at) => `a${at}: b`), "---"]],
     ["a line without end", ["---", `a: ${"x".repeat(50_000)}`, "---"]],
   ])("%s is none", (_, lines) => {
-    expect(readNoteHead(lines)).toMatchObject({ lines: 0, title: undefined, aliases: [] });
+    expect(readNoteHead(lines, parse)).toMatchObject({ lines: 0, title: undefined, aliases: [] });
   });
 
   test("what stands with every chunk is bounded", () => {
@@ -62,5 +63,5 @@ test("tags of the text are words behind a hash, not headings, numbers, links, co
     "```",
     "[a](#b) 颜色#红 #日记",
   ];
-  expect(readNoteHead(lines).tags).toEqual(["garden", "日记"]);
+  expect(readNoteHead(lines, parse).tags).toEqual(["garden", "日记"]);
 });

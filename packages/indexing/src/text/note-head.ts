@@ -1,4 +1,4 @@
-import { parse } from "yaml";
+import type { parse as parseYaml } from "yaml";
 
 /** What a note says of itself before and beside its text. */
 export interface NoteHead {
@@ -32,11 +32,12 @@ const ownProperties: ReadonlySet<string> = new Set(
 
 /**
  * Reads the front matter (YAML between two lines `---`) and the `#tags` of a note. What is no YAML is text, and a note
- * never fails for it.
+ * never fails for it. `parse` is that of `yaml`; without it front matter is text.
  */
-export function readNoteHead(lines: readonly string[]): NoteHead {
+export function readNoteHead(lines: readonly string[], parse: typeof parseYaml | undefined): NoteHead {
   const end = endOfFrontMatter(lines);
-  const properties = end < 0 ? undefined : parseProperties(lines.slice(1, end).join("\n"));
+  const text = lines.slice(1, Math.max(1, end)).join("\n");
+  const properties = end < 0 || parse === undefined ? undefined : parseProperties(text, parse);
   if (properties === undefined)
     return { lines: end + 1, title: undefined, aliases: [], tags: tagsIn(lines, end + 1), saysMore: end >= 0 };
   const valueOf = (...names: readonly string[]): string[] => names.flatMap((name) => textsOf(properties.get(name)));
@@ -52,9 +53,13 @@ export function readNoteHead(lines: readonly string[]): NoteHead {
   };
 }
 
+export function mayHaveFrontMatter(lines: readonly string[]): boolean {
+  return lines[0]?.trimEnd() === "---";
+}
+
 /** The index of the line that ends the front matter, -1 where there is none. */
 function endOfFrontMatter(lines: readonly string[]): number {
-  if (lines[0]?.trimEnd() !== "---") return -1;
+  if (!mayHaveFrontMatter(lines)) return -1;
   let length = 0;
   for (let index = 1; index < Math.min(lines.length, maxHeadLines); index++) {
     const text = lines[index] ?? "";
@@ -66,7 +71,7 @@ function endOfFrontMatter(lines: readonly string[]): number {
 }
 
 /** By their names in lower case; undefined where it is no list of properties. */
-function parseProperties(text: string): Map<string, unknown> | undefined {
+function parseProperties(text: string, parse: typeof parseYaml): Map<string, unknown> | undefined {
   try {
     // Aliases of YAML can grow without end, and Obsidian writes none.
     const value: unknown = parse(text, { maxAliasCount: 0, logLevel: "silent", uniqueKeys: false });

@@ -1,0 +1,158 @@
+import { type Days, yearOf } from "./calendar.ts";
+import { type FoundTime, withoutOverlaps } from "./found-time.ts";
+import { distantTime, openTime } from "./open-times.ts";
+import { nthWithin, thirdOf } from "./pieces-of-spans.ts";
+import { startOf, type WordsAround } from "./words-around.ts";
+
+/** Makes one time of several ("summer" and "last year"), and of one with the words before it ("since", "end of"). */
+export function combineTimes(
+  text: string,
+  found: readonly FoundTime[],
+  languages: readonly WordsAround[],
+  today: number,
+): FoundTime[] {
+  const first = <Time>(time: FoundTime, read: (language: WordsAround) => Time | undefined): Time | undefined => {
+    for (const language of languagesOf(time, languages)) {
+      const result = read(language);
+      if (result !== undefined) return result;
+    }
+    return undefined;
+  };
+  let times = joinNeighbours(found, (a, b) =>
+    first(a.languages.length === 0 ? b : a, (language) => beside(text, a, b, language)),
+  );
+  times = times.map((time) => first(time, (language) => countedWithin(text, time, language)) ?? time);
+  times = times.map((time) => first(time, (language) => partOf(text, time, language)) ?? time);
+  // The "last week" of "last week of June" is none of its own.
+  times = withoutOverlaps(times);
+  times = joinNeighbours(times, (a, b) =>
+    first(a.languages.length === 0 ? b : a, (language) => range(text, a, b, language)),
+  );
+  // Nor is the "last week" of "last week before Christmas".
+  return withoutOverlaps(times.map((time) => first(time, (language) => openSpan(text, time, language, today)) ?? time));
+}
+
+/** The languages whose words may stand around a time. */
+export function languagesOf(time: FoundTime, all: readonly WordsAround[]): readonly WordsAround[] {
+  return time.languages.length === 0 ? all : all.filter(({ name }) => time.languages.includes(name));
+}
+
+function joinNeighbours(
+  times: readonly FoundTime[],
+  join: (a: FoundTime, b: FoundTime) => FoundTime | undefined,
+): FoundTime[] {
+  const joined: FoundTime[] = [];
+  for (const time of times) {
+    const before = joined.at(-1);
+    const one = before && join(before, time);
+    if (one) joined.splice(-1, 1, one);
+    else joined.push(time);
+  }
+  return joined;
+}
+
+/** "March" and "last year", "Friday" and "last week", in either order. */
+function beside(text: string, a: FoundTime, b: FoundTime, language: WordsAround): FoundTime | undefined {
+  if (!language.joins.test(text.slice(a.end, b.start))) return undefined;
+  for (const [inner, outer] of [
+    [a, b],
+    [b, a],
+  ] as const) {
+    const whole = { start: a.start, end: b.end, languages: [language.name], hasYear: true };
+    const span = outer.hasYear ? outer.days(0) : undefined;
+    if (!span) continue;
+    if (!inner.hasYear && outer.unit === "year")
+      return { ...whole, unit: inner.unit, days: () => inner.days(yearOf(span.from)) };
+    const { weekday } = inner;
+    if (weekday !== undefined && outer.unit === "week")
+      return { ...whole, unit: "day", weekday, days: () => ({ from: span.from + weekday, to: span.from + weekday }) };
+  }
+  return undefined;
+}
+
+/** "First week of", "last weekend of", "second half of". */
+function countedWithin(text: string, time: FoundTime, language: WordsAround): FoundTime | undefined {
+  if (time.unit === "day" || time.unit === "week") return undefined;
+  const start = startOf(text, time.start, language.counted);
+  const groups = start === undefined ? undefined : language.counted.exec(text.slice(start, time.start))?.groups;
+  if (start === undefined || !groups) return undefined;
+  const number = language.ordinalOf(groups["o"] ?? "");
+  const unit = (["week", "weekend", "half"] as const).find((name) => groups[name] !== undefined) ?? "day";
+  return {
+    ...time,
+    start,
+    unit: unit === "week" || unit === "day" ? unit : "span",
+    lone: false,
+    days: (year) => nthWithin(time.days(year), number, unit),
+  };
+}
+
+/** "Early", "mid", "end of". */
+function partOf(text: string, time: FoundTime, language: WordsAround): FoundTime | undefined {
+  if (time.unit === "day") return undefined;
+  for (const [part, words] of language.parts) {
+    const start = startOf(text, time.start, words);
+    if (start !== undefined)
+      return { ...time, start, unit: "span", lone: false, days: (year) => thirdOf(time.days(year), part) };
+  }
+  return undefined;
+}
+
+/** "From January 3 to February 5, 2024", "between Monday and Friday". */
+function range(text: string, a: FoundTime, b: FoundTime, language: WordsAround): FoundTime | undefined {
+  const gap = text.slice(a.end, b.start);
+  const isBetween = startOf(text, a.start, language.between) !== undefined;
+  if (!language.to.test(gap) && !(isBetween && language.and.test(gap))) return undefined;
+  const start = startOf(text, a.start, language.betweenOrFrom);
+  const hasYear = a.hasYear || b.hasYear;
+  const days = (year: number): Days | undefined => {
+    const [first, last] = a.hasYear && !b.hasYear ? fromFirst(a, b) : fromLast(a, b, year);
+    if (!first || !last) return undefined;
+    // The Monday before that Wednesday.
+    const early = a.weekday === undefined ? 0 : 7 * Math.max(0, Math.ceil((first.from - last.to) / 7));
+    return first.from - early <= last.to ? { from: first.from - early, to: last.to } : undefined;
+  };
+  if (days(2024) === undefined) return undefined;
+  return {
+    start: start ?? a.start,
+    end: b.end,
+    unit: "span",
+    hasYear,
+    days,
+    languages: [language.name],
+    isRange: true,
+  };
+}
+
+function fromFirst(a: FoundTime, b: FoundTime): [Days | undefined, Days | undefined] {
+  const first = a.days(0);
+  if (!first) return [undefined, undefined];
+  const year = yearOf(first.from);
+  return [first, [year, year + 1].map((of) => b.days(of)).find((span) => span && span.to >= first.from)];
+}
+
+function fromLast(a: FoundTime, b: FoundTime, year: number): [Days | undefined, Days | undefined] {
+  const last = b.days(year);
+  if (!last) return [undefined, undefined];
+  if (a.hasYear) return [a.days(0), last];
+  const of = yearOf(last.to);
+  return [[of, of - 1].map((in_) => a.days(in_)).find((span) => span && span.from <= last.to), last];
+}
+
+/** "Since", "before", "after", "until"; "the week before". */
+function openSpan(text: string, time: FoundTime, language: WordsAround, today: number): FoundTime | undefined {
+  for (const side of ["before", "after"] as const) {
+    const start = startOf(text, time.start, language.distance[side]);
+    const groups =
+      start === undefined ? undefined : language.distance[side].exec(text.slice(start, time.start))?.groups;
+    const unit = language.unitOf(groups?.["u"] ?? "");
+    if (start !== undefined && unit !== undefined)
+      return { ...distantTime(time, unit, language.numberOf(groups?.["n"] ?? ""), side), start };
+  }
+  for (const opening of ["since", "before", "after", "until"] as const) {
+    const start = startOf(text, time.start, language[opening]);
+    if (start !== undefined && !(time.isRange === true && opening === "since"))
+      return { ...openTime(time, opening, today), start };
+  }
+  return undefined;
+}

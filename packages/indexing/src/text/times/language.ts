@@ -1,0 +1,108 @@
+import type { Season } from "./calendar.ts";
+import type { Feast } from "./feasts.ts";
+
+/**
+ * How a language with spaces names times. Every string is the inside of a regular expression over folded text (small
+ * letters, no accents): words with `|` between them, no group that captures. A language that has no such word leaves it
+ * empty.
+ */
+export interface Language {
+  name: string;
+  /** January first. */
+  months: readonly string[];
+  /** Those that are nothing else, so that they are read without a word such as "in" before them. */
+  loneMonths: string;
+  /** Monday first. */
+  weekdays: readonly string[];
+  seasons: Readonly<Record<Season, string>>;
+  /** The longer first where one begins with another. */
+  feasts: Readonly<Partial<Record<Feast, string>>>;
+  /** 1 first. */
+  numbers: readonly string[];
+  /** "A few". */
+  few: string;
+  /** 1 first. */
+  ordinals: readonly string[];
+  /** What follows the figure of a day: "12th", "12.". */
+  ordinalEnd: string;
+  units: Readonly<Record<CountedUnit, string>>;
+  half: string;
+  /** Beside the figure of a year: "of the year 2024", "2024 года". */
+  year: Around;
+  /** Before or after what they are about: "last week", "semaine dernière". */
+  last: Around;
+  /** The one before the last: "the week before last", "vorletzte Woche". */
+  beforeLast: Around;
+  this: Around;
+  next: Around;
+  ago: Around;
+  /** "The last 3 days" is no one's last week. */
+  recent: Around;
+  /** "The past week": up to today, where "last week" is the one before this. */
+  past: string;
+  /** "Lately", "the last days". */
+  lately: string;
+  /** One of a unit is said without a number: неделю назад. */
+  countMayLack?: boolean | undefined;
+  /** How many days from today; the longer first where one begins with another. */
+  relativeDays: Readonly<Record<string, number>>;
+  /** Between a day, a month and a year: "5th of March". */
+  of: string;
+  /** Words that serve a time: "on", "in the". After one of them "May" is a month. */
+  in: string;
+  article: string;
+  parts: Readonly<Record<Part, string>>;
+  since: string;
+  before: string;
+  after: string;
+  until: string;
+  between: string;
+  from: string;
+  to: string;
+  and: string;
+  /** Words of a number of the week: "week 12", "KW 12". */
+  weekNumber: string;
+  /** "1990s", "90er Jahre", with DECADE for the figure. */
+  decade: string;
+  /** "12 March" only, or "March 12" too. */
+  monthFirst: boolean;
+  /** All that a question holds that asks for nothing but a time: "what did I do", "notes of". */
+  fillers: string;
+}
+
+/** The longer first where one begins with another. */
+export const countedUnits = ["weekend", "week", "day", "month", "quarter", "year"] as const;
+export type CountedUnit = (typeof countedUnits)[number];
+export type Part = "early" | "middle" | "late";
+
+interface Around {
+  before: string;
+  after: string;
+}
+
+/**
+ * A letter or figure of folded text. A range, as the classes of Unicode make patterns slow to build; Chinese characters are
+ * none, as they stand beside words without a space.
+ */
+export const edge = "[0-9a-z\\xb5-\\u1fff]";
+export const noLetterBefore: string = `(?<!${edge})`;
+
+/** A pattern for folded text. */
+export function wordPattern(source: string, flags = ""): RegExp {
+  return new RegExp(source, flags);
+}
+
+/** Words as one group, which matches nothing where there are none. */
+export function oneOf(...words: readonly string[]): string {
+  return `(?:${wordsOf(...words)})`;
+}
+
+/** Words as the inside of a group. */
+export function wordsOf(...words: readonly string[]): string {
+  return words.filter((word) => word !== "").join("|") || "(?!)";
+}
+
+/** Which of the patterns a word is, counted from 0. */
+export function indexOf(patterns: readonly string[], word: string): number {
+  return patterns.findIndex((pattern) => pattern !== "" && new RegExp(`^(?:${pattern})$`).test(word));
+}

@@ -1,0 +1,64 @@
+import { chineseWords } from "./chinese-words.ts";
+import { edge, type Language, noLetterBefore, oneOf, wordPattern } from "./language.ts";
+import { dutch } from "./languages/dutch.ts";
+import { english } from "./languages/english.ts";
+import { french } from "./languages/french.ts";
+import { german } from "./languages/german.ts";
+import { italian } from "./languages/italian.ts";
+import { portuguese } from "./languages/portuguese.ts";
+import { russian } from "./languages/russian.ts";
+import { spanish } from "./languages/spanish.ts";
+import { lazily } from "./lazily.ts";
+import { type PhraseReader, phraseReader } from "./phrases.ts";
+import { type WordsAround, wordsAround } from "./words-around.ts";
+
+/** The languages with spaces that times are read in. Where words mean different times, the first one counts. */
+const languages: readonly Language[] = [english, german, french, spanish, portuguese, italian, dutch, russian];
+
+const known = languages.map((language) => {
+  return { hint: hintOf(language), read: phraseReader(language), words: lazily(() => wordsAround(language)) };
+});
+const anyHint = /[\d〇\u4e00-\u9fff]/;
+
+/** Whether a folded text may name a time at all. What it costs is all that most searches pay. */
+export function mayNameTime(text: string): boolean {
+  return anyHint.test(text) || known.some(({ hint }) => hint.test(text));
+}
+
+/** The readers of those languages of which a text holds a word for a time. */
+export function readers(text: string): PhraseReader[] {
+  return known.filter(({ hint }) => hint.test(text)).map(({ read }) => read);
+}
+
+/** The words of all languages, for what is found in figures. */
+export function wordsOfAll(): WordsAround[] {
+  return [...known.map(({ words }) => words()), chineseWords];
+}
+
+/** Every phrase holds one of these, whatever else is in it. */
+function hintOf({
+  months,
+  weekdays,
+  seasons,
+  feasts,
+  units,
+  relativeDays,
+  lately,
+  weekNumber,
+  year,
+  decade,
+}: Language): RegExp {
+  const words = oneOf(
+    ...months,
+    ...weekdays,
+    ...Object.values(seasons),
+    ...Object.values(feasts),
+    ...Object.values(units),
+    ...Object.keys(relativeDays),
+    lately,
+    weekNumber,
+    year.after,
+    decade.replaceAll("DECADE", "\\d+"),
+  );
+  return wordPattern(`${noLetterBefore}${words}(?!${edge})`);
+}

@@ -1,0 +1,113 @@
+import { chineseTimes } from "./chinese-times.ts";
+import type { Days } from "./calendar.ts";
+import { combineTimes, languagesOf } from "./combine-times.ts";
+import { isDoubtful } from "./doubtful-times.ts";
+import { foldText } from "./fold-text.ts";
+import { contextOf, type FoundTime, type TimeUnit, withoutOverlaps } from "./found-time.ts";
+import { mayNameTime, readers, wordsOfAll } from "./languages.ts";
+import { numericTimes } from "./numeric-times.ts";
+import { isNothing } from "./only-time.ts";
+import { startOf, type WordsAround } from "./words-around.ts";
+import { yearsInWorkspace } from "./workspace-years.ts";
+
+/** A span of days that a query names. */
+export interface Period extends Days {
+  unit: TimeUnit;
+  /** The words of the query that name it, and where they stand in it. */
+  text: string;
+  start: number;
+  end: number;
+  /** 0 for what the words mean most likely, then on: a day of which no year is named is one of each year. */
+  rank: number;
+  /** What it is measured from, where that is named and not the time itself: "March" in "since March". */
+  near: (Days & { unit: TimeUnit }) | undefined;
+  /** It is all that is on one side of what is named: "before 2024". */
+  isOpen: boolean;
+}
+
+/** The times in a query, and what else there is in it. */
+export interface QueryTimes {
+  /** In the order of the query, those of the same words by rank. */
+  periods: Period[];
+  /** The query without the words that name a time, and without those that only serve them, such as "on". */
+  rest: string;
+  /** The query asks for nothing but a time: "yesterday", "what did I do on 12 March". */
+  isOnlyTime: boolean;
+}
+
+export interface TimeReading {
+  /** What "yesterday" is counted from, as a date where the process is. */
+  now: Date;
+  /** The days that the workspace has notes of, in order: a year that is not named is one of theirs. */
+  days?: readonly number[] | undefined;
+  /** `3/5/2026` is the 3rd of May; false: the 5th of March. @default true */
+  dayFirst?: boolean | undefined;
+}
+
+/** What is further on in a long text is no question. */
+const maxLength = 2000;
+
+/**
+ * The days, weeks, months, seasons and years that a query names, in figures, English, German, French, Spanish,
+ * Portuguese, Italian, Dutch, Russian and Chinese. A span open to the past begins with the year 1000, one open to the
+ * future ends today.
+ */
+export function readTimes(query: string, { now, days = [], dayFirst = true }: TimeReading): QueryTimes {
+  const folded = foldText(query.slice(0, maxLength));
+  const { text, offsets } = folded;
+  if (!mayNameTime(text)) return { periods: [], rest: query, isOnlyTime: false };
+  const languages = wordsOfAll();
+  const context = contextOf(now, dayFirst);
+  const place = (at: number): number => offsets[at] ?? query.length;
+  const written = ({ start, end }: FoundTime): string => query.slice(place(start), place(end));
+  const candidates = [
+    ...numericTimes(text, context),
+    ...chineseTimes(text, context),
+    ...readers(text).flatMap((read) => read(text, context)),
+  ].filter((time) => !isDoubtful(time, text, written));
+  const times = combineTimes(text, withoutOverlaps(candidates), languages, context.today);
+
+  const found = times.filter(
+    (time) => time.lone !== true || isSaidOfDay(text, time) || isNothing(textWithout(text, [time]), languages),
+  );
+  const periods = found.flatMap((time): Period[] => {
+    const [start, end] = [place(time.start), place(time.end)];
+    const years = time.hasYear ? [0] : yearsInWorkspace(time, context.today, days);
+    return years.flatMap((year, rank) => {
+      const [span, named] = [time.days(year), time.named?.days(year)];
+      const near = time.named && named && { ...named, unit: time.named.unit };
+      const isOpen = time.isOpen === true;
+      return span ? [{ ...span, unit: time.unit, text: query.slice(start, end), start, end, rank, near, isOpen }] : [];
+    });
+  });
+  if (periods.length === 0) return { periods, rest: query, isOnlyTime: false };
+  const served = found.map((time) => withServing(text, time, languages));
+  const rest = textWithout(
+    query,
+    served.map(({ start, end }) => ({ start: place(start), end: place(end) })),
+  );
+  return { periods, rest, isOnlyTime: isNothing(rest, languages) };
+}
+
+/** "What did I eat Tuesday", "Monday's meeting": a day of the week needs no "on" there. */
+function isSaidOfDay(text: string, { weekday, languages, end }: FoundTime): boolean {
+  return weekday !== undefined && languages.includes("english") && !/^(?!'s)[^]*[\p{L}\p{N}]/u.test(text.slice(end));
+}
+
+/** A time with the words around it that are there for nothing else: "on the", and what a possessive adds. */
+function withServing(text: string, time: FoundTime, languages: readonly WordsAround[]): { start: number; end: number } {
+  const starts = languagesOf(time, languages).map(({ serving }) => startOf(text, time.start, serving) ?? time.start);
+  const end = time.end + (/^(?:'s(?![a-z])|(?<=[\u4e00-\u9fff])的)/.exec(text.slice(time.end))?.[0].length ?? 0);
+  return { start: Math.min(time.start, ...starts), end };
+}
+
+function textWithout(text: string, places: readonly { start: number; end: number }[]): string {
+  let rest = "";
+  let at = 0;
+  for (const { start, end } of places.toSorted((a, b) => a.start - b.start)) {
+    rest += text.slice(at, Math.max(at, start));
+    if (rest !== "" && !/\s$/.test(rest)) rest += " ";
+    at = Math.max(at, end);
+  }
+  return (rest + text.slice(at)).replaceAll(/\s+/g, " ").trim();
+}
