@@ -42,6 +42,9 @@ export class LongWork {
   /** Work with nobody waiting for all of it. */
   #behind: Promise<void> | undefined;
   #again = false;
+  /** How far the work is, as others are still to be told, and whether they are being told. */
+  #untold: SyncProgress | undefined;
+  #isTelling = false;
 
   constructor(input: {
     index: ChunkIndex;
@@ -182,7 +185,23 @@ export class LongWork {
   #tell(update: SyncProgress): void {
     for (const watcher of this.#watchers) watcher(update);
     this.#record.progress(update);
-    void this.#index.leases?.report(update).catch(() => undefined);
+    void this.#tellOthers(update);
+  }
+
+  /** One message at a time: what comes meanwhile is told with the next, and the last is not lost. */
+  async #tellOthers(latest: SyncProgress): Promise<void> {
+    this.#untold = latest;
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    for (let update = this.#takeUntold(); update; update = this.#takeUntold())
+      await this.#index.leases?.report(update).catch(() => undefined);
+    this.#isTelling = false;
+  }
+
+  #takeUntold(): SyncProgress | undefined {
+    const update = this.#untold;
+    this.#untold = undefined;
+    return update;
   }
 
   /** The build to make: a new one, or one that was begun before. */

@@ -87,11 +87,9 @@ export function startWorker(entry: URL, what: string, stuckMs: number = stuckAft
     return new Promise((resolve, reject) => {
       if (ended) return reject(ended);
       const id = ++lastId;
-      const late = new MemoryError(
-        "UNAVAILABLE",
-        `${what} did not answer ${method} within ${deadlineMs / 1000} s; try again`,
-      );
-      const timer = setTimeout(() => settle(id, (call) => call.reject(late)), deadlineMs);
+      // Made when it is needed: an error that looks at the stack with every call costs more than the rest of it here.
+      const late = (): void => settle(id, (call) => call.reject(lateError(what, method, deadlineMs)));
+      const timer = setTimeout(late, deadlineMs);
       pending.set(id, { resolve, reject, timer });
       worker.ref();
       try {
@@ -139,6 +137,10 @@ export function startWorker(entry: URL, what: string, stuckMs: number = stuckAft
 
 function closedError(what: string): MemoryError {
   return new MemoryError("CLOSED", `${what} is closed`);
+}
+
+function lateError(what: string, method: string, deadlineMs: number): MemoryError {
+  return new MemoryError("UNAVAILABLE", `${what} did not answer ${method} within ${deadlineMs / 1000} s; try again`);
 }
 
 function errorOf({ code, message, cause }: NonNullable<Reply["error"]>): MemoryError {
