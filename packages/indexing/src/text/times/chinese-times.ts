@@ -1,3 +1,4 @@
+import { type Groups, namedPattern } from "./named-pattern.ts";
 import {
   type Days,
   monthDays,
@@ -11,15 +12,7 @@ import {
 } from "./calendar.ts";
 import { chineseNumber, figure, yearFigure } from "./chinese-numbers.ts";
 import { feastDays, isOneDay } from "./feasts.ts";
-import {
-  findAll,
-  type FoundTime,
-  type Groups,
-  known,
-  ofYear,
-  type ReadingContext,
-  type TimeRead,
-} from "./found-time.ts";
+import { findAll, type FoundTime, known, ofYear, type ReadingContext, type TimeRead } from "./found-time.ts";
 import type { CountedUnit, Part } from "./language.ts";
 import { lazily } from "./lazily.ts";
 import { openTime } from "./open-times.ts";
@@ -263,5 +256,5 @@ function countOf(word = ""): number | undefined {
 }
 
 function rule(pattern: string, read: Rule[1]): Rule {
-  return [new RegExp(`(?<sinceToo>自从?)?(?:${pattern})${openness}`, "g"), read];
+  return [namedPattern(`(?<sinceToo>自从?)?(?:${pattern})${openness}`, "g"), read];
 }

@@ -1,3 +1,4 @@
+import { groupsOf } from "./named-pattern.ts";
 import { type Days, yearOf } from "./calendar.ts";
 import { type FoundTime, withoutOverlaps } from "./found-time.ts";
 import { distantTime, openTime } from "./open-times.ts";
@@ -74,7 +75,7 @@ function beside(text: string, a: FoundTime, b: FoundTime, language: WordsAround)
 function countedWithin(text: string, time: FoundTime, language: WordsAround): FoundTime | undefined {
   if (time.unit === "day" || time.unit === "week") return undefined;
   const start = startOf(text, time.start, language.counted);
-  const groups = start === undefined ? undefined : language.counted.exec(text.slice(start, time.start))?.groups;
+  const groups = start === undefined ? undefined : groupsOf(language.counted.exec(text.slice(start, time.start)));
   if (start === undefined || !groups) return undefined;
   const number = language.ordinalOf(groups["o"] ?? "");
   const unit = (["week", "weekend", "half"] as const).find((name) => groups[name] !== undefined) ?? "day";
@@ -144,7 +145,7 @@ function openSpan(text: string, time: FoundTime, language: WordsAround, today: n
   for (const side of ["before", "after"] as const) {
     const start = startOf(text, time.start, language.distance[side]);
     const groups =
-      start === undefined ? undefined : language.distance[side].exec(text.slice(start, time.start))?.groups;
+      start === undefined ? undefined : groupsOf(language.distance[side].exec(text.slice(start, time.start)));
     const unit = language.unitOf(groups?.["u"] ?? "");
     if (start !== undefined && unit !== undefined)
       return { ...distantTime(time, unit, language.numberOf(groups?.["n"] ?? ""), side), start };

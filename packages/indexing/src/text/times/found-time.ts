@@ -1,3 +1,4 @@
+import { type Groups, groupsOf } from "./named-pattern.ts";
 import { type Days, localDay, yearOf } from "./calendar.ts";
 
 export type TimeUnit = "day" | "week" | "month" | "season" | "year" | "span";
@@ -44,7 +45,7 @@ export function findAll(
 ): FoundTime[] {
   const found: FoundTime[] = [];
   for (const match of text.matchAll(pattern)) {
-    const time = read(match.groups ?? {}, match);
+    const time = read(groupsOf(match) ?? {}, match);
     if (time && exists(time))
       found.push({
         ...time,
@@ -56,7 +57,6 @@ export function findAll(
   return found;
 }
 
-export type Groups = Readonly<Record<string, string | undefined>>;
 export type TimeRead = Pick<
   FoundTime,
   "unit" | "hasYear" | "days" | "named" | "isOpen" | "weekday" | "lone" | "isRange"

@@ -1,3 +1,4 @@
+import { namedPattern } from "./named-pattern.ts";
 import type { Season } from "./calendar.ts";
 import type { Feast } from "./feasts.ts";
 
@@ -87,11 +88,6 @@ interface Around {
 export const edge = "[0-9a-z\\xb5-\\u1fff]";
 export const noLetterBefore: string = `(?<!${edge})`;
 
-/** A pattern for folded text. */
-export function wordPattern(source: string, flags = ""): RegExp {
-  return new RegExp(source, flags);
-}
-
 /** Words as one group, which matches nothing where there are none. */
 export function oneOf(...words: readonly string[]): string {
   return `(?:${wordsOf(...words)})`;
@@ -104,5 +100,5 @@ export function wordsOf(...words: readonly string[]): string {
 
 /** Which of the patterns a word is, counted from 0. */
 export function indexOf(patterns: readonly string[], word: string): number {
-  return patterns.findIndex((pattern) => pattern !== "" && new RegExp(`^(?:${pattern})$`).test(word));
+  return patterns.findIndex((pattern) => pattern !== "" && namedPattern(`^(?:${pattern})$`).test(word));
 }

@@ -1,5 +1,6 @@
+import { namedPattern } from "./named-pattern.ts";
 import { chineseWords } from "./chinese-words.ts";
-import { edge, type Language, noLetterBefore, oneOf, wordPattern } from "./language.ts";
+import { edge, type Language, noLetterBefore, oneOf } from "./language.ts";
 import { dutch } from "./languages/dutch.ts";
 import { english } from "./languages/english.ts";
 import { french } from "./languages/french.ts";
@@ -60,5 +61,5 @@ function hintOf({
     year.after,
     decade.replaceAll("DECADE", "\\d+"),
   );
-  return wordPattern(`${noLetterBefore}${words}(?!${edge})`);
+  return namedPattern(`${noLetterBefore}${words}(?!${edge})`);
 }

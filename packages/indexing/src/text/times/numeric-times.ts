@@ -1,14 +1,7 @@
+import { type Groups, namedPattern } from "./named-pattern.ts";
 import { dayNumber, isoDate, monthDays, oneDay, quarterDays, weekDays, yearDays } from "./calendar.ts";
-import {
-  findAll,
-  type FoundTime,
-  type Groups,
-  known,
-  ofYear,
-  type ReadingContext,
-  type TimeRead,
-} from "./found-time.ts";
-import { edge, wordPattern } from "./language.ts";
+import { findAll, type FoundTime, known, ofYear, type ReadingContext, type TimeRead } from "./found-time.ts";
+import { edge } from "./language.ts";
 import { lazily } from "./lazily.ts";
 
 /** Neither within a number, a word or a version such as 1.2024, nor behind a sign that makes a figure something else. */
@@ -103,5 +96,5 @@ function readYears({ y, z }: Groups): TimeRead | undefined {
 }
 
 function rule(source: string, read: Rule[1]): Rule {
-  return [wordPattern(source, "g"), read];
+  return [namedPattern(source, "g"), read];
 }

@@ -1,3 +1,4 @@
+import { type Groups, namedPattern } from "./named-pattern.ts";
 import {
   type Days,
   monthDays,
@@ -14,21 +15,12 @@ import {
   besideToday,
   findAll,
   type FoundTime,
-  type Groups,
   known,
   ofYear,
   type ReadingContext,
   type TimeRead,
 } from "./found-time.ts";
-import {
-  type CountedUnit,
-  countedUnits,
-  indexOf,
-  type Language,
-  noLetterBefore,
-  oneOf,
-  wordPattern,
-} from "./language.ts";
+import { type CountedUnit, countedUnits, indexOf, type Language, noLetterBefore, oneOf } from "./language.ts";
 import { lazily } from "./lazily.ts";
 import { thirdOf } from "./pieces-of-spans.ts";
 import { piecesOf } from "./pieces.ts";
@@ -93,7 +85,7 @@ function dayRules(language: Language): Rule[] {
       ofYear("span", y, (in_) => joined(monthDays(last < first ? in_ - 1 : in_, first), monthDays(in_, last))),
     );
   };
-  const isBetween = wordPattern(`${noLetterBefore}${oneOf(language.between)}\\s+(?:${oneOf(language.article)}\\s+)?$`);
+  const isBetween = namedPattern(`${noLetterBefore}${oneOf(language.between)}\\s+(?:${oneOf(language.article)}\\s+)?$`);
   const isOpened = endingIn(language.between, language.from, language.in);
   const second = `(?:${oneOf(language.article, language.in)}\\s+)?${day.replace("<d>", "<d2>").replace("<dw>", "<dw2>")}`;
   return [
@@ -244,7 +236,7 @@ function announcementOf(language: Language): RegExp {
 }
 
 function endingIn(...words: readonly string[]): RegExp {
-  return wordPattern(`${noLetterBefore}${oneOf(...words)}(?:[\\s-]+|(?<='))$`);
+  return namedPattern(`${noLetterBefore}${oneOf(...words)}(?:[\\s-]+|(?<='))$`);
 }
 
 function nameOf(language: Language, word: string): Named | undefined {
@@ -274,5 +266,5 @@ function joined(first: Days | undefined, last: Days | undefined): Days | undefin
 }
 
 function pattern(source: string): RegExp {
-  return wordPattern(source, "g");
+  return namedPattern(source, "g");
 }

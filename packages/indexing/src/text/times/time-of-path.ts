@@ -1,3 +1,4 @@
+import { groupsOf, namedPattern } from "./named-pattern.ts";
 import { type Days, monthDays, oneDay, quarterDays, weekDays, yearDays } from "./calendar.ts";
 import type { TimeUnit } from "./found-time.ts";
 import { chineseNumber, figure } from "./chinese-numbers.ts";
@@ -50,7 +51,7 @@ type Parts = Readonly<Record<string, string | undefined>>;
 /** The day, week, month, quarter or year in the name of a note, such as `memory/2026-03-05-trip.md`. */
 export function timeOfPath(path: string): NotedTime | undefined {
   for (const [name, read] of names) {
-    const parts = name.exec(path)?.groups;
+    const parts = groupsOf(name.exec(path));
     const time = parts && read(parts);
     if (time) return time;
   }
@@ -75,5 +76,5 @@ function noted(unit: NotedTime["unit"], days: Days | undefined): NotedTime | und
 }
 
 function pattern(source: string): RegExp {
-  return new RegExp(String.raw`(?:^|/)${source}`, "iu");
+  return namedPattern(String.raw`(?:^|/)${source}`, "iu");
 }

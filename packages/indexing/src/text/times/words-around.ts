@@ -1,3 +1,4 @@
+import { namedPattern } from "./named-pattern.ts";
 import {
   type CountedUnit,
   countedUnits,
@@ -7,7 +8,6 @@ import {
   noLetterBefore,
   oneOf,
   type Part,
-  wordPattern,
 } from "./language.ts";
 
 /** The words of a language that stand before and between times, as patterns. */
@@ -55,24 +55,24 @@ export function wordsAround(language: Language): WordsAround {
   const gap = "(?:\\s+|(?<='))";
   const served = `(?:${oneOf(article, within)}${gap})*`;
   const leading = (...words: string[]): RegExp =>
-    wordPattern(`${noLetterBefore}${oneOf(...words)}(?:[\\s-]+|(?<='))${served}$`);
+    namedPattern(`${noLetterBefore}${oneOf(...words)}(?:[\\s-]+|(?<='))${served}$`);
   const distance = (words: string): RegExp =>
-    wordPattern(
+    namedPattern(
       `${noLetterBefore}(?:(?<n>\\d{1,3}|${oneOf(...language.numbers, article, last.before)})\\s+)?` +
         `(?<u>${oneOf(...countedUnits.map((unit) => units[unit]))})\\s+${oneOf(words)}(?:\\s+|(?<='))${served}$`,
     );
   return {
     name: language.name,
-    joins: wordPattern(`^[\\s,]*(?:${oneOf(of, within, article)}${gap})*$`),
-    counted: wordPattern(
+    joins: namedPattern(`^[\\s,]*(?:${oneOf(of, within, article)}${gap})*$`),
+    counted: namedPattern(
       `${noLetterBefore}(?<o>${oneOf(...ordinals, last.before, last.after)}|\\d{1,2}${oneOf(language.ordinalEnd)})\\s+` +
         `(?:(?<week>${oneOf(units.week)})|(?<weekend>${oneOf(units.weekend)})|(?<half>${oneOf(half)})|(?<day>${oneOf(units.day)}))\\s+` +
         `(?:${oneOf(of, within, article, language.year.before)}${gap})*$`,
     ),
     ordinalOf: (word) => (/^\d/.test(word) ? Number.parseInt(word, 10) : indexOf(ordinals, word) + 1),
     parts: (["early", "middle", "late"] as const).map((part) => [part, leading(parts[part])] as const),
-    to: wordPattern(`^(?:\\s*-\\s*|\\s+${oneOf(to, until)}\\s+${served})$`),
-    and: wordPattern(`^\\s+${oneOf(and)}\\s+${served}$`),
+    to: namedPattern(`^(?:\\s*-\\s*|\\s+${oneOf(to, until)}\\s+${served})$`),
+    and: namedPattern(`^\\s+${oneOf(and)}\\s+${served}$`),
     between: leading(between),
     betweenOrFrom: leading(between, from),
     since: leading(language.since),
@@ -85,8 +85,8 @@ export function wordsAround(language: Language): WordsAround {
       return number > 0 ? number : undefined;
     },
     unitOf: (word) => countedUnits.find((unit) => indexOf([units[unit]], word) === 0),
-    serving: wordPattern(`(?<!${edge}|')(?:${oneOf(within, article, between, from)}${gap})+$`),
+    serving: namedPattern(`(?<!${edge}|')(?:${oneOf(within, article, between, from)}${gap})+$`),
     // An elided word stands before another: "qu'avons".
-    filler: wordPattern(`^(?:${oneOf(language.fillers)}'?)?(?:${oneOf(language.fillers)})?$`),
+    filler: namedPattern(`^(?:${oneOf(language.fillers)}'?)?(?:${oneOf(language.fillers)})?$`),
   };
 }
