@@ -60,7 +60,8 @@ export function createManagerSearch(parts: SearchParts): MemorySearchManager["se
   async function answerTo(query: string, options: ManagerSearchOptions, allowed: SourceScope): Promise<SearchOutcome> {
     const { sources, stats } = index.facts();
     const scope = withoutUnread(allowed, sources);
-    const question: SearchInput = { settings, backend, query, options, scope, now: new Date() };
+    const days: SearchInput["days"] = (places) => index.days(places);
+    const question: SearchInput = { settings, backend, query, options, scope, now: new Date(), days };
     // Without a chunk there is nothing to compare with. Others who read along are not to learn whether there is one.
     const known = options.audience === "shared" || stats.chunks > 0 ? vectors : undefined;
     const outcome = await (find?.(question) ?? searchChunks({ ...question, store, vectors: known }));

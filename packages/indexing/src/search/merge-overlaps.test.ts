@@ -16,6 +16,7 @@ function candidate(text: string, change: Partial<ChunkRow> = {}, score = 0.5): C
     keywordWeight: 1,
     textScore: score,
     vectorScore: undefined,
+    timeMatch: 0,
     exact: false,
     score,
   };

@@ -18,7 +18,8 @@ function ranked(
     keyword: legs.keyword,
     vector: legs.vector,
     weights: legs.weights ?? usual,
-    periods: legs.dated === false ? [] : readTimes(query, { now }).periods,
+    times: legs.dated === false ? { periods: [], isOnlyTime: false } : readTimes(query, { now }),
+    ofTime: [],
   });
 }
 

@@ -12,7 +12,8 @@ import {
 import { namedQuery, nameMatch } from "./name-match.ts";
 import { type MatchedPeriod, timeMatch } from "../text/times/time-match.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
-import { nameOfNote } from "../text/note-context.ts";
+import { namesIn, nameOfNote } from "../text/note-context.ts";
+import type { Days } from "../text/times/calendar.ts";
 import type { SearchTerm } from "../text/words.ts";
 
 /** What the keyword score is made of, beside BM25. Weights measured on dated daily notes; they are flat around here. */
@@ -21,6 +22,10 @@ const otherLinesShare = 0.3;
 const proximityWeight = 0.2;
 const timeWeight = 0.4;
 const nameWeight = 1;
+/** What is worth what holds the words of a time, where the time alone is asked for. */
+const otherShare = 0.4;
+/** The score of a note of the very time: no score is 1. */
+const topOfTime = 0.95;
 
 export interface Candidate {
   row: ChunkRow;
@@ -30,6 +35,8 @@ export interface Candidate {
   keywordWeight: number;
   textScore: number | undefined;
   vectorScore: number | undefined;
+  /** How well it is of a time that the query names, 0 to 1. */
+  timeMatch: number;
   /** It holds every word of the query that the index knows, or an identifier of the query as written. */
   exact: boolean;
   score: number;
@@ -60,10 +67,13 @@ export function rank(input: {
   keyword: IndexKeywordAnswer | undefined;
   vector: IndexVectorAnswer | undefined;
   weights: FusionWeights;
-  /** The times that the query names. */
-  periods: readonly MatchedPeriod[];
+  /** The times that the query names, and whether it asks for nothing else. */
+  times: { periods: readonly MatchedPeriod[]; isOnlyTime: boolean };
+  /** Chunks of notes of these times. */
+  ofTime: readonly ChunkRow[];
 }): Ranking {
   const { keyword, vector } = input;
+  const { periods, isOnlyTime } = input.times;
   const terms = input.terms.map((term, index): WeightedTerm => {
     return {
       ...term,
@@ -72,7 +82,8 @@ export function rank(input: {
   });
   const candidates = new Map<ChunkRow["id"], Candidate>();
   for (const row of keyword?.rows ?? []) candidates.set(row.id, candidateOf(row, terms));
-  const confidence = weighKeywords([...candidates.values()], terms, input.periods);
+  for (const row of input.ofTime) if (!candidates.has(row.id)) candidates.set(row.id, candidateOf(row, terms));
+  const confidence = weighKeywords([...candidates.values()], terms, periods);
   for (const row of vector?.rows ?? []) {
     const candidate = candidates.get(row.id) ?? candidateOf(row, terms);
     candidate.vectorScore = Math.max(0, Math.min(1, row.score));
@@ -88,8 +99,13 @@ export function rank(input: {
       candidate.exact = isExact(candidate.matches, terms, known);
     }
     candidate.score = fuse(candidate, input.weights, vector !== undefined);
+    // Nothing but a time is asked for: its notes are the answer, whatever their words.
+    if (isOnlyTime)
+      candidate.score = candidate.timeMatch === 0 ? otherShare * candidate.score : topOfTime * candidate.timeMatch;
   }
-  all.sort(byScore);
+  all.sort(isOnlyTime ? byTime : byScore);
+  // A note of the very time is all that was asked for.
+  if (isOnlyTime) return { candidates: all, terms, confidence: Math.max(0, ...all.map((each) => each.timeMatch)) };
   return { candidates: all, terms, confidence: keyword && terms.length > 0 ? confidence : undefined };
 }
 
@@ -103,9 +119,16 @@ function candidateOf(row: ChunkRow, terms: readonly WeightedTerm[]): Candidate {
     keywordWeight: 0,
     textScore: undefined,
     vectorScore: undefined,
+    timeMatch: 0,
     exact: false,
     score: 0,
   };
+}
+
+/** The days that a chunk is of: by the name of its note, or as its note says. */
+function timeOf({ path, context }: ChunkRow): Days | undefined {
+  const [day] = namesIn(context).titles;
+  return timeOfPath(path) ?? (day === undefined ? undefined : timeOfPath(day));
 }
 
 /** Gives each candidate of the keyword leg its weight. The answer is the confidence: the best BM25 over the ideal one. */
@@ -136,8 +159,8 @@ function weighKeywords(
   }
   if (periods.length > 0) {
     for (const candidate of candidates) {
-      if (candidate.keywordWeight > 0)
-        candidate.keywordWeight += timeWeight * top * timeMatch(timeOfPath(candidate.row.path), periods);
+      candidate.timeMatch = timeMatch(timeOf(candidate.row), periods);
+      candidate.keywordWeight += timeWeight * (top > 0 ? top : ideal) * candidate.timeMatch;
     }
   }
   return ideal > 0 ? Math.min(1, bestBm25 / ideal) : 0;
@@ -158,6 +181,16 @@ function fuse(candidate: Candidate, weights: FusionWeights, vectorRan: boolean):
   if (!vectorRan) return text;
   const sum = weights.vector * (candidate.vectorScore ?? 0) + weights.text * text;
   return candidate.exact ? Math.max(sum, text) : sum;
+}
+
+/** In the order of their days where they fit as well; within a note from its beginning. */
+function byTime(a: Candidate, b: Candidate): number {
+  const [ofA, ofB] = [a, b].map(({ row }) => timeOf(row)?.from ?? Number.POSITIVE_INFINITY);
+  if (a.score !== b.score || a.timeMatch === 0) return byScore(a, b);
+  return (
+    (ofA ?? 0) - (ofB ?? 0) ||
+    (a.row.path < b.row.path ? -1 : a.row.path > b.row.path ? 1 : a.row.startLine - b.row.startLine)
+  );
 }
 
 function byScore(a: Candidate, b: Candidate): number {

@@ -5,14 +5,14 @@ import type {
   MemorySource,
   SearchReport,
 } from "@memslot/core";
-import type { IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
+import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
 import type { PathScope } from "../chunk-store.ts";
 import type { FoundLines } from "./held-lines.ts";
 import { mergeOverlaps } from "./merge-overlaps.ts";
 import { type Candidate, type FusionWeights, rank, type Ranking } from "./rank.ts";
 import { isClosed, type SourceScope } from "./session-scope.ts";
 import { snippetOf } from "./snippet.ts";
-import { readTimes } from "../text/times/read-times.ts";
+import { type QueryTimes, readTimes } from "../text/times/read-times.ts";
 import type { SearchTerm } from "../text/words.ts";
 
 /** The results of one search with what its report says. The caller adds freshness to the state. */
@@ -33,12 +33,17 @@ export interface SearchInput {
   /** What of each source may be found. */
   scope: SourceScope;
   now: Date;
+  /** The days, in order, that there are notes of in these places. Absent: the calendar's years are meant. */
+  days?: ((places: readonly SearchedSource[]) => Promise<readonly number[]>) | undefined;
 }
 
 /** What the legs of a search have given. */
 export interface LegAnswers {
   keyword: { answer: IndexKeywordAnswer; terms: SearchTerm[] } | undefined;
   vector: IndexVectorAnswer | undefined;
+  /** The times that the query names, and the chunks of notes of them. Absent: they are only read from the query. */
+  times?: QueryTimes | undefined;
+  ofTime?: readonly ChunkRow[] | undefined;
   /** Why the answer is worth less than it could be. */
   degraded: string | undefined;
   fallback?: SearchReport["fallback"];
@@ -66,7 +71,8 @@ export function outcomeOf(input: SearchInput, places: readonly SearchedSource[],
     keyword: keyword?.answer,
     vector,
     weights: fusionWeights(settings, keyword !== undefined),
-    periods: readTimes(input.query, { now: input.now }).periods,
+    times: legs.times ?? readTimes(input.query, { now: input.now }),
+    ofTime: legs.ofTime ?? [],
   });
   const { kept, belowScore, overLimit } = choose(ranking, options);
   const lines = new Map(kept.map((candidate) => [resultOf(candidate, ranking), linesOf(candidate)]));

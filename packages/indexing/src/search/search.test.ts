@@ -7,6 +7,7 @@ import { createEmbedder } from "../embedding/embedder.ts";
 import { searchChunks } from "./search.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { SourceScope } from "./session-scope.ts";
+import { readTimes } from "../text/times/read-times.ts";
 import { indexTerms, queryTerms } from "../text/words.ts";
 import { never, searchOptions, settingsWith } from "../../test/support/context.ts";
 import { type FakeEmbeddings, fakeEmbeddings } from "../../test/support/fake-embeddings.ts";
@@ -14,6 +15,7 @@ import { createFakeStore, type FakeStore } from "../../test/support/fake-store.t
 import { useTempFolders } from "../../test/support/temp-folder.ts";
 import { randomFrom, randomText } from "../../test/support/random.ts";
 
+const now = new Date(2026, 2, 15);
 const makeTempFolder = useTempFolders();
 const notes: Record<string, string> = {
   "MEMORY.md": "# Facts\n\n- The budget for 2026 is 40,000 euro.\n- Anna leads the platform team.\n",
@@ -54,9 +56,10 @@ async function search(
     provider?: FakeEmbeddings;
     hybrid?: NonNullable<Parameters<typeof settingsWith>[0]>["hybrid"];
     scope?: SourceScope;
+    days?: readonly number[];
   } = {},
 ): Promise<{ results: MemorySearchResult[]; report: SearchReport }> {
-  const { provider, hybrid = {}, scope = () => undefined, ...options } = change;
+  const { provider, hybrid = {}, scope = () => undefined, days, ...options } = change;
   const settings = settingsWith({ hybrid });
   const vectors =
     provider &&
@@ -78,13 +81,66 @@ async function search(
     query,
     options: searchOptions(options),
     scope,
-    now: new Date(2026, 2, 15),
+    now,
+    days: days && (async () => days),
   });
 }
 
 function paths(found: { results: MemorySearchResult[] }): string[] {
   return found.results.map(({ path }) => path);
 }
+
+describe("by time", () => {
+  const diary: Record<string, string> = {
+    "memory/2024-03-12.md": "# 2024-03-12\n\nPlanted the hedge.\n",
+    "memory/2025-03-12.md": "# 2025-03-12\n\nBicycle repaired.\n",
+    "memory/2025-03-13.md": "# 2025-03-13\n\nDentist at nine.\n",
+    "memory/2026-03-14.md": "# 2026-03-14\n\nVisited the lighthouse.\n",
+    "memory/2026-03-09.md": "# 2026-03-09\n\nA quiet day.\n",
+    "Garden.md": "# Garden\n\nThe hedge was planted on 12 March.\n",
+  };
+  // In the order of the notes above.
+  const days = ["2024-03-12", "2025-03-12", "2025-03-13", "2026-03-09", "2026-03-14"].map(
+    (day) => Date.parse(day) / 86_400_000,
+  );
+
+  test.each([
+    ["what did I do on 12 March 2024", ["memory/2024-03-12.md"]],
+    ["yesterday", ["memory/2026-03-14.md"]],
+    ["昨天做了什么", ["memory/2026-03-14.md"]],
+    ["what happened this week", ["memory/2026-03-09.md", "memory/2026-03-14.md"]],
+    ["12-13 March 2025", ["memory/2025-03-12.md", "memory/2025-03-13.md"]],
+    ["what happened in 2025", ["memory/2025-03-12.md", "memory/2025-03-13.md"]],
+    // The year of the notes, latest first.
+    ["what did I do on 12 March", ["memory/2025-03-12.md", "memory/2024-03-12.md"]],
+  ])("%s lists the notes of that time in their order", async (query, expected) => {
+    const found = await search(await storeWith(diary), query, { days });
+    expect(paths(found).slice(0, expected.length)).toEqual(expected);
+    expect(found.report.confidence).toBe(1);
+  });
+
+  test("a note of the time is found although it holds no other word of the question", async () => {
+    const found = await search(await storeWith(diary), "which hedge did I see on 14 March 2026", { days });
+    expect(paths(found)).toContain("memory/2026-03-14.md");
+  });
+
+  test("what holds the words of the question comes before what is only of its time", async () => {
+    const found = await search(await storeWith(diary), "bicycle in March 2025", { days });
+    expect(paths(found)[0]).toBe("memory/2025-03-12.md");
+  });
+
+  test("a time that no note is of finds what mentions it, and says no more than that", async () => {
+    const found = await search(await storeWith(diary), "what happened on 1 January 2020", { days });
+    expect(found.report.confidence).toBeLessThan(0.5);
+    expect((await search(await storeWith({ "a.md": "words" }), "yesterday")).results).toEqual([]);
+  });
+
+  test("notes of the time that may not be seen are not found", async () => {
+    const scope: SourceScope = () => ({ within: [""], without: ["memory/2026-03-14.md"] });
+    const found = await search(await storeWith(diary), "yesterday", { days, scope });
+    expect(paths(found)).not.toContain("memory/2026-03-14.md");
+  });
+});
 
 describe("by keywords", () => {
   test.each([
@@ -519,6 +575,8 @@ test("any query is answered, with scores in range and no result twice", async ()
       const { terms } = argument as KeywordQuery;
       expect(terms.length).toBeGreaterThan(0);
       expect(terms.length).toBeLessThanOrEqual(64);
+      // What asks for the notes of a time asks for nothing else.
+      if (readTimes(query, { now }).periods.length > 0 && terms.every(({ term }) => /^\d{4}-/u.test(term))) continue;
       expect(terms.map(({ term }) => term)).toEqual(queryTerms(query).map(({ term }) => term));
     }
   }

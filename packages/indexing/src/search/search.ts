@@ -1,12 +1,14 @@
 import { messageOf } from "@memslot/core";
-import type { ChunkIndex, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
+import type { ChunkIndex, ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
 import type { PathScope, QueryTerm } from "../chunk-store.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { EmbeddedQuery } from "../embedding/question-lanes.ts";
 import { NotFilled } from "../embedding/lane-faults.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { outcomeOf, type SearchedSource, placesOf, type SearchInput, type SearchOutcome } from "./search-outcome.ts";
+import { type QueryTimes, readTimes } from "../text/times/read-times.ts";
 import { queryTerms, type SearchTerm } from "../text/words.ts";
+import { timeTerms } from "./time-terms.ts";
 
 /** Candidates that each leg gives at least, so that there is something to rank, and at most. */
 const minCandidates = 100;
@@ -29,6 +31,8 @@ export async function searchChunks(
   const vectors = hybrid.enabled ? input.vectors : undefined;
   const useKeywords = store.health().fts.available;
 
+  const times = await timesOf(input, places);
+  const byTime = useKeywords ? timeLeg(store, times, places, limit) : undefined;
   // Redacted as the index is: a key that is pasted into a question finds the line that holds it.
   const byWords = useKeywords ? keywordLeg(store, redactSecrets(query), places, limit) : undefined;
   const [keyword, vector] = await Promise.allSettled([
@@ -37,6 +41,7 @@ export async function searchChunks(
       ? vectorLeg(store, vectors, query, places, limit, options.signal)
       : undefined,
   ]);
+  const ofTime = (await byTime?.catch(() => [])) ?? [];
   options.signal.throwIfAborted();
   const answered = [keyword, vector].some((leg) => leg.status === "fulfilled" && leg.value !== undefined);
   const failed = [keyword, vector].find((leg) => leg.status === "rejected");
@@ -46,10 +51,35 @@ export async function searchChunks(
   return outcomeOf(input, places, {
     keyword: keyword.status === "fulfilled" ? keyword.value : undefined,
     vector: vectorAnswer,
+    times,
+    ofTime,
     degraded: degradation(keyword, vector, useKeywords, input) ?? noteOn(vectorAnswer, options),
     fallback: vectorAnswer?.fallback,
     legsMs: performance.now() - started,
   });
+}
+
+/** The times that the query names. A year that it does not name is one of the notes that may be seen. */
+async function timesOf(input: SearchInput, places: readonly SearchedSource[]): Promise<QueryTimes> {
+  const { query, now } = input;
+  const times = readTimes(query, { now });
+  if (times.periods.length === 0 || input.days === undefined) return times;
+  return readTimes(query, { now, days: await input.days(places) });
+}
+
+/** The chunks of notes of these times, whether or not they hold a word of the query. */
+async function timeLeg(
+  store: ChunkIndex,
+  { periods }: QueryTimes,
+  places: readonly SearchedSource[],
+  limit: number,
+): Promise<ChunkRow[]> {
+  const terms = timeTerms(periods);
+  if (terms.length === 0) return [];
+  const answers = await Promise.all(
+    places.map(({ source, scope }) => store.searchKeyword({ terms, sources: [source], scope, limit })),
+  );
+  return answers.flatMap(({ rows }) => rows);
 }
 
 interface KeywordLeg {

@@ -10,6 +10,8 @@ import type { ChunkIndex } from "../chunk-index.ts";
 import type { FileKey } from "../chunk-store.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { IndexedSource } from "../indexed-source.ts";
+import { createNoteDays } from "./note-days.ts";
+import type { SearchedSource } from "../search/search-outcome.ts";
 import { Freshness, othersMayTakeMs } from "./freshness.ts";
 import { createIndexFacts, type IndexFacts, type IndexRecord } from "./index-facts.ts";
 import { behindTheScenes, LongWork, type SyncParams } from "./long-work.ts";
@@ -38,6 +40,8 @@ export interface IndexSync {
   look(reason: "watch" | "interval"): Promise<void>;
   /** Something has changed, as a watcher says. */
   markDirty(): void;
+  /** The days that there are notes of in these places, in order. */
+  days(places: readonly SearchedSource[]): Promise<readonly number[]>;
   facts(): IndexFacts;
   /** Stops what is running and waits for it. */
   close(): Promise<void>;
@@ -67,6 +71,7 @@ export async function createIndexSync(input: {
   const record = await createIndexFacts(store, input.lookOnly === true || store.isShared !== true);
   const listing = createStoredListing(store);
   const fileParts: FileParts = { store, listing, sources, vectors, record };
+  const daysOf = createNoteDays();
   const files = pLimit(1);
   const longWork = new LongWork({ index: store, sources, vectors, record, closing: closing.signal });
   const freshness = new Freshness({
@@ -131,6 +136,7 @@ export async function createIndexSync(input: {
       await files(() => pass(reason, () => othersMayTakeMs)).catch(() => undefined);
     },
 
+    days: async (places) => daysOf(await listing.files(), places),
     markDirty: record.markDirty,
     facts: record.snapshot,
 
