@@ -1,3 +1,4 @@
+import { mock } from "node:test";
 import { type Memory, weakConfidence } from "@memslot/core";
 import { plainFts, type Answer } from "./plain-fts.ts";
 import { openNotes } from "./recall.ts";
@@ -35,18 +36,29 @@ export async function benchVault(): Promise<void> {
   printConfidence(halves.map(([name, belongs]) => [name, own.filter(belongs)]));
 }
 
-/**
- * The folder is opened as an extra path: by itself it holds nothing that memory is looked for in. The library counts
- * from the clock of this machine, so `now` of a question is not told to it.
- */
+/** The folder is opened as an extra path: by itself it holds nothing that memory is looked for in. */
 async function askMemory(vault: Vault): Promise<Asked[]> {
   const { memory, close } = await openNotes(vault.notes, {}, true);
   try {
     const asked: Asked[] = [];
-    for (const question of vault.questions) asked.push(judge(question, ...(await searchSix(memory, question.query))));
+    for (const question of vault.questions) {
+      const answer = await onTheDay(question.now, () => searchSix(memory, question.query));
+      asked.push(judge(question, ...answer));
+    }
     return asked;
   } finally {
     await close();
+  }
+}
+
+/** Asks as if it were noon of a day: the library counts "yesterday" from the clock. */
+async function onTheDay<Answer>(day: string | undefined, ask: () => Promise<Answer>): Promise<Answer> {
+  if (day === undefined) return await ask();
+  mock.timers.enable({ apis: ["Date"], now: new Date(`${day}T12:00:00`) });
+  try {
+    return await ask();
+  } finally {
+    mock.timers.reset();
   }
 }
 

@@ -12,6 +12,7 @@ import { mergeOverlaps } from "./merge-overlaps.ts";
 import { type Candidate, type FusionWeights, rank, type Ranking } from "./rank.ts";
 import { isClosed, type SourceScope } from "./session-scope.ts";
 import { snippetOf } from "./snippet.ts";
+import { type Days, isoDate } from "../text/times/calendar.ts";
 import { type QueryTimes, readTimes } from "../text/times/read-times.ts";
 import type { SearchTerm } from "../text/words.ts";
 
@@ -81,7 +82,7 @@ export function outcomeOf(input: SearchInput, places: readonly SearchedSource[],
     backend: input.backend,
     mode: vector && keyword ? "hybrid" : vector ? "vector" : "keyword",
     state: degraded ? "degraded" : "ok",
-    reason: degraded ?? (results.length === 0 ? emptyReason(keyword, belowScore, places) : undefined),
+    reason: degraded ?? (results.length === 0 ? emptyReason(input, legs, belowScore, places) : undefined),
     legs: {
       keyword: keyword && {
         candidates: keyword.answer.rows.length,
@@ -163,17 +164,24 @@ function linesOf({ row, lines }: Candidate): FoundLines {
 }
 
 function emptyReason(
-  keyword: { terms: SearchTerm[]; answer: IndexKeywordAnswer } | undefined,
+  { query, now }: SearchInput,
+  { keyword, times = readTimes(query, { now }) }: LegAnswers,
   belowScore: number,
   places: readonly SearchedSource[],
 ): string {
   if (places.length === 0) return "nothing of what was asked for may be shown in this session";
   if (belowScore > 0)
     return belowScore === 1 ? "1 result is below minScore" : `${belowScore} results are below minScore`;
+  const [time] = times.periods;
+  if (times.isOnlyTime && time !== undefined) return `there is no note of ${spanText(time)}`;
   if (keyword && keyword.terms.length === 0) return "the query holds no word to search for";
   if (keyword && keyword.answer.documentFrequencies.every((count) => count === 0))
     return "no memory file holds any word of the query";
   return "nothing in memory matches";
+}
+
+function spanText({ from, to }: Days): string {
+  return from === to ? isoDate(from) : `${isoDate(from)} to ${isoDate(to)}`;
 }
 
 function round(milliseconds: number): number {

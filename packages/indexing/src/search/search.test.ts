@@ -132,7 +132,9 @@ describe("by time", () => {
   test("a time that no note is of finds what mentions it, and says no more than that", async () => {
     const found = await search(await storeWith(diary), "what happened on 1 January 2020", { days });
     expect(found.report.confidence).toBeLessThan(0.5);
-    expect((await search(await storeWith({ "a.md": "words" }), "yesterday")).results).toEqual([]);
+    const nothing = await search(await storeWith({ "a.md": "words" }), "what did I do last week");
+    expect(nothing.results).toEqual([]);
+    expect(nothing.report.reason).toBe("there is no note of 2026-03-02 to 2026-03-08");
   });
 
   test("notes of the time that may not be seen are not found", async () => {
