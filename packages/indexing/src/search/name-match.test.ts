@@ -25,7 +25,9 @@ test.each([
   expect(match(query, chunk)).toBeCloseTo(expected, 5);
 });
 
-test("the first chunk of a note comes before those behind it", () => {
+test("the first chunk of a note comes before those behind it, and its properties behind all", () => {
   const path = "Heat pump.md";
+  const properties = match("heat pump", { path, lines: ["---", "phone: 0171", "---"] });
+  expect(match("heat pump", { path, startLine: 40 })).toBeGreaterThan(properties);
   expect(match("heat pump", { path })).toBeGreaterThan(match("heat pump", { path, startLine: 40 }));
 });

@@ -5,6 +5,8 @@ import type { WeightedTerm } from "./line-scores.ts";
 
 /** A name that stands over a whole note counts a little less in the chunks behind its first. */
 const furtherChunkShare = 0.85;
+/** Properties of a note are not what is looked for by its name, as long as it has a text. */
+const headShare = 0.6;
 /** A tag files a note with others: it says less than a name. */
 const tagShare = 0.6;
 /** The headings above the last one are those of the parts that this one is within. */
@@ -39,7 +41,8 @@ export function nameMatch(
   const take = (text: string | undefined, share: number): void => {
     if (text !== undefined && share > best) best = Math.max(best, share * fit(query, text));
   };
-  const noteShare = chunk.startLine === 1 ? 1 : furtherChunkShare;
+  const isHead = chunk.startLine === 1 && chunk.lines[0]?.trimEnd() === "---";
+  const noteShare = isHead ? headShare : chunk.startLine === 1 ? 1 : furtherChunkShare;
   for (const text of ofNote) take(text, noteShare);
   for (const line of chunk.lines) if (line.startsWith("#")) take(headingOf(line)?.title, 1);
   for (const [index, title] of titles.entries())
