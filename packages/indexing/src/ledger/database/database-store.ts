@@ -106,7 +106,7 @@ function openParts(options: OpenOptions, tables: CompanionTables) {
   const generations = openGenerations({ db, meta, store, begin: tables.begin });
   const mayWrite = options.mayCreate !== false;
   const soundness: Soundness = isOnDisk
-    ? createSoundness({ db, generations, path: location, stamp: opened.stamp, companion: () => companion, mayWrite })
+    ? createSoundness({ db, generations, path: location, companion: () => companion, mayWrite })
     : noSoundness;
   const transactions = createTransactions(db, {
     beforeFirstWrite() {

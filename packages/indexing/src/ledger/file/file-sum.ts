@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import Database from "better-sqlite3";
-import { createStampTrust, isLasting, stampOf } from "../../files/file-stamp.ts";
+import { createStampTrust, stampOf } from "../../files/file-stamp.ts";
 import { isCorrupt } from "./store-errors.ts";
 
 /** Reading more than this takes longer than somebody who asks may wait, and as much memory. */
@@ -14,7 +14,7 @@ interface FileSum {
   mtime: string;
   /** Absent for a file that is too large to be read each time. */
   sum?: number | undefined;
-  /** Of the file when its bytes were compared. As long as it has this one nobody has written to it since. */
+  /** What the file system told of the file. As long as it tells the same nobody has written to it since. */
   stamp?: string | undefined;
 }
 
@@ -39,7 +39,7 @@ export function compareWithSum(
   if (known === undefined) return "unknown";
   const found = statOf(path);
   if (found === undefined || found.bytes === 0) return "unknown";
-  if (!anew && known.stamp !== undefined && known.stamp === lastingStamp(path)) return "same";
+  if (!anew && known.stamp !== undefined && known.stamp === found.stamp) return "same";
   const isUntouched = found.bytes === known.bytes && found.mtime === known.mtime;
   if (known.sum === undefined && isUntouched) return "same";
   try {
@@ -55,26 +55,6 @@ export function compareWithSum(
   // Another process may have begun to write meanwhile: it has taken the checksum away.
   const still = readSum(path);
   return still !== undefined && still.sum === known.sum && still.mtime === known.mtime ? "differs" : "unknown";
-}
-
-/** What the file system tells of a file, where whatever happens to the file from now on shows in it. */
-export function lastingStamp(path: string): string | undefined {
-  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-  if (stats === undefined || !isLasting(stats, Date.now(), false)) return undefined;
-  const trust = createStampTrust();
-  trust.see(stats, path);
-  return trust.relies(stats) ? stampOf(stats) : undefined;
-}
-
-export function isStamped(path: string, stamp: string): boolean {
-  return readSum(path)?.stamp === stamp;
-}
-
-/** Notes that the file was found as it was written when it had this stamp. Called while nobody can write to it. */
-export function stampSum(path: string, stamp: string): void {
-  const known = readSum(path);
-  if (known === undefined || known.stamp === stamp || lastingStamp(path) !== stamp) return;
-  writeFileSync(sumPath(path), JSON.stringify({ ...known, stamp }), { mode: 0o600 });
 }
 
 /** Takes the checksum away: the file is about to be written. */
@@ -96,13 +76,15 @@ export function writeSum(path: string): void {
     const before = statOf(path);
     if (before === undefined || before.bytes === 0) return;
     const isRead = before.bytes <= readAtMostBytes;
+    // Whatever is written from here on has another time.
+    waitForTick(path);
     const known: FileSum = isRead ? { ...before, sum: sumOf(path) } : before;
     // What is no database any more is not recorded as if it were too large to be read.
     if (isRead && known.sum === undefined) return forgetSum(path);
     // One that is half written is none.
     writeFileSync(sumPath(path), JSON.stringify(known), { mode: 0o600 });
     const after = statOf(path);
-    if (after?.bytes !== before.bytes || after.mtime !== before.mtime) forgetSum(path);
+    if (after?.bytes !== before.bytes || after.mtime !== before.mtime || after.stamp !== before.stamp) forgetSum(path);
   } catch {
     // Without one the file is believed as it is.
     forgetSum(path);
@@ -120,7 +102,21 @@ function readSum(path: string): FileSum | undefined {
 
 function statOf(path: string): Omit<FileSum, "sum"> | undefined {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return stats && { bytes: Number(stats.size), mtime: String(stats.mtimeNs) };
+  if (stats === undefined) return undefined;
+  const trust = createStampTrust();
+  trust.see(stats, path);
+  // Whole seconds are too coarse to wait for the next one.
+  const tells = trust.relies(stats) && stats.ctimeNs % 1_000_000_000n !== 0n;
+  return { bytes: Number(stats.size), mtime: String(stats.mtimeNs), stamp: tells ? stampOf(stats) : undefined };
+}
+
+/** The clock that file systems go by stands still for 10 ms at most. */
+const tickMs = 20;
+
+/** Waits, for 20 ms at most, until what is written to a file has a later time than it has now. */
+function waitForTick(path: string): void {
+  const ageMs = Date.now() - statSync(path).ctimeMs;
+  if (ageMs < tickMs) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Math.min(tickMs, tickMs - ageMs));
 }
 
 /**

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import type { CompanionTables } from "../database/companion.ts";
 import { forgetOlderAside } from "./aside-files.ts";
 import { Damage, Foreign } from "./file-faults.ts";
-import { compareWithSum, forgetSum, lastingStamp } from "./file-sum.ts";
+import { compareWithSum, forgetSum } from "./file-sum.ts";
 import { openFile, type OpenFile, openInMemory } from "./open-file.ts";
 import { prepareFile } from "./prepare-file.ts";
 import type { OpenOptions } from "../thread/protocol.ts";
@@ -17,8 +17,6 @@ export interface OpenDatabase extends OpenFile {
   isOnDisk: boolean;
   /** The file that is open, as `fileIdentity` names it; undefined in memory. */
   identity?: string | undefined;
-  /** Of the file before its bytes were compared with its checksum, where whatever happens to it since shows. */
-  stamp?: string | undefined;
   notices: string[];
 }
 
@@ -40,12 +38,12 @@ export function openDatabase(options: OpenOptions, tables: CompanionTables): Ope
     const identity = identityBefore(path);
     try {
       prepareFile(path, { isOwnPlace: options.isOwnPlace === true });
-      const stamp = checkBytes(options, identity);
+      checkBytes(options, identity);
       const opened = openFile(options, tables);
       // Each of them has cost a request.
       if (aside !== undefined) salvageVectors(opened.db, aside);
       if (opened.notice !== undefined) notices.push(opened.notice);
-      return { ...opened, location: path, isOnDisk: true, identity: fileIdentity(path), stamp, notices };
+      return { ...opened, location: path, isOnDisk: true, identity: fileIdentity(path), notices };
     } catch (error) {
       if (options.mayCreate === false && isDamage(error)) {
         notices.push(`the index ${path} is damaged (${reasonOf(error)}); the next sync makes it anew from the notes`);
@@ -62,12 +60,10 @@ export function openDatabase(options: OpenOptions, tables: CompanionTables): Ope
   }
 }
 
-/** Throws `Damage` where the file is known to be another than the one that was written. Gives its stamp from before. */
-function checkBytes({ path, damaged }: OpenOptions, identity: string | undefined): string | undefined {
+/** Throws `Damage` where the file is known to be another than the one that was written. */
+function checkBytes({ path, damaged }: OpenOptions, identity: string | undefined): void {
   if (damaged !== undefined && damaged.identity === identity) throw new Damage(damaged.reason);
-  const stamp = lastingStamp(path);
   if (compareWithSum(path) === "differs") throw new Damage("its bytes are not those that were written");
-  return stamp;
 }
 
 function identityBefore(path: string): string | undefined {

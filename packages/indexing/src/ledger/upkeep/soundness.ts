@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import type Database from "better-sqlite3";
 import type { Companion } from "../database/companion.ts";
 import { Damage } from "../file/file-faults.ts";
-import { compareWithSum, forgetSum, hasSum, isStamped, stampSum, writeSum } from "../file/file-sum.ts";
+import { compareWithSum, forgetSum, hasSum, writeSum } from "../file/file-sum.ts";
 import type { Generations } from "../generations/generations.ts";
 import { isLogSound } from "../file/log-check.ts";
 import { beginWrite } from "../database/transactions.ts";
@@ -40,8 +40,6 @@ export function createSoundness(input: {
   db: Database.Database;
   generations: Generations;
   path: string;
-  /** Of the file when it was compared with its checksum, where any change since shows in it. */
-  stamp: string | undefined;
   /** Asked when it is needed, as it is opened later. */
   companion: () => Pick<Companion, "count">;
   /** False: nothing is written beside the file. */
@@ -59,8 +57,6 @@ export function createSoundness(input: {
     .pluck();
   let known = { file: stampOf(path), log: stampOf(`${path}-wal`), version: dataVersion.get() };
   let isRecorded = hasSum(path);
-  /** Nobody has to read a file with this stamp again, which is still to be noted. */
-  let unnoted = input.stamp === undefined || isStamped(path, input.stamp) ? undefined : input.stamp;
   let writtenAt = performance.now();
 
   /** Files, chunks and what the companion has of them are as many as they should be: somebody else has written to them. */
@@ -82,19 +78,15 @@ export function createSoundness(input: {
   }
 
   function record(): void {
-    if ((isRecorded && unnoted === undefined) || !mayWrite) return;
-    const stamp = unnoted;
+    if (isRecorded || !mayWrite) return;
     isRecorded = true;
-    unnoted = undefined;
     try {
       const [state] = db.pragma("wal_checkpoint(PASSIVE)") as { busy: number; log: number; checkpointed: number }[];
       const log = stampOf(`${path}-wal`);
       if (state === undefined || state.busy !== 0 || state.log !== state.checkpointed) return;
       // Whoever wants to write waits for this: it would take the checksum away before it is there.
       beginWrite(db, 1);
-      if (hasSum(path)) {
-        if (stamp !== undefined) stampSum(path, stamp);
-      } else if (stampOf(`${path}-wal`) === log) writeSum(path);
+      if (!hasSum(path) && stampOf(`${path}-wal`) === log) writeSum(path);
     } catch {
       // Another process writes, and records it when it has.
     } finally {
@@ -119,7 +111,6 @@ export function createSoundness(input: {
     writes: () => forgetSum(path),
     wrote() {
       isRecorded = false;
-      unnoted = undefined;
       writtenAt = performance.now();
       known = { ...known, file: stampOf(path), log: stampOf(`${path}-wal`) };
     },
