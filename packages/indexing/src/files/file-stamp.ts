@@ -15,26 +15,33 @@ export function stampOf({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string {
 }
 
 /** What is told of a state of a file, in the form in which it is compared. */
-export interface FileState {
+interface FileState extends Pick<BigIntStats, "size" | "mtimeNs" | "ctimeNs" | "ino"> {
   mtimeMs: number;
   stamp: string;
 }
 
 /**
- * Gives the states of files that are looked at again and again. As a rule nothing has changed, and comparing numbers
- * costs a fraction of writing them out.
+ * The states of files that are looked at again and again. As a rule nothing has changed, and comparing numbers costs a
+ * fraction of writing them out.
  */
-export function createFileStates(): (path: string, stats: BigIntStats) => FileState {
-  const known = new Map<string, FileState & Pick<BigIntStats, "size" | "mtimeNs" | "ctimeNs" | "ino">>();
-  return (path, stats) => {
+export class FileStates {
+  #known = new Map<string, FileState>();
+  #seen = new Map<string, FileState>();
+
+  of(path: string, stats: BigIntStats): FileState {
     const { size, mtimeNs, ctimeNs, ino } = stats;
-    const last = known.get(path);
+    const last = this.#known.get(path);
     const isSame = last?.ctimeNs === ctimeNs && last.mtimeNs === mtimeNs && last.size === size && last.ino === ino;
-    if (isSame) return last;
-    const state = { mtimeMs: mtimeMsOf(stats), stamp: stampOf(stats), size, mtimeNs, ctimeNs, ino };
-    known.set(path, state);
+    const state = isSame ? last : { mtimeMs: mtimeMsOf(stats), stamp: stampOf(stats), size, mtimeNs, ctimeNs, ino };
+    this.#seen.set(path, state);
     return state;
-  };
+  }
+
+  /** A look at all files has ended: those that it has not met are forgotten. */
+  endLook(): void {
+    this.#known = this.#seen;
+    this.#seen = new Map();
+  }
 }
 
 /** The modification time as a number, as `Stats.mtimeMs` has it. */

@@ -5,7 +5,7 @@ import { scanMemory } from "./scan.ts";
 import path from "node:path";
 import { decodeLines } from "../text/file-text.ts";
 import { createHeldLines, type FoundLines } from "../search/held-lines.ts";
-import { createFileStates } from "./file-stamp.ts";
+import { FileStates } from "./file-stamp.ts";
 import { isMarkdown, memoryRoots } from "./memory-roots.ts";
 import { placeOf } from "./note-place.ts";
 import { readSettled } from "./read-settled.ts";
@@ -18,11 +18,11 @@ export function createNotesSource(input: {
   settings: Pick<MemorySearchSettings, "chunking" | "extraPaths">;
 }): IndexedSource {
   const { workspaceDir, settings } = input;
-  const stateOf = createFileStates();
+  const states = new FileStates();
   return {
     source: "memory",
     recipe: recipeOf(settings.chunking),
-    scan: async (signal) => await scanMemory({ workspaceDir, extraPaths: settings.extraPaths, signal, stateOf }),
+    scan: async (signal) => await scanMemory({ workspaceDir, extraPaths: settings.extraPaths, signal, states }),
     stampOf: stampInNote,
     holdsContent,
     skippedBecause,

@@ -3,7 +3,7 @@ import path from "node:path";
 import { type ExtraPath, MemoryError, type MemoryRootStatus, messageOf, type SyncFailure } from "@memslot/core";
 import { codeOf, listInPlace } from "@memslot/core/files";
 import { adviceForLink, kindOf, linkReason, statOf, outOfDescriptors } from "./file-kind.ts";
-import { createFileStates, createStampTrust } from "./file-stamp.ts";
+import { createStampTrust, FileStates } from "./file-stamp.ts";
 import { ignoredFolders } from "./ignored-folders.ts";
 import { isMarkdown, type MemoryRoot, memoryRoots, relativePath } from "./memory-roots.ts";
 import { foldedName } from "./folded-name.ts";
@@ -44,14 +44,14 @@ export interface ScanOptions {
   extraPaths: readonly (string | ExtraPath)[];
   signal: AbortSignal;
   /** For a caller that scans more than once. */
-  stateOf?: ReturnType<typeof createFileStates> | undefined;
+  states?: FileStates | undefined;
 }
 
 /** Finds the memory files. Symbolic links are never followed; each file is taken once, however many roots lead to it. */
 export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
   const { workspaceDir, signal } = options;
   signal.throwIfAborted();
-  const listing = createListing(options.stateOf ?? createFileStates());
+  const listing = createListing(options.states ?? new FileStates());
   const { result } = listing;
   const slices = createTimeSlices(signal);
   const names = new Set(listWorkspace(workspaceDir));
@@ -109,7 +109,7 @@ interface Listing {
   judge(): void;
 }
 
-function createListing(stateOf: ReturnType<typeof createFileStates>): Listing {
+function createListing(states: FileStates): Listing {
   const result: ScanResult = { files: [], roots: [], failed: [], unknown: [] };
   const known = createKnownFiles<ScannedFile>();
   const reported = new Set<string>();
@@ -126,7 +126,7 @@ function createListing(stateOf: ReturnType<typeof createFileStates>): Listing {
     passOver: (file, reason) => once(file, () => void result.roots.push({ path: file, state: "skipped", reason })),
 
     take(file, absolutePath, stats) {
-      const { mtimeMs, stamp } = stateOf(file, stats);
+      const { mtimeMs, stamp } = states.of(file, stats);
       const scanned: ScannedFile = { path: file, absolutePath, mtimeMs, size: Number(stats.size), stamp };
       const earlier = known.add(scanned, stats);
       if (earlier !== undefined) {
@@ -143,6 +143,7 @@ function createListing(stateOf: ReturnType<typeof createFileStates>): Listing {
 
     judge() {
       for (const { scanned, stats } of seen) if (!trust.relies(stats)) scanned.stamp = undefined;
+      states.endLook();
     },
   };
   return listing;

@@ -17,6 +17,7 @@ function candidate(text: string, change: Partial<ChunkRow> = {}, score = 0.5): C
     textScore: score,
     vectorScore: undefined,
     timeMatch: 0,
+    day: undefined,
     exact: false,
     score,
   };

@@ -35,8 +35,9 @@ export interface Candidate {
   keywordWeight: number;
   textScore: number | undefined;
   vectorScore: number | undefined;
-  /** How well it is of a time that the query names, 0 to 1. */
+  /** How well it is of a time that the query names, 0 to 1, and the first day that it is of. */
   timeMatch: number;
+  day: number | undefined;
   /** It holds every word of the query that the index knows, or an identifier of the query as written. */
   exact: boolean;
   score: number;
@@ -120,6 +121,7 @@ function candidateOf(row: ChunkRow, terms: readonly WeightedTerm[]): Candidate {
     textScore: undefined,
     vectorScore: undefined,
     timeMatch: 0,
+    day: undefined,
     exact: false,
     score: 0,
   };
@@ -159,7 +161,9 @@ function weighKeywords(
   }
   if (periods.length > 0) {
     for (const candidate of candidates) {
-      candidate.timeMatch = timeMatch(timeOf(candidate.row), periods);
+      const time = timeOf(candidate.row);
+      candidate.day = time?.from;
+      candidate.timeMatch = timeMatch(time, periods);
       candidate.keywordWeight += timeWeight * (top > 0 ? top : ideal) * candidate.timeMatch;
     }
   }
@@ -185,18 +189,14 @@ function fuse(candidate: Candidate, weights: FusionWeights, vectorRan: boolean):
 
 /** In the order of their days where they fit as well; within a note from its beginning. */
 function byTime(a: Candidate, b: Candidate): number {
-  const [ofA, ofB] = [a, b].map(({ row }) => timeOf(row)?.from ?? Number.POSITIVE_INFINITY);
-  if (a.score !== b.score || a.timeMatch === 0) return byScore(a, b);
-  return (
-    (ofA ?? 0) - (ofB ?? 0) ||
-    (a.row.path < b.row.path ? -1 : a.row.path > b.row.path ? 1 : a.row.startLine - b.row.startLine)
-  );
+  if (a.score !== b.score || a.day === undefined || b.day === undefined) return byScore(a, b);
+  return a.day - b.day || byPlace(a, b);
 }
 
 function byScore(a: Candidate, b: Candidate): number {
-  return (
-    b.score - a.score ||
-    b.keywordWeight - a.keywordWeight ||
-    (a.row.path < b.row.path ? -1 : a.row.path > b.row.path ? 1 : a.row.startLine - b.row.startLine)
-  );
+  return b.score - a.score || b.keywordWeight - a.keywordWeight || byPlace(a, b);
+}
+
+function byPlace({ row: a }: Candidate, { row: b }: Candidate): number {
+  return a.path < b.path ? -1 : a.path > b.path ? 1 : a.startLine - b.startLine;
 }

@@ -85,7 +85,7 @@ export function outcomeOf(input: SearchInput, places: readonly SearchedSource[],
     reason: degraded ?? (results.length === 0 ? emptyReason(input, legs, belowScore, places) : undefined),
     legs: {
       keyword: keyword && {
-        candidates: keyword.answer.rows.length,
+        candidates: new Set([...keyword.answer.rows, ...(legs.ofTime ?? [])].map(({ id }) => id)).size,
         kept: kept.filter((candidate) => candidate.textScore !== undefined).length,
       },
       vector: vector && {

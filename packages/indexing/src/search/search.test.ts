@@ -122,6 +122,8 @@ describe("by time", () => {
   test("a note of the time is found although it holds no other word of the question", async () => {
     const found = await search(await storeWith(diary), "which hedge did I see on 14 March 2026", { days });
     expect(paths(found)).toContain("memory/2026-03-14.md");
+    const { candidates = 0, kept = 0 } = found.report.legs.keyword ?? {};
+    expect(candidates).toBeGreaterThanOrEqual(kept);
   });
 
   test("what holds the words of the question comes before what is only of its time", async () => {

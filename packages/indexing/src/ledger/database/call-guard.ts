@@ -49,7 +49,7 @@ export function createCallGuard(input: {
 
   function failureOf(given: unknown): Error {
     // What cannot be read of the words alone may be a page that was spoilt, and then nothing else is to be relied on.
-    const isSpoilt = isOnDisk && isAboutWordsOnly(given) && compareWithSum(location) === "differs";
+    const isSpoilt = isOnDisk && isAboutWordsOnly(given) && compareWithSum(location, { anew: true }) === "differs";
     const error = isSpoilt ? new Damage(reasonOf(given)) : given;
     const failure = toStoreError(error, location);
     if (isCorrupt(error) || error instanceof Damage) {

@@ -6,7 +6,7 @@ import { isPieces, type Pieces } from "./pieces.ts";
 import type { OpenOptions, Reply, Request } from "./protocol.ts";
 
 /** What a host calls all the time, and what writes nothing. */
-const readingCalls: ReadonlySet<string> = new Set(["revision", "stats", "searchKeyword", "searchVector"]);
+const readingCalls: ReadonlySet<string> = new Set(["revision", "stats", "searchKeyword"]);
 /** A little longer than an index has to be left alone before it is recorded as it is. */
 const whenQuietMs = 600;
 

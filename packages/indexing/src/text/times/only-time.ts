@@ -1,5 +1,5 @@
 import { foldText } from "./fold-text.ts";
-import type { WordsAround } from "./words-around.ts";
+import type { WordsAround } from "./grammar/words-around.ts";
 
 /** What a Chinese question holds that asks for nothing but a time. */
 const chineseFillers =

@@ -1,13 +1,13 @@
-import { chineseTimes } from "./chinese-times.ts";
+import { chineseTimes } from "./chinese/chinese-times.ts";
 import type { Days } from "./calendar.ts";
-import { combineTimes, languagesOf } from "./combine-times.ts";
+import { combineTimes, languagesOf } from "./grammar/combine-times.ts";
 import { isDoubtful } from "./doubtful-times.ts";
 import { foldText } from "./fold-text.ts";
 import { contextOf, type FoundTime, type TimeUnit, withoutOverlaps } from "./found-time.ts";
-import { mayNameTime, readers, wordsOfAll } from "./languages.ts";
+import { mayNameTime, readers, wordsOfAll } from "./grammar/languages.ts";
 import { numericTimes } from "./numeric-times.ts";
 import { isNothing } from "./only-time.ts";
-import { startOf, type WordsAround } from "./words-around.ts";
+import { startOf, type WordsAround } from "./grammar/words-around.ts";
 import { yearsInWorkspace } from "./workspace-years.ts";
 
 /** A span of days that a query names. */

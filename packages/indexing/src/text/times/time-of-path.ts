@@ -1,7 +1,7 @@
 import { groupsOf, namedPattern } from "./named-pattern.ts";
 import { type Days, monthDays, oneDay, quarterDays, weekDays, yearDays } from "./calendar.ts";
 import type { TimeUnit } from "./found-time.ts";
-import { chineseNumber, figure } from "./chinese-numbers.ts";
+import { chineseNumber, figure } from "./chinese/chinese-numbers.ts";
 
 /** Goes up when names are read otherwise: notes are indexed with the day in theirs. */
 export const pathTimesVersion = 1;

@@ -1,4 +1,4 @@
-import { type Groups, namedPattern } from "./named-pattern.ts";
+import { type Groups, namedPattern } from "../named-pattern.ts";
 import {
   type Days,
   monthDays,
@@ -9,8 +9,8 @@ import {
   weekDays,
   weekdayOf,
   yearDays,
-} from "./calendar.ts";
-import { type Feast, feastDays, isOneDay } from "./feasts.ts";
+} from "../calendar.ts";
+import { type Feast, feastDays, isOneDay } from "../feasts.ts";
 import {
   besideToday,
   findAll,
@@ -19,9 +19,9 @@ import {
   ofYear,
   type ReadingContext,
   type TimeRead,
-} from "./found-time.ts";
+} from "../found-time.ts";
 import { type CountedUnit, countedUnits, indexOf, type Language, noLetterBefore, oneOf } from "./language.ts";
-import { lazily } from "./lazily.ts";
+import { lazily } from "../lazily.ts";
 import { thirdOf } from "./pieces-of-spans.ts";
 import { piecesOf } from "./pieces.ts";
 import { agoDays, recentDays, unitBeside, weekdayBeside } from "./relative-times.ts";

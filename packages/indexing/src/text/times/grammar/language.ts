@@ -1,6 +1,6 @@
-import { namedPattern } from "./named-pattern.ts";
-import type { Season } from "./calendar.ts";
-import type { Feast } from "./feasts.ts";
+import { namedPattern } from "../named-pattern.ts";
+import type { Season } from "../calendar.ts";
+import type { Feast } from "../feasts.ts";
 
 /**
  * How a language with spaces names times. Every string is the inside of a regular expression over folded text (small

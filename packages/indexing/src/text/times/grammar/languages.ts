@@ -1,5 +1,5 @@
-import { namedPattern } from "./named-pattern.ts";
-import { chineseWords } from "./chinese-words.ts";
+import { namedPattern } from "../named-pattern.ts";
+import { chineseWords } from "../chinese/chinese-words.ts";
 import { edge, type Language, noLetterBefore, oneOf } from "./language.ts";
 import { dutch } from "./languages/dutch.ts";
 import { english } from "./languages/english.ts";
@@ -9,7 +9,7 @@ import { italian } from "./languages/italian.ts";
 import { portuguese } from "./languages/portuguese.ts";
 import { russian } from "./languages/russian.ts";
 import { spanish } from "./languages/spanish.ts";
-import { lazily } from "./lazily.ts";
+import { lazily } from "../lazily.ts";
 import { type PhraseReader, phraseReader } from "./phrases.ts";
 import { type WordsAround, wordsAround } from "./words-around.ts";
 

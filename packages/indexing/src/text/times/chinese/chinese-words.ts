@@ -1,4 +1,4 @@
-import type { WordsAround } from "./words-around.ts";
+import type { WordsAround } from "../grammar/words-around.ts";
 
 const never = /(?!)/;
 

@@ -1,4 +1,4 @@
-import { type Days, monthDays, monthOf, yearOf } from "./calendar.ts";
+import { type Days, monthDays, monthOf, yearOf } from "../calendar.ts";
 import type { Part } from "./language.ts";
 
 /** The nth piece of a span, or the last one for 0. Weeks of a month or year begin with its first day. */

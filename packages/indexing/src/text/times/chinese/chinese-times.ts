@@ -1,4 +1,4 @@
-import { type Groups, namedPattern } from "./named-pattern.ts";
+import { type Groups, namedPattern } from "../named-pattern.ts";
 import {
   type Days,
   monthDays,
@@ -9,16 +9,16 @@ import {
   weekDays,
   yearDays,
   yearOf,
-} from "./calendar.ts";
+} from "../calendar.ts";
 import { chineseNumber, figure, yearFigure } from "./chinese-numbers.ts";
-import { feastDays, isOneDay } from "./feasts.ts";
-import { findAll, type FoundTime, known, ofYear, type ReadingContext, type TimeRead } from "./found-time.ts";
-import type { CountedUnit, Part } from "./language.ts";
-import { lazily } from "./lazily.ts";
-import { openTime } from "./open-times.ts";
+import { feastDays, isOneDay } from "../feasts.ts";
+import { findAll, type FoundTime, known, ofYear, type ReadingContext, type TimeRead } from "../found-time.ts";
+import type { CountedUnit, Part } from "../grammar/language.ts";
+import { lazily } from "../lazily.ts";
+import { openTime } from "../grammar/open-times.ts";
 import { years, days, seasons, feasts, units } from "./chinese-vocabulary.ts";
-import { nthWithin, thirdOf } from "./pieces-of-spans.ts";
-import { agoDays, recentDays, unitBeside, weekdayBeside } from "./relative-times.ts";
+import { nthWithin, thirdOf } from "../grammar/pieces-of-spans.ts";
+import { agoDays, recentDays, unitBeside, weekdayBeside } from "../grammar/relative-times.ts";
 
 const chinese = "chinese";
 
@@ -45,7 +45,10 @@ type Rule = readonly [pattern: RegExp, read: (groups: Groups, context: ReadingCo
 const openness =
   "(?:(?<since>以来|至今|起(?!来|床|点))|(?<before>[之以]前|前(?![后天年几半往]))|(?<after>[之以]后|后(?![天年来])))?";
 
-const rules = lazily((): Rule[] => [
+const rules = lazily((): Rule[] => [...calendarRules(), ...relativeRules()]);
+
+/** Days, months, seasons and years with their numbers: 五月六号, 2024年夏天. */
+const calendarRules = (): Rule[] => [
   rule(`${year}?${month}(?<d>${figure})(?:[日号]|(?![\\d点个次年月天]))(?![\\d])`, ({ y, ry, m, d }, { today }) => {
     const [inMonth, day] = [chineseNumber(m), chineseNumber(d)];
     return d !== undefined && /\d$/.test(d) && y === undefined && ry === undefined && inMonth === undefined
@@ -104,27 +107,16 @@ const rules = lazily((): Rule[] => [
     (groups, { today }) => readSeason(groups, today),
   ),
   rule(`${year}的?(?<s>[春夏秋冬])(?<part>[初末])?`, (groups, { today }) => readSeason(groups, today)),
-  rule(
-    `(?<f>${Object.keys(feasts)
-      .toSorted((a, b) => b.length - a.length)
-      .join("|")})(?<said>${timeSaid})?`,
-    (groups, { today }) => readFeast(groups, today),
-  ),
-  rule(
-    `${year}(?<f>${Object.keys(feasts)
-      .toSorted((a, b) => b.length - a.length)
-      .join("|")})`,
-    (groups, { today }) => readFeast(groups, today),
-  ),
-  rule(
-    `(?<x>${Object.keys(days)
-      .toSorted((a, b) => b.length - a.length)
-      .join("|")})(?:晚上|早上|上午|下午|中午|夜里)?`,
-    ({ x = "" }, { today }) => {
-      const day = today + (days[x] ?? 0);
-      return known("day", { from: day, to: day });
-    },
-  ),
+  rule(`(?<f>${longestFirst(feasts)})(?<said>${timeSaid})?`, (groups, { today }) => readFeast(groups, today)),
+  rule(`${year}(?<f>${longestFirst(feasts)})`, (groups, { today }) => readFeast(groups, today)),
+];
+
+/** What is said from today, and what is counted: 上周三, 三周前, 2024年第一周. */
+const relativeRules = (): Rule[] => [
+  rule(`(?<x>${longestFirst(days)})(?:晚上|早上|上午|下午|中午|夜里)?`, ({ x = "" }, { today }) => {
+    const day = today + (days[x] ?? 0);
+    return known("day", { from: day, to: day });
+  }),
   rule(`${step}${unit}(?:(?<part>[初中底末])${pieceEnd})?`, ({ step: word, u = "", part: piece }, { today }) => {
     const read = unitBeside(unitOf(u), stepOf(word), today);
     return piece !== undefined && read && unitOf(u) === "month"
@@ -180,7 +172,7 @@ const rules = lazily((): Rule[] => [
   rule(`(?<![\\d])(?<y>(?:19|20)?\\d0)年代`, ({ y = "" }) =>
     known("span", yearDays(y.length === 4 ? Number(y) : 1900 + Number(y), 10)),
   ),
-]);
+];
 
 /** 以来, 之前, 以后 after a time, and 自 before it. */
 function opened(
@@ -253,6 +245,13 @@ function stepOf(word = ""): number {
 
 function countOf(word = ""): number | undefined {
   return word === "几" ? 0 : chineseNumber(word);
+}
+
+/** Words as the inside of a group, so that none hides a longer one. */
+function longestFirst(words: Readonly<Record<string, unknown>>): string {
+  return Object.keys(words)
+    .toSorted((a, b) => b.length - a.length)
+    .join("|");
 }
 
 function rule(pattern: string, read: Rule[1]): Rule {

@@ -1,6 +1,6 @@
-import { groupsOf } from "./named-pattern.ts";
-import { type Days, yearOf } from "./calendar.ts";
-import { type FoundTime, withoutOverlaps } from "./found-time.ts";
+import { groupsOf } from "../named-pattern.ts";
+import { type Days, yearOf } from "../calendar.ts";
+import { type FoundTime, withoutOverlaps } from "../found-time.ts";
 import { distantTime, openTime } from "./open-times.ts";
 import { nthWithin, thirdOf } from "./pieces-of-spans.ts";
 import { startOf, type WordsAround } from "./words-around.ts";

@@ -1,6 +1,6 @@
-import type { Season } from "./calendar.ts";
-import type { Feast } from "./feasts.ts";
-import type { CountedUnit } from "./language.ts";
+import type { Season } from "../calendar.ts";
+import type { Feast } from "../feasts.ts";
+import type { CountedUnit } from "../grammar/language.ts";
 
 /** How many years from this one. */
 export const years: Readonly<Record<string, number>> = { 大前年: -3, 前年: -2, 去年: -1, 今年: 0, 明年: 1, 后年: 2 };

@@ -1,5 +1,5 @@
-import { type Days, firstDay, weekdayOf } from "./calendar.ts";
-import type { TimeRead, TimeUnit } from "./found-time.ts";
+import { type Days, firstDay, weekdayOf } from "../calendar.ts";
+import type { TimeRead, TimeUnit } from "../found-time.ts";
 import type { CountedUnit } from "./language.ts";
 
 export type Opening = "since" | "before" | "after" | "until";

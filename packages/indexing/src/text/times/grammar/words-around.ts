@@ -1,4 +1,4 @@
-import { namedPattern } from "./named-pattern.ts";
+import { namedPattern } from "../named-pattern.ts";
 import {
   type CountedUnit,
   countedUnits,

@@ -1,5 +1,5 @@
-import { monthDays, monthOf, weekAround, weekdayOf, yearDays, yearOf } from "./calendar.ts";
-import { known, type TimeRead } from "./found-time.ts";
+import { monthDays, monthOf, weekAround, weekdayOf, yearDays, yearOf } from "../calendar.ts";
+import { known, type TimeRead } from "../found-time.ts";
 import type { CountedUnit } from "./language.ts";
 
 /** The week, month, quarter or year that is `step` after the one of today. */
