@@ -1,14 +1,15 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import type { Memory } from "@memslot/core";
+import { type Memory, estimateTokens, placeTokens } from "@memslot/core";
 import { openMemory } from "memslot";
 import type { DataSet, Question, RetrievalSet } from "./datasets.ts";
 import type { Answer } from "./plain-fts.ts";
 
 /** What is asked the questions of a set. */
 export interface Searcher {
-  search(query: string, limit: number): Promise<Answer[]> | Answer[];
+  /** With a budget: as many results as it holds. */
+  search(query: string, limit: number, maxTokens?: number): Promise<Answer[]> | Answer[];
   close(): Promise<void> | void;
 }
 
@@ -19,6 +20,9 @@ export interface Tally {
   recall6: number;
   recall10: number;
   snippet6: number;
+  /** Evidence that stands in what is shown within 500 and 1,000 tokens, the places of results included. */
+  shown500: number;
+  shown1000: number;
 }
 
 /** Asks every question of a data set. The sums are by group of questions, and `all`. */
@@ -27,8 +31,20 @@ export async function tallies(
   open: (set: RetrievalSet) => Promise<Searcher>,
 ): Promise<Map<string, Tally>> {
   const result = new Map<string, Tally>();
-  const add = (group: string, six: readonly Answer[], ten: readonly Answer[], question: Question): void => {
-    const tally = result.get(group) ?? { questions: 0, first: 0, recall6: 0, recall10: 0, snippet6: 0 };
+  const add = (
+    group: string,
+    { six, ten, small, usual }: Record<"six" | "ten" | "small" | "usual", readonly Answer[]>,
+    question: Question,
+  ): void => {
+    const tally = result.get(group) ?? {
+      questions: 0,
+      first: 0,
+      recall6: 0,
+      recall10: 0,
+      snippet6: 0,
+      shown500: 0,
+      shown1000: 0,
+    };
     const covers = (answer: Answer, place: Question["evidence"][number]): boolean =>
       answer.path === place.path &&
       (place.line === undefined || (answer.startLine <= place.line && answer.endLine >= place.line));
@@ -43,7 +59,11 @@ export async function tallies(
     tally.first += recall(six.slice(0, 1)) > 0 ? 1 : 0;
     tally.recall6 += recall(six);
     tally.recall10 += recall(ten);
-    tally.snippet6 += recall(six, (answer, place) => answer.snippet.includes(place.text ?? ""));
+    const isShown = (answer: Answer, place: Question["evidence"][number]): boolean =>
+      answer.snippet.includes(place.text ?? "");
+    tally.snippet6 += recall(six, isShown);
+    tally.shown500 += recall(small, isShown);
+    tally.shown1000 += recall(usual, isShown);
     result.set(group, tally);
   };
   for (const set of dataSet.sets) {
@@ -52,8 +72,10 @@ export async function tallies(
       for (const question of set.questions) {
         const six = await searcher.search(question.text, 6);
         const ten = await searcher.search(question.text, 10);
-        add("all", six, ten, question);
-        if (question.group !== "all") add(question.group, six, ten, question);
+        const small = within(500, await searcher.search(question.text, budgetedResults, 500));
+        const usual = within(1000, await searcher.search(question.text, budgetedResults, 1000));
+        add("all", { six, ten, small, usual }, question);
+        if (question.group !== "all") add(question.group, { six, ten, small, usual }, question);
       }
     } finally {
       await searcher.close();
@@ -62,10 +84,27 @@ export async function tallies(
   return result;
 }
 
+/** Results of an answer that is led by its budget. */
+const budgetedResults = 12;
+
+/** The first results that fit into a budget, the last of them cut to what is left of it. */
+function within(tokens: number, results: readonly Answer[]): Answer[] {
+  let left = tokens;
+  return results.flatMap((result) => {
+    left -= placeTokens;
+    const text = estimateTokens(result.snippet);
+    const share = Math.max(0, Math.min(1, left / text));
+    left -= text;
+    return share === 0
+      ? []
+      : [{ ...result, snippet: result.snippet.slice(0, Math.floor(result.snippet.length * share)) }];
+  });
+}
+
 /** A memory over the notes of a set, in a folder of its own, in keyword mode; `settings` are those of the configuration beside it. */
 export async function openSet(set: RetrievalSet, settings: Readonly<Record<string, unknown>> = {}): Promise<Searcher> {
   const { memory, close } = await openNotes(set.files, settings);
-  return { search: (query, limit) => memory.search(query, { maxResults: limit }), close };
+  return { search: (query, maxResults, maxTokens) => memory.search(query, { maxResults, maxTokens }), close };
 }
 
 /** The memory itself; with `everywhere` its notes are also those outside of the places where an agent keeps them. */

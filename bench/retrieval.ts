@@ -36,7 +36,9 @@ async function benchDataSet(dataSet: DataSet): Promise<void> {
     ["hit@1", (tally) => tally.first],
     ["recall@6", (tally) => tally.recall6],
     ["recall@10", (tally) => tally.recall10],
-    ["snippet@6", (tally) => tally.snippet6],
+    ["shown@6", (tally) => tally.snippet6],
+    ["shown in 500 tokens", (tally) => tally.shown500],
+    ["shown in 1,000", (tally) => tally.shown1000],
   ];
   printTable(
     `${dataSet.name}: memslot, in brackets plain FTS5`,

@@ -4,6 +4,7 @@ export type {
   CompactReport,
   IndexCheck,
   IndexFinding,
+  LineRange,
   ManagerReadParams,
   ManagerSearchOptions,
   ManagerSyncParams,
@@ -37,6 +38,7 @@ export type {
 } from "./contract/status.ts";
 export { weakConfidence, withConditions } from "./fallback/conditions.ts";
 export { createGlob } from "./text/glob.ts";
+export { estimateTokens, isDense, placeTokens, resultTokens } from "./text/result-tokens.ts";
 export { hasOtherNames, isPrivateNote } from "./guard/private-notes.ts";
 export { type SessionKind, audienceOf, sessionKindOf } from "./guard/session-audience.ts";
 export type {

@@ -40,7 +40,8 @@ const defaultSettings = {
     sessions: { deltaBytes: 100_000, deltaMessages: 50, postCompactionForce: true },
   },
   query: {
-    maxResults: 6,
+    maxResults: undefined,
+    maxTokens: 1000,
     minScore: 0.35,
     hybrid: { enabled: true, vectorWeight: 0.7, textWeight: 0.3, candidateMultiplier: 4 },
   },
@@ -152,6 +153,7 @@ describe("an agent's own settings", () => {
     expect(memorySearch.remote.headers).toEqual({ "X-One": "1", "x-two": "two", "X-Three": "3", "X-Four": "four" });
     expect(memorySearch.query).toEqual({
       maxResults: 9,
+      maxTokens: 1000,
       minScore: 0.1,
       hybrid: { enabled: true, vectorWeight: 0.5, textWeight: 0.5, candidateMultiplier: 4 },
     });

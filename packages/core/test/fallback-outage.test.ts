@@ -52,6 +52,7 @@ async function ask(manager: MemorySearchManager, own: Partial<ManagerSearchOptio
   const reports: SearchReport[] = [];
   const results = await manager.search("q", {
     maxResults: 6,
+    maxTokens: 1000,
     minScore: 0,
     strict: false,
     sources: ["memory"],

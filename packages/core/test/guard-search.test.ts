@@ -55,6 +55,66 @@ describe("results", () => {
     expect(answer.report.dropped).toEqual({ minScore: 0, source: 0, limit: 1 });
   });
 
+  test.each([
+    [100, 1],
+    [350, 1],
+    [400, 2],
+    [1000, 5],
+    [4000, 9],
+  ])("are left out where a budget of %i tokens has no room, and the report counts them", async (maxTokens, count) => {
+    // 8 for the place, 175 for the text, 5 for the heading: 188 each.
+    const found = Array.from({ length: 9 }, (_, index) =>
+      result({
+        score: 1 - index / 10,
+        path: `${index}.md`,
+        snippet: "word ".repeat(140),
+        heading: "heading ".repeat(2).padEnd(20),
+      }),
+    );
+    const answer = await searched(found, { maxResults: 9, maxTokens });
+    expect(answer.results.map(({ path }) => path)).toEqual(found.slice(0, count).map(({ path }) => path));
+    expect(answer.results.every(({ snippet }) => snippet === found[0]?.snippet)).toBe(true);
+    expect(answer.report.dropped.tokens).toBe(count === 9 ? undefined : 9 - count);
+  });
+
+  test.each([
+    ["no list", "3-4"],
+    ["an empty list", []],
+    ["one number", [3]],
+    ["lines before the first", [[2, 3]]],
+    ["lines behind the last", [[3, 10]]],
+    ["an end before its beginning", [[5, 4]]],
+    [
+      "ranges out of their order",
+      [
+        [6, 7],
+        [3, 4],
+      ],
+    ],
+    [
+      "ranges that overlap",
+      [
+        [3, 5],
+        [5, 6],
+      ],
+    ],
+    ["halves of lines", [[3, 4.5]]],
+  ])("with lines that are %s are refused by name", async (_what, lines) => {
+    const wrong = Object.assign(result({ startLine: 3, endLine: 9 }), { lines }) as MemorySearchResult;
+    await expect(searched([wrong])).rejects.toThrow(/result 1: "lines" must be pairs of lines/);
+    const right = {
+      ...result({ startLine: 3, endLine: 9 }),
+      lines: [
+        [3, 3],
+        [5, 9],
+      ],
+    } as const;
+    expect((await searched([right])).results[0]?.lines).toEqual([
+      [3, 3],
+      [5, 9],
+    ]);
+  });
+
   test("of other sources than those asked for are dropped and counted", async () => {
     const answer = await searched([result({ source: "sessions" }), result()], { sources: ["memory"] });
     expect(answer.results.map(({ source }) => source)).toEqual(["memory"]);

@@ -79,6 +79,7 @@ test("others who read along are not told what the primary said: it may name the 
 function search(manager: MemorySearchManager, reports: SearchReport[] = []): ReturnType<MemorySearchManager["search"]> {
   const options: ManagerSearchOptions = {
     maxResults: 6,
+    maxTokens: 1000,
     minScore: 0,
     strict: false,
     sources: ["memory"],

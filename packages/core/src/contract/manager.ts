@@ -19,17 +19,29 @@ export interface MemorySearchResult {
   vectorScore?: number | undefined;
   /** Keyword score, 0 to 1, where the keyword leg found this result. */
   textScore?: number | undefined;
-  /** At most 700 characters, cut around the match; `…` on its own line marks lines that were left out. */
+  /**
+   * The lines of the note that answer, at most 700 characters: `…` on a line of its own stands for lines that were left
+   * out, and inside a line for a part of it.
+   */
   snippet: string;
+  /** Which lines the snippet is of, in their order, where it is not all of them from `startLine` to `endLine`. */
+  lines?: readonly LineRange[] | undefined;
+  /** The heading that the first of these lines stands under, where the snippet does not show it. */
+  heading?: string | undefined;
   source: MemorySource;
   /** `path#Lfrom-Lto`, where citations are on. */
   citation?: string | undefined;
 }
 
+/** First and last line, 1-based and inclusive. */
+export type LineRange = readonly [from: number, to: number];
+
 /** A search as a manager receives it: every option is present, checked and in range. */
 export interface ManagerSearchOptions {
   /** 1 to 200. */
   maxResults: number;
+  /** 100 to 4,000: estimated tokens that the texts of all results have together, see `resultTokens`. */
+  maxTokens: number;
   /** 0 to 1. Results that only the vector leg found need at least this score. */
   minScore: number;
   /**
@@ -87,7 +99,10 @@ export interface SearchReport {
   dropped: {
     minScore: number;
     source: number;
+    /** For `maxResults`. */
     limit: number;
+    /** For `maxTokens`. */
+    tokens?: number | undefined;
     /** Private notes that were found for a shared session. Not to be told there: it says what the notes hold. */
     audience?: number | undefined;
     /** Results of notes that stand neither in the workspace nor in `extraPaths`: a mistake of the plugin. */

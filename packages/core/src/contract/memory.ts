@@ -15,7 +15,10 @@ import type { MemoryProviderStatus } from "./status.ts";
 
 /** Options of a search; what is left out comes from the agent's settings. */
 export interface MemorySearchOptions {
+  /** 1 to 200; 6 where the configuration does not say. */
   maxResults?: number | undefined;
+  /** 100 to 4,000: estimated tokens of all texts together, 1,000 where the configuration does not say. */
+  maxTokens?: number | undefined;
   minScore?: number | undefined;
   sources?: readonly MemorySource[] | undefined;
   /** The session that asks, as the host names it. A group or a channel never sees private notes. */

@@ -96,6 +96,7 @@ export function finishReport({ given, facts, found, kept, options, embeddings, n
     minScore: count(report.dropped?.minScore) + kept.dropped.minScore,
     source: count(report.dropped?.source) + kept.dropped.source,
     limit: count(report.dropped?.limit) + kept.dropped.limit,
+    ...tokensDropped(count(report.dropped?.tokens) + kept.dropped.tokens),
     ...(kept.dropped.audience > 0 ? { audience: kept.dropped.audience } : {}),
     ...(kept.dropped.outside > 0 ? { outside: kept.dropped.outside } : {}),
     ...(kept.dropped.duplicate > 0 ? { duplicate: kept.dropped.duplicate } : {}),
@@ -113,6 +114,10 @@ export function finishReport({ given, facts, found, kept, options, embeddings, n
     dropped,
     conditions: conditionsOf(report),
   };
+}
+
+function tokensDropped(tokens: number): { tokens?: number } {
+  return tokens > 0 ? { tokens } : {};
 }
 
 /**

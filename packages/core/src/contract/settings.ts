@@ -49,7 +49,9 @@ export interface MemorySearchSettings {
     };
   };
   readonly query: {
-    readonly maxResults: number;
+    /** Undefined: 6 for the library, and as many as the budget holds, 12 at most, for tools and the command. */
+    readonly maxResults: number | undefined;
+    readonly maxTokens: number;
     readonly minScore: number;
     readonly hybrid: {
       readonly enabled: boolean;

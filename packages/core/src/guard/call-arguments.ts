@@ -12,6 +12,8 @@ import type { MemoryReadParams, MemorySearchOptions, MemorySyncParams } from "..
 import type { MemorySearchSettings } from "../contract/settings.ts";
 
 const maxResultsLimit = 200;
+const usualMaxResults = 6;
+const tokenLimits = [100, 4000] as const;
 const queryLimit = 10_000;
 const defaultLines = 120;
 
@@ -53,7 +55,8 @@ export function checkSearch(
   return {
     query: text,
     options: {
-      maxResults: checkMaxResults(options.maxResults ?? settings.query.maxResults),
+      maxResults: checkMaxResults(options.maxResults ?? settings.query.maxResults ?? usualMaxResults),
+      maxTokens: checkMaxTokens(options.maxTokens ?? settings.query.maxTokens),
       minScore: checkMinScore(options.minScore ?? settings.query.minScore),
       strict: options.minScore !== undefined,
       sources: options.sources === undefined ? [...settings.sources] : checkSources(options.sources, lookedAt(), notes),
@@ -74,6 +77,13 @@ function checkSessionKey(sessionKey: string | undefined, { agentId, ownerAllowFr
 function checkMaxResults(value: number): number {
   if (!Number.isInteger(value) || value < 1 || value > maxResultsLimit)
     throw invalid("maxResults", `a whole number from 1 to ${maxResultsLimit}`, value);
+  return value;
+}
+
+function checkMaxTokens(value: number): number {
+  const [least, most] = tokenLimits;
+  if (!Number.isInteger(value) || value < least || value > most)
+    throw invalid("maxTokens", `a whole number from ${least} to ${most}`, value);
   return value;
 }
 

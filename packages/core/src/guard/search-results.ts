@@ -11,11 +11,12 @@ import type {
   MemorySearchResult,
 } from "../contract/manager.ts";
 import type { SyncReport } from "../contract/status.ts";
+import { resultTokens } from "../text/result-tokens.ts";
 
 /** What is left of a manager's results, and how many were dropped for which reason. */
 export interface KeptResults {
   results: MemorySearchResult[];
-  dropped: Record<"minScore" | "source" | "limit" | "audience" | "outside" | "duplicate", number>;
+  dropped: Record<"minScore" | "source" | "limit" | "tokens" | "audience" | "outside" | "duplicate", number>;
 }
 
 /**
@@ -24,7 +25,7 @@ export interface KeptResults {
  */
 export function keepResults(
   results: readonly MemorySearchResult[],
-  options: Pick<ManagerSearchOptions, "maxResults" | "minScore" | "sources" | "audience">,
+  options: Pick<ManagerSearchOptions, "maxResults" | "maxTokens" | "minScore" | "sources" | "audience">,
   { capabilities, places }: { capabilities: MemoryCapabilities; places: NotePlaces },
 ): KeptResults {
   const inside = results.flatMap((result) => placed(result, places));
@@ -36,7 +37,8 @@ export function keepResults(
   );
   const sorted = scored.toSorted(bestFirst);
   const unique = onceEach(sorted);
-  const kept = unique.slice(0, options.maxResults);
+  const wanted = unique.slice(0, options.maxResults);
+  const kept = withinBudget(wanted, options.maxTokens);
   return {
     results: kept,
     dropped: {
@@ -45,7 +47,8 @@ export function keepResults(
       audience: inside.length - allowed.length,
       source: allowed.length - fromSources.length,
       minScore: fromSources.length - scored.length,
-      limit: unique.length - kept.length,
+      limit: unique.length - wanted.length,
+      tokens: wanted.length - kept.length,
     },
   };
 }
@@ -69,6 +72,16 @@ function onceEach(results: readonly MemorySearchResult[]): MemorySearchResult[] 
 
 function placeKey({ source, path, startLine, endLine }: MemorySearchResult): string {
   return JSON.stringify([source, path, startLine, endLine]);
+}
+
+/** The first of them that the budget holds. The very first is always there: none would say that nothing was found. */
+function withinBudget(results: readonly MemorySearchResult[], maxTokens: number): MemorySearchResult[] {
+  let used = 0;
+  const end = results.findIndex((result, index) => {
+    used += resultTokens(result);
+    return index > 0 && used > maxTokens;
+  });
+  return results.slice(0, end < 0 ? results.length : end);
 }
 
 /** A manager without a vector leg may give a score alone; its results are found by words. */
@@ -103,10 +116,8 @@ type Refuse = (field: string, wanted: string, given: unknown) => void;
 
 function checkResult(result: unknown, refuse: Refuse): void {
   if (typeof result !== "object" || result === null) return refuse("result", "an object", result);
-  const { path, startLine, endLine, score, vectorScore, textScore, snippet, source, citation } = result as Record<
-    string,
-    unknown
-  >;
+  const { path, startLine, endLine, score, vectorScore, textScore } = result as Record<string, unknown>;
+  const { snippet, lines, heading, source, citation } = result as Record<string, unknown>;
   if (typeof path !== "string" || path === "") refuse("path", "a path", path);
   if (String(path).includes("\0")) refuse("path", "a path without NUL characters", path);
   if (!isLine(startLine)) refuse("startLine", "a line number, 1 or more", startLine);
@@ -116,6 +127,9 @@ function checkResult(result: unknown, refuse: Refuse): void {
     refuse("vectorScore", "a number from -1 to 1", vectorScore);
   if (textScore !== undefined && !isBetween(textScore, 0, 1)) refuse("textScore", "a number from 0 to 1", textScore);
   if (typeof snippet !== "string") refuse("snippet", "a string", snippet);
+  if (lines !== undefined && !areRanges(lines, Number(startLine), Number(endLine)))
+    refuse("lines", "pairs of lines from startLine to endLine, in their order", lines);
+  if (heading !== undefined && typeof heading !== "string") refuse("heading", "a string", heading);
   if (typeof source !== "string" || source === "") refuse("source", "the name of a source", source);
   if (citation !== undefined && typeof citation !== "string") refuse("citation", "a string", citation);
 }
@@ -174,6 +188,19 @@ export function checkCompactReport(backend: string, report: unknown): CompactRep
 
 function isLine(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 1;
+}
+
+/** Whether these are ranges that follow each other, none outside of the lines of the result. */
+function areRanges(value: unknown, startLine: number, endLine: number): boolean {
+  if (!Array.isArray(value) || value.length === 0) return false;
+  let next = startLine;
+  for (const range of value) {
+    if (!Array.isArray(range) || range.length !== 2) return false;
+    const [from, to]: unknown[] = range;
+    if (!isLine(from) || !isLine(to) || to < from || from < next || to > endLine) return false;
+    next = to + 1;
+  }
+  return true;
 }
 
 function isCount(value: unknown): value is number {

@@ -84,10 +84,7 @@ async function findWrong(
       const [{ source = "", path = "" } = {}] = own;
       const holds = sources.get(source)?.holds;
       if (holds === undefined) return;
-      const found = own.flatMap((result) => {
-        const said = lines?.get(result);
-        return said === undefined ? [] : [{ result, ...said }];
-      });
+      const found = own.flatMap((result) => (lines?.get(result) ?? []).map((said) => ({ result, ...said })));
       const held = await holds(path, found, signal);
       for (const [index, { result }] of found.entries()) if (held[index] !== true) wrong.add(result);
     }),

@@ -8,10 +8,10 @@ import type {
 import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
 import type { PathScope } from "../chunk-store.ts";
 import type { FoundLines } from "./held-lines.ts";
-import { mergeOverlaps } from "./merge-overlaps.ts";
+import { choosePassages, type ChosenPassages, type ScoredPassage } from "./passages/choose-passages.ts";
+import { hasOwnLines, type Passage } from "./passages/passage.ts";
 import { type Candidate, type FusionWeights, rank, type Ranking } from "./rank.ts";
 import { isClosed, type SourceScope } from "./session-scope.ts";
-import { snippetOf } from "./snippet.ts";
 import { type Days, isoDate } from "../text/times/calendar.ts";
 import { type QueryTimes, readTimes } from "../text/times/read-times.ts";
 import type { SearchTerm } from "../text/words.ts";
@@ -21,7 +21,7 @@ export interface SearchOutcome {
   results: MemorySearchResult[];
   report: SearchReport;
   /** What the index holds of each result, to be compared with its file. Absent: it was read from there. */
-  lines?: ReadonlyMap<MemorySearchResult, FoundLines> | undefined;
+  lines?: ReadonlyMap<MemorySearchResult, readonly FoundLines[]> | undefined;
 }
 
 /** What a search is about, whatever finds the candidates. */
@@ -75,9 +75,10 @@ export function outcomeOf(input: SearchInput, places: readonly SearchedSource[],
     times: legs.times ?? readTimes(input.query, { now: input.now }),
     ofTime: legs.ofTime ?? [],
   });
-  const { kept, belowScore, overLimit } = choose(ranking, options);
-  const lines = new Map(kept.map((candidate) => [resultOf(candidate, ranking), linesOf(candidate)]));
+  const { passages, belowScore, overLimit, overBudget } = choose(ranking, options);
+  const lines = new Map(passages.map((passage) => [resultOf(passage), linesOf(passage)]));
   const results = [...lines.keys()];
+  const kept = passages.map(({ best }) => best);
   const report: SearchReport = {
     backend: input.backend,
     mode: vector && keyword ? "hybrid" : vector ? "vector" : "keyword",
@@ -94,7 +95,7 @@ export function outcomeOf(input: SearchInput, places: readonly SearchedSource[],
       },
     },
     sources: sourceCounts(places, ranking, kept),
-    dropped: { minScore: belowScore, source: 0, limit: overLimit },
+    dropped: { minScore: belowScore, source: 0, limit: overLimit, ...(overBudget > 0 && { tokens: overBudget }) },
     confidence: ranking.confidence,
     fallback: legs.fallback,
     timingsMs: { legs: round(legs.legsMs), rank: round(performance.now() - started) },
@@ -132,35 +133,47 @@ function fusionWeights(settings: MemorySearchSettings, keywordRan: boolean): Fus
 function choose(
   ranking: Ranking,
   options: ManagerSearchOptions,
-): { kept: Candidate[]; belowScore: number; overLimit: number } {
+): ChosenPassages & { belowScore: number; overLimit: number } {
   const passed = ranking.candidates.filter((candidate) => {
     if (candidate.score >= options.minScore || candidate.exact) return true;
     return candidate.textScore !== undefined && !options.strict;
   });
-  const merged = mergeOverlaps(passed, options.maxResults);
-  const kept = withRoomForSources(merged, options.maxResults);
+  const notes = [...Map.groupBy(passed, noteOf).values()];
+  const kept = withRoomForSources(notes, options.maxResults);
   return {
-    kept,
+    ...choosePassages(kept, ranking.terms, options),
     belowScore: ranking.candidates.length - passed.length,
-    overLimit: merged.length - kept.length,
+    overLimit: notes.length - kept.length,
   };
 }
 
-function resultOf(candidate: Candidate, ranking: Ranking): MemorySearchResult {
+/** What is one result: lines of one note, or a chunk where lines have no numbers of their own. */
+function noteOf(candidate: Candidate): string {
+  const { source, path, id } = candidate.row;
+  return JSON.stringify(hasOwnLines(candidate) ? [source, path] : [source, path, id]);
+}
+
+function resultOf({ best, score, startLine, endLine, lines, heading, snippet }: ScoredPassage): MemorySearchResult {
+  const isWhole = lines === undefined || (lines[0]?.[0] === startLine && lines[0][1] === endLine);
   return {
-    path: candidate.row.path,
-    startLine: candidate.row.startLine,
-    endLine: candidate.row.endLine,
-    score: candidate.score,
-    ...(candidate.vectorScore === undefined ? {} : { vectorScore: candidate.vectorScore }),
-    ...(candidate.textScore === undefined ? {} : { textScore: candidate.textScore }),
-    snippet: snippetOf(candidate.lines, candidate.matches.lines, ranking.terms),
-    source: candidate.row.source,
+    path: best.row.path,
+    startLine,
+    endLine,
+    score,
+    ...(best.vectorScore !== undefined && { vectorScore: best.vectorScore }),
+    ...(best.textScore !== undefined && { textScore: best.textScore }),
+    snippet,
+    ...(!isWhole && { lines }),
+    ...(heading !== undefined && { heading }),
+    source: best.row.source,
   };
 }
 
-function linesOf({ row, lines }: Candidate): FoundLines {
-  return { startLine: row.startLine, endLine: row.endLine, lines };
+/** All of the chunks that the lines are of. */
+function linesOf({ pieces }: Passage): FoundLines[] {
+  return [...new Set(pieces.map(({ candidate }) => candidate))].map(({ row, lines }) => {
+    return { startLine: row.startLine, endLine: row.endLine, lines };
+  });
 }
 
 function emptyReason(
@@ -189,23 +202,24 @@ function round(milliseconds: number): number {
 }
 
 /**
- * The best candidates, with room for each source that has any: out of `limit` places each source keeps at least
+ * The best notes, with room for each source that has any: out of `limit` places each source keeps at least
  * `limit / (2 × sources)`, one at least, for its own best. So a heap of transcripts does not hide the one note, nor the
- * other way round. One place of two or more is for the best candidate that holds the query exactly: no weight that is
- * given to meaning hides an identifier. `candidates` are in their order, which the answer keeps.
+ * other way round. One place of two or more is for the best that holds the query exactly: no weight that is given to meaning
+ * hides an identifier. `notes` are in their order, which the answer keeps.
  */
-function withRoomForSources(candidates: readonly Candidate[], limit: number): Candidate[] {
-  const sources = new Set(candidates.map(({ row }) => row.source));
+function withRoomForSources(notes: readonly Candidate[][], limit: number): Candidate[][] {
+  const sourceOf = (note: readonly Candidate[]): string | undefined => note[0]?.row.source;
+  const sources = new Set(notes.map(sourceOf));
   const room = sources.size < 2 || limit < sources.size ? 0 : Math.max(1, Math.floor(limit / (2 * sources.size)));
-  const kept = new Set<Candidate>();
-  const exact = limit > 1 ? candidates.find((candidate) => candidate.exact) : undefined;
+  const kept = new Set<Candidate[]>();
+  const exact = limit > 1 ? notes.find((note) => note.some((candidate) => candidate.exact)) : undefined;
   for (const source of sources) {
-    for (const candidate of candidates.filter(({ row }) => row.source === source).slice(0, room)) kept.add(candidate);
+    for (const note of notes.filter((each) => sourceOf(each) === source).slice(0, room)) kept.add(note);
   }
   if (exact && kept.size < limit) kept.add(exact);
-  for (const candidate of candidates) {
+  for (const note of notes) {
     if (kept.size >= limit) break;
-    kept.add(candidate);
+    kept.add(note);
   }
-  return candidates.filter((candidate) => kept.has(candidate));
+  return notes.filter((note) => kept.has(note));
 }

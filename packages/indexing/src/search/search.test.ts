@@ -160,15 +160,16 @@ describe("by keywords", () => {
     ["Krakow", "memory/travel.md"],
     ["żółć", "memory/travel.md"],
     ["Żółć".normalize("NFD"), "memory/travel.md"],
-  ])("%s finds %s first, whole and cited", async (query, path) => {
+  ])("%s finds %s first, with the very lines that are shown", async (query, path) => {
     const { results, report } = await search(await storeWith(notes), query);
     expect(results[0]).toMatchObject({ path, source: "memory", startLine: 1 });
     expect(results[0]?.score).toBeGreaterThan(0);
     expect(results[0]?.score).toBeLessThan(1);
     expect(results[0]?.textScore).toBe(results[0]?.score);
     expect(results[0]).not.toHaveProperty("vectorScore");
-    const lines = notes[path]?.split("\n").slice(0, results[0]?.endLine) ?? [];
-    expect(results[0]?.snippet).toBe(lines.join("\n"));
+    const lines = notes[path]?.split("\n") ?? [];
+    const [[from = 0, to = 0] = []] = results[0]?.lines ?? [[1, results[0]?.endLine ?? 0]];
+    expect(results[0]?.snippet).toBe(lines.slice(from - 1, to).join("\n"));
     expect(report).toMatchObject({
       backend: "test",
       mode: "keyword",
@@ -228,7 +229,7 @@ describe("by keywords", () => {
     expect(results[0]?.snippet.length).toBeLessThanOrEqual(700);
   });
 
-  test("overlapping chunks that found the same line are one result", async () => {
+  test("a line that stands in two overlapping chunks is shown once, in one result", async () => {
     const text = Array.from(
       { length: 60 },
       (_, index) => `line ${index} ${index === 18 ? "needle" : "hay"} ${"x".repeat(70)}`,
@@ -237,8 +238,9 @@ describe("by keywords", () => {
     const holders = store.chunksOf("memory/a.md").filter((chunk) => chunk.text.includes("needle"));
     expect(holders).toHaveLength(2);
     const { results } = await search(store, "needle");
-    expect(results).toMatchObject([{ startLine: 1, endLine: holders[1]?.endLine }]);
-    expect(results[0]?.snippet).toContain("needle");
+    expect(results).toHaveLength(1);
+    expect(results[0]?.snippet.split("\n").filter((line) => line.includes("needle"))).toHaveLength(1);
+    expect(results[0]?.lines).toEqual([[18, 20]]);
   });
 });
 

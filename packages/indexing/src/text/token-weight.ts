@@ -1,13 +1,6 @@
-/**
- * An estimate of how many tokens a text has for an embedding model, without its tokenizer: a quarter of a token for
- * each character, as for English, and 0.7 for each character of a script written without spaces, where the tokenizers
- * of current models give 0.6 to 1.
- */
-export function estimateTokens(text: string): number {
-  let dense = 0;
-  for (let index = 0; index < text.length; index++) if (isDense(text.charCodeAt(index))) dense++;
-  return (text.length - dense) * 0.25 + dense * 0.7;
-}
+import { isDense } from "@memslot/core";
+
+export { estimateTokens } from "@memslot/core";
 
 /** How far one can go from `start` within `tokens`, as an index into the text; never inside a surrogate pair. */
 export function indexAtTokens(text: string, start: number, tokens: number): number {
@@ -24,15 +17,4 @@ export function indexAtTokens(text: string, start: number, tokens: number): numb
 export function surrogateSafe(text: string, index: number): number {
   const unit = text.charCodeAt(index);
   return index > 0 && index < text.length && unit >= 0xdc00 && unit <= 0xdfff ? index - 1 : index;
-}
-
-function isDense(unit: number): boolean {
-  return (
-    (unit >= 0x2e80 && unit <= 0x9fff) || // CJK, kana, bopomofo
-    (unit >= 0xac00 && unit <= 0xd7af) || // Hangul
-    (unit >= 0xf900 && unit <= 0xfaff) || // CJK compatibility
-    (unit >= 0xff00 && unit <= 0xffef) || // full-width forms
-    (unit >= 0x0e00 && unit <= 0x0eff) || // Thai, Lao
-    (unit >= 0xd800 && unit <= 0xdfff) // outside the basic plane
-  );
 }

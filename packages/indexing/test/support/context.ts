@@ -55,6 +55,7 @@ export function settingsWith(
     },
     query: {
       maxResults: 6,
+      maxTokens: 1000,
       minScore: 0.35,
       hybrid: { enabled: true, vectorWeight: 0.7, textWeight: 0.3, candidateMultiplier: 4, ...change.hybrid },
     },
@@ -74,6 +75,7 @@ export function searchOptions(
   const reports: SearchReport[] = [];
   return {
     maxResults: 6,
+    maxTokens: 1000,
     minScore: 0.35,
     strict: false,
     sources: ["memory"],

@@ -177,7 +177,7 @@ function onlyKnown(right: MemorySearchManager): Partial<MemorySearchManager> {
       const report = await right.sync?.(params);
       const all = { maxResults: 200, minScore: 0, strict: false, sources: ["memory"], audience: "private" } as const;
       const { signal } = params;
-      const options = { ...all, sessionKey: undefined, signal, onDebug: () => undefined };
+      const options = { ...all, maxTokens: 4000, sessionKey: undefined, signal, onDebug: () => undefined };
       for (const { path } of await right.search("puffin", options)) known.add(path);
       return report;
     },

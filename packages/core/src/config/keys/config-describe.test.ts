@@ -84,10 +84,10 @@ describe("the table of keys", () => {
     expect(new Set(rows.map(({ key }) => key)).size).toBe(rows.length);
     expect(rows.filter(({ doc, type }) => !/^[A-Z].+\.$/.test(doc) || type === "")).toEqual([]);
     expect(rows).toContainEqual({
-      key: "agents.defaults.memorySearch.query.maxResults",
-      type: "a whole number from 1 to 200",
-      default: "6",
-      doc: "Results of a search.",
+      key: "agents.defaults.memorySearch.query.maxTokens",
+      type: "a whole number from 100 to 4000",
+      default: "1000",
+      doc: "Tokens of note text in one answer, all results together.",
       isCommon: true,
     });
     expect(rows.find(({ key }) => key === "agents.defaults.workspace")?.default).toBe('"~/.memslot/workspace"');

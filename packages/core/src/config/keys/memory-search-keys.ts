@@ -119,7 +119,17 @@ export const memorySearchKeys: readonly ConfigKey[] = [
   ),
 
   // `query.hybrid.enabled` decides whether anything is sent to a provider, so it is not harmless.
-  integer("query.maxResults", 6, [1, 200], "Results of a search.", { common: true, harmless: true }),
+  integer(
+    "query.maxResults",
+    undefined,
+    [1, 200],
+    "Results of a search: where it is not set, 6 for the library, and for tools and the command as many as fit `query.maxTokens`, 12 at most.",
+    { harmless: true },
+  ),
+  integer("query.maxTokens", 1000, [100, 4000], "Tokens of note text in one answer, all results together.", {
+    common: true,
+    harmless: true,
+  }),
   number("query.minScore", 0.35, [0, 1], "The score that a result found by meaning alone needs.", {
     common: true,
     harmless: true,

@@ -28,6 +28,7 @@ async function untrusted(content: unknown, env: Record<string, string> = {}): Pr
 /** All that a stranger's file may decide: how a search answers. */
 const harmless = [
   `${search}.query.maxResults`,
+  `${search}.query.maxTokens`,
   `${search}.query.minScore`,
   `${search}.query.hybrid.vectorWeight`,
   `${search}.query.hybrid.textWeight`,

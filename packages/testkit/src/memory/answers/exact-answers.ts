@@ -42,13 +42,13 @@ export const exactAnswerChecks: readonly MemoryCheck[] = [
       );
       const { results } = await opened.ask("dotterel", { minScore: 0 });
       assert.deepEqual(pathsOf(results).toSorted(), Object.keys(files).toSorted());
-      for (const { path, startLine, endLine, snippet } of results) {
+      for (const { path, startLine, endLine, lines = [[startLine, endLine]], snippet } of results) {
         const all = files[path] ?? assert.fail(`there is no file ${path}`);
         assert.ok(startLine >= 1 && endLine <= all.length, `${path} has no lines ${startLine} to ${endLine}`);
         // Of so short a text nothing is left out, so the snippet is the lines.
         if (snippet.includes("…")) continue;
         const shown = snippet.split("\n").map((line) => line.trim());
-        const named = all.slice(startLine - 1, endLine).map((line) => line.trim());
+        const named = lines.flatMap(([from, to]) => all.slice(from - 1, to)).map((line) => line.trim());
         assert.deepEqual(withoutEnds(shown), withoutEnds(named), `${path}, lines ${startLine} to ${endLine}`);
         assert.equal(shown.length, named.length, `lines ${startLine} to ${endLine} of ${path} are not what is shown`);
       }

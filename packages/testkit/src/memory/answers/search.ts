@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { resultTokens } from "@memslot/core";
 import { setTimeout as sleep } from "node:timers/promises";
 import { hostileStrings } from "../../helpers/hostile-strings.ts";
 import { assertFinds, managerSearch, pathsOf } from "../lab/expect.ts";
@@ -49,6 +50,43 @@ export const searchChecks: readonly MemoryCheck[] = [
           scores,
           scores.toSorted((left, right) => right - left),
         );
+      }
+    },
+  },
+  {
+    name: "search: the texts of all results are within maxTokens, whole, and stand where they say",
+    async run(lab) {
+      const files = new Map<string, string[]>();
+      for (let note = 0; note < 12; note++) {
+        const filler = Array.from({ length: 12 }, (_, line) => `- Nothing much of pier ${note} and line ${line}.`);
+        const lines = [
+          `# Harbour ${note}`,
+          "",
+          ...filler,
+          `- The harbour pilot of pier ${note} has the code HX-${note}.`,
+          "",
+          ...filler,
+        ];
+        files.set(`memory/${note}.md`, lines);
+        await lab.write(`memory/${note}.md`, `${lines.join("\n")}\n`);
+      }
+      const opened = await lab.open();
+      await opened.settle();
+      for (const maxTokens of [100, 300, 1000, 4000]) {
+        const { results, report } = await opened.ask("harbour pilot code", { maxResults: 12, maxTokens, minScore: 0 });
+        const tokens = results.reduce((sum, result) => sum + resultTokens(result), 0);
+        assert.ok(results.length > 0);
+        assert.ok(results.length === 1 || tokens <= maxTokens, `${tokens} tokens in an answer of ${maxTokens}`);
+        if (maxTokens === 100)
+          assert.ok((report.dropped.tokens ?? 0) + report.dropped.limit > 0, JSON.stringify(report));
+        for (const { path, startLine, endLine, lines = [[startLine, endLine]], snippet } of results) {
+          assert.ok(snippet.length <= 700);
+          const file = files.get(path) ?? [];
+          const said = lines.flatMap(([from, to]) => file.slice(from - 1, to)).filter((line) => line !== "");
+          const shown = snippet.split("\n").filter((line) => line !== "" && line !== "…");
+          // What is shown of more lines than the snippet holds begins with the first of them.
+          assert.deepEqual(shown, said.slice(0, shown.length), `${path} ${JSON.stringify(lines)}`);
+        }
       }
     },
   },

@@ -39,6 +39,7 @@ export function assertSound(report: SearchReport): void {
 export function managerSearch(options: Partial<ManagerSearchOptions> = {}): ManagerSearchOptions {
   return {
     maxResults: 6,
+    maxTokens: 4000,
     minScore: 0.35,
     strict: false,
     sources: ["memory"],

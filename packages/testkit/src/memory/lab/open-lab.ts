@@ -142,7 +142,12 @@ async function openThroughGuard(
     },
     async ask(query, searchOptions = {}) {
       const reports: SearchReport[] = [];
-      const results = await memory.search(query, { ...searchOptions, onDebug: (report) => reports.push(report) });
+      // Whole answers: the budget has checks of its own.
+      const results = await memory.search(query, {
+        maxTokens: 4000,
+        ...searchOptions,
+        onDebug: (report) => reports.push(report),
+      });
       const [report] = reports;
       if (report === undefined || reports.length > 1)
         throw new Error(`a search gave ${reports.length} reports where one is due`);

@@ -1,0 +1,222 @@
+import { estimateTokens, resultTokens } from "@memslot/core";
+import { describe, expect, test } from "vitest";
+import { matchLines, type WeightedTerm } from "../line-scores.ts";
+import type { Candidate } from "../rank.ts";
+import { queryTerms } from "../../text/words.ts";
+import { randomFrom } from "../../../test/support/random.ts";
+import { choosePassages, type ScoredPassage } from "./choose-passages.ts";
+
+let id = 0;
+
+interface Made {
+  path?: string;
+  startLine?: number;
+  score?: number;
+  source?: string;
+  context?: string;
+}
+
+function weighted(query: string): WeightedTerm[] {
+  return queryTerms(query).map((term) => ({ ...term, idf: 2 }));
+}
+
+function candidate(query: string, lines: readonly string[], made: Made = {}): Candidate {
+  const { path = "a.md", startLine = 1, score = 0.9, source = "memory", context = "" } = made;
+  return {
+    row: { id: ++id, path, source, startLine, endLine: startLine + lines.length - 1, text: lines.join("\n"), context },
+    lines: [...lines],
+    matches: matchLines(lines, context, weighted(query)),
+    keywordWeight: 1,
+    textScore: score,
+    vectorScore: undefined,
+    timeMatch: 0,
+    day: undefined,
+    exact: false,
+    score,
+  };
+}
+
+function shown(
+  query: string,
+  notes: readonly (readonly Candidate[])[],
+  { maxResults = 6, maxTokens = 1000 } = {},
+): ScoredPassage[] {
+  return choosePassages(
+    notes.map((note) => [...note]),
+    weighted(query),
+    { maxResults, maxTokens },
+  ).passages;
+}
+
+/** One note of these lines. */
+function passages(query: string, lines: readonly string[], made: Made = {}): ScoredPassage[] {
+  return shown(query, [[candidate(query, lines, made)]]);
+}
+
+describe("of one note", () => {
+  test("lines far from each other are one result with a gap, and exact lines", () => {
+    const lines = Array.from({ length: 30 }, (_, index) =>
+      index === 4 || index === 20 ? "The ferry leaves." : `x${index}.`,
+    );
+    const [passage, ...more] = passages("ferry", lines);
+    expect(more).toEqual([]);
+    expect(passage).toMatchObject({ startLine: 1, endLine: 30 });
+    expect(passage?.snippet).toBe("x3.\nThe ferry leaves.\nx5.\n…\nx19.\nThe ferry leaves.\nx21.");
+    expect(passage?.lines).toEqual([
+      [4, 6],
+      [20, 22],
+    ]);
+  });
+
+  test("what more it holds than one text has room for is a further result with other lines and a lower score", () => {
+    const lines = Array.from({ length: 12 }, (_, index) => `The ferry leaves quay ${index} ${"now ".repeat(30)}.`);
+    const found = passages("ferry", lines);
+    expect(found.length).toBeGreaterThan(1);
+    const numbers = found.flatMap(({ lines: ranges = [] }) =>
+      ranges.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, at) => from + at)),
+    );
+    expect(new Set(numbers).size).toBe(numbers.length);
+    const scores = found.map(({ score }) => score);
+    expect(new Set(scores).size).toBe(scores.length);
+    expect(scores).toEqual(scores.toSorted((a, b) => b - a));
+  });
+
+  test("a line that stands in two chunks is shown once", () => {
+    const [one, other] = [
+      ["a.", "b.", "The ferry."],
+      ["The ferry.", "d."],
+    ];
+    const found = shown("ferry", [[candidate("ferry", one), candidate("ferry", other, { startLine: 3, score: 0.5 })]]);
+    expect(found.map(({ snippet }) => snippet)).toEqual(["b.\nThe ferry.\nd."]);
+    expect(found[0]?.lines).toEqual([[2, 4]]);
+  });
+});
+
+describe("with a line comes", () => {
+  test.each<[string, string, string[], string]>([
+    [
+      "the question that it answers",
+      "Tuesday",
+      ["- Ann: When shall we meet for the trip?", "- Bob: Tuesday."],
+      "- Ann: When shall we meet for the trip?\n- Bob: Tuesday.",
+    ],
+    [
+      "the sentence that it goes on",
+      "mooring",
+      ["We agreed to pay the whole sum for", "the mooring in spring."],
+      "We agreed to pay the whole sum for\nthe mooring in spring.",
+    ],
+    [
+      "the point that it belongs to",
+      "petrol",
+      ["- Boat", "", "", "  - oars.", "  - sails.", "  - petrol."],
+      "- Boat\n…\n  - sails.\n  - petrol.",
+    ],
+    [
+      "the head of its table",
+      "Kraków",
+      ["| city | days |", "| --- | --- |", "| Rome | 3 |", "| Oslo | 4 |", "| Kraków | 9 |"],
+      "| city | days |\n…\n| Oslo | 4 |\n| Kraków | 9 |",
+    ],
+    [
+      "what stands under a heading",
+      "ferry",
+      ["### Ferry", "", "It costs 9 euro.", "", "Else."],
+      "### Ferry\n\nIt costs 9 euro.",
+    ],
+  ])("%s", (_what, query, lines, snippet) => {
+    expect(passages(query, lines)[0]?.snippet).toBe(snippet);
+  });
+
+  test("its heading, where that is not shown: from the chunk, or from above it", () => {
+    const lines = ["## Boats", "", "a.", "", "b.", "", "The ferry.", ""];
+    expect(passages("ferry", lines)[0]).toMatchObject({ heading: "Boats" });
+    expect(passages("ferry", ["The ferry."], { context: "Travel > Boats" })[0]).toMatchObject({ heading: "Boats" });
+    expect(passages("boats ferry", lines)[0]?.heading).toBeUndefined();
+    // A note's own name is in its path.
+    expect(passages("ferry", ["The ferry."], { path: "Boats.md", context: "Boats" })[0]?.heading).toBeUndefined();
+    const long = passages("ferry", ["The ferry."], { context: "very long ".repeat(20) })[0]?.heading ?? "";
+    expect(long.length).toBeLessThanOrEqual(80);
+  });
+});
+
+describe("a long line", () => {
+  const sentence = (word: string): string => `In the morning the ${word} is looked at by all who stand by the water. `;
+  const line = [
+    ...Array.from({ length: 20 }, (_, index) => sentence(`boat${index}`)),
+    sentence("ferry"),
+    sentence("end"),
+  ].join("");
+
+  test("is shown by its sentences, with … for the rest", () => {
+    const [passage] = passages("ferry", [line]);
+    expect(passage?.snippet).toContain("the ferry is looked at");
+    expect(passage?.snippet).toMatch(/^….*…$|^….*$/s);
+    expect(estimateTokens(passage?.snippet ?? "")).toBeLessThan(200);
+  });
+
+  test("of a script without spaces too, and no character is cut in two", () => {
+    const found = passages("渡轮", [`${"今天没有什么可说的事情。".repeat(40)}渡轮停在𠮷港。${"𠮷".repeat(600)}`]);
+    expect(found[0]?.snippet).toContain("渡轮停在𠮷港");
+    for (const { snippet } of found) expect(snippet.isWellFormed()).toBe(true);
+  });
+});
+
+test("transcripts keep the range of their chunk, and name no lines", () => {
+  const [passage] = passages("ferry", ["User: The ferry?", "Assistant: At nine."], {
+    source: "sessions",
+    startLine: 40,
+  });
+  expect(passage).toMatchObject({ startLine: 40, endLine: 41, lines: undefined });
+});
+
+test("600 random notes: within the budget, at most so many results of at most 700 characters, each line where it is said to be", () => {
+  const random = randomFrom(7);
+  let answers = 0;
+  for (let round = 0; round < 200; round++) {
+    const notes = Array.from({ length: 1 + random.below(6) }, (_, note) => {
+      const file = Array.from({ length: 3 + random.below(60) }, () =>
+        random.below(5) === 0
+          ? ""
+          : `${"  ".repeat(random.below(3))}${["- ", "", "## ", "| "][random.below(4)]}${`w${random.below(30)} `.repeat(1 + random.below(60))}${["", "?", "."][random.below(3)]}`,
+      );
+      const cut = 1 + random.below(file.length - 1);
+      return {
+        path: `n${note}.md`,
+        file,
+        parts: [
+          [0, cut],
+          [Math.max(0, cut - 2), file.length],
+        ] as const,
+      };
+    });
+    const query = `w${random.below(30)} w${random.below(30)}`;
+    const limits = { maxResults: 1 + random.below(12), maxTokens: 100 + random.below(1500) };
+    const groups = notes
+      .slice(0, limits.maxResults)
+      .map(({ path, file, parts }, rank) =>
+        parts.map(([from, to], at) =>
+          candidate(query, file.slice(from, to), { path, startLine: from + 1, score: 0.9 - rank / 10 - at / 50 }),
+        ),
+      );
+    const found = choosePassages(groups, weighted(query), limits).passages;
+    answers += found.length;
+    expect(found.length).toBeGreaterThan(0);
+    expect(found.length).toBeLessThanOrEqual(limits.maxResults);
+    expect(found.reduce((sum, passage) => sum + resultTokens(passage), 0)).toBeLessThanOrEqual(limits.maxTokens);
+    for (const { snippet, lines = [], startLine, endLine, best } of found) {
+      expect(snippet.length).toBeLessThanOrEqual(700);
+      const file = notes.find(({ path }) => path === best.row.path)?.file ?? [];
+      const said = lines.flatMap(([from, to]) => file.slice(from - 1, to)).filter((line) => line.trim() !== "");
+      const text = snippet.split("\n").filter((line) => line.trim() !== "" && line !== "…");
+      expect(text).toHaveLength(said.length);
+      for (const [index, line] of text.entries())
+        for (const part of line.split("…")) expect(said[index]).toContain(part);
+      expect([startLine, endLine]).toEqual([
+        Math.min(startLine, lines[0]?.[0] ?? 0),
+        Math.max(endLine, lines.at(-1)?.[1] ?? 0),
+      ]);
+    }
+  }
+  expect(answers).toBeGreaterThan(200);
+});

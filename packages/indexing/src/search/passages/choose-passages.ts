@@ -1,0 +1,213 @@
+import { estimateTokens, resultTokens } from "@memslot/core";
+import type { WeightedTerm } from "../line-scores.ts";
+import type { Candidate } from "../rank.ts";
+import { hasOwnLines, inOrder, type Passage, passagesOf } from "./passage.ts";
+import { isQuestion, type Piece, piecesOf } from "./pieces.ts";
+
+/** Chunks that lines are chosen from, at most: the best of each note that has a place, and the best of all. */
+const lookedAt = 30;
+/** Notes whose best line is taken before others compete for the rest of the budget. */
+const surePlaces = 3;
+/** What a line is worth for its chunk alone, beside what it holds of the query. */
+const chunkShare = 0.6;
+const power = 0.5;
+/** What is worth less than this share of the worthiest line is left out, however much room there is. */
+const leastShare = 0.3;
+/** An answer of fewer tokens is shown with its question. */
+const shortAnswer = 20;
+/** Below this many tokens nothing that is worth reading fits. */
+const leastTokens = 10;
+
+export interface PassageLimits {
+  maxResults: number;
+  /** Estimated tokens of all passages together. */
+  maxTokens: number;
+}
+
+export interface ChosenPassages {
+  /** Each with the best of the chunks that its lines are of, best first. */
+  passages: ScoredPassage[];
+  /** Notes that had a place and no line within the budget. */
+  overBudget: number;
+}
+
+/** A passage with the best of the chunks that its lines are of. */
+export interface ScoredPassage extends Passage {
+  best: Candidate;
+  score: number;
+}
+
+interface NotePieces {
+  candidates: Candidate[];
+  pieces: Piece[];
+  chosen: Piece[];
+  passages: Passage[];
+  tokens: number;
+}
+
+/**
+ * Chooses the lines that answer over all candidates and fills one budget with them. A line is worth
+ * `(score of its chunk / best score)^0.5 × (0.6 + (its weight + 0.5 × best neighbour) / ideal)`; each of the first notes gets its
+ * best line, and the rest goes by worth. With a line comes what is needed to read it.
+ *
+ * @param notes Candidates by note, the best note first, each note with its best candidate first.
+ */
+export function choosePassages(
+  notes: readonly Candidate[][],
+  terms: readonly WeightedTerm[],
+  limits: PassageLimits,
+): ChosenPassages {
+  const top = notes[0]?.[0]?.score ?? 0;
+  const ideal = terms.reduce((sum, { idf }) => sum + idf, 0);
+  const worthOf = ({ candidate, score }: Piece): number =>
+    Math.max(1e-9, top > 0 ? candidate.score / top : 1) ** power * (chunkShare + (ideal > 0 ? score / ideal : 0));
+  const looked = new Set(
+    notes
+      .flat()
+      .toSorted((a, b) => b.score - a.score)
+      .slice(0, lookedAt),
+  );
+  const all = notes.map((candidates): NotePieces => {
+    const read = candidates.filter((candidate, index) => index === 0 || looked.has(candidate));
+    const pieces = onceEach(
+      read.flatMap((candidate) => piecesOf(candidate, terms, limits.maxTokens - 40)),
+      worthOf,
+    );
+    return { candidates, pieces, chosen: [], passages: [], tokens: 0 };
+  });
+  const budget = new Budget(limits);
+  for (const note of all.slice(0, surePlaces)) {
+    const [best] = note.pieces.toSorted((a, b) => worthOf(b) - worthOf(a));
+    if (best !== undefined) budget.take(note, best);
+  }
+  const rest = all
+    .flatMap((note) => note.pieces.map((piece) => ({ note, piece, worth: worthOf(piece) })))
+    .toSorted((a, b) => b.worth - a.worth);
+  const best = rest[0]?.worth ?? 0;
+  for (const { note, piece, worth } of rest) {
+    if (budget.left < leastTokens || worth < leastShare * best) break;
+    if (!isBeside(note, piece)) budget.take(note, piece);
+  }
+  const passages = all.flatMap(({ passages: own }) => scored(own, worthOf));
+  return {
+    passages: passages.toSorted((a, b) => b.score - a.score),
+    overBudget: all.filter(({ chosen }) => chosen.length === 0).length,
+  };
+}
+
+class Budget {
+  readonly #limits: PassageLimits;
+  #used = 0;
+  #results = 0;
+
+  constructor(limits: PassageLimits) {
+    this.#limits = limits;
+  }
+
+  get left(): number {
+    return this.#limits.maxTokens - this.#used;
+  }
+
+  /** Takes a piece with what is needed to read it, or alone, or not at all. */
+  take(note: NotePieces, piece: Piece): void {
+    if (note.chosen.includes(piece)) return;
+    const needed = neededFor(note, piece);
+    if (needed.length === 0 || !this.#add(note, [piece, ...needed])) this.#add(note, [piece]);
+  }
+
+  #add(note: NotePieces, pieces: readonly Piece[]): boolean {
+    const chosen = [...new Set([...note.chosen, ...pieces])].toSorted(inOrder);
+    const passages = passagesOf(chosen);
+    const tokens = passages.reduce((sum, passage) => sum + resultTokens(passage), 0);
+    const used = this.#used - note.tokens + tokens;
+    const results = this.#results - note.passages.length + passages.length;
+    if (used > this.#limits.maxTokens || results > this.#limits.maxResults) return false;
+    Object.assign(note, { chosen, passages, tokens });
+    this.#used = used;
+    this.#results = results;
+    return true;
+  }
+}
+
+/** A line that stands in two chunks counts once, with its better worth. */
+function onceEach(pieces: readonly Piece[], worthOf: (piece: Piece) => number): Piece[] {
+  const known = new Map<string, Piece>();
+  for (const piece of pieces) {
+    const { row } = piece.candidate;
+    const place = hasOwnLines(piece.candidate) ? row.startLine + piece.at : `${row.id} ${piece.at}`;
+    const key = `${place} ${piece.start} ${piece.text}`;
+    const other = known.get(key);
+    if (other === undefined || worthOf(piece) > worthOf(other)) known.set(key, piece);
+  }
+  return [...known.values()].toSorted(inOrder);
+}
+
+/** What a line cannot be read without: what it goes on from or goes on in, what it answers, what it stands under. */
+function neededFor({ pieces }: NotePieces, piece: Piece): Piece[] {
+  const at = pieces.indexOf(piece);
+  const [before, next] = [pieces[at - 1], pieces[at + 1]];
+  const needed: Piece[] = [];
+  if (before !== undefined && isNextTo(before, piece)) {
+    const answers = isQuestion(before.text) && estimateTokens(piece.text) < shortAnswer;
+    if (answers || goesOn(before.text, piece.text)) needed.push(before);
+  }
+  if (next !== undefined && isNextTo(piece, next) && (goesOn(piece.text, next.text) || piece.isHeading))
+    needed.push(next);
+  const parent = parentOf(pieces, at);
+  if (parent !== undefined && !needed.includes(parent)) needed.push(parent);
+  return needed;
+}
+
+/** Whether a line has nothing of the query and stands by none that has, in a chunk that was found for its words. */
+function isBeside({ chosen }: NotePieces, { score, candidate }: Piece): boolean {
+  return score === 0 && chosen.length > 0 && candidate.matches.counts.size > 0;
+}
+
+/** Without a line between them that is not empty. */
+function isNextTo(a: Piece, b: Piece): boolean {
+  return passagesOf([a, b])[0]?.lines?.length === 1;
+}
+
+/** Whether a sentence runs on from one line to the next. */
+function goesOn(before: string, next: string): boolean {
+  return /[\p{L}\p{N},;–-]\s*$/u.test(before) && /^\s*\p{Ll}/u.test(next);
+}
+
+const indented = /^(\s*)(?:[-*+]|\d+[.)])\s/u;
+
+/** The point that an indented point belongs to, or the head of a table for one of its rows. */
+function parentOf(pieces: readonly Piece[], at: number): Piece | undefined {
+  const text = pieces[at]?.text ?? "";
+  if (/^\s*\|/u.test(text)) {
+    let first = at;
+    while (first > 0 && /^\s*\|/u.test(pieces[first - 1]?.text ?? "")) first--;
+    return first === at ? undefined : pieces[first];
+  }
+  const depth = indented.exec(text)?.[1]?.length ?? 0;
+  if (depth === 0) return undefined;
+  return pieces.slice(0, at).findLast((piece) => {
+    const found = indented.exec(piece.text)?.[1];
+    return found !== undefined && found.length < depth;
+  });
+}
+
+/**
+ * The passages of one note with their scores. The one with the worthiest line has that of its chunk, and its range is that
+ * of the chunks that its lines are of, where one may read on; a further one, whose lines the first had no room for, scores as much less as its best
+ * line is worth less.
+ */
+function scored(passages: readonly Passage[], worthOf: (piece: Piece) => number): ScoredPassage[] {
+  const worths = new Map(passages.map((passage) => [passage, Math.max(...passage.pieces.map(worthOf))]));
+  const order = passages.toSorted((a, b) => (worths.get(b) ?? 0) - (worths.get(a) ?? 0));
+  const top = worths.get(order[0] as Passage) ?? 1;
+  return order.map((passage, place) => {
+    const best = passage.pieces
+      .map(({ candidate }) => candidate)
+      .reduce((one, other) => (other.score > one.score ? other : one));
+    if (place > 0)
+      return { ...passage, best, score: best.score * Math.min((worths.get(passage) ?? 0) / top, 0.99 ** place) };
+    const rows = passage.pieces.map(({ candidate: { row } }) => row);
+    const startLine = Math.min(...rows.map((row) => row.startLine));
+    return { ...passage, startLine, endLine: Math.max(...rows.map((row) => row.endLine)), best, score: best.score };
+  });
+}

@@ -1,0 +1,97 @@
+import { estimateTokens } from "@memslot/core";
+import { headingOf } from "../../text/chunk-markdown.ts";
+import { indexAtTokens } from "../../text/token-weight.ts";
+import { lineScore, matchLines, type WeightedTerm } from "../line-scores.ts";
+import type { Candidate } from "../rank.ts";
+
+/** What passages are made of: a line of a chunk, or a part of one that is too long to be shown whole. */
+export interface Piece {
+  /** The chunk that it is of. */
+  candidate: Candidate;
+  /** Number of its line in the chunk, from 0. */
+  at: number;
+  /** Where it begins in its line, and whether there is more of the line behind it. */
+  start: number;
+  isCut: boolean;
+  text: string;
+  /** How much of the query it answers, with what its neighbours give it. */
+  score: number;
+  isHeading: boolean;
+}
+
+/** The longest line that is one piece, in estimated tokens. */
+const maxPieceTokens = 100;
+/** What a line gets of the better of its neighbours: a match is understood by what stands around it. */
+const neighbourShare = 0.3;
+/** What a question hands to the line that answers it. */
+const answerShare = 0.6;
+
+export function isQuestion(text: string): boolean {
+  return /[?？]["'”’」)\s]*$/u.test(text);
+}
+
+/** The pieces of a chunk in their order, without its empty lines. None is longer than `maxTokens`. */
+export function piecesOf(candidate: Candidate, terms: readonly WeightedTerm[], maxTokens: number): Piece[] {
+  const limit = Math.min(maxPieceTokens, maxTokens);
+  const pieces: Piece[] = [];
+  const own: number[] = [];
+  for (const [at, line] of candidate.lines.entries()) {
+    if (line.trim() === "") continue;
+    const isHeading = headingOf(line) !== undefined;
+    const matched = candidate.matches.lines[at];
+    if (estimateTokens(line) <= limit) {
+      pieces.push({ candidate, at, start: 0, isCut: false, text: line, score: 0, isHeading });
+      own.push(matched === undefined ? 0 : lineScore(matched, terms));
+      continue;
+    }
+    const parts = [...cutLine(line, limit)];
+    const { lines } = matchLines(parts, "", terms);
+    let start = 0;
+    for (const [index, text] of parts.entries()) {
+      const isCut = index + 1 < parts.length;
+      pieces.push({ candidate, at, start, isCut, text, score: 0, isHeading: false });
+      const matches = lines[index];
+      own.push(matches === undefined ? 0 : lineScore(matches, terms));
+      start += text.length;
+    }
+  }
+  const handed = own.map((score, index) => {
+    const before = pieces[index - 1];
+    return score + (before !== undefined && isQuestion(before.text) ? answerShare * (own[index - 1] ?? 0) : 0);
+  });
+  for (const [index, piece] of pieces.entries()) {
+    const neighbours = Math.max(handed[index - 1] ?? 0, handed[index + 1] ?? 0);
+    piece.score = (handed[index] ?? 0) + neighbourShare * neighbours;
+  }
+  return pieces;
+}
+
+const sentenceEnd = /[.!?;]["'”’)\]]*\s|[。！？；…]["'”’」』)）]*/gu;
+/** A long line in parts of whole sentences where they fit, each at most `limit` tokens. */
+function* cutLine(line: string, limit: number): Generator<string> {
+  const aim = limit / 2;
+  const ends = [...line.matchAll(sentenceEnd)].map((match) => match.index + match[0].length);
+  let start = 0;
+  let end = 0;
+  for (const next of [...ends, line.length]) {
+    if (end > start && estimateTokens(line.slice(start, next)) > aim) {
+      yield* cutWords(line.slice(start, end), limit);
+      start = end;
+    }
+    end = next;
+  }
+  yield* cutWords(line.slice(start), limit);
+}
+
+/** A sentence in parts of whole words, where it is too long to be one. */
+function* cutWords(text: string, limit: number): Generator<string> {
+  let start = 0;
+  while (estimateTokens(text.slice(start)) > limit) {
+    const end = Math.max(start + 2, indexAtTokens(text, start, limit));
+    const space = text.lastIndexOf(" ", end - 1);
+    const at = space > start + (end - start) / 2 ? space + 1 : end;
+    yield text.slice(start, at);
+    start = at;
+  }
+  if (start < text.length) yield text.slice(start);
+}
