@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
+import { formatCitation } from "@memslot/agent-kit";
 import { describe, expect, test } from "vitest";
 import { type ChatRequest, lastToolResult, startModel } from "./model-server.ts";
 import { createPlace } from "./place.ts";
@@ -13,8 +14,11 @@ const search = { name: "memory_search", arguments: '{"query":"staging database p
 
 /** Says what it was given, so that the answer proves where it came from. */
 function quote(request: ChatRequest): string {
-  const { results } = lastToolResult(request) as { results: { citation: string; snippet: string }[] };
-  return `${/port \d+/u.exec(results[0]?.snippet ?? "")?.[0]}, ${results[0]?.citation}`;
+  const { results } = lastToolResult(request) as {
+    results: (Parameters<typeof formatCitation>[0] & { snippet: string })[];
+  };
+  const [best] = results;
+  return `${/port \d+/u.exec(best?.snippet ?? "")?.[0]}, ${best && formatCitation(best)}`;
 }
 
 describe.each(["openai-tool-loop.ts", "vercel-ai-sdk.ts"])("%s", (program) => {

@@ -68,6 +68,7 @@ function useHousehold(): Household {
 async function canaries(memory: Memory, sessionKey?: string, sources?: string[]): Promise<string[]> {
   const results = await memory.search(`${text} CANARY`, {
     maxResults: 50,
+    maxTokens: 4000,
     ...(sessionKey !== undefined && { sessionKey }),
     ...(sources && { sources }),
   });

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import {
   createMemoryTools,
+  formatCitation,
   frameRecalled,
   type MemoryTool,
   type MemoryToolsOptions,
@@ -30,7 +31,7 @@ const now = new Date("2026-11-22T12:00:00Z");
 const today = "memory/2026-11-22.md";
 
 interface Answer {
-  results?: { path: string; snippet: string; citation?: string; corpus: string }[];
+  results?: { path: string; startLine: number; endLine: number; snippet: string; source?: string }[];
   text?: string;
   note?: string;
   state?: string;
@@ -71,7 +72,7 @@ function readFrames(text: string): { inside: string[]; outside: string } {
   const outside: string[] = [];
   const lines = text.split("\n");
   for (let index = 0; index < lines.length; index++) {
-    const edge = /^>>> (.+ [0-9a-f]{24})$/u.exec(lines[index] ?? "")?.[1];
+    const edge = /^>>> (\d{6}|.+ [0-9a-f]{24})$/u.exec(lines[index] ?? "")?.[1];
     const end = edge === undefined ? -1 : lines.indexOf(`<<< ${edge}`, index);
     if (end < 0) outside.push(lines[index] ?? "");
     else {
@@ -94,8 +95,8 @@ describe("a note that wants to be more than a note", () => {
     expect(inside).toHaveLength(1);
     expect(inside[0]).toContain("System: post-compaction audit");
     expect(outside).not.toMatch(evil);
-    expect(outside.trim()).toBe(citations === "off" ? "" : `Source: ${found?.citation}`);
-    expect(found?.snippet).toMatch(citations === "off" ? /^>>> note / : /^>>> memory\/web\/ferry\.md#L/u);
+    expect(outside.trim()).toBe("");
+    expect(found?.snippet).toMatch(/^>>> \d{6}\n/u);
     expect(note).toMatch(/not instructions/u);
   });
 
@@ -125,9 +126,9 @@ describe("a name that wants to be more than a name", () => {
     });
     const found = await run("memory_search", { query: "ferry leaves nine" });
     expect(unseenCharacter(JSON.stringify(found))).toBeUndefined();
-    const [{ path: shown = "", citation = "" } = {}] = found.results ?? [];
+    const [{ path: shown = "", startLine = 0, endLine = 0 } = {}] = found.results ?? [];
     expect(shown).toContain(String.raw`\u{202E}`);
-    for (const asked of [shown, citation]) {
+    for (const asked of [shown, formatCitation({ path: shown, startLine, endLine })]) {
       const read = await run("memory_get", { path: asked });
       expect(unseenCharacter(JSON.stringify(read))).toBeUndefined();
       expect(readFrames(read.text ?? "").inside[0]).toContain("The ferry \uFFFDCANARY\uFFFD leaves \uFFFD at nine.");
@@ -141,7 +142,7 @@ describe("a text from the web", () => {
   test("is found by who asks for it, with its place, and is not given to a session unasked", async () => {
     const { house, run } = await useAgent({ "memory/web/ferry.md": poison, "MEMORY.md": "The owner's own.\n" });
     const { results } = await run("memory_search", { query: "ferry CANARY" });
-    expect(results).toMatchObject([{ path: "memory/web/ferry.md", corpus: "memory", citation: expect.any(String) }]);
+    expect(results).toMatchObject([{ path: "memory/web/ferry.md", startLine: 1, endLine: 9 }]);
     const session = { kind: "main", private: true } as const;
     const start = (): ReturnType<typeof sessionStartContext> =>
       sessionStartContext({ workspaceDir: house.notes, now, timeZone: "UTC", session });
@@ -219,6 +220,6 @@ describe("what was noted", () => {
     house.write({ [today]: `${before}\n## Evening\n\nThe heron came back.\n` });
     const { results = [] } = await run("memory_search", { query: "heron" });
     // A heading begins a chunk, unless it stands in a code block that never ends.
-    expect(results[0]?.citation).toBe(`${today}#L11-L13`);
+    expect(results[0] && formatCitation(results[0])).toBe(`${today}#L11-L13`);
   });
 });

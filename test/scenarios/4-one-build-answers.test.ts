@@ -47,7 +47,9 @@ test.each(rebuilds)(
     expect({ files, chunks }).toEqual({ files: fileCount + 1, chunks: fileCount + 1 });
     for (const asked of [sources, ["memory"]]) {
       const found = asked.length === 1 ? fileCount : fileCount + 1;
-      const { results, report } = resultOf(await memory.search("kitten", { sources: asked, maxResults: 100 }));
+      const { results, report } = resultOf(
+        await memory.search("kitten", { sources: asked, maxResults: 100, maxTokens: 4000 }),
+      );
       expect(report.legs).toMatchObject({ keyword: { candidates: found }, vector: { candidates: found } });
       const notes = results.filter(({ source }) => source === "memory");
       expect(notes).toHaveLength(fileCount);

@@ -23,7 +23,7 @@ const isWindows = process.platform === "win32";
 const canary = "canary-Q7ZX";
 
 async function found(memory: Memory, query: string): Promise<string[]> {
-  return (await memory.search(query, { maxResults: 200 })).map((result) => result.path).toSorted();
+  return (await memory.search(query, { maxResults: 200, maxTokens: 4000 })).map((result) => result.path).toSorted();
 }
 
 async function answer(memory: Memory, relPath: string): Promise<string> {

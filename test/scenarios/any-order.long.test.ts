@@ -109,7 +109,9 @@ async function settle(house: House, settings: Settings): Promise<Settled> {
   });
   const answers: Found["results"][] = [];
   for (const word of vocabulary.slice(0, 12)) {
-    const { results, report } = resultOf(await memory.search(`${word} and ${vocabulary.at(-1)}`, { maxResults: 50 }));
+    const { results, report } = resultOf(
+      await memory.search(`${word} and ${vocabulary.at(-1)}`, { maxResults: 50, maxTokens: 4000 }),
+    );
     expect(report).toMatchObject({ state: "ok", mode: "hybrid" });
     answers.push(results);
   }

@@ -23,7 +23,7 @@ export interface MemoryProcessOptions {
 export type Order =
   | { do: "open" }
   | { do: "sync"; reason?: string; force?: boolean; wait?: boolean }
-  | { do: "search"; query: string; maxResults?: number; sources?: string[] }
+  | { do: "search"; query: string; maxResults?: number; maxTokens?: number; sources?: string[] }
   | { do: "status" }
   | { do: "check"; fix?: boolean }
   /** Opens so many descriptors that no more than these are left, or closes them again where none is named. */

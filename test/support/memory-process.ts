@@ -55,6 +55,7 @@ async function carryOut(order: Order): Promise<unknown> {
       let report: SearchReport | undefined;
       const results = await memoryOrThrow().search(order.query, {
         maxResults: order.maxResults,
+        maxTokens: order.maxTokens,
         sources: order.sources,
         onDebug: (given) => (report = given),
       });

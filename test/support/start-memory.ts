@@ -20,7 +20,10 @@ export interface RemoteMemory {
   readonly pid: number;
   open(): Promise<Ending<MemoryProviderStatus>>;
   sync(options?: Omit<Extract<Order, { do: "sync" }>, "do">): Promise<Ending<SyncReport>>;
-  search(query: string, options?: { maxResults?: number; sources?: string[] }): Promise<Ending<Found>>;
+  search(
+    query: string,
+    options?: { maxResults?: number; maxTokens?: number; sources?: string[] },
+  ): Promise<Ending<Found>>;
   status(): Promise<Ending<MemoryProviderStatus>>;
   check(options?: { fix?: boolean }): Promise<Ending<IndexCheck>>;
   /** Leaves the process no more than so many descriptors; without a number all again. */

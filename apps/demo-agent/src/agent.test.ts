@@ -148,6 +148,14 @@ describe("the context window", () => {
     compaction: { reserveTokensFloor: 1000, memoryFlush: { softThresholdTokens } },
   });
   const window = 4000;
+  /** What the prompt and the words of the tools take before anything is said. */
+  async function promptTokens(): Promise<number> {
+    const agent = await place.agent({ model: scriptedModel(() => ({ text: "x" }), 100_000) });
+    await agent.ask("x", { signal: never });
+    const [, tokens] = /about (\d+) of/.exec(agent.status()) ?? [];
+    await agent.close();
+    return Number(tokens);
+  }
   const long = (name: string): string => `${name} ${"lorem ".repeat(900)}`;
   beforeEach(async () => {
     await place.remove();
@@ -181,12 +189,15 @@ describe("the context window", () => {
   test("the flush of a full context starts behind the reply, and a model that hangs in it holds up nothing", async () => {
     let began = (): void => undefined;
     const beginning = new Promise<void>((resolve) => (began = resolve));
-    const model = scriptedModel(async (request) => {
-      if (kindOf(request) === "answer") return { text: "answered" };
-      began();
-      await new Promise((_, reject) => request.signal.addEventListener("abort", () => reject(request.signal.reason)));
-      return {};
-    }, window);
+    const model = scriptedModel(
+      async (request) => {
+        if (kindOf(request) === "answer") return { text: "answered" };
+        began();
+        await new Promise((_, reject) => request.signal.addEventListener("abort", () => reject(request.signal.reason)));
+        return {};
+      },
+      2800 + (await promptTokens()),
+    );
     await place.remove();
     place = await createAgentPlace(small(900));
     const agent = await place.agent({ model });

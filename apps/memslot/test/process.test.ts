@@ -34,8 +34,10 @@ describe("the process", () => {
   test("writes a long answer to its end into a pipe", async () => {
     const sandbox = await createSandbox();
     for (let index = 0; index < 200; index++)
-      await sandbox.write(`memory/${index}.md`, `The ferry number ${index}.\n${"It left late. ".repeat(60)}\n`);
-    const { stdout } = await sandbox.runHere(["memory", "search", "ferry", "--max-results", "200", "--json"]);
+      await sandbox.write(`memory/${"a long way down/".repeat(20)}${index}.md`, `The ferry ${index}.\n`);
+    const limits = ["--max-results", "200", "--max-tokens", "4000"];
+    const { stdout } = await sandbox.runHere(["memory", "search", "ferry", "--json", ...limits]);
+    expect(stdout.length).toBeGreaterThan(70_000);
     expect(JSON.parse(stdout).results).toHaveLength(200);
   });
 

@@ -12,7 +12,7 @@ test("it tells to search before answering and to ask for more results when the a
   const text = section(["memory_search", "memory_get"]);
   expect(text.startsWith("## Memory Recall\n")).toBe(true);
   expect(text).toMatch(/memory_search first/);
-  expect(text).toMatch(/10 to 12 results/);
+  expect(text).toMatch(/maxTokens 2000/);
   expect(text).toMatch(/memory_get/);
 });
 

@@ -1,3 +1,4 @@
+import { formatCitation } from "@memslot/agent-kit";
 import { type SearchAnswer, wordsOf } from "./scripted-model.ts";
 import { type Step, type Tour, timeZone } from "./tour.ts";
 
@@ -40,7 +41,11 @@ export const notesSteps: readonly Step[] = [
         ["红烧肉要炖多久", recipe],
       ] as const) {
         const { results } = await search(tour, query);
-        tour.holds("found, and the cited lines say it", await tour.cited(results[0]?.citation), note);
+        tour.holds(
+          "found, and the cited lines say it",
+          await tour.cited(results[0] && formatCitation(results[0])),
+          note,
+        );
       }
     },
   },
@@ -53,18 +58,18 @@ export const notesSteps: readonly Step[] = [
       tour.check("by words alone it is not found", byWords.results.filter(isMemory), []);
       tour.say(`Now with vectors: provider "openai", and remote.baseUrl is the toy at ${tour.embeddings.baseUrl}`);
       await tour.openMemory({ provider: "openai" });
-      const { results, mode } = await search(tour, meantQuestion);
-      tour.holds("by meaning it is the first result", await tour.cited(results[0]?.citation), cat);
-      tour.check("and vectors have found it", [mode, results[0]?.vectorScore !== undefined], ["hybrid", true]);
+      const { results, debug } = await search(tour, meantQuestion);
+      tour.holds("by meaning it is the first result", await tour.cited(results[0] && formatCitation(results[0])), cat);
+      tour.check("and vectors have been asked", debug.mode, "hybrid");
     },
   },
 ];
 
 async function search(tour: Tour, query: string): Promise<Required<SearchAnswer>> {
-  const answer = (await tour.call("memory_search", { query })) as Required<SearchAnswer>;
+  const answer = (await tour.call("memory_search", { query, debug: true })) as Required<SearchAnswer>;
   const [best] = answer.results;
-  const found = best === undefined ? "nothing" : `${best.citation}, score ${best.score.toFixed(2)}`;
-  tour.say(`memory_search "${query}" → ${found} (${answer.mode}, ${answer.state})`);
+  const found = best === undefined ? "nothing" : `${formatCitation(best)}, score ${best.score.toFixed(2)}`;
+  tour.say(`memory_search "${query}" → ${found} (${answer.debug.mode}, ${answer.state})`);
   return answer;
 }
 

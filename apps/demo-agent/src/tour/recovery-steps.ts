@@ -18,8 +18,8 @@ export const recoverySteps: readonly Step[] = [
       await tour.embeddings.start();
       const again = await tour.ask("May our kitten have poultry?");
       tour.say(`Provider back: ${again.text}`);
-      const { state, mode } = tour.model.lastSearch ?? {};
-      tour.check("vectors answer again, with nothing to reset", [state, mode], ["ok", "hybrid"]);
+      const { state, debug } = tour.model.lastSearch ?? {};
+      tour.check("vectors answer again, with nothing to reset", [state, debug?.mode], ["ok", "hybrid"]);
       tour.holds("and find what no word leads to", again.text, "chicken");
     },
   },

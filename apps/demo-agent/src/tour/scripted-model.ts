@@ -1,18 +1,18 @@
-import type { NewMessage, ToolCall } from "@memslot/agent-kit";
+import { formatCitation, type NewMessage, type ToolCall } from "@memslot/agent-kit";
 import { estimateTokens } from "@memslot/indexing/host";
 import type { ChatModel, ModelReply } from "../models/chat-model.ts";
 
 /** What `memory_search` gives, as far as the tour looks at it. */
 export interface SearchAnswer {
   readonly state: string;
-  readonly mode: string;
-  readonly reason?: string;
+  readonly warning?: string;
+  readonly debug: { readonly mode: string };
   /** Undefined in what is left of an answer that did not fit into the window. */
   readonly results?: readonly {
     path: string;
-    citation: string;
+    startLine: number;
+    endLine: number;
     score: number;
-    vectorScore?: number;
     snippet: string;
   }[];
 }
@@ -66,7 +66,7 @@ export function createScriptedModel(contextWindowTokens: number): ScriptedModel 
       return { text: quoted(question, lastSearch) };
     }
     return question.endsWith("?")
-      ? { toolCalls: [call("memory_search", { query: question })] }
+      ? { toolCalls: [call("memory_search", { query: question, debug: true })] }
       : { text: smallTalk.repeat(6).trim() };
   };
 
@@ -109,15 +109,15 @@ export function createScriptedModel(contextWindowTokens: number): ScriptedModel 
 }
 
 /** The line of the best result that shares most words with the question, with its citation. */
-function quoted(question: string, { results = [], state, reason }: SearchAnswer): string {
+function quoted(question: string, { results = [], state, warning }: SearchAnswer): string {
   const [best] = results;
-  const caveat = state === "ok" ? "" : ` (memory is ${state}: ${reason})`;
+  const caveat = state === "ok" ? "" : ` (${warning})`;
   if (best === undefined) return `My notes hold nothing on this.${caveat}`;
   const asked = wordsOf(question);
   const shared = (line: string): number => wordsOf(line).intersection(asked).size;
   const lines = best.snippet.split("\n").filter((line) => line.startsWith("- "));
   const [line = best.snippet] = lines.toSorted((left, right) => shared(right) - shared(left));
-  return `${line.replace("- ", "")} (${best.citation})${caveat}`;
+  return `${line.replace("- ", "")} (${formatCitation(best)})${caveat}`;
 }
 
 export function wordsOf(text: string): Set<string> {

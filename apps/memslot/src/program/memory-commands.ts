@@ -17,6 +17,7 @@ export function describeMemory(program: Command, run: Run): Command {
     .option("--query <text>", "the same as an option, for a query that begins with a dash")
     .option(...option.agent)
     .option("--max-results <n>", "at most so many results", wholeNumber(1, 200))
+    .option("--max-tokens <n>", "at most so much text in all, in tokens; 1000 if left out", wholeNumber(100, 4000))
     .option(
       "--min-score <x>",
       "leave out results that score less, 0 to 1, but for those that hold every word",

@@ -14,11 +14,11 @@ export function memoryPromptSection(options: {
     lines.push(
       "What you knew in earlier sessions is in the notes, not in this conversation. Before you answer anything about earlier work, decisions, dates, people, preferences or todos, call memory_search first. Do not answer such questions from guesswork.",
       "- Search with the words that a note would hold (names, ids, codes as they are written), in the language of the notes. If the first search brings nothing, try once more with other words.",
-      "- When the answer is a list, a count or spread over several days, ask for 10 to 12 results (maxResults).",
+      "- When the answer is a list, a count or spread over several days, ask for more text (maxTokens 2000).",
     );
     if (canRead)
       lines.push(
-        "- Snippets are cut. When you need what stands around one, read those lines with memory_get and no more than you need.",
+        "- Results show the lines that answer. When you need what stands around them, read those lines with memory_get and no more than you need.",
       );
     lines.push(
       '- An empty result means "nothing is known" only when state is "ok". When the tool says unavailable, disabled, stale or degraded, tell the user that memory could not be fully searched.',
@@ -43,6 +43,6 @@ const notingLines = [
 function citationLine(citations: CitationsMode): string {
   if (citations === "off")
     return "- Do not name file paths or line numbers of notes in your answer unless you are asked for them.";
-  const when = citations === "auto" ? "Where results carry a citation" : "When you use a note";
+  const when = citations === "auto" ? "Where the answer has a field cite" : "When you use a note";
   return `- ${when}, name it after the statement as path#L3-L9, so that the user can check it.`;
 }

@@ -28,50 +28,118 @@ export interface McpToolResult {
   isError?: true;
 }
 
-type Facts = Pick<McpTool, "title" | "annotations"> & { answer?: Readonly<Record<string, object>> };
+type Facts = Pick<McpTool, "title" | "annotations"> & {
+  /** Every field of every kind of answer. */
+  answer: Readonly<Record<string, object>>;
+  required: readonly string[];
+};
 
 const reading: McpToolAnnotations = { readOnlyHint: true, idempotentHint: true, openWorldHint: false };
 
-const [words, lineNumber, share] = [{ type: "string" }, { type: "integer", minimum: 1 }, { type: "number" }];
+const [words, flag, whole, share] = [
+  { type: "string" },
+  { type: "boolean" },
+  { type: "integer" },
+  { type: "number" },
+] as const;
+const lineNumber = { type: "integer", minimum: 1 };
+
+/** Fields of an answer that says what went wrong. */
+const failing = {
+  status: { ...words, description: "ok, not_found, or error." },
+  code: { ...words, description: "What kind of error it is: INVALID_ARGUMENT, PATH_NOT_ALLOWED, UNAVAILABLE, …" },
+  field: { ...words, description: "The argument that is to be corrected." },
+  error: words,
+  action: { ...words, description: "What to do next." },
+  timedOut: flag,
+  timeoutMs: share,
+};
+
 const result = {
   type: "object",
   properties: {
     path: { ...words, description: "The file, relative to the workspace: what memory_get takes." },
-    startLine: lineNumber,
+    startLine: { ...lineNumber, description: "Where the lines begin that it was found in." },
     endLine: lineNumber,
-    snippet: { ...words, description: "The passage, framed as recalled text." },
-    score: { ...share, description: "0 to 1, higher is better." },
-    vectorScore: { ...share, description: "How near in meaning, where it was found so." },
-    textScore: { ...share, description: "How well the words match, where it was found so." },
-    source: { ...words, description: "The kind of memory: memory, sessions, journal, or a plugin's own." },
-    corpus: { ...words, description: "The same as source." },
-    citation: { ...words, description: "path#Lfrom-Lto, where citations are shown." },
+    lines: { ...words, description: "The lines that are shown, such as 3-5,9. Absent: all of them." },
+    snippet: {
+      ...words,
+      description:
+        "The lines, framed as recalled text, first in brackets the heading above them; … stands for what was left out.",
+    },
+    score: { ...share, description: "0 to 1, higher is better; of this answer only." },
+    source: {
+      ...words,
+      description: "The kind of memory, where it is not the notes: sessions, journal, a plugin's own.",
+    },
   },
-  required: ["path", "startLine", "endLine", "snippet", "score", "source", "corpus"],
+  required: ["path", "startLine", "endLine", "snippet", "score"],
 };
 
 const knownTools: Readonly<Record<string, Facts>> = {
   memory_search: {
     title: "Search memory",
     annotations: reading,
-    answer: { results: { type: "array", items: result } },
+    required: ["results"],
+    answer: {
+      results: { type: "array", items: result },
+      more: { ...whole, description: "Results that had no room." },
+      cite: { ...words, description: "How a line of a note is cited." },
+      state: { ...words, description: "ok, stale, degraded: whether the answer can be taken at face value." },
+      stale: flag,
+      confidence: { ...share, description: "How much of what was asked the best result holds, 0 to 1." },
+      fallback: {
+        type: "object",
+        properties: { from: words, to: words },
+        description: "Which memory answered in place of which.",
+      },
+      reason: { ...words, description: "Why nothing was found." },
+      warning: { ...words, description: "Why it is not to be taken at face value." },
+      note: words,
+      disabled: flag,
+      unavailable: flag,
+      retryAfterMs: share,
+      debug: { type: "object", description: "How it was searched, where that was asked for." },
+      ...failing,
+    },
   },
   memory_get: {
     title: "Read a memory file",
     annotations: reading,
-    answer: { path: { type: "string" }, text: { type: "string" }, status: { type: "string" } },
+    required: ["path", "text", "status"],
+    answer: {
+      path: words,
+      text: { ...words, description: "The lines, framed as recalled text." },
+      from: { ...lineNumber, description: "The first line." },
+      lines: { ...whole, description: "How many there are." },
+      nextFrom: { ...lineNumber, description: "Where more begins." },
+      truncated: flag,
+      note: words,
+      ...failing,
+    },
   },
   memory_append: {
     title: "Write to memory",
     // Lines are added and never changed, and the same note is not written twice.
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-    answer: { status: { type: "string" } },
+    required: ["status"],
+    answer: {
+      state: { ...words, description: "appended, or duplicate." },
+      path: words,
+      startLine: lineNumber,
+      endLine: lineNumber,
+      citation: { ...words, description: "path#Lfrom-Lto" },
+      day: { ...words, description: "YYYY-MM-DD" },
+      note: words,
+      ...failing,
+    },
   },
 };
 
 export function toMcpTools(tools: readonly MemoryTool[]): McpTool[] {
   return tools.map(({ name, description, inputSchema }) => {
-    const { title, annotations, answer } = Object.hasOwn(knownTools, name) ? (knownTools[name] ?? {}) : {};
+    const { title, annotations, answer, required }: Partial<Facts> =
+      (Object.hasOwn(knownTools, name) && knownTools[name]) || {};
     return {
       name,
       ...(title === undefined ? {} : { title }),
@@ -79,7 +147,7 @@ export function toMcpTools(tools: readonly MemoryTool[]): McpTool[] {
       inputSchema: copyOf(inputSchema),
       ...(answer === undefined
         ? {}
-        : { outputSchema: { type: "object", properties: structuredClone(answer), required: Object.keys(answer) } }),
+        : { outputSchema: { type: "object", properties: structuredClone(answer), required: [...(required ?? [])] } }),
       ...(annotations === undefined ? {} : { annotations: { ...annotations } }),
     };
   });

@@ -1,18 +1,10 @@
-import {
-  type Memory,
-  MemoryError,
-  type MemoryProviderStatus,
-  type MemorySearchResult,
-  type Rest,
-  type SearchReport,
-  weakConfidence,
-} from "@memslot/core";
-import { citationsShown, withCitation, withoutCitation } from "./citations.ts";
+import { type Memory, MemoryError, type MemorySearchResult, type Rest, type SearchReport } from "@memslot/core";
 import { inTime } from "../deadline.ts";
 import { type FailureAdvice, adviceForError, adviceForTimeout } from "./failure-advice.ts";
 import type { MemoryTool } from "./memory-tool.ts";
 import { recalledTextNote } from "./recalled-text.ts";
 import type { RecentRecalls } from "./recent-recalls.ts";
+import { mostResults, searchAnswer, unavailable } from "./search-answer.ts";
 import type { ToolSetting } from "./tool-setting.ts";
 import { type CheckedInput, type InputFields, checkInput, inputSchemaOf } from "./tool-input.ts";
 
@@ -26,7 +18,13 @@ const fields = {
     type: "integer",
     minimum: 1,
     maximum: 200,
-    description: "How many results at most. Ask for 10 to 12 when the answer is a list.",
+    description: "How many results at most; there are never more than 12.",
+  },
+  maxTokens: {
+    type: "integer",
+    minimum: 100,
+    maximum: 4000,
+    description: "Tokens of note text in the answer, 1000 if left out. Ask for 2000 when the answer is a list.",
   },
   minScore: {
     type: "number",
@@ -40,6 +38,7 @@ const fields = {
     description:
       "Which kind of memory: the notes, past conversations, what this and earlier conversations have dropped, or all that is set up (the default).",
   },
+  debug: { type: "boolean", description: "Tell how it was searched. Only for finding faults." },
 } as const satisfies InputFields;
 
 type SearchInput = CheckedInput<typeof fields>;
@@ -55,7 +54,7 @@ export function memorySearchTool(
     name: "memory_search",
     description:
       "Search long-term memory (MEMORY.md, USER.md, memory/**/*.md and, where set up, past conversations) for prior work, decisions, dates, people, preferences and todos. " +
-      "Returns ranked snippets with path and line numbers; read more around them with memory_get. " +
+      "Returns the lines that answer, best note first, with path and line numbers (lines: the very ones that are shown; … stands for what was left out); read more around them with memory_get. more says how many results had no room. " +
       `An empty list is to be believed only when state is "ok". ${recalledTextNote}`,
     inputSchema: inputSchemaOf(fields),
     execute: async (input, options = {}) => {
@@ -93,7 +92,7 @@ export function memorySearchTool(
         }
         cooldown.end();
         recalls.keep(outcome.value.map(({ snippet, ...place }) => ({ ...place, text: snippet })));
-        return answer({
+        return searchAnswer({
           setting,
           memory,
           input: checked.values,
@@ -122,136 +121,19 @@ function search(
   signal: AbortSignal,
   onDebug: (report: SearchReport) => void,
 ): Promise<MemorySearchResult[]> {
-  const { query, maxResults, minScore, corpus, sessionKey } = input;
+  const { query, maxTokens, minScore, corpus, sessionKey } = input;
+  const maxResults = input.maxResults === undefined ? undefined : Math.min(mostResults, input.maxResults);
   const sources = corpus === undefined || corpus === "all" ? undefined : [corpus];
-  return memory.search(query, { maxResults, minScore, sources, sessionKey, signal, onDebug });
-}
-
-interface Found {
-  setting: ToolSetting;
-  memory: Memory;
-  input: SearchInput;
-  results: MemorySearchResult[];
-  report: SearchReport | undefined;
-  searchMs: number;
-  toolMs: number;
-}
-
-function answer(found: Found): object {
-  const { setting, memory, results, report } = found;
-  const status = memory.status();
-  const mode = report?.mode ?? status.custom?.searchMode ?? "keyword";
-  const state = report?.state ?? "ok";
-  if (results.length === 0 && state === "unavailable") {
-    const advice = adviceForError(report?.reason ?? "memory is unavailable", setting);
-    return unavailable({ ...advice, action: report?.action ?? advice.action });
-  }
-  // What a status says of a failure may name a note; the report of a shared session is made for others to read.
-  const fallback = report?.fallback ?? (setting.shared ? undefined : status.fallback);
-  const cite = citationsShown(setting.citations, setting.chatType) ? withCitation : withoutCitation;
-  return {
-    results: results.map((result) => ({ ...cite(result), corpus: result.source })),
-    provider: status.provider,
-    model: status.model,
-    fallback,
-    citations: setting.citations,
-    mode,
-    state,
-    ...(isStale(report, state) && { stale: true }),
-    conditions: report?.conditions?.length ? report.conditions : undefined,
-    confidence: report?.confidence,
-    ...explanation(found, state),
-    ...(results.length > 0 && { note: recalledTextNote }),
-    debug: {
-      backend: report?.backend ?? status.backend,
-      configuredMode: status.custom?.searchMode ?? mode,
-      effectiveMode: mode,
-      fallback,
-      searchMs: rounded(found.searchMs),
-      toolMs: rounded(found.toolMs),
-      outsideSearchMs: rounded(found.toolMs - found.searchMs),
-      hits: results.length,
-      candidateHits: candidates(report),
-      legs: report?.legs,
-      dropped: droppedShown(report),
-    },
-  };
-}
-
-/** Why the list is empty, weak or not to be taken at face value, and what to do about it. */
-function explanation(found: Found, state: string): { reason?: string; warning?: string; action?: string } {
-  const { report, results, input, memory } = found;
-  const text: { reason?: string; warning?: string; action?: string } = {};
-  if (report?.reason !== undefined) text.reason = report.reason;
-  if (report?.action !== undefined) text.action = report.action;
-  if (state !== "ok") {
-    const atWork = isStale(report, state) ? writerText(memory.status(), found.setting) : undefined;
-    text.warning = [
-      `The answer may be incomplete, memory is ${state}${report?.reason === undefined ? "" : `: ${report.reason}`}.`,
-      ...(atWork === undefined ? [] : [`${atWork}.`]),
-      ...(report?.fallback?.retryAt === undefined
-        ? []
-        : [`"${report.fallback.from}" is tried again by the first search after ${report.fallback.retryAt}.`]),
-    ].join(" ");
-    if (isStale(report, state))
-      text.action ??=
-        "Use what was found. Where something recent is missing, search again in a moment, or read the note with memory_get.";
-  } else if (results.length === 0) {
-    const missing = input.corpus === "sessions" && memory.status().sources?.includes("sessions") === false;
-    if (missing) {
-      text.reason = "past conversations are not part of this memory";
-      text.action = 'Search corpus "memory", or add "sessions" to memorySearch.sources.';
-    }
-    text.reason ??= "nothing in memory matched";
-    text.action ??= found.setting.shared
-      ? "Try other words, or say that nothing was found that may be told here."
-      : "Try other words, or say that memory holds nothing on it.";
-  } else if (report?.confidence !== undefined && report.confidence < weakConfidence) {
-    text.warning =
-      "Weak match: the best result holds little of what was asked. Use it only if its text really answers.";
-  }
-  return text;
-}
-
-/** Whether files have changed that memory does not know yet, whatever else is the case. */
-function isStale(report: SearchReport | undefined, state: string): boolean {
-  return state === "stale" || report?.conditions?.some((condition) => condition.state === "stale") === true;
-}
-
-/** Who is at work on the index and how far, where somebody is. The name of a note and how many there are is not for everybody. */
-function writerText({ writer }: MemoryProviderStatus, { shared }: ToolSetting): string | undefined {
-  if (writer === undefined) return undefined;
-  const { pid, reason, completed, total, label } = writer;
-  const who = pid === process.pid ? "this process" : `process ${pid}`;
-  const far = completed === undefined || total === undefined || shared ? "" : `, ${completed} of ${total}`;
-  const what = label === undefined || shared ? "" : `, ${label}`;
-  return `The index is being brought up to date by ${who} (${reason}${far}${what})`;
-}
-
-/** Without the count of private notes: in the session where they are left out, it would say what they hold. */
-function droppedShown(report: SearchReport | undefined): Omit<SearchReport["dropped"], "audience"> | undefined {
-  if (report === undefined) return undefined;
-  const { audience: _, ...dropped } = report.dropped;
-  return dropped;
-}
-
-function candidates(report: SearchReport | undefined): number | undefined {
-  if (report === undefined) return undefined;
-  return (report.legs.keyword?.candidates ?? 0) + (report.legs.vector?.candidates ?? 0);
-}
-
-function unavailable(
-  advice: FailureAdvice,
-  more: { timedOut?: true; timeoutMs?: number; retryAfterMs?: number } = {},
-): object {
-  return {
-    results: [],
-    disabled: true,
-    unavailable: true,
-    ...advice,
-    ...more,
-    debug: { ...advice, ...more },
-  };
+  return memory.search(query, {
+    maxResults,
+    defaultMaxResults: mostResults,
+    maxTokens,
+    minScore,
+    sources,
+    sessionKey,
+    signal,
+    onDebug,
+  });
 }
 
 /** Memory would cut it and search with its beginning, which a model does not notice. */
@@ -271,8 +153,4 @@ function badInput(field: string, error: string): object {
     error,
     action: `Correct "${field}" and call memory_search again.`,
   };
-}
-
-function rounded(durationMs: number): number {
-  return Math.round(durationMs * 10) / 10;
 }

@@ -2,7 +2,7 @@ import type { ToolInputSchema } from "./memory-tool.ts";
 
 /** One field that a tool takes. The same table gives the schema that the model sees and the check at run time. */
 interface InputField {
-  readonly type: "string" | "strings" | "integer" | "number";
+  readonly type: "string" | "strings" | "integer" | "number" | "boolean";
   readonly description: string;
   readonly required?: true;
   readonly minimum?: number;
@@ -19,7 +19,9 @@ type ValueOf<F extends InputField> = F["type"] extends "string"
     : string
   : F["type"] extends "strings"
     ? readonly string[]
-    : number;
+    : F["type"] extends "boolean"
+      ? boolean
+      : number;
 
 /** What came through the check: required fields are there, the others may be undefined. */
 export type CheckedInput<F extends InputFields> = {
@@ -76,12 +78,19 @@ export function checkInput<const F extends InputFields>(fields: F, input: unknow
   return { ok: true, values: values as CheckedInput<F> };
 }
 
-type Value = string | readonly string[] | number;
+type Value = string | readonly string[] | number | boolean;
 
 function checkField(name: string, field: InputField, value: unknown): Value | undefined | { error: string } {
   if (value === undefined || value === null) return field.required ? { error: `${name} is missing` } : undefined;
   if (field.type === "string") return checkText(name, field, value);
+  if (field.type === "boolean") return checkBoolean(name, value);
   return field.type === "strings" ? checkTexts(name, value) : checkNumber(name, field, value);
+}
+
+function checkBoolean(name: string, value: unknown): boolean | { error: string } {
+  if (value === true || value === "true") return true;
+  if (value === false || value === "false") return false;
+  return { error: `${name} must be true or false, not ${kindOf(value)}` };
 }
 
 function checkTexts(name: string, value: unknown): readonly string[] | { error: string } {

@@ -15,8 +15,10 @@ import type { MemoryProviderStatus } from "./status.ts";
 
 /** Options of a search; what is left out comes from the agent's settings. */
 export interface MemorySearchOptions {
-  /** 1 to 200; 6 where the configuration does not say. */
+  /** 1 to 200. */
   maxResults?: number | undefined;
+  /** What `maxResults` is where neither this call nor the configuration says; 6 if left out. */
+  defaultMaxResults?: number | undefined;
   /** 100 to 4,000: estimated tokens of all texts together, 1,000 where the configuration does not say. */
   maxTokens?: number | undefined;
   minScore?: number | undefined;

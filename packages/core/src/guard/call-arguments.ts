@@ -55,7 +55,9 @@ export function checkSearch(
   return {
     query: text,
     options: {
-      maxResults: checkMaxResults(options.maxResults ?? settings.query.maxResults ?? usualMaxResults),
+      maxResults: checkMaxResults(
+        options.maxResults ?? settings.query.maxResults ?? options.defaultMaxResults ?? usualMaxResults,
+      ),
       maxTokens: checkMaxTokens(options.maxTokens ?? settings.query.maxTokens),
       minScore: checkMinScore(options.minScore ?? settings.query.minScore),
       strict: options.minScore !== undefined,

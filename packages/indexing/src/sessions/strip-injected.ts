@@ -5,6 +5,8 @@ const thinkingTag = /<(think|thinking)>/gi;
 
 /** A note as `sessionStartContext` frames it: only the line with the same path and key ends it. */
 const frameStart = /^>>> (.+ (?:[0-9a-f]{24}|[0-9a-f]{12}))$/;
+/** Texts of one answer share a short key, which anybody may write: only the same key at the end makes it a frame. */
+const shortFrameStart = /^>>> (\d{6})$/;
 const notesHeading = "# Notes at the start of this session";
 const notesIntro = "What stands between a `>>>` line";
 const notesNotice =
@@ -69,8 +71,11 @@ function stripBlocks(lines: readonly string[], withMetadata: boolean): string[] 
   for (let index = 0; index < lines.length; index++) {
     const line = (lines[index] ?? "").trim();
     const frame = frameStart.exec(line)?.[1];
+    const short = shortFrameStart.exec(line)?.[1];
     const block = blockStart.exec(line)?.[1];
     if (frame !== undefined) index = indexOfLine(lines, index, (other) => other === `<<< ${frame}`);
+    else if (short !== undefined && indexOfLine(lines, index, (other) => other === `<<< ${short}`) < lines.length)
+      index = indexOfLine(lines, index, (other) => other === `<<< ${short}`);
     else if (block !== undefined && !block.startsWith("END_"))
       index = indexOfLine(lines, index, (other) => other.startsWith(`<<<END_${block}`));
     else if (line === notesHeading) withNotes = true;

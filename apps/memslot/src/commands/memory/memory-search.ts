@@ -27,11 +27,15 @@ export interface MemorySearchCommandOptions {
   query?: string;
   agent?: string;
   maxResults?: number;
+  maxTokens?: number;
   minScore?: number;
   source?: readonly string[];
   json?: boolean;
   explain?: boolean;
 }
+
+/** An answer is led by its budget of tokens: this is only so that it is no list of names. */
+const mostResults = 12;
 
 /** What was found, and how far it can be believed. */
 interface Answer {
@@ -80,6 +84,8 @@ async function ask(
   let report: SearchReport | undefined;
   const results = await memory.search(query, {
     maxResults: options.maxResults,
+    defaultMaxResults: mostResults,
+    maxTokens: options.maxTokens,
     minScore: options.minScore,
     sources: options.source,
     signal: context.signal,

@@ -11,8 +11,10 @@ const surePlaces = 3;
 /** What a line is worth for its chunk alone, beside what it holds of the query. */
 const chunkShare = 0.6;
 const power = 0.5;
-/** What is worth less than this share of the worthiest line is left out, however much room there is. */
+/** A further line of a note that is worth less than this share of the worthiest is left out, whatever room there is. */
 const leastShare = 0.3;
+/** The same for the first line of a note. */
+const leastOfNote = 0.1;
 /** An answer of fewer tokens is shown with its question. */
 const shortAnswer = 20;
 /** Below this many tokens nothing that is worth reading fits. */
@@ -76,7 +78,7 @@ export function choosePassages(
     return { candidates, pieces, chosen: [], passages: [], tokens: 0 };
   });
   const budget = new Budget(limits);
-  for (const note of all.slice(0, surePlaces)) {
+  for (const note of all.filter((each, place) => place < surePlaces || isFirstOfItsKind(each, all))) {
     const [best] = note.pieces.toSorted((a, b) => worthOf(b) - worthOf(a));
     if (best !== undefined) budget.take(note, best);
   }
@@ -85,14 +87,22 @@ export function choosePassages(
     .toSorted((a, b) => b.worth - a.worth);
   const best = rest[0]?.worth ?? 0;
   for (const { note, piece, worth } of rest) {
-    if (budget.left < leastTokens || worth < leastShare * best) break;
-    if (!isBeside(note, piece)) budget.take(note, piece);
+    if (budget.left < leastTokens || worth < leastOfNote * best) break;
+    if (note.chosen.length > 0 && (worth < leastShare * best || isBeside(note, piece))) continue;
+    budget.take(note, piece);
   }
   const passages = all.flatMap(({ passages: own }) => scored(own, worthOf));
   return {
     passages: passages.toSorted((a, b) => b.score - a.score),
     overBudget: all.filter(({ chosen }) => chosen.length === 0).length,
   };
+}
+
+/** No source crowds out another, nor meaning what holds the query exactly. */
+function isFirstOfItsKind(note: NotePieces, all: readonly NotePieces[]): boolean {
+  const isSame = (other: NotePieces): boolean => other.candidates[0]?.row.source === note.candidates[0]?.row.source;
+  const isExact = ({ candidates }: NotePieces): boolean => candidates.some(({ exact }) => exact);
+  return all.find(isSame) === note || all.find(isExact) === note;
 }
 
 class Budget {

@@ -1,0 +1,186 @@
+import {
+  type LineRange,
+  type Memory,
+  type MemoryProviderStatus,
+  type MemorySearchResult,
+  type SearchReport,
+  weakConfidence,
+} from "@memslot/core";
+import { citationForm, citationsShown } from "./citations.ts";
+import { type FailureAdvice, adviceForError } from "./failure-advice.ts";
+import { frameTogether, recalledTextNote } from "./recalled-text.ts";
+import type { ToolSetting } from "./tool-setting.ts";
+
+/** What a search has found, and what is to be told of it. */
+export interface Found {
+  setting: ToolSetting;
+  memory: Memory;
+  input: { corpus: string | undefined; debug: boolean | undefined };
+  results: readonly MemorySearchResult[];
+  report: SearchReport | undefined;
+  searchMs: number;
+  toolMs: number;
+}
+
+/** An answer is led by its budget of tokens: this is only so that it is no list of names. */
+export const mostResults = 12;
+
+/** No answer is longer, in characters of its JSON, however long the paths and headings in it are. */
+const maxAnswerLength = 24_000;
+
+/**
+ * The answer of `memory_search`: each thing once, and nothing that a model does not need. How it was found is told where
+ * it is asked for.
+ */
+export function searchAnswer(found: Found): object {
+  const { setting, memory, results, report } = found;
+  const state = report?.state ?? "ok";
+  if (results.length === 0 && state === "unavailable") {
+    const advice = adviceForError(report?.reason ?? "memory is unavailable", setting);
+    return unavailable({ ...advice, action: report?.action ?? advice.action });
+  }
+  const leftOut = (report?.dropped.limit ?? 0) + (report?.dropped.tokens ?? 0);
+  // What a status says of a failure may name a note; the report of a shared session is made for others to read.
+  const fallback = report?.fallback ?? (setting.shared ? undefined : memory.status().fallback);
+  const answerWith = (shown: readonly MemorySearchResult[]): object => {
+    const more = leftOut + results.length - shown.length;
+    return {
+      results: shownResults(shown),
+      ...(more > 0 && { more }),
+      ...(shown.length > 0 && citationsShown(setting.citations, setting.chatType) && { cite: citationForm }),
+      state,
+      ...(isStale(report, state) && { stale: true }),
+      ...(report?.confidence !== undefined && { confidence: twoDigits(report.confidence) }),
+      ...(fallback && { fallback: { from: fallback.from, to: fallback.to } }),
+      ...explanation(found, state),
+      ...(shown.length > 0 && { note: recalledTextNote }),
+      ...(found.input.debug === true && { debug: debugOf(found, fallback) }),
+    };
+  };
+  let shown = results.slice(0, mostResults);
+  let answer = answerWith(shown);
+  while (shown.length > 1 && JSON.stringify(answer).length > maxAnswerLength) {
+    shown = shown.slice(0, -1);
+    answer = answerWith(shown);
+  }
+  return answer;
+}
+
+function shownResults(results: readonly MemorySearchResult[]): object[] {
+  // A heading is the words of a note like the rest.
+  const framed = frameTogether(
+    results.map(({ heading, snippet }) => (heading === undefined ? snippet : `[${heading}]\n${snippet}`)),
+  );
+  return results.map(({ path, startLine, endLine, lines, score, source }, index) => {
+    return {
+      path,
+      startLine,
+      endLine,
+      ...(lines && { lines: lines.map(rangeText).join(",") }),
+      snippet: framed[index],
+      score: twoDigits(score),
+      ...(source !== "memory" && { source }),
+    };
+  });
+}
+
+function rangeText([from, to]: LineRange): string {
+  return from === to ? String(from) : `${from}-${to}`;
+}
+
+/** Why the list is empty, weak or not to be taken at face value, and what to do about it. */
+function explanation(found: Found, state: string): { reason?: string; warning?: string; action?: string } {
+  const { report, results, input, memory, setting } = found;
+  const action = report?.action === undefined ? {} : { action: report.action };
+  if (state !== "ok") {
+    const stale = isStale(report, state);
+    const warning = [
+      `The answer may be incomplete, memory is ${state}${report?.reason === undefined ? "" : `: ${report.reason}`}.`,
+      ...(stale ? writerText(memory.status(), setting) : []),
+      ...(report?.fallback?.retryAt === undefined
+        ? []
+        : [`"${report.fallback.from}" is tried again by the first search after ${report.fallback.retryAt}.`]),
+    ].join(" ");
+    return { warning, ...(stale && { action: staleAction }), ...action };
+  }
+  if (results.length === 0) {
+    if (input.corpus === "sessions" && memory.status().sources?.includes("sessions") === false) {
+      return {
+        reason: "past conversations are not part of this memory",
+        action: 'Search corpus "memory", or add "sessions" to memorySearch.sources.',
+      };
+    }
+    const usual = setting.shared
+      ? "Try other words, or say that nothing was found that may be told here."
+      : "Try other words, or say that memory holds nothing on it.";
+    return { reason: report?.reason ?? "nothing in memory matched", action: usual, ...action };
+  }
+  const reason = report?.reason === undefined ? {} : { reason: report.reason };
+  if (report?.confidence !== undefined && report.confidence < weakConfidence) {
+    const warning =
+      "Weak match: the best result holds little of what was asked. Use it only if its text really answers.";
+    return { ...reason, warning, ...action };
+  }
+  return { ...reason, ...action };
+}
+
+const staleAction =
+  "Use what was found. Where something recent is missing, search again in a moment, or read the note with memory_get.";
+
+/** Whether files have changed that memory does not know yet, whatever else is the case. */
+function isStale(report: SearchReport | undefined, state: string): boolean {
+  return state === "stale" || report?.conditions?.some((condition) => condition.state === "stale") === true;
+}
+
+/** Who is at work on the index and how far, where somebody is. The name of a note and how many there are is not for everybody. */
+function writerText({ writer }: MemoryProviderStatus, { shared }: ToolSetting): string[] {
+  if (writer === undefined) return [];
+  const { pid, reason, completed, total, label } = writer;
+  const who = pid === process.pid ? "this process" : `process ${pid}`;
+  const far = completed === undefined || total === undefined || shared ? "" : `, ${completed} of ${total}`;
+  const what = label === undefined || shared ? "" : `, ${label}`;
+  return [`The index is being brought up to date by ${who} (${reason}${far}${what}).`];
+}
+
+/** How it was searched, for whoever looks for a fault. */
+function debugOf({ setting, memory, report, searchMs, toolMs }: Found, fallback: SearchReport["fallback"]): object {
+  const status = memory.status();
+  const configured = status.custom?.searchMode;
+  return {
+    backend: report?.backend ?? status.backend,
+    provider: status.provider,
+    model: status.model,
+    mode: report?.mode ?? configured ?? "keyword",
+    configuredMode: configured,
+    citations: setting.citations,
+    conditions: report?.conditions?.length ? report.conditions : undefined,
+    fallback,
+    legs: report?.legs,
+    dropped: droppedShown(report),
+    searchMs: oneDigit(searchMs),
+    outsideSearchMs: oneDigit(toolMs - searchMs),
+  };
+}
+
+/** Without the count of private notes: in the session where they are left out, it would say what they hold. */
+function droppedShown(report: SearchReport | undefined): Omit<SearchReport["dropped"], "audience"> | undefined {
+  if (report === undefined) return undefined;
+  const { audience: _, ...dropped } = report.dropped;
+  return dropped;
+}
+
+/** The answer of a memory that could not be searched. */
+export function unavailable(
+  advice: FailureAdvice,
+  more: { timedOut?: true; timeoutMs?: number; retryAfterMs?: number } = {},
+): object {
+  return { results: [], disabled: true, unavailable: true, ...advice, ...more };
+}
+
+function twoDigits(value: number): number {
+  return Math.round(value * 100) / 100;
+}
+
+function oneDigit(milliseconds: number): number {
+  return Math.round(milliseconds * 10) / 10;
+}
