@@ -59,9 +59,9 @@ const result = {
   type: "object",
   properties: {
     path: { ...words, description: "The file, relative to the workspace: what memory_get takes." },
-    startLine: { ...lineNumber, description: "Where the lines begin that it was found in." },
+    startLine: { ...lineNumber, description: "The first of the lines that are shown." },
     endLine: lineNumber,
-    lines: { ...words, description: "The lines that are shown, such as 3-5,9. Absent: all of them." },
+    lines: { ...words, description: "Which of these lines are shown, such as 3-5,9. Absent: all of them." },
     snippet: {
       ...words,
       description:

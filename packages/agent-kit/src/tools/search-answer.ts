@@ -71,12 +71,13 @@ function shownResults(results: readonly MemorySearchResult[]): object[] {
   const framed = frameTogether(
     results.map(({ heading, snippet }) => (heading === undefined ? snippet : `[${heading}]\n${snippet}`)),
   );
-  return results.map(({ path, startLine, endLine, lines, score, source }, index) => {
+  return results.map((result, index) => {
+    const { path, lines = [], score, source } = result;
     return {
       path,
-      startLine,
-      endLine,
-      ...(lines && { lines: lines.map(rangeText).join(",") }),
+      startLine: lines[0]?.[0] ?? result.startLine,
+      endLine: lines.at(-1)?.[1] ?? result.endLine,
+      ...(lines.length > 1 && { lines: lines.map(rangeText).join(",") }),
       snippet: framed[index],
       score: twoDigits(score),
       ...(source !== "memory" && { source }),

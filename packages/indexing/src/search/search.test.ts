@@ -169,7 +169,8 @@ describe("by keywords", () => {
     expect(results[0]).not.toHaveProperty("vectorScore");
     const lines = notes[path]?.split("\n") ?? [];
     const [[from = 0, to = 0] = []] = results[0]?.lines ?? [[1, results[0]?.endLine ?? 0]];
-    expect(results[0]?.snippet).toBe(lines.slice(from - 1, to).join("\n"));
+    const shown = [...(from > 1 ? ["…"] : []), ...lines.slice(from - 1, to)];
+    expect(results[0]?.snippet).toBe(shown.join("\n"));
     expect(report).toMatchObject({
       backend: "test",
       mode: "keyword",

@@ -61,7 +61,7 @@ describe("of one note", () => {
     const [passage, ...more] = passages("ferry", lines);
     expect(more).toEqual([]);
     expect(passage).toMatchObject({ startLine: 1, endLine: 30 });
-    expect(passage?.snippet).toBe("x3.\nThe ferry leaves.\nx5.\n…\nx19.\nThe ferry leaves.\nx21.");
+    expect(passage?.snippet).toBe("…\nx3.\nThe ferry leaves.\nx5.\n…\nx19.\nThe ferry leaves.\nx21.\n…");
     expect(passage?.lines).toEqual([
       [4, 6],
       [20, 22],
@@ -87,7 +87,7 @@ describe("of one note", () => {
       ["The ferry.", "d."],
     ];
     const found = shown("ferry", [[candidate("ferry", one), candidate("ferry", other, { startLine: 3, score: 0.5 })]]);
-    expect(found.map(({ snippet }) => snippet)).toEqual(["b.\nThe ferry.\nd."]);
+    expect(found.map(({ snippet }) => snippet)).toEqual(["…\nb.\nThe ferry.\nd."]);
     expect(found[0]?.lines).toEqual([[2, 4]]);
   });
 });
@@ -122,7 +122,7 @@ describe("with a line comes", () => {
       "what stands under a heading",
       "ferry",
       ["### Ferry", "", "It costs 9 euro.", "", "Else."],
-      "### Ferry\n\nIt costs 9 euro.",
+      "### Ferry\n\nIt costs 9 euro.\n…",
     ],
   ])("%s", (_what, query, lines, snippet) => {
     expect(passages(query, lines)[0]?.snippet).toBe(snippet);

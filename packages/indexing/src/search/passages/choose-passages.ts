@@ -1,7 +1,7 @@
 import { estimateTokens, resultTokens } from "@memslot/core";
 import type { WeightedTerm } from "../line-scores.ts";
 import type { Candidate } from "../rank.ts";
-import { hasOwnLines, inOrder, type Passage, passagesOf } from "./passage.ts";
+import { hasOwnLines, inOrder, type Passage, passagesOf, within } from "./passage.ts";
 import { isQuestion, type Piece, piecesOf } from "./pieces.ts";
 
 /** Chunks that lines are chosen from, at most: the best of each note that has a place, and the best of all. */
@@ -12,11 +12,14 @@ const surePlaces = 3;
 const chunkShare = 0.6;
 const power = 0.5;
 /** A further line of a note that is worth less than this share of the worthiest is left out, whatever room there is. */
-const leastShare = 0.3;
-/** The same for the first line of a note. */
-const leastOfNote = 0.1;
+const leastShare = 0.35;
+/** The same for the first line of a note, where so many results are wanted that it is the budget that counts. */
+const leastOfNote = 0.3;
+const fewResults = 6;
 /** An answer of fewer tokens is shown with its question. */
 const shortAnswer = 20;
+/** What the marks at both ends of a passage take. */
+const gapTokens = 1;
 /** Below this many tokens nothing that is worth reading fits. */
 const leastTokens = 10;
 
@@ -86,8 +89,9 @@ export function choosePassages(
     .flatMap((note) => note.pieces.map((piece) => ({ note, piece, worth: worthOf(piece) })))
     .toSorted((a, b) => b.worth - a.worth);
   const best = rest[0]?.worth ?? 0;
+  const leastWorth = limits.maxResults > fewResults ? leastOfNote * best : 0;
   for (const { note, piece, worth } of rest) {
-    if (budget.left < leastTokens || worth < leastOfNote * best) break;
+    if (budget.left < leastTokens || worth < leastWorth) break;
     if (note.chosen.length > 0 && (worth < leastShare * best || isBeside(note, piece))) continue;
     budget.take(note, piece);
   }
@@ -128,7 +132,7 @@ class Budget {
   #add(note: NotePieces, pieces: readonly Piece[]): boolean {
     const chosen = [...new Set([...note.chosen, ...pieces])].toSorted(inOrder);
     const passages = passagesOf(chosen);
-    const tokens = passages.reduce((sum, passage) => sum + resultTokens(passage), 0);
+    const tokens = passages.reduce((sum, passage) => sum + resultTokens(passage) + gapTokens, 0);
     const used = this.#used - note.tokens + tokens;
     const results = this.#results - note.passages.length + passages.length;
     if (used > this.#limits.maxTokens || results > this.#limits.maxResults) return false;
@@ -218,6 +222,7 @@ function scored(passages: readonly Passage[], worthOf: (piece: Piece) => number)
       return { ...passage, best, score: best.score * Math.min((worths.get(passage) ?? 0) / top, 0.99 ** place) };
     const rows = passage.pieces.map(({ candidate: { row } }) => row);
     const startLine = Math.min(...rows.map((row) => row.startLine));
-    return { ...passage, startLine, endLine: Math.max(...rows.map((row) => row.endLine)), best, score: best.score };
+    const endLine = Math.max(...rows.map((row) => row.endLine));
+    return { ...within(passage, startLine, endLine), best, score: best.score };
   });
 }

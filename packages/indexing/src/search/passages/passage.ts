@@ -37,13 +37,20 @@ export function inOrder(a: Piece, b: Piece): number {
   return lineOf(a) - lineOf(b) || a.start - b.start || (a.candidate.row.id < b.candidate.row.id ? -1 : 1);
 }
 
+/** A passage in the wider lines that it was found in: `…` at its beginning and its end stands for what is left out there. */
+export function within(passage: Passage, startLine: number, endLine: number): Passage {
+  const before = startLine < passage.startLine ? `${gap}\n` : "";
+  const behind = endLine > passage.endLine ? `\n${gap}` : "";
+  return { ...passage, startLine, endLine, snippet: `${before}${passage.snippet}${behind}` };
+}
+
 /** Makes passages of the chosen pieces of one note, in their order: a new one where the text of one has no room left. */
 export function passagesOf(pieces: readonly Piece[]): Passage[] {
   const passages: Passage[] = [];
   let begun: Piece[] = [];
   for (const piece of pieces) {
     const longer = [...begun, piece];
-    if (begun.length > 0 && textOf(longer).length > maxSnippetLength) {
+    if (begun.length > 0 && textOf(longer).length > maxSnippetLength - 2 * (gap.length + 1)) {
       passages.push(passageOf(begun));
       begun = [piece];
     } else begun = longer;
