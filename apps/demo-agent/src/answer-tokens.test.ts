@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import { createMemoryTools } from "@memslot/agent-kit";
 import { estimateTokens } from "@memslot/core";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
-import { openMemory } from "memslot";
 import { expect, test } from "vitest";
+import { openNotes } from "./open-notes.ts";
 import { createSampleWorkspace } from "./sample-workspace.ts";
 
 interface Known {
@@ -16,13 +16,17 @@ interface Shown {
 }
 
 test("the 40 sample questions cost at most 1,300 tokens on average, and the answers of 27 stand in what they get", async () => {
-  const place = await createSampleWorkspace();
-  const memory = await openMemory({
-    agentId: "main",
-    workspaceDir: place.workspaceDir,
-    stateDir: place.stateDir,
-    config: { agents: { defaults: { memorySearch: { provider: "none" } } } },
+  const sample = await createSampleWorkspace();
+  const { memory, close } = await openNotes({
+    sample,
+    workspaceDir: undefined,
+    backend: undefined,
+    env: {},
+    cwd: sample.rootDir,
+    notify: () => undefined,
+    signal: new AbortController().signal,
   });
+  await memory?.sync();
   const known: Known[] = JSON.parse(
     await readFile(new URL("../sample-workspace.questions.json", import.meta.url), "utf8"),
   );
@@ -39,8 +43,8 @@ test("the 40 sample questions cost at most 1,300 tokens on average, and the answ
     if (answer && output.results.some(({ snippet }) => snippet.includes(answer))) shown++;
   }
   const average = tokens.reduce((sum, count) => sum + count, 0) / tokens.length;
-  await memory.close();
-  await place.remove();
+  await close();
+  await sample.remove();
   expect(known).toHaveLength(40);
   expect(average).toBeLessThanOrEqual(1300);
   expect(shown).toBeGreaterThanOrEqual(27);
