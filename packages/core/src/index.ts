@@ -61,6 +61,7 @@ export {
   CONTRACT,
   type EmbeddingPlugin,
   type EmbeddingPluginContext,
+  type EmbeddingSetup,
   type MemoryPlugin,
   type MemoryPluginContext,
   type PluginManifest,
@@ -79,6 +80,7 @@ export { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "./confi
 export { withDeadline } from "./guard/deadline.ts";
 export { type MemoryDeadlines, usualDeadlines } from "./guard/deadlines.ts";
 export { type CreateMemoryOptions, createMemory } from "./guard/guard.ts";
+export { type EmbeddingOpeners, createEmbeddingOpeners } from "./open/embedding-openers.ts";
 export { type OpenMemoryOptions, openMemory } from "./open/open-memory.ts";
 export { type OfferedPlugin, offeredPlugins } from "./plugins/offered.ts";
 export { type MemoryFeature, memoryFeatures } from "./plugins/features.ts";
