@@ -1,5 +1,6 @@
 import {
   type AgentConfig,
+  type Memory,
   type MemslotConfig,
   type MemorySearchResult,
   type SearchReport,
@@ -7,6 +8,7 @@ import {
 } from "@memslot/core";
 import type { CommandContext } from "../command-context.ts";
 import { someNote } from "../doctor/live-search.ts";
+import { highlight } from "../format/format-result.ts";
 import { withMemory } from "../open/with-memory.ts";
 import { withChoice } from "./config-target.ts";
 
@@ -24,37 +26,41 @@ export interface Comparison {
 
 const SHOWN = 3;
 
-/**
- * Asks twice; `config` is the one with the model, and its index is up to date. Undefined where there is no note to make a
- * question of.
- */
-export async function compareSearch(
-  context: CommandContext,
-  config: MemslotConfig,
-  { agent, question }: { agent: AgentConfig; question: string | undefined },
-): Promise<Comparison | undefined> {
-  const { signal } = context;
-  const inWords = withChoice(config, [agent], { provider: "none" });
-  const asked = await withMemory(context, inWords, inWords.agent(agent.id), async (memory) => {
-    const typed = question === undefined ? await lineOfNotes(memory, signal) : { question };
-    if (typed === undefined) return undefined;
-    return { ...typed, before: await memory.search(typed.question, { maxResults: SHOWN, signal }) };
-  });
+/** The same question, asked by meaning too. */
+export type AskedByMeaning = Omit<Comparison, "before">;
+
+/** Asks what was typed, else a line of the notes; undefined where there is no note to take one from. */
+export async function askByMeaning(
+  memory: Memory,
+  typed: string | undefined,
+  signal: AbortSignal,
+): Promise<AskedByMeaning | undefined> {
+  const asked = typed === undefined ? await lineOfNotes(memory, signal) : { question: typed };
   if (asked === undefined) return undefined;
-  return await withMemory(context, config, config.agent(agent.id), async (memory) => {
-    let report: SearchReport | undefined;
-    const onDebug = (given: SearchReport): void => void (report = given);
-    const after = await memory.search(asked.question, { maxResults: SHOWN, signal, onDebug });
-    const { mode = "keyword", state = "ok", reason } = (report as SearchReport | undefined) ?? {};
-    return { ...asked, after, mode, reason: mode === "keyword" || state !== "ok" ? reason : undefined };
-  });
+  let report: SearchReport | undefined;
+  const onDebug = (given: SearchReport): void => void (report = given);
+  const after = await memory.search(asked.question, { maxResults: SHOWN, signal, onDebug });
+  const { mode = "keyword", state = "ok", reason } = (report as SearchReport | undefined) ?? {};
+  return { ...asked, after, mode, reason: mode === "keyword" || state !== "ok" ? reason : undefined };
 }
 
-type Notes = Parameters<Parameters<typeof withMemory>[3]>[0];
+/** Adds what words alone find in the same index. */
+export async function compareWithWords(
+  context: CommandContext,
+  config: MemslotConfig,
+  { agent, asked }: { agent: AgentConfig; asked: AskedByMeaning },
+): Promise<Comparison> {
+  const inWords = withChoice(config, [agent], { provider: "none" });
+  const { signal } = context;
+  const before = await withMemory(context, inWords, inWords.agent(agent.id), (memory) =>
+    memory.search(asked.question, { maxResults: SHOWN, signal }),
+  );
+  return { ...asked, before };
+}
 
 /** The longest line of prose of a note, as far as a question goes. */
 async function lineOfNotes(
-  memory: Notes,
+  memory: Memory,
   signal: AbortSignal,
 ): Promise<{ question: string; from: string } | undefined> {
   const from = await someNote(memory.workspaceDir);
@@ -87,10 +93,7 @@ export function describeComparison({ question, from, before, after, reason }: Co
   const placeOf = ({ path, startLine, endLine }: MemorySearchResult): string => `${path}#L${startLine}-L${endLine}`;
   const known = new Set(before.map(placeOf));
   const line = (result: MemorySearchResult, mark: string): string => {
-    const words = visibleText(result.snippet)
-      .split("\n")
-      .find((text) => /\p{L}/u.test(text) && !text.startsWith("#"));
-    return `  ${mark} ${placeOf(result)}  ${(words ?? "").trim().slice(0, LONGEST_QUESTION)}`;
+    return `  ${mark} ${placeOf(result)}  ${tellingLine(result.snippet, question)}`;
   };
   const list = (results: readonly MemorySearchResult[], mark: (place: string) => string): string[] =>
     results.length === 0 ? ["    nothing"] : results.map((result) => line(result, mark(placeOf(result))));
@@ -102,4 +105,18 @@ export function describeComparison({ question, from, before, after, reason }: Co
     ...list(after, (place) => (known.has(place) ? " " : "+")),
     ...(reason === undefined ? [] : [`This answer is not all that it could be: ${reason}`]),
   ].join("\n");
+}
+
+/** The line of a snippet that has most words of the question; the first with words where none has any. */
+function tellingLine(snippet: string, question: string): string {
+  const shared = (line: string): number => {
+    let count = 0;
+    highlight(line, question, (words) => ((count += words.length), words));
+    return count;
+  };
+  const lines = visibleText(snippet)
+    .split("\n")
+    .filter((line) => /\p{L}/u.test(line));
+  const [best = ""] = lines.toSorted((left, right) => shared(right) - shared(left));
+  return best.trim().slice(0, LONGEST_QUESTION).toWellFormed();
 }

@@ -53,8 +53,9 @@ export function chooseModel(typed: string | undefined, where: { cwd: string; env
 export function modelAt(address: string | undefined): ChosenModel {
   const [usual] = offeredModels;
   if (address === undefined) return usual;
-  const offered = offeredModels.find((model) => model.address === address);
-  return offered ?? { name: nameOf(address), address, ...licenceOf(address) };
+  // The same file may lie elsewhere, as on a mirror or where somebody has put it.
+  const offered = offeredModels.find((model) => nameOf(model.address) === nameOf(address));
+  return offered === undefined ? { name: nameOf(address), address, ...licenceOf(address) } : { ...offered, address };
 }
 
 /** The name of the file. What stands behind a question mark may be a signature. */

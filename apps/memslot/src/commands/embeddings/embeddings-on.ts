@@ -10,19 +10,18 @@ import {
 } from "@memslot/core";
 import type { CommandContext } from "../../command-context.ts";
 import { editConfigFile } from "../../config-file/edit-file.ts";
-import { type Comparison, compareSearch, describeComparison } from "../../embeddings/compare-search.ts";
 import {
-  type ConfigTarget,
-  type ProviderChoice,
-  configTarget,
-  editsFor,
-  isChosen,
-  withChoice,
-} from "../../embeddings/config-target.ts";
+  type AskedByMeaning,
+  type Comparison,
+  askByMeaning,
+  compareWithWords,
+  describeComparison,
+} from "../../embeddings/compare-search.ts";
+import { editsFor } from "../../embeddings/config-target.ts";
 import { type LocalState, fetchModel, installLocal, localState } from "../../embeddings/local-setup.ts";
-import { type ChosenModel, chooseModel, offeredModels } from "../../embeddings/models.ts";
+import { chooseModel } from "../../embeddings/models.ts";
+import { type Plan, describePlan, makePlan, shownAddress } from "../../embeddings/plan.ts";
 import { byteSize } from "../../format/byte-size.ts";
-import { disabledReason } from "../../open/disabled-memory.ts";
 import { readConfig } from "../../open/read-config.ts";
 import { counted, reportFailedFiles } from "../../open/report-failed-files.ts";
 import { syncWithProgress } from "../../open/sync-with-progress.ts";
@@ -35,20 +34,6 @@ export interface EmbeddingsOnCommandOptions {
   yes?: boolean;
   try?: string;
   json?: boolean;
-}
-
-/** What is to be done, as it was decided before the question. */
-interface Plan {
-  model: ChosenModel;
-  choice: ProviderChoice;
-  target: ConfigTarget;
-  /** The agents that are indexed: those that follow the defaults and have a memory. The first one is asked at the end. */
-  agents: readonly [AgentConfig, ...AgentConfig[]];
-  /** As the configuration will be. */
-  next: MemslotConfig;
-  state: LocalState;
-  /** False where the file says so already. */
-  changesFile: boolean;
 }
 
 /** What the index of one agent holds afterwards. */
@@ -85,28 +70,6 @@ export async function embeddingsOn(
   }
 }
 
-async function makePlan(context: CommandContext, config: MemslotConfig, model: ChosenModel): Promise<Plan> {
-  const target = configTarget(config);
-  const [first, ...others] = target.agents.filter((agent) => disabledReason(config, agent) === undefined);
-  if (first === undefined) throw noAgent(config, target);
-  const choice: ProviderChoice = { provider: "local", modelPath: model.address };
-  const next = withChoice(config, target.agents, choice);
-  const [{ address: usual }] = offeredModels;
-  const state = await localState(context, next, first);
-  const changesFile = !target.agents.every(({ memorySearch }) => isChosen(memorySearch, choice, usual));
-  return { model, choice, target, agents: [first, ...others], next, state, changesFile };
-}
-
-function noAgent(config: MemslotConfig, { keepers }: ConfigTarget): MemoryError {
-  const [keeper] = keepers;
-  if (keeper !== undefined) {
-    const text = `every agent has a choice of its own (${keepers.map(({ key }) => key).join(", ")})`;
-    return new MemoryError("CONFIG", `${text}; change that in ${config.file ?? "the configuration"}, or take it out`);
-  }
-  const reasons = config.agents.map((agent) => disabledReason(config, agent)).filter((text) => text !== undefined);
-  return new MemoryError("CONFIG", `memory is off: ${[...new Set(reasons)].join("; ")}; switch it on first`);
-}
-
 /** Says what is about to happen, and asks. Nothing is asked where all of it is done already. */
 async function mayGoOn(
   context: CommandContext,
@@ -123,39 +86,6 @@ async function mayGoOn(
   return await confirm(context, "Go on?");
 }
 
-function describePlan(config: MemslotConfig, { model, target, agents, state, changesFile }: Plan): string {
-  const { setup, plugin } = state;
-  const size = model.megabytes === undefined ? undefined : `${model.megabytes} MB`;
-  const lines = ["Search by meaning, on this machine: your notes stay here."];
-  const add = (name: string, text: string): void => void lines.push(`  ${name.padEnd(9)} ${text}`);
-  add("model", [model.name, size, model.languages].filter((part) => part !== undefined).join(", "));
-  add("licence", model.licence ?? "not known here: see where the model is from");
-  if (setup?.isModelThere === true) add("fetch", `nothing: ${visibleName(setup.modelFile)} is there`);
-  else {
-    const part = setup === undefined || setup.modelBytes === 0 ? "" : `, ${byteSize(setup.modelBytes)} of it are here`;
-    add("fetch", `${visibleName(shownAddress(model.address))}${part}`);
-  }
-  if (plugin === undefined) add("install", "the plugin @memslot/embeddings-local and node-llama-cpp (85 MB), with npm");
-  else if (setup?.missing !== undefined) add("install", "node-llama-cpp (85 MB), with npm");
-  add("index", agents.map(({ workspaceDir }) => visibleName(workspaceDir)).join(", "));
-  if (changesFile) add("write", `${visibleName(target.file)}: memorySearch.provider "local"${instead(agents[0])}`);
-  if (!config.trusted) add("", `(${visibleName(config.file ?? "")} is not trusted, and is left as it is)`);
-  for (const { id, key } of target.keepers) add("leave", `agent "${visibleName(id)}" as it is, by ${visibleName(key)}`);
-  return lines.join("\n");
-}
-
-function instead({ memorySearch: { provider } }: AgentConfig): string {
-  const before = provider.trim();
-  if (["", "local"].includes(before)) return "";
-  const isRemote = !["auto", "none"].includes(before);
-  return ` in place of "${visibleName(before)}"${isRemote ? ", whose vectors stay for the way back" : ""}`;
-}
-
-/** What stands behind a question mark may be a signature. */
-function shownAddress(address: string): string {
-  return address.replace(/\?.*$/su, "");
-}
-
 async function carryOut(
   context: CommandContext,
   config: MemslotConfig,
@@ -169,8 +99,14 @@ async function carryOut(
   await fetchModel(context, plan.next, { agent, plugin });
   const { setup } = await localState(context, plan.next, agent);
   const indexed: IndexedAgent[] = [];
-  for (const each of agents) indexed.push(await indexAgent(context, plan.next, each));
-  const comparison = await compareSearch(context, plan.next, { agent, question: options.try });
+  let asked: AskedByMeaning | undefined;
+  for (const each of agents) {
+    const then = each === agent ? { question: options.try } : undefined;
+    const done = await indexAgent(context, plan.next, { agent: each, then });
+    indexed.push(done.indexed);
+    asked ??= done.asked;
+  }
+  const comparison = asked && (await compareWithWords(context, plan.next, { agent, asked }));
   context.signal.throwIfAborted();
   if (changesFile)
     await editConfigFile(target.file, await editsFor(target.file, choice), { stateDir: config.stateDir });
@@ -179,25 +115,35 @@ async function carryOut(
   return indexed.some(({ failedFiles }) => failedFiles > 0) ? ExitCode.partial : ExitCode.ok;
 }
 
-/** Brings an index up to date with its vectors. Throws `UNAVAILABLE` where they cannot be made. */
-async function indexAgent(context: CommandContext, next: MemslotConfig, { id }: AgentConfig): Promise<IndexedAgent> {
+/**
+ * Brings an index up to date with its vectors, and then asks what is to be asked. Throws `UNAVAILABLE` where the vectors
+ * cannot be made.
+ */
+async function indexAgent(
+  context: CommandContext,
+  next: MemslotConfig,
+  { agent: { id }, then }: { agent: AgentConfig; then: { question: string | undefined } | undefined },
+): Promise<{ indexed: IndexedAgent; asked: AskedByMeaning | undefined }> {
   return await withMemory(context, next, next.agent(id), async (memory) => {
     const sync = await syncWithProgress(context, memory, { what: "indexing" });
     const status = memory.status();
     checkProvider(status);
     const { failure, chunks = 0, reason = "" } = sync?.pendingVectors ?? {};
-    if (failure !== undefined)
-      throw new MemoryError("UNAVAILABLE", `${counted(chunks, "chunk")} still without a vector: ${reason}`);
-    if (chunks > 0) context.output.notice(`${counted(chunks, "chunk")} still without a vector: ${reason}`);
-    reportFailedFiles(context.output, sync?.failed ?? []);
-    return {
+    const due = `${counted(chunks, "chunk")} still without a vector: ${reason}`;
+    if (failure !== undefined) throw new MemoryError("UNAVAILABLE", due);
+    if (chunks > 0) context.output.notice(due);
+    const failed = sync?.failed ?? [];
+    reportFailedFiles(context.output, failed);
+    const { backend, files, chunks: all, vector } = status;
+    const indexed = {
       agentId: id,
-      backend: status.backend,
-      files: status.files,
-      chunks: status.chunks,
-      embedded: status.vector?.embedded,
-      failedFiles: sync?.failed.length ?? 0,
+      backend,
+      files,
+      chunks: all,
+      embedded: vector?.embedded,
+      failedFiles: failed.length,
     };
+    return { indexed, asked: then && (await askByMeaning(memory, then.question, context.signal)) };
   });
 }
 
