@@ -24,8 +24,13 @@ test.each([
     missing: "node-llama-cpp is not installed",
     action: `install it with: npm install --prefix ~/.memslot node-llama-cpp@3.22.1 @node-llama-cpp/${build}@3.22.1 --omit=optional --ignore-scripts`,
     npm: [
-      ...["install", "--prefix", "/home/ada/.memslot", "node-llama-cpp@3.22.1", `@node-llama-cpp/${build}@3.22.1`],
-      ...["--omit=optional", "--ignore-scripts"],
+      "install",
+      "--prefix",
+      "/home/ada/.memslot",
+      "node-llama-cpp@3.22.1",
+      `@node-llama-cpp/${build}@3.22.1`,
+      "--omit=optional",
+      "--ignore-scripts",
     ],
   });
 });

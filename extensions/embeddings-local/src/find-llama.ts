@@ -56,10 +56,10 @@ export function findLlama({ stateDir, beside, machine = thisMachine() }: LlamaPl
       missing,
       action: `there is none for ${machine.platform} on ${machine.arch}; use another embedding provider`,
     };
-  const install = (prefix: string): string[] => [
-    ...["install", "--prefix", prefix, `node-llama-cpp@${version}`, `@node-llama-cpp/${build}@${version}`],
-    ...["--omit=optional", "--ignore-scripts"],
-  ];
+  const packages = [`node-llama-cpp@${version}`, `@node-llama-cpp/${build}@${version}`];
+  const install = (prefix: string): string[] => {
+    return ["install", "--prefix", prefix, ...packages, "--omit=optional", "--ignore-scripts"];
+  };
   const action = `install it with: npm ${install(shellPath(stateDir, machine)).join(" ")}`;
   return { missing, action, npm: install(stateDir) };
 }

@@ -107,7 +107,7 @@ export function describeComparison({ question, from, before, after, reason }: Co
   ].join("\n");
 }
 
-/** The line of a snippet that has most words of the question; the first with words where none has any. */
+/** The line of a snippet that has most words of the question; of equal ones the first that is no heading. */
 function tellingLine(snippet: string, question: string): string {
   const shared = (line: string): number => {
     let count = 0;
@@ -117,6 +117,9 @@ function tellingLine(snippet: string, question: string): string {
   const lines = visibleText(snippet)
     .split("\n")
     .filter((line) => /\p{L}/u.test(line));
-  const [best = ""] = lines.toSorted((left, right) => shared(right) - shared(left));
+  const isHeading = (line: string): number => (line.startsWith("#") ? 1 : 0);
+  const [best = ""] = lines.toSorted(
+    (left, right) => shared(right) - shared(left) || isHeading(left) - isHeading(right),
+  );
   return best.trim().slice(0, LONGEST_QUESTION).toWellFormed();
 }

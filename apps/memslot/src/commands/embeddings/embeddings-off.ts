@@ -31,7 +31,7 @@ export async function embeddingsOff(context: CommandContext, options: Embeddings
   if (agent === undefined)
     throw new MemoryError(
       "CONFIG",
-      `every agent has a provider of its own (${target.keepers.map(({ key }) => key).join(", ")}); change that in ${config.file ?? "the configuration"}`,
+      `every agent has a choice of its own (${target.keepers.map(({ key }) => key).join(", ")}); change that in ${config.file ?? "the configuration"}`,
     );
   const left = await whatStays(context, config);
   const before = agent.memorySearch.provider;

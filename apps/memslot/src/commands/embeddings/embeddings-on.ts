@@ -101,8 +101,8 @@ async function carryOut(
   const indexed: IndexedAgent[] = [];
   let asked: AskedByMeaning | undefined;
   for (const each of agents) {
-    const then = each === agent ? { question: options.try } : undefined;
-    const done = await indexAgent(context, plan.next, { agent: each, then });
+    const toAsk = each === agent ? { question: options.try } : undefined;
+    const done = await indexAgent(context, plan.next, { agent: each, toAsk });
     indexed.push(done.indexed);
     asked ??= done.asked;
   }
@@ -122,7 +122,7 @@ async function carryOut(
 async function indexAgent(
   context: CommandContext,
   next: MemslotConfig,
-  { agent: { id }, then }: { agent: AgentConfig; then: { question: string | undefined } | undefined },
+  { agent: { id }, toAsk }: { agent: AgentConfig; toAsk: { question: string | undefined } | undefined },
 ): Promise<{ indexed: IndexedAgent; asked: AskedByMeaning | undefined }> {
   return await withMemory(context, next, next.agent(id), async (memory) => {
     const sync = await syncWithProgress(context, memory, { what: "indexing" });
@@ -143,7 +143,7 @@ async function indexAgent(
       embedded: vector?.embedded,
       failedFiles: failed.length,
     };
-    return { indexed, asked: then && (await askByMeaning(memory, then.question, context.signal)) };
+    return { indexed, asked: toAsk && (await askByMeaning(memory, toAsk.question, context.signal)) };
   });
 }
 
