@@ -30,7 +30,7 @@ const llama = `
 export const LlamaLogLevel = { error: "error" };
 export class FakeModel {
   trainContextSize = 2048;
-  embeddingVectorSize = 26;
+  embeddingVectorSize = 64;
   tokenize(text) {
     return [...text.toLowerCase()].map((letter) => letter.codePointAt(0));
   }
@@ -39,7 +39,7 @@ export class FakeModel {
       model: this,
       calculateInputLength: (tokens) => tokens.length + 2,
       async getEmbeddingFor(tokens) {
-        const vector = new Array(26).fill(0.01);
+        const vector = new Array(64).fill(0.01);
         for (const token of tokens) if (token >= 97 && token < 123) vector[token - 97] += 1;
         return { vector };
       },
