@@ -2,6 +2,7 @@ import { type AgentConfig, type MemslotConfig, MemoryError, visibleName } from "
 import type { CommandContext } from "../command-context.ts";
 import { byteSize } from "../format/byte-size.ts";
 import { disabledReason } from "../open/disabled-memory.ts";
+import { checkUse } from "./check-use.ts";
 import { type ConfigTarget, type ProviderChoice, configTarget, isChosen, withChoice } from "./config-target.ts";
 import { type LocalState, localState } from "./local-setup.ts";
 import { type ChosenModel, offeredModels } from "./models.ts";
@@ -25,6 +26,7 @@ export async function makePlan(context: CommandContext, config: MemslotConfig, m
   const target = configTarget(config);
   const [first, ...others] = target.agents.filter((agent) => disabledReason(config, agent) === undefined);
   if (first === undefined) throw noAgent(config, target);
+  await checkUse(config, [first, ...others]);
   const choice: ProviderChoice = { provider: "local", modelPath: model.address };
   const next = withChoice(config, target.agents, choice);
   const [{ address: usual }] = offeredModels;

@@ -150,12 +150,24 @@ describe("memslot embeddings", () => {
       );
   });
 
-  test("a plugin that the configuration forbids is named with the key, before anything is asked", async () => {
+  test.each([
+    ['{ plugins: { deny: ["local"] }, agents: { defaults: { workspace: "." } } }', /plugin "local" may not be used: plugins\.deny.*; change that first/u],
+    ['{ plugins: { slots: { memory: "none" } } }', /memory is off: .*; switch it on first/u],
+    [
+      '{ plugins: { slots: { memory: "memory-qmd" } } }',
+      /"memory-qmd".* does not search with the vectors.*memory-core/u,
+    ],
+    [
+      "{ agents: { defaults: { memorySearch: { query: { hybrid: { enabled: false } } } } } }",
+      /hybrid\.enabled is false/u,
+    ],
+    ['{ agents: { list: [{ id: "main", workspace: "./gone" }] } }', /the workspace .*gone does not exist/u],
+  ])("%s leaves no use for vectors: it is named before anything is fetched", async (text, words) => {
     const house = await modelHouse();
-    const config = await house.writeConfig('{ plugins: { deny: ["local"] } }');
-    const { exitCode, stderr } = await house.embeddings("on", address, "--yes", "--config", config);
+    const config = await house.writeConfig(text);
+    const { exitCode, stderr } = await house.run(["embeddings", "on", address, "--yes", "--config", config]);
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/plugin "local" may not be used: plugins\.deny.*; change that first/u);
-    expect(house.hub.log).toEqual([]);
+    expect(stderr).toMatch(words);
+    expect([house.hub.log, await readFile(config, "utf8")]).toEqual([[], text]);
   });
 });

@@ -58,14 +58,17 @@ export async function embeddingsStatus(
 async function entryOf(context: CommandContext, config: MemslotConfig, agent: AgentConfig): Promise<EmbeddingsEntry> {
   const status = await withMemory(context, config, agent, async (memory) => memory.status(), { lookOnly: true });
   const { provider, model, chunks = 0, vector, embedding } = status;
+  const { hybrid } = agent.memorySearch.query;
   const isLocal = [provider, agent.memorySearch.provider.trim()].includes("local");
   const file = isLocal ? await modelFileOf(context, config, agent) : undefined;
   return {
     agentId: agent.id,
-    on: provider !== "none",
+    on: provider !== "none" && hybrid.enabled,
     requested: agent.memorySearch.provider,
     provider,
-    reason: status.custom?.providerUnavailableReason ?? embedding?.reason,
+    reason: hybrid.enabled
+      ? (status.custom?.providerUnavailableReason ?? embedding?.reason)
+      : "memorySearch.query.hybrid.enabled is false",
     model,
     file: file !== undefined && "name" in file ? file : undefined,
     chunks,
