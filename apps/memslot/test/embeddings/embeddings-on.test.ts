@@ -151,7 +151,10 @@ describe("memslot embeddings", () => {
   });
 
   test.each([
-    ['{ plugins: { deny: ["local"] }, agents: { defaults: { workspace: "." } } }', /plugin "local" may not be used: plugins\.deny.*; change that first/u],
+    [
+      '{ plugins: { deny: ["local"] }, agents: { defaults: { workspace: "." } } }',
+      /plugin "local" may not be used: plugins\.deny.*; change that first/u,
+    ],
     ['{ plugins: { slots: { memory: "none" } } }', /memory is off: .*; switch it on first/u],
     [
       '{ plugins: { slots: { memory: "memory-qmd" } } }',

@@ -155,9 +155,9 @@ function checkProvider({ backend, provider, custom, fallback }: MemoryProviderSt
   throw new MemoryError("UNAVAILABLE", why === undefined ? `${text}; see memslot plugins info ${backend}` : why);
 }
 
-/** The same failure, with what it means: nothing was switched on, and what was done so far is not lost. */
+/** The same failure, with what it means: nothing was written, and what was done so far is not lost. */
 function asItWas({ output }: CommandContext, file: string, error: unknown): unknown {
-  const means = `search is as it was before, and so is ${file}; memslot embeddings on goes on from here`;
+  const means = `${visibleName(file)} is as it was; memslot embeddings on goes on from here`;
   if (isAbort(error)) {
     output.notice(means);
     return error;
@@ -165,7 +165,7 @@ function asItWas({ output }: CommandContext, file: string, error: unknown): unkn
   if (error instanceof UsageError) return error;
   const code = MemoryError.is(error) ? error.code : "UNAVAILABLE";
   if (!MemoryError.is(error) && !EmbeddingError.is(error)) return error;
-  return new MemoryError(code, `${messageOf(error)}. ${means[0]?.toUpperCase()}${means.slice(1)}`, { cause: error });
+  return new MemoryError(code, `${messageOf(error)}; ${means}`, { cause: error });
 }
 
 function report(
