@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { address, countVectors, modelHouse } from "./model-house.ts";
+import { address, countVectors, modelHouse, watchSearches } from "./model-house.ts";
 
 // What fails on the way is in `embeddings-faults.test.ts`, npm and a machine without anything in
 // `test/embeddings-on.long.test.ts`.
@@ -12,6 +12,7 @@ describe("memslot embeddings", () => {
   test("on asks once, and then fetches, indexes, writes and compares; off goes back, status tells both", async () => {
     const house = await modelHouse();
     const { hub, configFile, modelFile, content } = house;
+    const searches = watchSearches();
     const told = await house.onTerminal(["on", address, "--try", "black espresso"], { typed: "\n" });
     expect(told.exitCode, told.stderr).toBe(0);
     expect(told.stderr.match(/\[Y\/n\]/gu)).toHaveLength(1);
@@ -24,6 +25,7 @@ describe("memslot embeddings", () => {
       /\nby words:\n(.*)\nby words and meaning.*?:\n(.*)\n\n/su.exec(told.stdout) ?? [];
     expect(before.split("\n")).toEqual([expect.stringContaining("MEMORY.md#L1-L3  - Anna likes espresso")]);
     expect(after).toContain("MEMORY.md#L1-L3  - Anna likes espresso");
+    expect(searches).toEqual([true, false]);
     expect((await readFile(modelFile)).equals(content)).toBe(true);
     expect(hub.fetches()).toHaveLength(1);
     expect(house.configText()).toMatch(/provider: "local",\n\s+local: \{\n\s+modelPath: "hf:ada\/tiny\/tiny\.gguf"/u);

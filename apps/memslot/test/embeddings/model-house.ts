@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { PassThrough } from "node:stream";
-import type { ProviderMessage, StoreMessage } from "@memslot/core";
+import type { ProviderMessage, SearchMessage, StoreMessage } from "@memslot/core";
 import { writeTinyGguf } from "@memslot/fakes/gguf";
 import { type Hub, type HubBehaviour, startHub } from "@memslot/fakes/model-hub";
 import { onTestFinished } from "vitest";
@@ -70,6 +70,16 @@ async function runOnTerminal(
   const exitCode = await runProgram(line, { cwd, env, output, stdin, signal });
   await output.flush();
   return { exitCode, stdout: String(stdout.read() ?? ""), stderr: String(stderr.read() ?? "") };
+}
+
+/** Whether each search of this process, from now on, was one by meaning too. */
+export function watchSearches(): boolean[] {
+  const searches: boolean[] = [];
+  const take = (message: unknown): void =>
+    void searches.push((message as SearchMessage).vectorCandidates !== undefined);
+  subscribe("tracing:memslot:search:asyncEnd", take);
+  onTestFinished(() => void unsubscribe("tracing:memslot:search:asyncEnd", take));
+  return searches;
 }
 
 /** Counts the texts of notes that are sent to a model, and the vectors that are stored, by this process from now on. */

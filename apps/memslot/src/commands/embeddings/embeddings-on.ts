@@ -125,7 +125,7 @@ async function indexAgent(
   { agent: { id }, toAsk }: { agent: AgentConfig; toAsk: { question: string | undefined } | undefined },
 ): Promise<{ indexed: IndexedAgent; asked: AskedByMeaning | undefined }> {
   return await withMemory(context, next, next.agent(id), async (memory) => {
-    const sync = await syncWithProgress(context, memory, { what: "indexing" });
+    const sync = await syncWithProgress(context, memory, { what: "indexing", wait: true });
     const status = memory.status();
     checkProvider(status);
     const { failure, chunks = 0, reason = "" } = sync?.pendingVectors ?? {};
@@ -202,5 +202,6 @@ function report(
     output.print(`Agent ${agentId}: ${embedded ?? "?"} of ${counted(chunks ?? 0, "chunk")} with a vector`);
   if (changesFile) output.print(`Written: memorySearch.provider "local" (it was "${before}") in ${target.file}`);
   if (comparison !== undefined) output.print(`\n${describeComparison(comparison)}`);
+  if (changesFile) output.print("\nWhat is running, as memslot mcp or an agent, has it when it is started again.");
   output.print('\nNext: memslot memory search "..."; memslot embeddings off goes back to words alone.');
 }
