@@ -36,10 +36,11 @@ async function emptyMachine(): Promise<EmptyMachine> {
   return { ...house, registry, cli, memslot: (...args) => house.runHere(args, { cli }) };
 }
 
-test("from nothing: npm fails half way, the next run goes on, and all of it can be removed again", async () => {
-  const { registry, memslot, ...house } = await emptyMachine();
+test("from nothing: npm fails, then the model, the next run goes on, and all of it can be removed again", async () => {
+  const { registry, memslot, cli, ...house } = await emptyMachine();
+  const args = ["embeddings", "on", address, "--yes"];
   registry.publish(await publishedPlugin());
-  const failed = await memslot("embeddings", "on", address, "--yes");
+  const failed = await memslot(...args);
   expect({ exitCode: failed.exitCode, stdout: failed.stdout }).toEqual({ exitCode: 1, stdout: "" });
   expect(failed.stderr).toMatch(/memslot: npm ended with code 1: .*node-llama-cpp.*goes on from here/u);
   expect([house.configText(), house.hub.log]).toEqual([undefined, []]);
@@ -47,10 +48,16 @@ test("from nothing: npm fails half way, the next run goes on, and all of it can 
 
   for (const each of await publishedLlama()) registry.publish(each);
   registry.log.length = 0;
-  const on = await memslot("embeddings", "on", address, "--yes", "--json");
+  const useless = await house.runHere(args, { cli, env: { LLAMA_FAKE_LENGTH: "30" } });
+  expect({ exitCode: useless.exitCode, stdout: useless.stdout }).toEqual({ exitCode: 1, stdout: "" });
+  expect(useless.stderr).toMatch(/2 chunks still without a vector: .*vectors? of 30 numbers where 64 were expected/u);
+  expect(useless.stderr).toMatch(/^ {2}install +node-llama-cpp \(85 MB\), with npm$/mu);
+  expect(house.configText()).toBeUndefined();
+  const on = await memslot(...args, "--json");
   expect(on.exitCode, on.stdout).toBe(0);
-  expect(on.stderr).toMatch(/^ {2}install +node-llama-cpp \(85 MB\), with npm$/mu);
-  expect(JSON.parse(on.stdout)).toMatchObject({ installed: ["node-llama-cpp"], agents: [{ chunks: 2, embedded: 2 }] });
+  expect(on.stderr).toMatch(/^ {2}fetch +nothing: /mu);
+  expect(on.stderr).not.toMatch(/^ {2}install/mu);
+  expect(JSON.parse(on.stdout)).toMatchObject({ installed: [], agents: [{ chunks: 2, embedded: 2 }] });
   // The plugin is not fetched twice, and one build of six is.
   const tarballs = registry.log.filter((name) => name.includes("/-/")).map((name) => name.split("/-/")[0] ?? "");
   expect(tarballs.toSorted()).toEqual([expect.stringMatching(/^@node-llama-cpp\//u), "node-llama-cpp"]);

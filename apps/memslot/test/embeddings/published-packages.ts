@@ -25,7 +25,7 @@ export async function publishedPlugin(): Promise<PublishedPackage> {
   return publish({ name, version, type, imports, exports }, files);
 }
 
-/** What takes the place of llama.cpp: counts the letters of a text. */
+/** What takes the place of llama.cpp: counts the letters of a text. Its vectors can be made too short. */
 const llama = `
 export const LlamaLogLevel = { error: "error" };
 export class FakeModel {
@@ -39,7 +39,7 @@ export class FakeModel {
       model: this,
       calculateInputLength: (tokens) => tokens.length + 2,
       async getEmbeddingFor(tokens) {
-        const vector = new Array(64).fill(0.01);
+        const vector = new Array(Number(process.env.LLAMA_FAKE_LENGTH ?? 64)).fill(0.01);
         for (const token of tokens) if (token >= 97 && token < 123) vector[token - 97] += 1;
         return { vector };
       },
