@@ -3,6 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { offeredModels } from "../../src/embeddings/models.ts";
 import { address, countVectors, modelHouse, watchSearches } from "./model-house.ts";
 
 // What fails on the way is in `embeddings-faults.test.ts`, npm and a machine without anything in
@@ -86,6 +87,17 @@ describe("memslot embeddings", () => {
     expect([house.configText(), house.hub.log]).toEqual([undefined, []]);
   });
 
+  test("the default is the model that `local` without a path means", async () => {
+    const house = await modelHouse();
+    const config = await house.writeConfig('{ agents: { defaults: { memorySearch: { provider: "local" } } } }');
+    const [status] = JSON.parse((await house.embeddings("status", "--json", "--config", config)).stdout);
+    expect(status).toMatchObject({ on: true, model: offeredModels[0].address, file: { isThere: false, bytes: 0 } });
+    const { stderr } = await house.embeddings("on", "--config", config);
+    expect(stderr).toContain(`  fetch     ${offeredModels[0].address}\n`);
+    expect(stderr).not.toMatch(/^ {2}write/mu);
+    expect(house.hub.log).toEqual([]);
+  });
+
   test.each([
     [["on", "gemma"], "no model that is known here: name one of embeddinggemma-300m, bge-m3, a .gguf file"],
     [["on", "hf:ada/tiny"], "hf:user/repository/file.gguf"],
@@ -130,6 +142,15 @@ describe("memslot embeddings", () => {
     expect(await readFile(strangers, "utf8")).toBe(text);
     expect(house.configText()).toContain('provider: "local"');
     expect((await house.embeddings("status")).stdout).toContain("search by meaning is on");
+    // Vouched for, it is the one in use: it is changed, and trusted as it is then.
+    await writeFile(strangers, "{\n  // mine\n}\n");
+    expect((await house.run(["trust"])).exitCode).toBe(0);
+    expect((await house.embeddings("off")).stdout).toContain(strangers);
+    expect(await readFile(strangers, "utf8")).toMatch(/^\{\n {2}\/\/ mine\n {2}agents: [^]*provider: "none"/u);
+    expect(await house.embeddings("status")).toMatchObject({
+      stderr: "",
+      stdout: expect.stringContaining('is "none"'),
+    });
   });
 
   test("an agent with a provider of its own keeps it, and one whose memory is off is left out", async () => {
