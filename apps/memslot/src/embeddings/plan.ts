@@ -5,7 +5,7 @@ import { disabledReason } from "../open/disabled-memory.ts";
 import { checkUse } from "./check-use.ts";
 import { type ConfigTarget, type ProviderChoice, configTarget, isChosen, withChoice } from "./config-target.ts";
 import { type LocalState, localState } from "./local-setup.ts";
-import { type ChosenModel, offeredModels } from "./models.ts";
+import { type ChosenModel, modelAt, offeredModels } from "./models.ts";
 
 /** What is to be done, as it was decided before the question. */
 export interface Plan {
@@ -67,9 +67,11 @@ export function describePlan(config: MemslotConfig, { model, target, agents, sta
   return lines.join("\n");
 }
 
-function instead({ memorySearch: { provider } }: AgentConfig): string {
+function instead({ memorySearch: { provider, local } }: AgentConfig): string {
   const before = provider.trim();
-  if (["", "local"].includes(before)) return "";
+  if (before === "") return "";
+  if (before === "local")
+    return ` with this model in place of ${visibleName(modelAt(local.modelPath).name)}, whose vectors stay`;
   const isRemote = !["auto", "none"].includes(before);
   return ` in place of "${visibleName(before)}"${isRemote ? ", whose vectors stay for the way back" : ""}`;
 }

@@ -37,6 +37,9 @@ describe("memslot embeddings", () => {
     const search = await house.runHere(["memory", "search", "espresso", "--json"]);
     expect(JSON.parse(search.stdout)).toMatchObject({ mode: "hybrid", state: "ok" });
 
+    const another = await house.embeddings("on", "bge-m3");
+    expect(another.exitCode).toBe(2);
+    expect(another.stderr).toContain('provider "local" with this model in place of tiny.gguf, whose vectors stay');
     const off = await house.embeddings("off");
     expect(off).toMatchObject({ exitCode: 0, stderr: "" });
     expect(off.stdout).toContain(`it was "local") in ${configFile}`);
