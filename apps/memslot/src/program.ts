@@ -2,6 +2,7 @@ import { isAbort, visibleMessage } from "@memslot/core";
 import { Command, CommanderError } from "commander";
 import type { CommandContext } from "./command-context.ts";
 import { type Action, type Run, examples, option } from "./program/command-parts.ts";
+import { describeEmbeddings } from "./program/embeddings-commands.ts";
 import { describeMemory } from "./program/memory-commands.ts";
 import { describePlugins } from "./program/plugins-commands.ts";
 import { ExitCode } from "./terminal/exit-code.ts";
@@ -71,6 +72,7 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     )
     .action(run(async () => (await import("./commands/mcp.ts")).mcp));
 
+  const embeddings = describeEmbeddings(program, run);
   const plugins = describePlugins(program, run);
 
   program
@@ -98,7 +100,7 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     .addHelpText("after", examples("memslot doctor", "memslot doctor --workspace ~/notes --json"))
     .action(run(async () => (await import("./commands/doctor.ts")).doctor));
 
-  for (const parent of [program, memory, plugins]) suggestOnUnknown(parent, program);
+  for (const parent of [program, memory, embeddings, plugins]) suggestOnUnknown(parent, program);
   return program;
 }
 

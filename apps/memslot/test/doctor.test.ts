@@ -11,6 +11,7 @@ describe("memslot doctor", () => {
     const human = await sandbox.runHere(["doctor"]);
     expect({ exitCode: human.exitCode, stderr: human.stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(human.stdout).toMatch(/^ok +search +"espresso" of MEMORY\.md: 1 found, keyword/mu);
+    expect(human.stdout).toMatch(/^ok +provider +none, keyword search: .*run `memslot embeddings on`/mu);
     const json = await sandbox.runHere(["doctor", "--json"]);
     expect(JSON.parse(json.stdout).ok).toBe(true);
     expect(names(json.stdout)).toEqual([

@@ -34,7 +34,10 @@ export interface LlamaPlaces {
 }
 
 /** Where node-llama-cpp is, or why it cannot be used and what to do about it. */
-export type FoundLlama = { url: string } | { missing: string; action: string };
+export type FoundLlama =
+  | { url: string }
+  /** `npm`: the arguments that install it; absent for a machine that there is no build for. */
+  | { missing: string; action: string; npm?: readonly string[] };
 
 /**
  * Looks for node-llama-cpp beside this package and then in the state folder, so that one command installs it whichever
@@ -48,13 +51,17 @@ export function findLlama({ stateDir, beside, machine = thisMachine() }: LlamaPl
   if (usable !== undefined) return { url: pathToFileURL(usable).href };
   const missing =
     entries.length === 0 ? "node-llama-cpp is not installed" : "node-llama-cpp has no build for this machine beside it";
-  return { missing, action: installAction(stateDir, machine, build) };
-}
-
-function installAction(stateDir: string, machine: Machine, build: string | undefined): string {
   if (build === undefined)
-    return `there is none for ${machine.platform} on ${machine.arch}; use another embedding provider`;
-  return `install it with: npm install --prefix ${shellPath(stateDir, machine)} node-llama-cpp@${version} @node-llama-cpp/${build}@${version} --omit=optional --ignore-scripts`;
+    return {
+      missing,
+      action: `there is none for ${machine.platform} on ${machine.arch}; use another embedding provider`,
+    };
+  const packages = [`node-llama-cpp@${version}`, `@node-llama-cpp/${build}@${version}`];
+  const install = (prefix: string): string[] => {
+    return ["install", "--prefix", prefix, ...packages, "--omit=optional", "--ignore-scripts"];
+  };
+  const action = `install it with: npm ${install(shellPath(stateDir, machine)).join(" ")}`;
+  return { missing, action, npm: install(stateDir) };
 }
 
 function hasBuild(entry: string, build: string | undefined): boolean {

@@ -9,6 +9,7 @@ import {
   parseModelAddress,
   placesOfFile,
 } from "./download/model-address.ts";
+import { partFileOf } from "./download/part-file.ts";
 
 /** The model that a context asks for. */
 export interface LocalModel {
@@ -79,6 +80,12 @@ export function missingModel({ address }: LocalModel): string {
   if (source === undefined) return `the model file ${path} does not exist; set ${pathKey} to a GGUF file`;
   const size = model === defaultModel ? `, about ${embeddingGemma.megabytes} MB` : "";
   return `its model ${fileName} is not on this machine (memorySearch.provider "local" fetches it${size})`;
+}
+
+/** Bytes of the file, or of what has come of it. */
+export async function bytesOfModel({ address: { path }, info }: LocalModel): Promise<number> {
+  if (info === undefined) return partFileOf(path).size();
+  return (await stat(path)).size;
 }
 
 async function stampOf(path: string): Promise<string> {

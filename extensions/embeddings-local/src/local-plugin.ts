@@ -1,7 +1,7 @@
 import { defineEmbeddingPlugin, type EmbeddingPlugin, MemoryError, messageOf } from "@memslot/core";
 import type { DownloadLimits } from "./download/download.ts";
 import { findLlama } from "./find-llama.ts";
-import { findModel, missingModel } from "./local-model.ts";
+import { bytesOfModel, findModel, missingModel } from "./local-model.ts";
 import { createLocalProvider } from "./local-provider.ts";
 import type { RunnerTimes } from "./model-runner.ts";
 import { configSchema } from "./options.ts";
@@ -30,6 +30,16 @@ export function createLocalPlugin(overrides: LocalPluginOverrides = {}): Embeddi
       } catch (error) {
         return { ok: false, reason: messageOf(error) };
       }
+    },
+    async setup(context) {
+      const llama = findLlama({ stateDir: context.stateDir, beside: overrides.beside });
+      const model = await findModel(context);
+      return {
+        modelFile: model.address.path,
+        isModelThere: model.info !== undefined,
+        modelBytes: await bytesOfModel(model),
+        missing: "missing" in llama ? { reason: `${llama.missing}; ${llama.action}`, npm: llama.npm } : undefined,
+      };
     },
     async open(context) {
       const llama = findLlama({ stateDir: context.stateDir, beside: overrides.beside });

@@ -6,7 +6,7 @@ import plugin from "./index.ts";
 import { createLocalPlugin } from "./local-plugin.ts";
 import { watchChildren } from "./test/children.ts";
 import { modelBytes } from "./download/test/downloads.ts";
-import { startHub } from "../test/support/hub.ts";
+import { startHub } from "@memslot/fakes/model-hub";
 import { eventually } from "@memslot/fakes/wait";
 import { closedAfterwards, contextOf, cosine, failureOf, openModel, tempFolder, tinyModel } from "./test/lab.ts";
 

@@ -63,6 +63,7 @@ export {
   CONTRACT,
   type EmbeddingPlugin,
   type EmbeddingPluginContext,
+  type EmbeddingSetup,
   type MemoryPlugin,
   type MemoryPluginContext,
   type PluginManifest,
@@ -81,7 +82,9 @@ export { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "./confi
 export { withDeadline } from "./guard/deadline.ts";
 export { type MemoryDeadlines, usualDeadlines } from "./guard/deadlines.ts";
 export { type CreateMemoryOptions, createMemory } from "./guard/guard.ts";
+export { type EmbeddingOpeners, createEmbeddingOpeners } from "./open/embedding-openers.ts";
 export { type OpenMemoryOptions, openMemory } from "./open/open-memory.ts";
+export { checkWorkspace } from "./open/workspace.ts";
 export { type OfferedPlugin, offeredPlugins } from "./plugins/offered.ts";
 export { type MemoryFeature, memoryFeatures } from "./plugins/features.ts";
 export { installedPluginsDir } from "./plugins/installed.ts";

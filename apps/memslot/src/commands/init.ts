@@ -1,9 +1,9 @@
 import { lstat, mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { createInterface } from "node:readline/promises";
 import { MemoryError, messageOf, resolveStateDir, trustConfig, visibleName } from "@memslot/core";
 import { initialConfigText } from "../config-file/initial-text.ts";
 import type { CommandContext } from "../command-context.ts";
+import { confirm } from "../terminal/confirm.ts";
 import { ExitCode } from "../terminal/exit-code.ts";
 import { resolvePath } from "../open/resolve-path.ts";
 
@@ -137,17 +137,8 @@ async function whatIsThere(wanted: string): Promise<string | undefined> {
   return other === undefined ? undefined : path.join(folder, other);
 }
 
-async function agreed({ output, signal, stdin }: CommandContext, missing: readonly Step[]): Promise<boolean> {
-  output.stderr.write(
-    `This will be written:\n${missing.map((step) => `  ${visibleName(step.path)}: ${step.what}\n`).join("")}`,
-  );
-  // Without line editing, so that Ctrl-C reaches the process as a signal.
-  const prompt = createInterface({ input: stdin, output: output.stderr, terminal: false });
-  try {
-    const ended = new Promise<string>((resolve) => prompt.once("close", () => resolve("no")));
-    const answer = await Promise.race([prompt.question("Go on? [Y/n] ", { signal }), ended]);
-    return /^\s*(?:y(?:es)?)?\s*$/iu.test(answer);
-  } finally {
-    prompt.close();
-  }
+async function agreed(context: CommandContext, missing: readonly Step[]): Promise<boolean> {
+  const steps = missing.map((step) => `  ${visibleName(step.path)}: ${step.what}\n`);
+  context.output.stderr.write(`This will be written:\n${steps.join("")}`);
+  return await confirm(context, "Go on?");
 }

@@ -58,7 +58,7 @@ function isFailure({ custom }: MemoryProviderStatus): boolean {
 
 const remedies: readonly (readonly [RegExp, string])[] = [
   [/memslot plugins add/, "Run the command above, then memslot doctor again."],
-  [/node-llama-cpp/i, "Run the command above, then memslot doctor again."],
+  [/node-llama-cpp/i, "Run memslot embeddings on, which installs what is missing, then memslot doctor again."],
   [/quota|credit|billing|\b402\b/i, "Add credit at the provider, then run memslot memory index: it tries at once."],
   [
     /\b401\b|api.?key|\bkey\b/i,

@@ -39,8 +39,8 @@ export async function liveSearch(memory: Memory, signal: AbortSignal): Promise<D
   }
 }
 
-/** A note that is likely there: MEMORY.md, else the last daily log. */
-async function someNote(workspaceDir: string): Promise<string | undefined> {
+/** A note that is likely there: MEMORY.md, else the last daily log. Undefined where there is neither. */
+export async function someNote(workspaceDir: string): Promise<string | undefined> {
   const isNote = (name: string): boolean => name.toLowerCase().endsWith(".md");
   const files = async (folder: string): Promise<string[]> => {
     const entries = await readdir(path.join(workspaceDir, folder), { withFileTypes: true }).catch(() => []);

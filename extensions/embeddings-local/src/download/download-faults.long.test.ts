@@ -6,7 +6,7 @@ import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { realDisk } from "./part-file.ts";
 import { modelBytes, targetOf } from "./test/downloads.ts";
-import { deadUrl, startHub } from "../../test/support/hub.ts";
+import { deadUrl, startHub } from "@memslot/fakes/model-hub";
 import { eventually } from "@memslot/fakes/wait";
 import { failureOf } from "../test/lab.ts";
 

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { expect, test } from "vitest";
 import { startChild } from "@memslot/fakes/child";
 import { modelBytes, targetOf, urlOf } from "./test/downloads.ts";
-import { startHub } from "../../test/support/hub.ts";
+import { startHub } from "@memslot/fakes/model-hub";
 import { eventually } from "@memslot/fakes/wait";
 
 test("a file is fetched over the hub and its store, with progress in megabytes, and nothing else is left", async () => {

@@ -68,8 +68,25 @@ export interface EmbeddingPlugin {
    * is used by `auto` only where `plugins.entries.<id>.enabled` is true.
    */
   available?(context: EmbeddingPluginContext): Promise<{ ok: boolean; reason: string }>;
+  /**
+   * For a plugin that works with files of this machine: what of them is there, and what is to be installed. It looks only:
+   * no network, nothing loaded, nothing written. Throws where a file is there that cannot be used.
+   */
+  setup?(context: EmbeddingPluginContext): Promise<EmbeddingSetup>;
   /** Quick, and with no network: what takes long belongs into `prepare` of the provider. Libraries are loaded at the first call. */
   open(context: EmbeddingPluginContext): Promise<EmbeddingProvider>;
+}
+
+/** What an embedding plugin needs on this machine. */
+export interface EmbeddingSetup {
+  /** The file of its model, absolute: where it is, or where `prepare` of the provider will put it. */
+  modelFile: string;
+  /** The model is there and whole. */
+  isModelThere: boolean;
+  /** Bytes that are there: of the model, or of the part that has come of it. */
+  modelBytes: number;
+  /** What it needs beside itself and is not installed. `npm` are the arguments that install it; absent where nothing can. */
+  missing?: { reason: string; npm?: readonly string[] | undefined } | undefined;
 }
 
 /** Beside a plugin's `package.json`, as `memslot.plugin.json`. */

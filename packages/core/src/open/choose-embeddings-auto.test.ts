@@ -92,7 +92,8 @@ describe("provider auto", () => {
     const { choice } = await choose({}, [made("local", { reason: "no model" }), made("openai", { reason: "no key" })]);
     expect(choice).toMatchObject({ provider: undefined, degraded: false });
     expect(choice.passedOver).toHaveLength(3);
-    for (const word of ["OPENAI_API_KEY", "GEMINI_API_KEY", '"local"']) expect(choice.reason).toContain(word);
+    for (const word of ["memslot embeddings on", "OPENAI_API_KEY", "GEMINI_API_KEY", '"local"'])
+      expect(choice.reason).toContain(word);
   });
 
   test.each<[string, Record<string, unknown>, Parameters<typeof choose>[2], string, string]>([

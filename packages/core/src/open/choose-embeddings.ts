@@ -116,7 +116,7 @@ async function chooseAuto(choosing: Choosing): Promise<Outcome> {
     .filter((found) => forbiddenBy(found, pluginsConfig) === undefined)
     .map(({ id }) => `"${id}"`);
   const here = others.length === 0 ? "" : `; found: ${others.join(", ")}`;
-  const reason = `no embedding provider is set up: keyword search only. To search by meaning too, set OPENAI_API_KEY or GEMINI_API_KEY, or set ${providerKey} to "local" for a model on this machine, or to the id of an embedding plugin${here}`;
+  const reason = `no embedding provider is set up: keyword search only. To search by meaning too, run \`memslot embeddings on\` for a model on this machine, or set OPENAI_API_KEY or GEMINI_API_KEY, or ${providerKey} to "local" or the id of an embedding plugin${here}`;
   return { reason, degraded: false, passedOver };
 }
 

@@ -2,7 +2,7 @@ import type { MemslotConfig } from "../config/types.ts";
 import { openWithDeadline, withDeadline } from "../guard/deadline.ts";
 import type { EmbeddingProvider } from "../contract/embedding.ts";
 import { isAbort, messageOf } from "../contract/errors.ts";
-import type { EmbeddingPlugin, EmbeddingPluginContext } from "../contract/plugin.ts";
+import type { EmbeddingPlugin, EmbeddingPluginContext, EmbeddingSetup } from "../contract/plugin.ts";
 import type { FoundPlugin } from "../plugins/found-plugin.ts";
 import { checkProvider } from "../plugins/opened.ts";
 import { pluginOptions } from "../plugins/plugin-options.ts";
@@ -14,6 +14,8 @@ export type EmbeddingRole = "named" | "auto" | "spare";
 export interface EmbeddingOpeners {
   /** Whether `auto` may take it. A plugin that does not say so may not. */
   available(found: FoundPlugin, signal: AbortSignal | undefined): Promise<{ ok: boolean; reason: string }>;
+  /** What it needs on this machine; undefined for a plugin that does not say. */
+  setup(found: FoundPlugin, signal: AbortSignal | undefined): Promise<EmbeddingSetup | undefined>;
   /** What the plugin itself cannot help (no key, no model) is a failure in its own words, not an error. */
   open(
     found: FoundPlugin,
@@ -23,6 +25,7 @@ export interface EmbeddingOpeners {
   close(): Promise<void>;
 }
 
+/** Opens embedding plugins with the settings of an agent, each within `deadlineMs`. */
 export function createEmbeddingOpeners(input: {
   config: Pick<MemslotConfig, "plugins" | "stateDir" | "providers" | "environment">;
   settings: MemorySearchSettings;
@@ -56,6 +59,15 @@ export function createEmbeddingOpeners(input: {
         { what, deadlineMs, signals },
         async (inner) =>
           (await plugin.available?.({ ...context, signal: inner })) ?? { ok: false, reason: "it gave no answer" },
+      );
+    },
+
+    async setup(found, signal) {
+      const plugin = await load(found, [signal]);
+      const context = await contextFor(found, "named");
+      const what = `asking embedding plugin "${found.id}"`;
+      return withDeadline({ what, deadlineMs, signals: [signal] }, async (inner) =>
+        plugin.setup?.({ ...context, signal: inner }),
       );
     },
 

@@ -40,15 +40,25 @@ export async function pluginsAdd(
     else output.print(shellLine(args));
     return ExitCode.ok;
   }
+  return report(context, options, { ...(await addPlugin(context, config, wanted)), config });
+}
+
+/** Installs a plugin where it is not here already, and checks that it can be loaded. Throws `PLUGIN` where it cannot be. */
+export async function addPlugin(
+  context: CommandContext,
+  config: MemslotConfig,
+  wanted: InstallSpec,
+): Promise<{ plugin: FoundPlugin; isNew: boolean }> {
   const there = await alreadyThere(config, wanted);
-  if (there !== undefined) return report(context, options, { plugin: there, config, isNew: false });
-  output.notice(`running: ${shellLine(args)}`);
+  if (there !== undefined) return { plugin: there, isNew: false };
+  const project = pluginProject(installedPluginsDir(config.stateDir));
+  const args = npmArgs("install", project, wanted.spec);
+  context.output.notice(`running: ${shellLine(args)}`);
   project.prepare();
   const before = project.dependencies();
   await runNpm(context, project.folder, args);
   const name = addedName(before, project.dependencies(), wanted);
-  const plugin = await checkedPlugin(context, config, { project, name });
-  return report(context, options, { plugin, config, isNew: true });
+  return { plugin: await checkedPlugin(context, config, { project, name }), isNew: true };
 }
 
 /** No code of a package runs when it is installed; what needs that says so below. */

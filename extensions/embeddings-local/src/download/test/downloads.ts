@@ -2,7 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { SyncProgress } from "@memslot/core";
 import { download, type DownloadRequest } from "../download.ts";
-import type { Hub } from "../../../test/support/hub.ts";
+import type { Hub } from "@memslot/fakes/model-hub";
 import { tempFolder, tinyModel } from "../../test/lab.ts";
 
 /** A model of 1.5 megabytes. */

@@ -13,6 +13,8 @@ export interface HubBehaviour {
   token?: string | undefined;
   /** What it says of the content; by default what is true. `none`: nothing. */
   sha256?: string | undefined;
+  /** What it says of the size, in bytes; by default what is true. */
+  size?: number | undefined;
   /** The tag of the content at the place that keeps it. `none`: nothing. */
   etag?: string | undefined;
   /** False: every answer begins at the first byte. */
@@ -70,7 +72,8 @@ export async function startHub(content: Buffer, first: HubBehaviour = {}): Promi
     if (token !== undefined && request.headers.authorization !== `Bearer ${token}`)
       return void response.writeHead(401).end("who are you?");
     const sha256 = behaviour.sha256 ?? createHash("sha256").update(content).digest("hex");
-    const linked = sha256 === "none" ? {} : { "x-linked-etag": `"${sha256}"`, "x-linked-size": content.length };
+    const linked =
+      sha256 === "none" ? {} : { "x-linked-etag": `"${sha256}"`, "x-linked-size": behaviour.size ?? content.length };
     response.writeHead(302, { ...linked, location }).end();
   });
   return {

@@ -1,0 +1,207 @@
+import {
+  type AgentConfig,
+  EmbeddingError,
+  type MemoryProviderStatus,
+  type MemslotConfig,
+  MemoryError,
+  isAbort,
+  messageOf,
+  visibleName,
+} from "@memslot/core";
+import type { CommandContext } from "../../command-context.ts";
+import { editConfigFile } from "../../config-file/edit-file.ts";
+import {
+  type AskedByMeaning,
+  type Comparison,
+  askByMeaning,
+  compareWithWords,
+  describeComparison,
+} from "../../embeddings/compare-search.ts";
+import { editsFor } from "../../embeddings/config-target.ts";
+import { type LocalState, fetchModel, installLocal, localState } from "../../embeddings/local-setup.ts";
+import { chooseModel } from "../../embeddings/models.ts";
+import { type Plan, describePlan, makePlan, shownAddress } from "../../embeddings/plan.ts";
+import { byteSize } from "../../format/byte-size.ts";
+import { readConfig } from "../../open/read-config.ts";
+import { counted, reportFailedFiles } from "../../open/report-failed-files.ts";
+import { syncWithProgress } from "../../open/sync-with-progress.ts";
+import { withMemory } from "../../open/with-memory.ts";
+import { confirm } from "../../terminal/confirm.ts";
+import { ExitCode } from "../../terminal/exit-code.ts";
+import { UsageError } from "../../terminal/usage-error.ts";
+
+export interface EmbeddingsOnCommandOptions {
+  yes?: boolean;
+  try?: string;
+  json?: boolean;
+}
+
+/** What the index of one agent holds afterwards. */
+interface IndexedAgent {
+  agentId: string;
+  backend: string;
+  files: number | undefined;
+  chunks: number | undefined;
+  embedded: number | undefined;
+  failedFiles: number;
+}
+
+/**
+ * `memslot embeddings on`: from nothing to search by meaning on this machine. The configuration is changed last, so that
+ * whatever fails before leaves it as it was; what was installed and fetched by then stays for the next run.
+ */
+export async function embeddingsOn(
+  context: CommandContext,
+  options: EmbeddingsOnCommandOptions,
+  typed?: string,
+): Promise<number> {
+  const { output } = context;
+  if (options.try?.trim() === "") throw new UsageError("--try needs a question");
+  const config = await readConfig(context);
+  const plan = await makePlan(context, config, chooseModel(typed, context));
+  if (!(await mayGoOn(context, config, { plan, yes: options.yes === true }))) {
+    output.print("Nothing was changed.");
+    return ExitCode.ok;
+  }
+  try {
+    return await carryOut(context, config, { plan, options });
+  } catch (error) {
+    throw asItWas(context, plan.target.file, error);
+  }
+}
+
+/** Says what is about to happen, and asks. Nothing is asked where all of it is done already. */
+async function mayGoOn(
+  context: CommandContext,
+  config: MemslotConfig,
+  { plan, yes }: { plan: Plan; yes: boolean },
+): Promise<boolean> {
+  const { state, changesFile } = plan;
+  const isReady = state.setup?.isModelThere === true && state.setup.missing === undefined;
+  if (isReady && !changesFile) return true;
+  context.output.stderr.write(`${describePlan(config, plan)}\n`);
+  if (yes) return true;
+  if (context.stdin.isTTY !== true)
+    throw new UsageError("nothing was done, as nobody can be asked here: run it with --yes to do what stands above");
+  return await confirm(context, "Go on?");
+}
+
+async function carryOut(
+  context: CommandContext,
+  config: MemslotConfig,
+  { plan, options }: { plan: Plan; options: EmbeddingsOnCommandOptions },
+): Promise<number> {
+  const { agents, target, choice, changesFile } = plan;
+  const [agent] = agents;
+  const { state, installed } = await installLocal(context, plan.next, agent);
+  const { plugin } = state;
+  if (plugin === undefined) throw new MemoryError("PLUGIN", "the plugin is not there, though npm has ended well");
+  await fetchModel(context, plan.next, { agent, plugin });
+  const { setup } = await localState(context, plan.next, agent);
+  const indexed: IndexedAgent[] = [];
+  let asked: AskedByMeaning | undefined;
+  for (const each of agents) {
+    const toAsk = each === agent ? { question: options.try } : undefined;
+    const done = await indexAgent(context, plan.next, { agent: each, toAsk });
+    indexed.push(done.indexed);
+    asked ??= done.asked;
+  }
+  const comparison = asked && (await compareWithWords(context, plan.next, { agent, asked }));
+  context.signal.throwIfAborted();
+  if (changesFile)
+    await editConfigFile(target.file, await editsFor(target.file, choice), { stateDir: config.stateDir });
+  const before = agent.memorySearch.provider;
+  report(context, { plan, setup, installed, indexed, comparison, before, json: options.json === true });
+  return indexed.some(({ failedFiles }) => failedFiles > 0) ? ExitCode.partial : ExitCode.ok;
+}
+
+/**
+ * Brings an index up to date with its vectors, and then asks what is to be asked. Throws `UNAVAILABLE` where the vectors
+ * cannot be made.
+ */
+async function indexAgent(
+  context: CommandContext,
+  next: MemslotConfig,
+  { agent: { id }, toAsk }: { agent: AgentConfig; toAsk: { question: string | undefined } | undefined },
+): Promise<{ indexed: IndexedAgent; asked: AskedByMeaning | undefined }> {
+  return await withMemory(context, next, next.agent(id), async (memory) => {
+    const sync = await syncWithProgress(context, memory, { what: "indexing", wait: true });
+    const status = memory.status();
+    checkProvider(status);
+    const { failure, chunks = 0, reason = "" } = sync?.pendingVectors ?? {};
+    const due = `${counted(chunks, "chunk")} still without a vector: ${reason}`;
+    if (failure !== undefined) throw new MemoryError("UNAVAILABLE", due);
+    if (chunks > 0) context.output.notice(due);
+    const failed = sync?.failed ?? [];
+    reportFailedFiles(context.output, failed);
+    const { backend, files, chunks: all, vector } = status;
+    const indexed = {
+      agentId: id,
+      backend,
+      files,
+      chunks: all,
+      embedded: vector?.embedded,
+      failedFiles: failed.length,
+    };
+    return { indexed, asked: toAsk && (await askByMeaning(memory, toAsk.question, context.signal)) };
+  });
+}
+
+/** A backend with models of its own has no use for this one, and a provider that did not open is not on. */
+function checkProvider({ backend, provider, custom, fallback }: MemoryProviderStatus): void {
+  if (provider === "local" && fallback === undefined) return;
+  const why = fallback?.reason ?? custom?.providerUnavailableReason;
+  const text = `"${backend}" makes its vectors otherwise than by the model of this machine`;
+  throw new MemoryError("UNAVAILABLE", why === undefined ? `${text}; see memslot plugins info ${backend}` : why);
+}
+
+/** The same failure, with what it means: nothing was written, and what was done so far is not lost. */
+function asItWas({ output }: CommandContext, file: string, error: unknown): unknown {
+  const means = `${visibleName(file)} is as it was; memslot embeddings on goes on from here`;
+  if (isAbort(error)) {
+    output.notice(means);
+    return error;
+  }
+  if (error instanceof UsageError) return error;
+  const code = MemoryError.is(error) ? error.code : "UNAVAILABLE";
+  if (!MemoryError.is(error) && !EmbeddingError.is(error)) return error;
+  return new MemoryError(code, `${messageOf(error)}; ${means}`, { cause: error });
+}
+
+function report(
+  { output }: CommandContext,
+  done: {
+    plan: Plan;
+    setup: LocalState["setup"];
+    installed: readonly string[];
+    indexed: readonly IndexedAgent[];
+    comparison: Comparison | undefined;
+    before: string;
+    json: boolean;
+  },
+): void {
+  const { plan, setup, installed, indexed, comparison, before } = done;
+  const { model, target, changesFile } = plan;
+  const { name, address, licence } = model;
+  if (done.json) {
+    output.printJson({
+      provider: "local",
+      before,
+      model: { name, address: shownAddress(address), licence, file: setup?.modelFile, bytes: setup?.modelBytes },
+      config: { file: target.file, changed: changesFile },
+      installed,
+      agents: indexed,
+      keepers: target.keepers,
+      comparison,
+    });
+    return;
+  }
+  const file = setup === undefined ? "" : ` (${visibleName(setup.modelFile)}, ${byteSize(setup.modelBytes)})`;
+  output.print(`Search by meaning is on${changesFile ? "" : " already"}: ${name}${file}`);
+  for (const { agentId, chunks, embedded } of indexed)
+    output.print(`Agent ${agentId}: ${embedded ?? "?"} of ${counted(chunks ?? 0, "chunk")} with a vector`);
+  if (changesFile) output.print(`Written: memorySearch.provider "local" (it was "${before}") in ${target.file}`);
+  if (comparison !== undefined) output.print(`\n${describeComparison(comparison)}`);
+  if (changesFile) output.print("\nWhat is running, as memslot mcp or an agent, has it when it is started again.");
+  output.print('\nNext: memslot memory search "..."; memslot embeddings off goes back to words alone.');
+}

@@ -1,0 +1,53 @@
+import type { MemorySearchResult } from "@memslot/core";
+import { describe, expect, test } from "vitest";
+import { describeComparison, questionFrom } from "./compare-search.ts";
+
+describe("a question made of a note", () => {
+  test.each([
+    [
+      "is its longest sentence, without marks",
+      "# A long heading that is no sentence\n\n- Short.\n- [x] We **moved** to Porto.\n",
+      "We moved to Porto",
+    ],
+    [
+      "is no frontmatter, table, quotation or code",
+      "---\ntitle: about everything there is\n---\n| a | bbbbbbbbbbbbbb |\n> quoted words\n```\nTea\n",
+      "Tea",
+    ],
+    ["may be Chinese", "# 日记\n\n- 医生说每天要走一万步。明天再去。\n", "医生说每天要走一万步"],
+    ["is cut at a word", `${"word ".repeat(40)}\n`, "word ".repeat(16).trim()],
+    ["does not exist where only marks are", "# Memory\n\n---\n- 12:30\n", undefined],
+  ])("%s", (_, note, question) => {
+    expect(questionFrom(note)).toBe(question);
+  });
+
+  test("does not end within a sign", () => {
+    expect(questionFrom("𠀀".repeat(60))?.isWellFormed()).toBe(true);
+  });
+});
+
+test("both answers stand below each other, what words did not bring has a mark, and a lack is told", () => {
+  const result = (path: string, snippet: string): MemorySearchResult =>
+    ({ path, startLine: 1, endLine: 4, score: 0.5, snippet, source: "memory" }) as MemorySearchResult;
+  const known = result("a.md", "# Drinks\n\nWater.\nAnna likes espresso\u001b[31m.");
+  const text = describeComparison({
+    question: "espresso",
+    before: [known],
+    after: [result("b.md", "# B\nCoffee, black."), known],
+    mode: "hybrid",
+    reason: "the model is late",
+  });
+  expect(text).toBe(
+    `"espresso"
+by words:
+    a.md#L1-L4  Anna likes espresso\ufffd[31m.
+by words and meaning (+ is new):
+  + b.md#L1-L4  Coffee, black.
+    a.md#L1-L4  Anna likes espresso\ufffd[31m.
+This answer is not all that it could be: the model is late`,
+  );
+  expect(text).not.toContain("\u001b");
+  expect(describeComparison({ question: "x", from: "MEMORY.md", before: [], after: [], mode: "keyword" })).toContain(
+    '"x" (a line of MEMORY.md; --try "…" asks your own question)\nby words:\n    nothing\n',
+  );
+});

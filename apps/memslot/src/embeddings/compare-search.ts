@@ -1,0 +1,125 @@
+import {
+  type AgentConfig,
+  type Memory,
+  type MemslotConfig,
+  type MemorySearchResult,
+  type SearchReport,
+  visibleText,
+} from "@memslot/core";
+import type { CommandContext } from "../command-context.ts";
+import { someNote } from "../doctor/live-search.ts";
+import { highlight } from "../format/format-result.ts";
+import { withMemory } from "../open/with-memory.ts";
+import { withChoice } from "./config-target.ts";
+
+/** One question, answered by words and then by meaning too. */
+export interface Comparison {
+  question: string;
+  /** The note that the question is a line of; undefined where it was typed. */
+  from?: string | undefined;
+  before: MemorySearchResult[];
+  after: MemorySearchResult[];
+  /** How the second answer was found: `hybrid`, or less with the reason. */
+  mode: SearchReport["mode"];
+  reason?: string | undefined;
+}
+
+const SHOWN = 3;
+
+/** The same question, asked by meaning too. */
+export type AskedByMeaning = Omit<Comparison, "before">;
+
+/** Asks what was typed, else a line of the notes; undefined where there is no note to take one from. */
+export async function askByMeaning(
+  memory: Memory,
+  typed: string | undefined,
+  signal: AbortSignal,
+): Promise<AskedByMeaning | undefined> {
+  const asked = typed === undefined ? await lineOfNotes(memory, signal) : { question: typed };
+  if (asked === undefined) return undefined;
+  let report: SearchReport | undefined;
+  const onDebug = (given: SearchReport): void => void (report = given);
+  const after = await memory.search(asked.question, { maxResults: SHOWN, signal, onDebug });
+  const { mode = "keyword", state = "ok", reason } = (report as SearchReport | undefined) ?? {};
+  return { ...asked, after, mode, reason: mode === "keyword" || state !== "ok" ? reason : undefined };
+}
+
+/** Adds what words alone find in the same index. */
+export async function compareWithWords(
+  context: CommandContext,
+  config: MemslotConfig,
+  { agent, asked }: { agent: AgentConfig; asked: AskedByMeaning },
+): Promise<Comparison> {
+  const inWords = withChoice(config, [agent], { provider: "none" });
+  const { signal } = context;
+  const before = await withMemory(context, inWords, inWords.agent(agent.id), (memory) =>
+    memory.search(asked.question, { maxResults: SHOWN, signal }),
+  );
+  return { ...asked, before };
+}
+
+/** The longest line of prose of a note, as far as a question goes. */
+async function lineOfNotes(
+  memory: Memory,
+  signal: AbortSignal,
+): Promise<{ question: string; from: string } | undefined> {
+  const from = await someNote(memory.workspaceDir);
+  if (from === undefined) return undefined;
+  const { text } = await memory.readFile({ relPath: from, signal });
+  const question = questionFrom(text);
+  return question === undefined ? undefined : { question, from };
+}
+
+const LONGEST_QUESTION = 80;
+
+/** The longest sentence of a note without its marks, cut at a word; undefined where nothing but marks stands there. */
+export function questionFrom(note: string): string | undefined {
+  const withoutHead = note.replace(/^---\n[\s\S]*?\n---\n/u, "");
+  const sentences = withoutHead
+    .split("\n")
+    .filter((line) => !/^\s*(?:#|\||```|>)/u.test(line))
+    .map((line) => line.replace(/^\s*(?:[-*+]|\d+[.)])\s+(?:\[.\]\s+)?/u, "").replaceAll(/[*_`[\]]/gu, ""))
+    .flatMap((line) => line.split(/(?<=[.!?])\s+|(?<=[。！？])/u))
+    .map((line) => line.replace(/[.。]$/u, "").trim())
+    .filter((line) => /\p{L}{2}/u.test(line));
+  const longest = sentences.toSorted((left, right) => right.length - left.length)[0];
+  if (longest === undefined || longest.length <= LONGEST_QUESTION) return longest;
+  const cut = longest.slice(0, LONGEST_QUESTION);
+  return cut.includes(" ") ? cut.replace(/\s+\S*$/u, "") : cut.toWellFormed();
+}
+
+/** For people: both answers, with a `+` at what words alone did not bring. */
+export function describeComparison({ question, from, before, after, reason }: Comparison): string {
+  const placeOf = ({ path, startLine, endLine }: MemorySearchResult): string => `${path}#L${startLine}-L${endLine}`;
+  const known = new Set(before.map(placeOf));
+  const line = (result: MemorySearchResult, mark: string): string => {
+    return `  ${mark} ${placeOf(result)}  ${tellingLine(result.snippet, question)}`;
+  };
+  const list = (results: readonly MemorySearchResult[], mark: (place: string) => string): string[] =>
+    results.length === 0 ? ["    nothing"] : results.map((result) => line(result, mark(placeOf(result))));
+  return [
+    `"${visibleText(question)}"${from === undefined ? "" : ` (a line of ${from}; --try "…" asks your own question)`}`,
+    "by words:",
+    ...list(before, () => " "),
+    "by words and meaning (+ is new):",
+    ...list(after, (place) => (known.has(place) ? " " : "+")),
+    ...(reason === undefined ? [] : [`This answer is not all that it could be: ${reason}`]),
+  ].join("\n");
+}
+
+/** The line of a snippet that has most words of the question; of equal ones the first that is no heading. */
+function tellingLine(snippet: string, question: string): string {
+  const shared = (line: string): number => {
+    let count = 0;
+    highlight(line, question, (words) => ((count += words.length), words));
+    return count;
+  };
+  const lines = visibleText(snippet)
+    .split("\n")
+    .filter((line) => /\p{L}/u.test(line));
+  const isHeading = (line: string): number => (line.startsWith("#") ? 1 : 0);
+  const [best = ""] = lines.toSorted(
+    (left, right) => shared(right) - shared(left) || isHeading(left) - isHeading(right),
+  );
+  return best.trim().slice(0, LONGEST_QUESTION).toWellFormed();
+}

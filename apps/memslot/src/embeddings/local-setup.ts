@@ -1,0 +1,104 @@
+import { mkdir } from "node:fs/promises";
+import {
+  type AgentConfig,
+  type EmbeddingOpeners,
+  type EmbeddingSetup,
+  type FoundPlugin,
+  type MemslotConfig,
+  MemoryError,
+  createEmbeddingOpeners,
+  forbiddenBy,
+  messageOf,
+} from "@memslot/core";
+import type { CommandContext } from "../command-context.ts";
+import { addPlugin } from "../commands/plugins/plugins-add.ts";
+import { installSpec, shellLine } from "../plugins/install-spec.ts";
+import { runNpm } from "../plugins/run-npm.ts";
+import { findPlugins } from "../plugins/survey.ts";
+import { createProgress } from "../terminal/progress.ts";
+
+const pluginId = "local";
+const OPEN_DEADLINE_MS = 30_000;
+
+/** What is there of search by meaning on this machine; `setup` is undefined where the plugin is not installed. */
+export interface LocalState {
+  plugin: FoundPlugin | undefined;
+  setup: EmbeddingSetup | undefined;
+}
+
+/** Looks, and changes nothing. Throws `CONFIG` where the plugin is forbidden, `UNAVAILABLE` for a model file that is none. */
+export async function localState(
+  context: CommandContext,
+  config: MemslotConfig,
+  agent: AgentConfig,
+): Promise<LocalState> {
+  const { known, broken } = await findPlugins(config);
+  const own = broken.find(({ id }) => id === pluginId);
+  const plugin = known.find(({ id, kind }) => id === pluginId && kind === "embedding");
+  // One that is listed and not there is installed again.
+  if (plugin === undefined && own !== undefined && !/is not there/u.test(own.error.message)) throw own.error;
+  const forbidden = forbiddenBy(plugin ?? { id: pluginId }, config.plugins);
+  if (forbidden !== undefined)
+    throw new MemoryError(
+      "CONFIG",
+      `the embedding plugin "${pluginId}" may not be used: ${forbidden}; change that first`,
+    );
+  if (plugin === undefined) return { plugin, setup: undefined };
+  const openers = openersFor(config, agent);
+  return { plugin, setup: await openers.setup(plugin, context.signal) };
+}
+
+/** Installs the plugin and the packages that it needs, where they are not there. Gives what was installed. */
+export async function installLocal(
+  context: CommandContext,
+  config: MemslotConfig,
+  agent: AgentConfig,
+): Promise<{ state: Required<LocalState>; installed: string[] }> {
+  const { plugin, isNew } = await addPlugin(context, config, installSpec(pluginId, context));
+  const installed = isNew ? [plugin.packageName ?? pluginId] : [];
+  const openers = openersFor(config, agent);
+  const setup = await openers.setup(plugin, context.signal);
+  if (setup?.missing === undefined) return { state: { plugin, setup }, installed };
+  const { reason, npm } = setup.missing;
+  if (npm === undefined) throw new MemoryError("UNAVAILABLE", reason);
+  await makeFolder(config.stateDir);
+  context.output.notice(`running: ${shellLine(npm)}`);
+  await runNpm(context, config.stateDir, npm);
+  const after = await openers.setup(plugin, context.signal);
+  if (after?.missing !== undefined)
+    throw new MemoryError("PLUGIN", `npm has ended well, and yet ${after.missing.reason}`);
+  return { state: { plugin, setup: after }, installed: [...installed, "node-llama-cpp"] };
+}
+
+/** Fetches the model where it is not there, and loads it once: what cannot be used is told now. */
+export async function fetchModel(
+  context: CommandContext,
+  config: MemslotConfig,
+  { agent, plugin }: { agent: AgentConfig; plugin: FoundPlugin },
+): Promise<void> {
+  const openers = openersFor(config, agent);
+  const progress = createProgress(context.output, "loading the model");
+  try {
+    const opened = await openers.open(plugin, { role: "named", signal: context.signal });
+    if ("failure" in opened) throw new MemoryError("UNAVAILABLE", opened.failure);
+    await opened.provider.prepare?.({ signal: context.signal, progress: (update) => progress.update(update) });
+  } finally {
+    progress.stop();
+    await openers.close();
+  }
+}
+
+function openersFor(config: MemslotConfig, agent: AgentConfig): EmbeddingOpeners {
+  const settings = config.agent(agent.id).memorySearch;
+  return createEmbeddingOpeners({ config, settings, deadlineMs: OPEN_DEADLINE_MS });
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new MemoryError("PLUGIN", `${folder} cannot be made: ${messageOf(error)}; name another one in MEMSLOT_HOME`, {
+      cause: error,
+    });
+  }
+}

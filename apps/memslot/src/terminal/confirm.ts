@@ -1,0 +1,15 @@
+import { createInterface } from "node:readline/promises";
+import type { CommandContext } from "../command-context.ts";
+
+/** Asks on the terminal, on stderr. Enter alone is a yes; the end of the input is a no. */
+export async function confirm({ output, signal, stdin }: CommandContext, question: string): Promise<boolean> {
+  // Without line editing, so that Ctrl-C reaches the process as a signal.
+  const prompt = createInterface({ input: stdin, output: output.stderr, terminal: false });
+  try {
+    const ended = new Promise<string>((resolve) => prompt.once("close", () => resolve("no")));
+    const answer = await Promise.race([prompt.question(`${question} [Y/n] `, { signal }), ended]);
+    return /^\s*(?:y(?:es)?)?\s*$/iu.test(answer);
+  } finally {
+    prompt.close();
+  }
+}

@@ -1,0 +1,92 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdir, realpath, symlink } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { type NpmRegistry, startNpmRegistry } from "@memslot/fakes/npm-registry";
+import { eventually } from "@memslot/fakes/wait";
+import { expect, test } from "vitest";
+import { leanInstall } from "../lean-install.ts";
+import { command, type Finished } from "../run-memslot.ts";
+import { type ModelHouse, address, modelHouse } from "./model-house.ts";
+import { publishedLlama, publishedPlugin } from "./published-packages.ts";
+
+// A machine with the command and nothing else; npm is the real one, its registry and llama.cpp are not.
+
+interface EmptyMachine extends ModelHouse {
+  registry: NpmRegistry;
+  cli: string;
+  memslot(...args: string[]): Promise<Finished>;
+}
+
+async function emptyMachine(): Promise<EmptyMachine> {
+  const house = await modelHouse();
+  const registry = await startNpmRegistry();
+  Object.assign(house.env, { npm_config_registry: registry.url, npm_config_fetch_retries: "0" });
+  const cli = await leanInstall();
+  // The plugin's own dependency, as if npm had found it.
+  const core = path.join(house.stateDir, "..", "node_modules/@memslot/core");
+  await mkdir(path.dirname(core), { recursive: true });
+  await symlink(
+    await realpath(fileURLToPath(new URL("../../node_modules/@memslot/core", import.meta.url))),
+    core,
+    "junction",
+  );
+  return { ...house, registry, cli, memslot: (...args) => house.runHere(args, { cli }) };
+}
+
+test("from nothing: npm fails, then the model, the next run goes on, and all of it can be removed again", async () => {
+  const { registry, memslot, cli, ...house } = await emptyMachine();
+  const args = ["embeddings", "on", address, "--yes"];
+  registry.publish(await publishedPlugin());
+  const failed = await memslot(...args);
+  expect({ exitCode: failed.exitCode, stdout: failed.stdout }).toEqual({ exitCode: 1, stdout: "" });
+  expect(failed.stderr).toMatch(/memslot: npm ended with code 1: .*node-llama-cpp.*goes on from here/u);
+  expect([house.configText(), house.hub.log]).toEqual([undefined, []]);
+  expect(registry.log.filter((name) => name.startsWith("@memslot/embeddings-local/-/"))).toHaveLength(1);
+
+  for (const each of await publishedLlama()) registry.publish(each);
+  registry.log.length = 0;
+  const useless = await house.runHere(args, { cli, env: { LLAMA_FAKE_LENGTH: "30" } });
+  expect({ exitCode: useless.exitCode, stdout: useless.stdout }).toEqual({ exitCode: 1, stdout: "" });
+  expect(useless.stderr).toMatch(/2 chunks still without a vector: .*vectors? of 30 numbers where 64 were expected/u);
+  expect(useless.stderr).toMatch(/^ {2}install +node-llama-cpp \(85 MB\), with npm$/mu);
+  expect(house.configText()).toBeUndefined();
+  const on = await memslot(...args, "--json");
+  expect(on.exitCode, on.stdout).toBe(0);
+  expect(on.stderr).toMatch(/^ {2}fetch +nothing: /mu);
+  expect(on.stderr).not.toMatch(/^ {2}install/mu);
+  expect(JSON.parse(on.stdout)).toMatchObject({ installed: [], agents: [{ chunks: 2, embedded: 2 }] });
+  // The plugin is not fetched twice, and one build of six is.
+  const tarballs = registry.log.filter((name) => name.includes("/-/")).map((name) => name.split("/-/")[0] ?? "");
+  expect(tarballs.toSorted()).toEqual([expect.stringMatching(/^@node-llama-cpp\//u), "node-llama-cpp"]);
+  expect(house.configText()).toContain('provider: "local"');
+  const search = await memslot("memory", "search", "espresso", "--json");
+  expect(JSON.parse(search.stdout)).toMatchObject({ mode: "hybrid", state: "ok" });
+
+  const off = await memslot("embeddings", "off", "--json");
+  const { left } = JSON.parse(off.stdout) as { left: { what: string; place: string; remove: string }[] };
+  expect(left.map(({ what }) => what)).toEqual(["The model", "node-llama-cpp", "The plugin"]);
+  for (const { place } of left) expect(existsSync(place), place).toBe(true);
+  expect(left[1]?.remove).toMatch(/^npm uninstall --prefix \S+ @node-llama-cpp\/\S+ node-llama-cpp$/u);
+  expect((await memslot(...(left[2]?.remove.split(" ").slice(1) ?? []))).exitCode).toBe(0);
+  expect(existsSync(left[2]?.place ?? "")).toBe(false);
+});
+
+test("Ctrl-C while npm waits for the registry ends both, and nothing is changed", async () => {
+  const { registry, env, cwd, workspace, cli, ...house } = await emptyMachine();
+  registry.hold(true);
+  const [program = "", ...fixed] = [...command.slice(0, -1), cli];
+  const args = [...fixed, "embeddings", "on", address, "--yes", "--workspace", workspace];
+  const child = spawn(program, args, { cwd, env, stdio: ["ignore", "ignore", "pipe"] });
+  let stderr = "";
+  child.stderr.on("data", (data: Buffer) => (stderr += data.toString()));
+  const ended = once(child, "close");
+  await eventually(() => registry.log.length > 0);
+  child.kill("SIGINT");
+  const [code] = await ended;
+  expect(code, stderr).toBe(130);
+  expect(stderr).toContain("memslot embeddings on goes on from here");
+  expect([house.configText(), house.hub.log]).toEqual([undefined, []]);
+});

@@ -1,0 +1,202 @@
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { offeredModels } from "../../src/embeddings/models.ts";
+import { address, countVectors, modelHouse, watchSearches } from "./model-house.ts";
+
+// What fails on the way is in `embeddings-faults.test.ts`, npm and a machine without anything in
+// `test/embeddings-on.long.test.ts`.
+
+describe("memslot embeddings", () => {
+  test("on asks once, and then fetches, indexes, writes and compares; off goes back, status tells both", async () => {
+    const house = await modelHouse();
+    const { hub, configFile, modelFile, content } = house;
+    const searches = watchSearches();
+    const told = await house.onTerminal(["on", address, "--try", "black espresso"], { typed: "\n" });
+    expect(told.exitCode, told.stderr).toBe(0);
+    expect(told.stderr.match(/\[Y\/n\]/gu)).toHaveLength(1);
+    expect(told.stderr).toMatch(/^ {2}licence +see https:\/\/huggingface\.co\/ada\/tiny$/mu);
+    expect(told.stderr).toMatch(/^ {2}fetch +hf:ada\/tiny\/tiny\.gguf$/mu);
+    expect(told.stderr).toContain(`${configFile}: memorySearch.provider "local" in place of "auto"`);
+    expect(told.stdout).toContain(`is on: tiny.gguf (${modelFile}, `);
+    expect(told.stdout).toContain("Agent main: 2 of 2 chunks with a vector");
+    const [, before = "", after = ""] =
+      /\nby words:\n(.*)\nby words and meaning.*?:\n(.*)\n\n/su.exec(told.stdout) ?? [];
+    expect(before.split("\n")).toEqual([expect.stringContaining("MEMORY.md#L1-L3  - Anna likes espresso")]);
+    expect(after).toContain("MEMORY.md#L1-L3  - Anna likes espresso");
+    expect(searches).toEqual([true, false]);
+    expect((await readFile(modelFile)).equals(content)).toBe(true);
+    expect(hub.fetches()).toHaveLength(1);
+    expect(house.configText()).toMatch(/provider: "local",\n\s+local: \{\n\s+modelPath: "hf:ada\/tiny\/tiny\.gguf"/u);
+
+    const [entry] = JSON.parse((await house.embeddings("status", "--json")).stdout);
+    expect(entry).toMatchObject({ agentId: "main", on: true, provider: "local", chunks: 2, embedded: 2 });
+    expect(entry.file).toMatchObject({ name: "tiny.gguf", file: modelFile, bytes: content.length, isThere: true });
+    const search = await house.runHere(["memory", "search", "espresso", "--json"]);
+    expect(JSON.parse(search.stdout)).toMatchObject({ mode: "hybrid", state: "ok" });
+
+    const another = await house.embeddings("on", "bge-m3");
+    expect(another.exitCode).toBe(2);
+    expect(another.stderr).toContain('provider "local" with this model in place of tiny.gguf, whose vectors stay');
+    const off = await house.embeddings("off");
+    expect(off).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(off.stdout).toContain(`it was "local") in ${configFile}`);
+    expect(off.stdout).toContain(`The model stays: ${modelFile}`);
+    expect(existsSync(modelFile)).toBe(true);
+    expect((await house.embeddings("status")).stdout).toMatch(
+      /search by meaning is off[^]*Next: memslot embeddings on/u,
+    );
+    expect((await house.embeddings("off")).stdout).toContain("already; nothing was changed");
+
+    const counted = countVectors();
+    const again = await house.embeddings("on", address, "--yes", "--json");
+    expect(JSON.parse(again.stdout)).toMatchObject({
+      provider: "local",
+      before: "none",
+      model: { name: "tiny.gguf", file: modelFile, bytes: content.length },
+      config: { file: configFile, changed: true },
+      installed: [],
+      agents: [{ agentId: "main", backend: "memory-core", files: 2, chunks: 2, embedded: 2 }],
+      comparison: { question: "Anna likes espresso, black and strong", from: "MEMORY.md", mode: "hybrid" },
+    });
+    expect(counted.sent()).toBe(0);
+    expect(hub.fetches()).toHaveLength(1);
+    // All is done: nothing to ask, and nothing to write.
+    const text = house.configText();
+    const third = await house.embeddings("on", address);
+    expect(third.exitCode).toBe(0);
+    expect(third.stderr).not.toMatch(/licence|\[Y\/n\]/u);
+    expect(third.stdout).toContain("Search by meaning is on already");
+    expect(house.configText()).toBe(text);
+  });
+
+  test("on says what it would do where nobody can be asked, and does nothing without a yes", async () => {
+    const house = await modelHouse();
+    const piped = await house.embeddings("on");
+    expect(piped).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(piped.stderr).toMatch(/^ {2}model +embeddinggemma-300m, 330 MB, more than 100 languages$/mu);
+    expect(piped.stderr).toMatch(/^ {2}licence +Gemma Terms of Use, https:\/\/ai\.google\.dev\/gemma\/terms$/mu);
+    expect(piped.stderr).toContain("run it with --yes");
+    const larger = await house.embeddings("on", "bge-m3", "--json");
+    expect(larger.exitCode).toBe(2);
+    expect(larger.stderr).toMatch(/^ {2}model +bge-m3, 635 MB.*\n {2}licence +MIT/mu);
+    expect(JSON.parse(larger.stdout)).toMatchObject({ ok: false, error: { code: "USAGE" } });
+    for (const typed of ["n\n", ""]) {
+      const refused = await house.onTerminal(["on", address], { typed });
+      expect(refused).toMatchObject({ exitCode: 0, stdout: "Nothing was changed.\n" });
+    }
+    expect([house.configText(), house.hub.log]).toEqual([undefined, []]);
+  });
+
+  test("the default is the model that `local` without a path means", async () => {
+    const house = await modelHouse();
+    const config = await house.writeConfig('{ agents: { defaults: { memorySearch: { provider: "local" } } } }');
+    const [status] = JSON.parse((await house.embeddings("status", "--json", "--config", config)).stdout);
+    expect(status).toMatchObject({ on: true, model: offeredModels[0].address, file: { isThere: false, bytes: 0 } });
+    const { stderr } = await house.embeddings("on", "--config", config);
+    expect(stderr).toContain(`  fetch     ${offeredModels[0].address}\n`);
+    expect(stderr).not.toMatch(/^ {2}write/mu);
+    expect(house.hub.log).toEqual([]);
+  });
+
+  test.each([
+    [["on", "gemma"], "no model that is known here: name one of embeddinggemma-300m, bge-m3, a .gguf file"],
+    [["on", "hf:ada/tiny"], "hf:user/repository/file.gguf"],
+    [["on", "./gone.gguf", "--yes"], "gone.gguf does not exist"],
+    [["on", "--try", " "], "--try needs a question"],
+  ])("%j is refused with what to do", async (args, words) => {
+    const house = await modelHouse();
+    const { exitCode, stderr, stdout } = await house.embeddings(...args);
+    expect(stdout).toBe("");
+    expect(exitCode).toBeGreaterThan(0);
+    expect(stderr).toContain(words);
+    expect(house.configText()).toBeUndefined();
+  });
+
+  test("on takes the place of a remote provider without asking it, and keeps comments and the file's own spelling", async () => {
+    const api = await startEmbeddingApi({ dimensions: 32 });
+    onTestFinished(() => api.close());
+    const house = await modelHouse();
+    const search = `{ provider: 'openai', remote: { baseUrl: '${api.url}/v1', apiKey: 'sk-x' } }`;
+    const config = await house.writeConfig(`{\n  // mine\n  memory: { search: ${search} },\n}\n`);
+    const { exitCode, stderr } = await house.embeddings("on", address, "--yes", "--config", config);
+    expect(exitCode, stderr).toBe(0);
+    expect(stderr).toContain('in place of "openai", whose vectors stay for the way back');
+    expect(api.log).toEqual([]);
+    const text = await readFile(config, "utf8");
+    expect(text).toMatch(
+      /^\{\n {2}\/\/ mine\n {2}memory: \{ search: \{ provider: 'local', remote: .*modelPath: "hf:ada/u,
+    );
+    const next = await house.embeddings("status", "--config", config);
+    expect(next.stderr).toBe("");
+    expect(next.stdout).toContain("search by meaning is on");
+  });
+
+  test("a stranger's file is left as it is: the user's own one is written, and counts", async () => {
+    const house = await modelHouse();
+    const strangers = path.join(house.cwd, "memslot.json5");
+    const text = '{ agents: { defaults: { memorySearch: { provider: "none" } } } }\n';
+    await writeFile(strangers, text);
+    const { exitCode, stderr } = await house.embeddings("on", address, "--yes");
+    expect(exitCode, stderr).toBe(0);
+    expect(stderr).toContain(`(${strangers} is not trusted, and is left as it is)`);
+    expect(await readFile(strangers, "utf8")).toBe(text);
+    expect(house.configText()).toContain('provider: "local"');
+    expect((await house.embeddings("status")).stdout).toContain("search by meaning is on");
+    // Vouched for, it is the one in use: it is changed, and trusted as it is then.
+    await writeFile(strangers, "{\n  // mine\n}\n");
+    expect((await house.run(["trust"])).exitCode).toBe(0);
+    expect((await house.embeddings("off")).stdout).toContain(strangers);
+    expect(await readFile(strangers, "utf8")).toMatch(/^\{\n {2}\/\/ mine\n {2}agents: [^]*provider: "none"/u);
+    expect(await house.embeddings("status")).toMatchObject({
+      stderr: "",
+      stdout: expect.stringContaining('is "none"'),
+    });
+  });
+
+  test("an agent with a provider of its own keeps it, and one whose memory is off is left out", async () => {
+    const house = await modelHouse();
+    const own = (id: string, memorySearch: object): object => ({ id, workspace: house.workspace, memorySearch });
+    const list = [own("main", {}), own("work", { provider: "none" }), own("off", { enabled: false })];
+    const config = await house.writeConfig(JSON.stringify({ agents: { list } }));
+    const run = ["--config", config] as const;
+    const { exitCode, stdout, stderr } = await house.run(["embeddings", "on", address, "--yes", "--json", ...run]);
+    expect(exitCode, stderr).toBe(0);
+    const keepers = [{ id: "work", key: "agents.list[work].memorySearch.provider" }];
+    expect(JSON.parse(stdout)).toMatchObject({ agents: [{ agentId: "main" }], keepers });
+    expect(stderr).toMatch(/^ {2}leave +agent "work" as it is, by agents\.list\[work\]\.memorySearch\.provider$/mu);
+    const entries = JSON.parse((await house.run(["embeddings", "status", "--json", ...run])).stdout);
+    expect(entries.map(({ on }: { on: boolean }) => on)).toEqual([true, false, false]);
+    await writeFile(config, JSON.stringify({ agents: { list: list.slice(1, 2) } }));
+    for (const verb of ["on", "off"])
+      expect((await house.run(["embeddings", verb, ...run])).stderr).toContain(
+        "every agent has a choice of its own (agents.list[work].memorySearch.provider)",
+      );
+  });
+
+  test.each([
+    [
+      '{ plugins: { deny: ["local"] }, agents: { defaults: { workspace: "." } } }',
+      /plugin "local" may not be used: plugins\.deny.*; change that first/u,
+    ],
+    ['{ plugins: { slots: { memory: "none" } } }', /memory is off: .*; switch it on first/u],
+    [
+      '{ plugins: { slots: { memory: "memory-qmd" } } }',
+      /"memory-qmd".* does not search with the vectors.*memory-core/u,
+    ],
+    [
+      "{ agents: { defaults: { memorySearch: { query: { hybrid: { enabled: false } } } } } }",
+      /hybrid\.enabled is false/u,
+    ],
+    ['{ agents: { list: [{ id: "main", workspace: "./gone" }] } }', /the workspace .*gone does not exist/u],
+  ])("%s leaves no use for vectors: it is named before anything is fetched", async (text, words) => {
+    const house = await modelHouse();
+    const config = await house.writeConfig(text);
+    const { exitCode, stderr } = await house.run(["embeddings", "on", address, "--yes", "--config", config]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(words);
+    expect([house.hub.log, await readFile(config, "utf8")]).toEqual([[], text]);
+  });
+});

@@ -1,0 +1,106 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { PassThrough } from "node:stream";
+import type { ProviderMessage, SearchMessage, StoreMessage } from "@memslot/core";
+import { writeTinyGguf } from "@memslot/fakes/gguf";
+import { type Hub, type HubBehaviour, startHub } from "@memslot/fakes/model-hub";
+import { onTestFinished } from "vitest";
+import { runProgram } from "../../src/program.ts";
+import { createOutput } from "../../src/terminal/output.ts";
+import { type Finished, type Sandbox, createSandbox } from "../run-memslot.ts";
+
+/** The address of the model of a house, at its hub. */
+export const address = "hf:ada/tiny/tiny.gguf";
+
+/** Notes, a hub with a tiny model, and a home where nothing is set up. */
+export interface ModelHouse extends Sandbox {
+  hub: Hub;
+  content: Buffer;
+  /** The user's own configuration. */
+  configFile: string;
+  /** Its text; undefined where there is none. */
+  configText(): string | undefined;
+  /** Where the model is kept. */
+  modelFile: string;
+  /** Bytes of the unfinished download. */
+  partSize(): number;
+  /** `memslot embeddings ARGS`, over the notes. */
+  embeddings(...args: string[]): Promise<Finished>;
+  /** The same on a terminal where this is typed; `undefined`: nothing yet. */
+  onTerminal(args: readonly string[], how: { typed?: string; signal?: AbortSignal }): Promise<Finished>;
+}
+
+export async function modelHouse(behaviour: HubBehaviour = {}): Promise<ModelHouse> {
+  const sandbox = await createSandbox();
+  await sandbox.write("MEMORY.md", "# Memory\n\n- Anna likes espresso, black and strong.\n");
+  await sandbox.write("memory/2026-03-05.md", "# 2026-03-05\n\n- The staging database listens on port 5544.\n");
+  const source = path.join(sandbox.cwd, "..", "source.gguf");
+  writeTinyGguf(source, { words: ["coffee", "espresso", "database", "port"] });
+  const content = await readFile(source);
+  const hub = await startHub(content, behaviour);
+  sandbox.env["HF_ENDPOINT"] = hub.url;
+  const configFile = path.join(sandbox.stateDir, "memslot.json5");
+  const modelFile = path.join(sandbox.stateDir, "models/hf/ada/tiny/tiny.gguf");
+  const onTerminal: ModelHouse["onTerminal"] = (args, how) => runOnTerminal(sandbox, args, how);
+  return {
+    ...sandbox,
+    hub,
+    content,
+    configFile,
+    configText: () => (existsSync(configFile) ? readFileSync(configFile, "utf8") : undefined),
+    modelFile,
+    partSize: () => statSync(`${modelFile}.part`, { throwIfNoEntry: false })?.size ?? 0,
+    embeddings: (...args) => sandbox.runHere(["embeddings", ...args]),
+    onTerminal,
+  };
+}
+
+async function runOnTerminal(
+  { cwd, env, workspace }: Sandbox,
+  args: readonly string[],
+  { typed, signal = new AbortController().signal }: { typed?: string; signal?: AbortSignal },
+): Promise<Finished> {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const stdin = Object.assign(new PassThrough(), { isTTY: true });
+  if (typed !== undefined) stdin.end(typed);
+  const output = createOutput(stdout as unknown as NodeJS.WriteStream, stderr as unknown as NodeJS.WriteStream, env);
+  const line = ["embeddings", ...args, "--workspace", workspace];
+  const exitCode = await runProgram(line, { cwd, env, output, stdin, signal });
+  await output.flush();
+  return { exitCode, stdout: String(stdout.read() ?? ""), stderr: String(stderr.read() ?? "") };
+}
+
+/** Whether each search of this process, from now on, was one by meaning too. */
+export function watchSearches(): boolean[] {
+  const searches: boolean[] = [];
+  const take = (message: unknown): void =>
+    void searches.push((message as SearchMessage).vectorCandidates !== undefined);
+  subscribe("tracing:memslot:search:asyncEnd", take);
+  onTestFinished(() => void unsubscribe("tracing:memslot:search:asyncEnd", take));
+  return searches;
+}
+
+/** Counts the texts of notes that are sent to a model, and the vectors that are stored, by this process from now on. */
+export function countVectors(onStored: () => void = () => undefined): { sent(): number; stored(): number } {
+  let sent = 0;
+  let stored = 0;
+  const takeSent = (message: unknown): void => {
+    const { operation, texts = 0 } = message as ProviderMessage;
+    if (operation === "embedBatch") sent += texts;
+  };
+  const takeStored = (message: unknown): void => {
+    const { operation, given = 0 } = message as StoreMessage;
+    if (operation !== "putVectors") return;
+    stored += given;
+    onStored();
+  };
+  subscribe("tracing:memslot:provider:start", takeSent);
+  subscribe("tracing:memslot:store:asyncEnd", takeStored);
+  onTestFinished(() => {
+    unsubscribe("tracing:memslot:provider:start", takeSent);
+    unsubscribe("tracing:memslot:store:asyncEnd", takeStored);
+  });
+  return { sent: () => sent, stored: () => stored };
+}
