@@ -1,13 +1,15 @@
 import { isAbort, visibleMessage } from "@memslot/core";
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, Option } from "commander";
 import type { CommandContext } from "./command-context.ts";
 import { type Action, type Run, examples, option } from "./program/command-parts.ts";
+import { describeCompletion } from "./program/completion-command.ts";
 import { describeMemory } from "./program/memory-commands.ts";
 import { describePlugins } from "./program/plugins-commands.ts";
 import { ExitCode } from "./terminal/exit-code.ts";
 import { exitCodeOf, failureJson, reportFailure } from "./terminal/failure.ts";
 import { wholeNumber } from "./terminal/option-values.ts";
 import { nearestCommand } from "./terminal/nearest-command.ts";
+import { type ColorChoice, colorChoices } from "./terminal/terminal-kind.ts";
 import { packageVersion } from "./package-version.ts";
 
 /** The world around one run; `runProgram` adds the options that all commands share. */
@@ -37,6 +39,7 @@ interface SharedOptions {
   agent?: string;
   config?: string;
   workspace?: string;
+  color?: ColorChoice;
 }
 
 function describeProgram(world: ProgramWorld, setExitCode: (code: number) => void): Command {
@@ -97,6 +100,7 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     .option(...option.json)
     .addHelpText("after", examples("memslot doctor", "memslot doctor --workspace ~/notes --json"))
     .action(run(async () => (await import("./commands/doctor.ts")).doctor));
+  describeCompletion(program, run);
 
   for (const parent of [program, memory, plugins]) suggestOnUnknown(parent, program);
   return program;
@@ -108,6 +112,7 @@ function runIn(world: ProgramWorld, setExitCode: (code: number) => void): Run {
     async (...given: unknown[]): Promise<void> => {
       const command = given.at(-1) as Command;
       const shared = command.optsWithGlobals<SharedOptions>();
+      if (shared.color !== undefined) world.output.setColor(shared.color);
       // A failure before the agent is known is that of the one that was named, else of the usual one.
       let agentId = command.parent?.name() === "memory" ? (shared.agent ?? "main") : undefined;
       const context: CommandContext = {
@@ -137,6 +142,7 @@ function describeRoot(program: Command, world: ProgramWorld): void {
     .helpOption("-h, --help", "print help")
     .option("--workspace <dir>", "the folder with the notes (default: from the configuration)")
     .option("--config <file>", "the configuration (default: MEMSLOT_CONFIG, ./memslot.json5, ~/.memslot/memslot.json5)")
+    .addOption(new Option("--color <when>", "colours (default: on a terminal)").choices(colorChoices))
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => world.output.write(visibleMessage(text)),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { highlight } from "./format-result.ts";
+import { createMatcher, marked as markedBy } from "./matched-words.ts";
 
-const marked = (text: string, query: string): string => highlight(text, query, (words) => `[${words}]`);
+const marked = (text: string, query: string): string => markedBy(text, createMatcher(query)(text), (words) => `[${words}]`);
 
 describe("marking the matched words", () => {
   test("marks other forms of a word of the query", () => {
@@ -23,4 +23,9 @@ describe("marking the matched words", () => {
   test("leaves a text without a match, and stop words, as they are", () => {
     expect(marked("the quick brown fox", "what is the plan")).toBe("the quick brown fox");
   });
+});
+
+test("a text is worth as many words of the query as it holds, however often", () => {
+  const words = (text: string): number => createMatcher("mail server")(text).words;
+  expect(["The mail server", "mail, mails, mailing", "servers of mail", "nothing"].map(words)).toEqual([2, 1, 2, 0]);
 });
