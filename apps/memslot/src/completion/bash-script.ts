@@ -1,9 +1,9 @@
 import type { CompletedCommand, CompletedValue } from "./completed-command.ts";
-import { branch, flagsOf, flagsWithValue, indented, quoted, stepsOf } from "./shell-parts.ts";
+import { branch, flagPattern, flagsWithValue, indented, quoted, stepsOf, valueKinds } from "./shell-parts.ts";
 
 /** The completion of a program for bash from 3.2 on, which macOS has. */
 export function bashScript(commands: readonly CompletedCommand[]): string {
-  const all = commands.flatMap((command) => flagsWithValue(command));
+  const all = flagsWithValue(commands).map(flagPattern);
   return `# bash completion of memslot, made by: memslot completion bash
 _memslot() {
   local IFS=$' \\t\\n' cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD - 1]}"
@@ -27,7 +27,7 @@ ${indented(branch(all, `[[ "\${COMP_WORDS[at + 1]}" == '=' ]] || at=$((at + 1))`
       *)
         case "$command|$word" in
 ${indented(
-  stepsOf(commands).flatMap(({ step, leadsTo }) => branch([step], `command=${quoted(leadsTo)}`)),
+  stepsOf(commands).flatMap(({ step, leadsTo }) => branch([quoted(step)], `command=${quoted(leadsTo)}`)),
   10,
 )}
         esac ;;
@@ -41,7 +41,7 @@ ${indented(valueBranches(commands), 6)}
     if [[ $cur == -* ]]; then
       case "$command" in
 ${indented(
-  commands.flatMap((command) => branch([command.words], ofWords(command.options.flatMap(({ flags }) => flags)))),
+  commands.flatMap((command) => branch([quoted(command.words)], ofWords(command.options.flatMap(({ flags }) => flags)))),
   8,
 )}
       esac
@@ -73,21 +73,12 @@ function completing(value: CompletedValue): string {
 }
 
 function valueBranches(commands: readonly CompletedCommand[]): string[] {
-  const kinds = (["files", "folders", "text"] as const).flatMap((kind) =>
-    branch(
-      commands.flatMap((command) => flagsWithValue(command, (value) => value.kind === kind)),
-      `${completing({ kind })}; return`,
-    ),
+  return valueKinds(commands).flatMap(({ value, places }) =>
+    branch(places.map(flagPattern), `${completing(value)}; return`),
   );
-  const choices = commands.flatMap((command) =>
-    command.options.flatMap((option) =>
-      option.value?.kind === "words" ? branch(flagsOf(command, option), `${completing(option.value)}; return`) : [],
-    ),
-  );
-  return [...kinds, ...choices];
 }
 
 function argumentBranch({ words, commands, argument }: CompletedCommand): string[] {
-  if (commands.length > 0) return branch([words], ofWords(commands.map(({ name }) => name)));
-  return argument === undefined || argument.kind === "text" ? [] : branch([words], completing(argument));
+  if (commands.length > 0) return branch([quoted(words)], ofWords(commands.map(({ name }) => name)));
+  return argument === undefined || argument.kind === "text" ? [] : branch([quoted(words)], completing(argument));
 }

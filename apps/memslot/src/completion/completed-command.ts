@@ -1,4 +1,4 @@
-import type { Argument, Command, Help, Option } from "commander";
+import type { Command, Help, Option } from "commander";
 
 /** What can be typed after a command, as its program says: the shells' scripts are made of nothing else. */
 export interface CompletedCommand {
@@ -28,20 +28,27 @@ const fileNames = new Set(["file", "path", "plugin"]);
 export function completedCommands(program: Command): CompletedCommand[] {
   const help = program.createHelp();
   help.showGlobalOptions = true;
-  return describe(program, help, []);
+  return describe(program, help, [], []);
 }
 
-function describe(command: Command, help: Help, words: readonly string[]): CompletedCommand[] {
+function describe(
+  command: Command,
+  help: Help,
+  words: readonly string[],
+  neighbours: readonly string[],
+): CompletedCommand[] {
   const commands = help.visibleCommands(command);
   const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
+  const names = commands.map((child) => child.name());
   const [argument] = command.registeredArguments;
   const here: CompletedCommand = {
     words: words.join(" "),
     commands: commands.map((child) => ({ name: child.name(), description: child.description() })),
     options: options.map(describeOption),
-    argument: argument && describeArgument(argument, command, help),
+    // `help` takes the name of a neighbour.
+    argument: argument && valueOf(argument.name(), argument.argChoices ?? (words.at(-1) === "help" ? neighbours : undefined)),
   };
-  return [here, ...commands.flatMap((child) => describe(child, help, [...words, child.name()]))];
+  return [here, ...commands.flatMap((child) => describe(child, help, [...words, child.name()], names))];
 }
 
 function describeOption(option: Option): CompletedOption {
@@ -49,12 +56,6 @@ function describeOption(option: Option): CompletedOption {
   const [, name] = /[<[]([^>\].]+)/u.exec(option.flags) ?? [];
   const value = name === undefined ? undefined : valueOf(name, option.argChoices);
   return { flags, description: option.description, value };
-}
-
-function describeArgument(argument: Argument, command: Command, help: Help): CompletedValue {
-  // `help` takes the name of a neighbour.
-  const neighbours = command.name() === "help" && command.parent ? help.visibleCommands(command.parent) : undefined;
-  return valueOf(argument.name(), argument.argChoices ?? neighbours?.map((neighbour) => neighbour.name()));
 }
 
 function valueOf(name: string, choices: readonly string[] | undefined): CompletedValue {

@@ -3,19 +3,20 @@ import { flagsWithValue, stepsOf } from "./shell-parts.ts";
 
 /** The completion of a program for fish from 3.0 on, with descriptions. */
 export function fishScript(commands: readonly CompletedCommand[]): string {
-  const all = commands.flatMap((command) => flagsWithValue(command));
+  const all = flagsWithValue(commands).map(({ words, flag }) => `${words}|${flag}`);
   const steps = stepsOf(commands).map(({ step }) => step);
   return `# fish completion of memslot, made by: memslot completion fish
 function __memslot_command
     set -l words (commandline -opc)
     set -l command ''
     set -l isvalue no
+    set -l valued ${all.map(quoted).join(" ")}
     for word in $words[2..-1]
         if test $isvalue = yes
             set isvalue no
         else if test "$word" = --
             break
-        else if contains -- "$command|$word" ${all.map(quoted).join(" ")}
+        else if contains -- "$command|$word" $valued; or contains -- "*|$word" $valued
             set isvalue yes
         else if contains -- "$command|$word" ${steps.map(quoted).join(" ")}
             set command (string trim -- "$command $word")

@@ -1,21 +1,45 @@
-import type { CompletedCommand, CompletedOption, CompletedValue } from "./completed-command.ts";
+import type { CompletedCommand, CompletedValue } from "./completed-command.ts";
 
 /** A text as one word for a shell of the family of `sh`. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** `command|flag` for every flag that is followed by a value, of one kind of value where it is given. */
-export function flagsWithValue(
-  command: CompletedCommand,
-  fits: (value: CompletedValue) => boolean = () => true,
-): string[] {
-  const options = command.options.filter(({ value }) => value !== undefined && fits(value));
-  return options.flatMap((option) => flagsOf(command, option));
+/** A flag of one command, or of every command that has it. */
+export interface FlagPlace {
+  words: string | "*";
+  flag: string;
 }
 
-export function flagsOf(command: CompletedCommand, option: CompletedOption): string[] {
-  return option.flags.map((flag) => `${command.words}|${flag}`);
+/** The flags that are followed by a value, of those kinds that fit. */
+export function flagsWithValue(
+  commands: readonly CompletedCommand[],
+  fits: (value: CompletedValue) => boolean = () => true,
+): FlagPlace[] {
+  const all = commands.flatMap((command) =>
+    command.options.flatMap(({ flags, value }) =>
+      flags.map((flag) => ({ words: command.words, flag, fits: value !== undefined && fits(value) })),
+    ),
+  );
+  const always = new Set(all.map(({ flag }) => flag));
+  for (const place of all) if (!place.fits) always.delete(place.flag);
+  const some = all.filter((place) => place.fits && !always.has(place.flag));
+  return [...[...always].map((flag) => ({ words: "*", flag })), ...some];
+}
+
+/** Kinds of values with the flags that take them, each list of words one of its own. */
+export function valueKinds(commands: readonly CompletedCommand[]): { value: CompletedValue; places: FlagPlace[] }[] {
+  const values = new Map<string, CompletedValue>();
+  for (const { options } of commands) for (const { value } of options) if (value) values.set(JSON.stringify(value), value);
+  return [...values].map(([key, value]) => ({
+    value,
+    places: flagsWithValue(commands, (other) => JSON.stringify(other) === key),
+  }));
+}
+
+/** A pattern of `case` for `command|flag`. */
+export function flagPattern({ words, flag }: FlagPlace): string {
+  return words === "*" ? `*${quoted(`|${flag}`)}` : quoted(`${words}|${flag}`);
 }
 
 /** `command|word` for every step from a command to one below it, with where it leads. */
@@ -25,9 +49,9 @@ export function stepsOf(commands: readonly CompletedCommand[]): { step: string; 
   );
 }
 
-/** A branch of `case`, the same in bash and zsh; empty where nothing leads to it. */
+/** A branch of `case` for patterns that are quoted, the same in bash and zsh; empty where nothing leads to it. */
 export function branch(patterns: readonly string[], body: string): string[] {
-  return patterns.length === 0 ? [] : [`${patterns.map(quoted).join(" | ")}) ${body} ;;`];
+  return patterns.length === 0 ? [] : [`${patterns.join(" | ")}) ${body} ;;`];
 }
 
 /** Lines further to the right. */

@@ -1,9 +1,9 @@
 import type { CompletedCommand, CompletedValue } from "./completed-command.ts";
-import { branch, flagsOf, flagsWithValue, indented, quoted, stepsOf } from "./shell-parts.ts";
+import { branch, flagPattern, flagsWithValue, indented, quoted, stepsOf, valueKinds } from "./shell-parts.ts";
 
 /** The completion of a program for zsh, with descriptions; to be sourced, or put into a folder of `fpath`. */
 export function zshScript(commands: readonly CompletedCommand[]): string {
-  const all = commands.flatMap((command) => flagsWithValue(command));
+  const all = flagsWithValue(commands).map(flagPattern);
   return `#compdef memslot
 # zsh completion of memslot, made by: memslot completion zsh
 _memslot() {
@@ -21,7 +21,7 @@ ${indented(branch(all, "at=$((at + 1))"), 10)}
       *)
         case "$command|$word" in
 ${indented(
-  stepsOf(commands).flatMap(({ step, leadsTo }) => branch([step], `command=${quoted(leadsTo)}`)),
+  stepsOf(commands).flatMap(({ step, leadsTo }) => branch([quoted(step)], `command=${quoted(leadsTo)}`)),
   10,
 )}
         esac ;;
@@ -64,7 +64,7 @@ function items(entries: readonly { name: string; description: string }[]): strin
 
 function optionBranch({ words, options }: CompletedCommand): string[] {
   const entries = options.flatMap(({ flags, description }) => flags.map((name) => ({ name, description })));
-  return branch([words], items(entries));
+  return branch([quoted(words)], items(entries));
 }
 
 function completing(value: CompletedValue): string {
@@ -73,21 +73,12 @@ function completing(value: CompletedValue): string {
 }
 
 function valueBranches(commands: readonly CompletedCommand[]): string[] {
-  const kinds = (["files", "folders", "text"] as const).flatMap((kind) =>
-    branch(
-      commands.flatMap((command) => flagsWithValue(command, (value) => value.kind === kind)),
-      `${completing({ kind })}; return`,
-    ),
+  return valueKinds(commands).flatMap(({ value, places }) =>
+    branch(places.map(flagPattern), `${completing(value)}; return`),
   );
-  const choices = commands.flatMap((command) =>
-    command.options.flatMap((option) =>
-      option.value?.kind === "words" ? branch(flagsOf(command, option), `${completing(option.value)}; return`) : [],
-    ),
-  );
-  return [...kinds, ...choices];
 }
 
 function argumentBranch({ words, commands, argument }: CompletedCommand): string[] {
-  if (commands.length > 0) return branch([words], `${items(commands)}; _describe 'command' items`);
-  return argument === undefined || argument.kind === "text" ? [] : branch([words], completing(argument));
+  if (commands.length > 0) return branch([quoted(words)], `${items(commands)}; _describe 'command' items`);
+  return argument === undefined || argument.kind === "text" ? [] : branch([quoted(words)], completing(argument));
 }
