@@ -26,31 +26,40 @@ export async function readQuery(
 }
 
 function readAll(stdin: NodeJS.ReadableStream, signal: AbortSignal, deadlineMs: number): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const pieces: Buffer[] = [];
-  let length = 0;
-  const take = (piece: Buffer | string): void => {
-    const bytes = Buffer.from(piece);
-    pieces.push(bytes);
-    length += bytes.length;
-    if (length > MAX_QUERY_BYTES)
-      reject(new UsageError(`the query on stdin is longer than ${MAX_QUERY_BYTES / 1024} KiB; ask with fewer words`));
-  };
-  const end = (): void => resolve(Buffer.concat(pieces).toString("utf8"));
-  const fail = (error: Error): void => reject(new UsageError(`stdin cannot be read: ${error.message}`));
-  const abort = (): void => reject(signal.reason);
-  const timer = setTimeout(
-    () => reject(new UsageError(`no query came from stdin within ${deadlineMs / 1000} s; ${whatToSearch}`)),
-    deadlineMs,
-  );
-  stdin.on("data", take).once("end", end).once("error", fail);
-  signal.addEventListener("abort", abort, { once: true });
-  if (signal.aborted) abort();
-  return promise.finally(() => {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", abort);
-    stdin.off("data", take).off("end", end);
-    // A pipe that stays open keeps nobody waiting.
-    stdin.pause();
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    let length = 0;
+    const stop = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", abort);
+      stdin.off("data", take).off("end", end);
+      // A pipe that stays open keeps nobody waiting.
+      stdin.pause();
+    };
+    const refuse = (reason: unknown): void => {
+      stop();
+      reject(reason);
+    };
+    const take = (piece: Buffer | string): void => {
+      const bytes = Buffer.from(piece);
+      pieces.push(bytes);
+      length += bytes.length;
+      if (length <= MAX_QUERY_BYTES) return;
+      refuse(new UsageError(`the query on stdin is longer than ${MAX_QUERY_BYTES / 1024} KiB; ask with fewer words`));
+    };
+    const end = (): void => {
+      stop();
+      resolve(Buffer.concat(pieces).toString("utf8"));
+    };
+    const abort = (): void => refuse(signal.reason);
+    const timer = setTimeout(
+      () => refuse(new UsageError(`no query came from stdin within ${deadlineMs / 1000} s; ${whatToSearch}`)),
+      deadlineMs,
+    );
+    stdin.on("data", take).once("end", end);
+    // Left in place: an error that comes later must not end the process.
+    stdin.on("error", (error) => refuse(new UsageError(`stdin cannot be read: ${error.message}`)));
+    signal.addEventListener("abort", abort, { once: true });
+    if (signal.aborted) abort();
   });
 }
