@@ -78,10 +78,10 @@ const zsh: Shell = {
   name: "zsh",
   driver: (file, tabs) =>
     [
-      "compdef() { print \"complete -F $1 $2\" > /dev/null; registered=$1 }",
-      "_describe() { [[ $1 == -o ]] && shift; print -rl -- \"${(@)${(@P)2}%%:*}\" }",
+      'compdef() { print "complete -F $1 $2" > /dev/null; registered=$1 }',
+      '_describe() { [[ $1 == -o ]] && shift; print -rl -- "${(@)${(@P)2}%%:*}" }',
       'compadd() { shift; print -rl -- "$@" }',
-      '_files() { [[ $1 == -/ ]] && print -rl -- *(N/) || print -rl -- *(N) }',
+      "_files() { [[ $1 == -/ ]] && print -rl -- *(N/) || print -rl -- *(N) }",
       "compset() { : }",
       `source ${quoted(file)}`,
       ...tabs.map(({ before, word }, index) => {
@@ -116,7 +116,9 @@ async function complete(shell: Shell, scriptFile: string, tabs: readonly Tab[]):
   return parts.map((part, index) => {
     const word = tabs[index]?.word ?? "";
     const typed = word.replace(/^.*=/u, "");
-    const names = part.split("\n").map((line) => (line.split("\t")[0] ?? "").replace(/^--[a-z-]+=/u, shell.name === "fish" ? "" : "$&"));
+    const names = part
+      .split("\n")
+      .map((line) => (line.split("\t")[0] ?? "").replace(/^--[a-z-]+=/u, shell.name === "fish" ? "" : "$&"));
     return [...new Set(names)].filter((name) => name !== "" && name.startsWith(typed)).toSorted();
   });
 }

@@ -138,7 +138,10 @@ describe("memslot memory search", () => {
     const sandbox = await createSandbox();
     await sandbox.write("MEMORY.md", "We decided to take the ferry.\n");
     const plain = (await sandbox.runHere(["memory", "search", "decide"])).stdout;
-    for (const args of [["memory", "search", "decide", "--color", "always"], ["--color=always", "memory", "search", "decide"]])
+    for (const args of [
+      ["memory", "search", "decide", "--color", "always"],
+      ["--color=always", "memory", "search", "decide"],
+    ])
       expect((await sandbox.runHere(args, { env: { NO_COLOR: "1" } })).stdout).toContain("\u001B[1mdecided\u001B[22m");
     const never = ["memory", "search", "decide", "--color", "never"];
     expect((await sandbox.runHere(never, { env: { FORCE_COLOR: "1" } })).stdout).toBe(plain);

@@ -41,7 +41,9 @@ ${indented(valueBranches(commands), 6)}
     if [[ $cur == -* ]]; then
       case "$command" in
 ${indented(
-  commands.flatMap((command) => branch([quoted(command.words)], ofWords(command.options.flatMap(({ flags }) => flags)))),
+  commands.flatMap((command) =>
+    branch([quoted(command.words)], ofWords(command.options.flatMap(({ flags }) => flags))),
+  ),
   8,
 )}
       esac

@@ -46,7 +46,8 @@ function describe(
     commands: commands.map((child) => ({ name: child.name(), description: child.description() })),
     options: options.map(describeOption),
     // `help` takes the name of a neighbour.
-    argument: argument && valueOf(argument.name(), argument.argChoices ?? (words.at(-1) === "help" ? neighbours : undefined)),
+    argument:
+      argument && valueOf(argument.name(), argument.argChoices ?? (words.at(-1) === "help" ? neighbours : undefined)),
   };
   return [here, ...commands.flatMap((child) => describe(child, help, [...words, child.name()], names))];
 }

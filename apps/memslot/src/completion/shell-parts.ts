@@ -30,7 +30,8 @@ export function flagsWithValue(
 /** Kinds of values with the flags that take them, each list of words one of its own. */
 export function valueKinds(commands: readonly CompletedCommand[]): { value: CompletedValue; places: FlagPlace[] }[] {
   const values = new Map<string, CompletedValue>();
-  for (const { options } of commands) for (const { value } of options) if (value) values.set(JSON.stringify(value), value);
+  for (const { options } of commands)
+    for (const { value } of options) if (value) values.set(JSON.stringify(value), value);
   return [...values].map(([key, value]) => ({
     value,
     places: flagsWithValue(commands, (other) => JSON.stringify(other) === key),

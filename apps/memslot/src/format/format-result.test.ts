@@ -1,14 +1,17 @@
 import { unseenCharacter } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import type { Gap, NumberedLine } from "../results/numbered-lines.ts";
+import type { Output } from "../terminal/output.ts";
 import { createMatcher } from "./matched-words.ts";
 import { formatResult } from "./format-result.ts";
 
-const bare = { style: (_: unknown, text: string) => text, link: (text: string) => text };
-const tagged = {
+const bare: Pick<Output, "style" | "link"> = {
+  style: (_: unknown, text: string) => text,
+  link: (text: string) => text,
+};
+const tagged: typeof bare = {
   style: (name: unknown, text: string) => `<${String(name)}>${text}</>`,
-  link: (text: string, { absolutePath, line }: { absolutePath: string; line?: number | undefined }) =>
-    `[${text}](${absolutePath}, ${line})`,
+  link: (text, { absolutePath, line }) => `[${text}](${absolutePath}, ${line})`,
 };
 
 const line = (number: number | undefined, text: string): NumberedLine => ({ kind: "line", number, text });

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { createMatcher, marked as markedBy } from "./matched-words.ts";
 
-const marked = (text: string, query: string): string => markedBy(text, createMatcher(query)(text), (words) => `[${words}]`);
+const marked = (text: string, query: string): string =>
+  markedBy(text, createMatcher(query)(text), (words) => `[${words}]`);
 
 describe("marking the matched words", () => {
   test("marks other forms of a word of the query", () => {

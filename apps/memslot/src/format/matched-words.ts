@@ -1,7 +1,7 @@
 import { queryTerms, scanTerms } from "@memslot/indexing";
 
 /** A stretch of text, in UTF-16 units; the end is exclusive. */
-export interface Range {
+interface Range {
   start: number;
   end: number;
 }

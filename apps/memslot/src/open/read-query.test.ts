@@ -5,7 +5,11 @@ import { readQuery } from "./read-query.ts";
 const never = new AbortController().signal;
 const stdinOf = (...pieces: (string | Buffer)[]): NodeJS.ReadableStream => Readable.from(pieces, { objectMode: false });
 
-async function read(stdin: NodeJS.ReadableStream & { isTTY?: boolean }, words: string[], named?: string): Promise<string> {
+async function read(
+  stdin: NodeJS.ReadableStream & { isTTY?: boolean },
+  words: string[],
+  named?: string,
+): Promise<string> {
   return readQuery({ stdin, signal: never }, { named, words });
 }
 

@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { type Gap, type NumberedLine, type SnippetPlace, findInFile, numberByPlace, withGaps } from "./numbered-lines.ts";
+import {
+  type Gap,
+  type NumberedLine,
+  type SnippetPlace,
+  findInFile,
+  numberByPlace,
+  withGaps,
+} from "./numbered-lines.ts";
 
 /** `3 text` for a line, `? text` where its number is not known, `…` for a gap. */
 function shown(lines: readonly (NumberedLine | Gap)[] | undefined): string[] | undefined {

@@ -20,7 +20,7 @@ export interface SnippetPlace {
 }
 
 /** What stands in a snippet for lines that were left out, and inside a line for a part of it. */
-export const ellipsis = "…";
+const ellipsis = "…";
 /** What is left out of a copy that was made without secrets. */
 const redacted = /\[redacted[^\]]*\]/gu;
 
@@ -35,9 +35,18 @@ export function numberByPlace(place: SnippetPlace): (NumberedLine | Gap)[] | und
   if (named?.length === shown.length) return numbered(texts, named);
   const { startLine, endLine } = place;
   // Pieces of one long line stand one below the other.
-  if (startLine === endLine) return numbered(texts, Array.from(shown, () => startLine));
+  if (startLine === endLine)
+    return numbered(
+      texts,
+      Array.from(shown, () => startLine),
+    );
   const isWhole = shown.length === texts.length && texts.length === endLine - startLine + 1;
-  return isWhole ? numbered(texts, Array.from(texts, (_, index) => startLine + index)) : undefined;
+  return isWhole
+    ? numbered(
+        texts,
+        Array.from(texts, (_, index) => startLine + index),
+      )
+    : undefined;
 }
 
 /**
@@ -45,10 +54,7 @@ export function numberByPlace(place: SnippetPlace): (NumberedLine | Gap)[] | und
  * snippet shows without a gap follows each other in the file, but for blank lines. Numbers are left out where the snippet
  * is not made of these lines.
  */
-export function findInFile(
-  { snippet, startLine }: SnippetPlace,
-  fileLines: readonly string[],
-): (NumberedLine | Gap)[] {
+export function findInFile({ snippet, startLine }: SnippetPlace, fileLines: readonly string[]): (NumberedLine | Gap)[] {
   const texts = textsOf(snippet);
   const found: number[] = [];
   let from = 0;

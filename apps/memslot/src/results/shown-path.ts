@@ -26,7 +26,10 @@ export interface PlacedResult extends ResultLines {
 }
 
 /** Where a result stands. Looks whether the file is there. */
-export function shownPath({ path: name, source }: Pick<MemorySearchResult, "path" | "source">, places: Places): ShownPath {
+export function shownPath(
+  { path: name, source }: Pick<MemorySearchResult, "path" | "source">,
+  places: Places,
+): ShownPath {
   const absolutePath = [
     path.resolve(places.workspaceDir, name),
     ...(source === "sessions" ? [path.join(sessionsFolder(places), path.posix.basename(name))] : []),

@@ -28,7 +28,9 @@ export function takesLinks(stream: Stream, env: NodeJS.ProcessEnv): boolean {
   if (Number(env["VTE_VERSION"] ?? 0) > 5000) return true;
   if (env["WT_SESSION"] || env["KONSOLE_VERSION"]) return true;
   const [program = "", term = ""] = [env["TERM_PROGRAM"], env["TERM"]];
-  return ["iTerm.app", "WezTerm", "ghostty"].includes(program) || /^(?:xterm-kitty|xterm-ghostty|alacritty)$/.test(term);
+  return (
+    ["iTerm.app", "WezTerm", "ghostty"].includes(program) || /^(?:xterm-kitty|xterm-ghostty|alacritty)$/.test(term)
+  );
 }
 
 /** Whether a link of this terminal may name a line behind the file. Others take it for a part of the name. */

@@ -1,6 +1,13 @@
 import { realpath } from "node:fs/promises";
 import path from "node:path";
-import { type Memory, MemoryError, type MemoryReadResult, visibleName, visibleText, nameFromVisible } from "@memslot/core";
+import {
+  type Memory,
+  MemoryError,
+  type MemoryReadResult,
+  visibleName,
+  visibleText,
+  nameFromVisible,
+} from "@memslot/core";
 import { codeOf } from "@memslot/core/files";
 import { chooseAgent } from "../../open/agents.ts";
 import type { CommandContext } from "../../command-context.ts";
