@@ -66,7 +66,7 @@ const bash: Shell = {
       `source ${quoted(file)}`,
       ...tabs.map(({ before, word }, index) => {
         // As readline cuts words.
-        const words = [...before, ...word.split(/(?<==)|(?==)/u)];
+        const words = [...before, word].flatMap((one) => one.split(/(?<==)|(?==)/u));
         return `COMP_WORDS=(${words.map(quoted).join(" ")}); COMP_CWORD=${words.length - 1}; _memslot; echo "== ${index}"; printf '%s\\n' "\${COMPREPLY[@]}"`;
       }),
       "complete -p memslot",
@@ -183,6 +183,7 @@ describe.each([bash, zsh, fish])("completion in $name", (shell) => {
       const tabs: [before: string[], word: string, expected: string[]][] = [
         [["memslot", "memory", "search", "x"], "--so", ["--sort", "--source"]],
         [["memslot", "--workspace", "memory", "memory", "search"], "--so", ["--sort", "--source"]],
+        [["memslot", "--workspace=plugins", "memory", "search"], "--so", ["--sort", "--source"]],
         [["memslot", "memory", "--config", "plugins", "get"], "--fr", ["--from"]],
         [["memslot", "memory", "search", "-n", "3"], "--nu", ["--null"]],
         [["memslot", "memory", "search"], "--sort=ne", ["newest"]],

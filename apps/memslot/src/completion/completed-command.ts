@@ -26,9 +26,7 @@ const fileNames = new Set(["file", "path", "plugin"]);
 
 /** The program and all its commands, with the options that they share. */
 export function completedCommands(program: Command): CompletedCommand[] {
-  const help = program.createHelp();
-  help.showGlobalOptions = true;
-  return describe(program, help, [], []);
+  return describe(program, program.createHelp(), [], []);
 }
 
 function describe(

@@ -20,7 +20,7 @@ export async function readQuery(
   const isAsked = words.length === 1 && words[0] === "-";
   if (words.length > 0 && !isAsked) return words.join(" ");
   if (!isAsked && stdin.isTTY === true) throw new UsageError(whatToSearch);
-  const query = (await readAll(stdin, signal, deadlineMs)).replace(/^\uFEFF/u, "").trim();
+  const query = (await readAll(stdin, signal, deadlineMs)).trim();
   if (query === "") throw new UsageError(`stdin holds no query: ${whatToSearch}`);
   return query;
 }

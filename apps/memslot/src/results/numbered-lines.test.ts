@@ -51,6 +51,7 @@ describe("the numbers of a snippet, by its file", () => {
     ["lines that follow each other are looked for together", "…\na\nc", ["…", "16 a", "17 c"]],
     ["a cut line is found by what is left of it", "…\n…end of…", ["…", "18 …end of…"]],
     ["a gap at the end is one", "# Title\n…", ["10 # Title", "…"]],
+    ["what stands above a gap is not found below it", "b\n…\na", ["14 b", "…", "16 a"]],
     ["blank lines that are shown count", "# Title\n\na", ["10 # Title", "11 ", "12 a"]],
   ])("%s", (_, snippet, expected) => {
     expect(shown(findInFile(place(snippet, 10, 18), file))).toEqual(expected);

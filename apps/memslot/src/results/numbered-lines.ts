@@ -55,7 +55,8 @@ export function numberByPlace(place: SnippetPlace): (NumberedLine | Gap)[] | und
  * is not made of these lines.
  */
 export function findInFile({ snippet, startLine }: SnippetPlace, fileLines: readonly string[]): (NumberedLine | Gap)[] {
-  const texts = textsOf(snippet);
+  // Blank lines at the end are shown nowhere, and need not be in the file.
+  const texts = textsOf(snippet.trimEnd());
   const found: number[] = [];
   let from = 0;
   for (const block of blocksOf(texts)) {
