@@ -1,5 +1,5 @@
 import type { CompletedCommand, CompletedValue } from "./completed-command.ts";
-import { branch, flagPattern, flagsWithValue, indented, quoted, stepsOf, valueKinds } from "./shell-parts.ts";
+import { branch, flagPattern, flagsWithValue, indented, quoted, stepBranches, valueBranches } from "./shell-parts.ts";
 
 /** The completion of a program for bash from 3.2 on, which macOS has. */
 export function bashScript(commands: readonly CompletedCommand[]): string {
@@ -26,17 +26,14 @@ ${indented(branch(all, `[[ "\${COMP_WORDS[at + 1]}" == '=' ]] || at=$((at + 1))`
         esac ;;
       *)
         case "$command|$word" in
-${indented(
-  stepsOf(commands).flatMap(({ step, leadsTo }) => branch([quoted(step)], `command=${quoted(leadsTo)}`)),
-  10,
-)}
+${indented(stepBranches(commands), 10)}
         esac ;;
     esac
     at=$((at + 1))
   done
   if [[ -z $rest ]]; then
     case "$command|$prev" in
-${indented(valueBranches(commands), 6)}
+${indented(valueBranches(commands, completing), 6)}
     esac
     if [[ $cur == -* ]]; then
       case "$command" in
@@ -72,12 +69,6 @@ function ofWords(words: readonly string[]): string {
 function completing(value: CompletedValue): string {
   if (value.kind === "words") return ofWords(value.words);
   return value.kind === "text" ? ":" : `_memslot_${value.kind}`;
-}
-
-function valueBranches(commands: readonly CompletedCommand[]): string[] {
-  return valueKinds(commands).flatMap(({ value, places }) =>
-    branch(places.map(flagPattern), `${completing(value)}; return`),
-  );
 }
 
 function argumentBranch({ words, commands, argument }: CompletedCommand): string[] {

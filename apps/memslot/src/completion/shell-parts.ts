@@ -6,7 +6,7 @@ export function quoted(text: string): string {
 }
 
 /** A flag of one command, or of every command that has it. */
-export interface FlagPlace {
+interface FlagPlace {
   words: string | "*";
   flag: string;
 }
@@ -28,7 +28,7 @@ export function flagsWithValue(
 }
 
 /** Kinds of values with the flags that take them, each list of words one of its own. */
-export function valueKinds(commands: readonly CompletedCommand[]): { value: CompletedValue; places: FlagPlace[] }[] {
+function valueKinds(commands: readonly CompletedCommand[]): { value: CompletedValue; places: FlagPlace[] }[] {
   const values = new Map<string, CompletedValue>();
   for (const { options } of commands)
     for (const { value } of options) if (value) values.set(JSON.stringify(value), value);
@@ -53,6 +53,21 @@ export function stepsOf(commands: readonly CompletedCommand[]): { step: string; 
 /** A branch of `case` for patterns that are quoted, the same in bash and zsh; empty where nothing leads to it. */
 export function branch(patterns: readonly string[], body: string): string[] {
   return patterns.length === 0 ? [] : [`${patterns.join(" | ")}) ${body} ;;`];
+}
+
+/** The branches that lead from a command to those below it, by the words before the cursor. */
+export function stepBranches(commands: readonly CompletedCommand[]): string[] {
+  return stepsOf(commands).flatMap(({ step, leadsTo }) => branch([quoted(step)], `command=${quoted(leadsTo)}`));
+}
+
+/** The branches that complete the value of the flag before the cursor, and end there. */
+export function valueBranches(
+  commands: readonly CompletedCommand[],
+  completing: (value: CompletedValue) => string,
+): string[] {
+  return valueKinds(commands).flatMap(({ value, places }) =>
+    branch(places.map(flagPattern), `${completing(value)}; return`),
+  );
 }
 
 /** Lines further to the right. */

@@ -1,5 +1,5 @@
 import type { CompletedCommand, CompletedValue } from "./completed-command.ts";
-import { branch, flagPattern, flagsWithValue, indented, quoted, stepsOf, valueKinds } from "./shell-parts.ts";
+import { branch, flagPattern, flagsWithValue, indented, quoted, stepBranches, valueBranches } from "./shell-parts.ts";
 
 /** The completion of a program for zsh, with descriptions; to be sourced, or put into a folder of `fpath`. */
 export function zshScript(commands: readonly CompletedCommand[]): string {
@@ -20,10 +20,7 @@ ${indented(branch(all, "at=$((at + 1))"), 10)}
         esac ;;
       *)
         case "$command|$word" in
-${indented(
-  stepsOf(commands).flatMap(({ step, leadsTo }) => branch([quoted(step)], `command=${quoted(leadsTo)}`)),
-  10,
-)}
+${indented(stepBranches(commands), 10)}
         esac ;;
     esac
     at=$((at + 1))
@@ -36,7 +33,7 @@ ${indented(
       cur=''
     fi
     case "$command|$prev" in
-${indented(valueBranches(commands), 6)}
+${indented(valueBranches(commands, completing), 6)}
     esac
     if [[ $cur == -* ]]; then
       case "$command" in
@@ -70,12 +67,6 @@ function optionBranch({ words, options }: CompletedCommand): string[] {
 function completing(value: CompletedValue): string {
   if (value.kind === "words") return `compadd -- ${value.words.map(quoted).join(" ")}`;
   return { text: ":", files: "_files", folders: "_files -/" }[value.kind];
-}
-
-function valueBranches(commands: readonly CompletedCommand[]): string[] {
-  return valueKinds(commands).flatMap(({ value, places }) =>
-    branch(places.map(flagPattern), `${completing(value)}; return`),
-  );
 }
 
 function argumentBranch({ words, commands, argument }: CompletedCommand): string[] {
