@@ -71,6 +71,11 @@ export function findInFile({ snippet, startLine }: SnippetPlace, fileLines: read
   );
 }
 
+/** The lines of a snippet that is not made of lines of a file. */
+export function withoutNumbers({ snippet }: Pick<SnippetPlace, "snippet">): (NumberedLine | Gap)[] {
+  return numbered(textsOf(snippet), []);
+}
+
 /** Numbers without a gap between them that are no neighbours get one: what is shown is never read as following. */
 export function withGaps(lines: readonly NumberedLine[]): (NumberedLine | Gap)[] {
   return lines.flatMap((line, index): (NumberedLine | Gap)[] => {

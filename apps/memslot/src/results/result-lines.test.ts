@@ -123,6 +123,19 @@ describe("the lines of a result", () => {
     expect(await shown(found(3, 7, "…\nfour\n…"), 1, "boat")).toEqual(["4 The ferry leaves.", "5 four", "6 five"]);
   });
 
+  test.each(["sessions", "journal"])(
+    "of %s have no numbers, however many they are, and no file is read",
+    async (source) => {
+      const memory = memoryOf(note);
+      const result = { ...found(3, 4, "user: the ferry\n…\n"), source };
+      for (const context of [undefined, 2]) {
+        const [first] = await resultLines(memory, [result], { query: "ferry", context, signal: never });
+        expect(first?.lines).toEqual([{ kind: "line", number: undefined, text: "user: the ferry" }, { kind: "gap" }]);
+      }
+      expect(memory.reads).toEqual([]);
+    },
+  );
+
   test("with a context are those of the snippet where there is no file", async () => {
     const refused = { readFile: () => Promise.reject(new MemoryError("PATH_NOT_ALLOWED", "no Markdown")) };
     const result = found(3, 9, "user: the ferry\nassistant: at nine");

@@ -1,7 +1,7 @@
 import type { Memory, MemorySearchResult } from "@memslot/core";
 import { createMatcher, type Matcher } from "../format/matched-words.ts";
 import { fileLines } from "./file-lines.ts";
-import { type Gap, type NumberedLine, findInFile, numberByPlace, withGaps } from "./numbered-lines.ts";
+import { type Gap, type NumberedLine, findInFile, numberByPlace, withGaps, withoutNumbers } from "./numbered-lines.ts";
 
 /** A result with the lines that are shown of it. */
 export interface ResultLines {
@@ -14,6 +14,9 @@ export interface FoundResult extends MemorySearchResult {
   /** First and last line of each part of the snippet, where it is not all of them from `startLine` to `endLine`. */
   lines?: readonly (readonly [from: number, to: number])[] | undefined;
 }
+
+/** Sources whose texts are not the lines of their files: what was said, as it is read. */
+const notOfFiles: ReadonlySet<string> = new Set(["sessions", "journal"]);
 
 interface Wish {
   query: string;
@@ -31,6 +34,10 @@ export async function resultLines(
   const matcher = createMatcher(wish.query);
   const all: ResultLines[] = [];
   for (const result of results) {
+    if (notOfFiles.has(result.source)) {
+      all.push({ result, lines: withoutEnd(withoutNumbers(result)) });
+      continue;
+    }
     const lines =
       wish.context === undefined
         ? await snippetLines(memory, result, wish.signal)
