@@ -9,7 +9,7 @@ import { ExitCode } from "./terminal/exit-code.ts";
 import { exitCodeOf, failureJson, reportFailure } from "./terminal/failure.ts";
 import { wholeNumber } from "./terminal/option-values.ts";
 import { nearestCommand } from "./terminal/nearest-command.ts";
-import { type ColorChoice, colorChoices } from "./terminal/terminal-kind.ts";
+import { type ColorChoice, colorChoices } from "./terminal/ansi/terminal-kind.ts";
 import { packageVersion } from "./package-version.ts";
 
 /** The world around one run; `runProgram` adds the options that all commands share. */

@@ -63,6 +63,15 @@ describe("a result for people", () => {
     ]);
   });
 
+  test("begins with the line that matches also where a heading above it holds more of the query", () => {
+    expect(format([line(undefined, "# Mail server"), line(12, "x"), line(13, "the mail")], "mail server")).toEqual([
+      "0.457 memory/a.md:13",
+      "  : # Mail server",
+      "12- x",
+      "13: the mail",
+    ]);
+  });
+
   test("keeps the column of numbers where some are not known", () => {
     expect(format([line(12, "a mail"), line(undefined, "b")], "mail").slice(1)).toEqual(["12: a mail", "  - b"]);
   });

@@ -21,8 +21,9 @@ export function formatResult(
   { explain = false }: { explain?: boolean | undefined } = {},
 ): string {
   const rows = lines.map((line) => (line.kind === "gap" ? undefined : readLine(line, matcher)));
-  const most = Math.max(0, ...rows.map((row) => row?.matches.words ?? 0));
-  const best = rows.find((row) => row?.number !== undefined && row.matches.words === most)?.number ?? result.startLine;
+  const known = rows.filter((row) => row?.number !== undefined);
+  const most = Math.max(0, ...known.map((row) => row?.matches.words ?? 0));
+  const best = known.find((row) => row?.matches.words === most)?.number ?? result.startLine;
   const width = Math.max(0, ...rows.map((row) => String(row?.number ?? "").length));
   const place = style("cyan", pathAndLine(path, best));
   const shown = path.absolutePath === undefined ? place : link(place, { absolutePath: path.absolutePath, line: best });

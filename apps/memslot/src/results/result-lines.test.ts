@@ -91,6 +91,13 @@ describe("the lines of a result", () => {
     ]);
   });
 
+  test("stand under the heading that the result names", async () => {
+    expect(await shown({ ...found(4, 4, "The ferry leaves."), heading: "# Boats" })).toEqual([
+      "? # Boats",
+      "4 The ferry leaves.",
+    ]);
+  });
+
   test("with a context are those that match within the result, and what stands around them also outside of it", async () => {
     expect(await shown(found(3, 5, "two\nThe ferry leaves.\nfour"), 0)).toEqual(["4 The ferry leaves."]);
     expect(await shown(found(4, 4, "The ferry leaves."), 2)).toEqual([

@@ -13,6 +13,8 @@ export interface ResultLines {
 export interface FoundResult extends MemorySearchResult {
   /** First and last line of each part of the snippet, where it is not all of them from `startLine` to `endLine`. */
   lines?: readonly (readonly [from: number, to: number])[] | undefined;
+  /** The heading that the first of these lines stands under, where the snippet does not show it. */
+  heading?: string | undefined;
 }
 
 /** Sources whose texts are not the lines of their files: what was said, as it is read. */
@@ -52,8 +54,10 @@ async function snippetLines(
   result: FoundResult,
   signal: AbortSignal,
 ): Promise<(NumberedLine | Gap)[]> {
-  const { path, startLine: from, endLine: to } = result;
-  return numberByPlace(result) ?? findInFile(result, (await fileLines(memory, { path, from, to, signal })) ?? []);
+  const { path, startLine: from, endLine: to, heading } = result;
+  const lines =
+    numberByPlace(result) ?? findInFile(result, (await fileLines(memory, { path, from, to, signal })) ?? []);
+  return heading === undefined ? lines : [{ kind: "line", number: undefined, text: heading }, ...lines];
 }
 
 /** As `grep -C` has it: matching lines of the result, with what stands around them in the file. */

@@ -1,7 +1,7 @@
 import { pathToFileURL } from "node:url";
 import { styleText } from "node:util";
 import { visibleJson, visibleMessage } from "@memslot/core";
-import { type ColorChoice, hasColors, linksWithLines, takesLinks } from "./terminal-kind.ts";
+import { type ColorChoice, hasColors, linksWithLines, takesLinks } from "./ansi/terminal-kind.ts";
 
 type Style = Parameters<typeof styleText>[0];
 

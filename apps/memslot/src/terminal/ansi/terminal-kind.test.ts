@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { createOutput } from "./output.ts";
+import { createOutput } from "../output.ts";
 import { hasColors, linksWithLines, takesLinks } from "./terminal-kind.ts";
 
 const terminal = { isTTY: true };
