@@ -90,7 +90,7 @@ describe("docs/writing-a-memory-plugin.md", () => {
         run("npm", ["pack", "--ignore-scripts"]);
       }
     }
-    expect(outputs.get('memslot memory search "when did we move the backups"')).toContain("MEMORY.md#L1-L3");
+    expect(outputs.get('memslot memory search "when did we move the backups"')).toContain("MEMORY.md:");
     expect(outputs.get("memslot memory status")).toContain("memory-mine");
     expect(outputs.get("memslot plugins info memory-mine")).toContain("memory-mine 0.1.0, a memory plugin");
   });

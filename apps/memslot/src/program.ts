@@ -1,14 +1,16 @@
 import { isAbort, visibleMessage } from "@memslot/core";
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, Option } from "commander";
 import type { CommandContext } from "./command-context.ts";
 import { type Action, type Run, examples, option } from "./program/command-parts.ts";
 import { describeEmbeddings } from "./program/embeddings-commands.ts";
+import { describeCompletion } from "./program/completion-command.ts";
 import { describeMemory } from "./program/memory-commands.ts";
 import { describePlugins } from "./program/plugins-commands.ts";
 import { ExitCode } from "./terminal/exit-code.ts";
 import { exitCodeOf, failureJson, reportFailure } from "./terminal/failure.ts";
 import { wholeNumber } from "./terminal/option-values.ts";
 import { nearestCommand } from "./terminal/nearest-command.ts";
+import { type ColorChoice, colorChoices } from "./terminal/ansi/terminal-kind.ts";
 import { packageVersion } from "./package-version.ts";
 
 /** The world around one run; `runProgram` adds the options that all commands share. */
@@ -38,6 +40,7 @@ interface SharedOptions {
   agent?: string;
   config?: string;
   workspace?: string;
+  color?: ColorChoice;
 }
 
 function describeProgram(world: ProgramWorld, setExitCode: (code: number) => void): Command {
@@ -99,6 +102,7 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     .option(...option.json)
     .addHelpText("after", examples("memslot doctor", "memslot doctor --workspace ~/notes --json"))
     .action(run(async () => (await import("./commands/doctor.ts")).doctor));
+  describeCompletion(program, run);
 
   for (const parent of [program, memory, embeddings, plugins]) suggestOnUnknown(parent, program);
   return program;
@@ -110,6 +114,7 @@ function runIn(world: ProgramWorld, setExitCode: (code: number) => void): Run {
     async (...given: unknown[]): Promise<void> => {
       const command = given.at(-1) as Command;
       const shared = command.optsWithGlobals<SharedOptions>();
+      if (shared.color !== undefined) world.output.setColor(shared.color);
       // A failure before the agent is known is that of the one that was named, else of the usual one.
       let agentId = command.parent?.name() === "memory" ? (shared.agent ?? "main") : undefined;
       const context: CommandContext = {
@@ -139,6 +144,7 @@ function describeRoot(program: Command, world: ProgramWorld): void {
     .helpOption("-h, --help", "print help")
     .option("--workspace <dir>", "the folder with the notes (default: from the configuration)")
     .option("--config <file>", "the configuration (default: MEMSLOT_CONFIG, ./memslot.json5, ~/.memslot/memslot.json5)")
+    .addOption(new Option("--color <when>", "colours (default: on a terminal)").choices(colorChoices))
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => world.output.write(visibleMessage(text)),

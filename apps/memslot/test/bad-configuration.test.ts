@@ -103,7 +103,7 @@ describe("a configuration that cannot be used", () => {
     );
     const { exitCode, stdout, stderr } = await sandbox.runHere(["memory", "search", "espresso", "--config", config]);
     expect(exitCode).toBe(0);
-    expect(stdout).toContain("MEMORY.md#L1-L1");
+    expect(stdout).toContain("MEMORY.md:1");
     expect(stderr).toContain(foreign);
     expect(await readFile(foreign, "utf8")).toBe(content);
   });

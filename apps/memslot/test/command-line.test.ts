@@ -21,6 +21,7 @@ const commands = [
   ["trust"],
   ["doctor"],
   ["mcp"],
+  ["completion"],
 ];
 
 describe("the command line", () => {

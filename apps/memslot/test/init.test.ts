@@ -15,7 +15,7 @@ describe("memslot init", () => {
     await writeFile(path.join(sandbox.cwd, "memory", "a.md"), "Anna likes espresso.\n");
     const search = await sandbox.run(["memory", "search", "espresso"]);
     expect(search.exitCode).toBe(0);
-    expect(search.stdout).toContain("memory/a.md#L1-L1");
+    expect(search.stdout).toContain("memory/a.md:1");
     expect(search.stderr).not.toContain("trust");
   });
 
@@ -25,7 +25,7 @@ describe("memslot init", () => {
     expect((await sandbox.run(["init", "--yes", "--workspace", workspace])).exitCode).toBe(0);
     expect((await readdir(workspace)).toSorted()).toEqual(["MEMORY.md", "memory"]);
     await writeFile(path.join(workspace, "memory", "a.md"), "Anna likes espresso.\n");
-    expect((await sandbox.run(["memory", "search", "espresso"])).stdout).toContain("memory/a.md#L1-L1");
+    expect((await sandbox.run(["memory", "search", "espresso"])).stdout).toContain("memory/a.md:1");
   });
 
   test("points at a workspace outside the folder too, and trusts what it wrote", async () => {
@@ -33,7 +33,7 @@ describe("memslot init", () => {
     await sandbox.write("memory/a.md", "Anna likes espresso.\n");
     await sandbox.run(["init", "--yes", "--workspace", sandbox.workspace]);
     const { stdout, stderr } = await sandbox.run(["memory", "search", "espresso"]);
-    expect(stdout).toContain("memory/a.md#L1-L1");
+    expect(stdout).toContain("memory/a.md:1");
     expect(stderr).not.toContain("trust");
   });
 

@@ -1,3 +1,4 @@
+import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { createSandbox } from "./run-memslot.ts";
 
@@ -15,6 +16,51 @@ describe("memslot memory get", () => {
     });
     expect((await sandbox.runHere(["memory", "get", "memory/a.md#L3-L5"])).stdout).toContain(lines(3, 5));
     expect((await sandbox.runHere(["memory", "get", "memory/a.md#L3-L5"])).stdout).not.toContain("line 6");
+  });
+
+  test("prints exactly the lines that path:12, path:12-20 and path#L12-L20 name", async () => {
+    const sandbox = await createSandbox();
+    for (const name of ["memory/a.md", "memory/at 10:30.md"]) {
+      if (process.platform === "win32" && name.includes(":")) continue;
+      await sandbox.write(name, lines(1, 30));
+      const get = (place: string): Promise<unknown> => sandbox.runHere(["memory", "get", name + place]);
+      expect(await get(":12")).toEqual({ exitCode: 0, stdout: "line 12\n", stderr: "" });
+      expect(await get(":12-20")).toEqual({ exitCode: 0, stdout: lines(12, 20), stderr: "" });
+      expect(await get("#L12-L20")).toEqual({ exitCode: 0, stdout: lines(12, 20), stderr: "" });
+      expect(await get(":28-99")).toEqual({ exitCode: 0, stdout: lines(28, 30), stderr: "" });
+      expect(await get("")).toEqual({ exitCode: 0, stdout: lines(1, 30), stderr: "" });
+    }
+  });
+
+  test("says of a line behind the end of the file that there is none", async () => {
+    const sandbox = await createSandbox();
+    await sandbox.write("memory/a.md", lines(1, 20));
+    await sandbox.write("memory/empty.md", "");
+    for (const args of [["memory/a.md:21"], ["memory/a.md#L500-L600"], ["memory/a.md", "--from", "21"]]) {
+      const { exitCode, stdout, stderr } = await sandbox.runHere(["memory", "get", ...args]);
+      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+      expect(stderr).toMatch(/memory\/a\.md ends before line (?:21|500);/u);
+      const json = await sandbox.runHere(["memory", "get", ...args, "--json"]);
+      expect(json.exitCode).toBe(2);
+      expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, error: { code: "USAGE" } });
+    }
+    expect(await sandbox.runHere(["memory", "get", "memory/empty.md:1"])).toMatchObject({ exitCode: 0, stdout: "" });
+  });
+
+  test("takes a path from where the user is as well; that of the workspace goes before", async () => {
+    const sandbox = await createSandbox();
+    await sandbox.write("memory/a.md", "outer\n");
+    await sandbox.write("memory/memory/a.md", "inner\n");
+    await sandbox.write("memory/only.md", "only\n");
+    const memory = path.join(sandbox.workspace, "memory");
+    const get = async (target: string, cwd = memory): Promise<string> =>
+      (await sandbox.runHere(["memory", "get", target], { cwd })).stdout;
+    expect(await get("memory/a.md")).toBe("outer\n");
+    expect(await get("./memory/a.md:1")).toBe("outer\n");
+    expect(await get("only.md:1")).toBe("only\n");
+    expect(await get("../memory/only.md")).toBe("only\n");
+    expect(await get(`${path.join(memory, "only.md")}:1`, sandbox.cwd)).toBe("only\n");
+    expect(await get("../notes/memory/only.md#L1", sandbox.cwd)).toBe("only\n");
   });
 
   test("lets --from and --lines win over the range", async () => {

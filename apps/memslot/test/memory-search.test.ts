@@ -7,12 +7,12 @@ const note =
   "# Infrastructure\n\n## Mail\n\nThe mail server moved to Hetzner on 2026-03-14.\nIts id is QX-7919.\n\n## Coffee\n\nAnna likes espresso.\n";
 
 describe("memslot memory search", () => {
-  test("needs no config file: it indexes the folder and gives score, citation and snippet", async () => {
+  test("needs no config file: it indexes the folder and gives score, path:line and the lines", async () => {
     const sandbox = await createSandbox();
     await sandbox.write("memory/2026-03-14.md", note);
     const { exitCode, stdout, stderr } = await sandbox.runHere(["memory", "search", "where is the mail server"]);
     expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^[01]\.\d{3} memory\/2026-03-14\.md#L\d+-L\d+\n/u);
+    expect(stdout).toMatch(/^[01]\.\d{3} .*2026-03-14\.md:5\n/u);
     expect(stdout).toContain("The mail server moved to Hetzner");
     expect(stderr).toContain("indexed 1 file");
   });
@@ -23,16 +23,16 @@ describe("memslot memory search", () => {
     await sandbox.runHere(["memory", "search", "harbour"]);
     await sandbox.write("memory/new.md", "The lighthouse keeper is called Ole.\n");
     const { stdout, stderr } = await sandbox.runHere(["memory", "search", "lighthouse keeper"]);
-    expect(stdout).toContain("memory/new.md#L1-L1");
+    expect(stdout).toContain("memory/new.md:1");
     expect(stderr).toBe("");
   });
 
   test("takes a query of several words without quotes, and --query before words", async () => {
     const sandbox = await createSandbox();
     await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
-    expect((await sandbox.runHere(["memory", "search", "anna", "espresso"])).stdout).toContain("MEMORY.md#L1-L1");
+    expect((await sandbox.runHere(["memory", "search", "anna", "espresso"])).stdout).toContain("MEMORY.md:1");
     expect((await sandbox.runHere(["memory", "search", "zebra", "--query", "espresso"])).stdout).toContain(
-      "MEMORY.md#L1-L1",
+      "MEMORY.md:1",
     );
   });
 
@@ -134,6 +134,20 @@ describe("memslot memory search", () => {
     expect(never.stdout).toBe(plain.stdout);
   });
 
+  test("obeys --color, before and after the command, whatever the environment says", async () => {
+    const sandbox = await createSandbox();
+    await sandbox.write("MEMORY.md", "We decided to take the ferry.\n");
+    const plain = (await sandbox.runHere(["memory", "search", "decide"])).stdout;
+    for (const args of [
+      ["memory", "search", "decide", "--color", "always"],
+      ["--color=always", "memory", "search", "decide"],
+    ])
+      expect((await sandbox.runHere(args, { env: { NO_COLOR: "1" } })).stdout).toContain("\u001B[1mdecided\u001B[22m");
+    const never = ["memory", "search", "decide", "--color", "never"];
+    expect((await sandbox.runHere(never, { env: { FORCE_COLOR: "1" } })).stdout).toBe(plain);
+    expect((await sandbox.runHere([...never.slice(0, -1), "sometimes"])).exitCode).toBe(2);
+  });
+
   test("takes any query, also one that looks like search syntax or an option", async () => {
     const sandbox = await createSandbox();
     await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
@@ -190,7 +204,7 @@ describe("memslot memory search", () => {
     await sandbox.writeLost();
     const { exitCode, stdout, stderr } = await sandbox.runHere(["memory", "search", "espresso"]);
     expect(exitCode).toBe(0);
-    expect(stdout).toContain("MEMORY.md#L1-L1");
+    expect(stdout).toContain("MEMORY.md:1");
     expect(stderr).toContain("could not be indexed");
   });
 

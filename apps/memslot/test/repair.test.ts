@@ -54,7 +54,7 @@ describe("an index whose words are lost", () => {
     const fixed = await sandbox.runHere(["memory", "status", "--fix"]);
     expect(fixed.exitCode).toBe(0);
     expect(fixed.stdout).toMatch(/^ {2}mended +words +\S.*; \S/mu);
-    expect((await sandbox.runHere(["memory", "search", "lighthouse keeper"])).stdout).toContain("MEMORY.md#L1-L1");
+    expect((await sandbox.runHere(["memory", "search", "lighthouse keeper"])).stdout).toContain("MEMORY.md:1");
     expect((await sandbox.runHere(["memory", "status", "--deep"])).exitCode).toBe(0);
   });
 });
@@ -72,7 +72,7 @@ describe("memslot memory compact", () => {
     expect(beforeBytes).toBeGreaterThan(fresh);
     expect(afterBytes).toBe(statSync(indexFile(sandbox)).size);
     expect(afterBytes).toBeLessThanOrEqual(fresh);
-    expect((await sandbox.runHere(["memory", "search", "lighthouse"])).stdout).toContain("MEMORY.md#L1-L1");
+    expect((await sandbox.runHere(["memory", "search", "lighthouse"])).stdout).toContain("MEMORY.md:1");
     expect((await sandbox.runHere(["memory", "compact"])).stdout).toMatch(/there is nothing to give back\n$/u);
   });
 

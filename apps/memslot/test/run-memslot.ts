@@ -40,6 +40,8 @@ export interface Sandbox {
 interface RunOptions {
   env?: NodeJS.ProcessEnv;
   cwd?: string;
+  /** What stands on stdin, of a program that is run in this process. */
+  stdin?: string;
   /** In a process of its own: for what a process keeps, as the code of plugins. */
   apart?: boolean;
   /** The program, where it is not that of this package. Always in a process of its own. */
@@ -65,7 +67,7 @@ export async function createSandbox(): Promise<Sandbox> {
     NODE_COMPILE_CACHE: compileCache,
   };
   const run: Sandbox["run"] = (args, options = {}) => {
-    const where = { cwd: options.cwd ?? cwd, env: { ...env, ...options.env } };
+    const where = { cwd: options.cwd ?? cwd, env: { ...env, ...options.env }, stdin: options.stdin };
     return options.apart === true || options.cli !== undefined
       ? runCommand(args, { ...where, cli: options.cli ?? cli })
       : runInside(args, where);
@@ -99,12 +101,12 @@ export async function createSandbox(): Promise<Sandbox> {
 
 async function runInside(
   args: readonly string[],
-  { cwd, env }: { cwd: string; env: NodeJS.ProcessEnv },
+  { cwd, env, stdin: text }: { cwd: string; env: NodeJS.ProcessEnv; stdin: string | undefined },
 ): Promise<Finished> {
   const [stdout, stderr] = [createPipe(), createPipe()];
   const output = createOutput(stdout.stream, stderr.stream, env);
   const never = new AbortController().signal;
-  const stdin = Readable.from([]) as NodeJS.ReadableStream;
+  const stdin = Readable.from(text === undefined ? [] : [text]) as NodeJS.ReadableStream;
   const exitCode = await runProgram(args, { cwd, env, output, stdin, signal: never });
   await output.flush();
   return { exitCode, stdout: stdout.text(), stderr: stderr.text() };

@@ -255,7 +255,10 @@ describe("another process at work", () => {
       ["memory", "search", "x"],
       ["memory", "search", "x", "--json"],
     );
-    expect(human).toMatchObject({ exitCode: 0, stdout: "0.900 MEMORY.md#L1-L1\nFrom before.\n" });
+    expect(human).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/^0\.900 .*MEMORY\.md:1\n1- From before\.\n$/u),
+    });
     expect(human?.stderr).toMatch(/may be incomplete: the memory is stale, process 1234 on alder is indexing/u);
     expect(JSON.parse(json?.stdout ?? "")).toMatchObject({
       results: [result],

@@ -15,8 +15,9 @@ describe.skipIf(process.platform === "win32")("what reaches a terminal or a pipe
       const search = await sandbox.runHere(["memory", "search", "ferry nine"]);
       expect(search.exitCode).toBe(0);
       expect(unseenCharacter(search.stdout)).toBeUndefined();
-      const [, shown = ""] = /(memory\/boat.*\.md)#L/u.exec(search.stdout) ?? [];
-      for (const asked of [file, shown, `${shown}#L1-L5`]) {
+      const [, shown = ""] = /(memory\/boat.*\.md):\d/u.exec(search.stdout) ?? [];
+      const [, place = ""] = /^\S+ (.*\.md):\d/u.exec(search.stdout) ?? [];
+      for (const asked of [file, shown, `${shown}#L1-L5`, `${shown}:1-5`, place]) {
         const get = await sandbox.runHere(["memory", "get", asked]);
         expect(get.stdout).toBe("# Boats\n\nThe ferry \uFFFD]0;title\uFFFD leaves at nine.\n\nمی\u200Cخواهم 👩‍🚀\n");
       }

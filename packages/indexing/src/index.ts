@@ -58,4 +58,5 @@ export {
 export { type FoundChunk, matchTexts, rowOf } from "./search/search-texts.ts";
 export { sessionsFolder } from "./sessions/sessions-folder.ts";
 export { stopWords } from "./text/stop-words.ts";
+export { timeOfPath } from "./text/times/time-of-path.ts";
 export { indexTerms, queryTerms, scanTerms } from "./text/words.ts";

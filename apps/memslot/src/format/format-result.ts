@@ -1,57 +1,70 @@
-import { queryTerms, scanTerms } from "@memslot/indexing";
-import { type MemorySearchResult, visibleName, visibleText } from "@memslot/core";
+import { type MemorySearchResult, visibleText } from "@memslot/core";
 import type { Output } from "../terminal/output.ts";
+import type { NumberedLine } from "../results/numbered-lines.ts";
+import { type PlacedResult, pathAndLine } from "../results/shown-path.ts";
+import { type Matcher, marked } from "./matched-words.ts";
 
-/** A stretch of text, in UTF-16 units; the end is exclusive. */
-interface Range {
-  start: number;
-  end: number;
-}
+/** The longest line that is shown, in UTF-16 units: as long as a whole snippet. */
+const maxLineLength = 700;
+/** What is left before the first match of a line that is cut. */
+const beforeMatch = 200;
 
 /**
- * Marks the words of a text that a query finds: by stem, as the index does, so that "decided" is marked for
- * "decide". `mark` gets each marked stretch.
+ * One result for people: score and `path:line`, then its lines with their numbers, as grep has them: `12:` before a line
+ * that matches, `12-` before one that does not. Gives text for the terminal, styles and links included: nothing of a note
+ * or of a name is in it that a terminal obeys. With `explain` what its score is made of stands behind the place.
  */
-export function highlight(text: string, query: string, mark: (words: string) => string): string {
-  let marked = "";
-  let position = 0;
-  for (const { start, end } of matchedRanges(text, query)) {
-    marked += text.slice(position, start) + mark(text.slice(start, end));
-    position = end;
-  }
-  return marked + text.slice(position);
-}
-
-function matchedRanges(text: string, query: string): Range[] {
-  const terms = queryTerms(query);
-  const whole = new Set(terms.filter(({ prefix }) => !prefix).map(({ term }) => term));
-  const prefixes = terms.filter(({ prefix }) => prefix).map(({ term }) => term);
-  const found: Range[] = [];
-  scanTerms(text, (term, start, end, kind) => {
-    if (whole.has(term)) found.push({ start, end });
-    else {
-      const prefix = prefixes.find((candidate) => term.startsWith(candidate));
-      // Of a pair of characters only the first one was asked for.
-      if (prefix !== undefined) found.push({ start, end: kind === "pair" ? start + prefix.length : end });
-    }
+export function formatResult(
+  { result, lines, path }: PlacedResult,
+  matcher: Matcher,
+  { style, link }: Pick<Output, "style" | "link">,
+  { explain = false }: { explain?: boolean | undefined } = {},
+): string {
+  const rows = lines.map((line) => (line.kind === "gap" ? undefined : readLine(line, matcher)));
+  const known = rows.filter((row) => row?.number !== undefined);
+  const most = Math.max(0, ...known.map((row) => row?.matches.words ?? 0));
+  const best = known.find((row) => row?.matches.words === most)?.number ?? result.startLine;
+  const width = Math.max(0, ...rows.map((row) => String(row?.number ?? "").length));
+  const place = style("cyan", pathAndLine(path, best));
+  const shown = path.absolutePath === undefined ? place : link(place, { absolutePath: path.absolutePath, line: best });
+  const body = rows.map((row) => {
+    if (row === undefined) return style("dim", "…");
+    const { number, text, matches } = row;
+    const sign = matches.words > 0 ? ":" : "-";
+    const before = width === 0 ? "" : `${style("dim", `${String(number ?? "").padStart(width)}${sign}`)} `;
+    return (before + marked(text, matches, (words) => style("bold", words))).trimEnd();
   });
-  return joined(found);
+  const parts = explain ? partsOf(result) : "";
+  return [`${style("green", result.score.toFixed(3))} ${shown}${parts}`, ...body].join("\n");
 }
 
-/** Sorted, with what overlaps or touches made one. */
-function joined(ranges: readonly Range[]): Range[] {
-  const result: Range[] = [];
-  for (const range of ranges.toSorted((left, right) => left.start - right.start)) {
-    const last = result.at(-1);
-    if (last !== undefined && range.start <= last.end) last.end = Math.max(last.end, range.end);
-    else result.push({ ...range });
-  }
-  return result;
+/** What the score is made of. */
+function partsOf({ textScore, vectorScore }: MemorySearchResult): string {
+  const parts = [
+    textScore === undefined ? undefined : `text ${textScore.toFixed(3)}`,
+    vectorScore === undefined ? undefined : `vector ${vectorScore.toFixed(3)}`,
+  ].filter((part) => part !== undefined);
+  return parts.length === 0 ? "" : ` (${parts.join(", ")})`;
 }
 
-/** One result for people: score, citation and the snippet with the matched words marked. */
-export function formatResult(result: MemorySearchResult, query: string, style: Output["style"]): string {
-  const citation = `${visibleName(result.path)}#L${result.startLine}-L${result.endLine}`;
-  const snippet = highlight(visibleText(result.snippet).trimEnd(), query, (words) => style("bold", words));
-  return `${style("green", result.score.toFixed(3))} ${style("cyan", citation)}\n${snippet}`;
+function readLine(
+  { number, text }: NumberedLine,
+  matcher: Matcher,
+): { number: number | undefined; text: string; matches: ReturnType<Matcher> } {
+  const visible = visibleText(text);
+  const short = cut(visible, matcher(visible).ranges[0]?.start ?? 0);
+  return { number, text: short, matches: matcher(short) };
+}
+
+/** A line that is no longer than a screen can take, with its first match in it. */
+function cut(text: string, firstMatch: number): string {
+  if (text.length <= maxLineLength) return text;
+  const start = wholeAt(text, Math.min(Math.max(0, firstMatch - beforeMatch), text.length - maxLineLength));
+  const end = wholeAt(text, start + maxLineLength);
+  return `${start > 0 ? "…" : ""}${text.slice(start, end)}${end < text.length ? "…" : ""}`;
+}
+
+/** A place that is not inside a character. */
+function wholeAt(text: string, index: number): number {
+  return /[\uDC00-\uDFFF]/u.test(text.charAt(index)) ? index - 1 : index;
 }

@@ -17,8 +17,39 @@ describe("a path copied out of a result", () => {
     expect(parseCitationPath("memory/c#.md#L2")).toEqual({ path: "memory/c#.md", from: 2, lines: 1 });
   });
 
-  test("is refused when its range cannot be", () => {
-    expect(() => parseCitationPath("a.md#L0")).toThrow("counted from 1");
-    expect(() => parseCitationPath("a.md#L9-L3")).toThrow("ends where it begins or later");
+  test("may name lines as compilers and grep do", () => {
+    expect(parseCitationPath("a.md:7")).toEqual({ path: "a.md", from: 7, lines: 1 });
+    expect(parseCitationPath("a.md:3-9")).toEqual({ path: "a.md", from: 3, lines: 7 });
+    expect(parseCitationPath("a.md:7:")).toEqual({ path: "a.md", from: 7, lines: 1 });
+    expect(parseCitationPath("a.md:7:12")).toEqual({ path: "a.md", from: 7, lines: 1 });
   });
+
+  test.each([
+    "memory/10:30.md",
+    "memory/a:3/b.md",
+    "a:7-9.md",
+    String.raw`C:\notes\a.md`,
+    "C:/notes/a.md",
+    "a.md:",
+    "a.md:x",
+    "a.md:-3",
+  ])("keeps a colon that is followed by no line: %s", (name) => {
+    expect(parseCitationPath(name)).toEqual({ path: name });
+  });
+
+  test.each(["memory/10:30.md", "memory/a:3/b.md", String.raw`C:\notes\a.md`, "1:2:3.md", "c#.md", "line\nend.md"])(
+    "finds the lines behind a name with a colon: %s",
+    (name) => {
+      expect(parseCitationPath(`${name}:12-20`)).toEqual({ path: name, from: 12, lines: 9 });
+      expect(parseCitationPath(`${name}:5`)).toEqual({ path: name, from: 5, lines: 1 });
+    },
+  );
+
+  test.each(["a.md#L0", "a.md#L9-L3", "a.md:0", "a.md:9-3", "a.md:0-3", "a.md:12345678901", "a.md:1-12345678901"])(
+    "is refused when its range cannot be: %s",
+    (text) => {
+      expect(() => parseCitationPath(text)).toThrow(`${text}: lines are counted from 1`);
+      expect(() => parseCitationPath(text)).toThrow("ends where it begins or later");
+    },
+  );
 });

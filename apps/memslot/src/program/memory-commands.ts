@@ -1,7 +1,8 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { CommandContext } from "../command-context.ts";
 import { type Run, examples, option } from "./command-parts.ts";
 import type { MemoryIndexCommandOptions } from "../commands/memory/memory-index.ts";
+import { sortOrders } from "../results/sort-orders.ts";
 import { collect, fraction, wholeNumber } from "../terminal/option-values.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 
@@ -13,10 +14,10 @@ export function describeMemory(program: Command, run: Run): Command {
   memory
     .command("search")
     .description("find the lines that answer a question; brings the index up to date first")
-    .argument("[query...]", "what to look for")
+    .argument("[query...]", "what to look for; - takes it from stdin")
     .option("--query <text>", "the same as an option, for a query that begins with a dash")
     .option(...option.agent)
-    .option("--max-results <n>", "at most so many results", wholeNumber(1, 200))
+    .option("-n, --max-results <n>", "at most so many results", wholeNumber(1, 200))
     .option("--max-tokens <n>", "at most so much text in all, in tokens; 1000 if left out", wholeNumber(100, 4000))
     .option(
       "--min-score <x>",
@@ -25,26 +26,33 @@ export function describeMemory(program: Command, run: Run): Command {
     )
     .option("--source <name>", "search only this source; may be repeated", collect)
     .option(...option.json)
-    .option("--explain", "say what each leg found and what was left out")
+    .option("--explain", "say what each leg found, what was left out and what the scores mean")
+    .option("-C, --context <lines>", "show the lines that match, with so many around each", wholeNumber(0, 1000))
+    .option("--paths", "print only the paths of the notes, each once")
+    .option("-0, --null", "with --paths: a NUL character behind each, for xargs -0")
+    .option("--count", "print only how many passages match, and in how many notes")
+    .addOption(new Option("--sort <order>", "the order in which they are shown").choices(sortOrders))
     .addHelpText(
       "after",
       examples(
         'memslot memory search "who runs the mail server"',
         "memslot memory search QX-7919 --json --workspace ~/notes",
+        "memslot memory search espresso -n 20 --paths -0 | xargs -0 wc -l",
+        "git log -1 --format=%s | memslot memory search -",
       ),
     )
     .action(run(async () => (await import("../commands/memory/memory-search.ts")).memorySearch));
   memory
     .command("get")
     .description("print lines of a memory file")
-    .argument("<path>", "relative to the workspace, also as path#L3-L9")
+    .argument("<path>", "of the workspace or from here, also as path:12, path:12-20 or path#L3-L9")
     .option(...option.agent)
     .option("--from <n>", "first line, counted from 1", wholeNumber(1, Number.MAX_SAFE_INTEGER))
     .option("--lines <n>", "how many lines", wholeNumber(1, Number.MAX_SAFE_INTEGER))
     .option(...option.json)
     .addHelpText(
       "after",
-      examples("memslot memory get memory/2026-03-14.md#L3-L9", "memslot memory get MEMORY.md --from 40 --lines 20"),
+      examples("memslot memory get memory/2026-03-14.md:3-9", "memslot memory get MEMORY.md --from 40 --lines 20"),
     )
     .action(run(async () => (await import("../commands/memory/memory-get.ts")).memoryGet));
   memory

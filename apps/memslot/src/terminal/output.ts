@@ -1,5 +1,7 @@
+import { pathToFileURL } from "node:url";
 import { styleText } from "node:util";
 import { visibleJson, visibleMessage } from "@memslot/core";
+import { type ColorChoice, hasColors, linksWithLines, takesLinks } from "./ansi/terminal-kind.ts";
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -19,8 +21,19 @@ export interface Output {
   notice(line: string): void;
   /** Styled for stdout, where it is a terminal that shows styles; as it is elsewhere (`NO_COLOR`, a pipe). */
   style(style: Style, text: string): string;
+  /** A name that opens a file when it is clicked, where the terminal has such links; as it is elsewhere. */
+  link(text: string, file: FileLink): string;
+  /** `--color`: goes before the environment. */
+  setColor(choice: ColorChoice): void;
   /** Resolves once both streams have been handed over to the system. */
   flush(): Promise<void>;
+}
+
+/** Where a link leads. */
+interface FileLink {
+  absolutePath: string;
+  /** 1-based. */
+  line?: number | undefined;
 }
 
 export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Output {
@@ -40,8 +53,8 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
   const write = (text: string): void => {
     if (!stdoutFailed) stdout.write(text);
   };
-  const style = (name: Style, text: string): string => styleText(name, text, { stream: stdout });
-  const styled = style("bold", "x") !== "x";
+  let styled = hasColors(stdout, env, "auto");
+  const links = takesLinks(stdout, env);
   return {
     isTerminal: stdout.isTTY === true,
     stderr,
@@ -54,7 +67,16 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
       said.add(line);
       stderr.write(`memslot: ${visibleMessage(line)}\n`);
     },
-    style,
+    style: (name, text) => (styled ? styleText(name, text, { validateStream: false }) : text),
+    link(text, { absolutePath, line }) {
+      if (!links) return text;
+      const { href } = pathToFileURL(absolutePath);
+      const place = line !== undefined && linksWithLines(env) ? `#${line}` : "";
+      return `\u001B]8;;${href}${place}\u001B\\${text}\u001B]8;;\u001B\\`;
+    },
+    setColor(choice) {
+      styled = hasColors(stdout, env, choice);
+    },
     async flush() {
       await Promise.all([...(stdoutFailed ? [] : [drained(stdout)]), drained(stderr)]);
     },

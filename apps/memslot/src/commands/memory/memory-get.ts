@@ -1,9 +1,20 @@
-import { type MemoryReadResult, visibleName, visibleText, nameFromVisible } from "@memslot/core";
+import { realpath } from "node:fs/promises";
+import path from "node:path";
+import {
+  type Memory,
+  MemoryError,
+  type MemoryReadResult,
+  visibleName,
+  visibleText,
+  nameFromVisible,
+} from "@memslot/core";
+import { codeOf } from "@memslot/core/files";
 import { chooseAgent } from "../../open/agents.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { disabledReason, printDisabled } from "../../open/disabled-memory.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { readConfig } from "../../open/read-config.ts";
+import { resolvePath } from "../../open/resolve-path.ts";
 import { withMemory } from "../../open/with-memory.ts";
 import { parseCitation } from "@memslot/agent-kit";
 import { UsageError } from "../../terminal/usage-error.ts";
@@ -30,17 +41,56 @@ export async function memoryGet(
     printDisabled(context, agent.id, disabled, options);
     return ExitCode.ok;
   }
+  const from = options.from ?? citation.from;
+  const lines = options.lines ?? citation.lines;
   const result = await withMemory(context, config, agent, (memory) =>
-    memory.readFile({
-      relPath: citation.path,
-      from: options.from ?? citation.from,
-      lines: options.lines ?? citation.lines,
-      signal: context.signal,
-    }),
+    readFromHere(context, memory, agent.workspaceDir, { relPath: citation.path, from, lines, signal: context.signal }),
   );
+  if (result.status === "ok" && result.lines === 0 && (from ?? 1) > 1) {
+    const name = visibleName(result.path);
+    throw new UsageError(`${name} ends before line ${from}; memslot memory get ${name} prints it from its beginning`);
+  }
   if (options.json === true) context.output.printJson(result);
-  else printForPeople(context, result, agent.workspaceDir, (options.lines ?? citation.lines) !== undefined);
+  else printForPeople(context, result, agent.workspaceDir, lines !== undefined);
   return result.status === "ok" ? ExitCode.ok : ExitCode.error;
+}
+
+/**
+ * Reads a file by its path in the workspace, which goes before, or by the path that leads to it from where the user is: that
+ * is what a search prints.
+ */
+async function readFromHere(
+  { cwd, env }: CommandContext,
+  memory: Memory,
+  workspaceDir: string,
+  params: Parameters<Memory["readFile"]>[0],
+): Promise<MemoryReadResult> {
+  const asked = await memory.readFile(params).catch((error: unknown) => {
+    if (MemoryError.is(error, "PATH_NOT_ALLOWED")) return error;
+    throw error;
+  });
+  if (!(asked instanceof Error) && asked.status === "ok") return asked;
+  const relPath = await pathInWorkspace(resolvePath(params.relPath, cwd, env), workspaceDir);
+  if (relPath !== undefined && relPath !== params.relPath) {
+    const found = await memory.readFile({ ...params, relPath });
+    if (found.status === "ok") return found;
+  }
+  if (asked instanceof Error) throw asked;
+  return asked;
+}
+
+/** Undefined for what is not below the workspace, or is not there. */
+async function pathInWorkspace(absolutePath: string, workspaceDir: string): Promise<string | undefined> {
+  try {
+    const [folder, workspace] = await Promise.all([realpath(path.dirname(absolutePath)), realpath(workspaceDir)]);
+    const relative = path.relative(workspace, path.join(folder, path.basename(absolutePath)));
+    const isBelow = !path.isAbsolute(relative) && relative !== ".." && !relative.startsWith(`..${path.sep}`);
+    return isBelow ? relative.replaceAll(path.sep, "/") : undefined;
+  } catch (error) {
+    // Missing, no folder, closed to this user, a name that no system takes: the first answer says it all.
+    if (codeOf(error) !== undefined) return undefined;
+    throw error;
+  }
 }
 
 /** What a read says inside its text about the lines that follow. Agents need it there; a file on stdout does not. */
@@ -76,17 +126,25 @@ interface CitationPath {
 }
 
 /**
- * Takes a path as people copy it out of a result: `path`, `path#L3` or `path#L3-L9`. What follows a `#` and is no line
- * range belongs to the name of the file.
+ * Takes a path as people copy it out of a result: `path`, `path:12`, `path:12-20`, `path#L3` or `path#L3-L9`, also with a
+ * column or a colon behind the line, as compilers and editors write it. What looks otherwise belongs to the name of the
+ * file: `10:30.md`, `C:\\notes\\a.md`, `c#.md`.
  */
 export function parseCitationPath(text: string): CitationPath {
-  const citation = parseCitation(text);
+  const citation = parseCitation(text) ?? parseLinePlace(text);
   if (citation !== undefined) {
-    const { path, startLine, endLine } = citation;
-    return { path: nameFromVisible(path), from: startLine, lines: endLine - startLine + 1 };
+    const { path: name, startLine, endLine } = citation;
+    return { path: nameFromVisible(name), from: startLine, lines: endLine - startLine + 1 };
   }
-  if (!/#L\d+(?:-L?\d+)?$/u.test(text)) return { path: nameFromVisible(text) };
+  if (!/(?:#L\d+(?:-L?\d+)?|:\d+(?:[-:]\d+)?:?)$/u.test(text)) return { path: nameFromVisible(text) };
   throw new UsageError(
-    `${text}: lines are counted from 1, and a range ends where it begins or later, as in notes.md#L3-L9`,
+    `${text}: lines are counted from 1, and a range ends where it begins or later, as in notes.md:3-9`,
   );
+}
+
+function parseLinePlace(text: string): { path: string; startLine: number; endLine: number } | undefined {
+  const [, name, first, last = first] = /^(.+?):(\d{1,9})(?:-(\d{1,9})|:\d+)?:?$/su.exec(text) ?? [];
+  if (name === undefined) return undefined;
+  const [startLine, endLine] = [Number(first), Number(last)];
+  return startLine >= 1 && endLine >= startLine ? { path: name, startLine, endLine } : undefined;
 }

@@ -1,7 +1,6 @@
 import {
   type AgentConfig,
   type Memory,
-  type MemorySearchResult,
   type SearchLeg,
   type SearchReport,
   type SyncReport,
@@ -14,32 +13,35 @@ import { chooseAgent } from "../../open/agents.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { disabledReason, printDisabled } from "../../open/disabled-memory.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
-import { formatResult } from "../../format/format-result.ts";
 import { describeWriter } from "../../format/format-writer.ts";
 import { readConfig } from "../../open/read-config.ts";
+import { readQuery } from "../../open/read-query.ts";
 import { counted } from "../../open/report-failed-files.ts";
+import { type ResultOptions, countLimit, printResults, refuseMixed } from "../../results/print-results.ts";
+import { type ResultLines, resultLines } from "../../results/result-lines.ts";
+import { type PlacedResult, placeResults } from "../../results/shown-path.ts";
+import { sortResults } from "../../results/sort-results.ts";
 import { syncWithProgress } from "../../open/sync-with-progress.ts";
-import { UsageError } from "../../terminal/usage-error.ts";
 import { withMemory } from "../../open/with-memory.ts";
 import { describeFallback } from "../../format/format-fallback.ts";
 
-export interface MemorySearchCommandOptions {
+export interface MemorySearchCommandOptions extends ResultOptions {
   query?: string;
   agent?: string;
   maxResults?: number;
   maxTokens?: number;
   minScore?: number;
   source?: readonly string[];
-  json?: boolean;
-  explain?: boolean;
 }
 
 /** An answer is led by its budget of tokens: this is only so that it is no list of names. */
 const mostResults = 12;
+const mostTokens = 4000;
 
 /** What was found, and how far it can be believed. */
 interface Answer {
-  results: MemorySearchResult[];
+  /** The results, and for people the lines that are shown of them. */
+  lines: ResultLines[];
   report: SearchReport | undefined;
   state: SearchReport["state"];
   reason: string | undefined;
@@ -54,9 +56,8 @@ export async function memorySearch(
   options: MemorySearchCommandOptions,
   ...words: string[]
 ): Promise<number> {
-  const query = options.query ?? (words.length === 0 ? undefined : words.join(" "));
-  if (query === undefined)
-    throw new UsageError('what should be searched? For example: memslot memory search "the mail server"');
+  refuseMixed(options);
+  const query = await readQuery(context, { named: options.query, words });
   const config = await readConfig(context);
   const agent = chooseAgent(config, options.agent);
   context.onAgent(agent.id);
@@ -68,8 +69,10 @@ export async function memorySearch(
   const answer = await withMemory(context, config, agent, (memory) => ask(context, memory, agent, query, options), {
     warm: true,
   });
-  if (options.json === true) printJson(context, answer, agent, options);
-  else printForPeople(context, answer, query, options);
+  const places = { cwd: context.cwd, workspaceDir: agent.workspaceDir, stateDir: config.stateDir, agentId: agent.id };
+  const results = await sortResults(placeResults(answer.lines, places), options.sort ?? "relevance");
+  if (options.json === true) printJson(context, answer, results, agent, options);
+  else printForPeople(context, answer, results, query, options);
   return answer.state === "unavailable" ? ExitCode.error : ExitCode.ok;
 }
 
@@ -83,9 +86,10 @@ async function ask(
   const syncProblem = query.trim() === "" ? undefined : await bringUpToDate(context, memory, agent);
   let report: SearchReport | undefined;
   const results = await memory.search(query, {
-    maxResults: options.maxResults,
+    maxResults: options.maxResults ?? (options.count === true ? countLimit : undefined),
     defaultMaxResults: mostResults,
-    maxTokens: options.maxTokens,
+    // Who says how many is not to be told less for want of room.
+    maxTokens: options.maxTokens ?? (options.maxResults !== undefined || options.count === true ? mostTokens : undefined),
     minScore: options.minScore,
     sources: options.source,
     signal: context.signal,
@@ -95,11 +99,15 @@ async function ask(
   });
   const { state = "ok", reason, action } = (report as SearchReport | undefined) ?? {};
   const writer = otherWriter(memory.status().writer);
+  const isForPeople = options.json !== true && options.paths !== true && options.count !== true;
+  const lines = isForPeople
+    ? await resultLines(memory, results, { query, context: options.context, signal: context.signal })
+    : results.map((result) => ({ result, lines: [] }));
   if (syncProblem === undefined || state !== "ok") {
     const isPartial = state === "stale" || state === "degraded";
-    return { results, report, state, reason: isPartial ? withWriter(reason, writer) : reason, action, writer };
+    return { lines, report, state, reason: isPartial ? withWriter(reason, writer) : reason, action, writer };
   }
-  return { results, report, state: "stale", ...staleBecause(syncProblem, writer), writer };
+  return { lines, report, state: "stale", ...staleBecause(syncProblem, writer), writer };
 }
 
 function otherWriter(writer: WriterStatus | undefined): WriterStatus | undefined {
@@ -149,12 +157,13 @@ async function bringUpToDate(context: CommandContext, memory: Memory, agent: Age
 function printJson(
   context: CommandContext,
   answer: Answer,
+  results: readonly PlacedResult[],
   agent: AgentConfig,
   options: MemorySearchCommandOptions,
 ): void {
-  const { results, report, state, reason, action } = answer;
+  const { report, state, reason, action } = answer;
   context.output.printJson({
-    results,
+    results: results.map(({ result }) => result),
     agentId: agent.id,
     state,
     mode: report?.mode,
@@ -172,27 +181,36 @@ function printJson(
 }
 
 function printForPeople(
-  context: CommandContext,
+  { output }: CommandContext,
   answer: Answer,
+  results: readonly PlacedResult[],
   query: string,
   options: MemorySearchCommandOptions,
 ): void {
-  const { output } = context;
-  const { results, report, state, reason, action } = answer;
-  if (state === "unavailable" && results.length === 0)
+  const { report, state, reason, action } = answer;
+  if (state === "unavailable" && results.length === 0) {
     output.notice([warningFor(answer), action].filter(Boolean).join(" "));
-  else if (results.length === 0)
-    output.print(["No matches.", reason && sentence(reason), action && sentence(action)].filter(Boolean).join(" "));
-  else output.print(results.map((result) => formatResult(result, query, output.style)).join("\n\n"));
+    if (options.explain === true && report !== undefined) output.print(`\n${formatReport(report)}`);
+    return;
+  }
+  if (results.length === 0) {
+    const nothing = ["No matches.", reason && sentence(reason), action && sentence(action)].filter(Boolean).join(" ");
+    // What other programs read holds no sentence.
+    if (options.paths === true || options.count === true) output.notice(nothing);
+    else output.print(nothing);
+  }
+  printResults(output, results, query, options);
   if (state !== "ok" && results.length > 0) output.notice([warningFor(answer), action].filter(Boolean).join(" "));
   // An empty or weak answer: what was asked for may stand where nobody has looked.
   else if (report?.unsearched !== undefined && results.length > 0)
     output.notice([reason && sentence(reason), action].filter(Boolean).join(" "));
+  if (options.count === true && report !== undefined && report.dropped.limit > 0)
+    output.notice(`${report.dropped.limit} more were found and are not counted: over the limit of results`);
   if (options.explain === true && report !== undefined) output.print(`\n${formatReport(report)}`);
 }
 
-function warningFor({ results, state, reason }: Answer): string {
-  if (state === "unavailable" && results.length === 0)
+function warningFor({ lines, state, reason }: Answer): string {
+  if (state === "unavailable" && lines.length === 0)
     return `The memory could not be searched${reason === undefined ? "" : `: ${reason.replace(/\.$/u, "")}`}.`;
   return `The answer may be incomplete: the memory is ${state}${reason === undefined ? "" : `, ${reason.replace(/\.$/u, "")}`}.`;
 }
@@ -218,9 +236,12 @@ function formatReport(report: SearchReport): string {
     ["Confidence", report.confidence?.toFixed(3)],
     ["Fallback", report.fallback && describeFallback(report.fallback)],
     ["Timings", timings.length === 0 ? undefined : timings.join(", ")],
+    ["Score", "0 to 1, how well a passage answers; no probability, and comparable within one answer only"],
+    ["Text score", "0 to 1, what its words and names give, against a text that is the query itself"],
+    ["Vector score", "the cosine of its meaning and that of the query"],
   ];
   return rows
-    .flatMap(([label, value]) => (value === undefined ? [] : [`${`${label}:`.padEnd(13)}${value}`]))
+    .flatMap(([label, value]) => (value === undefined ? [] : [`${`${label}:`.padEnd(14)}${value}`]))
     .join("\n");
 }
 

@@ -1,0 +1,28 @@
+import type { Command } from "commander";
+import type { CommandContext } from "../command-context.ts";
+import { bashScript } from "../completion/bash-script.ts";
+import { completedCommands } from "../completion/completed-command.ts";
+import { fishScript } from "../completion/fish-script.ts";
+import type { Shell } from "../completion/shells.ts";
+import { zshScript } from "../completion/zsh-script.ts";
+import { ExitCode } from "../terminal/exit-code.ts";
+
+const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
+
+const howToInstall = `Prints a script by which a shell completes commands, options and their values on Tab. Write it once,
+and again after an update:
+
+bash  mkdir -p ~/.local/share/bash-completion/completions
+      memslot completion bash > ~/.local/share/bash-completion/completions/memslot
+      or, without the package bash-completion, in ~/.bashrc: source <(memslot completion bash)
+zsh   memslot completion zsh > "\${fpath[1]}/_memslot"
+fish  memslot completion fish > ~/.config/fish/completions/memslot.fish
+
+Then open a new shell.`;
+
+/** `memslot completion`: prints what a shell needs to complete this program, or how that is installed. */
+export async function completion({ output }: CommandContext, program: Command, shell?: Shell): Promise<number> {
+  if (shell === undefined) output.print(howToInstall);
+  else output.write(scripts[shell](completedCommands(program)));
+  return ExitCode.ok;
+}

@@ -1,0 +1,77 @@
+import type { CompletedCommand, CompletedValue } from "./completed-command.ts";
+import { branch, flagPattern, flagsWithValue, indented, quoted, stepBranches, valueBranches } from "./shell-parts.ts";
+
+/** The completion of a program for bash from 3.2 on, which macOS has. */
+export function bashScript(commands: readonly CompletedCommand[]): string {
+  const all = flagsWithValue(commands).map(flagPattern);
+  return `# bash completion of memslot, made by: memslot completion bash
+_memslot() {
+  local IFS=$' \\t\\n' cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD - 1]}"
+  local at=1 word command='' rest=''
+  COMPREPLY=()
+  # bash makes three words of --sort=path.
+  if [[ $cur == '=' ]]; then
+    cur=''
+  elif [[ $prev == '=' ]]; then
+    prev="\${COMP_WORDS[COMP_CWORD - 2]}"
+  fi
+  while ((at < COMP_CWORD)); do
+    word="\${COMP_WORDS[at]}"
+    case "$word" in
+      --) rest=yes; break ;;
+      =) at=$((at + 1)) ;;
+      -*)
+        case "$command|$word" in
+${indented(branch(all, `[[ "\${COMP_WORDS[at + 1]}" == '=' ]] || at=$((at + 1))`), 10)}
+        esac ;;
+      *)
+        case "$command|$word" in
+${indented(stepBranches(commands), 10)}
+        esac ;;
+    esac
+    at=$((at + 1))
+  done
+  if [[ -z $rest ]]; then
+    case "$command|$prev" in
+${indented(valueBranches(commands, completing), 6)}
+    esac
+    if [[ $cur == -* ]]; then
+      case "$command" in
+${indented(
+  commands.flatMap((command) =>
+    branch([quoted(command.words)], ofWords(command.options.flatMap(({ flags }) => flags))),
+  ),
+  8,
+)}
+      esac
+      return
+    fi
+  fi
+  case "$command" in
+${indented(commands.flatMap(argumentBranch), 4)}
+  esac
+}
+# readline completes and quotes file names where it can be asked to.
+_memslot_files() {
+  compopt -o default 2>/dev/null || { local IFS=$'\\n'; COMPREPLY=($(compgen -f -- "$cur")); }
+}
+_memslot_folders() {
+  compopt -o dirnames 2>/dev/null || { local IFS=$'\\n'; COMPREPLY=($(compgen -d -- "$cur")); }
+}
+complete -F _memslot memslot
+`;
+}
+
+function ofWords(words: readonly string[]): string {
+  return `COMPREPLY=($(compgen -W ${quoted(words.join(" "))} -- "$cur"))`;
+}
+
+function completing(value: CompletedValue): string {
+  if (value.kind === "words") return ofWords(value.words);
+  return value.kind === "text" ? ":" : `_memslot_${value.kind}`;
+}
+
+function argumentBranch({ words, commands, argument }: CompletedCommand): string[] {
+  if (commands.length > 0) return branch([quoted(words)], ofWords(commands.map(({ name }) => name)));
+  return argument === undefined || argument.kind === "text" ? [] : branch([quoted(words)], completing(argument));
+}

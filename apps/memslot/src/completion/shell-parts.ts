@@ -1,0 +1,76 @@
+import type { CompletedCommand, CompletedValue } from "./completed-command.ts";
+
+/** A text as one word for a shell of the family of `sh`. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** A flag of one command, or of every command that has it. */
+interface FlagPlace {
+  words: string | "*";
+  flag: string;
+}
+
+/** The flags that are followed by a value, of those kinds that fit. */
+export function flagsWithValue(
+  commands: readonly CompletedCommand[],
+  fits: (value: CompletedValue) => boolean = () => true,
+): FlagPlace[] {
+  const all = commands.flatMap((command) =>
+    command.options.flatMap(({ flags, value }) =>
+      flags.map((flag) => ({ words: command.words, flag, fits: value !== undefined && fits(value) })),
+    ),
+  );
+  const always = new Set(all.map(({ flag }) => flag));
+  for (const place of all) if (!place.fits) always.delete(place.flag);
+  const some = all.filter((place) => place.fits && !always.has(place.flag));
+  return [...[...always].map((flag) => ({ words: "*", flag })), ...some];
+}
+
+/** Kinds of values with the flags that take them, each list of words one of its own. */
+function valueKinds(commands: readonly CompletedCommand[]): { value: CompletedValue; places: FlagPlace[] }[] {
+  const values = new Map<string, CompletedValue>();
+  for (const { options } of commands)
+    for (const { value } of options) if (value) values.set(JSON.stringify(value), value);
+  return [...values].map(([key, value]) => ({
+    value,
+    places: flagsWithValue(commands, (other) => JSON.stringify(other) === key),
+  }));
+}
+
+/** A pattern of `case` for `command|flag`. */
+export function flagPattern({ words, flag }: FlagPlace): string {
+  return words === "*" ? `*${quoted(`|${flag}`)}` : quoted(`${words}|${flag}`);
+}
+
+/** `command|word` for every step from a command to one below it, with where it leads. */
+export function stepsOf(commands: readonly CompletedCommand[]): { step: string; leadsTo: string }[] {
+  return commands.flatMap(({ words, commands: children }) =>
+    children.map(({ name }) => ({ step: `${words}|${name}`, leadsTo: [words, name].filter(Boolean).join(" ") })),
+  );
+}
+
+/** A branch of `case` for patterns that are quoted, the same in bash and zsh; empty where nothing leads to it. */
+export function branch(patterns: readonly string[], body: string): string[] {
+  return patterns.length === 0 ? [] : [`${patterns.join(" | ")}) ${body} ;;`];
+}
+
+/** The branches that lead from a command to those below it, by the words before the cursor. */
+export function stepBranches(commands: readonly CompletedCommand[]): string[] {
+  return stepsOf(commands).flatMap(({ step, leadsTo }) => branch([quoted(step)], `command=${quoted(leadsTo)}`));
+}
+
+/** The branches that complete the value of the flag before the cursor, and end there. */
+export function valueBranches(
+  commands: readonly CompletedCommand[],
+  completing: (value: CompletedValue) => string,
+): string[] {
+  return valueKinds(commands).flatMap(({ value, places }) =>
+    branch(places.map(flagPattern), `${completing(value)}; return`),
+  );
+}
+
+/** Lines further to the right. */
+export function indented(lines: readonly string[], depth: number): string {
+  return lines.map((line) => " ".repeat(depth) + line).join("\n");
+}

@@ -1,0 +1,155 @@
+import { type MemoryReadResult, MemoryError } from "@memslot/core";
+import { describe, expect, test } from "vitest";
+import { fileLines } from "./file-lines.ts";
+import { type FoundResult, resultLines } from "./result-lines.ts";
+
+const never = new AbortController().signal;
+const note = [
+  "ferry in another passage",
+  "one",
+  "two",
+  "The ferry leaves.",
+  "four",
+  "five",
+  "six",
+  "seven",
+  "a ferry below",
+];
+
+/** Gives out at most two lines at a time, with the notice that a memory puts behind them. */
+function memoryOf(lines: readonly string[]): {
+  reads: number[];
+  readFile(params: {
+    relPath: string;
+    from?: number | undefined;
+    lines?: number | undefined;
+  }): Promise<MemoryReadResult>;
+} {
+  const reads: number[] = [];
+  return {
+    reads,
+    async readFile({ relPath, from = 1, lines: wanted = 120 }) {
+      reads.push(from);
+      const given = lines.slice(from - 1, from - 1 + Math.min(wanted, 2));
+      const next = from + given.length;
+      const more = next <= lines.length ? { nextFrom: next } : {};
+      const notice = next <= lines.length ? `\n[More content available. Use from=${next} to continue.]` : "";
+      return { status: "ok", path: relPath, text: given.join("\n") + notice, from, lines: given.length, ...more };
+    },
+  };
+}
+
+const found = (startLine: number, endLine: number, snippet: string): FoundResult => ({
+  path: "a.md",
+  startLine,
+  endLine,
+  score: 0.5,
+  snippet,
+  source: "memory",
+});
+
+async function shown(result: FoundResult, context?: number, query = "ferry"): Promise<string[]> {
+  const [first] = await resultLines(memoryOf(note), [result], { query, context, signal: never });
+  return (first?.lines ?? []).map((line) => (line.kind === "gap" ? "…" : `${line.number ?? "?"} ${line.text}`));
+}
+
+describe("the lines of a file", () => {
+  test("are read to the last one that is wanted, in as many pieces as it takes, without what is said behind them", async () => {
+    const memory = memoryOf(note);
+    const place = { path: "a.md", from: 2, to: 7, signal: never };
+    expect(await fileLines(memory, place)).toEqual(note.slice(1, 7));
+    expect(memory.reads).toEqual([2, 4, 6]);
+    expect(await fileLines(memory, { ...place, to: 100 })).toEqual(note.slice(1));
+    expect(await fileLines(memory, { ...place, from: 50, to: 100 })).toEqual([]);
+  });
+
+  test("are not known where the memory does not give them out; an abort is no such answer", async () => {
+    const place = { path: "sessions/a.jsonl", from: 1, to: 2, signal: never };
+    const refused = { readFile: () => Promise.reject(new MemoryError("PATH_NOT_ALLOWED", "no Markdown")) };
+    expect(await fileLines(refused, place)).toBeUndefined();
+    const gone = { readFile: async () => ({ status: "not_found", text: "", path: "a.md" }) as const };
+    expect(await fileLines(gone, place)).toBeUndefined();
+    const aborted = { readFile: () => Promise.reject(new DOMException("aborted", "AbortError")) };
+    await expect(fileLines(aborted, place)).rejects.toThrow("aborted");
+  });
+});
+
+describe("the lines of a result", () => {
+  test("are those of its snippet, and no file is read where it says which they are", async () => {
+    const memory = memoryOf(note);
+    await resultLines(memory, [found(4, 5, "The ferry leaves.\nfour")], {
+      query: "x",
+      context: undefined,
+      signal: never,
+    });
+    expect(memory.reads).toEqual([]);
+    expect(await shown(found(2, 6, "…\nThe ferry leaves.\n…\nfive\n\n"))).toEqual([
+      "…",
+      "4 The ferry leaves.",
+      "…",
+      "6 five",
+    ]);
+  });
+
+  test("stand under the heading that the result names", async () => {
+    expect(await shown({ ...found(4, 4, "The ferry leaves."), heading: "# Boats" })).toEqual([
+      "? # Boats",
+      "4 The ferry leaves.",
+    ]);
+  });
+
+  test("with a context are those that match within the result, and what stands around them also outside of it", async () => {
+    expect(await shown(found(3, 5, "two\nThe ferry leaves.\nfour"), 0)).toEqual(["4 The ferry leaves."]);
+    expect(await shown(found(4, 4, "The ferry leaves."), 2)).toEqual([
+      "2 one",
+      "3 two",
+      "4 The ferry leaves.",
+      "5 four",
+      "6 five",
+    ]);
+    expect(await shown(found(3, 7, note.slice(2, 7).join("\n")), 2)).toEqual([
+      "2 one",
+      "3 two",
+      "4 The ferry leaves.",
+      "5 four",
+      "6 five",
+    ]);
+    expect(await shown(found(1, 9, "…"), 1)).toEqual([
+      "1 ferry in another passage",
+      "2 one",
+      "3 two",
+      "4 The ferry leaves.",
+      "5 four",
+      "…",
+      "8 seven",
+      "9 a ferry below",
+    ]);
+  });
+
+  test("with a context are those of the snippet where no word matches: it was found by meaning", async () => {
+    expect(await shown(found(3, 7, "…\nfour\n…"), 1, "boat")).toEqual(["4 The ferry leaves.", "5 four", "6 five"]);
+  });
+
+  test.each(["sessions", "journal"])(
+    "of %s have no numbers, however many they are, and no file is read",
+    async (source) => {
+      const memory = memoryOf(note);
+      const result = { ...found(3, 4, "user: the ferry\n…\n"), source };
+      for (const context of [undefined, 2]) {
+        const [first] = await resultLines(memory, [result], { query: "ferry", context, signal: never });
+        expect(first?.lines).toEqual([{ kind: "line", number: undefined, text: "user: the ferry" }, { kind: "gap" }]);
+      }
+      expect(memory.reads).toEqual([]);
+    },
+  );
+
+  test("with a context are those of the snippet where there is no file", async () => {
+    const refused = { readFile: () => Promise.reject(new MemoryError("PATH_NOT_ALLOWED", "no Markdown")) };
+    const result = found(3, 9, "user: the ferry\nassistant: at nine");
+    const [first] = await resultLines(refused, [result], { query: "ferry", context: 3, signal: never });
+    expect(first?.lines).toEqual([
+      { kind: "line", number: undefined, text: "user: the ferry" },
+      { kind: "line", number: undefined, text: "assistant: at nine" },
+    ]);
+  });
+});

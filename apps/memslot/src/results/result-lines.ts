@@ -1,0 +1,90 @@
+import type { Memory, MemorySearchResult } from "@memslot/core";
+import { createMatcher, type Matcher } from "../format/matched-words.ts";
+import { fileLines } from "./file-lines.ts";
+import { type Gap, type NumberedLine, findInFile, numberByPlace, withGaps, withoutNumbers } from "./numbered-lines.ts";
+
+/** A result with the lines that are shown of it. */
+export interface ResultLines {
+  result: FoundResult;
+  lines: readonly (NumberedLine | Gap)[];
+}
+
+/** A result, with what some backends say besides. */
+export interface FoundResult extends MemorySearchResult {
+  /** First and last line of each part of the snippet, where it is not all of them from `startLine` to `endLine`. */
+  lines?: readonly (readonly [from: number, to: number])[] | undefined;
+  /** The heading that the first of these lines stands under, where the snippet does not show it. */
+  heading?: string | undefined;
+}
+
+/** Sources whose texts are not the lines of their files: what was said, as it is read. */
+const notOfFiles: ReadonlySet<string> = new Set(["sessions", "journal"]);
+
+interface Wish {
+  query: string;
+  /** Show the lines that match, and so many before and behind each, in place of the snippet. */
+  context: number | undefined;
+  signal: AbortSignal;
+}
+
+/** Finds out which lines the results are. Reads files only where a result does not say it. */
+export async function resultLines(
+  memory: Pick<Memory, "readFile">,
+  results: readonly FoundResult[],
+  wish: Wish,
+): Promise<ResultLines[]> {
+  const matcher = createMatcher(wish.query);
+  const all: ResultLines[] = [];
+  for (const result of results) {
+    if (notOfFiles.has(result.source)) {
+      all.push({ result, lines: withoutEnd(withoutNumbers(result)) });
+      continue;
+    }
+    const lines =
+      wish.context === undefined
+        ? await snippetLines(memory, result, wish.signal)
+        : await linesAround(memory, result, { context: wish.context, matcher, signal: wish.signal });
+    all.push({ result, lines: withoutEnd(lines) });
+  }
+  return all;
+}
+
+async function snippetLines(
+  memory: Pick<Memory, "readFile">,
+  result: FoundResult,
+  signal: AbortSignal,
+): Promise<(NumberedLine | Gap)[]> {
+  const { path, startLine: from, endLine: to, heading } = result;
+  const lines =
+    numberByPlace(result) ?? findInFile(result, (await fileLines(memory, { path, from, to, signal })) ?? []);
+  return heading === undefined ? lines : [{ kind: "line", number: undefined, text: heading }, ...lines];
+}
+
+/** As `grep -C` has it: matching lines of the result, with what stands around them in the file. */
+async function linesAround(
+  memory: Pick<Memory, "readFile">,
+  result: FoundResult,
+  { context, matcher, signal }: { context: number; matcher: Matcher; signal: AbortSignal },
+): Promise<readonly (NumberedLine | Gap)[]> {
+  const from = Math.max(1, result.startLine - context);
+  const texts = await fileLines(memory, { path: result.path, from, to: result.endLine + context, signal });
+  const snippet = numberByPlace(result) ?? findInFile(result, texts?.slice(result.startLine - from) ?? []);
+  if (texts === undefined || texts.length === 0) return snippet;
+  const lines = texts.map((text, index): NumberedLine => ({ kind: "line", number: from + index, text }));
+  const within = lines.slice(result.startLine - from, result.endLine - from + 1);
+  const matched = numbersOf(within.filter(({ text }) => matcher(text).words > 0));
+  // What was found by meaning need not hold a word of the query.
+  const wanted = matched.length > 0 ? matched : numbersOf(snippet);
+  const shown = lines.filter(({ number = 0 }) => wanted.some((line) => Math.abs(line - number) <= context));
+  return shown.length > 0 ? withGaps(shown) : snippet;
+}
+
+function numbersOf(lines: readonly (NumberedLine | Gap)[]): number[] {
+  return lines.flatMap((line) => (line.kind === "line" && line.number !== undefined ? [line.number] : []));
+}
+
+/** Without blank lines at the end. */
+function withoutEnd(lines: readonly (NumberedLine | Gap)[]): readonly (NumberedLine | Gap)[] {
+  const last = lines.findLastIndex((line) => line.kind === "gap" || line.text.trim() !== "");
+  return lines.slice(0, last + 1);
+}

@@ -1,0 +1,3 @@
+/** The orders in which results can be shown: `--sort`. */
+export const sortOrders = ["relevance", "path", "newest", "oldest"] as const;
+export type SortOrder = (typeof sortOrders)[number];

@@ -1,0 +1,39 @@
+import { stat } from "node:fs/promises";
+import { unlessMissing } from "@memslot/core/files";
+import { timeOfPath } from "@memslot/indexing";
+import type { PlacedResult } from "./shown-path.ts";
+import type { SortOrder } from "./sort-orders.ts";
+
+const dayMs = 86_400_000;
+
+/**
+ * Results in another order than that of their scores; those that are alike keep it. A note is as old as the day in its
+ * name says (`memory/2026-03-05.md`), else as when its file was last changed. What has no file comes last.
+ */
+export async function sortResults(results: readonly PlacedResult[], order: SortOrder): Promise<PlacedResult[]> {
+  if (order === "relevance") return [...results];
+  if (order === "path") {
+    return results.toSorted(
+      (a, b) => byCodeUnits(a.result.path, b.result.path) || a.result.startLine - b.result.startLine,
+    );
+  }
+  const timed: { placed: PlacedResult; time: number | undefined }[] = [];
+  for (const placed of results) timed.push({ placed, time: await timeOf(placed) });
+  const known = timed.flatMap(({ placed, time }) => (time === undefined ? [] : [{ placed, time }]));
+  known.sort((a, b) => (order === "newest" ? b.time - a.time : a.time - b.time));
+  const unknown = timed.filter(({ time }) => time === undefined);
+  return [...known, ...unknown].map(({ placed }) => placed);
+}
+
+/** Milliseconds since 1970; undefined where nothing tells. */
+async function timeOf({ result, path }: PlacedResult): Promise<number | undefined> {
+  const named = timeOfPath(result.path);
+  if (named) return named.to * dayMs;
+  if (path.absolutePath === undefined) return undefined;
+  return (await stat(path.absolutePath).catch(unlessMissing))?.mtimeMs;
+}
+
+/** The same on every machine, whatever its language. */
+function byCodeUnits(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}
