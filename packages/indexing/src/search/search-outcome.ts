@@ -62,19 +62,29 @@ export function placesOf({ sources }: ManagerSearchOptions, scope: SourceScope):
   return sources.map((source) => ({ source, scope: scope(source) })).filter((place) => !isClosed(place.scope));
 }
 
-/** Makes one list of what the legs found, cuts snippets, and says what came of it. The caller adds freshness to the state. */
-export function outcomeOf(input: SearchInput, places: readonly SearchedSource[], legs: LegAnswers): SearchOutcome {
-  const { settings, options } = input;
-  const { keyword, vector, degraded } = legs;
-  const started = performance.now();
-  const ranking = rank({
+/** One list of what the legs found. */
+export function rankingOf(input: SearchInput, legs: LegAnswers): Ranking {
+  const { keyword, vector } = legs;
+  return rank({
     terms: keyword?.terms ?? [],
     keyword: keyword?.answer,
     vector,
-    weights: fusionWeights(settings, keyword !== undefined),
+    weights: fusionWeights(input.settings, keyword !== undefined),
     times: legs.times ?? readTimes(input.query, { now: input.now }),
     ofTime: legs.ofTime ?? [],
   });
+}
+
+/** Makes one list of what the legs found, cuts snippets, and says what came of it. The caller adds freshness to the state. */
+export function outcomeOf(
+  input: SearchInput,
+  places: readonly SearchedSource[],
+  legs: LegAnswers,
+  ranking: Ranking = rankingOf(input, legs),
+): SearchOutcome {
+  const { options } = input;
+  const { keyword, vector, degraded } = legs;
+  const started = performance.now();
   const { kept, belowScore, overLimit } = choose(ranking, options);
   const lines = new Map(kept.map((candidate) => [resultOf(candidate, ranking), linesOf(candidate)]));
   const results = [...lines.keys()];
@@ -133,10 +143,7 @@ function choose(
   ranking: Ranking,
   options: ManagerSearchOptions,
 ): { kept: Candidate[]; belowScore: number; overLimit: number } {
-  const passed = ranking.candidates.filter((candidate) => {
-    if (candidate.score >= options.minScore || candidate.exact) return true;
-    return candidate.textScore !== undefined && !options.strict;
-  });
+  const passed = ranking.candidates.filter((candidate) => passesScore(candidate, options));
   const merged = mergeOverlaps(passed, options.maxResults);
   const kept = withRoomForSources(merged, options.maxResults);
   return {
@@ -146,12 +153,18 @@ function choose(
   };
 }
 
+/** Whether `minScore` lets a candidate pass: by the score of the index, whatever a reranker thinks of it. */
+export function passesScore(candidate: Candidate, options: Pick<ManagerSearchOptions, "minScore" | "strict">): boolean {
+  if (candidate.score >= options.minScore || candidate.exact) return true;
+  return candidate.textScore !== undefined && !options.strict;
+}
+
 function resultOf(candidate: Candidate, ranking: Ranking): MemorySearchResult {
   return {
     path: candidate.row.path,
     startLine: candidate.row.startLine,
     endLine: candidate.row.endLine,
-    score: candidate.score,
+    score: candidate.placeScore ?? candidate.score,
     ...(candidate.vectorScore === undefined ? {} : { vectorScore: candidate.vectorScore }),
     ...(candidate.textScore === undefined ? {} : { textScore: candidate.textScore }),
     snippet: snippetOf(candidate.lines, candidate.matches.lines, ranking.terms),
