@@ -17,7 +17,8 @@ describe.each([
   rerankConformance(
     { describe, test },
     {
-      open: () => open({ rerank: { model: "m", baseUrl: `${api.url}${base}`, apiKey: "sk-right" }, options: { format } }),
+      open: () =>
+        open({ rerank: { model: "m", baseUrl: `${api.url}${base}`, apiKey: "sk-right" }, options: { format } }),
     },
   );
 });

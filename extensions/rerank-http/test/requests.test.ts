@@ -81,7 +81,12 @@ describe("a key", () => {
     ["no key for a service", { baseUrl: "https://api.jina.ai/v1" }, {}, /no key for Jina: set JINA_API_KEY or/],
     ["a service over http://", { baseUrl: "http://api.cohere.com/v2" }, env, /write https:\/\//],
     ["a password in the address", { baseUrl: "https://me:secret@example.org/v1" }, {}, /name or password/],
-    ["a key with a blank", { baseUrl: "https://example.org", apiKey: "sk 1" }, {}, /query\.rerank\.apiKey cannot be right/],
+    [
+      "a key with a blank",
+      { baseUrl: "https://example.org", apiKey: "sk 1" },
+      {},
+      /query\.rerank\.apiKey cannot be right/,
+    ],
   ])("is not sent with %s", async (_, rerank, environment, words) => {
     await expect(open({ rerank, env: environment as Record<string, string> })).rejects.toThrow(words);
   });
@@ -99,7 +104,12 @@ describe("what fails", () => {
 
   test.each<[name: string, fault: RerankFault, kind: string, words: RegExp]>([
     ["a wrong key", { status: 401, body: { message: `invalid token ${key}` } }, "auth", /401: invalid token \[key\]/],
-    ["a wrong address", { status: 404, body: "nothing here" }, "auth", /404.*correct memorySearch\.query\.rerank\.baseUrl/],
+    [
+      "a wrong address",
+      { status: 404, body: "nothing here" },
+      "auth",
+      /404.*correct memorySearch\.query\.rerank\.baseUrl/,
+    ],
     ["an empty account", { status: 402, body: { error: { message: "no credit" } } }, "quota", /no credit/],
     ["too many requests", { status: 429, headers: { "retry-after": "7" }, body: {} }, "rate", /429/],
     ["a fault of the server", { status: 503, body: "<html><b>down</b></html>" }, "transient", /503: down/],

@@ -159,7 +159,7 @@ describe("an agent's own settings", () => {
     expect(memorySearch.sources).toEqual(["memory", "journal"]);
     expect(memorySearch.extraPaths).toEqual([]);
     expect(memorySearch.remote.headers).toEqual({ "X-One": "1", "x-two": "two", "X-Three": "3", "X-Four": "four" });
-    expect(memorySearch.query).toEqual({
+    expect(memorySearch.query).toMatchObject({
       maxResults: 9,
       minScore: 0.1,
       hybrid: { enabled: true, vectorWeight: 0.5, textWeight: 0.5, candidateMultiplier: 4 },

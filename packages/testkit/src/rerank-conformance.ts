@@ -89,7 +89,11 @@ const checks: readonly Check<Reranker>[] = [
     async run(reranker) {
       const straight = await scored(reranker, question, texts);
       const turned = (await scored(reranker, question, texts.toReversed())).toReversed();
-      assert.deepEqual(byScore(turned), byScore(straight), "the scores belong to other texts when these are turned around");
+      assert.deepEqual(
+        byScore(turned),
+        byScore(straight),
+        "the scores belong to other texts when these are turned around",
+      );
     },
   },
   {

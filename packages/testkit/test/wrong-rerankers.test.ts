@@ -95,7 +95,7 @@ const wrongRerankers: readonly (readonly [fault: string, caughtBy: string, spoil
     () => {
       let calls = 0;
       return {
-        rerank: async (_, texts) => texts.map((_, index) => (calls++ === 0 || index > 0 ? index : 99) + calls % 2),
+        rerank: async (_, texts) => texts.map((_, index) => (calls++ === 0 || index > 0 ? index : 99) + (calls % 2)),
       };
     },
   ],

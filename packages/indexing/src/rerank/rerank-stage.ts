@@ -69,9 +69,10 @@ export function createRerankStage(input: {
         const reason = `results are in the order of the index: ${why}`;
         return { candidates, report: { ...facts, state: "failed", reason, cached: false, ms: ms() } };
       }
-      const { order, places } = reorder(asked, answer.scores, { ranking, minScore: options.minScore });
       const sent = new Set(asked);
       const rest = candidates.filter((candidate) => !sent.has(candidate));
+      const below = rest.find(passes)?.score ?? 0;
+      const { order, places } = reorder(asked, answer.scores, { ranking, minScore: options.minScore, below });
       const report: RerankReport = { ...facts, state: "done", cached: answer.cached, ms: ms(), order: places };
       return { candidates: [...order, ...rest], report };
     },
@@ -80,13 +81,12 @@ export function createRerankStage(input: {
 
 /**
  * The candidates by the reranker's scores. The first one stays first where it is named like the query: a name is what was
- * asked for, whatever stands in the note. Each takes the score of its place; what `minScore` has let pass does not fall
- * below it by that.
+ * asked for, whatever stands in the note. Each takes the score of its place.
  */
 function reorder(
   asked: readonly Candidate[],
   scores: readonly number[],
-  { ranking, minScore }: { ranking: Ranking; minScore: number },
+  { ranking, minScore, below }: { ranking: Ranking; minScore: number; below: number },
 ): { order: Candidate[]; places: RerankedPlace[] } {
   const [first] = asked;
   const isNamed = first !== undefined && isNamedLike(first, ranking);
@@ -95,12 +95,10 @@ function reorder(
     if (isNamed && (a.index === 0 || b.index === 0)) return a.index - b.index;
     return b.rerankScore - a.rerankScore || a.index - b.index;
   });
-  const dealt = asked.map(({ score }) => score).toSorted((a, b) => b - a);
-  let lower = 0;
-  for (let place = entries.length - 1; place >= 0; place--) {
-    lower = Math.max(lower, dealt[place] ?? 0, Math.min(minScore, entries[place]?.candidate.score ?? 0));
-    dealt[place] = lower;
-  }
+  const dealt = dealtScores(
+    entries.map(({ candidate }) => candidate.score),
+    { minScore, below },
+  );
   return {
     order: entries.map(({ candidate }, place) => ({ ...candidate, placeScore: dealt[place] })),
     places: entries.map(({ candidate, index, rerankScore }, place) => ({
@@ -113,6 +111,31 @@ function reorder(
       rerankScore,
     })),
   };
+}
+
+/** Results are sorted by score in the end: no two places have the same one. */
+const step = 1e-6;
+
+/**
+ * The scores, given in the new order, dealt out to its places: the highest to the first. Strictly falling, at most 1, all
+ * above `below`, and none under `minScore` that was not before.
+ */
+export function dealtScores(
+  scores: readonly number[],
+  { minScore, below }: { minScore: number; below: number },
+): number[] {
+  const dealt = scores.toSorted((a, b) => b - a);
+  let lower = below;
+  for (let place = dealt.length - 1; place >= 0; place--) {
+    lower = Math.max(lower + step, dealt[place] ?? 0, Math.min(minScore, scores[place] ?? 0));
+    dealt[place] = lower;
+  }
+  let upper = 1;
+  return dealt.map((score) => {
+    const held = Math.min(score, upper);
+    upper = held - step;
+    return held;
+  });
 }
 
 function isNamedLike({ row, lines }: Candidate, { terms }: Ranking): boolean {
