@@ -14,13 +14,17 @@ export function tempFolder(): string {
 }
 
 /** The file of a reranker of some hundred kilobytes. */
-export function tinyReranker(folder = tempFolder()): string {
+export function tinyReranker(folder: string = tempFolder()): string {
   const path = join(folder, "tiny-reranker.gguf");
   writeTinyGguf(path, { ranks: true });
   return path;
 }
 
-export function contextOf(modelPath: string | undefined, stateDir = tempFolder(), env = {}): RerankPluginContext {
+export function contextOf(
+  modelPath: string | undefined,
+  stateDir: string = tempFolder(),
+  env: Record<string, string> = {},
+): RerankPluginContext {
   const memorySearch = { query: { rerank: { provider: "rerank-local", ...(modelPath && { modelPath }) } } };
   const config = parseConfig({ agents: { defaults: { memorySearch } } }, { baseDir: "/nowhere", stateDir, env });
   return {

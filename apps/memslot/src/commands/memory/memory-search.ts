@@ -21,6 +21,7 @@ import { counted } from "../../open/report-failed-files.ts";
 import { syncWithProgress } from "../../open/sync-with-progress.ts";
 import { UsageError } from "../../terminal/usage-error.ts";
 import { withMemory } from "../../open/with-memory.ts";
+import { describeRerank } from "../../format/format-rerank.ts";
 import { describeFallback } from "../../format/format-fallback.ts";
 
 export interface MemorySearchCommandOptions {
@@ -157,6 +158,7 @@ function printJson(
     conditions: report?.conditions,
     unsearched: report?.unsearched,
     fallback: report?.fallback,
+    rerank: report?.rerank && { ...report.rerank, order: undefined },
     reason,
     action,
     writer: answer.writer,
@@ -208,6 +210,7 @@ function formatReport(report: SearchReport): string {
     ["Next step", report.action],
     ["Keyword leg", describeLeg(report.legs.keyword)],
     ["Vector leg", describeLeg(report.legs.vector)],
+    ["Reranker", report.rerank && describeRerank(report.rerank)],
     ["Left out", `${dropped.minScore} by min score, ${dropped.source} by source, ${dropped.limit} by the limit`],
     ["Confidence", report.confidence?.toFixed(3)],
     ["Fallback", report.fallback && describeFallback(report.fallback)],
