@@ -6,7 +6,7 @@ import { openMemory, parseConfig } from "memslot";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { type House, useHouse } from "./support/house.ts";
 
-const query = "lantern over the gate";
+const query = "zebra lantern gate";
 
 let api: RerankApi;
 beforeAll(async () => {
@@ -47,14 +47,15 @@ async function ask(
   return { results, report: reports[0] as SearchReport };
 }
 
-/** The words of the question lie close together in the first, and all of them stand in the second alone. */
+/** To the index a rare word is worth more than two that stand everywhere; to the reranker one word is as good as another. */
 function write(house: House): void {
   house.write({
-    "MEMORY.md": "# Private\n\nThe lantern and the gate are a secret of mine.\n",
-    "memory/a.md": "A gate, a lantern: lantern, gate, lantern, gate, lantern gate.\n",
-    "memory/b.md": `Over the years much was built here${" and some of it was sold again".repeat(30)}. The lantern hangs over the gate.\n`,
-    "memory/c.md": "The gate is closed.\n",
+    "MEMORY.md": "# Private\n\nA gate is a secret of mine.\n",
+    "memory/a.md": "Zebra, zebra.\n",
+    "memory/b.md": "A lantern hangs at the gate.\n",
   });
+  for (let index = 0; index < 4; index++)
+    house.write({ [`memory/c${index}.md`]: index % 2 === 0 ? "The lantern is lit.\n" : "The gate is shut.\n" });
 }
 
 describe.each(["memory-core", "memory-lancedb"])("with %s", (slot) => {
@@ -63,18 +64,18 @@ describe.each(["memory-core", "memory-lancedb"])("with %s", (slot) => {
     write(house);
     const plain = await ask(await open(house, { slot, rerank: { provider: "none" } }));
     expect(plain.report.rerank).toBeUndefined();
+    expect(plain.results[0]?.path).toBe("memory/a.md");
     expect(api.log).toEqual([]);
     const memory = await open(house, { slot });
     const first = await ask(memory);
     expect(first.report).toMatchObject({ state: "ok", backend: slot, rerank: { state: "done", id: "rerank-http" } });
-    expect(first.results.map(({ path }) => path).toSorted()).toEqual(plain.results.map(({ path }) => path).toSorted());
     expect(first.results[0]?.path).toBe("memory/b.md");
     const scores = first.results.map(({ score }) => score);
     expect(scores).toEqual(scores.toSorted((a, b) => b - a));
     expect((await ask(memory)).report.rerank?.cached).toBe(true);
     expect(api.log).toHaveLength(1);
     // A note that was saved meanwhile is seen by the next search, and read by the reranker.
-    house.write({ "memory/d.md": "A lantern over the gate: the new one.\n" });
+    house.write({ "memory/d.md": "A lantern at the gate: the new one.\n" });
     expect((await ask(memory)).report.rerank?.cached).toBe(false);
     expect(JSON.stringify(api.log.at(-1)?.body)).toContain("the new one");
     expect(memory.status().rerank).toMatchObject({ id: "rerank-http", model: "m", host: new URL(api.url).host });
@@ -96,7 +97,7 @@ test("nothing leaves the machine that may not be seen: private notes for a group
   const house = useHouse();
   write(house);
   const key = ["ghp", "a8F3kL0pQ7xZ2mN9vB4cT6yR1wE5uI8oP3sD"].join("_");
-  house.write({ "memory/keys.md": `The lantern over the gate opens with ${key} only.\n` });
+  house.write({ "memory/keys.md": `The lantern at the gate opens with ${key} only.\n` });
   const memory = await open(house);
   await ask(memory);
   expect(api.log).toHaveLength(1);

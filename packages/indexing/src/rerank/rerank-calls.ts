@@ -16,7 +16,7 @@ const keptAnswers = 256;
 const restMs = { transient: 5000, rate: 15_000, input: 0, auth: 60_000, quota: 60_000 } as const;
 
 /** What came of one call. */
-export type RerankAnswer = { scores: readonly number[]; cached: boolean } | { failure: string };
+type RerankAnswer = { scores: readonly number[]; cached: boolean } | { failure: string };
 
 export interface RerankCalls {
   /** Ends within `timeoutMs`, whatever the reranker does. Throws for an abort alone. */

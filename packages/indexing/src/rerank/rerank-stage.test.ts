@@ -299,7 +299,7 @@ describe("what fails leaves the order as it was, and is told", () => {
   test("an abort is an abort, not a failure", async () => {
     const store = await storeWith(heaps(5));
     const controller = new AbortController();
-    const rerank = vi.fn(async () => {
+    const rerank = vi.fn<Reranker["rerank"]>(async () => {
       controller.abort();
       return await new Promise<number[]>(() => {});
     });

@@ -14,7 +14,7 @@ const framingTokens = 16;
 const namedLikeQuery = 0.85;
 
 /** What is put into another order. */
-export interface RerankQuestion {
+interface RerankQuestion {
   query: string;
   ranking: Ranking;
   /** Whether a candidate may be in the answer. Others are not sent. */
@@ -22,7 +22,7 @@ export interface RerankQuestion {
   options: Pick<ManagerSearchOptions, "minScore" | "audience" | "signal">;
 }
 
-export interface Reranked {
+interface Reranked {
   candidates: Candidate[];
   /** Absent where there was nothing to put into order. */
   report?: RerankReport | undefined;
