@@ -80,11 +80,13 @@ export function outcomeOf(
   input: SearchInput,
   places: readonly SearchedSource[],
   legs: LegAnswers,
-  ranking: Ranking = rankingOf(input, legs),
+  /** Absent: it is made here. */
+  given?: Ranking,
 ): SearchOutcome {
   const { options } = input;
   const { keyword, vector, degraded } = legs;
   const started = performance.now();
+  const ranking = given ?? rankingOf(input, legs);
   const { kept, belowScore, overLimit } = choose(ranking, options);
   const lines = new Map(kept.map((candidate) => [resultOf(candidate, ranking), linesOf(candidate)]));
   const results = [...lines.keys()];

@@ -85,7 +85,7 @@ async function rerankedOutcome(
   if (report === undefined) return outcome;
   const failed = report.state === "failed" && report.reason !== undefined ? report.reason : undefined;
   const told = withConditions(outcome.report, failed === undefined ? [] : [{ state: "degraded", reason: failed }]);
-  return { ...outcome, report: { ...told, rerank: report } };
+  return { ...outcome, report: { ...told, rerank: report, timingsMs: { ...told.timingsMs, rerank: report.ms } } };
 }
 
 /** The times that the query names. A year that it does not name is one of the notes that may be seen. */
