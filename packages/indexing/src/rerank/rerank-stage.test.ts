@@ -38,7 +38,7 @@ function heaps(count: number): Record<string, string> {
   );
 }
 
-async function storeWith(files: Record<string, string>): Promise<FakeStore> {
+async function storeWith(files: Record<string, string>, tokens = 400): Promise<FakeStore> {
   const store = createFakeStore();
   await store.replaceFiles(
     Object.entries(files).map(([path, text]) => ({
@@ -48,7 +48,7 @@ async function storeWith(files: Record<string, string>): Promise<FakeStore> {
       mtimeMs: 1,
       size: text.length,
       recipe: "r",
-      chunks: [...chunkMarkdown(text.split("\n"), { tokens: 400, overlap: 80 })].map((chunk) => ({
+      chunks: [...chunkMarkdown(text.split("\n"), { tokens, overlap: 80 })].map((chunk) => ({
         ...chunk,
         terms: indexTerms(`${chunk.text}\n${chunk.context}`),
       })),
@@ -131,7 +131,8 @@ describe("a reranker", () => {
   test("reads passages: the lines that match, under what they stand under, within its limit", async () => {
     const filler = "Something else entirely was written here about the harbour and its boats.\n".repeat(40);
     const section = `## Animals\n\n${filler}The walrus is number 1.\n${filler}`;
-    const store = await storeWith({ "memory/Zoo visit.md": section.repeat(3), "memory/b.md": "walrus" });
+    const notes = { "memory/Zoo visit.md": section.repeat(3), "memory/b.md": "walrus" };
+    const store = await storeWith(notes);
     const reranker = byNumber();
     await search(store, "walrus", { rerank: stageOf(reranker) });
     const small = byNumber({ maxInputTokens: 100 });
@@ -150,6 +151,20 @@ describe("a reranker", () => {
     }
   });
 
+  test("reads a passage of a chunk, however long that is", async () => {
+    const text = `${"A line of many words that says nothing of it.\n".repeat(300)}The walrus is number 1.\n`;
+    const store = await storeWith({ "memory/a.md": text.repeat(2), "memory/b.md": "walrus" }, 8000);
+    const reranker = byNumber();
+    const { report } = await search(store, "walrus", { rerank: stageOf(reranker) });
+    expect(report.rerank?.state).toBe("done");
+    const texts = reranker.calls[0]?.texts ?? [];
+    expect(texts).toHaveLength(2);
+    for (const passage of texts) {
+      expect(passage).toContain("walrus");
+      expect(estimateTokens(passage)).toBeLessThanOrEqual(420);
+    }
+  });
+
   test("reads no key that was pasted into the question", async () => {
     const key = ["sk", "proj", "a8F3kL0pQ7xZ2mN9vB4c", "T6yR1wE5uI8oP3sD7gH"].join("-");
     const store = await storeWith(heaps(3));
@@ -160,17 +175,19 @@ describe("a reranker", () => {
   });
 
   test.each([
-    ["there is one candidate", heaps(1), "walrus"],
-    ["there is none", heaps(3), "giraffe"],
+    ["there is one candidate", heaps(1), "walrus", 1],
+    ["there is none", heaps(3), "giraffe", 0],
     [
       "a time alone is asked for, which has an order of its own",
-      { "memory/2026-03-12.md": "walrus number 1", "memory/2026-03-13.md": "walrus number 2" },
-      "12 March 2026 to 13 March 2026",
+      { "memory/2026-03-12.md": "# 2026-03-12\n\nwalrus number 1", "memory/2026-03-13.md": "# 2026-03-13\n\nnumber 2" },
+      "March 2026",
+      2,
     ],
-  ])("is not asked where %s", async (_, notes: Record<string, string>, query) => {
+  ])("is not asked where %s", async (_, notes: Record<string, string>, query, found) => {
     const store = await storeWith(notes);
     const reranker = byNumber();
-    const { report } = await search(store, query, { rerank: stageOf(reranker) });
+    const { paths, report } = await search(store, query, { rerank: stageOf(reranker) });
+    expect(paths).toHaveLength(found);
     expect(reranker.calls).toEqual([]);
     expect(report.rerank).toBeUndefined();
     expect(report.state).toBe("ok");
@@ -185,7 +202,15 @@ describe("a reranker", () => {
     const store = await storeWith(notes);
     const { paths } = await search(store, "heat pump", { rerank: stageOf(byNumber()) });
     expect(paths).toEqual(["memory/Heat pump.md", "memory/b.md", "memory/a.md"]);
-    // Asked for otherwise, it is a note as others are.
+    // One that has more in its name is a note as others are.
+    const manual = await storeWith({
+      "memory/Heat pump manual for installers.md": notes["memory/Heat pump.md"],
+      "memory/b.md": "Nobody said heat pump, number 9.",
+    });
+    const before = await search(manual, "heat pump");
+    expect(before.paths[0]).toBe("memory/Heat pump manual for installers.md");
+    expect((await search(manual, "heat pump", { rerank: stageOf(byNumber()) })).paths[0]).toBe("memory/b.md");
+    // And so is this one, asked for otherwise.
     const other = await search(store, "which pump stands behind the neighbours house", { rerank: stageOf(byNumber()) });
     expect(other.paths).toEqual(["memory/b.md", "memory/a.md", "memory/Heat pump.md"]);
   });
