@@ -11,7 +11,7 @@ export interface RerankBenchOptions {
 }
 
 /** Milliseconds: a bench waits for its answers. */
-const timeoutMs = 20_000;
+const timeoutMs = 10_000;
 /** Spreads of the noise on what a made-up reranker knows: 1 is right, 0 is wrong. */
 const spreads = [0, 0.25, 0.5, 1];
 

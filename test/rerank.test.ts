@@ -19,7 +19,7 @@ async function open(
   house: House,
   { slot = "memory-core", rerank = {}, entries = {}, reranker }: OpenOptions = {},
 ): Promise<Memory> {
-  const chosen = { provider: "rerank-http", baseUrl: `${api.url}/v1`, model: "m", timeoutMs: 20_000, ...rerank };
+  const chosen = { provider: "rerank-http", baseUrl: `${api.url}/v1`, model: "m", timeoutMs: 10_000, ...rerank };
   const agents = { defaults: { memorySearch: { provider: "none", query: { rerank: chosen } } } };
   const content = { agents, plugins: { slots: { memory: slot }, entries } };
   const config = parseConfig(content, { stateDir: house.stateDir, env: {} });

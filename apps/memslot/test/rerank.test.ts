@@ -15,7 +15,7 @@ async function sandboxWith(rerank: Record<string, unknown>): Promise<{ sandbox: 
   await sandbox.write("memory/b.md", "A lantern hangs at the gate.\n");
   for (let index = 0; index < 9; index++)
     await sandbox.write(`memory/c${index}.md`, index % 2 === 0 ? "The lantern is lit.\n" : "The gate is shut.\n");
-  const chosen = { provider: "rerank-http", baseUrl: `${api.url}/v1`, model: "m", timeoutMs: 20_000, ...rerank };
+  const chosen = { provider: "rerank-http", baseUrl: `${api.url}/v1`, model: "m", timeoutMs: 10_000, ...rerank };
   const agents = { defaults: { memorySearch: { provider: "none", query: { rerank: chosen } } } };
   return { sandbox, config: await sandbox.writeConfig(JSON.stringify({ agents })) };
 }

@@ -151,7 +151,7 @@ export const memorySearchKeys: readonly ConfigKey[] = [
   integer(
     "query.rerank.timeoutMs",
     1500,
-    [50, 20_000],
+    [50, 10_000],
     "Milliseconds that a search waits for the reranker; after them the order stays as it was, and the answer says so.",
   ),
 
