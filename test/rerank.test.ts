@@ -5,6 +5,7 @@ import { deterministicReranker } from "@memslot/testkit";
 import { openMemory, parseConfig } from "memslot";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { type House, useHouse } from "./support/house.ts";
+import { placedEmbeddings } from "./support/placed-embeddings.ts";
 
 const query = "zebra lantern gate";
 
@@ -108,6 +109,29 @@ test("nothing leaves the machine that may not be seen: private notes for a group
   api.log.length = 0;
   await ask(memory, query, { sessionKey: "agent:main:telegram:group:-100" });
   expect(JSON.stringify(api.log.map(({ body }) => body))).not.toContain("a secret of mine");
+});
+
+test("what meaning alone has found over minScore stays, though words that score less are put before it", async () => {
+  const house = useHouse();
+  house.write({
+    "memory/word.md": "A zebra among others.\n",
+    "memory/other.md": "A lantern among others.\n",
+    "memory/meaning.md": "The striped horse.\n",
+  });
+  const embeddings = placedEmbeddings((text) => (text.includes("striped") ? 0.9 : 0));
+  const ofHouse = { embeddings, memorySearch: { query: { rerank: { timeoutMs: 10_000 } } } };
+  const plain = await house.open(ofHouse);
+  await plain.sync();
+  const before = await ask(plain, "zebra lantern");
+  expect(before.results[0]?.path).toBe("memory/meaning.md");
+  expect(before.results[1]?.score).toBeLessThan(0.35);
+  const { results, report } = await ask(
+    await house.open({ ...ofHouse, reranker: deterministicReranker() }),
+    "zebra lantern",
+  );
+  expect(report.rerank?.state).toBe("done");
+  expect(results.map(({ path }) => path)).toEqual(["memory/other.md", "memory/word.md", "memory/meaning.md"]);
+  expect(results[2]?.score).toBeGreaterThanOrEqual(0.35);
 });
 
 test("memory-qmd ranks by itself, asks no reranker and says so", async () => {
