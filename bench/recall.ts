@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { type Memory, estimateTokens, placeTokens } from "@memslot/core";
+import { type Memory, type Reranker, estimateTokens, placeTokens } from "@memslot/core";
 import { openMemory } from "memslot";
 import type { DataSet, Question, RetrievalSet } from "./datasets.ts";
 import type { Answer } from "./plain-fts.ts";
@@ -112,6 +112,7 @@ export async function openNotes(
   files: ReadonlyMap<string, string>,
   settings: Readonly<Record<string, unknown>> = {},
   everywhere = false,
+  { reranker, query }: { reranker?: Reranker | undefined; query?: Readonly<Record<string, unknown>> } = {},
 ): Promise<{ memory: Memory; close: () => Promise<void> }> {
   const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-bench-"));
   const workspaceDir = path.join(folder, "workspace");
@@ -123,6 +124,7 @@ export async function openNotes(
   const memory = await openMemory({
     agentId: "bench",
     workspaceDir,
+    reranker,
     config: {
       ...settings,
       agents: {
@@ -131,6 +133,7 @@ export async function openNotes(
             provider: "none",
             store: { path: path.join(folder, "index.sqlite") },
             sync: { onSearch: false },
+            ...(query && { query }),
             ...(everywhere && { extraPaths: [workspaceDir] }),
           },
         },

@@ -6,6 +6,7 @@ import { benchEmbeddings } from "./embeddings.ts";
 import { benchFreshness } from "./freshness.ts";
 import { benchLocal } from "./local.ts";
 import { benchMcp } from "./mcp.ts";
+import { benchRerank } from "./rerank.ts";
 import { benchRetrieval } from "./retrieval.ts";
 import { benchSpeed } from "./speed.ts";
 
@@ -14,6 +15,7 @@ const usage = `Usage: pnpm bench speed [--files 2000] [--openclaw]
        pnpm bench freshness [--files 10000]
        pnpm bench local [--model FILE]
        pnpm bench retrieval [--data DIR]
+       pnpm bench rerank [--url ADDRESS] [--model NAME]
        pnpm bench backends [--files 2000] [--qmd COMMAND] [--data DIR]
        pnpm bench mcp [--files 2000] [--qmd COMMAND]
        pnpm bench agent [--files 2000]
@@ -23,6 +25,7 @@ embeddings  the same with an embedding server on this machine, and what is asked
 freshness   what it costs to be right: unchanged and changed files, event loop, watching, transcripts, rebuilds
 local       tokens per second of the local embeddings, on a made model if no GGUF file is given
 retrieval   recall on the vault beside it and on public data sets; --data is the folder that holds them
+rerank      what a reranker does to the order on the vault: made-up ones, and that of --url
 backends    the same notes and questions with every backend; --qmd is the command of the qmd tool
 mcp         searches through \`memslot mcp\` over stdio; with --qmd through \`qmd mcp\` in turn
 agent       the start of a session with an index that is there, and what a flush adds to the user's turn`;
@@ -36,6 +39,7 @@ const { values, positionals } = parseArgs({
     data: { type: "string" },
     model: { type: "string" },
     qmd: { type: "string" },
+    url: { type: "string" },
   },
 });
 
@@ -45,6 +49,7 @@ else if (positionals[0] === "embeddings") await benchEmbeddings(options);
 else if (positionals[0] === "freshness") await benchFreshness(Number(values.files ?? 10_000));
 else if (positionals[0] === "local") await benchLocal(values.model && path.resolve(values.model));
 else if (positionals[0] === "retrieval") await benchRetrieval(values.data && path.resolve(values.data));
+else if (positionals[0] === "rerank") await benchRerank({ url: values.url, model: values.model });
 else if (positionals[0] === "backends")
   await benchBackends({
     files: options.files,

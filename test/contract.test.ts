@@ -7,8 +7,10 @@ import {
   createInMemoryStore,
   createReferencePlugin,
   deterministicEmbeddings,
+  deterministicReranker,
   embeddingConformance,
   memoryConformance,
+  rerankConformance,
 } from "@memslot/testkit";
 import { describe, expect, test } from "vitest";
 import { root } from "./support/markdown-examples.ts";
@@ -39,6 +41,7 @@ describe("docs/contract.md", () => {
       ...withStar(namesOf((runner) => memoryConformance(runner, { plugin: createReferencePlugin() }))),
       ...namesOf((runner) => chunkStoreConformance(runner, { open: async () => createInMemoryStore(), reopens: true })),
       ...namesOf((runner) => embeddingConformance(runner, { open: async () => deterministicEmbeddings() })),
+      ...namesOf((runner) => rerankConformance(runner, { open: async () => deterministicReranker() })),
     ];
     expect(proofs.map(({ check }) => check).toSorted()).toEqual(checks.toSorted());
     for (const { sentence } of proofs) expect(sentences).toContain(sentence);

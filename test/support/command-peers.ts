@@ -15,7 +15,7 @@ export function withOfferedPeers(text: string): string {
   const manifest = JSON.parse(text) as Manifest;
   const offered = extensions.map(({ name }) => name).filter((name) => !(name in manifest.dependencies));
   const others = Object.entries(manifest.devDependencies).filter(
-    ([name]) => !/^@memslot\/(?:memory|embeddings)-/.test(name),
+    ([name]) => !/^@memslot\/(?:memory|embeddings|rerank)-/.test(name),
   );
   const here = offered.map((name) => [name, "workspace:*"] as const);
   manifest.devDependencies = Object.fromEntries([...others, ...here].toSorted(([a], [b]) => (a < b ? -1 : 1)));

@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import type { Reranker } from "@memslot/core";
 import { type EmbeddingProvider, type Memory, openMemory, parseConfig } from "memslot";
 import { onTestFinished } from "vitest";
 import type { MemoryProcessOptions } from "./memory-orders.ts";
@@ -46,6 +47,7 @@ export interface House {
   open(options?: {
     memorySearch?: Record<string, unknown>;
     embeddings?: EmbeddingProvider | undefined;
+    reranker?: Reranker | undefined;
     agentId?: string;
     stateDir?: string;
     lookOnly?: boolean;
@@ -102,13 +104,13 @@ export function createHouse(givenNotes?: string): House {
       });
       return memory;
     },
-    async open({ memorySearch = {}, embeddings, ...more } = {}) {
+    async open({ memorySearch = {}, embeddings, reranker, ...more } = {}) {
       const { agentId = "main", lookOnly = false, settings = {}, workspace = notes } = more;
       const provider = embeddings === undefined ? { provider: "none" } : {};
       const agents = { defaults: { workspace, memorySearch: { ...provider, ...memorySearch } } };
       const config = parseConfig({ ...settings, agents }, { stateDir: more.stateDir ?? stateDir, env: {} });
       const notify = (line: string): void => void notices.push(line);
-      const memory = await openMemory({ config, agentId, embeddings, notify, lookOnly });
+      const memory = await openMemory({ config, agentId, embeddings, reranker, notify, lookOnly });
       ends.push(() => memory.close());
       return memory;
     },

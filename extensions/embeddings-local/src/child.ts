@@ -1,4 +1,4 @@
-import type { Llama, LlamaEmbeddingContext, Token } from "node-llama-cpp";
+import type { Llama, LlamaEmbeddingContext, LlamaModel, LlamaRankingContext, Token } from "node-llama-cpp";
 import { endWithHost } from "./end-with-host.ts";
 import type { FromChild, LoadRequest, ToChild } from "./protocol.ts";
 import { createTextQueue } from "./text-queue.ts";
@@ -35,33 +35,51 @@ async function load(request: LoadRequest): Promise<void> {
   });
   const model = await llama.loadModel({ modelPath: request.modelPath });
   const contextSize = Math.min(request.contextSize, model.trainContextSize);
-  const contexts: LlamaEmbeddingContext[] = [];
+  // A text that does not fit into one batch gets the vector of its end.
+  const size = { contextSize, batchSize: contextSize, threads: request.threads };
+  const works: Work[] = [];
   for (let count = 0; count < request.contexts; count++) {
-    // A text that does not fit into one batch gets the vector of its end.
-    contexts.push(
-      await model.createEmbeddingContext({ contextSize, batchSize: contextSize, threads: request.threads }),
-    );
+    const work = request.ranks === true ? ranking(await model.createRankingContext(size)) : undefined;
+    works.push(work ?? embedding(await model.createEmbeddingContext(size)));
   }
   // The context wants to be longer than what is put into it.
   const maxInputTokens = contextSize - 1;
   send({ type: "loaded", dimensions: model.embeddingVectorSize, maxInputTokens });
-  for (const context of contexts) void serve(context, maxInputTokens);
+  for (const work of works) void serve(work, maxInputTokens);
 }
 
-/** One context embeds one text after the other; several contexts share the queue. */
-async function serve(context: LlamaEmbeddingContext, maxInputTokens: number): Promise<never> {
+/** What a context makes of a text: its vector, or its score for a query, and the tokens that were read. */
+type Work = (
+  text: string,
+  query: string | undefined,
+  maxInputTokens: number,
+) => Promise<{ vector: readonly number[]; tokens: number }>;
+
+function embedding(context: LlamaEmbeddingContext): Work {
+  return async (text, _query, maxInputTokens) => {
+    const tokens = tokensOf(text, context.model, maxInputTokens, (given) => context.calculateInputLength(given));
+    const { vector } = await context.getEmbeddingFor(tokens);
+    return { vector, tokens: context.calculateInputLength(tokens) };
+  };
+}
+
+function ranking(context: LlamaRankingContext): Work {
+  return async (text, query = "", maxInputTokens) => {
+    // The half of the room is for the text, whatever the query is.
+    const asked = tokensOf(query, context.model, Math.floor(maxInputTokens / 2), (given) => given.length);
+    const lengthOf = (given: Token[]): number => context.calculateInputLength(asked, given);
+    const tokens = tokensOf(text, context.model, maxInputTokens, lengthOf);
+    return { vector: [await context.rank(asked, tokens)], tokens: lengthOf(tokens) };
+  };
+}
+
+/** One context works on one text after the other; several contexts share the queue. */
+async function serve(work: Work, maxInputTokens: number): Promise<never> {
   for (;;) {
-    const { id, index, text } = await queue.next();
+    const { id, index, text, query } = await queue.next();
     try {
-      const tokens = tokensOf(text, context, maxInputTokens);
-      const { vector } = await context.getEmbeddingFor(tokens);
-      send({
-        type: "vector",
-        id,
-        index,
-        vector: Float32Array.from(vector),
-        tokens: context.calculateInputLength(tokens),
-      });
+      const { vector, tokens } = await work(text, query, maxInputTokens);
+      send({ type: "vector", id, index, vector: Float32Array.from(vector), tokens });
     } catch (error) {
       queue.cancel(id);
       send({ type: "refused", id, message: messageOf(error) });
@@ -72,13 +90,17 @@ async function serve(context: LlamaEmbeddingContext, maxInputTokens: number): Pr
 /** Characters of a text that are looked at for each token that has room: hardly any token has more. */
 const charactersPerToken = 32;
 
-/** The tokens of as much of the text as has room. */
-function tokensOf(text: string, context: LlamaEmbeddingContext, maxInputTokens: number): Token[] {
-  const { model } = context;
+/** The tokens of as much of the text as has room. `lengthOf`: how many the model reads for these. */
+function tokensOf(
+  text: string,
+  model: LlamaModel,
+  maxInputTokens: number,
+  lengthOf: (tokens: Token[]) => number,
+): Token[] {
   const tokens = model.tokenize(text.slice(0, maxInputTokens * charactersPerToken));
   // A text without a token, as one of spaces alone, would have no vector.
   if (tokens.length === 0) return model.tokenize(".");
-  const framing = context.calculateInputLength(tokens) - tokens.length;
+  const framing = lengthOf(tokens) - tokens.length;
   return tokens.slice(0, maxInputTokens - framing);
 }
 

@@ -99,7 +99,7 @@ export class ModelProcess {
   /** Rejects with `ProcessEnded`, with an `Error` for a text that is refused, and at once with the reason of an abort. */
   async embed(
     texts: readonly string[],
-    { urgent, signal }: { urgent: boolean; signal: AbortSignal | undefined },
+    { urgent, signal, query }: { urgent: boolean; signal: AbortSignal | undefined; query?: string | undefined },
   ): Promise<EmbeddedTexts> {
     if (this.#ended !== undefined) throw this.#ended;
     signal?.throwIfAborted();
@@ -114,7 +114,7 @@ export class ModelProcess {
     };
     this.#pending.set(id, { vectors: [], tokens: 0, missing: texts.length, resolve, reject });
     signal?.addEventListener("abort", onAbort, { once: true });
-    this.#send({ type: "embed", id, texts, urgent });
+    this.#send({ type: "embed", id, texts, urgent, query });
     this.#watch();
     try {
       return await promise;

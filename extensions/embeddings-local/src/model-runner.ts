@@ -12,6 +12,8 @@ export interface RunnerTimes extends ProcessLimits {
 interface EmbedOptions {
   urgent: boolean;
   signal: AbortSignal | undefined;
+  /** Of a model that ranks. */
+  query?: string | undefined;
 }
 
 interface Running {
@@ -54,6 +56,12 @@ export class ModelRunner {
     });
   }
 
+  /** How well each text answers the query, 0 to 1. Fails as `embed` does. */
+  async rank(query: string, texts: readonly string[], signal: AbortSignal): Promise<number[]> {
+    const { vectors } = await this.embed(texts, { urgent: true, signal, query });
+    return vectors.map(([score = Number.NaN]) => score);
+  }
+
   isLoaded(): boolean {
     return this.#running?.process.isRunning() === true;
   }
@@ -81,7 +89,8 @@ export class ModelRunner {
     const first = await this.#launchOnce();
     const launched = first instanceof ProcessEnded ? await this.#launchOnce() : first;
     if (!(launched instanceof ProcessEnded)) return launched;
-    const question = "is it a complete GGUF of an embedding model?";
+    const kind = this.#request.ranks === true ? "a reranker" : "an embedding model";
+    const question = `is it a complete GGUF of ${kind}?`;
     throw this.#unusable(`the process that loads it ${launched.how}; ${question}`, launched);
   }
 

@@ -10,12 +10,17 @@ export interface LoadRequest {
   contexts: number;
   threads: number;
   contextSize: number;
+  /** True: texts are scored by a query, in place of getting vectors. */
+  ranks?: boolean | undefined;
 }
 
 export type ToChild =
   | LoadRequest
-  /** Each text is answered by a message of its own. `urgent` ones go before those that wait. */
-  | { type: "embed"; id: number; texts: readonly string[]; urgent: boolean }
+  /**
+   * Each text is answered by a message of its own. `urgent` ones go before those that wait. With a query the vector is of
+   * one number: how well the text answers it, 0 to 1.
+   */
+  | { type: "embed"; id: number; texts: readonly string[]; urgent: boolean; query?: string | undefined }
   /** Nobody waits for this request any more. */
   | { type: "cancel"; id: number };
 

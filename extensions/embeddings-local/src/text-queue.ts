@@ -5,12 +5,13 @@ interface QueuedText {
   /** Its place in the request. */
   index: number;
   text: string;
+  query: string | undefined;
 }
 
 /** Texts that wait for a context. */
 export interface TextQueue {
   /** Urgent ones, as the query of somebody who waits, go before the notes of a sync. */
-  add(request: { id: number; texts: readonly string[]; urgent: boolean }): void;
+  add(request: { id: number; texts: readonly string[]; urgent: boolean; query?: string | undefined }): void;
   /** Drops what waits of a request. */
   cancel(id: number): void;
   /** The next text, as soon as there is one. */
@@ -29,7 +30,8 @@ export function createTextQueue(): TextQueue {
   return {
     add(request) {
       const queue = request.urgent ? urgent : others;
-      for (const [index, text] of request.texts.entries()) queue.push({ id: request.id, index, text });
+      for (const [index, text] of request.texts.entries())
+        queue.push({ id: request.id, index, text, query: request.query });
       while (idle.length > 0) {
         const text = take();
         if (text === undefined) return;

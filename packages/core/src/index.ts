@@ -57,18 +57,24 @@ export {
   embeddingErrorOf,
   httpEmbeddingError,
 } from "./contract/embedding-error.ts";
+export type { RerankCallOptions, RerankChoice, RerankReport, RerankedPlace, Reranker } from "./contract/reranker.ts";
 export type { ExtraPath, MemorySearchSettings } from "./contract/settings.ts";
 export type { Memory, MemoryReadParams, MemorySearchOptions, MemorySyncParams } from "./contract/memory.ts";
 export {
+  type AnyPlugin,
   CONTRACT,
   type EmbeddingPlugin,
   type EmbeddingPluginContext,
   type EmbeddingSetup,
   type MemoryPlugin,
   type MemoryPluginContext,
+  type PluginKind,
   type PluginManifest,
+  type RerankPlugin,
+  type RerankPluginContext,
   defineEmbeddingPlugin,
   defineMemoryPlugin,
+  defineRerankPlugin,
 } from "./contract/plugin.ts";
 export type { StorePlace } from "./open/store-place.ts";
 export type { AgentConfig, CompactionSettings, ConfigEntry, MemslotConfig } from "./config/types.ts";

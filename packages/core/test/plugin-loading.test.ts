@@ -81,7 +81,7 @@ describe("a manifest", () => {
     [
       "has an unknown kind",
       { id: "one", kind: "context-engine", configSchema: schema },
-      '"kind" must be "memory" or "embedding", not "context-engine"',
+      '"kind" must be "memory", "embedding" or "rerank", not "context-engine"',
     ],
     ["has no configSchema", { id: "one", kind: "memory" }, '"configSchema" is missing'],
     [

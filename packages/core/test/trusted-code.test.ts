@@ -207,6 +207,24 @@ describe("a plugin folder that a trusted configuration names", () => {
 });
 
 describe("a package that a trusted configuration names", () => {
+  test("a reranker that is named by its package is vouched for as it was", async () => {
+    const folder = join(computer.project, "node_modules/pkg-rerank");
+    const manifest = { id: "rerank-mine", kind: "rerank", configSchema: { type: "object" } };
+    const entry = (score: number): string => `export default { kind: "rerank", contract: 1, id: "rerank-mine",
+  async open() { return { id: "rerank-mine", model: "m", rerank: async (_, texts) => texts.map(() => ${score}) }; } };`;
+    const files = pluginFiles("rerank-mine", {
+      manifest,
+      entry: entry(1),
+      packageJson: { name: "pkg-rerank", type: "module", exports: "./index.js" },
+    });
+    for (const [name, content] of Object.entries(files)) computer.write(join(folder, name), content);
+    computer.write(file, withKey("agents.defaults.memorySearch.query.rerank.provider", "pkg-rerank"));
+    await trustConfig(file, computer);
+    expect(await opened()).toBe("fake");
+    writeFileSync(join(folder, "index.js"), entry(2));
+    expect(await refusal()).toMatch(/^plugin "rerank-mine" is not loaded: .* has changed since/);
+  });
+
   test("beside the configuration is compared file by file, as its version can lie", async () => {
     const folder = plant(join(computer.project, "node_modules/pkg-mine"));
     plantPackage("dep", join(computer.project, "node_modules/dep"));

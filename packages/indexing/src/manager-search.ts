@@ -18,6 +18,7 @@ import { searchChunks } from "./search/search.ts";
 import { sessionScope, type SourceScope } from "./search/session-scope.ts";
 import { freshnessForAll, withMissingWithin } from "./search/shared-report.ts";
 import { createSessionLookup } from "./sessions/session-lookup.ts";
+import type { RerankStage } from "./rerank/rerank-stage.ts";
 import type { IndexFacts } from "./sync/index-facts.ts";
 import type { IndexSync } from "./sync/index-sync.ts";
 import { aboutUnread, withoutUnread } from "./sync/unread.ts";
@@ -31,13 +32,14 @@ interface SearchParts {
   vectors: Embedder | undefined;
   embeddings: EmbeddingChoice;
   unsearched: UnsearchedCounter;
+  rerank: RerankStage | undefined;
   /** Finds in place of the index. */
   find: ((input: SearchInput) => Promise<SearchOutcome>) | undefined;
 }
 
 /** How a manager searches: in files that are up to date, with all said that the answer does not tell itself. */
 export function createManagerSearch(parts: SearchParts): MemorySearchManager["search"] {
-  const { backend, store, index, vectors, unsearched, find } = parts;
+  const { backend, store, index, vectors, unsearched, find, rerank } = parts;
   const { agentId, stateDir, settings, workspaceDir } = parts.context;
   const hasSessions = settings.sources.some((source) => source === "sessions" || source === "journal");
   const transcripts = hasSessions ? createSessionLookup({ stateDir, agentId }) : undefined;
@@ -64,16 +66,17 @@ export function createManagerSearch(parts: SearchParts): MemorySearchManager["se
     const question: SearchInput = { settings, backend, query, options, scope, now: new Date(), days };
     // Without a chunk there is nothing to compare with. Others who read along are not to learn whether there is one.
     const known = options.audience === "shared" || stats.chunks > 0 ? vectors : undefined;
-    const outcome = await (find?.(question) ?? searchChunks({ ...question, store, vectors: known }));
+    const outcome = await (find?.(question) ?? searchChunks({ ...question, store, vectors: known, rerank }));
     if (options.audience !== "shared" || !vectors || vectors.facts().missing === 0) return outcome;
     return await withMissingWithin(outcome, { store, vectors, places: placesOf(options, scope) });
   }
 
   return async (query, options) => {
     vectors?.warm();
+    if (!find) rerank?.warm();
     const scope = await scopeOf(options);
-    // A backend's own search, and a provider that is paid for a question, are asked once and not ahead.
-    const ahead = vectors || find ? undefined : searchAhead(store, () => answerTo(query, options, scope));
+    // A backend's own search, and what is paid for a question, are asked once and not ahead.
+    const ahead = vectors || find || rerank ? undefined : searchAhead(store, () => answerTo(query, options, scope));
     const before = unreadIn(index.facts());
     const unfresh = await index.freshen(options.signal);
     const first = async (): Promise<SearchOutcome | undefined> =>

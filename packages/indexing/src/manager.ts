@@ -10,6 +10,7 @@ import { journalFolder } from "./journal/journal-folder.ts";
 import { createJournalSource } from "./journal/journal-source.ts";
 import { isJournalPath, readJournal } from "./journal/read-journal.ts";
 import { createManagerSearch } from "./manager-search.ts";
+import { createRerankStage } from "./rerank/rerank-stage.ts";
 import type { SearchInput, SearchOutcome } from "./search/search-outcome.ts";
 import { createNotesSource } from "./files/notes-source.ts";
 import { readMemoryFile } from "./files/read-file.ts";
@@ -61,7 +62,10 @@ export async function manageIndex(input: {
     lookOnly: context.lookOnly === true,
     names: { agentId, backend },
   });
-  const searchParts = { context, backend, store, sources, index, vectors, embeddings, unsearched, find: input.search };
+  const reranker = context.rerank?.reranker;
+  const rerank = reranker && createRerankStage({ reranker, settings: settings.query.rerank });
+  const shared = { context, backend, store, sources, index, vectors, embeddings, unsearched };
+  const searchParts = { ...shared, rerank, find: input.search };
   const triggers = context.lookOnly === true ? undefined : startTriggers(context, index);
   for (const notice of store.health().notices) notify(notice);
 

@@ -8,6 +8,8 @@ export {
   deterministicEmbeddingPlugin,
   deterministicEmbeddings,
 } from "./deterministic-embeddings.ts";
+export { deterministicReranker } from "./deterministic-reranker.ts";
+export { type RerankConformanceOptions, rerankConformance } from "./rerank-conformance.ts";
 export { hostileStrings } from "./helpers/hostile-strings.ts";
 export { type InMemoryStore, createInMemoryStore } from "./in-memory-store.ts";
 export { createReferencePlugin } from "./reference-plugin.ts";

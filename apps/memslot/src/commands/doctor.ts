@@ -17,6 +17,7 @@ import { describeOutage, describeSpare } from "../format/format-fallback.ts";
 import { checkEmbeddings } from "../doctor/embedding-checks.ts";
 import { checkIndex, checkSync, checkWriter } from "../doctor/index-checks.ts";
 import { checkSurvey } from "../format/format-survey.ts";
+import { checkReranker } from "../doctor/rerank-check.ts";
 import { liveSearch } from "../doctor/live-search.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import { leftOut } from "../open/scan-summary.ts";
@@ -86,7 +87,7 @@ async function examineMemory(context: CommandContext, memory: Memory, agent: Age
   const vector = await memory.probeVectorAvailability({ signal });
   const status = memory.status();
   checks.push(checkStore(status), checkFts(status), checkVector(status, vector));
-  checks.push(...checkEmbeddings(status, agent, embeddings));
+  checks.push(...checkEmbeddings(status, agent, embeddings), ...checkReranker(status));
   for (const notice of status.custom?.notices ?? []) checks.push(warned("store", notice));
   checks.push(await liveSearch(memory, signal));
   return checks;

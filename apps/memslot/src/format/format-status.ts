@@ -9,6 +9,7 @@ import {
   describeQuarantined,
 } from "./format-embedding.ts";
 import { describeFallback, describeSpare } from "./format-fallback.ts";
+import { describeReranker } from "./format-rerank.ts";
 import {
   describeAtWork,
   describeBatch,
@@ -52,6 +53,7 @@ export function formatStatus(entry: AgentStatus, options: FormatStatusOptions): 
     ["Provider", describeProvider(status)],
     ["Model", status.model],
     ["Endpoint", describeEndpoint(status)],
+    ["Reranker", describeReranker(status)],
     ["Passed over", status.embedding?.passedOver?.map(({ id, reason }) => `${id}: ${reason}`).join("; ")],
     ["Sources", (status.sources ?? settings.sources).join(", ")],
     ["Extra paths", status.extraPaths?.map((extra) => (typeof extra === "string" ? extra : extra.path)).join(", ")],

@@ -5,6 +5,7 @@ import {
   type FoundPlugins,
   type MemslotConfig,
   type OfferedPlugin,
+  type PluginKind,
   discoverPlugins,
   forbiddenBy,
   installedPluginsDir,
@@ -18,7 +19,7 @@ type PluginState = "active" | "in use" | "ready" | "disabled" | "not installed" 
 /** One plugin as `memslot plugins` tells of it. */
 export interface SurveyedPlugin {
   id: string;
-  kind?: "memory" | "embedding" | undefined;
+  kind?: PluginKind | undefined;
   version?: string | undefined;
   packageName?: string | undefined;
   description?: string | undefined;
@@ -47,7 +48,7 @@ export async function surveyPlugins(
   const { states, problem } = slotStates(config, found);
   const known = found.known.map((plugin): SurveyedPlugin => {
     const { id, kind, packageName, description, place } = plugin;
-    const state = kind === "memory" ? states.get(id) : embeddingState(config, plugin);
+    const state = kind === "memory" ? states.get(id) : stateOfKind[kind](config, plugin);
     const version = versionIn(place);
     return { id, kind, version, packageName, description, from: fromOf(plugin, config), place, ...(state ?? ready) };
   });
@@ -64,7 +65,10 @@ export async function surveyPlugins(
 
 /** What can be chosen as things are; `names` may be names of packages. */
 export async function findPlugins(config: MemslotConfig, names: readonly string[] = []): Promise<FoundPlugins> {
-  const inFile = [config.plugins.slots.memory, ...config.agents.map(({ memorySearch }) => memorySearch.provider)];
+  const inFile = [
+    config.plugins.slots.memory,
+    ...config.agents.flatMap(({ memorySearch }) => [memorySearch.provider, memorySearch.query.rerank.provider]),
+  ];
   const meaningful = inFile.filter((name) => name !== undefined && !/^\s*(?:none|auto)?\s*$/iu.test(name));
   return await discoverPlugins({
     config,
@@ -122,6 +126,17 @@ function embeddingState({ agents, plugins }: MemslotConfig, plugin: FoundPlugin)
     return { state: "ready", reason: 'memorySearch.provider is "auto", which takes the first that can be used' };
   return { state: "ready", reason: `memorySearch.provider is "${settings[0]?.provider ?? ""}"` };
 }
+
+function rerankState({ agents, plugins }: MemslotConfig, plugin: FoundPlugin): StateAndReason {
+  const forbidden = forbiddenBy(plugin, plugins);
+  if (forbidden !== undefined) return { state: "disabled", reason: forbidden };
+  const named = agents.map(({ memorySearch }) => memorySearch.query.rerank.provider.trim());
+  const isNamed = named.some((name) => [plugin.id, plugin.packageName].includes(name));
+  if (isNamed) return { state: "in use", reason: `memorySearch.query.rerank.provider is "${plugin.id}"` };
+  return { state: "ready", reason: `memorySearch.query.rerank.provider is "${named[0] ?? "none"}"` };
+}
+
+const stateOfKind = { embedding: embeddingState, rerank: rerankState };
 
 /** How the configuration came to know it. */
 export function fromOf({ place, packageName }: FoundPlugin, config: MemslotConfig): SurveyedPlugin["from"] {

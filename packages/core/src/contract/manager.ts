@@ -7,13 +7,17 @@ import type {
   SyncReport,
   SyncProgress,
 } from "./status.ts";
+import type { RerankReport } from "./reranker.ts";
 
 /** One ranked answer. Lines are 1-based and inclusive; `path` is relative to the workspace with `/`. */
 export interface MemorySearchResult {
   path: string;
   startLine: number;
   endLine: number;
-  /** 0 to 1, higher is better. */
+  /**
+   * 0 to 1, higher is better. With a reranker it is the score of the place: the candidates' scores are dealt out anew,
+   * the highest to the first.
+   */
   score: number;
   /** Cosine similarity to the query, where the vector leg saw this result. */
   vectorScore?: number | undefined;
@@ -118,6 +122,8 @@ export interface SearchReport {
   /** What was not looked at, where the answer is empty or weak. Never told to others than the owner. */
   unsearched?: UnsearchedFiles | undefined;
   fallback?: MemoryFallback | undefined;
+  /** What the reranker did. Absent where none is configured, or where there was nothing to put into order. */
+  rerank?: RerankReport | undefined;
   /** Milliseconds spent, by step. */
   timingsMs?: Readonly<Record<string, number>> | undefined;
 }

@@ -1,6 +1,7 @@
 import type { MemslotConfig } from "../config/types.ts";
 import type { EmbeddingChoice, EmbeddingProvider } from "./embedding.ts";
 import type { MemorySearchManager } from "./manager.ts";
+import type { RerankChoice, Reranker } from "./reranker.ts";
 import type { MemoryFeature } from "../plugins/features.ts";
 import type { MemorySearchSettings } from "./settings.ts";
 import type { StorePlace } from "../open/store-place.ts";
@@ -22,6 +23,8 @@ export interface MemoryPluginContext {
   /** `plugins.entries.<id>.config`, checked against the plugin's `configSchema`. */
   options: Readonly<Record<string, unknown>>;
   embeddings: EmbeddingChoice;
+  /** Absent: results keep the order of the index. */
+  rerank?: RerankChoice | undefined;
   /** True where somebody only wants to look: nothing will be indexed, and nothing needs to be made on disk. */
   lookOnly?: boolean | undefined;
   /** Tells the user one thing on one line, at most once for each text. */
@@ -89,10 +92,35 @@ export interface EmbeddingSetup {
   missing?: { reason: string; npm?: readonly string[] | undefined } | undefined;
 }
 
+export interface RerankPluginContext {
+  settings: MemorySearchSettings;
+  /** Reads a variable of the environment that the configuration was read with. */
+  environment: (name: string) => string | undefined;
+  stateDir: string;
+  options: Readonly<Record<string, unknown>>;
+  signal: AbortSignal;
+}
+
+export interface RerankPlugin {
+  readonly kind: "rerank";
+  readonly contract: number;
+  /** The value of `memorySearch.query.rerank.provider` that chooses it. */
+  readonly id: string;
+  readonly configSchema?: Readonly<Record<string, unknown>> | undefined;
+  /** Quick, and with no network. Libraries are loaded at the first call. */
+  open(context: RerankPluginContext): Promise<Reranker>;
+}
+
+/** A plugin of any kind. */
+export type AnyPlugin = MemoryPlugin | EmbeddingPlugin | RerankPlugin;
+
+/** What a plugin can be. */
+export type PluginKind = AnyPlugin["kind"];
+
 /** Beside a plugin's `package.json`, as `memslot.plugin.json`. */
 export interface PluginManifest {
   id: string;
-  kind: "memory" | "embedding";
+  kind: PluginKind;
   configSchema: Readonly<Record<string, unknown>>;
   name?: string | undefined;
   description?: string | undefined;
@@ -110,4 +138,9 @@ export function defineMemoryPlugin(plugin: Omit<MemoryPlugin, "kind" | "contract
 /** The default export of an embedding plugin's entry. */
 export function defineEmbeddingPlugin(plugin: Omit<EmbeddingPlugin, "kind" | "contract">): EmbeddingPlugin {
   return { kind: "embedding", contract: CONTRACT, ...plugin };
+}
+
+/** The default export of a rerank plugin's entry. */
+export function defineRerankPlugin(plugin: Omit<RerankPlugin, "kind" | "contract">): RerankPlugin {
+  return { kind: "rerank", contract: CONTRACT, ...plugin };
 }

@@ -9,6 +9,7 @@ import type {
   SearchState,
   SessionAudience,
 } from "./manager.ts";
+import type { RerankChoice } from "./reranker.ts";
 import type { MemoryFallback } from "./status.ts";
 import type { KeptResults } from "../guard/search-results.ts";
 import type { MemoryProviderStatus } from "./status.ts";
@@ -83,15 +84,19 @@ export interface Finish {
   kept: KeptResults;
   options: Pick<ManagerSearchOptions, "minScore" | "sources" | "audience">;
   embeddings: EmbeddingChoice | undefined;
+  rerank: RerankChoice | undefined;
   notes: readonly string[];
 }
 
 /** The one report of a search: what the manager said, with what the guard dropped and knows besides. */
-export function finishReport({ given, facts, found, kept, options, embeddings, notes }: Finish): SearchReport {
+export function finishReport({ given, facts, found, kept, options, embeddings, rerank, notes }: Finish): SearchReport {
   const told = reportFor(given, facts, found, { kept, audience: options.audience });
   const isShared = options.audience === "shared";
   const degraded = embeddings?.degraded === true && told.state !== "unavailable";
-  const report = withConditions(told, degraded ? [{ state: "degraded", reason: embeddings.reason }] : []);
+  const conditions: SearchCondition[] = degraded ? [{ state: "degraded", reason: embeddings.reason }] : [];
+  if (rerank?.degraded === true && told.state !== "unavailable")
+    conditions.push({ state: "degraded", reason: rerank.reason });
+  const report = withRerank(withConditions(told, conditions), rerank, kept.results.length);
   const dropped = {
     minScore: count(report.dropped?.minScore) + kept.dropped.minScore,
     source: count(report.dropped?.source) + kept.dropped.source,
@@ -139,7 +144,17 @@ function reportFor(
     sources: undefined,
     dropped: { minScore: 0, source: 0, limit: 0 },
     confidence: undefined,
+    rerank: report.rerank && { ...report.rerank, order: undefined },
   };
+}
+
+/** A manager that says nothing of a reranker did not use the one that is there. */
+function withRerank(report: SearchReport, rerank: RerankChoice | undefined, results: number): SearchReport {
+  if (rerank?.reranker === undefined || report.rerank !== undefined || report.state === "unavailable" || results < 2)
+    return report;
+  const { id, model } = rerank.reranker;
+  const reason = `"${report.backend}" ranks by itself and uses no reranker`;
+  return { ...report, rerank: { state: "unused", reason, id, model, candidates: 0, cached: false, ms: 0 } };
 }
 
 function isReport(value: unknown): value is SearchReport {

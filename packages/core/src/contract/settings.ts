@@ -59,6 +59,15 @@ export interface MemorySearchSettings {
       readonly textWeight: number;
       readonly candidateMultiplier: number;
     };
+    readonly rerank: {
+      readonly provider: string;
+      readonly model: string | undefined;
+      readonly baseUrl: string | undefined;
+      readonly apiKey: string | undefined;
+      readonly modelPath: string | undefined;
+      readonly candidates: number;
+      readonly timeoutMs: number;
+    };
   };
   readonly budget: { readonly tokensPerDay: number | undefined };
   readonly cache: { readonly enabled: boolean; readonly maxEntries: number };

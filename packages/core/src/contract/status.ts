@@ -23,6 +23,17 @@ export interface MemoryProviderStatus {
   cache?: { enabled: boolean; entries?: number | undefined; maxEntries?: number | undefined } | undefined;
   fts?: { enabled: boolean; available: boolean; error?: string | undefined } | undefined;
   fallback?: MemoryFallback | undefined;
+  /** The reranker that is asked for; without an `id` it could not be opened. Absent where none is asked for. */
+  rerank?:
+    | {
+        requested: string;
+        reason: string;
+        id?: string | undefined;
+        model?: string | undefined;
+        host?: string | undefined;
+        keySource?: string | undefined;
+      }
+    | undefined;
   /** What answers while the memory plugin is unavailable, and whether it was opened already. */
   spare?: { backend: string; open: boolean } | undefined;
   vector?:

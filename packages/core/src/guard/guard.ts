@@ -10,6 +10,7 @@ import {
 import { abortErrorOf } from "./deadline.ts";
 import { type MemoryDeadlines, usualDeadlines } from "./deadlines.ts";
 import type { EmbeddingChoice } from "../contract/embedding.ts";
+import type { RerankChoice } from "../contract/reranker.ts";
 import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
 import { type Lifecycle, createLifecycle } from "../open/lifecycle.ts";
 import type {
@@ -47,6 +48,8 @@ export interface CreateMemoryOptions {
   ownerAllowFrom?: readonly string[] | undefined;
   /** How the provider was chosen. When it is degraded, every answer says so. */
   embeddings?: EmbeddingChoice | undefined;
+  /** How the reranker was chosen. When it is degraded, every answer says so. */
+  rerank?: RerankChoice | undefined;
   deadlines?: Partial<MemoryDeadlines> | undefined;
   /** Frees what was opened for the manager. Called once, after the manager was closed. */
   onClose?: (() => Promise<void>) | undefined;
@@ -122,7 +125,7 @@ class AskedManager {
     this.#lastStatus ??= this.status();
     await this.lifecycle.close([
       { what: `closing memory plugin "${backend}"`, free: async () => this.manager.close?.() },
-      { what: "closing the embedding provider", free: async () => onClose?.() },
+      { what: "closing what the memory was opened with", free: async () => onClose?.() },
     ]);
   }
 }
@@ -252,7 +255,7 @@ async function searched(
   signal: AbortSignal | undefined,
 ): Promise<{ results: MemorySearchResult[]; report: SearchReport }> {
   const { manager } = asked;
-  const { backend, workspaceDir, settings, embeddings } = asked.options;
+  const { backend, workspaceDir, settings, embeddings, rerank } = asked.options;
   let given: SearchReport | undefined;
   const onDebug = (report: SearchReport): void => {
     given = report;
@@ -264,13 +267,14 @@ async function searched(
   const places = { workspaceDir, extraPaths: settings.extraPaths, roots: () => asked.status().roots };
   const kept = keepResults(found, options, { capabilities: manager.capabilities, places });
   const facts = (): ReportFacts => asked.facts();
-  return { results: kept.results, report: finishReport({ given, facts, found, kept, options, embeddings, notes }) };
+  const report = finishReport({ given, facts, found, kept, options, embeddings, rerank, notes });
+  return { results: kept.results, report };
 }
 
 /** With what has to be there, whatever the manager said. */
 function statusOf(
   manager: MemorySearchManager,
-  { backend, workspaceDir, settings, embeddings }: CreateMemoryOptions,
+  { backend, workspaceDir, settings, embeddings, rerank }: CreateMemoryOptions,
 ): MemoryProviderStatus {
   try {
     const given = manager.status();
@@ -283,6 +287,7 @@ function statusOf(
       workspaceDir: given.workspaceDir ?? workspaceDir,
       sources: given.sources ?? settings.sources,
       fallback: given.fallback ?? embeddings?.fallback,
+      rerank: rerank && rerankStatus(rerank),
     };
   } catch (error) {
     const words = messageOf(error);
@@ -296,4 +301,11 @@ function statusOf(
       custom: { error: words },
     };
   }
+}
+
+/** Undefined where none is asked for. */
+function rerankStatus({ reranker, requested, reason }: RerankChoice): MemoryProviderStatus["rerank"] {
+  if (reranker === undefined) return requested === "none" ? undefined : { requested, reason };
+  const { id, model, endpoint } = reranker;
+  return { requested, reason, id, model, host: endpoint?.host, keySource: endpoint?.keySource };
 }

@@ -2,6 +2,7 @@ import { isAbsolute, resolve } from "node:path";
 import { checkSignal, invalid } from "../guard/call-arguments.ts";
 import { checkNode } from "./check-node.ts";
 import { chooseEmbeddings, wellKnownProviders } from "./choose-embeddings.ts";
+import { chooseReranker, requestedReranker } from "./choose-reranker.ts";
 import { type ChosenSpare, chooseSpare, spareWords } from "../fallback/choose-spare.ts";
 import { checkAgentPlace } from "../config/agent-id.ts";
 import { isObject } from "../config/deep.ts";
@@ -10,18 +11,14 @@ import type { AgentConfig, MemslotConfig } from "../config/types.ts";
 import { withDeadline } from "../guard/deadline.ts";
 import { printCalls } from "../debug/print-calls.ts";
 import type { EmbeddingProvider } from "../contract/embedding.ts";
+import type { Reranker } from "../contract/reranker.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import { type MemoryDeadlines, usualDeadlines } from "../guard/deadlines.ts";
 import { createMemory } from "../guard/guard.ts";
 import { shareInstance } from "./instances.ts";
 import type { Memory } from "../contract/memory.ts";
 import { openManager } from "./open-manager.ts";
-import {
-  type EmbeddingPlugin,
-  type MemoryPlugin,
-  type MemoryPluginContext,
-  defineMemoryPlugin,
-} from "../contract/plugin.ts";
+import { type AnyPlugin, type MemoryPlugin, type MemoryPluginContext, defineMemoryPlugin } from "../contract/plugin.ts";
 import { discoverPlugins } from "../plugins/discover.ts";
 import type { FoundPlugin, FoundPlugins } from "../plugins/found-plugin.ts";
 import { installedPluginsDir } from "../plugins/installed.ts";
@@ -39,11 +36,13 @@ export interface OpenMemoryOptions {
   /** In place of the agent's workspace. A relative path starts at the current folder. */
   workspaceDir?: string | undefined;
   /** Plugins as objects, beside those that are found. */
-  plugins?: readonly (MemoryPlugin | EmbeddingPlugin)[] | undefined;
+  plugins?: readonly AnyPlugin[] | undefined;
   /** `import.meta.url` of the application: the plugins among its dependencies are built in. */
   host?: string | undefined;
   /** Used whatever the settings say, and closed by the application. */
   embeddings?: EmbeddingProvider | undefined;
+  /** Used whatever the settings say, and closed by the application. */
+  reranker?: Reranker | undefined;
   /** A search or a sync follows at once: the embedding provider loads its libraries while the index is opened. */
   warm?: boolean | undefined;
   /** Only to look: an index that is not there is not made on disk. */
@@ -63,7 +62,7 @@ export interface OpenMemoryOptions {
 export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
   checkNode();
   checkOptions(options);
-  const { embeddings, signal, lookOnly = false } = options;
+  const { embeddings, reranker, signal, lookOnly = false } = options;
   const notify = options.notify ?? warn;
   printCalls(process.env, notify);
   const deadlines = { ...usualDeadlines, ...options.deadlines };
@@ -87,7 +86,7 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
   const handedInSpare = options.plugins?.find(({ id }) => id === spare?.found.id);
   return shareInstance({
     // One that could not be loaded is another object each time.
-    key: { facts, objects: ["failure" in plugin ? undefined : plugin, embeddings, handedInSpare] },
+    key: { facts, objects: ["failure" in plugin ? undefined : plugin, embeddings, handedInSpare, reranker] },
     notify,
     signal,
     closeMs: deadlines.closeMs,
@@ -146,7 +145,7 @@ async function openChosen(
   plugin: MemoryPlugin,
   input: OpenMemoryOptions & { deadlines: MemoryDeadlines; signal: AbortSignal; notify: (line: string) => void },
 ): Promise<Memory> {
-  const { embeddings, lookOnly, warm, deadlines, signal, notify } = input;
+  const { embeddings, reranker, lookOnly, warm, deadlines, signal, notify } = input;
   const { stateDir } = config;
   const { id: agentId, ownerAllowFrom } = agent;
   const about = { agentId, workspaceDir, settings };
@@ -154,14 +153,28 @@ async function openChosen(
     if (id === undefined || forbiddenBy({ id }, config.plugins) === undefined) notify(error.message);
   if (notice !== undefined) notify(notice);
   const limits = { deadlineMs: deadlines.openMs, signal };
-  const { choice, close } = await chooseEmbeddings({ config, settings, plugins, embeddings, ...limits });
+  const { choice, close: closeEmbeddings } = await chooseEmbeddings({
+    config,
+    settings,
+    plugins,
+    embeddings,
+    ...limits,
+  });
+  let closeReranker: (() => Promise<void>) | undefined;
+  const close = async (): Promise<void> => {
+    const closings = await Promise.allSettled([closeEmbeddings(), closeReranker?.()]);
+    const failed = closings.find((closing) => closing.status === "rejected");
+    if (failed) throw failed.reason;
+  };
   try {
+    const { choice: rerank, close: closing } = await chooseReranker({ config, settings, plugins, reranker, ...limits });
+    closeReranker = closing;
     const storePlace = storePlaceOf({ stateDir, pluginId: found.id, agentId, workspaceDir });
-    const given = { stateDir, storePlace, options: pluginConfig, embeddings: choice, lookOnly, notify, signal };
+    const given = { stateDir, storePlace, options: pluginConfig, embeddings: choice, rerank, lookOnly, notify, signal };
     const opened = openManager({ plugin, context: { ...about, ...given }, spare, deadlines });
     // After it, as an index may open in a thread of its own. What fails here fails again when it is needed.
     if (warm === true) choice.provider?.warm?.().catch(() => undefined);
-    const guard = { ownerAllowFrom, backend: found.id, embeddings: choice, deadlines, onClose: close };
+    const guard = { ownerAllowFrom, backend: found.id, embeddings: choice, rerank, deadlines, onClose: close };
     return createMemory(await opened, { ...about, ...guard });
   } catch (error) {
     // What went wrong first is what the caller has to know.
@@ -240,10 +253,11 @@ function isConfig(config: object): config is MemslotConfig {
 }
 
 /** What may be the name of a package. An id that has a meaning of its own never is: a package may be called so by chance. */
-function namesIn({ plugins }: MemslotConfig, { provider, fallback }: MemorySearchSettings): string[] {
+function namesIn({ plugins }: MemslotConfig, settings: MemorySearchSettings): string[] {
+  const { provider, fallback } = settings;
   const ownMeaning = ["none", "auto", defaultMemoryPlugin, ...wellKnownProviders, ...spareWords];
   const spares = Object.values(plugins.entries).map((entry) => entry.fallback?.trim() ?? "");
-  return [memorySlot(plugins) ?? "", provider.trim(), fallback.trim(), ...spares].filter(
+  return [memorySlot(plugins) ?? "", provider.trim(), fallback.trim(), requestedReranker(settings), ...spares].filter(
     (name) => !ownMeaning.includes(name.toLowerCase()),
   );
 }

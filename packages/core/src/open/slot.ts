@@ -1,6 +1,7 @@
 import { nearestWord } from "../config/keys/nearest.ts";
 import type { MemslotConfig, PluginsConfig } from "../config/types.ts";
 import { MemoryError } from "../contract/errors.ts";
+import type { PluginKind } from "../contract/plugin.ts";
 import { type OfferedPlugin, howToAdd, offeredAs } from "../plugins/offered.ts";
 
 /** The memory plugin that an absent or blank slot stands for. */
@@ -9,7 +10,7 @@ export const defaultMemoryPlugin = "memory-core";
 /** A plugin as far as the slot has to know it. */
 export interface SlotCandidate {
   readonly id: string;
-  readonly kind: "memory" | "embedding";
+  readonly kind: PluginKind;
   /** The name of its package, which may stand in the slot too. */
   readonly packageName?: string | undefined;
 }
@@ -103,7 +104,7 @@ function unknownMessage(
   if (offered?.kind === "memory")
     return `${slotWords(plugins, wanted)}, which is not installed; ${howToAdd(offered)}. ${listOf(known)}`;
   const what = found
-    ? `which is an ${found.kind} plugin and cannot fill the memory slot`
+    ? `which is ${found.kind === "embedding" ? "an" : "a"} ${found.kind} plugin and cannot fill the memory slot`
     : "and no plugin with this id was found";
   const ids = [...known, ...missing].filter(({ kind }) => kind === "memory").map(({ id }) => id);
   const nearest = found ? undefined : nearestWord(wanted, [...ids, "none"]);

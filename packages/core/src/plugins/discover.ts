@@ -3,7 +3,7 @@ import { isObject } from "../config/deep.ts";
 import type { AgentConfig, PluginsConfig } from "../config/types.ts";
 import { assertTrusted } from "../config/trust/trusted-code.ts";
 import { MemoryError } from "../contract/errors.ts";
-import type { EmbeddingPlugin, MemoryPlugin } from "../contract/plugin.ts";
+import type { AnyPlugin } from "../contract/plugin.ts";
 import { pluginProblem } from "./entry.ts";
 import type { BrokenPlugin, FoundPlugin, FoundPlugins } from "./found-plugin.ts";
 import { readInstalled } from "./installed.ts";
@@ -18,7 +18,7 @@ export interface DiscoverOptions {
     readonly agents?: readonly Pick<AgentConfig, "workspaceDir">[] | undefined;
   };
   /** Plugins that the application hands in. */
-  plugins?: readonly (MemoryPlugin | EmbeddingPlugin)[] | undefined;
+  plugins?: readonly AnyPlugin[] | undefined;
   /** `import.meta.url` of the application: the plugins among its dependencies are built in. */
   host?: string | undefined;
   /** The folder that `memslot plugins add` installs into: `installedPluginsDir(stateDir)`. */
@@ -78,7 +78,7 @@ export async function discoverPlugins({
   }
 }
 
-function handedIn(plugin: MemoryPlugin | EmbeddingPlugin, index: number): PluginFolder {
+function handedIn(plugin: AnyPlugin, index: number): PluginFolder {
   const place = `the "plugins" option, number ${index + 1}`;
   const problem = pluginProblem(plugin);
   if (problem !== undefined) {

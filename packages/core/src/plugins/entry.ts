@@ -3,7 +3,8 @@ import { pathToFileURL } from "node:url";
 import { show } from "../guard/call-arguments.ts";
 import { isObject } from "../config/deep.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
-import { type EmbeddingPlugin, type MemoryPlugin, type PluginManifest, CONTRACT } from "../contract/plugin.ts";
+import { type AnyPlugin, type PluginManifest, CONTRACT } from "../contract/plugin.ts";
+import { defineOfKind, kindProblem } from "./kinds.ts";
 import { reservedProblem } from "./reserved-fields.ts";
 import { createRequire } from "node:module";
 import { isAbsolute, join, relative, sep } from "node:path";
@@ -13,7 +14,7 @@ export async function importEntry(
   folder: string,
   packageJson: Readonly<Record<string, unknown>>,
   manifest: PluginManifest,
-): Promise<MemoryPlugin | EmbeddingPlugin> {
+): Promise<AnyPlugin> {
   const whose = `plugin "${manifest.id}"`;
   let file: string;
   try {
@@ -31,7 +32,7 @@ export async function importEntry(
     throw new MemoryError("PLUGIN", `${whose}: ${file} cannot be loaded: ${messageOf(error)}`, { cause: error });
   }
   if (!isObject(module) || module["default"] === undefined) {
-    const define = manifest.kind === "memory" ? "defineMemoryPlugin" : "defineEmbeddingPlugin";
+    const define = defineOfKind[manifest.kind];
     throw new MemoryError(
       "PLUGIN",
       `${whose}: ${file} has no default export; write \`export default ${define}({ … })\``,
@@ -40,16 +41,17 @@ export async function importEntry(
   const plugin = module["default"];
   const problem = pluginProblem(plugin, manifest);
   if (problem !== undefined) throw new MemoryError("PLUGIN", `${whose}: ${file}: the default export: ${problem}`);
-  return plugin as MemoryPlugin | EmbeddingPlugin;
+  return plugin as AnyPlugin;
 }
 
 /** What is wrong with the object of a plugin, naming the field; undefined where nothing is. */
 export function pluginProblem(plugin: unknown, manifest?: Pick<PluginManifest, "id" | "kind">): string | undefined {
   if (!isObject(plugin)) return `it must be an object, not ${show(plugin)}`;
   const { id, kind, contract, open } = plugin;
-  if (kind !== "memory" && kind !== "embedding") return `"kind" must be "memory" or "embedding", not ${show(kind)}`;
+  const wrongKind = kindProblem(kind);
+  if (wrongKind !== undefined) return wrongKind;
   if (typeof id !== "string" || id.trim() === "") return `"id" must be a non-empty string, not ${show(id)}`;
-  if (manifest && kind !== manifest.kind) return `"kind" is "${kind}", and the manifest says "${manifest.kind}"`;
+  if (manifest && kind !== manifest.kind) return `"kind" is ${show(kind)}, and the manifest says "${manifest.kind}"`;
   if (manifest && id !== manifest.id) return `"id" is "${id}", and the manifest says "${manifest.id}"`;
   if (contract !== CONTRACT) return contractProblem(contract);
   if (typeof open !== "function") return `"open" must be a function, not ${show(open)}`;

@@ -1,5 +1,5 @@
 import type { MemoryError } from "../contract/errors.ts";
-import type { EmbeddingPlugin, MemoryPlugin } from "../contract/plugin.ts";
+import type { AnyPlugin } from "../contract/plugin.ts";
 import type { SlotCandidate } from "../open/slot.ts";
 import type { MemoryFeature } from "./features.ts";
 import type { OfferedPlugin } from "./offered.ts";
@@ -14,7 +14,7 @@ export interface FoundPlugin extends SlotCandidate {
   readonly limits?: readonly string[] | undefined;
   readonly configSchema: Readonly<Record<string, unknown>> | undefined;
   /** Imports and checks its entry. Throws `PLUGIN`. */
-  load(): Promise<MemoryPlugin | EmbeddingPlugin>;
+  load(): Promise<AnyPlugin>;
 }
 
 /** A plugin that was found and cannot be used. */

@@ -5,6 +5,7 @@ import { isObject } from "../config/deep.ts";
 import { nearestWord } from "../config/keys/nearest.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import type { PluginManifest } from "../contract/plugin.ts";
+import { kindProblem, kindWords } from "./kinds.ts";
 import { memoryFeatures } from "./features.ts";
 import { reservedProblem } from "./reserved-fields.ts";
 
@@ -59,8 +60,9 @@ function problemOf(manifest: unknown): string | undefined {
     return `"id" must be a non-empty string without spaces around it, not ${show(id)}`;
   if (reservedIds.includes(id.toLowerCase()))
     return `"id" may not be "${id}", which has a meaning of its own in a configuration`;
-  if (kind === undefined) return '"kind" is missing; write "kind": "memory" or "kind": "embedding"';
-  if (kind !== "memory" && kind !== "embedding") return `"kind" must be "memory" or "embedding", not ${show(kind)}`;
+  if (kind === undefined) return `"kind" is missing; it is ${kindWords}`;
+  const wrongKind = kindProblem(kind);
+  if (wrongKind !== undefined) return wrongKind;
   if (configSchema === undefined)
     return '"configSchema" is missing; write "configSchema": { "type": "object" } for a plugin that takes no options';
   if (!isObject(configSchema)) return `"configSchema" must be a JSON Schema object, not ${show(configSchema)}`;

@@ -2,19 +2,20 @@ import { readFileSync } from "node:fs";
 import { dirname, join, parse } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isObject } from "../config/deep.ts";
+import type { PluginKind } from "../contract/plugin.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import { codeOf } from "../files/error-code.ts";
 
 /** A plugin that a package can do without: it says so in its `package.json`, and nothing of it has to be there. */
 export interface OfferedPlugin {
   readonly id: string;
-  readonly kind: "memory" | "embedding";
+  readonly kind: PluginKind;
   readonly packageName: string;
 }
 
 /**
- * The plugins that the package of a file offers to work with: those of its optional peers that are called `memory-…` or
- * `embeddings-…`. What they are is told by their names, as they need not be installed.
+ * The plugins that the package of a file offers to work with: those of its optional peers that are called `memory-…`,
+ * `embeddings-…` or `rerank-…`. What they are is told by their names, as they need not be installed.
  */
 export function offeredPlugins(host: string): OfferedPlugin[] {
   const meta = packageOf(hostFile(host))?.["peerDependenciesMeta"];
@@ -27,9 +28,12 @@ export function offeredPlugins(host: string): OfferedPlugin[] {
 
 /** What a package is by its name; undefined for one that is called like no plugin. */
 export function pluginByName(packageName: string): OfferedPlugin | undefined {
-  const parts = /(?:^|\/)(?:(?<memory>memory-.+)|embeddings-(?<embedding>.+))$/.exec(packageName)?.groups;
+  const parts = /(?:^|\/)(?:(?<memory>memory-.+)|embeddings-(?<embedding>.+)|(?<rerank>rerank-.+))$/.exec(
+    packageName,
+  )?.groups;
   if (parts?.["memory"] !== undefined) return { id: parts["memory"], kind: "memory", packageName };
   if (parts?.["embedding"] !== undefined) return { id: parts["embedding"], kind: "embedding", packageName };
+  if (parts?.["rerank"] !== undefined) return { id: parts["rerank"], kind: "rerank", packageName };
   return undefined;
 }
 

@@ -1,6 +1,7 @@
 import { show } from "../guard/call-arguments.ts";
 import type { EmbeddingProvider } from "../contract/embedding.ts";
 import { MemoryError } from "../contract/errors.ts";
+import type { Reranker } from "../contract/reranker.ts";
 import type { MemorySearchManager } from "../contract/manager.ts";
 
 const managerMethods = [
@@ -42,6 +43,17 @@ export function checkProvider(whose: string, provider: EmbeddingProvider): void 
   }
   for (const method of providerMethods)
     if (typeof provider[method] !== "function") throw refuse(method, "a function", provider[method]);
+}
+
+/** Refuses what is no reranker, naming the field. `whose` says where it came from. */
+export function checkReranker(whose: string, reranker: Reranker): void {
+  const refuse = refusal(`${whose} is no reranker`);
+  if (typeof reranker !== "object" || reranker === null) throw refuse("it", "an object", reranker);
+  for (const name of ["id", "model"] as const) {
+    if (typeof reranker[name] !== "string" || reranker[name].trim() === "")
+      throw refuse(name, "a non-empty string", reranker[name]);
+  }
+  if (typeof reranker.rerank !== "function") throw refuse("rerank", "a function", reranker.rerank);
 }
 
 function refusal(what: string): (field: string, wanted: string, given: unknown) => MemoryError {

@@ -13,6 +13,8 @@ export interface TinyGgufOptions {
   /** `general.name`. */
   name?: string | undefined;
   seed?: number | undefined;
+  /** A reranker: one number for query and text together, in place of a vector. */
+  ranks?: boolean | undefined;
   /** Keys to leave out, to make a file that llama.cpp does not bear. */
   omit?: readonly string[] | undefined;
 }
@@ -30,6 +32,7 @@ export function writeTinyGguf(path: string, options: TinyGgufOptions = {}): numb
 
 function tinyGguf(options: TinyGgufOptions): Buffer {
   const { layers = 2, dimensions = 64, heads = 4, contextLength = 512, words = [], seed = 42, omit = [] } = options;
+  const { ranks = false } = options;
   const tokens = vocabulary(words);
   const special = { padding: 0, unknown: 1, cls: 2, bos: 2, seperator: 3, eos: 3, mask: 4 };
   const keys: Record<string, GgufValue> = {
@@ -42,8 +45,8 @@ function tinyGguf(options: TinyGgufOptions): Buffer {
     "bert.attention.head_count": { type: "u32", value: heads },
     "bert.attention.layer_norm_epsilon": { type: "f32", value: 1e-12 },
     "bert.attention.causal": { type: "bool", value: false },
-    // The mean of all tokens.
-    "bert.pooling_type": { type: "u32", value: 1 },
+    // The mean of all tokens, or the score of the first one.
+    "bert.pooling_type": { type: "u32", value: ranks ? 4 : 1 },
     "tokenizer.ggml.model": { type: "string", value: "bert" },
     "tokenizer.ggml.pre": { type: "string", value: "default" },
     "tokenizer.ggml.token_type_count": { type: "u32", value: 2 },
@@ -54,7 +57,7 @@ function tinyGguf(options: TinyGgufOptions): Buffer {
   for (const [name, id] of Object.entries(special))
     keys[`tokenizer.ggml.${name}_token_id`] = { type: "u32", value: id };
   for (const key of omit) delete keys[key];
-  return ggufBytes(keys, weights({ layers, dimensions, contextLength, tokens: tokens.length, seed }));
+  return ggufBytes(keys, weights({ layers, dimensions, contextLength, tokens: tokens.length, seed, ranks }));
 }
 
 /** llama.cpp wants U+2581 before pieces that begin a word, and nothing before the others. */
@@ -73,9 +76,10 @@ interface Shape {
   contextLength: number;
   tokens: number;
   seed: number;
+  ranks: boolean;
 }
 
-function weights({ layers, dimensions, contextLength, tokens, seed }: Shape): GgufTensor[] {
+function weights({ layers, dimensions, contextLength, tokens, seed, ranks }: Shape): GgufTensor[] {
   const gaussian = gaussianNumbers(seed);
   const random = (name: string, shape: readonly number[], spread: number): GgufTensor => ({
     name,
@@ -109,6 +113,7 @@ function weights({ layers, dimensions, contextLength, tokens, seed }: Shape): Gg
     filled("position_embd.weight", [dimensions, contextLength], 0),
     ...norm("token_embd_norm"),
     ...blocks,
+    ...(ranks ? [...linear("cls", dimensions, dimensions), ...linear("cls.output", dimensions, 1)] : []),
   ];
 }
 

@@ -41,6 +41,8 @@ export interface Candidate {
   /** It holds every word of the query that the index knows, or an identifier of the query as written. */
   exact: boolean;
   score: number;
+  /** The score that is shown, where a reranker has given it another place. */
+  placeScore?: number | undefined;
 }
 
 export interface FusionWeights {

@@ -62,19 +62,31 @@ export function placesOf({ sources }: ManagerSearchOptions, scope: SourceScope):
   return sources.map((source) => ({ source, scope: scope(source) })).filter((place) => !isClosed(place.scope));
 }
 
-/** Makes one list of what the legs found, cuts snippets, and says what came of it. The caller adds freshness to the state. */
-export function outcomeOf(input: SearchInput, places: readonly SearchedSource[], legs: LegAnswers): SearchOutcome {
-  const { settings, options } = input;
-  const { keyword, vector, degraded } = legs;
-  const started = performance.now();
-  const ranking = rank({
+/** One list of what the legs found. */
+export function rankingOf(input: SearchInput, legs: LegAnswers): Ranking {
+  const { keyword, vector } = legs;
+  return rank({
     terms: keyword?.terms ?? [],
     keyword: keyword?.answer,
     vector,
-    weights: fusionWeights(settings, keyword !== undefined),
+    weights: fusionWeights(input.settings, keyword !== undefined),
     times: legs.times ?? readTimes(input.query, { now: input.now }),
     ofTime: legs.ofTime ?? [],
   });
+}
+
+/** Makes one list of what the legs found, chooses its lines, and says what came of it. The caller adds freshness to the state. */
+export function outcomeOf(
+  input: SearchInput,
+  places: readonly SearchedSource[],
+  legs: LegAnswers,
+  /** Absent: it is made here. */
+  given?: Ranking,
+): SearchOutcome {
+  const { options } = input;
+  const { keyword, vector, degraded } = legs;
+  const started = performance.now();
+  const ranking = given ?? rankingOf(input, legs);
   const { passages, belowScore, overLimit, overBudget } = choose(ranking, options);
   const lines = new Map(passages.map((passage) => [resultOf(passage), linesOf(passage)]));
   const results = [...lines.keys()];
@@ -134,10 +146,7 @@ function choose(
   ranking: Ranking,
   options: ManagerSearchOptions,
 ): ChosenPassages & { belowScore: number; overLimit: number } {
-  const passed = ranking.candidates.filter((candidate) => {
-    if (candidate.score >= options.minScore || candidate.exact) return true;
-    return candidate.textScore !== undefined && !options.strict;
-  });
+  const passed = ranking.candidates.filter((candidate) => passesScore(candidate, options));
   const notes = [...Map.groupBy(passed, noteOf).values()];
   const kept = withRoomForSources(notes, options.maxResults);
   return {
@@ -145,6 +154,12 @@ function choose(
     belowScore: ranking.candidates.length - passed.length,
     overLimit: notes.length - kept.length,
   };
+}
+
+/** Whether `minScore` lets a candidate pass: by the score of the index, whatever a reranker thinks of it. */
+export function passesScore(candidate: Candidate, options: Pick<ManagerSearchOptions, "minScore" | "strict">): boolean {
+  if (candidate.score >= options.minScore || candidate.exact) return true;
+  return candidate.textScore !== undefined && !options.strict;
 }
 
 /** What is one result: lines of one note, or a chunk where lines have no numbers of their own. */

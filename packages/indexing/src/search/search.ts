@@ -1,11 +1,22 @@
-import { messageOf } from "@memslot/core";
+import { messageOf, withConditions } from "@memslot/core";
 import type { ChunkIndex, ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
 import type { PathScope, QueryTerm } from "../chunk-store.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { EmbeddedQuery } from "../embedding/question-lanes.ts";
 import { NotFilled } from "../embedding/lane-faults.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
-import { outcomeOf, type SearchedSource, placesOf, type SearchInput, type SearchOutcome } from "./search-outcome.ts";
+import type { RerankStage } from "../rerank/rerank-stage.ts";
+import {
+  type LegAnswers,
+  outcomeOf,
+  passesScore,
+  type SearchedSource,
+  placesOf,
+  rankingOf,
+  type SearchInput,
+  type SearchOutcome,
+} from "./search-outcome.ts";
+import type { Ranking } from "./rank.ts";
 import { type QueryTimes, readTimes } from "../text/times/read-times.ts";
 import { queryTerms, type SearchTerm } from "../text/words.ts";
 import { timeTerms } from "./time-terms.ts";
@@ -21,7 +32,7 @@ const minPrefixLength = 3;
  * or fail: the other answers, and the report says so. If none is left to answer the error of the first is thrown.
  */
 export async function searchChunks(
-  input: SearchInput & { store: ChunkIndex; vectors: Embedder | undefined },
+  input: SearchInput & { store: ChunkIndex; vectors: Embedder | undefined; rerank?: RerankStage | undefined },
 ): Promise<SearchOutcome> {
   const { store, settings, options, query } = input;
   const places = placesOf(options, input.scope);
@@ -48,7 +59,7 @@ export async function searchChunks(
   if (!answered && failed) throw failed.reason;
 
   const vectorAnswer = vector.status === "fulfilled" ? vector.value : undefined;
-  return outcomeOf(input, places, {
+  return await rerankedOutcome(input, places, {
     keyword: keyword.status === "fulfilled" ? keyword.value : undefined,
     vector: vectorAnswer,
     times,
@@ -57,6 +68,24 @@ export async function searchChunks(
     fallback: vectorAnswer?.fallback,
     legsMs: performance.now() - started,
   });
+}
+
+/** The outcome in the order of the reranker, where there is one. A list of days keeps its own. */
+async function rerankedOutcome(
+  input: SearchInput & { rerank?: RerankStage | undefined },
+  places: readonly SearchedSource[],
+  legs: LegAnswers,
+): Promise<SearchOutcome> {
+  const { rerank, query, options } = input;
+  if (rerank === undefined || legs.times?.isOnlyTime === true) return outcomeOf(input, places, legs);
+  const ranking = rankingOf(input, legs);
+  const passes = (candidate: Ranking["candidates"][number]): boolean => passesScore(candidate, options);
+  const { candidates, report } = await rerank.order({ query, ranking, passes, options });
+  const outcome = outcomeOf(input, places, legs, { ...ranking, candidates });
+  if (report === undefined) return outcome;
+  const failed = report.state === "failed" && report.reason !== undefined ? report.reason : undefined;
+  const told = withConditions(outcome.report, failed === undefined ? [] : [{ state: "degraded", reason: failed }]);
+  return { ...outcome, report: { ...told, rerank: report, timingsMs: { ...told.timingsMs, rerank: report.ms } } };
 }
 
 /** The times that the query names. A year that it does not name is one of the notes that may be seen. */

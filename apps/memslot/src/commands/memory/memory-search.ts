@@ -23,6 +23,7 @@ import { type PlacedResult, placeResults } from "../../results/shown-path.ts";
 import { sortResults } from "../../results/sort-results.ts";
 import { syncWithProgress } from "../../open/sync-with-progress.ts";
 import { withMemory } from "../../open/with-memory.ts";
+import { describeRerank } from "../../format/format-rerank.ts";
 import { describeFallback } from "../../format/format-fallback.ts";
 
 export interface MemorySearchCommandOptions extends ResultOptions {
@@ -172,6 +173,7 @@ function printJson(
     conditions: report?.conditions,
     unsearched: report?.unsearched,
     fallback: report?.fallback,
+    rerank: report?.rerank && { ...report.rerank, order: undefined },
     reason,
     action,
     writer: answer.writer,
@@ -232,6 +234,7 @@ function formatReport(report: SearchReport): string {
     ["Next step", report.action],
     ["Keyword leg", describeLeg(report.legs.keyword)],
     ["Vector leg", describeLeg(report.legs.vector)],
+    ["Reranker", report.rerank && describeRerank(report.rerank)],
     ["Left out", `${dropped.minScore} by min score, ${dropped.source} by source, ${dropped.limit} by the limit`],
     ["Confidence", report.confidence?.toFixed(3)],
     ["Fallback", report.fallback && describeFallback(report.fallback)],

@@ -10,6 +10,7 @@ import {
 } from "@memslot/core";
 import type { CommandContext } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
+import { howToChoose } from "../../plugins/how-to-choose.ts";
 import { type InstallSpec, installSpec, shellLine } from "../../plugins/install-spec.ts";
 import { packageVersion } from "../../package-version.ts";
 import { type PluginProject, pluginProject } from "../../plugins/plugin-project.ts";
@@ -147,8 +148,8 @@ function report(
 ): number {
   const { id, kind, packageName, place } = plugin;
   const version = versionIn(place);
-  const provider = `agents.defaults.memorySearch.provider: "${id}"`;
-  const next = kind === "memory" ? `memslot plugins use ${id}` : `${provider} in ${config.file ?? "memslot.json5"}`;
+  const choice = howToChoose(kind, id);
+  const next = kind === "memory" ? choice : `${choice} in ${config.file ?? "memslot.json5"}`;
   if (json === true) output.printJson({ id, kind, packageName, version, place, installed: isNew, next });
   else {
     output.print(

@@ -2,6 +2,7 @@ import { type FoundPlugin, type MemslotConfig, memoryFeatures } from "@memslot/c
 import type { CommandContext } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { findOne } from "../../plugins/find-one.ts";
+import { howToChoose } from "../../plugins/how-to-choose.ts";
 import { type SurveyedPlugin, surveyPlugins } from "../../plugins/survey.ts";
 import { printable } from "../../terminal/printable.ts";
 import { readConfig } from "../../open/read-config.ts";
@@ -40,7 +41,7 @@ export async function pluginsInfo(
     limits: details?.limits ?? [],
     options: optionsOf(details?.configSchema),
     configured: configuredFor(config, plugin),
-    choose: howToChoose(plugin, details),
+    choose: choiceOf(plugin, details),
   };
   if (options.json === true) context.output.printJson(info);
   else context.output.print(printable(describeInfo(info)));
@@ -60,17 +61,14 @@ function configuredFor(config: MemslotConfig, { id, packageName }: SurveyedPlugi
   }
 }
 
-function howToChoose(
-  { id, kind, state, command }: SurveyedPlugin,
-  details: FoundPlugin | undefined,
-): string | undefined {
+function choiceOf({ id, state, command }: SurveyedPlugin, details: FoundPlugin | undefined): string | undefined {
   if (state === "not installed") return command;
   if (details === undefined) return undefined;
-  return kind === "memory" ? `memslot plugins use ${id}` : `agents.defaults.memorySearch.provider: "${id}"`;
+  return howToChoose(details.kind, id);
 }
 
 function describeInfo(info: PluginInfo): string {
-  const kind = info.kind === undefined ? "" : `, ${info.kind === "memory" ? "a memory" : "an embedding"} plugin`;
+  const kind = info.kind === undefined ? "" : `, ${info.kind === "embedding" ? "an" : "a"} ${info.kind} plugin`;
   const version = info.version === undefined ? "" : ` ${info.version}`;
   const lines = [`${info.id}${version}${kind}`];
   if (info.description !== undefined) lines.push(info.description);

@@ -15,6 +15,7 @@ import type { CommandContext } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { type Comparison, comparePlugins, comparisonTable, vectorSentence } from "../../plugins/compare.ts";
 import { findOne } from "../../plugins/find-one.ts";
+import { keyOfKind } from "../../plugins/how-to-choose.ts";
 import { type PluginSurvey, type SurveyedPlugin, findPlugins, surveyPlugins } from "../../plugins/survey.ts";
 import { spareOf } from "../../plugins/spare.ts";
 import { readConfig } from "../../open/read-config.ts";
@@ -77,12 +78,12 @@ function refuseStrangersFile(config: MemslotConfig, wanted: string): void {
 /** Throws where the plugin cannot fill the slot. */
 function usable(plugin: SurveyedPlugin, { agents }: MemslotConfig): SurveyedPlugin {
   const { id, kind, state, reason, command } = plugin;
-  if (kind === "embedding") {
-    const key = agents.length > 1 ? "memorySearch.provider" : "agents.defaults.memorySearch.provider";
+  if (kind === "embedding" || kind === "rerank") {
+    const key = agents.length > 1 ? keyOfKind(kind).replace("agents.defaults.", "") : keyOfKind(kind);
     const how = state === "not installed" ? `; add it with: ${command}` : "";
     throw new MemoryError(
       "CONFIG",
-      `"${id}" is an embedding plugin and cannot fill the memory slot; it is chosen with ${key}: "${id}"${how}`,
+      `"${id}" is ${kind === "embedding" ? "an" : "a"} ${kind} plugin and cannot fill the memory slot; it is chosen with ${key}: "${id}"${how}`,
     );
   }
   if (state === "broken") throw new MemoryError("PLUGIN", reason ?? `"${id}" cannot be used`);

@@ -143,6 +143,28 @@ export const memorySearchKeys: readonly ConfigKey[] = [
     harmless: true,
   }),
 
+  row(
+    "query.rerank.provider",
+    "string",
+    "none",
+    "What puts the best results into a new order: `none`, or the id of a rerank plugin (`rerank-http`, `rerank-local`). Question and passages go to it.",
+  ),
+  row("query.rerank.model", "string", undefined, "The model that reranks, as its server calls it."),
+  row("query.rerank.baseUrl", "url", undefined, "The address below which `/rerank` is."),
+  row("query.rerank.apiKey", "string", undefined, "The key for this address. Best written as `${NAME}`.", {
+    secret: true,
+  }),
+  row("query.rerank.modelPath", "path", undefined, "The GGUF file of a local reranker, or its address.", {
+    address: true,
+  }),
+  integer("query.rerank.candidates", 30, [2, 30], "Passages that the reranker is given."),
+  integer(
+    "query.rerank.timeoutMs",
+    1500,
+    [50, 10_000],
+    "Milliseconds that a search waits for the reranker; after them the order stays as it was, and the answer says so.",
+  ),
+
   integer(
     "budget.tokensPerDay",
     undefined,

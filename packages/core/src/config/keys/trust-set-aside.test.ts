@@ -247,7 +247,7 @@ describe("beside the user's own file", () => {
     expect(config.agent("work").memorySearch.provider).toBe("none");
     expect(config.plugins.slots.memory).toBe("@mine/memory");
     expect(config.plugins.resolveFrom).toBe(computer.stateDir);
-    const origins = config.describe().filter(({ key }) => /provider$|maxResults$/.test(key));
+    const origins = config.describe().filter(({ key }) => /memorySearch\.provider$|maxResults$/.test(key));
     expect(origins.map(({ origin }) => origin)).toEqual([ownPath, file, ownPath]);
   });
 

@@ -10,7 +10,8 @@ import { isObject } from "../deep.ts";
 import type { TrustedCode } from "../types.ts";
 import { type ConfigLayer, type FoundValue, textsAt } from "../layer.ts";
 
-const nameKeys = /^plugins\.(?:slots\.memory|entries\.\*\.fallback)$|\.memorySearch\.(?:provider|fallback)$/;
+const nameKeys =
+  /^plugins\.(?:slots\.memory|entries\.\*\.fallback)$|\.memorySearch\.(?:provider|fallback|query\.rerank\.provider)$/;
 
 /** Whether a value may name code. */
 export function mayNameCode({ key: { key }, name }: FoundValue): boolean {

@@ -62,14 +62,14 @@ export function choosePassages(
   terms: readonly WeightedTerm[],
   limits: PassageLimits,
 ): ChosenPassages {
-  const top = notes[0]?.[0]?.score ?? 0;
+  const top = Math.max(0, ...notes.map(([best]) => (best === undefined ? 0 : scoreOf(best))));
   const ideal = terms.reduce((sum, { idf }) => sum + idf, 0);
   const worthOf = ({ candidate, score }: Piece): number =>
-    Math.max(1e-9, top > 0 ? candidate.score / top : 1) ** power * (chunkShare + (ideal > 0 ? score / ideal : 0));
+    Math.max(1e-9, top > 0 ? scoreOf(candidate) / top : 1) ** power * (chunkShare + (ideal > 0 ? score / ideal : 0));
   const looked = new Set(
     notes
       .flat()
-      .toSorted((a, b) => b.score - a.score)
+      .toSorted((a, b) => scoreOf(b) - scoreOf(a))
       .slice(0, lookedAt),
   );
   const all = notes.map((candidates): NotePieces => {
@@ -107,6 +107,11 @@ function isFirstOfItsKind(note: NotePieces, all: readonly NotePieces[]): boolean
   const isSame = (other: NotePieces): boolean => other.candidates[0]?.row.source === note.candidates[0]?.row.source;
   const isExact = ({ candidates }: NotePieces): boolean => candidates.some(({ exact }) => exact);
   return all.find(isSame) === note || all.find(isExact) === note;
+}
+
+/** What it has where a reranker has given places. */
+function scoreOf({ placeScore, score }: Candidate): number {
+  return placeScore ?? score;
 }
 
 class Budget {
@@ -217,12 +222,12 @@ function scored(passages: readonly Passage[], worthOf: (piece: Piece) => number)
   return order.map((passage, place) => {
     const best = passage.pieces
       .map(({ candidate }) => candidate)
-      .reduce((one, other) => (other.score > one.score ? other : one));
+      .reduce((one, other) => (scoreOf(other) > scoreOf(one) ? other : one));
     if (place > 0)
-      return { ...passage, best, score: best.score * Math.min((worths.get(passage) ?? 0) / top, 0.99 ** place) };
+      return { ...passage, best, score: scoreOf(best) * Math.min((worths.get(passage) ?? 0) / top, 0.99 ** place) };
     const rows = passage.pieces.map(({ candidate: { row } }) => row);
     const startLine = Math.min(...rows.map((row) => row.startLine));
     const endLine = Math.max(...rows.map((row) => row.endLine));
-    return { ...within(passage, startLine, endLine), best, score: best.score };
+    return { ...within(passage, startLine, endLine), best, score: scoreOf(best) };
   });
 }

@@ -1,0 +1,8 @@
+export { download } from "./download/download.ts";
+export { type ModelAddress, parseModelAddress } from "./download/model-address.ts";
+export { findLlama } from "./find-llama.ts";
+export { readGguf } from "./gguf-file.ts";
+export { isFile } from "./local-model.ts";
+export { ModelRunner, type RunnerTimes } from "./model-runner.ts";
+export { configSchema, readOptions } from "./options.ts";
+export { createSharedRun } from "./shared-run.ts";
