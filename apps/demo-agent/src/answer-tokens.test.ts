@@ -17,7 +17,7 @@ interface Shown {
 
 test("the 40 sample questions cost at most 1,300 tokens on average, and the answers of 27 stand in what they get", async () => {
   const sample = await createSampleWorkspace();
-  const { memory, close } = await openNotes({
+  const { memory } = await openNotes({
     sample,
     workspaceDir: undefined,
     backend: undefined,
@@ -43,7 +43,7 @@ test("the 40 sample questions cost at most 1,300 tokens on average, and the answ
     if (answer && output.results.some(({ snippet }) => snippet.includes(answer))) shown++;
   }
   const average = tokens.reduce((sum, count) => sum + count, 0) / tokens.length;
-  await close();
+  await memory?.close();
   await sample.remove();
   expect(known).toHaveLength(40);
   expect(average).toBeLessThanOrEqual(1300);
