@@ -14,6 +14,8 @@ export type {
   MemorySurvey,
   SearchCondition,
   SearchLeg,
+  SearchFilters,
+  SearchOrder,
   SearchReport,
   SearchState,
   SessionAudience,
@@ -36,7 +38,7 @@ export type {
   WriterStatus,
 } from "./contract/status.ts";
 export { weakConfidence, withConditions } from "./fallback/conditions.ts";
-export { createGlob } from "./text/glob.ts";
+export { createGlob, globProblem } from "./text/glob.ts";
 export { hasOtherNames, isPrivateNote } from "./guard/private-notes.ts";
 export { type SessionKind, audienceOf, sessionKindOf } from "./guard/session-audience.ts";
 export type {
@@ -76,6 +78,7 @@ export { currentFolder, homeDir, resolveStateDir } from "./config/paths.ts";
 export { type ConfigReferenceRow, configReference } from "./config/keys/reference.ts";
 export type { TrustedCode } from "./config/types.ts";
 export { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "./config/trust/trust.ts";
+export { timeForms } from "./guard/call-arguments.ts";
 export { withDeadline } from "./guard/deadline.ts";
 export { type MemoryDeadlines, usualDeadlines } from "./guard/deadlines.ts";
 export { type CreateMemoryOptions, createMemory } from "./guard/guard.ts";

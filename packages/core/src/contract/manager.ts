@@ -26,6 +26,9 @@ export interface MemorySearchResult {
   citation?: string | undefined;
 }
 
+/** `newest` and `oldest`: by the days that the found lines are of; `relevance`: the best match first. */
+export type SearchOrder = "relevance" | "newest" | "oldest";
+
 /** A search as a manager receives it: every option is present, checked and in range. */
 export interface ManagerSearchOptions {
   /** 1 to 200. */
@@ -42,6 +45,14 @@ export interface ManagerSearchOptions {
   sessionKey: string | undefined;
   /** Who reads the answer. `shared`: others than the owner may, so that private notes are left out inside the search. */
   audience: SessionAudience;
+  /**
+   * The first and the last day that results may be of, both included, in words: `2026-03-05`, `2026-03`, `last week`. What
+   * cannot be read is `INVALID_ARGUMENT`. What was applied is said in `SearchReport.filters`.
+   */
+  since?: string | undefined;
+  until?: string | undefined;
+  /** Absent: `relevance`. Results in another order are not sorted by score. */
+  order?: SearchOrder | undefined;
   signal: AbortSignal;
   /** Takes the search report: what each leg gave, and why results are missing. Called once per search. */
   onDebug: (report: SearchReport) => void;
@@ -60,6 +71,33 @@ export interface SearchCondition {
   reason: string;
   /** How many files or chunks it is about, where that is known. */
   count?: number | undefined;
+}
+
+/**
+ * How a question was read, where it is more than words, and what was left out by it. Days are `YYYY-MM-DD` where the
+ * process is, both included.
+ */
+export interface SearchFilters {
+  /** What is left of the question to look for. */
+  words: string;
+  /** Each result holds each of them: their words, one behind the other. */
+  phrases?: readonly string[] | undefined;
+  /** Words and phrases that no result holds. */
+  excluded?: readonly string[] | undefined;
+  /** Beginnings of paths, or patterns. A result lies at one of them, and at none of `excludedPaths`. */
+  paths?: readonly string[] | undefined;
+  excludedPaths?: readonly string[] | undefined;
+  /** A result is of a note with each of them, or with one below it, and with none of `excludedTags`. */
+  tags?: readonly string[] | undefined;
+  excludedTags?: readonly string[] | undefined;
+  sources?: readonly MemorySource[] | undefined;
+  since?: string | undefined;
+  until?: string | undefined;
+  order: SearchOrder;
+  /** Notes that fit otherwise and were left out as no day of theirs is known. */
+  undated?: number | undefined;
+  /** What looks like a filter and was taken for words, with the reason. */
+  unread?: readonly string[] | undefined;
 }
 
 /** How many candidates a leg gave and how many of them are in the answer. */
@@ -100,6 +138,8 @@ export interface SearchReport {
    * match. Under about 0.2 the match is weak. Absent when the keyword leg did not run.
    */
   confidence?: number | undefined;
+  /** How the question was read and what was filtered by it. Absent: it was words and nothing else. */
+  filters?: SearchFilters | undefined;
   /** What was not looked at, where the answer is empty or weak. Never told to others than the owner. */
   unsearched?: UnsearchedFiles | undefined;
   fallback?: MemoryFallback | undefined;

@@ -81,7 +81,7 @@ export interface Finish {
   facts: () => ReportFacts;
   found: readonly MemorySearchResult[];
   kept: KeptResults;
-  options: Pick<ManagerSearchOptions, "minScore" | "sources" | "audience">;
+  options: Pick<ManagerSearchOptions, "minScore" | "sources" | "audience" | "since" | "until" | "order">;
   embeddings: EmbeddingChoice | undefined;
   notes: readonly string[];
 }
@@ -91,7 +91,10 @@ export function finishReport({ given, facts, found, kept, options, embeddings, n
   const told = reportFor(given, facts, found, { kept, audience: options.audience });
   const isShared = options.audience === "shared";
   const degraded = embeddings?.degraded === true && told.state !== "unavailable";
-  const report = withConditions(told, degraded ? [{ state: "degraded", reason: embeddings.reason }] : []);
+  const unfiltered = told.state === "unavailable" ? undefined : unfilteredBecause(told, options);
+  const conditions: SearchCondition[] = degraded ? [{ state: "degraded", reason: embeddings.reason }] : [];
+  if (unfiltered !== undefined) conditions.push({ state: "degraded", reason: unfiltered });
+  const report = withConditions(told, conditions);
   const dropped = {
     minScore: count(report.dropped?.minScore) + kept.dropped.minScore,
     source: count(report.dropped?.source) + kept.dropped.source,
@@ -135,6 +138,14 @@ function reportFor(
     dropped: { minScore: 0, source: 0, limit: 0 },
     confidence: undefined,
   };
+}
+
+/** A manager that does not say what it has filtered has not filtered: then the answer is another one than was asked for. */
+function unfilteredBecause(report: SearchReport, options: Finish["options"]): string | undefined {
+  if (report.filters !== undefined) return undefined;
+  const asked = (["since", "until"] as const).filter((name) => options[name] !== undefined).map(String);
+  if ((options.order ?? "relevance") !== "relevance") asked.push("order");
+  return asked.length === 0 ? undefined : `memory plugin "${report.backend}" does not know ${asked.join(" and ")}`;
 }
 
 function isReport(value: unknown): value is SearchReport {

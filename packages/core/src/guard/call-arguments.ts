@@ -5,6 +5,7 @@ import type {
   ManagerReadParams,
   ManagerSearchOptions,
   ManagerSyncParams,
+  SearchOrder,
   SessionAudience,
 } from "../contract/manager.ts";
 import type { MemorySource } from "../contract/status.ts";
@@ -14,6 +15,8 @@ import type { MemorySearchSettings } from "../contract/settings.ts";
 const maxResultsLimit = 200;
 const queryLimit = 10_000;
 const defaultLines = 120;
+const orders: readonly SearchOrder[] = ["relevance", "newest", "oldest"];
+const longestTime = 200;
 
 /** A search with every option checked and filled in, and what the search report should say about it. */
 export interface CheckedSearch {
@@ -59,6 +62,9 @@ export function checkSearch(
       sources: options.sources === undefined ? [...settings.sources] : checkSources(options.sources, lookedAt(), notes),
       sessionKey: options.sessionKey,
       audience,
+      since: checkTime("since", options.since),
+      until: checkTime("until", options.until),
+      order: checkOrder(options.order ?? "relevance"),
     },
     notes,
   };
@@ -80,6 +86,18 @@ function checkMaxResults(value: number): number {
 function checkMinScore(value: number): number {
   if (typeof value !== "number" || !(value >= 0 && value <= 1))
     throw invalid("minScore", "a number from 0 to 1", value);
+  return value;
+}
+
+/** Which time it is, and whether it is one, the manager reads. */
+function checkTime(name: "since" | "until", value: string | undefined): string | undefined {
+  if (value !== undefined && (typeof value !== "string" || value.trim() === "" || value.length > longestTime))
+    throw invalid(name, `a day or a time, ${timeForms}`, value);
+  return value;
+}
+
+function checkOrder(value: SearchOrder): SearchOrder {
+  if (!orders.includes(value)) throw invalid("order", `one of ${orders.join(", ")}`, value);
   return value;
 }
 
@@ -176,6 +194,9 @@ function checkObject(name: string, value: unknown): void {
 export function checkSignal(signal: unknown): void {
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid("signal", "an AbortSignal", signal);
 }
+
+/** The forms of a time, for messages. */
+export const timeForms = 'such as 2026-03-05, 2026-03, 2026, "yesterday" or "last week"';
 
 /** Names the argument, what it has to be, and what was given. */
 export function invalid(name: string, wanted: string, given: unknown): MemoryError {

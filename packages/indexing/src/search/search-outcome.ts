@@ -3,6 +3,7 @@ import type {
   MemorySearchResult,
   MemorySearchSettings,
   MemorySource,
+  SearchOrder,
   SearchReport,
 } from "@memslot/core";
 import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
@@ -11,10 +12,15 @@ import type { FoundLines } from "./held-lines.ts";
 import { mergeOverlaps } from "./merge-overlaps.ts";
 import { type Candidate, type FusionWeights, rank, type Ranking } from "./rank.ts";
 import { isClosed, type SourceScope } from "./session-scope.ts";
+import type { AskedQuery } from "./query/asked-query.ts";
+import { byDay } from "./query/by-day.ts";
 import { snippetOf } from "./snippet.ts";
 import { type Days, isoDate } from "../text/times/calendar.ts";
 import { type QueryTimes, readTimes } from "../text/times/read-times.ts";
 import type { SearchTerm } from "../text/words.ts";
+
+/** What a match is worth at least, beside the best one, where they are put in the order of their days. */
+const orderedShare = 0.5;
 
 /** The results of one search with what its report says. The caller adds freshness to the state. */
 export interface SearchOutcome {
@@ -31,6 +37,8 @@ export interface SearchInput {
   backend: string;
   query: string;
   options: ManagerSearchOptions;
+  /** What it is filtered by, where it is more than words. */
+  asked?: AskedQuery | undefined;
   /** What of each source may be found. */
   scope: SourceScope;
   now: Date;
@@ -137,13 +145,24 @@ function choose(
     if (candidate.score >= options.minScore || candidate.exact) return true;
     return candidate.textScore !== undefined && !options.strict;
   });
-  const merged = mergeOverlaps(passed, options.maxResults);
+  const merged = mergeOverlaps(inOrder(passed, options.order), options.maxResults);
   const kept = withRoomForSources(merged, options.maxResults);
   return {
     kept,
     belowScore: ranking.candidates.length - passed.length,
     overLimit: merged.length - kept.length,
   };
+}
+
+/** In the order of their days those that match about as well as the best: the last word on a thing, and not on any word of it. */
+function inOrder(candidates: readonly Candidate[], order: SearchOrder = "relevance"): readonly Candidate[] {
+  if (order === "relevance") return candidates;
+  const best = candidates[0]?.score ?? 0;
+  return byDay(
+    candidates.filter(({ score }) => score >= orderedShare * best),
+    order,
+    ({ row }) => row,
+  );
 }
 
 function resultOf(candidate: Candidate, ranking: Ranking): MemorySearchResult {
