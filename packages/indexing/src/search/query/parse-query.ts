@@ -30,9 +30,17 @@ const closing: ReadonlyMap<string, string> = new Map([
 /** These say by themselves where they open; the others may be an inch or an apostrophe inside a word. */
 const alwaysOpen: ReadonlySet<string> = new Set("“„«「『");
 
+/** What is longer between two marks is a text that happens to have some. */
+const longestPhrase = 500;
+
 const filterStart = /(?<minus>-?)(?<name>path|tag|source|after|before)[:：](?=\S)/iuy;
-/** A word that is left out: no option (`--flag`, `-v`), no number and nothing with other signs in it. */
-const excludedWord = /-(?<word>\p{L}[\p{L}\p{M}\p{N}]+(?:['’.@/_+#-][\p{L}\p{M}\p{N}]+)*(?:\+\+|#)?|(?=\p{Lo})\p{L})(?=[.,;!?。，；！？]*(?:\s|$))/uy;
+const filterValue = /\S+/uy;
+/**
+ * A word that is left out, with a letter in it, or a number that may be a year. No option (`--flag`, `-v`), no small number,
+ * and nothing with other signs in it.
+ */
+const excludedWord =
+  /-(?<word>(?=\p{N}*\p{L}|\d{4})(?:(?:[\p{L}\p{N}][\p{L}\p{M}\p{N}]+(?:['’.@/_+#-][\p{L}\p{M}\p{N}]+)*|[\p{L}\p{N}](?:['’.@/_+#-][\p{L}\p{M}\p{N}]+)+|\p{Lo})(?:\+\+|#)?|\p{L}(?:\+\+|#)))(?=[.,;!?)。，；！？]*(?:\s|$))/uy;
 const letterOrDigit = /[\p{L}\p{N}]/u;
 const spacedLetter = /[\p{L}\p{N}_]/u;
 const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
@@ -83,8 +91,8 @@ function filterAt(query: string, at: number): { read: WrittenFilter; end: number
   if (match === undefined || name === undefined) return undefined;
   const from = at + match[0].length;
   const quoted = quotedAt(query, from);
-  const end = quoted?.end ?? from + (/^\S*/u.exec(query.slice(from))?.[0].length ?? 0);
-  const value = quoted?.value.trim() ?? query.slice(from, end).replace(/(?<=.)[,;，；]+$/u, "");
+  const value = quoted?.value.trim() ?? matchAt(filterValue, query, from)?.[0].replace(/(?<=.)[,;，；]+$/u, "") ?? "";
+  const end = quoted?.end ?? from + value.length;
   if (!letterOrDigit.test(value) && !/[*?]/u.test(value)) return undefined;
   const read = { name: name.toLowerCase() as FilterName, value, isExcluded: minus === "-", text: query.slice(at, end) };
   return { read, end };
@@ -95,7 +103,7 @@ function quotedAt(query: string, at: number): { value: string; end: number } | u
   const open = query[at] ?? "";
   const marks = closing.get(open);
   if (marks === undefined || !(alwaysOpen.has(open) || isAtEdge(query[at - 1]))) return undefined;
-  for (let index = at + 1; index < query.length; index++) {
+  for (let index = at + 1; index < Math.min(query.length, at + longestPhrase); index++) {
     const mark = query[index] ?? "";
     const isClosing = marks.includes(mark) && (alwaysOpen.has(open) || isAtEdge(query[index + 1]));
     if (isClosing) return { value: query.slice(at + 1, index), end: index + 1 };
