@@ -3,19 +3,19 @@ import type { ChunkRow } from "../../chunk-index.ts";
 import { daysOfChunk } from "./chunk-days.ts";
 
 /**
- * In the order of their days, the last ones first unless `oldest` is asked for. Those of one day keep their order, those
- * without one are at the end.
+ * In the order of their days, the last ones first unless `oldest` is asked for; of one with several days the last one
+ * counts, or the first. Those of one day keep their order, those without one are at the end.
  */
-export function byDay<Item>(
-  items: readonly Item[],
-  order: SearchOrder,
-  rowOf: (item: Item) => Pick<ChunkRow, "path" | "context">,
-): Item[] {
-  const sign = order === "oldest" ? 1 : -1;
-  const days = new Map(items.map((item) => [item, daysOfChunk(rowOf(item))]));
+export function byDay<Item>(items: readonly Item[], order: SearchOrder, rowOf: (item: Item) => ChunkRow): Item[] {
+  const isOldest = order === "oldest";
+  const days = new Map(
+    items.map((item) => {
+      const own = daysOfChunk(rowOf(item)).map(({ from, to }) => (isOldest ? from : -to));
+      return [item, own.length === 0 ? Infinity : Math.min(...own)];
+    }),
+  );
   return items.toSorted((a, b) => {
-    const [left, right] = [days.get(a), days.get(b)];
-    if (left === undefined || right === undefined) return Number(left === undefined) - Number(right === undefined);
-    return sign * (left.from - right.from || left.to - right.to);
+    const [left = Infinity, right = Infinity] = [days.get(a), days.get(b)];
+    return left === right ? 0 : left - right;
   });
 }

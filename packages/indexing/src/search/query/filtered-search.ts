@@ -61,6 +61,8 @@ async function whyNothing(input: FilteredInput): Promise<string | undefined> {
   if (parts.length === 0) return undefined;
   const found: string[] = [];
   for (const { name, without } of parts) {
+    // Without a word and without a filter it is all that there is.
+    if (without.words === "" && !filtersRows(without)) continue;
     const options = { ...input.options, maxResults: 200 };
     const { results } = await searchOnce({ ...input, options, asked: without, vectors: undefined });
     input.options.signal.throwIfAborted();

@@ -5,7 +5,8 @@ import type { SearchedSource, SearchInput, SearchOutcome } from "../search-outco
 import { snippetOf } from "../snippet.ts";
 import type { AskedQuery } from "./asked-query.ts";
 import { byDay } from "./by-day.ts";
-import { fitsDays, fitsPlace, fitsQuery, fitsTags } from "./row-filter.ts";
+import { listFor } from "./narrowed-places.ts";
+import { fitsDays, fitsQuery } from "./row-filter.ts";
 
 /** What each note of a list is worth: nothing was looked for, and no score is 1. */
 const listedScore = 0.95;
@@ -19,12 +20,8 @@ export async function listNotes(
   asked: AskedQuery,
 ): Promise<SearchOutcome> {
   const started = performance.now();
-  const listed = await Promise.all(
-    places.map(({ source, scope }) => input.store.listChunks({ sources: [source], scope, withText: false })),
-  );
-  const fitting = listed
-    .flat()
-    .filter((row) => fitsPlace(row, asked) && fitsTags(row, asked) && fitsDays(row, asked) === true);
+  const listed = await Promise.all(places.map((place) => listFor(input.store, place, asked)));
+  const fitting = listed.flat().filter((row) => fitsDays(row, asked) === true);
   const notes = inOrder(fitting, asked);
   const wanted = input.options.maxResults;
   const found: ChunkRow[] = [];
@@ -85,6 +82,8 @@ function listOf(
     reason: kept.length === 0 ? "no note fits" : undefined,
     legs: { keyword: { candidates: found.length + left, kept: kept.length } },
     dropped: { minScore: 0, source: 0, limit: found.length + left - kept.length },
+    // What fits is all that was asked for.
+    ...(kept.length > 0 && { confidence: 1 }),
     timingsMs: { list: Math.round(milliseconds * 10) / 10 },
   };
   return { results: [...lines.keys()], report, lines };

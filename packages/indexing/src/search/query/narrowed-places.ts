@@ -3,6 +3,7 @@ import type { QueryTerm } from "../../chunk-store.ts";
 import { scanTerms } from "../../text/words.ts";
 import type { SearchedSource } from "../search-outcome.ts";
 import type { AskedQuery } from "./asked-query.ts";
+import { needsText } from "./chunk-days.ts";
 import type { Phrase } from "./phrase.ts";
 import { fitsDays, fitsPlace, fitsQuery, fitsTags } from "./row-filter.ts";
 
@@ -47,15 +48,33 @@ async function listedIn(
   { source, scope }: SearchedSource,
   asked: AskedQuery,
 ): Promise<{ paths: Set<string>; undated: number }> {
-  const chunks = await index.listChunks({ sources: [source], scope, withText: false });
+  const chunks = await listFor(index, { source, scope }, asked);
   const [paths, dated, undated] = [new Set<string>(), new Set<string>(), new Set<string>()];
   for (const chunk of chunks) {
-    if (!fitsPlace(chunk, asked) || !fitsTags(chunk, asked)) continue;
     const fits = fitsDays(chunk, asked);
     (fits === "undated" ? undated : dated).add(chunk.path);
     if (fits === true) paths.add(chunk.path);
   }
   return { paths, undated: undated.difference(dated).size };
+}
+
+/**
+ * The chunks of a place that fit by their paths and tags, with the texts of those whose days depend on them, where days are
+ * asked for.
+ */
+export async function listFor(
+  index: Pick<ChunkIndex, "listChunks">,
+  { source, scope }: SearchedSource,
+  asked: AskedQuery,
+): Promise<ChunkRow[]> {
+  const all = await index.listChunks({ sources: [source], scope, withText: false });
+  const chunks = all.filter((chunk) => fitsPlace(chunk, asked) && fitsTags(chunk, asked));
+  const asksDays = asked.from !== undefined || asked.to !== undefined || asked.words === "";
+  const paths = new Set(asksDays ? chunks.filter(needsText).map(({ path }) => path) : []);
+  if (paths.size === 0) return chunks;
+  const texts = await index.listChunks({ sources: [source], scope: { within: [...paths], without: [] }, withText: true });
+  const known = new Map(texts.map((row) => [row.id, row]));
+  return chunks.map((chunk) => known.get(chunk.id) ?? chunk);
 }
 
 /** The notes with a chunk that holds all phrases: looked for by the one word of them that stands in the fewest chunks. */

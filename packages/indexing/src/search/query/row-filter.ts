@@ -26,12 +26,12 @@ export function fitsTags({ context }: Pick<ChunkRow, "context">, { tags, exclude
 }
 
 /** Whether any of its days is asked for; `undated` where none is known. */
-export function fitsDays(row: Pick<ChunkRow, "path" | "context">, asked: AskedQuery): boolean | "undated" {
+export function fitsDays(row: Pick<ChunkRow, "path" | "context" | "text">, asked: AskedQuery): boolean | "undated" {
   const { from = -Infinity, to = Infinity } = asked;
   if (asked.from === undefined && asked.to === undefined) return true;
   const days = daysOfChunk(row);
-  if (days === undefined) return "undated";
-  return days.to >= from && days.from <= to;
+  if (days.length === 0) return "undated";
+  return days.some((own) => own.to >= from && own.from <= to);
 }
 
 /** A heading, a name and the text are each by itself: no phrase goes from one into the other. */

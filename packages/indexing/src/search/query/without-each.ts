@@ -17,6 +17,7 @@ const mostParts = 6;
 /** The question without each of its filters in turn. */
 export function withoutEach(asked: AskedQuery, allSources: readonly MemorySource[]): WithoutFilter[] {
   const parts: WithoutFilter[] = [];
+  const nothing = asked.words === "" ? "no note" : "nothing that matches";
   const add = (name: string, says: string, change: Partial<AskedQuery>): void =>
     void parts.push({ name, says, without: { ...asked, ...change } });
   for (const phrase of asked.phrases) {
@@ -29,18 +30,18 @@ export function withoutEach(asked: AskedQuery, allSources: readonly MemorySource
   }
   if (asked.paths.length + asked.excludedPaths.length > 0) {
     const paths = [...named("path", asked.paths), ...named("-path", asked.excludedPaths)].join(" ");
-    add(paths, `nothing that matches lies at ${paths}`, { paths: [], excludedPaths: [] });
+    add(paths, `${nothing} lies at ${paths}`, { paths: [], excludedPaths: [] });
   }
   if (asked.tags.length + asked.excludedTags.length > 0) {
     const tags = [...asked.tags.map((tag) => `tag:${tag}`), ...asked.excludedTags.map((tag) => `-tag:${tag}`)].join(" ");
-    add(tags, `nothing that matches has ${tags}`, { tags: [], excludedTags: [] });
+    add(tags, `${nothing} has ${tags}`, { tags: [], excludedTags: [] });
   }
   if (asked.from !== undefined || asked.to !== undefined) {
     const days = [since(asked.from), until(asked.to)].filter(Boolean).join(" ");
-    add(`the days ${days}`, `nothing that matches is of the days ${days}`, { from: undefined, to: undefined });
+    add(`the days ${days}`, `${nothing} is of the days ${days}`, { from: undefined, to: undefined });
   }
   if (asked.namesSources)
-    add("source:", `nothing that matches is of ${asked.sources.join(" or ") || "a source that is searched"}`, {
+    add("source:", `${nothing} is of ${asked.sources.join(" or ") || "a source that is searched"}`, {
       sources: allSources,
       namesSources: false,
     });
