@@ -3,7 +3,7 @@ import {
   type AskedQuery,
   filtersRows,
   fitsPlace,
-  fitsQuery,
+  fittingPart,
   type FoundChunk,
   isAsked,
   placesOf,
@@ -24,7 +24,8 @@ export interface FilteredFiles {
   places: SearchedSource[];
   /** All that there is to look at, where that is few enough to be read, or where there are no words to ask qmd for. */
   read: LedgerFile[] | undefined;
-  fits(chunk: FoundChunk): boolean;
+  /** What of these chunks is asked for. */
+  fitting(chunks: readonly FoundChunk[]): FoundChunk[];
   /** What of the filters cannot be promised. */
   note: SearchCondition | undefined;
 }
@@ -61,7 +62,7 @@ export function filteredFiles(input: SearchInput, ledger: Pick<Ledger, "files">)
       return { source, scope: { within, without: [] } };
     }),
     read: isAll || query === "" ? some : undefined,
-    fits: (chunk) => fitsQuery(chunk, asked),
+    fitting: (chunks) => chunks.flatMap((chunk) => fittingPart(chunk, asked) ?? []),
     note: isAll ? undefined : { state: "degraded", reason },
   };
 }

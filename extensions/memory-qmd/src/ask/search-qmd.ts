@@ -11,6 +11,7 @@ import {
   rowOf,
   type SearchInput,
   type SearchOutcome,
+  undatedIn,
 } from "@memslot/indexing";
 import type { AskQmd, QmdRows } from "./ask-qmd.ts";
 import { filteredFiles, ownBytes, ownFiles, withNote } from "./filtered-files.ts";
@@ -64,8 +65,10 @@ export async function searchQmd(input: SearchInput, parts: QmdSearchParts): Prom
 
   const read = filtered?.read ?? [...own.searched, ...found.flatMap(({ files }) => files)];
   const files = new Map(read.map((file) => [keyOf(file), file]));
-  const chunks = (await parts.read([...files.values()], signal)).filter((chunk) => filtered?.fits(chunk) ?? true);
-  if (filtered && query === "") return withNote(listRows(input, chunks.map(rowOf), filtered.asked), filtered.note);
+  const all = await parts.read([...files.values()], signal);
+  if (filtered && query === "") return withNote(listRows(input, all.map(rowOf), filtered.asked), filtered.note);
+  const chunks = filtered?.fitting(all) ?? all;
+  const undated = filtered && undatedIn(all.map(rowOf), filtered.asked);
   // Counted within what may be seen, as soon as that is not everything.
   const isNarrowed = places.some(({ scope }) => scope !== undefined);
   const counted = ledger.files().filter((file) => !isNarrowed || places.some((place) => isIn(file, place)));
@@ -82,6 +85,7 @@ export async function searchQmd(input: SearchInput, parts: QmdSearchParts): Prom
   });
   if (updates.index.unseen().length > 0) updates.request(own.left > 0 ? "soon" : "later");
   const answer = {
+    undated,
     // The place of a file in the list of qmd is no likeness of its text to the question.
     results: outcome.results.map((result) =>
       result.vectorScore === undefined ? result : { ...result, vectorScore: undefined },

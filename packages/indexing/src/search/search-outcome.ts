@@ -28,6 +28,8 @@ export interface SearchOutcome {
   report: SearchReport;
   /** What the index holds of each result, to be compared with its file. Absent: it was read from there. */
   lines?: ReadonlyMap<MemorySearchResult, FoundLines> | undefined;
+  /** Notes that fit the filters otherwise and have no day. Absent: it is not known, or none was looked for. */
+  undated?: number | undefined;
 }
 
 /** What a search is about, whatever finds the candidates. */

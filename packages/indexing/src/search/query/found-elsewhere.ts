@@ -4,7 +4,7 @@ import { withFilters } from "./filtered-search.ts";
 
 /**
  * The same for a backend that finds in a way of its own: it is asked for the words alone, in the sources and in the order
- * that are asked for, and leaves out itself what does not fit (`fitsQuery`).
+ * that are asked for, and leaves out itself what does not fit (`fittingPart`).
  */
 export async function findFiltered(
   input: SearchInput & { asked: AskedQuery },
@@ -12,5 +12,5 @@ export async function findFiltered(
 ): Promise<SearchOutcome> {
   const { asked, options } = input;
   const outcome = await find({ ...input, query: asked.words, options: { ...options, sources: asked.sources } });
-  return { ...outcome, report: withFilters(outcome.report, asked, 0) };
+  return { ...outcome, report: withFilters(outcome.report, asked, outcome.undated ?? 0) };
 }

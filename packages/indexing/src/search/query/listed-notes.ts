@@ -6,7 +6,7 @@ import { snippetOf } from "../snippet.ts";
 import type { AskedQuery } from "./asked-query.ts";
 import { byDay } from "./by-day.ts";
 import { listFor } from "./narrowed-places.ts";
-import { fitsDays, fitsQuery } from "./row-filter.ts";
+import { fitsDays, fittingPart, undatedIn } from "./row-filter.ts";
 
 /** What each note of a list is worth: nothing was looked for, and no score is 1. */
 const listedScore = 0.95;
@@ -39,7 +39,7 @@ export async function listNotes(
     input.options.signal.throwIfAborted();
     found.push(
       ...inOrder(
-        texts.flat().filter((row) => fitsQuery(row, asked)),
+        texts.flat().flatMap((row) => fittingPart(row, asked) ?? []),
         asked,
       ),
     );
@@ -50,8 +50,8 @@ export async function listNotes(
 
 /** The same of chunks that are at hand with their texts. */
 export function listRows(input: SearchInput, rows: readonly ChunkRow[], asked: AskedQuery): SearchOutcome {
-  const fitting = rows.filter((row) => fitsQuery(row, asked));
-  return listOf(input, inOrder(fitting, asked), { left: 0, milliseconds: 0 });
+  const fitting = rows.flatMap((row) => fittingPart(row, asked) ?? []);
+  return { ...listOf(input, inOrder(fitting, asked), { left: 0, milliseconds: 0 }), undated: undatedIn(rows, asked) };
 }
 
 /** One chunk of each note: not its properties, where it has a text. */

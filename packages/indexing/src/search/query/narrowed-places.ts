@@ -5,7 +5,7 @@ import type { SearchedSource } from "../search-outcome.ts";
 import type { AskedQuery } from "./asked-query.ts";
 import { needsText } from "./chunk-days.ts";
 import type { Phrase } from "./phrase.ts";
-import { fitsDays, fitsPlace, fitsQuery, fitsTags } from "./row-filter.ts";
+import { fitsDays, fitsPlace, fitsTags, fittingPart, limitsDays, undatedIn } from "./row-filter.ts";
 
 /** The notes that a question may find, and those that it may not for want of a day. */
 export interface NarrowedPlaces {
@@ -25,7 +25,7 @@ export async function narrowedPlaces(
   const narrowed = await Promise.all(
     places.map(async (place) => {
       let own = place;
-      if (asked.from !== undefined || asked.to !== undefined || asked.tags.length > 0 || asked.paths.length > 0) {
+      if (limitsDays(asked) || asked.tags.length > 0 || asked.paths.length > 0) {
         const listed = await listedIn(index, place, asked);
         undated += listed.undated;
         own = within(place, listed.paths);
@@ -49,13 +49,8 @@ async function listedIn(
   asked: AskedQuery,
 ): Promise<{ paths: Set<string>; undated: number }> {
   const chunks = await listFor(index, { source, scope }, asked);
-  const [paths, dated, undated] = [new Set<string>(), new Set<string>(), new Set<string>()];
-  for (const chunk of chunks) {
-    const fits = fitsDays(chunk, asked);
-    (fits === "undated" ? undated : dated).add(chunk.path);
-    if (fits === true) paths.add(chunk.path);
-  }
-  return { paths, undated: undated.difference(dated).size };
+  const paths = new Set(chunks.filter((chunk) => fitsDays(chunk, asked) === true).map(({ path }) => path));
+  return { paths, undated: undatedIn(chunks, asked) };
 }
 
 /**
@@ -69,7 +64,7 @@ export async function listFor(
 ): Promise<ChunkRow[]> {
   const all = await index.listChunks({ sources: [source], scope, withText: false });
   const chunks = all.filter((chunk) => fitsPlace(chunk, asked) && fitsTags(chunk, asked));
-  const asksDays = asked.from !== undefined || asked.to !== undefined || asked.words === "";
+  const asksDays = limitsDays(asked) || asked.words === "";
   const paths = new Set(asksDays ? chunks.filter(needsText).map(({ path }) => path) : []);
   if (paths.size === 0) return chunks;
   const texts = await index.listChunks({ sources: [source], scope: { within: [...paths], without: [] }, withText: true });
@@ -92,7 +87,7 @@ async function holdersIn(index: Listed, { source, scope }: SearchedSource, asked
     fewest.map((term) => index.searchKeyword({ terms: [term], sources: [source], scope, limit: Math.max(1, chunkCount) })),
   );
   const found = new Map<ChunkRow["id"], ChunkRow>(answers.flatMap(({ rows }) => rows.map((row) => [row.id, row])));
-  return [...found.values()].filter((row) => fitsQuery(row, asked)).map(({ path }) => path);
+  return [...found.values()].filter((row) => fittingPart(row, asked)).map(({ path }) => path);
 }
 
 /** For each word of a phrase the terms of which a chunk that holds the phrase has one. */

@@ -1,15 +1,21 @@
 import type { ChunkRow } from "../../chunk-index.ts";
 import { namesIn, nameOfNote } from "../../text/note-context.ts";
 import { type AskedQuery, folded } from "./asked-query.ts";
-import { daysOfChunk } from "./chunk-days.ts";
+import type { Days } from "../../text/times/calendar.ts";
+import { daysOfChunk, linesWithin } from "./chunk-days.ts";
 import { holdsPhrase, phraseOf } from "./phrase.ts";
 
 /** A chunk as far as it is filtered. */
 export type FilteredRow = Pick<ChunkRow, "path" | "source" | "text" | "context">;
 
-/** Whether a chunk is one that is asked for. */
-export function fitsQuery(row: FilteredRow, asked: AskedQuery): boolean {
-  return fitsPlace(row, asked) && fitsTags(row, asked) && fitsDays(row, asked) === true && fitsText(row, asked);
+/** What of a chunk is asked for: all of it, or its lines that are of the days; undefined where there is nothing. */
+export function fittingPart<Row extends FilteredRow & Pick<ChunkRow, "startLine" | "endLine">>(
+  row: Row,
+  asked: AskedQuery,
+): Row | undefined {
+  if (!fitsPlace(row, asked) || !fitsTags(row, asked)) return undefined;
+  const part = limitsDays(asked) ? linesWithin(row, (days) => isAskedDay(days, asked)) : row;
+  return part && fitsText(part, asked) ? part : undefined;
 }
 
 export function fitsPlace({ path, source }: Pick<ChunkRow, "path" | "source">, asked: AskedQuery): boolean {
@@ -27,11 +33,27 @@ export function fitsTags({ context }: Pick<ChunkRow, "context">, { tags, exclude
 
 /** Whether any of its days is asked for; `undated` where none is known. */
 export function fitsDays(row: Pick<ChunkRow, "path" | "context" | "text">, asked: AskedQuery): boolean | "undated" {
-  const { from = -Infinity, to = Infinity } = asked;
-  if (asked.from === undefined && asked.to === undefined) return true;
+  if (!limitsDays(asked)) return true;
   const days = daysOfChunk(row);
   if (days.length === 0) return "undated";
-  return days.some((own) => own.to >= from && own.from <= to);
+  return days.some((own) => isAskedDay(own, asked));
+}
+
+export function limitsDays({ from, to }: AskedQuery): boolean {
+  return from !== undefined || to !== undefined;
+}
+
+function isAskedDay(days: Days, { from = -Infinity, to = Infinity }: AskedQuery): boolean {
+  return days.to >= from && days.from <= to;
+}
+
+/** Of these chunks, how many notes have no day in any of those that fit otherwise. */
+export function undatedIn(chunks: readonly ChunkRow[], asked: AskedQuery): number {
+  const [dated, undated] = [new Set<string>(), new Set<string>()];
+  for (const chunk of chunks)
+    if (fitsPlace(chunk, asked) && fitsTags(chunk, asked))
+      (fitsDays(chunk, asked) === "undated" ? undated : dated).add(chunk.path);
+  return undated.difference(dated).size;
 }
 
 /** A heading, a name and the text are each by itself: no phrase goes from one into the other. */
