@@ -53,7 +53,6 @@ describe.each(backends)("%s", (backend) => {
     house = createHouse();
     // qmd is asked for words where there are too many notes to read them all: that is another test.
     house.write({ ...notes, ...(backend === "qmd" ? {} : crowded()) });
-    house.letSettle();
     const embeddings = backend.endsWith("meaning") ? deterministicEmbeddings({ dimensions: 32 }) : undefined;
     const settings =
       backend === "qmd"
@@ -146,7 +145,8 @@ describe.each(backends)("%s", (backend) => {
     expect((await ask(memory, "dentist", { order: "oldest", since: "2024", until: "2026" })).paths).toEqual(
       order.toReversed(),
     );
-    expect((await ask(memory, "dentist", { order: "newest" })).paths.at(-1)).toBe("undated.md");
+    const all = (await ask(memory, "dentist", { order: "newest" })).paths;
+    if (!backend.endsWith("meaning")) expect(all).toEqual([...order, "log.md", "undated.md"]);
     expect((await ask(memory, "dentist", { order: "newest", maxResults: 1 })).paths).toEqual(["2026-02-11-trip.md"]);
   });
 

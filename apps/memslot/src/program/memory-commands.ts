@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { CommandContext } from "../command-context.ts";
 import { type Run, examples, option } from "./command-parts.ts";
 import type { MemoryIndexCommandOptions } from "../commands/memory/memory-index.ts";
@@ -6,6 +6,18 @@ import { collect, fraction, wholeNumber } from "../terminal/option-values.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 
 type IndexOptions = MemoryIndexCommandOptions & { estimate?: boolean; json?: boolean };
+
+/** What a question may hold beside words. */
+const queryHelp = `
+In the query:
+  "heat pump"              these words, one behind the other
+  -word, -"two words"      without what holds them
+  path:recipes/ path:*.md  notes whose path begins so, or fits the pattern; -path: for all others
+  tag:home                 notes with this tag, or with one below it (home/garden); -tag: for all others
+  source:sessions          one kind of memory; -source: for all others
+  after:2024 before:2025   from the beginning of that time on; until it begins
+  Filters without a word list the notes that fit, the newest first. What is no filter is words.
+`;
 
 /** `memslot memory …`: asking the memory, and looking after its index. */
 export function describeMemory(program: Command, run: Run): Command {
@@ -23,6 +35,9 @@ export function describeMemory(program: Command, run: Run): Command {
       fraction,
     )
     .option("--source <name>", "search only this source; may be repeated", collect)
+    .option("--since <time>", 'only what is of this day or later: 2026-03-05, 2026-03, 2026, "last week"')
+    .option("--until <time>", "only what is of this day or earlier")
+    .addOption(new Option("--order <order>", "good matches by their days").choices(["relevance", "newest", "oldest"]))
     .option(...option.json)
     .option("--explain", "say what each leg found and what was left out")
     .addHelpText(
@@ -30,8 +45,10 @@ export function describeMemory(program: Command, run: Run): Command {
       examples(
         'memslot memory search "who runs the mail server"',
         "memslot memory search QX-7919 --json --workspace ~/notes",
+        "memslot memory search 'tag:recipe soup -beef after:2024'",
       ),
     )
+    .addHelpText("after", queryHelp)
     .action(run(async () => (await import("../commands/memory/memory-search.ts")).memorySearch));
   memory
     .command("get")

@@ -20,7 +20,9 @@ const fields = {
   query: {
     type: "string",
     required: true,
-    description: "What to look for: the words that a note about it would hold, in the notes' own language.",
+    description:
+      "What to look for: the words that a note about it would hold, in the notes' own language. Filters, where needed: " +
+      '"exact phrase", -word, path:folder/, tag:name, source:name, after:2024-05, before:2025.',
   },
   maxResults: {
     type: "integer",
@@ -39,6 +41,13 @@ const fields = {
     values: ["memory", "sessions", "journal", "all"],
     description:
       "Which kind of memory: the notes, past conversations, what this and earlier conversations have dropped, or all that is set up (the default).",
+  },
+  since: { type: "string", description: "Only what is of this day or later: 2026-03-05, 2026-03, 2026 or \"last week\"." },
+  until: { type: "string", description: "Only what is of this day or earlier, in the same forms." },
+  order: {
+    type: "string",
+    values: ["relevance", "newest", "oldest"],
+    description: "newest or oldest: good matches by their days. Default: relevance.",
   },
 } as const satisfies InputFields;
 
@@ -122,9 +131,9 @@ function search(
   signal: AbortSignal,
   onDebug: (report: SearchReport) => void,
 ): Promise<MemorySearchResult[]> {
-  const { query, maxResults, minScore, corpus, sessionKey } = input;
+  const { query, maxResults, minScore, corpus, since, until, order, sessionKey } = input;
   const sources = corpus === undefined || corpus === "all" ? undefined : [corpus];
-  return memory.search(query, { maxResults, minScore, sources, sessionKey, signal, onDebug });
+  return memory.search(query, { maxResults, minScore, sources, since, until, order, sessionKey, signal, onDebug });
 }
 
 interface Found {
@@ -160,6 +169,7 @@ function answer(found: Found): object {
     ...(isStale(report, state) && { stale: true }),
     conditions: report?.conditions?.length ? report.conditions : undefined,
     confidence: report?.confidence,
+    filters: report?.filters,
     ...explanation(found, state),
     ...(results.length > 0 && { note: recalledTextNote }),
     debug: {

@@ -30,7 +30,8 @@ function isSameFind(better: Candidate, other: Candidate): boolean {
   return bestLine >= a.startLine && bestLine <= a.endLine;
 }
 
-function indexOfBestLine(candidate: Candidate): number {
+/** The line with the most words of the query, counted from 0. */
+export function indexOfBestLine(candidate: Candidate): number {
   const counts = candidate.matches.lines.map((line) => line.counts.size);
   return Math.max(0, counts.indexOf(Math.max(...counts)));
 }

@@ -9,11 +9,12 @@ import type {
 import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
 import type { PathScope } from "../chunk-store.ts";
 import type { FoundLines } from "./held-lines.ts";
-import { mergeOverlaps } from "./merge-overlaps.ts";
+import { indexOfBestLine, mergeOverlaps } from "./merge-overlaps.ts";
 import { type Candidate, type FusionWeights, rank, type Ranking } from "./rank.ts";
 import { isClosed, type SourceScope } from "./session-scope.ts";
 import type { AskedQuery } from "./query/asked-query.ts";
 import { byDay } from "./query/by-day.ts";
+import { daysOfLine } from "./query/chunk-days.ts";
 import { snippetOf } from "./snippet.ts";
 import { type Days, isoDate } from "../text/times/calendar.ts";
 import { type QueryTimes, readTimes } from "../text/times/read-times.ts";
@@ -163,7 +164,7 @@ function inOrder(candidates: readonly Candidate[], order: SearchOrder = "relevan
   return byDay(
     candidates.filter(({ score }) => score >= orderedShare * best),
     order,
-    ({ row }) => row,
+    (candidate) => daysOfLine(candidate.row, indexOfBestLine(candidate)),
   );
 }
 

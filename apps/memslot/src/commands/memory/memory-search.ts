@@ -3,6 +3,7 @@ import {
   type Memory,
   type MemorySearchResult,
   type SearchLeg,
+  type SearchOrder,
   type SearchReport,
   type SyncReport,
   type WriterStatus,
@@ -21,6 +22,7 @@ import { counted } from "../../open/report-failed-files.ts";
 import { syncWithProgress } from "../../open/sync-with-progress.ts";
 import { UsageError } from "../../terminal/usage-error.ts";
 import { withMemory } from "../../open/with-memory.ts";
+import { describeFilters, filterNotes } from "../../format/format-filters.ts";
 import { describeFallback } from "../../format/format-fallback.ts";
 
 export interface MemorySearchCommandOptions {
@@ -29,6 +31,9 @@ export interface MemorySearchCommandOptions {
   maxResults?: number;
   minScore?: number;
   source?: readonly string[];
+  since?: string;
+  until?: string;
+  order?: SearchOrder;
   json?: boolean;
   explain?: boolean;
 }
@@ -82,6 +87,9 @@ async function ask(
     maxResults: options.maxResults,
     minScore: options.minScore,
     sources: options.source,
+    since: options.since,
+    until: options.until,
+    order: options.order,
     signal: context.signal,
     onDebug: (given) => {
       report = given;
@@ -154,6 +162,7 @@ function printJson(
     mode: report?.mode,
     backend: report?.backend,
     confidence: report?.confidence,
+    filters: report?.filters,
     conditions: report?.conditions,
     unsearched: report?.unsearched,
     fallback: report?.fallback,
@@ -182,6 +191,7 @@ function printForPeople(
   // An empty or weak answer: what was asked for may stand where nobody has looked.
   else if (report?.unsearched !== undefined && results.length > 0)
     output.notice([reason && sentence(reason), action].filter(Boolean).join(" "));
+  for (const line of filterNotes(answer)) output.notice(line);
   if (options.explain === true && report !== undefined) output.print(`\n${formatReport(report)}`);
 }
 
@@ -206,6 +216,7 @@ function formatReport(report: SearchReport): string {
     ["Mode", report.mode],
     ["State", report.reason === undefined ? report.state : `${report.state}: ${report.reason}`],
     ["Next step", report.action],
+    ["Read as", report.filters && describeFilters(report.filters)],
     ["Keyword leg", describeLeg(report.legs.keyword)],
     ["Vector leg", describeLeg(report.legs.vector)],
     ["Left out", `${dropped.minScore} by min score, ${dropped.source} by source, ${dropped.limit} by the limit`],

@@ -27,6 +27,12 @@ export function daysOfChunk(row: DatedRow): Days[] {
   return datedLines(row).flatMap(({ days }) => days ?? []);
 }
 
+/** The same of one of its lines, counted from 0. */
+export function daysOfLine(row: DatedRow, line: number): Days[] {
+  const part = datedLines(row).findLast(({ first }) => first <= line);
+  return part?.days ? [part.days] : daysOfChunk(row);
+}
+
 /** The lines of a chunk from the first to the last that are of some of these days; undefined where there are none. */
 export function linesWithin<Row extends DatedRow & Pick<ChunkRow, "startLine" | "endLine">>(
   row: Row,

@@ -5,6 +5,7 @@ import type { SearchedSource, SearchInput, SearchOutcome } from "../search-outco
 import { snippetOf } from "../snippet.ts";
 import type { AskedQuery } from "./asked-query.ts";
 import { byDay } from "./by-day.ts";
+import { daysOfChunk } from "./chunk-days.ts";
 import { listFor } from "./narrowed-places.ts";
 import { fitsDays, fittingPart, undatedIn } from "./row-filter.ts";
 
@@ -59,7 +60,7 @@ function inOrder(rows: readonly ChunkRow[], { order }: AskedQuery): ChunkRow[] {
   const isHead = ({ startLine, text }: ChunkRow): boolean => startLine === 1 && text.startsWith("---\n");
   const notes = Map.groupBy(rows, ({ source, path }) => JSON.stringify([source, path]));
   const firsts = [...notes.values()].flatMap((own) => own.find((row) => !isHead(row)) ?? own.slice(0, 1));
-  return byDay(firsts, order, (row) => row);
+  return byDay(firsts, order, daysOfChunk);
 }
 
 function listOf(
