@@ -24,22 +24,23 @@ export function describeFilters(filters: SearchFilters): string {
 export function filterNotes({
   results,
   report,
+  underMinScore,
 }: {
   results: readonly MemorySearchResult[];
   report: SearchReport | undefined;
+  underMinScore: number;
 }): string[] {
-  if (report === undefined) return [];
-  const { filters, dropped } = report;
+  const filters = report?.filters;
   const notes: string[] = [];
   const days = filters && windowOf(filters);
   if (days !== undefined) {
     const { undated = 0 } = filters ?? {};
-    const left = undated === 0 ? "" : `; ${undated === 1 ? "1 note has" : `${undated} notes have`} no day and were left out`;
+    const left = undated === 0 ? "" : `; ${undated === 1 ? "1 note has no day and was" : `${undated} notes have no day and were`} left out`;
     notes.push(`Only ${days}${left}.`);
   }
   for (const text of filters?.unread ?? []) notes.push(`${text}.`);
-  if (dropped.minScore > 0 && results.length > 0)
-    notes.push(`${dropped.minScore === 1 ? "1 result" : `${dropped.minScore} results`} under the minimum score left out.`);
+  if (underMinScore > 0 && results.length > 0)
+    notes.push(`${underMinScore === 1 ? "1 result was" : `${underMinScore} results were`} left out by --min-score.`);
   return notes;
 }
 

@@ -31,7 +31,7 @@ export function describeMemory(program: Command, run: Run): Command {
     .option("--max-results <n>", "at most so many results", wholeNumber(1, 200))
     .option(
       "--min-score <x>",
-      "leave out results that score less, 0 to 1, but for those that hold every word",
+      "print no result that scores less, 0 to 1, and say how many there were",
       fraction,
     )
     .option("--source <name>", "search only this source; may be repeated", collect)

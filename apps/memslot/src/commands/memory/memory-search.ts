@@ -47,6 +47,8 @@ interface Answer {
   action: string | undefined;
   /** Another process that is at work on the index. */
   writer: WriterStatus | undefined;
+  /** Results that score less than is asked for, by `--min-score`. */
+  underMinScore: number;
 }
 
 /** `memslot memory search`: brings the index up to date, then asks. */
@@ -83,7 +85,7 @@ async function ask(
 ): Promise<Answer> {
   const syncProblem = query.trim() === "" ? undefined : await bringUpToDate(context, memory, agent);
   let report: SearchReport | undefined;
-  const results = await memory.search(query, {
+  const found = await memory.search(query, {
     maxResults: options.maxResults,
     minScore: options.minScore,
     sources: options.source,
@@ -95,13 +97,25 @@ async function ask(
       report = given;
     },
   });
-  const { state = "ok", reason, action } = (report as SearchReport | undefined) ?? {};
+  // A memory returns what holds the query whole, however it scores. Who names a score here wants none under it.
+  const results = found.filter(({ score }) => score >= (options.minScore ?? 0));
+  let given = report as SearchReport | undefined;
+  const dropped = given?.dropped.minScore ?? 0;
+  const underMinScore = options.minScore === undefined ? 0 : dropped + found.length - results.length;
+  if (given && found.length > results.length)
+    given = { ...given, dropped: { ...given.dropped, minScore: underMinScore } };
+  const { state = "ok", action } = given ?? {};
+  const reason = results.length === 0 && found.length > 0 ? allUnder(underMinScore, options.minScore) : given?.reason;
   const writer = otherWriter(memory.status().writer);
   if (syncProblem === undefined || state !== "ok") {
     const isPartial = state === "stale" || state === "degraded";
-    return { results, report, state, reason: isPartial ? withWriter(reason, writer) : reason, action, writer };
+    return { results, report: given, state, reason: isPartial ? withWriter(reason, writer) : reason, action, writer, underMinScore };
   }
-  return { results, report, state: "stale", ...staleBecause(syncProblem, writer), writer };
+  return { results, report: given, state: "stale", ...staleBecause(syncProblem, writer), writer, underMinScore };
+}
+
+function allUnder(count: number, minScore: number | undefined): string {
+  return count === 1 ? `the one result scores less than ${minScore}` : `all ${count} results score less than ${minScore}`;
 }
 
 function otherWriter(writer: WriterStatus | undefined): WriterStatus | undefined {
@@ -163,6 +177,7 @@ function printJson(
     backend: report?.backend,
     confidence: report?.confidence,
     filters: report?.filters,
+    underMinScore: options.minScore === undefined ? undefined : answer.underMinScore,
     conditions: report?.conditions,
     unsearched: report?.unsearched,
     fallback: report?.fallback,
