@@ -137,6 +137,7 @@ function reportFor(
     sources: undefined,
     dropped: { minScore: 0, source: 0, limit: 0 },
     confidence: undefined,
+    filters: report.filters && { ...report.filters, undated: undefined },
   };
 }
 
