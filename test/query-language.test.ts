@@ -1,7 +1,9 @@
 import { makeFakeQmd } from "@memslot/fakes/qmd";
 import { deterministicEmbeddings, createReferencePlugin } from "@memslot/testkit";
 import { openMemory, parseConfig, type Memory, type MemorySearchOptions, type MemorySearchResult, type SearchReport } from "memslot";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createHouse, type House } from "./support/house.ts";
 
 const crowd = 450;
@@ -240,4 +242,76 @@ describe.each(backends)("%s", (backend) => {
     }
     expect((await ask(memory, "otter", { order: "newest", maxResults: 3 })).paths).toEqual(few.toReversed());
   });
+});
+
+test("in a group no filter tells of private notes: not by a result, a count, a reason or a day", async () => {
+  const told = async (withPrivate: boolean): Promise<unknown[]> => {
+    const own = createHouse();
+    onTestFinished(() => own.end());
+    const shared = path.join(own.folder, "shared");
+    mkdirSync(shared);
+    writeFileSync(path.join(shared, "team.md"), "The team ferry leaves at nine. #open\n");
+    writeFileSync(path.join(shared, "2025-02-01.md"), "A team day by the lake.\n");
+    if (withPrivate)
+      own.write({
+        "MEMORY.md": "The secret ferry leaves at noon. #hush\n",
+        "memory/2024-01-01.md": "A secret ferry of the team.\n",
+        "memory/hush/undated.md": "---\ntags: [open, hush]\n---\n\nA secret team and a secret ferry.\n",
+      });
+    const memory = await own.open({ memorySearch: { extraPaths: [shared], sync: { watch: false } } });
+    const sessionKey = "agent:main:telegram:group:-100";
+    const answers: unknown[] = [];
+    for (const [query, options] of [
+      ['"secret ferry"', {}],
+      ['"team ferry"', {}],
+      ["tag:hush", {}],
+      ["tag:open", {}],
+      ["ferry tag:hush", {}],
+      ["ferry -team", {}],
+      ["ferry path:memory", {}],
+      ["path:memory/hush", {}],
+      ["ferry", { since: "2024" }],
+      ["ferry", { order: "oldest" }],
+      ["after:2020", {}],
+      ["before:2025", {}],
+      ["team -secret", {}],
+      ["-ferry", {}],
+    ] as const) {
+      const { paths, report } = await ask(memory, query, { ...options, sessionKey });
+      const { timingsMs: _timings, ...facts } = report;
+      answers.push([query, paths, facts]);
+    }
+    await memory.close();
+    return answers;
+  };
+  const answers = await told(true);
+  expect(answers).toEqual(await told(false));
+  expect(JSON.stringify(answers)).not.toMatch(/MEMORY\.md|2024-01-01\.md|undated\.md/u);
+  expect(JSON.stringify(answers)).toContain("2025-02-01.md");
+});
+
+test("of more notes than qmd's are read by themselves, what it finds is filtered, and the answer says that there may be more", async () => {
+  const house = createHouse();
+  const fake = makeFakeQmd();
+  onTestFinished(async () => {
+    await house.end();
+    fake.remove();
+  });
+  for (let index = 0; index < 210; index++)
+    house.write({ [`memory/${index}.md`]: `The otter of holt ${index}.${index % 70 === 0 ? " #rare" : ""}\n` });
+  const memory = await house.open({
+    settings: { memory: { backend: "qmd", qmd: { command: fake.command, fallback: "none" } } },
+    memorySearch: { sync: { watch: false } },
+  });
+  await memory.sync();
+  const filtered = await ask(memory, "otter -holt");
+  expect(filtered.paths).toEqual([]);
+  expect(filtered.report).toMatchObject({ state: "degraded", filters: { excluded: ["holt"] } });
+  expect(filtered.report.reason).toContain("what fits was chosen among what qmd has found: there may be more");
+  expect((await ask(memory, "tag:rare")).report.reason).toContain("only the notes that were saved last were looked at");
+  const narrow = await ask(memory, "otter path:memory/20 -holt");
+  expect(narrow.report.state).toBe("ok");
+  expect((await ask(memory, 'path:memory/14 "holt 140"')).paths).toEqual(["140.md"]);
+  expect((await ask(memory, "path:memory/14 tag:rare")).paths).toEqual(["140.md"]);
+  expect((await ask(memory, "otter")).report.state).toBe("ok");
 });

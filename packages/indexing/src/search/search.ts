@@ -104,8 +104,10 @@ async function isAnythingSeen(
 
 /** The words of the query, and those of a phrase that are looked for whatever else there is. */
 function termsOf(query: string, asked: AskedQuery | undefined): SearchTerm[] {
-  const terms = [query, ...(asked?.phrases ?? []).map(({ text }) => text)].flatMap(queryTerms);
-  return [...new Map(terms.map((term) => [term.term, term])).values()];
+  const terms = queryTerms(query);
+  const known = new Set(terms.map(({ term }) => term));
+  const more = (asked?.phrases ?? []).flatMap(({ text }) => queryTerms(text)).filter(({ term }) => !known.has(term));
+  return [...terms, ...more];
 }
 
 async function keywordLeg(
