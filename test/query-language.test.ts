@@ -1,6 +1,13 @@
 import { makeFakeQmd } from "@memslot/fakes/qmd";
 import { deterministicEmbeddings, createReferencePlugin } from "@memslot/testkit";
-import { openMemory, parseConfig, type Memory, type MemorySearchOptions, type MemorySearchResult, type SearchReport } from "memslot";
+import {
+  openMemory,
+  parseConfig,
+  type Memory,
+  type MemorySearchOptions,
+  type MemorySearchResult,
+  type SearchReport,
+} from "memslot";
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -31,7 +38,8 @@ function crowded(): Record<string, string> {
   for (let index = 0; index < crowd; index++)
     files[`memory/crowd/${index}.md`] = `otter otter otter otter\nholt of the otter ${index}\n`;
   for (let index = 0; index < 3; index++)
-    files[`memory/few/${index}.md`] = `---\ntags: [rare]\ndate: 2019-07-0${index + 1}\n---\n\n${"A long day by the river with many words and one otter. ".repeat(3)}\n`;
+    files[`memory/few/${index}.md`] =
+      `---\ntags: [rare]\ndate: 2019-07-0${index + 1}\n---\n\n${"A long day by the river with many words and one otter. ".repeat(3)}\n`;
   return files;
 }
 
@@ -120,7 +128,9 @@ describe.each(backends)("%s", (backend) => {
     const isOpen = backend.endsWith("meaning") && /^[a-z]+ -/u.test(query);
     expect(isOpen ? all.filter((path) => paths.includes(path)) : all).toEqual(paths);
     const left = /^[a-z]+ -(?<word>[a-z]+)$/u.exec(query)?.groups?.["word"];
-    if (left !== undefined) for (const path of all) expect(notes[`memory/${path}`] ?? notes[path] ?? "").not.toMatch(new RegExp(String.raw`\b${left}`, "iu"));
+    if (left !== undefined)
+      for (const path of all)
+        expect(notes[`memory/${path}`] ?? notes[path] ?? "").not.toMatch(new RegExp(String.raw`\b${left}`, "iu"));
   });
 
   test.each([
@@ -177,7 +187,9 @@ describe.each(backends)("%s", (backend) => {
     // qmd is not asked twice, and by meaning something is always near.
     if (backend === "qmd") return expect(await reason('"pump heat"')).toBeDefined();
     if (backend.endsWith("meaning"))
-      return expect(await reason('"pump heat"')).toMatch(/^no note holds the phrase "pump heat"; without it \d+ results$/u);
+      return expect(await reason('"pump heat"')).toMatch(
+        /^no note holds the phrase "pump heat"; without it \d+ results$/u,
+      );
     expect(await reason('"pump heat"')).toMatch(/^no note holds the phrase "pump heat"; without it \d+ results$/u);
     expect(await reason("ginger -carrot")).toBe('all that matches holds "carrot"; without it 1 result');
     expect(await reason("ginger tag:home")).toBe("nothing that matches has tag:home; without it 1 result");
@@ -185,9 +197,7 @@ describe.each(backends)("%s", (backend) => {
     expect(await reason("ginger", { since: "2026" })).toBe(
       "nothing that matches is of the days since 2026-01-01; without it 1 result",
     );
-    expect(await reason("ginger path:memory/projects -soup")).toBe(
-      "no note fits all that was asked for",
-    );
+    expect(await reason("ginger path:memory/projects -soup")).toBe("no note fits all that was asked for");
     expect(await reason('ginger path:memory/projects tag:home "carrot soup"')).toBe(
       "no note fits all that was asked for",
     );
@@ -220,28 +230,30 @@ describe.each(backends)("%s", (backend) => {
       await expect(memory.search("heat", options)).rejects.toMatchObject({ code: "INVALID_ARGUMENT", message });
   });
 
-  test.skipIf(backend === "qmd")(`three results behind ${crowd} better ones outside of the filter are found`, async () => {
-    const few = ["few/0.md", "few/1.md", "few/2.md"];
-    expect((await ask(memory, "otter")).paths.some((path) => few.includes(path))).toBe(false);
-    for (const [query, options] of [
-      ["otter -holt", {}],
-      ['otter -"holt of the otter"', {}],
-      ["otter path:memory/few", {}],
-      ["otter -path:memory/crowd", {}],
-      ["otter tag:rare", {}],
-      ["otter before:2020", {}],
-      ["otter", { since: "2019-07-01", until: "2019-07-03" }],
-      ['otter "one otter"', {}],
-      ["otter -holt before:2020 tag:rare", {}],
-    ] as const)
-    {
-      const paths = await found(query, options);
-      expect([query, paths.filter((path) => few.includes(path))]).toEqual([query, few]);
-      expect(paths.filter((path) => path.startsWith("crowd"))).toEqual([]);
-      if (!backend.endsWith("meaning")) expect(paths).toEqual(few);
-    }
-    expect((await ask(memory, "otter", { order: "newest", maxResults: 3 })).paths).toEqual(few.toReversed());
-  });
+  test.skipIf(backend === "qmd")(
+    `three results behind ${crowd} better ones outside of the filter are found`,
+    async () => {
+      const few = ["few/0.md", "few/1.md", "few/2.md"];
+      expect((await ask(memory, "otter")).paths.some((path) => few.includes(path))).toBe(false);
+      for (const [query, options] of [
+        ["otter -holt", {}],
+        ['otter -"holt of the otter"', {}],
+        ["otter path:memory/few", {}],
+        ["otter -path:memory/crowd", {}],
+        ["otter tag:rare", {}],
+        ["otter before:2020", {}],
+        ["otter", { since: "2019-07-01", until: "2019-07-03" }],
+        ['otter "one otter"', {}],
+        ["otter -holt before:2020 tag:rare", {}],
+      ] as const) {
+        const paths = await found(query, options);
+        expect([query, paths.filter((path) => few.includes(path))]).toEqual([query, few]);
+        expect(paths.filter((path) => path.startsWith("crowd"))).toEqual([]);
+        if (!backend.endsWith("meaning")) expect(paths).toEqual(few);
+      }
+      expect((await ask(memory, "otter", { order: "newest", maxResults: 3 })).paths).toEqual(few.toReversed());
+    },
+  );
 });
 
 test("in a group no filter tells of private notes: not by a result, a count, a reason or a day", async () => {

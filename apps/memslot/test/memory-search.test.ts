@@ -98,9 +98,9 @@ describe("memslot memory search", () => {
     };
     expect(await search()).toEqual(["memory/both.md", "memory/one.md"]);
     expect(await search("--min-score", "0")).toEqual(["memory/both.md", "memory/one.md"]);
-    const scores = JSON.parse((await sandbox.runHere(["memory", "search", "ferry harbour", "--json"])).stdout).results.map(
-      ({ score }: { score: number }) => score,
-    );
+    const scores = JSON.parse(
+      (await sandbox.runHere(["memory", "search", "ferry harbour", "--json"])).stdout,
+    ).results.map(({ score }: { score: number }) => score);
     const between = String((scores[0] + scores[1]) / 2);
     expect(await search("--min-score", between)).toEqual(["memory/both.md"]);
     expect(await search("--min-score", String(scores[1]))).toEqual(["memory/both.md", "memory/one.md"]);
@@ -130,7 +130,14 @@ describe("memslot memory search", () => {
     expect(await paths('"left late" before:2025')).toEqual(["2024-03-05"]);
     expect(await paths("--query", "-late ferry")).toEqual(["ferry"]);
     expect(await paths("after:2025")).toEqual(["2026-03-05", "2025-03-05"]);
-    const human = await sandbox.runHere(["memory", "search", "ferry -boat after:never", "--since", "2026", "--explain"]);
+    const human = await sandbox.runHere([
+      "memory",
+      "search",
+      "ferry -boat after:never",
+      "--since",
+      "2026",
+      "--explain",
+    ]);
     expect(human.stderr).toMatch(/Only since 2026-01-01; 1 note has no day and was left out\./u);
     expect(human.stderr).toMatch(/after:never was taken for words: it is no time such as/u);
     expect(human.stdout).toMatch(/Read as: +words "ferry after:never"; without "boat"; since 2026-01-01; /u);
@@ -140,7 +147,18 @@ describe("memslot memory search", () => {
     expect([wrong.exitCode, wrong.stderr]).toEqual([2, expect.stringMatching(/until must be .*"last week"/u)]);
     expect((await sandbox.runHere(["memory", "search", "ferry", "--order", "best"])).exitCode).toBe(2);
     const { stdout: help } = await sandbox.run(["memory", "search", "--help"]);
-    for (const word of ["--since", "--until", "--order", '"heat pump"', "-word", "path:", "tag:", "source:", "after:", "before:"])
+    for (const word of [
+      "--since",
+      "--until",
+      "--order",
+      '"heat pump"',
+      "-word",
+      "path:",
+      "tag:",
+      "source:",
+      "after:",
+      "before:",
+    ])
       expect(help).toContain(word);
   });
 

@@ -18,7 +18,12 @@ const wrongSearches: [string, unknown, unknown, string][] = [
   ["minScore NaN", "q", { minScore: Number.NaN }, "not NaN"],
   ["minScore as text", "q", { minScore: "0.5" }, 'not "0.5"'],
   ["since as a number", "q", { since: 2024 }, "since must be a day or a time, such as 2026-03-05, 2026-03, 2026,"],
-  ["a blank until", "q", { until: " " }, 'until must be a day or a time, such as 2026-03-05, 2026-03, 2026, "yesterday"'],
+  [
+    "a blank until",
+    "q",
+    { until: " " },
+    'until must be a day or a time, such as 2026-03-05, 2026-03, 2026, "yesterday"',
+  ],
   ["a since without end", "q", { since: "x".repeat(201) }, "since must be a day or a time"],
   ["an order of its own", "q", { order: "best" }, 'order must be one of relevance, newest, oldest, not "best"'],
   ["no sources", "q", { sources: [] }, "sources must be a list of at least one source, not an empty list"],

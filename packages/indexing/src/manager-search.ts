@@ -79,7 +79,9 @@ export function createManagerSearch(parts: SearchParts): MemorySearchManager["se
     // Without a chunk there is nothing to compare with. Others who read along are not to learn whether there is one.
     const known = options.audience === "shared" || stats.chunks > 0 ? vectors : undefined;
     const outcome = isFiltered(asked)
-      ? await (find ? findFiltered({ ...question, asked }, find) : searchFiltered({ ...question, asked, store, vectors: known }))
+      ? await (find
+          ? findFiltered({ ...question, asked }, find)
+          : searchFiltered({ ...question, asked, store, vectors: known }))
       : await (find?.(question) ?? searchChunks({ ...question, store, vectors: known }));
     if (options.audience !== "shared" || !vectors || vectors.facts().missing === 0) return outcome;
     return await withMissingWithin(outcome, { store, vectors, places: placesOf(options, scope) });

@@ -35,7 +35,10 @@ export function filterNotes({
   const days = filters && windowOf(filters);
   if (days !== undefined) {
     const { undated = 0 } = filters ?? {};
-    const left = undated === 0 ? "" : `; ${undated === 1 ? "1 note has no day and was" : `${undated} notes have no day and were`} left out`;
+    const left =
+      undated === 0
+        ? ""
+        : `; ${undated === 1 ? "1 note has no day and was" : `${undated} notes have no day and were`} left out`;
     notes.push(`Only ${days}${left}.`);
   }
   for (const text of filters?.unread ?? []) notes.push(`${text}.`);
@@ -46,7 +49,9 @@ export function filterNotes({
 
 function windowOf({ since, until }: SearchFilters): string | undefined {
   if (since === undefined && until === undefined) return undefined;
-  return [since === undefined ? "" : `since ${since}`, until === undefined ? "" : `until ${until}`].filter(Boolean).join(" ");
+  return [since === undefined ? "" : `since ${since}`, until === undefined ? "" : `until ${until}`]
+    .filter(Boolean)
+    .join(" ");
 }
 
 function listed(name: string, values: readonly string[]): string | undefined {

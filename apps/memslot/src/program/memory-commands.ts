@@ -29,11 +29,7 @@ export function describeMemory(program: Command, run: Run): Command {
     .option("--query <text>", "the same as an option, for a query that begins with a dash")
     .option(...option.agent)
     .option("--max-results <n>", "at most so many results", wholeNumber(1, 200))
-    .option(
-      "--min-score <x>",
-      "print no result that scores less, 0 to 1, and say how many there were",
-      fraction,
-    )
+    .option("--min-score <x>", "print no result that scores less, 0 to 1, and say how many there were", fraction)
     .option("--source <name>", "search only this source; may be repeated", collect)
     .option("--since <time>", 'only what is of this day or later: 2026-03-05, 2026-03, 2026, "last week"')
     .option("--until <time>", "only what is of this day or earlier")

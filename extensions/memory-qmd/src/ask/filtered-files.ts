@@ -41,7 +41,9 @@ export function filteredFiles(input: SearchInput, ledger: Pick<Ledger, "files">)
   const places = placesOf(options, input.scope);
   const files = ledger
     .files()
-    .filter((file) => fitsPlace(file, asked) && places.some((place) => isAsked(file, { ...place, sources: [place.source] })));
+    .filter(
+      (file) => fitsPlace(file, asked) && places.some((place) => isAsked(file, { ...place, sources: [place.source] })),
+    );
   const newest = files.toSorted((left, right) => right.mtimeMs - left.mtimeMs);
   const some: LedgerFile[] = [];
   let bytes = 0;

@@ -42,7 +42,10 @@ const fields = {
     description:
       "Which kind of memory: the notes, past conversations, what this and earlier conversations have dropped, or all that is set up (the default).",
   },
-  since: { type: "string", description: "Only what is of this day or later: 2026-03-05, 2026-03, 2026 or \"last week\"." },
+  since: {
+    type: "string",
+    description: 'Only what is of this day or later: 2026-03-05, 2026-03, 2026 or "last week".',
+  },
   until: { type: "string", description: "Only what is of this day or earlier, in the same forms." },
   order: {
     type: "string",

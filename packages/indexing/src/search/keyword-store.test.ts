@@ -11,7 +11,8 @@ const folderWith = useTempFolders();
 
 /** Only what a store that finds by words has to have. */
 function wordsOnly(): KeywordStore {
-  const { listFiles, listChunks, replaceFiles, touchFiles, removeFiles, searchKeyword, stats, health, close } = createFakeStore();
+  const { listFiles, listChunks, replaceFiles, touchFiles, removeFiles, searchKeyword, stats, health, close } =
+    createFakeStore();
   return { listFiles, listChunks, replaceFiles, touchFiles, removeFiles, searchKeyword, stats, health, close };
 }
 

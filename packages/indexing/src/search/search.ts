@@ -38,7 +38,9 @@ export async function searchChunks(
   const times = await timesOf(input, places);
   const byTime = useKeywords ? timeLeg(store, times, places, limit) : undefined;
   // Redacted as the index is: a key that is pasted into a question finds the line that holds it.
-  const byWords = useKeywords ? keywordLeg(store, termsOf(redactSecrets(query), input.asked), places, limit) : undefined;
+  const byWords = useKeywords
+    ? keywordLeg(store, termsOf(redactSecrets(query), input.asked), places, limit)
+    : undefined;
   const [keyword, vector] = await Promise.allSettled([
     byWords,
     vectors && (await isAnythingSeen(input, places, byWords))

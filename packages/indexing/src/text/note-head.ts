@@ -43,7 +43,14 @@ export function readNoteHead(lines: readonly string[], parse: typeof parseYaml |
   const text = lines.slice(1, Math.max(1, end)).join("\n");
   const properties = end < 0 || parse === undefined ? undefined : parseProperties(text, parse);
   if (properties === undefined)
-    return { lines: end + 1, title: undefined, day: undefined, aliases: [], tags: tagsIn(lines, end + 1), saysMore: end >= 0 };
+    return {
+      lines: end + 1,
+      title: undefined,
+      day: undefined,
+      aliases: [],
+      tags: tagsIn(lines, end + 1),
+      saysMore: end >= 0,
+    };
   const valueOf = (...names: readonly string[]): string[] => names.flatMap((name) => textsOf(properties.get(name)));
   const tags = valueOf("tags", "tag", "keywords", "category", "categories")
     .flatMap((text) => text.split(/[,\s]+/u))

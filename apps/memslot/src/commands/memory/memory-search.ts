@@ -109,13 +109,23 @@ async function ask(
   const writer = otherWriter(memory.status().writer);
   if (syncProblem === undefined || state !== "ok") {
     const isPartial = state === "stale" || state === "degraded";
-    return { results, report: given, state, reason: isPartial ? withWriter(reason, writer) : reason, action, writer, underMinScore };
+    return {
+      results,
+      report: given,
+      state,
+      reason: isPartial ? withWriter(reason, writer) : reason,
+      action,
+      writer,
+      underMinScore,
+    };
   }
   return { results, report: given, state: "stale", ...staleBecause(syncProblem, writer), writer, underMinScore };
 }
 
 function allUnder(count: number, minScore: number | undefined): string {
-  return count === 1 ? `the one result scores less than ${minScore}` : `all ${count} results score less than ${minScore}`;
+  return count === 1
+    ? `the one result scores less than ${minScore}`
+    : `all ${count} results score less than ${minScore}`;
 }
 
 function otherWriter(writer: WriterStatus | undefined): WriterStatus | undefined {

@@ -68,7 +68,14 @@ export const rowChecks: readonly IndexCheck[] = [
       const scope = { within: ["memory/"], without: ["memory/left/"] };
       const listed = await index.listChunks({ sources: ["memory"], scope, withText: true });
       assert.deepEqual(
-        listed.map(({ path, source, startLine, endLine, text, context }) => [path, source, startLine, endLine, text, context]),
+        listed.map(({ path, source, startLine, endLine, text, context }) => [
+          path,
+          source,
+          startLine,
+          endLine,
+          text,
+          context,
+        ]),
         [
           ["memory/a.md", "memory", 1, 1, "of a", ""],
           ["memory/b.md", "memory", 1, 1, "first", ""],

@@ -128,9 +128,7 @@ function listed(build: InMemoryBuild, asked: FileFilter, withText: boolean): Chu
   const own = build.chunks().filter((chunk) => isAsked(chunk, asked));
   const rows = own.map((chunk) => (withText ? rowOf(chunk) : { ...rowOf(chunk), text: "" }));
   const order = ({ path, source }: ChunkRow): string => JSON.stringify([path, source]);
-  return rows.toSorted((a, b) =>
-    order(a) === order(b) ? a.startLine - b.startLine : order(a) < order(b) ? -1 : 1,
-  );
+  return rows.toSorted((a, b) => (order(a) === order(b) ? a.startLine - b.startLine : order(a) < order(b) ? -1 : 1));
 }
 
 function upkeepOf(

@@ -107,7 +107,8 @@ export function filtersRows({ from, to, ...asked }: AskedQuery): boolean {
 
 /** How the question was read, for a report. */
 export function filtersOf(asked: AskedQuery): SearchFilters {
-  const textsOf = (list: readonly { text: string }[]): readonly string[] | undefined => filled(list.map(({ text }) => text));
+  const textsOf = (list: readonly { text: string }[]): readonly string[] | undefined =>
+    filled(list.map(({ text }) => text));
   return {
     words: asked.words,
     phrases: textsOf(asked.phrases),
@@ -157,7 +158,10 @@ function daysOf(
     const value = options[name];
     const days = value === undefined ? undefined : readDays(value, now);
     if (value !== undefined && days === undefined)
-      throw new MemoryError("INVALID_ARGUMENT", `${name} must be a day or a time, ${timeForms}, not ${JSON.stringify(value)}`);
+      throw new MemoryError(
+        "INVALID_ARGUMENT",
+        `${name} must be a day or a time, ${timeForms}, not ${JSON.stringify(value)}`,
+      );
     return days;
   };
   const [since, until] = [named("since")?.from, named("until")?.to];

@@ -46,7 +46,11 @@ test.each([
   ["a heading above it", { context: "Log > 2023-05-01" }, ["2023-05-01 2023-05-01"]],
   ["a heading within the month of its note", { path: "2023-05.md", context: "2023-05-07" }, ["2023-05-07 2023-05-07"]],
   ["its note, whatever a heading plans", { path: "2023-05.md", context: "2024-01-01" }, ["2023-05-01 2023-05-31"]],
-  ["its own day, whatever a heading plans", { path: "2023-05-01.md", context: "2024-01-01" }, ["2023-05-01 2023-05-01"]],
+  [
+    "its own day, whatever a heading plans",
+    { path: "2023-05-01.md", context: "2024-01-01" },
+    ["2023-05-01 2023-05-01"],
+  ],
   ["nothing", {}, []],
 ])("a chunk is of the days of %s", (_, change, expected) => {
   expect(daysOfChunk(row("text", change)).map(shown)).toEqual(expected);

@@ -67,7 +67,11 @@ export async function listFor(
   const asksDays = limitsDays(asked) || asked.words === "";
   const paths = new Set(asksDays ? chunks.filter(needsText).map(({ path }) => path) : []);
   if (paths.size === 0) return chunks;
-  const texts = await index.listChunks({ sources: [source], scope: { within: [...paths], without: [] }, withText: true });
+  const texts = await index.listChunks({
+    sources: [source],
+    scope: { within: [...paths], without: [] },
+    withText: true,
+  });
   const known = new Map(texts.map((row) => [row.id, row]));
   return chunks.map((chunk) => known.get(chunk.id) ?? chunk);
 }
@@ -84,7 +88,9 @@ async function holdersIn(index: Listed, { source, scope }: SearchedSource, asked
   const [fewest = []] = choices.toSorted((a, b) => costOf(a) - costOf(b));
   // One by one: beside a rarer word a very common one is not looked for.
   const answers = await Promise.all(
-    fewest.map((term) => index.searchKeyword({ terms: [term], sources: [source], scope, limit: Math.max(1, chunkCount) })),
+    fewest.map((term) =>
+      index.searchKeyword({ terms: [term], sources: [source], scope, limit: Math.max(1, chunkCount) }),
+    ),
   );
   const found = new Map<ChunkRow["id"], ChunkRow>(answers.flatMap(({ rows }) => rows.map((row) => [row.id, row])));
   return [...found.values()].filter((row) => fittingPart(row, asked)).map(({ path }) => path);

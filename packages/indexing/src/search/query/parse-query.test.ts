@@ -19,7 +19,10 @@ describe("reads", () => {
   test.each([
     ['"heat pump"', "«heat pump»"],
     ['noise "heat pump" night', "noise | «heat pump» | night"],
-    ["“heat pump” „Wärmepumpe läuft“ «pompe à chaleur» »Wärme pumpe«", "«heat pump» | «Wärmepumpe läuft» | «pompe à chaleur» | «Wärme pumpe»"],
+    [
+      "“heat pump” „Wärmepumpe läuft“ «pompe à chaleur» »Wärme pumpe«",
+      "«heat pump» | «Wärmepumpe läuft» | «pompe à chaleur» | «Wärme pumpe»",
+    ],
     ["搜索「热泵系统」的笔记", "搜索 | «热泵系统» | 的笔记"],
     ["关于“热泵”和『噪音』", "关于 | «热泵» | 和 | «噪音»"],
     ['关于"热泵"的', "关于 | «热泵» | 的"],
@@ -140,7 +143,10 @@ test("2,000 random texts are all read, with every part where it stands and no wo
       at = found + text.length;
     }
     const [before, after] = [wordsOf(query), wordsOf(parts.map(written).join(" \n"))];
-    check(before.join(" ") === after.join(" "), `round ${round}: ${JSON.stringify(query)} gives ${JSON.stringify(parts)}`);
+    check(
+      before.join(" ") === after.join(" "),
+      `round ${round}: ${JSON.stringify(query)} gives ${JSON.stringify(parts)}`,
+    );
   }
   expect(wrong).toEqual([]);
   expect([...kinds.keys()].toSorted()).toEqual(["filter", "phrase", "words"]);

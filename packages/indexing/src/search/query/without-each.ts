@@ -33,7 +33,9 @@ export function withoutEach(asked: AskedQuery, allSources: readonly MemorySource
     add(paths, `${nothing} lies at ${paths}`, { paths: [], excludedPaths: [] });
   }
   if (asked.tags.length + asked.excludedTags.length > 0) {
-    const tags = [...asked.tags.map((tag) => `tag:${tag}`), ...asked.excludedTags.map((tag) => `-tag:${tag}`)].join(" ");
+    const tags = [...asked.tags.map((tag) => `tag:${tag}`), ...asked.excludedTags.map((tag) => `-tag:${tag}`)].join(
+      " ",
+    );
     add(tags, `${nothing} has ${tags}`, { tags: [], excludedTags: [] });
   }
   if (asked.from !== undefined || asked.to !== undefined) {
