@@ -14,8 +14,6 @@ export type {
   MemorySurvey,
   SearchCondition,
   SearchLeg,
-  SearchFilters,
-  SearchOrder,
   SearchReport,
   SearchState,
   SessionAudience,
@@ -78,6 +76,7 @@ export { currentFolder, homeDir, resolveStateDir } from "./config/paths.ts";
 export { type ConfigReferenceRow, configReference } from "./config/keys/reference.ts";
 export type { TrustedCode } from "./config/types.ts";
 export { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "./config/trust/trust.ts";
+export type { SearchFilters, SearchOrder } from "./contract/search-filters.ts";
 export { timeForms } from "./guard/call-arguments.ts";
 export { withDeadline } from "./guard/deadline.ts";
 export { type MemoryDeadlines, usualDeadlines } from "./guard/deadlines.ts";

@@ -1,4 +1,5 @@
 import type { EmbeddingPrice } from "./embedding.ts";
+import type { SearchFilters, SearchOrder } from "./search-filters.ts";
 import type {
   MemoryFallback,
   MemoryProviderStatus,
@@ -25,9 +26,6 @@ export interface MemorySearchResult {
   /** `path#Lfrom-Lto`, where citations are on. */
   citation?: string | undefined;
 }
-
-/** `newest` and `oldest`: by the days that the found lines are of; `relevance`: the best match first. */
-export type SearchOrder = "relevance" | "newest" | "oldest";
 
 /** A search as a manager receives it: every option is present, checked and in range. */
 export interface ManagerSearchOptions {
@@ -71,33 +69,6 @@ export interface SearchCondition {
   reason: string;
   /** How many files or chunks it is about, where that is known. */
   count?: number | undefined;
-}
-
-/**
- * How a question was read, where it is more than words, and what was left out by it. Days are `YYYY-MM-DD` where the
- * process is, both included.
- */
-export interface SearchFilters {
-  /** What is left of the question to look for. */
-  words: string;
-  /** Each result holds each of them: their words, one behind the other. */
-  phrases?: readonly string[] | undefined;
-  /** Words and phrases that no result holds. */
-  excluded?: readonly string[] | undefined;
-  /** Beginnings of paths, or patterns. A result lies at one of them, and at none of `excludedPaths`. */
-  paths?: readonly string[] | undefined;
-  excludedPaths?: readonly string[] | undefined;
-  /** A result is of a note with each of them, or with one below it, and with none of `excludedTags`. */
-  tags?: readonly string[] | undefined;
-  excludedTags?: readonly string[] | undefined;
-  sources?: readonly MemorySource[] | undefined;
-  since?: string | undefined;
-  until?: string | undefined;
-  order: SearchOrder;
-  /** Notes that fit otherwise and were left out as no day of theirs is known. */
-  undated?: number | undefined;
-  /** What looks like a filter and was taken for words, with the reason. */
-  unread?: readonly string[] | undefined;
 }
 
 /** How many candidates a leg gave and how many of them are in the answer. */

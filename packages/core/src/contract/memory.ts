@@ -6,11 +6,11 @@ import type {
   MemoryReadResult,
   MemorySearchResult,
   MemorySurvey,
-  SearchOrder,
   SearchReport,
   SessionTarget,
   SyncEstimate,
 } from "./manager.ts";
+import type { SearchOrder } from "./search-filters.ts";
 import type { MemorySource, SyncReport } from "./status.ts";
 import type { MemoryProviderStatus } from "./status.ts";
 

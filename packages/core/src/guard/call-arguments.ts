@@ -1,11 +1,11 @@
 import type { SyncProgress } from "../contract/status.ts";
 import { MemoryError } from "../contract/errors.ts";
+import type { SearchOrder } from "../contract/search-filters.ts";
 import { audienceOf } from "./session-audience.ts";
 import type {
   ManagerReadParams,
   ManagerSearchOptions,
   ManagerSyncParams,
-  SearchOrder,
   SessionAudience,
 } from "../contract/manager.ts";
 import type { MemorySource } from "../contract/status.ts";

@@ -262,11 +262,8 @@ async function searched(
   );
   const found = checkResults(backend, answer);
   const places = { workspaceDir, extraPaths: settings.extraPaths, roots: () => asked.status().roots };
-  const kept = keepResults(found, options, {
-    capabilities: manager.capabilities,
-    places,
-    order: given?.filters?.order ?? "relevance",
-  });
+  const order = given?.filters?.order ?? "relevance";
+  const kept = keepResults(found, options, { capabilities: manager.capabilities, places, order });
   const facts = (): ReportFacts => asked.facts();
   return { results: kept.results, report: finishReport({ given, facts, found, kept, options, embeddings, notes }) };
 }

@@ -1,5 +1,6 @@
 import { show } from "./call-arguments.ts";
 import { MemoryError } from "../contract/errors.ts";
+import type { SearchOrder } from "../contract/search-filters.ts";
 import { isForEveryone } from "./private-notes.ts";
 import { type NotePlaces, notePath, withShortSnippet } from "./result-places.ts";
 import type {
@@ -9,7 +10,6 @@ import type {
   MemoryCapabilities,
   MemoryReadResult,
   MemorySearchResult,
-  SearchOrder,
 } from "../contract/manager.ts";
 import type { SyncReport } from "../contract/status.ts";
 

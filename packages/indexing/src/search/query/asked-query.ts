@@ -40,7 +40,7 @@ export interface AskedQuery {
   unread: readonly string[];
 }
 
-export interface PathPattern {
+interface PathPattern {
   /** As it is written. */
   text: string;
   matches(path: string): boolean;

@@ -7,7 +7,7 @@ export interface WrittenFilter {
   text: string;
 }
 
-export type FilterName = "path" | "tag" | "source" | "after" | "before";
+type FilterName = "path" | "tag" | "source" | "after" | "before";
 
 /** A part of a query, in its order. What is not read as anything else is words. */
 export type QueryPart =
