@@ -9,7 +9,7 @@ type IndexOptions = MemoryIndexCommandOptions & { estimate?: boolean; json?: boo
 
 /** What a question may hold beside words. */
 const queryHelp = `
-In the query:
+In the query, which a shell wants as a whole in single quotes:
   "heat pump"              these words, one behind the other
   -word, -"two words"      without what holds them
   path:recipes/ path:*.md  notes whose path begins so, or fits the pattern; -path: for all others

@@ -38,6 +38,8 @@ async function searchOnce(input: FilteredInput): Promise<SearchOutcome> {
     ...input,
     options,
     query: asked.words,
+    // A year that is not named is one of all notes that may be seen: what is filtered does not change what is meant.
+    days: input.days && (async () => (await input.days?.(places)) ?? []),
     scope: (source) => (scopes.has(source) ? scopes.get(source) : input.scope(source)),
   };
   const outcome =
