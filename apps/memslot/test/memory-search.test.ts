@@ -85,7 +85,7 @@ describe("memslot memory search", () => {
   test("--min-score does what its help says", async () => {
     const sandbox = await createSandbox();
     expect((await sandbox.run(["memory", "search", "--help"])).stdout.replaceAll(/\s+/gu, " ")).toContain(
-      "leave out results that score less, 0 to 1, but for those that hold every word",
+      "print no result that scores less, 0 to 1, and say how many there were",
     );
     await sandbox.write(
       "memory/both.md",
@@ -98,7 +98,68 @@ describe("memslot memory search", () => {
     };
     expect(await search()).toEqual(["memory/both.md", "memory/one.md"]);
     expect(await search("--min-score", "0")).toEqual(["memory/both.md", "memory/one.md"]);
-    expect(await search("--min-score", "1")).toEqual(["memory/both.md"]);
+    const scores = JSON.parse(
+      (await sandbox.runHere(["memory", "search", "ferry harbour", "--json"])).stdout,
+    ).results.map(({ score }: { score: number }) => score);
+    const between = String((scores[0] + scores[1]) / 2);
+    expect(await search("--min-score", between)).toEqual(["memory/both.md"]);
+    expect(await search("--min-score", String(scores[1]))).toEqual(["memory/both.md", "memory/one.md"]);
+    const cut = await sandbox.runHere(["memory", "search", "ferry harbour", "--explain", "--min-score", between]);
+    expect(cut.stderr).toContain("1 result was left out by --min-score.");
+    expect(cut.stdout).toMatch(/Left out: +1 by min score/u);
+    expect(cut.stdout).not.toContain("one.md");
+    // A note that holds every word is what a memory always returns; nobody who asks for a score gets it under that.
+    const none = await sandbox.runHere(["memory", "search", "ferry harbour", "--min-score", "1"]);
+    expect(none.stdout).toMatch(/^No matches\. All 2 results score less than 1\./u);
+    const json = await sandbox.runHere(["memory", "search", "ferry harbour", "--min-score", "1", "--json"]);
+    expect(JSON.parse(json.stdout)).toMatchObject({ results: [], underMinScore: 2, state: "ok" });
+  });
+
+  test("--since, --until, --order and the filters of a query do what the help says, and the answer says so", async () => {
+    const sandbox = await createSandbox();
+    for (const day of ["2024-03-05", "2025-03-05", "2026-03-05"])
+      await sandbox.write(`memory/${day}.md`, `The ferry left late.\n`);
+    await sandbox.write("memory/ferry.md", "A ferry is a boat. #boat\n");
+    const paths = async (...args: string[]): Promise<string[]> => {
+      const { stdout } = await sandbox.runHere(["memory", "search", "--json", ...args]);
+      return (JSON.parse(stdout).results as { path: string }[]).map(({ path }) => path.slice("memory/".length, -3));
+    };
+    expect(await paths("ferry", "--since", "2025", "--order", "newest")).toEqual(["2026-03-05", "2025-03-05"]);
+    expect(await paths("ferry", "--until", "2025-03-05", "--order", "oldest")).toEqual(["2024-03-05", "2025-03-05"]);
+    expect(await paths("tag:boat ferry")).toEqual(["ferry"]);
+    expect(await paths('"left late" before:2025')).toEqual(["2024-03-05"]);
+    expect(await paths("--query", "-late ferry")).toEqual(["ferry"]);
+    expect(await paths("after:2025")).toEqual(["2026-03-05", "2025-03-05"]);
+    const human = await sandbox.runHere([
+      "memory",
+      "search",
+      "ferry -boat after:never",
+      "--since",
+      "2026",
+      "--explain",
+    ]);
+    expect(human.stderr).toMatch(/Only since 2026-01-01; 1 note has no day and was left out\./u);
+    expect(human.stderr).toMatch(/after:never was taken for words: it is no time such as/u);
+    expect(human.stdout).toMatch(/Read as: +words "ferry after:never"; without "boat"; since 2026-01-01; /u);
+    const json = JSON.parse((await sandbox.runHere(["memory", "search", "ferry -boat", "--json"])).stdout);
+    expect(json.filters).toEqual({ words: "ferry", excluded: ["boat"], order: "relevance" });
+    const wrong = await sandbox.runHere(["memory", "search", "ferry", "--until", "yesteryear"]);
+    expect([wrong.exitCode, wrong.stderr]).toEqual([2, expect.stringMatching(/until must be .*"last week"/u)]);
+    expect((await sandbox.runHere(["memory", "search", "ferry", "--order", "best"])).exitCode).toBe(2);
+    const { stdout: help } = await sandbox.run(["memory", "search", "--help"]);
+    for (const word of [
+      "--since",
+      "--until",
+      "--order",
+      '"heat pump"',
+      "-word",
+      "path:",
+      "tag:",
+      "source:",
+      "after:",
+      "before:",
+    ])
+      expect(help).toContain(word);
   });
 
   test("counts a source that there is not as a usage error, and names those there are", async () => {

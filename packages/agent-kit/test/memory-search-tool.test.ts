@@ -447,6 +447,24 @@ test("the schema is closed and lists the fields of the field", () => {
       maxTokens: { type: "integer", minimum: 100, maximum: 4000 },
       minScore: { type: "number" },
       corpus: { type: "string", enum: ["memory", "sessions", "journal", "all"] },
+      since: { type: "string" },
+      until: { type: "string" },
+      order: { type: "string", enum: ["relevance", "newest", "oldest"] },
     },
   });
+});
+
+test("passes days and order on, and says what was filtered", async () => {
+  const filters = { words: "soup", tags: ["recipe"], since: "2024-01-01", order: "newest" } as const;
+  const memory = fakeMemory({ report: { filters } });
+  const tool = searchTool({ memory });
+  const input = { query: "tag:recipe soup", since: "2024", until: "last week", order: "newest" };
+  expect(await tool.execute(input)).toMatchObject({ filters });
+  expect(memory.searches[0]).toMatchObject({
+    query: "tag:recipe soup",
+    options: { since: "2024", until: "last week", order: "newest" },
+  });
+  expect(await tool.execute({ query: "x", order: "best" })).toMatchObject({ code: "INVALID_ARGUMENT", field: "order" });
+  for (const filter of ['"exact phrase"', "-word", "path:", "tag:", "source:", "after:", "before:"])
+    expect(tool.inputSchema.properties["query"]?.["description"]).toContain(filter);
 });

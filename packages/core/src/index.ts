@@ -37,7 +37,7 @@ export type {
   WriterStatus,
 } from "./contract/status.ts";
 export { weakConfidence, withConditions } from "./fallback/conditions.ts";
-export { createGlob } from "./text/glob.ts";
+export { createGlob, globProblem } from "./text/glob.ts";
 export { estimateTokens, isDense, placeTokens, resultTokens } from "./text/result-tokens.ts";
 export { hasOtherNames, isPrivateNote } from "./guard/private-notes.ts";
 export { type SessionKind, audienceOf, sessionKindOf } from "./guard/session-audience.ts";
@@ -85,6 +85,8 @@ export { currentFolder, homeDir, resolveStateDir } from "./config/paths.ts";
 export { type ConfigReferenceRow, configReference } from "./config/keys/reference.ts";
 export type { TrustedCode } from "./config/types.ts";
 export { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "./config/trust/trust.ts";
+export type { SearchFilters, SearchOrder } from "./contract/search-filters.ts";
+export { timeForms } from "./guard/call-arguments.ts";
 export { withDeadline } from "./guard/deadline.ts";
 export { type MemoryDeadlines, usualDeadlines } from "./guard/deadlines.ts";
 export { type CreateMemoryOptions, createMemory } from "./guard/guard.ts";

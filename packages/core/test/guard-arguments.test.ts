@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { ManagerSearchOptions, MemorySearchOptions, SearchReport } from "@memslot/core";
-import { guarded, settings } from "./support/fakes.ts";
+import type { ManagerSearchOptions, MemorySearchManager, MemorySearchOptions, SearchReport } from "@memslot/core";
+import { guarded, report, result, settings } from "./support/fakes.ts";
 
 const wrongSearches: [string, unknown, unknown, string][] = [
   ["a query that is a number", 7, {}, "query must be a string, not 7"],
@@ -21,6 +21,15 @@ const wrongSearches: [string, unknown, unknown, string][] = [
   ["minScore 1.1", "q", { minScore: 1.1 }, "not 1.1"],
   ["minScore NaN", "q", { minScore: Number.NaN }, "not NaN"],
   ["minScore as text", "q", { minScore: "0.5" }, 'not "0.5"'],
+  ["since as a number", "q", { since: 2024 }, "since must be a day or a time, such as 2026-03-05, 2026-03, 2026,"],
+  [
+    "a blank until",
+    "q",
+    { until: " " },
+    'until must be a day or a time, such as 2026-03-05, 2026-03, 2026, "yesterday"',
+  ],
+  ["a since without end", "q", { since: "x".repeat(201) }, "since must be a day or a time"],
+  ["an order of its own", "q", { order: "best" }, 'order must be one of relevance, newest, oldest, not "best"'],
   ["no sources", "q", { sources: [] }, "sources must be a list of at least one source, not an empty list"],
   ["sources as text", "q", { sources: "memory" }, 'sources must be a list of at least one source, not "memory"'],
   ["a blank source", "q", { sources: ["memory", " "] }, "sources must be a list of non-empty strings"],
@@ -52,6 +61,40 @@ describe("search", () => {
       expect(calls).toBe(0);
     },
   );
+
+  test("keeps the order of a manager that says which it is, and sorts every other answer by score", async () => {
+    const found = [result({ path: "b.md", score: 0.2 }), result({ path: "a.md", score: 0.9 })];
+    const pathsOf = async (filters: SearchReport["filters"]): Promise<string[]> => {
+      const search: MemorySearchManager["search"] = async (_query, { onDebug }) => {
+        onDebug(report({ filters }));
+        return found;
+      };
+      return (await guarded({ search }).search("q", { order: "newest" })).map(({ path }) => path);
+    };
+    expect(await pathsOf({ words: "q", order: "newest" })).toEqual(["b.md", "a.md"]);
+    expect(await pathsOf({ words: "q", order: "relevance" })).toEqual(["a.md", "b.md"]);
+    expect(await pathsOf(undefined)).toEqual(["a.md", "b.md"]);
+  });
+
+  test("says so where the plugin has not filtered by days, or not kept the order", async () => {
+    const told = async (options: MemorySearchOptions, filters?: SearchReport["filters"]): Promise<SearchReport> => {
+      let given: SearchReport | undefined;
+      const search: MemorySearchManager["search"] = async (_query, { onDebug }) => {
+        onDebug(report({ filters }));
+        return [];
+      };
+      await guarded({ search }).search("q", { ...options, onDebug: (seen) => (given = seen) });
+      if (given === undefined) throw new Error("no report");
+      return given;
+    };
+    expect(await told({ since: "2024", order: "oldest" })).toMatchObject({
+      state: "degraded",
+      reason: expect.stringMatching(/does not know since and order/u),
+    });
+    expect((await told({ until: "2024" })).reason).toMatch(/does not know until/u);
+    expect((await told({ since: "2024" }, { words: "q", since: "2024-01-01", order: "relevance" })).state).toBe("ok");
+    expect((await told({ order: "relevance" })).state).toBe("ok");
+  });
 
   test("accepts the ends of every range", async () => {
     const memory = guarded();

@@ -1,5 +1,5 @@
 import type { CompactReport, IndexFinding, MemorySource, WriterStatus } from "@memslot/core";
-import type { Chunk, FileKey, KeywordQuery, VectorQuery, VectorSpace } from "./chunk-store.ts";
+import type { Chunk, FileFilter, FileKey, KeywordQuery, VectorQuery, VectorSpace } from "./chunk-store.ts";
 
 /** What a store remembers of a file, to tell whether it has changed. */
 export interface FileRecord extends FileKey {
@@ -197,6 +197,11 @@ export interface ChunkIndex extends FileTable {
   keepsVectors?: boolean | undefined;
   /** Other hosts write to it, too: who is at work there costs requests to find out. */
   isShared?: boolean | undefined;
+  /**
+   * All chunks of these files, in the order of paths, sources and lines. Without `withText` their texts are empty: there may
+   * be very many.
+   */
+  listChunks(asked: FileFilter & { withText: boolean }): Promise<ChunkRow[]>;
   /** Filters by source and scope before it counts to `limit`. */
   searchKeyword(query: KeywordQuery): Promise<IndexKeywordAnswer>;
   /**

@@ -55,6 +55,9 @@ export {
   outcomeOf,
   placesOf,
 } from "./search/search-outcome.ts";
+export { type AskedQuery, filtersRows } from "./search/query/asked-query.ts";
+export { listRows } from "./search/query/listed-notes.ts";
+export { fitsPlace, fittingPart, undatedIn } from "./search/query/row-filter.ts";
 export { type FoundChunk, matchTexts, rowOf } from "./search/search-texts.ts";
 export { sessionsFolder } from "./sessions/sessions-folder.ts";
 export { stopWords } from "./text/stop-words.ts";

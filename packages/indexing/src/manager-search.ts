@@ -14,6 +14,9 @@ import type { IndexedSource } from "./indexed-source.ts";
 import { journalFolder, journalOfTranscript } from "./journal/journal-folder.ts";
 import { createCheckedSearch, searchAhead } from "./search/checked-search.ts";
 import { placesOf, type SearchInput, type SearchOutcome } from "./search/search-outcome.ts";
+import { type AskedQuery, askedQuery, isFiltered } from "./search/query/asked-query.ts";
+import { findFiltered } from "./search/query/found-elsewhere.ts";
+import { searchFiltered } from "./search/query/filtered-search.ts";
 import { searchChunks } from "./search/search.ts";
 import { sessionScope, type SourceScope } from "./search/session-scope.ts";
 import { freshnessForAll, withMissingWithin } from "./search/shared-report.ts";
@@ -35,6 +38,13 @@ interface SearchParts {
   rerank: RerankStage | undefined;
   /** Finds in place of the index. */
   find: ((input: SearchInput) => Promise<SearchOutcome>) | undefined;
+}
+
+/** A question as it was read when it was asked. */
+interface Question {
+  query: string;
+  asked: AskedQuery;
+  now: Date;
 }
 
 /** How a manager searches: in files that are up to date, with all said that the answer does not tell itself. */
@@ -59,31 +69,41 @@ export function createManagerSearch(parts: SearchParts): MemorySearchManager["se
     });
   }
 
-  async function answerTo(query: string, options: ManagerSearchOptions, allowed: SourceScope): Promise<SearchOutcome> {
+  async function answerTo(
+    { query, asked, now }: Question,
+    options: ManagerSearchOptions,
+    allowed: SourceScope,
+  ): Promise<SearchOutcome> {
     const { sources, stats } = index.facts();
     const scope = withoutUnread(allowed, sources);
     const days: SearchInput["days"] = (places) => index.days(places);
-    const question: SearchInput = { settings, backend, query, options, scope, now: new Date(), days };
+    const question: SearchInput = { settings, backend, query, options, scope, now, days };
     // Without a chunk there is nothing to compare with. Others who read along are not to learn whether there is one.
     const known = options.audience === "shared" || stats.chunks > 0 ? vectors : undefined;
-    const outcome = await (find?.(question) ?? searchChunks({ ...question, store, vectors: known, rerank }));
+    const outcome = isFiltered(asked)
+      ? await (find
+          ? findFiltered({ ...question, asked }, find)
+          : searchFiltered({ ...question, asked, store, vectors: known, rerank }))
+      : await (find?.(question) ?? searchChunks({ ...question, store, vectors: known, rerank }));
     if (options.audience !== "shared" || !vectors || vectors.facts().missing === 0) return outcome;
     return await withMissingWithin(outcome, { store, vectors, places: placesOf(options, scope) });
   }
 
   return async (query, options) => {
+    const now = new Date();
+    const question: Question = { query, asked: askedQuery(query, options, now), now };
     vectors?.warm();
     if (!find) rerank?.warm();
     const scope = await scopeOf(options);
     // A backend's own search, and what is paid for a question, are asked once and not ahead.
-    const ahead = vectors || find || rerank ? undefined : searchAhead(store, () => answerTo(query, options, scope));
+    const ahead = vectors || find || rerank ? undefined : searchAhead(store, () => answerTo(question, options, scope));
     const before = unreadIn(index.facts());
     const unfresh = await index.freshen(options.signal);
     const first = async (): Promise<SearchOutcome | undefined> =>
       unreadIn(index.facts()) === before ? await ahead?.() : undefined;
     const { results, report } = await checked({
-      first: async () => (await first()) ?? (await answerTo(query, options, scope)),
-      again: () => answerTo(query, options, scope),
+      first: async () => (await first()) ?? (await answerTo(question, options, scope)),
+      again: () => answerTo(question, options, scope),
       options,
     });
     const unread = aboutUnread(scope, options.sources, index.facts().sources);

@@ -8,7 +8,7 @@ import {
 } from "@memslot/core";
 import type { CommandContext } from "../command-context.ts";
 import { someNote } from "../doctor/live-search.ts";
-import { highlight } from "../format/format-result.ts";
+import { createMatcher } from "../format/matched-words.ts";
 import { withMemory } from "../open/with-memory.ts";
 import { withChoice } from "./config-target.ts";
 
@@ -109,11 +109,8 @@ export function describeComparison({ question, from, before, after, reason }: Co
 
 /** The line of a snippet that has most words of the question; of equal ones the first that is no heading. */
 function tellingLine(snippet: string, question: string): string {
-  const shared = (line: string): number => {
-    let count = 0;
-    highlight(line, question, (words) => ((count += words.length), words));
-    return count;
-  };
+  const matcher = createMatcher(question);
+  const shared = (line: string): number => matcher(line).words;
   const lines = visibleText(snippet)
     .split("\n")
     .filter((line) => /\p{L}/u.test(line));

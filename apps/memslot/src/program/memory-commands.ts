@@ -8,6 +8,18 @@ import { UsageError } from "../terminal/usage-error.ts";
 
 type IndexOptions = MemoryIndexCommandOptions & { estimate?: boolean; json?: boolean };
 
+/** What a question may hold beside words. */
+const queryHelp = `
+In the query, which a shell wants as a whole in single quotes:
+  "heat pump"              these words, one behind the other
+  -word, -"two words"      without what holds them
+  path:recipes/ path:*.md  notes whose path begins so, or fits the pattern; -path: for all others
+  tag:home                 notes with this tag, or with one below it (home/garden); -tag: for all others
+  source:sessions          one kind of memory; -source: for all others
+  after:2024 before:2025   from the beginning of that time on; until it begins
+  Filters without a word list the notes that fit, the newest first. What is no filter is words.
+`;
+
 /** `memslot memory …`: asking the memory, and looking after its index. */
 export function describeMemory(program: Command, run: Run): Command {
   const memory = program.command("memory").description("ask the memory, and look after its index");
@@ -19,12 +31,11 @@ export function describeMemory(program: Command, run: Run): Command {
     .option(...option.agent)
     .option("-n, --max-results <n>", "at most so many results", wholeNumber(1, 200))
     .option("--max-tokens <n>", "at most so much text in all, in tokens; 1000 if left out", wholeNumber(100, 4000))
-    .option(
-      "--min-score <x>",
-      "leave out results that score less, 0 to 1, but for those that hold every word",
-      fraction,
-    )
+    .option("--min-score <x>", "print no result that scores less, 0 to 1, and say how many there were", fraction)
     .option("--source <name>", "search only this source; may be repeated", collect)
+    .option("--since <time>", 'only what is of this day or later: 2026-03-05, 2026-03, 2026, "last week"')
+    .option("--until <time>", "only what is of this day or earlier")
+    .addOption(new Option("--order <order>", "good matches by their days").choices(["relevance", "newest", "oldest"]))
     .option(...option.json)
     .option("--explain", "say what each leg found, what was left out and what the scores mean")
     .option("-C, --context <lines>", "show the lines that match, with so many around each", wholeNumber(0, 1000))
@@ -39,8 +50,10 @@ export function describeMemory(program: Command, run: Run): Command {
         "memslot memory search QX-7919 --json --workspace ~/notes",
         "memslot memory search espresso -n 20 --paths -0 | xargs -0 wc -l",
         "git log -1 --format=%s | memslot memory search -",
+        "memslot memory search 'tag:recipe soup -beef after:2024'",
       ),
     )
+    .addHelpText("after", queryHelp)
     .action(run(async () => (await import("../commands/memory/memory-search.ts")).memorySearch));
   memory
     .command("get")

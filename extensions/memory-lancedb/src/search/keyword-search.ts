@@ -66,7 +66,7 @@ async function searchScope(
       weights.set(id, (weights.get(id) ?? 0) + 1 / (documentFrequencies[index] ?? 1));
   // What a chunk is named for does not depend on what stands outside, either.
   const heaviest = [...weights].toSorted((left, right) => right[1] - left[1] || (left[0] < right[0] ? -1 : 1));
-  const ids = heaviest.slice(0, weighedAtMost).map(([id]) => id);
+  const ids = heaviest.slice(0, Math.max(weighedAtMost, limit)).map(([id]) => id);
   if (ids.length === 0) return { rows: [], chunkCount, documentFrequencies };
   const texts = await allRows<{ row: string; terms: string }>(
     table.query().where(oneOf("id", ids)).select(["row", "terms"]),

@@ -3,6 +3,7 @@ import { MemoryError, type SearchReport } from "@memslot/core";
 import {
   type FoundChunk,
   isAsked,
+  listRows,
   matchTexts,
   outcomeOf,
   type SearchedSource,
@@ -10,8 +11,10 @@ import {
   rowOf,
   type SearchInput,
   type SearchOutcome,
+  undatedIn,
 } from "@memslot/indexing";
 import type { AskQmd, QmdRows } from "./ask-qmd.ts";
+import { filteredFiles, ownBytes, ownFiles, withNote } from "./filtered-files.ts";
 import { type Collection, collectionsWith } from "../update/collections.ts";
 import { unavailable } from "../failures.ts";
 import { keyOf, type Ledger, type LedgerFile } from "../update/ledger.ts";
@@ -21,9 +24,6 @@ import type { SessionExport } from "../update/session-export.ts";
 import type { TextReader } from "./text-reader.ts";
 import type { Updates } from "../update/updates.ts";
 
-/** What is searched without qmd: at most so many files and bytes. */
-const ownFiles = 200;
-const ownBytes = 8 * 1024 * 1024;
 /** A session that may see no more than so many files needs no qmd to find them. */
 const fewFiles = 20;
 /** Files that qmd is asked for. */
@@ -55,14 +55,20 @@ export async function searchQmd(input: SearchInput, parts: QmdSearchParts): Prom
   const { updates, ledger } = parts;
   const { signal } = options;
   const started = performance.now();
-  const places = placesOf(options, input.scope);
+  const filtered = filteredFiles(input, ledger);
+  const places = filtered?.places ?? placesOf(options, input.scope);
   const waited = await waitForFirstIndex(parts, signal);
   const own = ownSearch(places, parts);
-  const found = await Promise.all(places.map((place) => findBy(place, own, input, parts)));
+  const asksQmd = filtered?.read === undefined;
+  const found = asksQmd ? await Promise.all(places.map((place) => findBy(place, own, input, parts))) : [];
   signal.throwIfAborted();
 
-  const files = new Map([...own.searched, ...found.flatMap(({ files }) => files)].map((file) => [keyOf(file), file]));
-  const chunks = await parts.read([...files.values()], signal);
+  const read = filtered?.read ?? [...own.searched, ...found.flatMap(({ files }) => files)];
+  const files = new Map(read.map((file) => [keyOf(file), file]));
+  const all = await parts.read([...files.values()], signal);
+  if (filtered && query === "") return withNote(listRows(input, all.map(rowOf), filtered.asked), filtered.note);
+  const chunks = filtered?.fitting(all) ?? all;
+  const undated = filtered && undatedIn(all.map(rowOf), filtered.asked);
   // Counted within what may be seen, as soon as that is not everything.
   const isNarrowed = places.some(({ scope }) => scope !== undefined);
   const counted = ledger.files().filter((file) => !isNarrowed || places.some((place) => isIn(file, place)));
@@ -78,13 +84,18 @@ export async function searchQmd(input: SearchInput, parts: QmdSearchParts): Prom
     legsMs: performance.now() - started,
   });
   if (updates.index.unseen().length > 0) updates.request(own.left > 0 ? "soon" : "later");
-  return {
+  const answer = {
+    undated,
     // The place of a file in the list of qmd is no likeness of its text to the question.
     results: outcome.results.map((result) =>
       result.vectorScore === undefined ? result : { ...result, vectorScore: undefined },
     ),
-    report: { ...withFreshness(outcome.report, own.left, waited), ...(note && { action: note.action }) },
+    report: {
+      ...withFreshness(outcome.report, filtered?.read ? 0 : own.left, waited),
+      ...(note && { action: note.action }),
+    },
   };
+  return withNote(answer, filtered?.note);
 }
 
 function withFreshness(report: SearchReport, left: number, waited: boolean): SearchReport {

@@ -39,6 +39,7 @@ export function createFileStore(input: {
         if (file.source === "sessions" && !readOnly) sessions.remove(file.path);
       }
     },
+    listChunks: async () => [],
     searchKeyword: async ({ terms }) => ({ rows: [], chunkCount: 0, documentFrequencies: terms.map(() => 0) }),
     async stats() {
       ledger.save();

@@ -88,6 +88,7 @@ const knownTools: Readonly<Record<string, Facts>> = {
       state: { ...words, description: "ok, stale, degraded: whether the answer can be taken at face value." },
       stale: flag,
       confidence: { ...share, description: "How much of what was asked the best result holds, 0 to 1." },
+      filters: { type: "object", description: "How the question was read, where it is more than words." },
       fallback: {
         type: "object",
         properties: { from: words, to: words },

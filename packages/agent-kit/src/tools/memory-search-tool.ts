@@ -12,7 +12,9 @@ const fields = {
   query: {
     type: "string",
     required: true,
-    description: "What to look for: the words that a note about it would hold, in the notes' own language.",
+    description:
+      "What to look for: the words that a note about it would hold, in the notes' own language. Filters, where needed: " +
+      '"exact phrase", -word, path:folder/, tag:name, source:name, after:2024-05, before:2025.',
   },
   maxResults: {
     type: "integer",
@@ -37,6 +39,16 @@ const fields = {
     values: ["memory", "sessions", "journal", "all"],
     description:
       "Which kind of memory: the notes, past conversations, what this and earlier conversations have dropped, or all that is set up (the default).",
+  },
+  since: {
+    type: "string",
+    description: 'Only what is of this day or later: 2026-03-05, 2026-03, 2026 or "last week".',
+  },
+  until: { type: "string", description: "Only what is of this day or earlier, in the same forms." },
+  order: {
+    type: "string",
+    values: ["relevance", "newest", "oldest"],
+    description: "newest or oldest: good matches by their days. Default: relevance.",
   },
   debug: { type: "boolean", description: "Tell how it was searched. Only for finding faults." },
 } as const satisfies InputFields;
@@ -121,7 +133,7 @@ function search(
   signal: AbortSignal,
   onDebug: (report: SearchReport) => void,
 ): Promise<MemorySearchResult[]> {
-  const { query, maxTokens, minScore, corpus, sessionKey } = input;
+  const { query, maxTokens, minScore, corpus, since, until, order, sessionKey } = input;
   const maxResults = input.maxResults === undefined ? undefined : Math.min(mostResults, input.maxResults);
   const sources = corpus === undefined || corpus === "all" ? undefined : [corpus];
   return memory.search(query, {
@@ -130,6 +142,9 @@ function search(
     maxTokens,
     minScore,
     sources,
+    since,
+    until,
+    order,
     sessionKey,
     signal,
     onDebug,

@@ -50,6 +50,7 @@ export function searchAnswer(found: Found): object {
       ...(shown.length > 0 && citationsShown(setting.citations, setting.chatType) && { cite: citationForm }),
       state,
       ...(isStale(report, state) && { stale: true }),
+      ...(report?.filters && { filters: report.filters }),
       ...(report?.confidence !== undefined && { confidence: twoDigits(report.confidence) }),
       ...(fallback && { fallback: { from: fallback.from, to: fallback.to } }),
       ...explanation(found, state),

@@ -1,4 +1,5 @@
 import type { EmbeddingPrice } from "./embedding.ts";
+import type { SearchFilters, SearchOrder } from "./search-filters.ts";
 import type {
   MemoryFallback,
   MemoryProviderStatus,
@@ -58,6 +59,14 @@ export interface ManagerSearchOptions {
   sessionKey: string | undefined;
   /** Who reads the answer. `shared`: others than the owner may, so that private notes are left out inside the search. */
   audience: SessionAudience;
+  /**
+   * The first and the last day that results may be of, both included, in words: `2026-03-05`, `2026-03`, `last week`. What
+   * cannot be read is `INVALID_ARGUMENT`. What was applied is said in `SearchReport.filters`.
+   */
+  since?: string | undefined;
+  until?: string | undefined;
+  /** Absent: `relevance`. Results in another order are not sorted by score. */
+  order?: SearchOrder | undefined;
   signal: AbortSignal;
   /** Takes the search report: what each leg gave, and why results are missing. Called once per search. */
   onDebug: (report: SearchReport) => void;
@@ -119,6 +128,8 @@ export interface SearchReport {
    * match. Under about 0.2 the match is weak. Absent when the keyword leg did not run.
    */
   confidence?: number | undefined;
+  /** How the question was read and what was filtered by it. Absent: it was words and nothing else. */
+  filters?: SearchFilters | undefined;
   /** What was not looked at, where the answer is empty or weak. Never told to others than the owner. */
   unsearched?: UnsearchedFiles | undefined;
   fallback?: MemoryFallback | undefined;

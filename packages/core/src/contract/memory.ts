@@ -10,6 +10,7 @@ import type {
   SessionTarget,
   SyncEstimate,
 } from "./manager.ts";
+import type { SearchOrder } from "./search-filters.ts";
 import type { MemorySource, SyncReport } from "./status.ts";
 import type { MemoryProviderStatus } from "./status.ts";
 
@@ -23,6 +24,14 @@ export interface MemorySearchOptions {
   maxTokens?: number | undefined;
   minScore?: number | undefined;
   sources?: readonly MemorySource[] | undefined;
+  /**
+   * The first and the last day that results may be of, both included, where the process is: `2026-03-05`, `2026-03`, `2026`,
+   * or a time in words such as `last week`. What has no day is left out. Throws `INVALID_ARGUMENT` for what is no time.
+   */
+  since?: string | undefined;
+  until?: string | undefined;
+  /** `newest` or `oldest`: those that match at least half as well as the best, by their days. @default "relevance" */
+  order?: SearchOrder | undefined;
   /** The session that asks, as the host names it. A group or a channel never sees private notes. */
   sessionKey?: string | undefined;
   signal?: AbortSignal | undefined;
@@ -57,7 +66,10 @@ export interface Memory {
   readonly workspaceDir: string;
   /** The peers of direct chats that are the owner, see `audienceOf`. */
   readonly ownerAllowFrom: readonly string[];
-  /** Results sorted by score. `[]` for a blank query. Throws `MemoryError`, or `AbortError` when aborted. */
+  /**
+   * Results sorted by score, or as `order` says. `"a phrase"`, `-word`, `path:`, `tag:`, `source:`, `after:` and `before:` in
+   * the query are filters. `[]` for a blank query. Throws `MemoryError`, or `AbortError` when aborted.
+   */
   search(query: string, options?: MemorySearchOptions): Promise<MemorySearchResult[]>;
   readFile(params: MemoryReadParams): Promise<MemoryReadResult>;
   /** Never throws, also after `close`. */

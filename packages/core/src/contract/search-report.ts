@@ -82,7 +82,7 @@ export interface Finish {
   facts: () => ReportFacts;
   found: readonly MemorySearchResult[];
   kept: KeptResults;
-  options: Pick<ManagerSearchOptions, "minScore" | "sources" | "audience">;
+  options: Pick<ManagerSearchOptions, "minScore" | "sources" | "audience" | "since" | "until" | "order">;
   embeddings: EmbeddingChoice | undefined;
   rerank: RerankChoice | undefined;
   notes: readonly string[];
@@ -96,6 +96,8 @@ export function finishReport({ given, facts, found, kept, options, embeddings, r
   const conditions: SearchCondition[] = degraded ? [{ state: "degraded", reason: embeddings.reason }] : [];
   if (rerank?.degraded === true && told.state !== "unavailable")
     conditions.push({ state: "degraded", reason: rerank.reason });
+  const unfiltered = told.state === "unavailable" ? undefined : unfilteredBecause(told, options);
+  if (unfiltered !== undefined) conditions.push({ state: "degraded", reason: unfiltered });
   const report = withRerank(withConditions(told, conditions), rerank, kept.results.length);
   const dropped = {
     minScore: count(report.dropped?.minScore) + kept.dropped.minScore,
@@ -145,6 +147,7 @@ function reportFor(
     dropped: { minScore: 0, source: 0, limit: 0 },
     confidence: undefined,
     rerank: report.rerank && { ...report.rerank, order: undefined },
+    filters: report.filters && { ...report.filters, undated: undefined },
   };
 }
 
@@ -155,6 +158,14 @@ function withRerank(report: SearchReport, rerank: RerankChoice | undefined, resu
   const { id, model } = rerank.reranker;
   const reason = `"${report.backend}" ranks by itself and uses no reranker`;
   return { ...report, rerank: { state: "unused", reason, id, model, candidates: 0, cached: false, ms: 0 } };
+}
+
+/** A manager that does not say what it has filtered has not filtered: then the answer is another one than was asked for. */
+function unfilteredBecause(report: SearchReport, options: Finish["options"]): string | undefined {
+  if (report.filters !== undefined) return undefined;
+  const asked = (["since", "until"] as const).filter((name) => options[name] !== undefined).map(String);
+  if ((options.order ?? "relevance") !== "relevance") asked.push("order");
+  return asked.length === 0 ? undefined : `memory plugin "${report.backend}" does not know ${asked.join(" and ")}`;
 }
 
 function isReport(value: unknown): value is SearchReport {

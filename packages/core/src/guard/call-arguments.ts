@@ -1,5 +1,6 @@
 import type { SyncProgress } from "../contract/status.ts";
 import { MemoryError } from "../contract/errors.ts";
+import type { SearchOrder } from "../contract/search-filters.ts";
 import { audienceOf } from "./session-audience.ts";
 import type {
   ManagerReadParams,
@@ -16,6 +17,8 @@ const usualMaxResults = 6;
 const tokenLimits = [100, 4000] as const;
 const queryLimit = 10_000;
 const defaultLines = 120;
+const orders: readonly SearchOrder[] = ["relevance", "newest", "oldest"];
+const longestTime = 200;
 
 /** A search with every option checked and filled in, and what the search report should say about it. */
 export interface CheckedSearch {
@@ -64,6 +67,9 @@ export function checkSearch(
       sources: options.sources === undefined ? [...settings.sources] : checkSources(options.sources, lookedAt(), notes),
       sessionKey: options.sessionKey,
       audience,
+      since: checkTime("since", options.since),
+      until: checkTime("until", options.until),
+      order: checkOrder(options.order ?? "relevance"),
     },
     notes,
   };
@@ -92,6 +98,18 @@ function checkMaxTokens(value: number): number {
 function checkMinScore(value: number): number {
   if (typeof value !== "number" || !(value >= 0 && value <= 1))
     throw invalid("minScore", "a number from 0 to 1", value);
+  return value;
+}
+
+/** Which time it is, and whether it is one, the manager reads. */
+function checkTime(name: "since" | "until", value: string | undefined): string | undefined {
+  if (value !== undefined && (typeof value !== "string" || value.trim() === "" || value.length > longestTime))
+    throw invalid(name, `a day or a time, ${timeForms}`, value);
+  return value;
+}
+
+function checkOrder(value: SearchOrder): SearchOrder {
+  if (!orders.includes(value)) throw invalid("order", `one of ${orders.join(", ")}`, value);
   return value;
 }
 
@@ -188,6 +206,9 @@ function checkObject(name: string, value: unknown): void {
 export function checkSignal(signal: unknown): void {
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid("signal", "an AbortSignal", signal);
 }
+
+/** The forms of a time, for messages. */
+export const timeForms = 'such as 2026-03-05, 2026-03, 2026, "yesterday" or "last week"';
 
 /** Names the argument, what it has to be, and what was given. */
 export function invalid(name: string, wanted: string, given: unknown): MemoryError {

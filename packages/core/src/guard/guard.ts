@@ -265,7 +265,8 @@ async function searched(
   );
   const found = checkResults(backend, answer);
   const places = { workspaceDir, extraPaths: settings.extraPaths, roots: () => asked.status().roots };
-  const kept = keepResults(found, options, { capabilities: manager.capabilities, places });
+  const order = given?.filters?.order ?? "relevance";
+  const kept = keepResults(found, options, { capabilities: manager.capabilities, places, order });
   const facts = (): ReportFacts => asked.facts();
   const report = finishReport({ given, facts, found, kept, options, embeddings, rerank, notes });
   return { results: kept.results, report };

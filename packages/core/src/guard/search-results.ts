@@ -1,5 +1,6 @@
 import { show } from "./call-arguments.ts";
 import { MemoryError } from "../contract/errors.ts";
+import type { SearchOrder } from "../contract/search-filters.ts";
 import { isForEveryone } from "./private-notes.ts";
 import { type NotePlaces, notePath, withShortSnippet } from "./result-places.ts";
 import type {
@@ -20,13 +21,13 @@ export interface KeptResults {
 }
 
 /**
- * Filters by place, audience, source and score, sorts, takes each place once and cuts: the same for every manager. What
+ * Filters by place, audience, source and score, sorts (but for what is in an order of days), takes each place once and cuts: the same for every manager. What
  * is found outside the notes, or twice, is the plugin's mistake, and the rest is an answer all the same.
  */
 export function keepResults(
   results: readonly MemorySearchResult[],
   options: Pick<ManagerSearchOptions, "maxResults" | "maxTokens" | "minScore" | "sources" | "audience">,
-  { capabilities, places }: { capabilities: MemoryCapabilities; places: NotePlaces },
+  { capabilities, places, order }: { capabilities: MemoryCapabilities; places: NotePlaces; order: SearchOrder },
 ): KeptResults {
   const inside = results.flatMap((result) => placed(result, places));
   const allowed =
@@ -35,7 +36,7 @@ export function keepResults(
   const scored = fromSources.filter(
     (result) => result.score >= options.minScore || !foundByVectorOnly(result, capabilities),
   );
-  const sorted = scored.toSorted(bestFirst);
+  const sorted = order === "relevance" ? scored.toSorted(bestFirst) : scored;
   const unique = onceEach(sorted);
   const wanted = unique.slice(0, options.maxResults);
   const kept = withinBudget(wanted, options.maxTokens);

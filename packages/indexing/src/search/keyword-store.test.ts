@@ -11,8 +11,9 @@ const folderWith = useTempFolders();
 
 /** Only what a store that finds by words has to have. */
 function wordsOnly(): KeywordStore {
-  const { listFiles, replaceFiles, touchFiles, removeFiles, searchKeyword, stats, health, close } = createFakeStore();
-  return { listFiles, replaceFiles, touchFiles, removeFiles, searchKeyword, stats, health, close };
+  const { listFiles, listChunks, replaceFiles, touchFiles, removeFiles, searchKeyword, stats, health, close } =
+    createFakeStore();
+  return { listFiles, listChunks, replaceFiles, touchFiles, removeFiles, searchKeyword, stats, health, close };
 }
 
 describe("a store that finds by words alone", () => {

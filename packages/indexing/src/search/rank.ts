@@ -112,7 +112,8 @@ export function rank(input: {
   return { candidates: all, terms, confidence: keyword && terms.length > 0 ? confidence : undefined };
 }
 
-function candidateOf(row: ChunkRow, terms: readonly WeightedTerm[]): Candidate {
+/** A chunk before anything is known of how well it answers. */
+export function candidateOf(row: ChunkRow, terms: readonly WeightedTerm[]): Candidate {
   const lines = row.text.split("\n");
   const above = [row.context, nameOfNote(row.path)].filter(Boolean).join("\n");
   return {

@@ -3,6 +3,7 @@ import type {
   MemorySearchResult,
   MemorySearchSettings,
   MemorySource,
+  SearchOrder,
   SearchReport,
 } from "@memslot/core";
 import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
@@ -12,9 +13,15 @@ import { choosePassages, type ChosenPassages, type ScoredPassage } from "./passa
 import { hasOwnLines, type Passage } from "./passages/passage.ts";
 import { type Candidate, type FusionWeights, rank, type Ranking } from "./rank.ts";
 import { isClosed, type SourceScope } from "./session-scope.ts";
+import type { AskedQuery } from "./query/asked-query.ts";
+import { byDay } from "./query/by-day.ts";
+import { daysOfLine } from "./query/chunk-days.ts";
 import { type Days, isoDate } from "../text/times/calendar.ts";
 import { type QueryTimes, readTimes } from "../text/times/read-times.ts";
 import type { SearchTerm } from "../text/words.ts";
+
+/** What a match is worth at least, beside the best one, where they are put in the order of their days. */
+const orderedShare = 0.5;
 
 /** The results of one search with what its report says. The caller adds freshness to the state. */
 export interface SearchOutcome {
@@ -22,6 +29,8 @@ export interface SearchOutcome {
   report: SearchReport;
   /** What the index holds of each result, to be compared with its file. Absent: it was read from there. */
   lines?: ReadonlyMap<MemorySearchResult, readonly FoundLines[]> | undefined;
+  /** Notes that fit the filters otherwise and have no day. Absent: it is not known, or none was looked for. */
+  undated?: number | undefined;
 }
 
 /** What a search is about, whatever finds the candidates. */
@@ -31,6 +40,8 @@ export interface SearchInput {
   backend: string;
   query: string;
   options: ManagerSearchOptions;
+  /** What it is filtered by, where it is more than words. */
+  asked?: AskedQuery | undefined;
   /** What of each source may be found. */
   scope: SourceScope;
   now: Date;
@@ -147,10 +158,10 @@ function choose(
   options: ManagerSearchOptions,
 ): ChosenPassages & { belowScore: number; overLimit: number } {
   const passed = ranking.candidates.filter((candidate) => passesScore(candidate, options));
-  const notes = [...Map.groupBy(passed, noteOf).values()];
+  const notes = [...Map.groupBy(inOrder(passed, options.order), noteOf).values()];
   const kept = withRoomForSources(notes, options.maxResults);
   return {
-    ...choosePassages(kept, ranking.terms, options),
+    ...choosePassages(kept, ranking.terms, { ...options, keepsOrder: (options.order ?? "relevance") !== "relevance" }),
     belowScore: ranking.candidates.length - passed.length,
     overLimit: notes.length - kept.length,
   };
@@ -168,7 +179,32 @@ function noteOf(candidate: Candidate): string {
   return JSON.stringify(hasOwnLines(candidate) ? [source, path] : [source, path, id]);
 }
 
-function resultOf({ best, score, startLine, endLine, lines, heading, snippet }: ScoredPassage): MemorySearchResult {
+/** In the order of their days those that match about as well as the best: the last word on a thing, and not on any word of it. */
+function inOrder(candidates: readonly Candidate[], order: SearchOrder = "relevance"): readonly Candidate[] {
+  if (order === "relevance") return candidates;
+  const best = candidates[0]?.score ?? 0;
+  return byDay(
+    candidates.filter(({ score }) => score >= orderedShare * best),
+    order,
+    (candidate) => daysOfLine(candidate.row, indexOfBestLine(candidate)),
+  );
+}
+
+/** The line with the most words of the query, counted from 0. */
+function indexOfBestLine({ matches }: Candidate): number {
+  const counts = matches.lines.map((line) => line.counts.size);
+  return Math.max(0, counts.indexOf(Math.max(...counts)));
+}
+
+export function resultOf({
+  best,
+  score,
+  startLine,
+  endLine,
+  lines,
+  heading,
+  snippet,
+}: ScoredPassage): MemorySearchResult {
   const isWhole = lines === undefined || (lines[0]?.[0] === startLine && lines[0][1] === endLine);
   return {
     path: best.row.path,
@@ -185,7 +221,7 @@ function resultOf({ best, score, startLine, endLine, lines, heading, snippet }: 
 }
 
 /** All of the chunks that the lines are of. */
-function linesOf({ pieces }: Passage): FoundLines[] {
+export function linesOf({ pieces }: Passage): FoundLines[] {
   return [...new Set(pieces.map(({ candidate }) => candidate))].map(({ row, lines }) => {
     return { startLine: row.startLine, endLine: row.endLine, lines };
   });

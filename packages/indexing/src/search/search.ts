@@ -1,6 +1,7 @@
 import { messageOf, withConditions } from "@memslot/core";
 import type { ChunkIndex, ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
 import type { PathScope, QueryTerm } from "../chunk-store.ts";
+import type { AskedQuery } from "./query/asked-query.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { EmbeddedQuery } from "../embedding/question-lanes.ts";
 import { NotFilled } from "../embedding/lane-faults.ts";
@@ -24,6 +25,8 @@ import { timeTerms } from "./time-terms.ts";
 /** Candidates that each leg gives at least, so that there is something to rank, and at most. */
 const minCandidates = 100;
 const maxCandidates = 200;
+/** The same where the newest or the oldest of them are asked for: any of the matches may be one. */
+const orderedCandidates = 5000;
 /** A word that the index does not know is tried as the beginning of one, from this length on. */
 const minPrefixLength = 3;
 
@@ -38,14 +41,17 @@ export async function searchChunks(
   const places = placesOf(options, input.scope);
   const started = performance.now();
   const hybrid = settings.query.hybrid;
-  const limit = Math.min(maxCandidates, Math.max(minCandidates, options.maxResults * hybrid.candidateMultiplier));
+  const relevant = Math.min(maxCandidates, Math.max(minCandidates, options.maxResults * hybrid.candidateMultiplier));
+  const limit = (options.order ?? "relevance") === "relevance" ? relevant : orderedCandidates;
   const vectors = hybrid.enabled ? input.vectors : undefined;
   const useKeywords = store.health().fts.available;
 
   const times = await timesOf(input, places);
   const byTime = useKeywords ? timeLeg(store, times, places, limit) : undefined;
   // Redacted as the index is: a key that is pasted into a question finds the line that holds it.
-  const byWords = useKeywords ? keywordLeg(store, redactSecrets(query), places, limit) : undefined;
+  const byWords = useKeywords
+    ? keywordLeg(store, termsOf(redactSecrets(query), input.asked), places, limit)
+    : undefined;
   const [keyword, vector] = await Promise.allSettled([
     byWords,
     vectors && (await isAnythingSeen(input, places, byWords))
@@ -77,7 +83,8 @@ async function rerankedOutcome(
   legs: LegAnswers,
 ): Promise<SearchOutcome> {
   const { rerank, query, options } = input;
-  if (rerank === undefined || legs.times?.isOnlyTime === true) return outcomeOf(input, places, legs);
+  if (rerank === undefined || legs.times?.isOnlyTime === true || (options.order ?? "relevance") !== "relevance")
+    return outcomeOf(input, places, legs);
   const ranking = rankingOf(input, legs);
   const passes = (candidate: Ranking["candidates"][number]): boolean => passesScore(candidate, options);
   const { candidates, report } = await rerank.order({ query, ranking, passes, options });
@@ -127,13 +134,20 @@ async function isAnythingSeen(
   return leg === undefined || leg.answer.chunkCount > 0;
 }
 
+/** The words of the query, and those of a phrase that are looked for whatever else there is. */
+function termsOf(query: string, asked: AskedQuery | undefined): SearchTerm[] {
+  const terms = queryTerms(query);
+  const known = new Set(terms.map(({ term }) => term));
+  const more = (asked?.phrases ?? []).flatMap(({ text }) => queryTerms(text)).filter(({ term }) => !known.has(term));
+  return [...terms, ...more];
+}
+
 async function keywordLeg(
   store: ChunkIndex,
-  query: string,
+  terms: SearchTerm[],
   places: readonly SearchedSource[],
   limit: number,
 ): Promise<KeywordLeg> {
-  const terms = queryTerms(query);
   // Where one source is narrowed, all are counted within what may be seen, so that no figure is about anything else.
   const isNarrowed = places.some(({ scope }) => scope !== undefined);
   const ask = async (asked: readonly QueryTerm[]): Promise<IndexKeywordAnswer> => {

@@ -40,6 +40,7 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<Ch
   return {
     ...createStoredFiles(parts),
     ...createStoredSearch(parts),
+    listChunks: ledger.listChunks,
     async revision(how) {
       await agreement.follow(how);
       return `${await ledger.revision()}.${agreement.changes}`;

@@ -43,4 +43,14 @@ test("a context is read as it was made", () => {
     tags: ["home", "energy"],
   });
   expect(namesIn("")).toEqual({ titles: [], aliases: [], tags: [] });
+  // A note that has no title is not titled with its tags.
+  const bare = contextOfNote(undefined, ["---", "aliases: HP", "tags: [home, a/b]", "---", "text"], parse);
+  const [only] = chunkMarkdown(
+    ["---", "aliases: HP", "tags: [home, a/b]", "---", "text"],
+    { tokens: 400, overlap: 80 },
+    bare,
+  );
+  expect(namesIn(only?.context ?? "")).toEqual({ titles: [], aliases: ["HP"], tags: ["home", "a/b"] });
+  expect(namesIn("#home")).toEqual({ titles: [], aliases: [], tags: ["home"] });
+  expect(namesIn("#1\n#home")).toEqual({ titles: ["#1"], aliases: [], tags: ["home"] });
 });

@@ -13,15 +13,16 @@ export interface ChunkNames {
 const betweenTitles = " > ";
 const aliasMark = "= ";
 const betweenAliases = " | ";
+const tagLine = /^#\S+(?: #\S+)*$/u;
 
-/** What all chunks of a note stand under: its day and its title, and beside them other names and tags. */
+/** What all chunks of a note stand under: its day, by its name or else by its front matter, and its title, and beside them other names and tags. */
 export function contextOfNote(
   day: string | undefined,
   lines: readonly string[],
   parse: Parameters<typeof readNoteHead>[1],
 ): FileContext {
   const head = readNoteHead(lines, parse);
-  const above = [day, head.title].filter((name) => name !== undefined);
+  const above = [day ?? head.day, head.title].filter((name) => name !== undefined);
   const aliases = head.aliases.length > 0 ? aliasMark + head.aliases.join(betweenAliases) : "";
   const tags = head.tags.map((tag) => `#${tag}`).join(" ");
   return { above, beside: [aliases, tags].filter(Boolean).join("\n"), head };
@@ -29,14 +30,22 @@ export function contextOfNote(
 
 /** Reads a context as `contextOfNote` and the headings have made it. */
 export function namesIn(context: string): ChunkNames {
-  const [titles = "", ...beside] = context.split("\n");
+  const lines = context.split("\n");
+  // A note without a title, outside of a heading, has no line of them.
+  const hasTitles = !lines[0]?.startsWith(aliasMark) && (!isTags(lines[0] ?? "") || lines.slice(1).some(isTags));
+  const titles = hasTitles ? (lines[0] ?? "") : "";
+  const beside = hasTitles ? lines.slice(1) : lines;
   const aliases = beside.find((line) => line.startsWith(aliasMark))?.slice(aliasMark.length);
-  const tags = beside.find((line) => line.startsWith("#"));
+  const tags = beside.find(isTags);
   return {
     titles: titles === "" ? [] : titles.split(betweenTitles),
     aliases: aliases?.split(betweenAliases) ?? [],
     tags: tags?.split(" ").map((tag) => tag.slice(1)) ?? [],
   };
+}
+
+function isTags(line: string): boolean {
+  return tagLine.test(line);
 }
 
 /** Names that say what a file is for and not what it is about. */

@@ -11,6 +11,7 @@ describe("front matter", () => {
     ).toEqual({
       lines: 5,
       title: "Heat pump",
+      day: undefined,
       aliases: ["Wärmepumpe", "HP"],
       tags: ["home", "energy"],
       saysMore: false,
@@ -29,6 +30,18 @@ describe("front matter", () => {
     ["an alias of YAML", ["a: &x [1]", "b: [*x, *x]"], true],
   ])("with %s", (_, lines, saysMore) => {
     expect(headOf("---", ...lines, "---", "text")).toMatchObject({ lines: lines.length + 2, saysMore });
+  });
+
+  test.each([
+    [["date: 2024-03-01"], "2024-03-01"],
+    [["date: 2024-03-01T10:00:00+02:00"], "2024-03-01"],
+    [['created: "5 March 2024"', "updated: 2025-01-01"], "2024-03-05"],
+    [["created: 2024-01-01", "date: 2024-03-01"], "2024-03-01"],
+    [["date: 2024-03", "day: 2024-03-02"], "2024-03-02"],
+    [["date: soon", "updated: 2024-03-01"], undefined],
+    [["date: 2024-02-30"], undefined],
+  ])("%j is of the day %s", (lines, day) => {
+    expect(headOf("---", ...lines, "---", "text").day).toBe(day);
   });
 
   test.each([

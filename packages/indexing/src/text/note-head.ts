@@ -1,10 +1,14 @@
 import type { parse as parseYaml } from "yaml";
+import { isoDate } from "./times/calendar.ts";
+import { timeOfPath } from "./times/time-of-path.ts";
 
 /** What a note says of itself before and beside its text. */
 export interface NoteHead {
   /** Lines of the front matter, 0 where there is none. */
   lines: number;
   title: string | undefined;
+  /** The day that its front matter says it is of or was made on, as `YYYY-MM-DD`. */
+  day: string | undefined;
   /** Other names of the note. */
   aliases: string[];
   /** Without `#`, those of the front matter first, each once. */
@@ -39,7 +43,14 @@ export function readNoteHead(lines: readonly string[], parse: typeof parseYaml |
   const text = lines.slice(1, Math.max(1, end)).join("\n");
   const properties = end < 0 || parse === undefined ? undefined : parseProperties(text, parse);
   if (properties === undefined)
-    return { lines: end + 1, title: undefined, aliases: [], tags: tagsIn(lines, end + 1), saysMore: end >= 0 };
+    return {
+      lines: end + 1,
+      title: undefined,
+      day: undefined,
+      aliases: [],
+      tags: tagsIn(lines, end + 1),
+      saysMore: end >= 0,
+    };
   const valueOf = (...names: readonly string[]): string[] => names.flatMap((name) => textsOf(properties.get(name)));
   const tags = valueOf("tags", "tag", "keywords", "category", "categories")
     .flatMap((text) => text.split(/[,\s]+/u))
@@ -47,10 +58,16 @@ export function readNoteHead(lines: readonly string[], parse: typeof parseYaml |
   return {
     lines: end + 1,
     title: valueOf("title")[0],
+    day: dayIn(valueOf("date", "day", "created", "created_at")),
     aliases: valueOf("aliases", "alias").slice(0, maxNames),
     tags: [...new Set([...tags.filter(Boolean), ...tagsIn(lines, end + 1)])].slice(0, maxTags),
     saysMore: [...properties].some(([name, value]) => !ownProperties.has(name) && textsOf(value).length > 0),
   };
+}
+
+function dayIn(values: readonly string[]): string | undefined {
+  const times = values.map((value) => timeOfPath(value)).filter((time) => time?.unit === "day");
+  return times[0] && isoDate(times[0].from);
 }
 
 export function mayHaveFrontMatter(lines: readonly string[]): boolean {

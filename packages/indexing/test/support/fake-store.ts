@@ -11,7 +11,7 @@ import type {
   IndexUpkeep,
   VectorSpace,
 } from "@memslot/indexing";
-import { type FakeBuild, createFakeBuild, rowOf, tableOf } from "./fake-build.ts";
+import { type FakeBuild, createFakeBuild, isAsked, rowOf, tableOf } from "./fake-build.ts";
 import { createFakeLeases } from "./fake-leases.ts";
 import { createFakeVectors } from "./fake-vectors.ts";
 
@@ -218,6 +218,11 @@ export function createFakeStore(): FakeStore {
     async searchKeyword(query) {
       await enter("searchKeyword", query);
       return answering.build.search(query);
+    },
+    async listChunks(asked) {
+      await enter("listChunks", asked);
+      const own = answering.build.chunks().filter((chunk) => isAsked(chunk, asked));
+      return own.map((chunk) => (asked.withText ? rowOf(chunk) : { ...rowOf(chunk), text: "" }));
     },
     async useSpace(wanted) {
       await enter("useSpace", wanted);

@@ -2,6 +2,7 @@ import {
   type AgentConfig,
   type Memory,
   type SearchLeg,
+  type SearchOrder,
   type SearchReport,
   type SyncReport,
   type WriterStatus,
@@ -24,6 +25,7 @@ import { sortResults } from "../../results/sort-results.ts";
 import { syncWithProgress } from "../../open/sync-with-progress.ts";
 import { withMemory } from "../../open/with-memory.ts";
 import { describeRerank } from "../../format/format-rerank.ts";
+import { describeFilters, filterNotes } from "../../format/format-filters.ts";
 import { describeFallback } from "../../format/format-fallback.ts";
 
 export interface MemorySearchCommandOptions extends ResultOptions {
@@ -33,6 +35,9 @@ export interface MemorySearchCommandOptions extends ResultOptions {
   maxTokens?: number;
   minScore?: number;
   source?: readonly string[];
+  since?: string;
+  until?: string;
+  order?: SearchOrder;
 }
 
 /** An answer is led by its budget of tokens: this is only so that it is no list of names. */
@@ -49,6 +54,8 @@ interface Answer {
   action: string | undefined;
   /** Another process that is at work on the index. */
   writer: WriterStatus | undefined;
+  /** Results that score less than is asked for, by `--min-score`. */
+  underMinScore: number;
 }
 
 /** `memslot memory search`: brings the index up to date, then asks. */
@@ -86,29 +93,59 @@ async function ask(
 ): Promise<Answer> {
   const syncProblem = query.trim() === "" ? undefined : await bringUpToDate(context, memory, agent);
   let report: SearchReport | undefined;
-  const results = await memory.search(query, {
+  const found = await memory.search(query, {
     maxResults: options.maxResults ?? (options.count === true ? countLimit : undefined),
     defaultMaxResults: mostResults,
     // Who says how many is not to be told less for want of room.
-    maxTokens: options.maxTokens ?? (options.maxResults !== undefined || options.count === true ? mostTokens : undefined),
+    maxTokens:
+      options.maxTokens ?? (options.maxResults !== undefined || options.count === true ? mostTokens : undefined),
     minScore: options.minScore,
     sources: options.source,
+    since: options.since,
+    until: options.until,
+    order: options.order,
     signal: context.signal,
     onDebug: (given) => {
       report = given;
     },
   });
-  const { state = "ok", reason, action } = (report as SearchReport | undefined) ?? {};
+  // A memory returns what holds the query whole, however it scores. Who names a score here wants none under it.
+  const results = found.filter(({ score }) => score >= (options.minScore ?? 0));
+  let given = report as SearchReport | undefined;
+  const dropped = given?.dropped.minScore ?? 0;
+  const underMinScore = options.minScore === undefined ? 0 : dropped + found.length - results.length;
+  if (given && found.length > results.length)
+    given = { ...given, dropped: { ...given.dropped, minScore: underMinScore } };
+  const { state = "ok", action } = given ?? {};
+  const reason = results.length === 0 && found.length > 0 ? allUnder(underMinScore, options.minScore) : given?.reason;
   const writer = otherWriter(memory.status().writer);
   const isForPeople = options.json !== true && options.paths !== true && options.count !== true;
   const lines = isForPeople
-    ? await resultLines(memory, results, { query, context: options.context, signal: context.signal })
+    ? await resultLines(memory, results, {
+        query: matchedWords(query, given),
+        context: options.context,
+        signal: context.signal,
+      })
     : results.map((result) => ({ result, lines: [] }));
   if (syncProblem === undefined || state !== "ok") {
     const isPartial = state === "stale" || state === "degraded";
-    return { lines, report, state, reason: isPartial ? withWriter(reason, writer) : reason, action, writer };
+    return {
+      lines,
+      report: given,
+      state,
+      reason: isPartial ? withWriter(reason, writer) : reason,
+      action,
+      writer,
+      underMinScore,
+    };
   }
-  return { lines, report, state: "stale", ...staleBecause(syncProblem, writer), writer };
+  return { lines, report: given, state: "stale", ...staleBecause(syncProblem, writer), writer, underMinScore };
+}
+
+function allUnder(count: number, minScore: number | undefined): string {
+  return count === 1
+    ? `the one result scores less than ${minScore}`
+    : `all ${count} results score less than ${minScore}`;
 }
 
 function otherWriter(writer: WriterStatus | undefined): WriterStatus | undefined {
@@ -170,6 +207,8 @@ function printJson(
     mode: report?.mode,
     backend: report?.backend,
     confidence: report?.confidence,
+    filters: report?.filters,
+    underMinScore: options.minScore === undefined ? undefined : answer.underMinScore,
     conditions: report?.conditions,
     unsearched: report?.unsearched,
     fallback: report?.fallback,
@@ -201,13 +240,14 @@ function printForPeople(
     if (options.paths === true || options.count === true) output.notice(nothing);
     else output.print(nothing);
   }
-  printResults(output, results, query, options);
+  printResults(output, results, matchedWords(query, report), options);
   if (state !== "ok" && results.length > 0) output.notice([warningFor(answer), action].filter(Boolean).join(" "));
   // An empty or weak answer: what was asked for may stand where nobody has looked.
   else if (report?.unsearched !== undefined && results.length > 0)
     output.notice([reason && sentence(reason), action].filter(Boolean).join(" "));
-  if (options.count === true && report !== undefined && report.dropped.limit > 0)
-    output.notice(`${report.dropped.limit} more were found and are not counted: over the limit of results`);
+  if (options.count === true && report !== undefined && leftOut(report) > 0)
+    output.notice(`${leftOut(report)} more were found and are not counted: over the limit of results`);
+  for (const line of filterNotes({ ...answer, results })) output.notice(line);
   if (options.explain === true && report !== undefined) output.print(`\n${formatReport(report)}`);
 }
 
@@ -215,6 +255,16 @@ function warningFor({ lines, state, reason }: Answer): string {
   if (state === "unavailable" && lines.length === 0)
     return `The memory could not be searched${reason === undefined ? "" : `: ${reason.replace(/\.$/u, "")}`}.`;
   return `The answer may be incomplete: the memory is ${state}${reason === undefined ? "" : `, ${reason.replace(/\.$/u, "")}`}.`;
+}
+
+/** What is looked for in the lines: not the filters of a question. */
+function matchedWords(query: string, report: SearchReport | undefined): string {
+  const { filters } = report ?? {};
+  return filters === undefined ? query : [filters.words, ...(filters.phrases ?? [])].join(" ");
+}
+
+function leftOut({ dropped }: SearchReport): number {
+  return dropped.limit + (dropped.tokens ?? 0);
 }
 
 function sentence(text: string): string {
@@ -232,10 +282,14 @@ function formatReport(report: SearchReport): string {
     ["Mode", report.mode],
     ["State", report.reason === undefined ? report.state : `${report.state}: ${report.reason}`],
     ["Next step", report.action],
+    ["Read as", report.filters && describeFilters(report.filters)],
     ["Keyword leg", describeLeg(report.legs.keyword)],
     ["Vector leg", describeLeg(report.legs.vector)],
     ["Reranker", report.rerank && describeRerank(report.rerank)],
-    ["Left out", `${dropped.minScore} by min score, ${dropped.source} by source, ${dropped.limit} by the limit`],
+    [
+      "Left out",
+      `${dropped.minScore} by min score, ${dropped.source} by source, ${dropped.limit} by the limit, ${dropped.tokens ?? 0} for want of room`,
+    ],
     ["Confidence", report.confidence?.toFixed(3)],
     ["Fallback", report.fallback && describeFallback(report.fallback)],
     ["Timings", timings.length === 0 ? undefined : timings.join(", ")],

@@ -56,6 +56,47 @@ export const rowChecks: readonly IndexCheck[] = [
     },
   },
   {
+    name: "files: the chunks of what is asked for are listed in their order, with their texts or without",
+    async run({ index }) {
+      const tagged = { ...chunkOf("second", 9), context: "Heading > Part\n#tag" };
+      await index.replaceFiles([
+        { ...fileOf("memory/b.md", []), chunks: [chunkOf("first", 1), tagged] },
+        fileOf("memory/a.md", ["of a"]),
+        fileOf("memory/left/c.md", ["of c"]),
+        { ...fileOf("memory/a.md", ["of another source"]), source: "sessions" },
+      ]);
+      const scope = { within: ["memory/"], without: ["memory/left/"] };
+      const listed = await index.listChunks({ sources: ["memory"], scope, withText: true });
+      assert.deepEqual(
+        listed.map(({ path, source, startLine, endLine, text, context }) => [
+          path,
+          source,
+          startLine,
+          endLine,
+          text,
+          context,
+        ]),
+        [
+          ["memory/a.md", "memory", 1, 1, "of a", ""],
+          ["memory/b.md", "memory", 1, 1, "first", ""],
+          ["memory/b.md", "memory", 9, 9, "second", tagged.context],
+        ],
+      );
+      const bare = await index.listChunks({ sources: ["memory"], scope, withText: false });
+      assert.deepEqual(
+        bare,
+        listed.map((row) => ({ ...row, text: "" })),
+      );
+      const all = await index.listChunks({ sources: ["memory", "sessions"], withText: true });
+      assert.deepEqual(
+        all.map(({ text }) => text),
+        ["of a", "of another source", "first", "second", "of c"],
+      );
+      const { rows } = await index.searchKeyword({ terms: exactly("second"), sources: ["memory"], limit: 5 });
+      assert.equal(rows[0]?.id, listed[2]?.id, "the id is that of a search");
+    },
+  },
+  {
     name: "files: each chunk has an id of its own, also two of one text",
     async run({ index }) {
       await index.replaceFiles([fileOf("a.md", ["the same text", "the same text"]), fileOf("b.md", ["the same text"])]);

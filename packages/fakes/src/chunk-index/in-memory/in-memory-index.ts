@@ -1,4 +1,13 @@
-import type { ChunkIndex, IndexBuilds, IndexStats, IndexUpkeep, StoreBuild } from "@memslot/indexing";
+import {
+  type ChunkIndex,
+  type ChunkRow,
+  type FileFilter,
+  type IndexBuilds,
+  type IndexStats,
+  type IndexUpkeep,
+  type StoreBuild,
+  isAsked,
+} from "@memslot/indexing";
 import { createInMemoryStore } from "@memslot/testkit";
 import { type InMemoryBuild, createInMemoryBuild, rowOf } from "./build.ts";
 import { createInMemoryVectors, type InMemoryVectors } from "./vectors.ts";
@@ -84,6 +93,7 @@ export function createInMemoryIndex(): InMemoryIndex {
     revision: async () => String(revision),
     builds,
     upkeep: upkeepOf(vectors, () => answering.build, store.compact),
+    listChunks: async ({ withText, ...asked }) => listed(answering.build, asked, withText),
     async searchKeyword(query) {
       const { rows, ...counts } = await store.searchKeyword(query);
       return {
@@ -112,6 +122,13 @@ export function createInMemoryIndex(): InMemoryIndex {
     }),
     close: async () => undefined,
   };
+}
+
+function listed(build: InMemoryBuild, asked: FileFilter, withText: boolean): ChunkRow[] {
+  const own = build.chunks().filter((chunk) => isAsked(chunk, asked));
+  const rows = own.map((chunk) => (withText ? rowOf(chunk) : { ...rowOf(chunk), text: "" }));
+  const order = ({ path, source }: ChunkRow): string => JSON.stringify([path, source]);
+  return rows.toSorted((a, b) => (order(a) === order(b) ? a.startLine - b.startLine : order(a) < order(b) ? -1 : 1));
 }
 
 function upkeepOf(

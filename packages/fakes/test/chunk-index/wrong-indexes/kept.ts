@@ -44,6 +44,23 @@ export const wrongWithWhatIsKept: readonly WrongIndex[] = [
     }),
   },
   {
+    fault: "lists the texts of all chunks, always",
+    caughtBy: "files: the chunks of what is asked for are listed in their order, with their texts or without",
+    spoil: (right) => ({ listChunks: (asked) => right.listChunks({ ...asked, withText: true }) }),
+  },
+  {
+    fault: "lists chunks outside of the scope",
+    caughtBy: "files: the chunks of what is asked for are listed in their order, with their texts or without",
+    spoil: (right) => ({ listChunks: ({ scope: _scope, ...asked }) => right.listChunks(asked) }),
+  },
+  {
+    fault: "lists chunks in the order in which they came",
+    caughtBy: "files: the chunks of what is asked for are listed in their order, with their texts or without",
+    spoil: (right) => ({
+      listChunks: async (asked) => (await right.listChunks(asked)).toSorted((a, b) => Number(a.id) - Number(b.id)),
+    }),
+  },
+  {
     fault: "gives its database away in health",
     caughtBy: "lifecycle: health is plain data that says where the store is",
     spoil: (right) => ({ health: () => ({ ...right.health(), database: new Map() }) }),

@@ -1,4 +1,4 @@
-import { createRowFinder, createRowReader } from "../files/chunk-rows.ts";
+import { createChunkLister, createRowFinder, createRowReader } from "../files/chunk-rows.ts";
 import { createCallGuard } from "./call-guard.ts";
 import { type Companion, type CompanionTables, noCompanion } from "./companion.ts";
 import { createBuilds } from "../generations/builds.ts";
@@ -181,6 +181,7 @@ function callsOf(parts: Parts, store: string): Omit<StoreCalls, LeaseMethod> {
   const { removeInside: _inside, ...files } = parts.files;
   const { tableOf, ...builds } = parts.builds;
   const findRows = createRowFinder(db);
+  const listChunks = createChunkLister(db);
   const reconcile = createReconcile(db, vectors.ofStore);
   const noteKey = (name: string): string => `${metaKeys.note}${store}:${name}`;
   return {
@@ -189,6 +190,7 @@ function callsOf(parts: Parts, store: string): Omit<StoreCalls, LeaseMethod> {
     ...vectors.calls,
     ...parts.upkeep,
     revision: () => generations.revision(),
+    listChunks: (asked) => transactions.read(() => listChunks(generations.active().id, asked)),
     rowsOf: (found) => transactions.read(() => findRows(generations.active().id, found)),
     reconcile(held, build) {
       vectors.shared.chunks();

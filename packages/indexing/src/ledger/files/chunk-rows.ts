@@ -1,8 +1,9 @@
 import type { ChunkRow } from "../../chunk-index.ts";
-import type { ScoredChunk } from "../../chunk-store.ts";
+import type { FileFilter, ScoredChunk } from "../../chunk-store.ts";
 import type Database from "better-sqlite3";
 import { toKey } from "../cache/hash-key.ts";
 import { Damage } from "../file/file-faults.ts";
+import { filterParameters, isAsked } from "./file-filter.ts";
 
 const columns = "c.id, f.path, f.source, c.start_line AS startLine, c.end_line AS endLine, c.text, c.context";
 
@@ -43,6 +44,19 @@ export function createRowFinder(
       const row = find.get({ generation, path, source, startLine, hash: toKey(hash) });
       return row === undefined ? [] : [{ ...row, score }];
     });
+}
+
+/** Gives the chunks of files of a generation, in the order of paths, sources and lines. */
+export function createChunkLister(
+  db: Database.Database,
+): (generation: number, asked: FileFilter & { withText: boolean }) => ChunkRow[] {
+  const list = (scoped: boolean, withText: boolean): Database.Statement<[Record<string, unknown>], ChunkRow> =>
+    db.prepare(`
+      SELECT ${withText ? columns : columns.replace("c.text", "'' AS text")} FROM files f JOIN chunks c ON c.file_id = f.id
+      WHERE ${isAsked(scoped)} ORDER BY f.path, f.source, c.start_line, c.id
+    `);
+  return (generation, { withText, ...asked }) =>
+    list(asked.scope !== undefined, withText).all(filterParameters(generation, asked));
 }
 
 /** Chunks of a generation, all sources together. */

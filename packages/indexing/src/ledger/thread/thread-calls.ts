@@ -48,6 +48,7 @@ export function keptCalls(thread: OpenedThread, hasLeases: boolean): KeptCalls {
     replaceFiles: (files) => call("replaceFiles", files),
     touchFiles: (files) => call("touchFiles", files),
     removeFiles: (files) => call("removeFiles", files),
+    listChunks: (asked) => call("listChunks", asked),
     revision: () => call("revision"),
     useSpace: (space) => call("useSpace", space),
     pendingVectors: (space, limit) => call("pendingVectors", space, limit),

@@ -27,6 +27,8 @@ export interface PassageLimits {
   maxResults: number;
   /** Estimated tokens of all passages together. */
   maxTokens: number;
+  /** The notes stay in the order that they are given in; else the best comes first. */
+  keepsOrder?: boolean;
 }
 
 export interface ChosenPassages {
@@ -86,8 +88,9 @@ export function choosePassages(
     if (best !== undefined) budget.take(note, best);
   }
   const rest = all
-    .flatMap((note) => note.pieces.map((piece) => ({ note, piece, worth: worthOf(piece) })))
-    .toSorted((a, b) => b.worth - a.worth);
+    .flatMap((note) => note.pieces.map((piece, place) => ({ note, piece, place, worth: worthOf(piece) })))
+    // Where all are worth the same, each note is shown from its beginning.
+    .toSorted((a, b) => b.worth - a.worth || a.place - b.place);
   const best = rest[0]?.worth ?? 0;
   const leastWorth = limits.maxResults > fewResults ? leastOfNote * best : 0;
   for (const { note, piece, worth } of rest) {
@@ -97,7 +100,7 @@ export function choosePassages(
   }
   const passages = all.flatMap(({ passages: own }) => scored(own, worthOf));
   return {
-    passages: passages.toSorted((a, b) => b.score - a.score),
+    passages: limits.keepsOrder === true ? passages : passages.toSorted((a, b) => b.score - a.score),
     overBudget: all.filter(({ chosen }) => chosen.length === 0).length,
   };
 }

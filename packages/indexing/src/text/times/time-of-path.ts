@@ -3,8 +3,8 @@ import { type Days, monthDays, oneDay, quarterDays, weekDays, yearDays } from ".
 import type { TimeUnit } from "./found-time.ts";
 import { chineseNumber, figure } from "./chinese/chinese-numbers.ts";
 
-/** Goes up when names are read otherwise: notes are indexed with the day in theirs. */
-export const pathTimesVersion = 1;
+/** Goes up when names or the dates of front matter are read otherwise: notes are indexed with the day in theirs. */
+export const pathTimesVersion = 2;
 
 /** The days that a note is of, as its name says. */
 export interface NotedTime extends Days {

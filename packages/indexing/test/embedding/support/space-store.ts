@@ -127,6 +127,7 @@ export async function createSpaceStore(texts: readonly string[] = []): Promise<S
       return { embedded, pending, quarantined: all.length - embedded - pending };
     },
     spaces: async () => [{ space, vectors: vectors.size }],
+    listChunks: async () => [],
     searchKeyword: none,
     searchVector: none,
     useSpace: none,

@@ -1,0 +1,207 @@
+import {
+  createGlob,
+  globProblem,
+  type ManagerSearchOptions,
+  MemoryError,
+  type MemorySource,
+  type SearchFilters,
+  type SearchOrder,
+  timeForms,
+} from "@memslot/core";
+import { redactSecrets } from "../../secrets/redact-secrets.ts";
+import { isoDate } from "../../text/times/calendar.ts";
+import { parseQuery, type WrittenFilter } from "./parse-query.ts";
+import { type Phrase, phraseOf } from "./phrase.ts";
+import { readDays } from "./time-limits.ts";
+
+/** A question with what it is to be filtered by, from the query and from the options together. */
+export interface AskedQuery {
+  /** What is to be looked for: the query without its filters. Empty: all that fits is asked for. */
+  words: string;
+  /** All of them are in each result. */
+  phrases: readonly Phrase[];
+  /** None of them is. */
+  excluded: readonly Phrase[];
+  /** One of them holds the path; no filter where there is none. */
+  paths: readonly PathPattern[];
+  excludedPaths: readonly PathPattern[];
+  /** In lower case. The note has all of them, or tags below them. */
+  tags: readonly string[];
+  excludedTags: readonly string[];
+  /** Those of the options that the query lets in. */
+  sources: readonly MemorySource[];
+  /** True where the query names sources. */
+  namesSources: boolean;
+  /** Days, both included. */
+  from: number | undefined;
+  to: number | undefined;
+  order: SearchOrder;
+  /** What looks like a filter and is taken for words, each with the reason. */
+  unread: readonly string[];
+}
+
+interface PathPattern {
+  /** As it is written. */
+  text: string;
+  matches(path: string): boolean;
+}
+
+/** What is searched when nothing is said of it: names that `source:` may have besides those of the options. */
+const knownSources: readonly MemorySource[] = ["memory", "sessions", "journal"];
+
+/** Reads a question. Throws `INVALID_ARGUMENT` for `since` and `until` that are no times; the query itself is never refused. */
+export function askedQuery(query: string, options: ManagerSearchOptions, now: Date): AskedQuery {
+  const words: string[] = [];
+  const phrases: Phrase[] = [];
+  const excluded: Phrase[] = [];
+  const filters: WrittenFilter[] = [];
+  const unread: string[] = [];
+  const parts = parseQuery(query);
+  for (const part of parts) {
+    if (part.kind === "words") words.push(part.text);
+    else if (part.kind === "filter") {
+      const problem = problemOf(part, options, now);
+      if (problem === undefined) filters.push(part);
+      else {
+        words.push(part.text);
+        unread.push(`${part.text} was taken for words: ${problem}`);
+      }
+    } else {
+      const phrase = phraseOf(redactSecrets(part.value));
+      (part.isExcluded ? excluded : phrases).push(phrase);
+      if (!part.isExcluded) words.push(part.value);
+    }
+  }
+  const valuesOf = (name: WrittenFilter["name"], isExcluded = false): string[] =>
+    filters.filter((filter) => filter.name === name && filter.isExcluded === isExcluded).map(({ value }) => value);
+  const [sources, left] = [valuesOf("source"), valuesOf("source", true)];
+  const isPlain = parts.every(({ kind }) => kind === "words");
+  return {
+    words: isPlain ? query : wordsIn(words.join(" ")),
+    phrases,
+    excluded,
+    paths: valuesOf("path").map(patternOf),
+    excludedPaths: valuesOf("path", true).map(patternOf),
+    tags: valuesOf("tag").map(tagOf),
+    excludedTags: valuesOf("tag", true).map(tagOf),
+    sources: options.sources.filter(
+      (source) => (sources.length === 0 || sources.includes(source)) && !left.includes(source),
+    ),
+    namesSources: sources.length + left.length > 0,
+    ...daysOf(options, { after: valuesOf("after"), before: valuesOf("before") }, now),
+    order: options.order ?? "relevance",
+    unread,
+  };
+}
+
+/** Whether the question is anything else than words in the order of relevance. */
+export function isFiltered(asked: AskedQuery): boolean {
+  return filtersRows(asked) || asked.namesSources || asked.order !== "relevance" || asked.unread.length > 0;
+}
+
+/** Whether chunks are left out that a word or a vector finds. */
+export function filtersRows({ from, to, ...asked }: AskedQuery): boolean {
+  const lists = [asked.phrases, asked.excluded, asked.paths, asked.excludedPaths, asked.tags, asked.excludedTags];
+  return from !== undefined || to !== undefined || lists.some(({ length }) => length > 0);
+}
+
+/** How the question was read, for a report. */
+export function filtersOf(asked: AskedQuery): SearchFilters {
+  const textsOf = (list: readonly { text: string }[]): readonly string[] | undefined =>
+    filled(list.map(({ text }) => text));
+  return {
+    words: asked.words,
+    phrases: textsOf(asked.phrases),
+    excluded: textsOf(asked.excluded),
+    paths: textsOf(asked.paths),
+    excludedPaths: textsOf(asked.excludedPaths),
+    tags: filled(asked.tags),
+    excludedTags: filled(asked.excludedTags),
+    sources: asked.namesSources ? asked.sources : undefined,
+    since: asked.from === undefined ? undefined : isoDate(asked.from),
+    until: asked.to === undefined ? undefined : isoDate(asked.to),
+    order: asked.words === "" && asked.order === "relevance" ? "newest" : asked.order,
+    unread: filled(asked.unread),
+  };
+}
+
+function filled<Item>(list: readonly Item[]): readonly Item[] | undefined {
+  return list.length === 0 ? undefined : list;
+}
+
+/** Why a filter cannot be read as one. */
+function problemOf(
+  { name, value, isExcluded }: WrittenFilter,
+  { sources }: Pick<ManagerSearchOptions, "sources">,
+  now: Date,
+): string | undefined {
+  if (name === "path") {
+    const problem = globProblem(value);
+    return isPattern(value) && problem !== undefined ? `the pattern ${problem}` : undefined;
+  }
+  if (name === "tag") return /[\p{L}\p{N}]/u.test(value) ? undefined : "it names no tag";
+  if (name === "source") {
+    const known = [...new Set([...knownSources, ...sources])];
+    return known.includes(value) ? undefined : `the sources are ${known.join(", ")}`;
+  }
+  if (isExcluded) return `${name === "after" ? "before" : "after"}: is the opposite`;
+  return readDays(value, now) === undefined ? `it is no time ${timeForms}` : undefined;
+}
+
+/** `after:` begins where the time begins, `before:` ends where it begins: `after:2024 before:2025` is the year 2024. */
+function daysOf(
+  options: Pick<ManagerSearchOptions, "since" | "until">,
+  { after, before }: { after: readonly string[]; before: readonly string[] },
+  now: Date,
+): Pick<AskedQuery, "from" | "to"> {
+  const named = (name: "since" | "until"): ReturnType<typeof readDays> => {
+    const value = options[name];
+    const days = value === undefined ? undefined : readDays(value, now);
+    if (value !== undefined && days === undefined)
+      throw new MemoryError(
+        "INVALID_ARGUMENT",
+        `${name} must be a day or a time, ${timeForms}, not ${JSON.stringify(value)}`,
+      );
+    return days;
+  };
+  const [since, until] = [named("since")?.from, named("until")?.to];
+  if (since !== undefined && until !== undefined && since > until)
+    throw new MemoryError(
+      "INVALID_ARGUMENT",
+      `since must not be after until: ${isoDate(since)} is after ${isoDate(until)}`,
+    );
+  const firsts = [since, ...after.map((value) => readDays(value, now)?.from)].filter((day) => day !== undefined);
+  const starts = before.map((value) => readDays(value, now)?.from).filter((day) => day !== undefined);
+  const lasts = [until, ...starts.map((day) => day - 1)].filter((day) => day !== undefined);
+  return {
+    from: firsts.length === 0 ? undefined : Math.max(...firsts),
+    to: lasts.length === 0 ? undefined : Math.min(...lasts),
+  };
+}
+
+/** Signs alone are nothing to look for. */
+function wordsIn(text: string): string {
+  return /[\p{L}\p{N}]/u.test(text) ? text : "";
+}
+
+function isPattern(value: string): boolean {
+  return /[*?[{]/u.test(value);
+}
+
+/** Without a sign of a pattern it is how a path begins. Upper and lower case are the same. */
+function patternOf(text: string): PathPattern {
+  const wanted = folded(text).replace(/^(?:\.?\/)+/u, "");
+  if (!isPattern(wanted)) return { text, matches: (path) => folded(path).startsWith(wanted) };
+  const glob = createGlob(wanted);
+  // A pattern for folders is one for what is below them.
+  return { text, matches: (path) => glob.matches(folded(path)) };
+}
+
+function tagOf(value: string): string {
+  return folded(value).replace(/^#+/u, "").replace(/\/+$/u, "");
+}
+
+/** Two spellings of a name that are one to people. */
+export function folded(name: string): string {
+  return name.normalize("NFC").toLowerCase();
+}

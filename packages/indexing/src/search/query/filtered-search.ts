@@ -1,0 +1,81 @@
+import type { SearchReport } from "@memslot/core";
+import type { ChunkIndex } from "../../chunk-index.ts";
+import type { Embedder } from "../../embedding/embedder.ts";
+import type { RerankStage } from "../../rerank/rerank-stage.ts";
+import { placesOf, type SearchInput, type SearchOutcome } from "../search-outcome.ts";
+import { searchChunks } from "../search.ts";
+import { type AskedQuery, filtersOf, filtersRows } from "./asked-query.ts";
+import { filledIndex } from "./filled-index.ts";
+import { listNotes } from "./listed-notes.ts";
+import { narrowedPlaces } from "./narrowed-places.ts";
+import { withoutEach } from "./without-each.ts";
+
+export interface FilteredInput extends SearchInput {
+  asked: AskedQuery;
+  store: ChunkIndex;
+  vectors: Embedder | undefined;
+  rerank?: RerankStage | undefined;
+}
+
+/**
+ * A search for what fits the filters of a question. They are applied while candidates are looked for: each leg gives as
+ * many that fit as it would give without them. Where nothing is found, the report says which filter left it out.
+ */
+export async function searchFiltered(input: FilteredInput): Promise<SearchOutcome> {
+  const outcome = await searchOnce(input);
+  if (outcome.results.length > 0 || outcome.report.state !== "ok") return outcome;
+  const reason = await whyNothing(input);
+  return reason === undefined ? outcome : { ...outcome, report: { ...outcome.report, reason } };
+}
+
+async function searchOnce(input: FilteredInput): Promise<SearchOutcome> {
+  const { asked, store } = input;
+  const options = { ...input.options, sources: asked.sources };
+  const places = placesOf(options, input.scope);
+  const { places: narrowed, undated } = filtersRows(asked)
+    ? await narrowedPlaces(store, places, asked)
+    : { places, undated: 0 };
+  const scopes = new Map(narrowed.map(({ source, scope }) => [source, scope]));
+  const question: SearchInput = {
+    ...input,
+    options,
+    query: asked.words,
+    // A year that is not named is one of all notes that may be seen: what is filtered does not change what is meant.
+    days: input.days && (async () => (await input.days?.(places)) ?? []),
+    scope: (source) => (scopes.has(source) ? scopes.get(source) : input.scope(source)),
+  };
+  const outcome =
+    asked.words === ""
+      ? await listNotes({ ...question, store }, placesOf(options, question.scope), asked)
+      : await searchChunks({
+          ...question,
+          store: filtersRows(asked) ? filledIndex(store, asked) : store,
+          vectors: input.vectors,
+          rerank: input.rerank,
+        });
+  return { ...outcome, report: withFilters(outcome.report, asked, undated) };
+}
+
+export function withFilters(report: SearchReport, asked: AskedQuery, undated: number): SearchReport {
+  return { ...report, filters: { ...filtersOf(asked), ...(undated > 0 && { undated }) } };
+}
+
+/** Which filter has left out how many results, by asking without each of them, by words alone. */
+async function whyNothing(input: FilteredInput): Promise<string | undefined> {
+  const parts = withoutEach(input.asked, input.options.sources);
+  if (parts.length === 0) return undefined;
+  const found: string[] = [];
+  for (const { name, without } of parts) {
+    // Without a word and without a filter it is all that there is.
+    if (without.words === "" && !filtersRows(without)) continue;
+    const options = { ...input.options, maxResults: 200, maxTokens: 100_000 };
+    const { results } = await searchOnce({ ...input, options, asked: without, vectors: undefined, rerank: undefined });
+    input.options.signal.throwIfAborted();
+    if (results.length === 0) continue;
+    const count = results.length === 1 ? "1 result" : `${results.length} results`;
+    found.push(`${parts.length === 1 ? "without it" : `without ${name}`} ${count}`);
+  }
+  const [only] = parts;
+  const says = parts.length === 1 && only !== undefined ? only.says : "no note fits all that was asked for";
+  return [says, ...found].join("; ");
+}

@@ -1,0 +1,122 @@
+/** A filter as it is written: `tag:home`, `-path:archive`. */
+export interface WrittenFilter {
+  name: FilterName;
+  value: string;
+  isExcluded: boolean;
+  /** As it stands in the query. */
+  text: string;
+}
+
+type FilterName = "path" | "tag" | "source" | "after" | "before";
+
+/** A part of a query, in its order. What is not read as anything else is words. */
+export type QueryPart =
+  | { kind: "words"; text: string }
+  | { kind: "phrase"; value: string; isExcluded: boolean; text: string }
+  | ({ kind: "filter" } & WrittenFilter);
+
+/** How quotation marks of many languages open and close. */
+const closing: ReadonlyMap<string, string> = new Map([
+  ['"', '"'],
+  ["“", "”"],
+  ["„", "“”"],
+  ["”", "”"],
+  ["«", "»"],
+  ["»", "«"],
+  ["「", "」"],
+  ["『", "』"],
+  ["＂", "＂"],
+]);
+/** These say by themselves where they open; the others may be an inch or an apostrophe inside a word. */
+const alwaysOpen: ReadonlySet<string> = new Set("“„«「『");
+
+/** What is longer between two marks is a text that happens to have some. */
+const longestPhrase = 500;
+
+const filterStart = /(?<minus>-?)(?<name>path|tag|source|after|before)[:：](?=\S)/iuy;
+const filterValue = /\S+/uy;
+/**
+ * A word that is left out, with a letter in it, or a number that may be a year. No option (`--flag`, `-v`), no small number,
+ * and nothing with other signs in it.
+ */
+const excludedWord =
+  /-(?<word>(?=\p{N}*\p{L}|\d{4})(?:(?:[\p{L}\p{N}][\p{L}\p{M}\p{N}]+(?:['’.@/_+#-][\p{L}\p{M}\p{N}]+)*|[\p{L}\p{N}](?:['’.@/_+#-][\p{L}\p{M}\p{N}]+)+|\p{Lo})(?:\+\+|#)?|\p{L}(?:\+\+|#)))(?=[.,;!?)。，；！？]*(?:\s|$))/uy;
+const letterOrDigit = /[\p{L}\p{N}]/u;
+const spacedLetter = /[\p{L}\p{N}_]/u;
+const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
+
+/**
+ * Reads quoted phrases, words with a minus before them, and filters. Every text is a query: what is none of these is
+ * words, and no word gets lost.
+ */
+export function parseQuery(query: string): QueryPart[] {
+  const parts: QueryPart[] = [];
+  let words = "";
+  let at = 0;
+  const take = (part: QueryPart, end: number): void => {
+    if (words.trim() !== "") parts.push({ kind: "words", text: words.trim() });
+    words = "";
+    parts.push(part);
+    at = end;
+  };
+  while (at < query.length) {
+    const isStart = at === 0 || /[\s(（,，]/u.test(query[at - 1] ?? "");
+    const filter = isStart ? filterAt(query, at) : undefined;
+    if (filter !== undefined) {
+      take({ kind: "filter", ...filter.read }, filter.end);
+      continue;
+    }
+    const isMinus = isStart && query[at] === "-";
+    const quoted = quotedAt(query, isMinus ? at + 1 : at);
+    if (quoted !== undefined && letterOrDigit.test(quoted.value)) {
+      take({ kind: "phrase", value: quoted.value, isExcluded: isMinus, text: query.slice(at, quoted.end) }, quoted.end);
+      continue;
+    }
+    const word = isMinus ? matchAt(excludedWord, query, at) : undefined;
+    if (word?.groups?.["word"] !== undefined) {
+      take({ kind: "phrase", value: word.groups["word"], isExcluded: true, text: word[0] }, at + word[0].length);
+      continue;
+    }
+    const character = String.fromCodePoint(query.codePointAt(at) ?? 0x20);
+    words += character;
+    at += character.length;
+  }
+  if (words.trim() !== "") parts.push({ kind: "words", text: words.trim() });
+  return parts;
+}
+
+function filterAt(query: string, at: number): { read: WrittenFilter; end: number } | undefined {
+  const match = matchAt(filterStart, query, at);
+  const { minus, name } = match?.groups ?? {};
+  if (match === undefined || name === undefined) return undefined;
+  const from = at + match[0].length;
+  const quoted = quotedAt(query, from);
+  const value = quoted?.value.trim() ?? matchAt(filterValue, query, from)?.[0].replace(/(?<=.)[,;，；]+$/u, "") ?? "";
+  const end = quoted?.end ?? from + value.length;
+  if (!letterOrDigit.test(value) && !/[*?]/u.test(value)) return undefined;
+  const read = { name: name.toLowerCase() as FilterName, value, isExcluded: minus === "-", text: query.slice(at, end) };
+  return { read, end };
+}
+
+/** What stands between the marks that open at `at`; undefined where none open, or nothing closes them. */
+function quotedAt(query: string, at: number): { value: string; end: number } | undefined {
+  const open = query[at] ?? "";
+  const marks = closing.get(open);
+  if (marks === undefined || !(alwaysOpen.has(open) || isAtEdge(query[at - 1]))) return undefined;
+  for (let index = at + 1; index < Math.min(query.length, at + longestPhrase); index++) {
+    const mark = query[index] ?? "";
+    const isClosing = marks.includes(mark) && (alwaysOpen.has(open) || isAtEdge(query[index + 1]));
+    if (isClosing) return { value: query.slice(at + 1, index), end: index + 1 };
+  }
+  return undefined;
+}
+
+/** Whether a mark beside this character can begin or end something: it is no letter of a spaced script. */
+function isAtEdge(beside: string | undefined): boolean {
+  return beside === undefined || !spacedLetter.test(beside) || unspaced.test(beside);
+}
+
+function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | undefined {
+  pattern.lastIndex = at;
+  return pattern.exec(text) ?? undefined;
+}
