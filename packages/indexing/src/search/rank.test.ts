@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
-import { type FusionWeights, rank, type Ranking } from "./rank.ts";
+import type { FusionWeights } from "../fusion/fuse.ts";
+import { rank, type Ranking } from "./rank.ts";
 import { readTimes } from "../text/times/read-times.ts";
 import { queryTerms } from "../text/words.ts";
 import { keywordAnswer, row, vectorAnswer } from "./test/ranked.ts";
@@ -207,7 +208,8 @@ describe("the two legs", () => {
     });
     const found = new Map(ranking.candidates.map((candidate) => [candidate.row.id, candidate]));
     const textScore = found.get(both.id)?.textScore ?? 0;
-    expect(found.get(both.id)?.score).toBeCloseTo(0.7 * 0.8 + 0.3 * textScore, 10);
+    // Two rows with cosines of 0.8 and 0.9: a deviation of 0.05, which is worth 0.03.
+    expect(found.get(both.id)?.score).toBeCloseTo(0.7 + 0.3 * (textScore + (0.03 / 0.05) * (0.8 - 1)), 10);
     expect(found.get(meaning.id)).toMatchObject({ vectorScore: 0.9, textScore: undefined });
     expect(found.get(meaning.id)?.score).toBeCloseTo(0.63, 10);
     expect(found.get(text.id)?.vectorScore).toBeUndefined();

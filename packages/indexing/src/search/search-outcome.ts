@@ -5,11 +5,12 @@ import type {
   MemorySource,
   SearchReport,
 } from "@memslot/core";
-import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
+import type { ChunkRow, IndexKeywordAnswer } from "../chunk-index.ts";
 import type { PathScope } from "../chunk-store.ts";
 import type { FoundLines } from "./held-lines.ts";
 import { mergeOverlaps } from "./merge-overlaps.ts";
-import { type Candidate, type FusionWeights, rank, type Ranking } from "./rank.ts";
+import type { FusionWeights } from "../fusion/fuse.ts";
+import { type Candidate, rank, type Ranking, type VectorLeg } from "./rank.ts";
 import { isClosed, type SourceScope } from "./session-scope.ts";
 import { snippetOf } from "./snippet.ts";
 import { type Days, isoDate } from "../text/times/calendar.ts";
@@ -41,7 +42,7 @@ export interface SearchInput {
 /** What the legs of a search have given. */
 export interface LegAnswers {
   keyword: { answer: IndexKeywordAnswer; terms: SearchTerm[] } | undefined;
-  vector: IndexVectorAnswer | undefined;
+  vector: VectorLeg | undefined;
   /** The times that the query names, and the chunks of notes of them. Absent: they are only read from the query. */
   times?: QueryTimes | undefined;
   ofTime?: readonly ChunkRow[] | undefined;

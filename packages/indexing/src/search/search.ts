@@ -1,10 +1,11 @@
-import { messageOf } from "@memslot/core";
-import type { ChunkIndex, ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
+import { type ManagerSearchOptions, messageOf } from "@memslot/core";
+import type { ChunkIndex, ChunkRow, IndexKeywordAnswer } from "../chunk-index.ts";
 import type { PathScope, QueryTerm } from "../chunk-store.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { EmbeddedQuery } from "../embedding/question-lanes.ts";
 import { NotFilled } from "../embedding/lane-faults.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
+import type { VectorLeg } from "./rank.ts";
 import { outcomeOf, type SearchedSource, placesOf, type SearchInput, type SearchOutcome } from "./search-outcome.ts";
 import { type QueryTimes, readTimes } from "../text/times/read-times.ts";
 import { queryTerms, type SearchTerm } from "../text/words.ts";
@@ -38,7 +39,7 @@ export async function searchChunks(
   const [keyword, vector] = await Promise.allSettled([
     byWords,
     vectors && (await isAnythingSeen(input, places, byWords))
-      ? vectorLeg(store, vectors, query, places, limit, options.signal)
+      ? vectorLeg(store, vectors, query, places, limit, options)
       : undefined,
   ]);
   const ofTime = (await byTime?.catch(() => [])) ?? [];
@@ -164,13 +165,18 @@ async function vectorLeg(
   query: string,
   places: readonly SearchedSource[],
   limit: number,
-  signal: AbortSignal,
-): Promise<IndexVectorAnswer & Pick<EmbeddedQuery, "note" | "fallback">> {
+  { signal, audience }: Pick<ManagerSearchOptions, "signal" | "audience">,
+): Promise<VectorLeg & Pick<EmbeddedQuery, "note" | "fallback">> {
   const { space, vector, note, fallback } = await vectors.embedQuery(query, signal);
-  const answers = await Promise.all(
+  const search = Promise.all(
     places.map(({ source, scope }) => store.searchVector({ space, vector, sources: [source], scope, limit })),
   );
-  return { rows: answers.flatMap(({ rows }) => rows), note, fallback };
+  // The scale is of all notes: for those who read along it is made of what they may see.
+  const [answers, scale] = await Promise.all([
+    search,
+    audience === "shared" ? undefined : vectors.scaleOf(space, vector),
+  ]);
+  return { rows: answers.flatMap(({ rows }) => rows), scale, note, fallback };
 }
 
 function degradation(
