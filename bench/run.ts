@@ -4,6 +4,7 @@ import { benchAgent } from "./agent.ts";
 import { benchBackends } from "./backends.ts";
 import { benchEmbeddings } from "./embeddings.ts";
 import { benchFreshness } from "./freshness.ts";
+import { benchHybrid } from "./hybrid.ts";
 import { benchLocal } from "./local.ts";
 import { benchMcp } from "./mcp.ts";
 import { benchRetrieval } from "./retrieval.ts";
@@ -14,6 +15,7 @@ const usage = `Usage: pnpm bench speed [--files 2000] [--openclaw]
        pnpm bench freshness [--files 10000]
        pnpm bench local [--model FILE]
        pnpm bench retrieval [--data DIR]
+       pnpm bench hybrid [--data DIR] [--word-vectors FILE] [--embeddings URL --model NAME]
        pnpm bench backends [--files 2000] [--qmd COMMAND] [--data DIR]
        pnpm bench mcp [--files 2000] [--qmd COMMAND]
        pnpm bench agent [--files 2000]
@@ -23,6 +25,7 @@ embeddings  the same with an embedding server on this machine, and what is asked
 freshness   what it costs to be right: unchanged and changed files, event loop, watching, transcripts, rebuilds
 local       tokens per second of the local embeddings, on a made model if no GGUF file is given
 retrieval   recall on the vault beside it and on public data sets; --data is the folder that holds them
+hybrid      words and meaning together, with providers of every quality: made ones, word vectors, an endpoint
 backends    the same notes and questions with every backend; --qmd is the command of the qmd tool
 mcp         searches through \`memslot mcp\` over stdio; with --qmd through \`qmd mcp\` in turn
 agent       the start of a session with an index that is there, and what a flush adds to the user's turn`;
@@ -35,6 +38,8 @@ const { values, positionals } = parseArgs({
     openclaw: { type: "boolean", default: false },
     data: { type: "string" },
     model: { type: "string" },
+    "word-vectors": { type: "string" },
+    embeddings: { type: "string" },
     qmd: { type: "string" },
   },
 });
@@ -45,6 +50,12 @@ else if (positionals[0] === "embeddings") await benchEmbeddings(options);
 else if (positionals[0] === "freshness") await benchFreshness(Number(values.files ?? 10_000));
 else if (positionals[0] === "local") await benchLocal(values.model && path.resolve(values.model));
 else if (positionals[0] === "retrieval") await benchRetrieval(values.data && path.resolve(values.data));
+else if (positionals[0] === "hybrid")
+  await benchHybrid({
+    data: values.data && path.resolve(values.data),
+    wordVectors: values["word-vectors"] && path.resolve(values["word-vectors"]),
+    endpoint: values.embeddings ? { baseUrl: values.embeddings, model: values.model ?? "default" } : undefined,
+  });
 else if (positionals[0] === "backends")
   await benchBackends({
     files: options.files,

@@ -66,6 +66,7 @@ export class Embedder {
   #batchFailures: EmbedderFacts["batchFailures"];
   #quarantined: QuarantinedChunk[] = [];
   #dimensions: number | undefined;
+  #meaning: EmbeddingStatus["meaning"];
   #noted: Pick<EmbeddingStatus, "circuit" | "budget" | "jobs"> = {};
 
   constructor(input: EmbedderInput) {
@@ -126,7 +127,7 @@ export class Embedder {
         provider: provider.id,
       };
     await this.count();
-    if (outcome === undefined) await this.#measure(request);
+    if (outcome === undefined) await this.#measureMeaning(request);
     return this.#pending;
   }
 
@@ -136,7 +137,7 @@ export class Embedder {
     await this.#questions.spare?.count();
     const space = await this.#primary.knownSpace();
     this.#dimensions = space?.dimensions;
-    if (space) await this.#scales.load(space);
+    this.#meaning = space && (await this.#scales.measured(space));
     this.#quarantined = space ? await this.#input.store.quarantined(space, shownQuarantined) : [];
     this.#note();
   }
@@ -200,6 +201,7 @@ export class Embedder {
       status: {
         ...embeddingStatus(choice, this.#primary, answeredBy === provider ? undefined : answeredBy, this.#quarantined),
         ...this.#noted,
+        meaning: this.#meaning,
         pending: missing > 0 ? { chunks: missing, reason } : undefined,
       },
     };
@@ -253,7 +255,7 @@ export class Embedder {
   }
 
   /** Finds out what the space of the provider is worth, at the price of 64 short texts. What fails is tried the next time. */
-  async #measure(request: FillRequest): Promise<void> {
+  async #measureMeaning(request: FillRequest): Promise<void> {
     const primary = this.#primary;
     const space = await primary.knownSpace();
     const { embedded = 0, pending = 0 } = primary.stats() ?? {};
@@ -261,6 +263,7 @@ export class Embedder {
     const how = { ...request, reason: "measure", budget: this.#budgetOf(primary) };
     try {
       await this.#scales.measure(space, embedded, (texts) => embedInParts(primary, texts, how));
+      this.#meaning = await this.#scales.measured(space);
     } catch (error) {
       request.signal.throwIfAborted();
       if (!EmbeddingError.is(error) && !(error instanceof OverBudget)) throw error;

@@ -1,7 +1,5 @@
 import { cosineOf } from "./fuse.ts";
 
-/** With fewer pairs chance decides. */
-export const leastPairs = 12;
 /** What a provider that always finds the partner earns, and the most that one can. */
 const weightPerQuality = 0.25;
 const mostWeight = 0.15;

@@ -2,11 +2,12 @@ import type { SpaceFacts } from "../chunk-index.ts";
 import { spaceName, type VectorSpace } from "../chunk-store.ts";
 import { type MeaningScale, spreadOf, unmeasuredWeight } from "./fuse.ts";
 import { type PartnerPair, partnerPairs } from "./partner-pairs.ts";
-import { leastPairs, type MeasuredWeight, partnerQuality } from "./partner-quality.ts";
+import { type MeasuredWeight, partnerQuality } from "./partner-quality.ts";
 
 /** Chunks that a spread is taken from, and that pairs are made of. */
 const sampled = 256;
-const mostPairs = 32;
+/** With fewer pairs chance decides. */
+const pairCount = 32;
 /** A sample serves while the space grows or shrinks by less than this share of it. */
 const sampleHolds = 0.2;
 /** A weight is measured again when the space has become so many times as large, or as small. */
@@ -20,7 +21,6 @@ interface KeptWeight extends MeasuredWeight {
 interface HeldSpace {
   vectors: number;
   sample: readonly Float32Array[];
-  kept: KeptWeight | undefined;
 }
 
 /** How the cosines of each space are to be read. */
@@ -36,10 +36,8 @@ export interface SpaceScales {
     vectors: number,
     embed: (texts: readonly string[]) => Promise<readonly Float32Array[]>,
   ): Promise<void>;
-  /** What is known of the space, read anew. */
-  load(space: VectorSpace): Promise<void>;
-  /** What was measured, as it was read last. */
-  measured(space: VectorSpace): MeasuredWeight | undefined;
+  /** What was measured of the space, by whichever process. */
+  measured(space: VectorSpace): Promise<MeasuredWeight | undefined>;
 }
 
 /** `facts` is undefined for an index that has none: then nothing is measured, and every scale is undefined. */
@@ -60,8 +58,9 @@ export function createSpaceScales(facts: SpaceFacts | undefined): SpaceScales {
       let own = held.get(name);
       if (own === undefined || Math.abs(vectors - own.vectors) > sampleHolds * own.vectors) {
         const sample = (await facts.sampleVectors(space, sampled)).map(({ vector }) => vector);
-        own = { vectors, sample, kept: await read(space) };
+        own = { vectors, sample };
         held.set(name, own);
+        await read(space);
       }
       if (own.sample.length === 0) return undefined;
       return { ...spreadOf(query, own.sample), weight: weights.get(name)?.weight ?? unmeasuredWeight };
@@ -70,14 +69,16 @@ export function createSpaceScales(facts: SpaceFacts | undefined): SpaceScales {
       if (facts === undefined) return;
       const before = await read(space);
       if (before !== undefined && vectors <= weightHolds * before.vectors && before.vectors <= weightHolds * vectors) return;
-      const pairs = partnerPairs(await facts.sampleVectors(space, sampled), mostPairs);
-      if (pairs.length < leastPairs) return;
+      const pairs = partnerPairs(await facts.sampleVectors(space, sampled), pairCount);
+      if (pairs.length < pairCount) return;
       const kept: KeptWeight = { ...(await qualityOf(pairs, embed)), vectors };
       await facts.note(noteOf(space), JSON.stringify(kept));
       weights.set(spaceName(space), kept);
     },
-    load: async (space) => void (await read(space)),
-    measured: (space) => weights.get(spaceName(space)),
+    async measured(space) {
+      const kept = await read(space);
+      return kept && { weight: kept.weight, quality: kept.quality, pairs: kept.pairs };
+    },
   };
 }
 
