@@ -100,6 +100,11 @@ export interface SearchReport {
    * match. Under about 0.2 the match is weak. Absent when the keyword leg did not run.
    */
   confidence?: number | undefined;
+  /**
+   * How meaning was added to words: one standard deviation of cosine (`deviation`, around `mean`, over the space) is worth
+   * `weight` of keyword score. Absent where only one of them was searched.
+   */
+  meaning?: { weight: number; mean: number; deviation: number } | undefined;
   /** What was not looked at, where the answer is empty or weak. Never told to others than the owner. */
   unsearched?: UnsearchedFiles | undefined;
   fallback?: MemoryFallback | undefined;

@@ -20,8 +20,9 @@ export const unmeasuredWeight = 0.03;
 const usualRatio = 0.7 / 0.3;
 /** Below it a score bends, so that it stays above 0 however far away a chunk is. */
 const lowScore = 0.02;
-/** Chunks of which all are alike are not told apart by a rounding. */
+/** A smaller one is a rounding: the chunks are all alike, or there is only one. Then it counts as usual ones do. */
 const leastDeviation = 0.001;
+const usualDeviation = 0.1;
 
 /** What is known of one candidate. */
 interface Finding {
@@ -50,7 +51,7 @@ export function createFusion(
   const { vector, text } = shares;
   const worth = text === 0 ? Infinity : weight * (vector / text / usualRatio);
   /** Keyword scores that one unit of cosine is worth. */
-  const rate = worth / Math.max(deviation, leastDeviation);
+  const rate = worth / (deviation < leastDeviation ? usualDeviation : deviation);
   const unseen = Math.min(mean, lowest);
   return ({ cosine, textScore = 0, exact }) => {
     const given = cosine ?? unseen;
@@ -77,9 +78,11 @@ export function spreadOf(query: Float32Array, sample: readonly Float32Array[]): 
   return spread(sample.map((vector) => cosineOf(query, vector)));
 }
 
+/** Of two vectors of unit length. */
 export function cosineOf(one: Float32Array, other: Float32Array): number {
   let sum = 0;
-  for (const [index, value] of one.entries()) sum += value * (other[index] ?? 0);
+  // An iterator would take ten times as long.
+  for (let index = 0; index < one.length; index++) sum += (one[index] ?? 0) * (other[index] ?? 0);
   return sum;
 }
 

@@ -4,7 +4,7 @@ import { cosineOf } from "./fuse.ts";
 const weightPerQuality = 0.25;
 const mostWeight = 0.15;
 /** Standard errors of chance that a quality has to be above 0 before it counts. */
-const errorsOfChance = 2;
+const errorsOfChance = 3;
 
 /** How well vectors tell which texts belong together, and what they are worth for it. */
 export interface MeasuredWeight {
@@ -17,7 +17,7 @@ export interface MeasuredWeight {
 
 /**
  * Looks for the partner of each text among all texts of the other side, both ways. The weight is
- * `0.25 × (quality - 2 standard errors of chance)`, at least 0 and at most 0.15.
+ * `0.25 × (quality - 3 standard errors of chance)`, at least 0 and at most 0.15.
  */
 export function partnerQuality(
   sentences: readonly Float32Array[],

@@ -9,7 +9,7 @@ import type { ChunkRow, IndexKeywordAnswer } from "../chunk-index.ts";
 import type { PathScope } from "../chunk-store.ts";
 import type { FoundLines } from "./held-lines.ts";
 import { mergeOverlaps } from "./merge-overlaps.ts";
-import type { FusionWeights } from "../fusion/fuse.ts";
+import { type FusionWeights, scaleOfRows } from "../fusion/fuse.ts";
 import { type Candidate, rank, type Ranking, type VectorLeg } from "./rank.ts";
 import { isClosed, type SourceScope } from "./session-scope.ts";
 import { snippetOf } from "./snippet.ts";
@@ -97,6 +97,7 @@ export function outcomeOf(input: SearchInput, places: readonly SearchedSource[],
     sources: sourceCounts(places, ranking, kept),
     dropped: { minScore: belowScore, source: 0, limit: overLimit },
     confidence: ranking.confidence,
+    meaning: keyword && vector && (vector.scale ?? scaleOfRows(vector.rows)),
     fallback: legs.fallback,
     timingsMs: { legs: round(legs.legsMs), rank: round(performance.now() - started) },
   };

@@ -210,12 +210,17 @@ function formatReport(report: SearchReport): string {
     ["Vector leg", describeLeg(report.legs.vector)],
     ["Left out", `${dropped.minScore} by min score, ${dropped.source} by source, ${dropped.limit} by the limit`],
     ["Confidence", report.confidence?.toFixed(3)],
+    ["Meaning", report.meaning && describeScale(report.meaning)],
     ["Fallback", report.fallback && describeFallback(report.fallback)],
     ["Timings", timings.length === 0 ? undefined : timings.join(", ")],
   ];
   return rows
     .flatMap(([label, value]) => (value === undefined ? [] : [`${`${label}:`.padEnd(13)}${value}`]))
     .join("\n");
+}
+
+function describeScale({ weight, mean, deviation }: NonNullable<SearchReport["meaning"]>): string {
+  return `${deviation.toFixed(3)} of similarity above the usual ${mean.toFixed(3)} is worth ${weight.toFixed(3)} of words`;
 }
 
 function describeLeg(leg: SearchLeg | undefined): string {
