@@ -25,6 +25,7 @@ function provider(model: string, embed: (text: string) => Float32Array): Embeddi
   return {
     id: "bench",
     model,
+    dimensions: embed("memory").length,
     maxBatchItems: 512,
     embedQuery: async (text) => embed(text),
     embedBatch: async (texts) => texts.map((text) => embed(text)),
@@ -98,7 +99,7 @@ function simulated(name: string, noise: number): ProviderOf {
     const answers = new Map(
       set.questions.map(({ text, evidence }) => [
         text,
-        evidence.map(({ path, line }) => (line === undefined ? randomVector(`note ${path}`) : places.meaning(path, line))),
+        evidence.flatMap(({ path, line }) => (line === undefined ? places.note(path) : [places.meaning(path, line)])),
       ]),
     );
     return provider(name, (text) => {
@@ -116,6 +117,8 @@ function simulated(name: string, noise: number): ProviderOf {
 /** The meaning of each line of a set, found by the line or by some of its words. */
 function placesOf({ files }: RetrievalSet): {
   meaning: (path: string, line: number) => Float32Array;
+  /** Of all its lines. */
+  note: (path: string) => Float32Array[];
   of: (line: string) => Float32Array | undefined;
 } {
   const meaning = (path: string, line: number): Float32Array =>
@@ -134,6 +137,7 @@ function placesOf({ files }: RetrievalSet): {
     }
   return {
     meaning,
+    note: (path) => (files.get(path) ?? "").split("\n").flatMap((line, index) => (line.trim() === "" ? [] : [meaning(path, index + 1)])),
     of(line) {
       const place = lines.get(line) ?? lines.get(mostAlike(line, holders));
       return place && meaning(...place);

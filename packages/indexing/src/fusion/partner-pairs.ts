@@ -42,16 +42,22 @@ function pairOf({ hash, text }: { hash: string; text: string }): PartnerPair | u
   const chosen = Number.parseInt(hash.slice(0, 8), 16) % parts.length;
   const sentence = parts[chosen] ?? parts[0] ?? "";
   const beside = [...parts.slice(Math.max(0, chosen - around), chosen), ...parts.slice(chosen + 1, chosen + 1 + around)];
-  const rest = without(beside.join("\n"), termsOf(sentence)).slice(0, maxLength);
+  const rest = without(beside.join("\n"), sentence).slice(0, maxLength);
   return termsOf(rest).size < leastTerms ? undefined : { sentence: sentence.slice(0, maxLength), rest };
 }
 
-/** The text without the words that hold one of these terms. */
-function without(text: string, taken: ReadonlySet<string>): string {
-  return Array.from(words.segment(text), ({ segment }) => (termsOf(segment).isDisjointFrom(taken) ? segment : " "))
+/** The text without the words of another one. */
+function without(text: string, other: string): string {
+  const taken = sharedUnits(other);
+  return Array.from(words.segment(text), ({ segment }) => (sharedUnits(segment).isDisjointFrom(taken) ? segment : " "))
     .join("")
     .replaceAll(/ {2,}/g, " ")
     .trim();
+}
+
+/** What two texts could be told alike by: their terms, and the single characters of scripts in which one is a word. */
+function sharedUnits(text: string): Set<string> {
+  return termsOf(text).union(new Set(text.match(/\p{Script=Han}/gu)));
 }
 
 function termsOf(text: string): Set<string> {
