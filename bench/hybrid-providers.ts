@@ -43,7 +43,8 @@ function randomVector(seed: string): Float32Array {
     const bytes = createHash("sha256").update(`${at} ${seed}`).digest();
     // Sums of four evenly spread numbers are about normal.
     for (let index = 0; index < 8; index++)
-      for (let byte = 0; byte < 4; byte++) vector[at + index] = (vector[at + index] ?? 0) + (bytes[index * 4 + byte] ?? 0) - 127.5;
+      for (let byte = 0; byte < 4; byte++)
+        vector[at + index] = (vector[at + index] ?? 0) + (bytes[index * 4 + byte] ?? 0) - 127.5;
   }
   const unit = sum([[vector, 1]]);
   known.set(seed, unit);
@@ -53,7 +54,8 @@ function randomVector(seed: string): Float32Array {
 /** The sum of vectors, each times its share, made as long as 1. */
 function sum(parts: readonly (readonly [Float32Array, number])[]): Float32Array {
   const total = new Float32Array(parts[0]?.[0].length ?? dimensions);
-  for (const [vector, share] of parts) for (const [index, value] of vector.entries()) total[index] = (total[index] ?? 0) + share * value;
+  for (const [vector, share] of parts)
+    for (const [index, value] of vector.entries()) total[index] = (total[index] ?? 0) + share * value;
   const length = Math.hypot(...total);
   if (length === 0) total[0] = 1;
   return length === 0 ? total : total.map((value) => value / length);
@@ -84,7 +86,9 @@ function readWordVectors(file: string): WordVectors {
 
 function averaged(text: string, vectors: WordVectors): Float32Array {
   const total = new Float32Array(100);
-  for (const word of wordsOf(text)) for (const [index, value] of (vectors[word] ?? []).slice(0, 100).entries()) total[index] = (total[index] ?? 0) + value;
+  for (const word of wordsOf(text))
+    for (const [index, value] of (vectors[word] ?? []).slice(0, 100).entries())
+      total[index] = (total[index] ?? 0) + value;
   return sum([[total, 1]]);
 }
 
@@ -137,7 +141,10 @@ function placesOf({ files }: RetrievalSet): {
     }
   return {
     meaning,
-    note: (path) => (files.get(path) ?? "").split("\n").flatMap((line, index) => (line.trim() === "" ? [] : [meaning(path, index + 1)])),
+    note: (path) =>
+      (files.get(path) ?? "")
+        .split("\n")
+        .flatMap((line, index) => (line.trim() === "" ? [] : [meaning(path, index + 1)])),
     of(line) {
       const place = lines.get(line) ?? lines.get(mostAlike(line, holders));
       return place && meaning(...place);

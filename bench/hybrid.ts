@@ -70,7 +70,10 @@ function sampled({ name, sets }: DataSet): DataSet {
     // The first digit says whether it is among the lowest.
     return {
       files,
-      questions: chosen.map((question) => ({ ...question, group: /^.[0-7]/u.test(hash(question)) ? "tuning" : "set aside" })),
+      questions: chosen.map((question) => ({
+        ...question,
+        group: /^.[0-7]/u.test(hash(question)) ? "tuning" : "set aside",
+      })),
     };
   });
   return { name, sets: halved };

@@ -41,7 +41,10 @@ function pairOf({ hash, text }: { hash: string; text: string }): PartnerPair | u
   if (parts.length < 2) return undefined;
   const chosen = Number.parseInt(hash.slice(0, 8), 16) % parts.length;
   const sentence = parts[chosen] ?? parts[0] ?? "";
-  const beside = [...parts.slice(Math.max(0, chosen - around), chosen), ...parts.slice(chosen + 1, chosen + 1 + around)];
+  const beside = [
+    ...parts.slice(Math.max(0, chosen - around), chosen),
+    ...parts.slice(chosen + 1, chosen + 1 + around),
+  ];
   const rest = without(beside.join("\n"), sentence).slice(0, maxLength);
   return termsOf(rest).size < leastTerms ? undefined : { sentence: sentence.slice(0, maxLength), rest };
 }

@@ -19,15 +19,16 @@ export interface MeasuredWeight {
  * Looks for the partner of each text among all texts of the other side, both ways. The weight is
  * `0.25 × (quality - 3 standard errors of chance)`, at least 0 and at most 0.15.
  */
-export function partnerQuality(
-  sentences: readonly Float32Array[],
-  rests: readonly Float32Array[],
-): MeasuredWeight {
+export function partnerQuality(sentences: readonly Float32Array[], rests: readonly Float32Array[]): MeasuredWeight {
   const pairs = sentences.length;
   const similarity = sentences.map((sentence) => rests.map((rest) => cosineOf(sentence, rest)));
   const ranks = similarity.flatMap((row, index) => [
     1 / rankIn(row, index),
-    1 / rankIn(similarity.map((other) => other[index] ?? 0), index),
+    1 /
+      rankIn(
+        similarity.map((other) => other[index] ?? 0),
+        index,
+      ),
   ]);
   const { mean: chance, deviation } = ofChance(pairs);
   const quality = (mean(ranks) - chance) / (1 - chance);

@@ -68,7 +68,8 @@ export function createSpaceScales(facts: SpaceFacts | undefined): SpaceScales {
     async measure(space, vectors, embed) {
       if (facts === undefined) return;
       const before = await read(space);
-      if (before !== undefined && vectors <= weightHolds * before.vectors && before.vectors <= weightHolds * vectors) return;
+      if (before !== undefined && vectors <= weightHolds * before.vectors && before.vectors <= weightHolds * vectors)
+        return;
       const pairs = partnerPairs(await facts.sampleVectors(space, sampled), pairCount);
       if (pairs.length < pairCount) return;
       const kept: KeptWeight = { ...(await qualityOf(pairs, embed)), vectors };

@@ -12,8 +12,7 @@ test("a sample is of the chunks with the lowest hashes, each text once, with its
   const sample = store.sampleVectors(space, 7);
   expect(sample.map(({ text }) => text)).toEqual(lowest.slice(0, 7));
   expect(sample).toEqual(store.sampleVectors(space, 7));
-  for (const { hash, text, vector } of sample)
-    expect([hash, [...vector]]).toEqual([sha256(text), [...vectorOf(text)]]);
+  for (const { hash, text, vector } of sample) expect([hash, [...vector]]).toEqual([sha256(text), [...vectorOf(text)]]);
   expect(store.sampleVectors(space, 1000)).toHaveLength(texts.length);
   store.close();
 });
