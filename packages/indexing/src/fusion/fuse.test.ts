@@ -95,13 +95,13 @@ describe("what the vector leg did not give", () => {
 
 test("an exact find keeps at least its keyword score, and its vector does not move it down", () => {
   for (const shares of [usual, { vector: 1, text: 0 }, { vector: 0.99, text: 0.01 }, { vector: 0, text: 1 }])
-    for (const cosine of [undefined, -0.9, 0.2]) {
-      const fuse = createFusion(shares, { ...scale, weight: 0.15 }, -0.5);
-      expect(fuse({ cosine, textScore: 0.6, exact: true })).toBeGreaterThanOrEqual(0.6);
-      expect(fuse({ cosine, textScore: 0.6, exact: true })).toBe(
-        fuse({ cosine: scale.mean, textScore: 0.6, exact: true }),
-      );
-    }
+    for (const cosine of [undefined, -0.9, 0.2])
+      for (const weight of [0.03, 0.15]) {
+        const fuse = createFusion(shares, { ...scale, weight }, -0.5);
+        const score = fuse({ cosine, textScore: 0.6, exact: true });
+        expect(score).toBeGreaterThanOrEqual(0.6);
+        expect(score).toBe(fuse({ cosine: scale.mean, textScore: 0.6, exact: true }));
+      }
 });
 
 describe("a scale", () => {

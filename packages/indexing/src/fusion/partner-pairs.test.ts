@@ -31,6 +31,8 @@ test("a sentence is taken out of Chinese as well, and pairs are no longer than t
   const [pair] = partnerPairs([chunkOf(text)], 1);
   expect(text).toContain(pair?.sentence);
   expect([...termsOf(pair?.sentence ?? "").intersection(termsOf(pair?.rest ?? ""))]).toEqual([]);
+  // A character is a word to some.
+  expect([...(pair?.rest ?? "")].filter((sign) => /\p{L}/u.test(sign) && pair?.sentence.includes(sign))).toEqual([]);
   const long = Array.from({ length: 8 }, (_, line) =>
     Array.from({ length: 200 }, (_, word) => `word${line}x${word}`).join(" "),
   ).join("\n");
