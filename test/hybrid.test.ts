@@ -54,10 +54,10 @@ async function open(
   return memory;
 }
 
-/** The first result of every question. */
-async function firsts(memory: Memory): Promise<string[]> {
+/** The first result of every question, or of each of so many. */
+async function firsts(memory: Memory, every = 1): Promise<string[]> {
   const found: string[] = [];
-  for (const { query } of questions) {
+  for (const { query } of questions.filter((_, index) => index % every === 0)) {
     const [first] = await memory.search(query, { maxResults: 1 });
     found.push(first ? `${first.path}:${first.startLine}` : "nothing");
   }
@@ -73,10 +73,10 @@ function rightOnes(found: readonly string[]): number {
 const wordsOnly = { query: { hybrid: { enabled: false } } };
 
 describe.each([
-  ["memory-core", () => "memory-core"],
-  ["memory-lancedb", () => "memory-lancedb"],
-  ["a store of anybody's", () => createReferencePlugin()],
-])("hybrid search in %s", (_, slotOf) => {
+  ["memory-core", 1, () => "memory-core"],
+  ["memory-lancedb", 2, () => "memory-lancedb"],
+  ["a store of anybody's", 2, () => createReferencePlugin()],
+] as const)("hybrid search in %s", (_, every, slotOf) => {
   test("with vectors that mean nothing is the search by words, in 99 of 100 questions", async () => {
     const house = useHouse();
     house.write(notes);
@@ -84,11 +84,11 @@ describe.each([
     const provider = providerOf("noise");
     const hybrid = await open(house, provider, { slot });
     await hybrid.sync();
-    const both = await firsts(hybrid);
+    const both = await firsts(hybrid, every);
     expect(hybrid.status().embedding?.meaning).toMatchObject({ weight: 0, pairs: 32 });
     await hybrid.close();
-    const words = await firsts(await open(house, provider, { slot, ...wordsOnly }));
-    expect(words.length).toBeGreaterThan(100);
+    const words = await firsts(await open(house, provider, { slot, ...wordsOnly }), every);
+    expect(words.length).toBeGreaterThan(100 / every);
     expect(both.filter((place, index) => place === words[index]).length).toBeGreaterThanOrEqual(0.99 * words.length);
   });
 });
