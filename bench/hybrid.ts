@@ -12,6 +12,7 @@ import { readVault } from "./vault.ts";
 
 /** Questions of one set at most: those whose text has the lowest SHA-256. */
 const mostQuestions = 200;
+const halves = ["one half", "the other"];
 
 export interface HybridOptions {
   /** The folder of the public sets. */
@@ -24,7 +25,7 @@ export interface HybridOptions {
 
 /**
  * Measures what searching by meaning adds to words, with providers of every quality: words alone, and both.
- * Half of the questions is for tuning, the other is set aside.
+ * Both halves of the questions are shown, each by itself: what depends on chance differs.
  */
 export async function benchHybrid({ data, wordVectors, endpoint }: HybridOptions): Promise<void> {
   const folder = data ?? path.join(import.meta.dirname, "data");
@@ -49,13 +50,13 @@ async function benchSet(dataSet: DataSet, providers: ReadonlyMap<string, Provide
   }
   printTable(
     `${dataSet.name}: hit@1 / recall@6, of ${words.get("all")?.questions} questions`,
-    ["", "weight", "tuning", "set aside"],
+    ["", "weight", ...halves],
     rows,
   );
 }
 
 function figures(of: ReadonlyMap<string, Tally>): string[] {
-  return ["tuning", "set aside"].map((half) => {
+  return halves.map((half) => {
     const tally = of.get(half);
     const share = (value: number): string => (value / (tally?.questions ?? 1)).toFixed(3);
     return tally ? `${share(tally.first)} / ${share(tally.recall6)}` : "";
@@ -72,7 +73,7 @@ function sampled({ name, sets }: DataSet): DataSet {
       files,
       questions: chosen.map((question) => ({
         ...question,
-        group: /^.[0-7]/u.test(hash(question)) ? "tuning" : "set aside",
+        group: /^.[0-7]/u.test(hash(question)) ? "one half" : "the other",
       })),
     };
   });

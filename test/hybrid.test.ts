@@ -73,9 +73,9 @@ function rightOnes(found: readonly string[]): number {
 const wordsOnly = { query: { hybrid: { enabled: false } } };
 
 describe.each([
-  ["memory-core", 1, () => "memory-core"],
-  ["memory-lancedb", 2, () => "memory-lancedb"],
-  ["a store of anybody's", 2, () => createReferencePlugin()],
+  ["memory-core", 1, (): string => "memory-core"],
+  ["memory-lancedb", 2, (): string => "memory-lancedb"],
+  ["a store of anybody's", 2, (): MemoryPlugin => createReferencePlugin()],
 ] as const)("hybrid search in %s", (_, every, slotOf) => {
   test("with vectors that mean nothing is the search by words, in 99 of 100 questions", async () => {
     const house = useHouse();
