@@ -4,6 +4,7 @@ import { benchAgent } from "./agent.ts";
 import { benchBackends } from "./backends.ts";
 import { benchEmbeddings } from "./embeddings.ts";
 import { benchFreshness } from "./freshness.ts";
+import { benchHybrid } from "./hybrid.ts";
 import { benchLocal } from "./local.ts";
 import { benchMcp } from "./mcp.ts";
 import { benchRerank } from "./rerank.ts";
@@ -16,6 +17,7 @@ const usage = `Usage: pnpm bench speed [--files 2000] [--openclaw]
        pnpm bench local [--model FILE]
        pnpm bench retrieval [--data DIR]
        pnpm bench rerank [--url ADDRESS] [--model NAME]
+       pnpm bench hybrid [--data DIR] [--word-vectors FILE] [--embeddings URL --model NAME]
        pnpm bench backends [--files 2000] [--qmd COMMAND] [--data DIR]
        pnpm bench mcp [--files 2000] [--qmd COMMAND]
        pnpm bench agent [--files 2000]
@@ -26,6 +28,7 @@ freshness   what it costs to be right: unchanged and changed files, event loop, 
 local       tokens per second of the local embeddings, on a made model if no GGUF file is given
 retrieval   recall on the vault beside it and on public data sets; --data is the folder that holds them
 rerank      what a reranker does to the order on the vault: made-up ones, and that of --url
+hybrid      words and meaning together, with providers of every quality: made ones, word vectors, an endpoint
 backends    the same notes and questions with every backend; --qmd is the command of the qmd tool
 mcp         searches through \`memslot mcp\` over stdio; with --qmd through \`qmd mcp\` in turn
 agent       the start of a session with an index that is there, and what a flush adds to the user's turn`;
@@ -38,6 +41,8 @@ const { values, positionals } = parseArgs({
     openclaw: { type: "boolean", default: false },
     data: { type: "string" },
     model: { type: "string" },
+    "word-vectors": { type: "string" },
+    embeddings: { type: "string" },
     qmd: { type: "string" },
     url: { type: "string" },
   },
@@ -50,6 +55,12 @@ else if (positionals[0] === "freshness") await benchFreshness(Number(values.file
 else if (positionals[0] === "local") await benchLocal(values.model && path.resolve(values.model));
 else if (positionals[0] === "retrieval") await benchRetrieval(values.data && path.resolve(values.data));
 else if (positionals[0] === "rerank") await benchRerank({ url: values.url, model: values.model });
+else if (positionals[0] === "hybrid")
+  await benchHybrid({
+    data: values.data && path.resolve(values.data),
+    wordVectors: values["word-vectors"] && path.resolve(values["word-vectors"]),
+    endpoint: values.embeddings ? { baseUrl: values.embeddings, model: values.model ?? "default" } : undefined,
+  });
 else if (positionals[0] === "backends")
   await benchBackends({
     files: options.files,

@@ -176,6 +176,15 @@ export interface IndexUpkeep {
   vectorOf(space: VectorSpace, hash: string): Promise<Float32Array | undefined>;
 }
 
+/** What is known of a vector space beside its vectors. */
+export interface SpaceFacts {
+  /** So many chunks that have a vector in this space, those with the lowest hashes: the same for the same notes. */
+  sampleVectors(space: VectorSpace, count: number): Promise<{ hash: string; text: string; vector: Float32Array }[]>;
+  /** A small fact, kept with the index. `undefined` forgets it. */
+  note(name: string, value: string | undefined): Promise<void>;
+  noted(name: string): Promise<string | undefined>;
+}
+
 /**
  * Keeps chunks and finds them again. Everything else (which files there are, how they are cut, when they are stale,
  * how two legs become one list) is done by this package, once, for all stores.
@@ -193,6 +202,7 @@ export interface ChunkIndex extends FileTable {
   /** Absent: only this process writes. */
   leases?: IndexLeases | undefined;
   upkeep?: IndexUpkeep | undefined;
+  spaceFacts?: SpaceFacts | undefined;
   /** False: it finds by words alone, no provider is asked, and nothing that is about vectors is called. */
   keepsVectors?: boolean | undefined;
   /** Other hosts write to it, too: who is at work there costs requests to find out. */

@@ -1,4 +1,4 @@
-import type { MemorySearchResult, SearchFilters, SearchReport } from "@memslot/core";
+import type { SearchFilters, SearchReport } from "@memslot/core";
 
 /** How a question was read, on one line. */
 export function describeFilters(filters: SearchFilters): string {
@@ -22,11 +22,11 @@ export function describeFilters(filters: SearchFilters): string {
 
 /** What is to be said under the results: which days they are of, and what was left out or not understood. */
 export function filterNotes({
-  results,
+  lines,
   report,
   underMinScore,
 }: {
-  results: readonly MemorySearchResult[];
+  lines: readonly unknown[];
   report: SearchReport | undefined;
   underMinScore: number;
 }): string[] {
@@ -42,7 +42,7 @@ export function filterNotes({
     notes.push(`Only ${days}${left}.`);
   }
   for (const text of filters?.unread ?? []) notes.push(`${text}.`);
-  if (underMinScore > 0 && results.length > 0)
+  if (underMinScore > 0 && lines.length > 0)
     notes.push(`${underMinScore === 1 ? "1 result was" : `${underMinScore} results were`} left out by --min-score.`);
   return notes;
 }

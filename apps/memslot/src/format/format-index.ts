@@ -98,7 +98,7 @@ export function describeBatch({ batch }: MemoryProviderStatus): string | undefin
 }
 
 /** Whether questions are answered by meaning, as far as anybody has looked. */
-export function describeMeaning({ vector, provider }: MemoryProviderStatus): string | undefined {
+export function describeMeaning({ vector, provider, embedding }: MemoryProviderStatus): string | undefined {
   if (provider === "none" || vector === undefined || !vector.enabled) return undefined;
   const state = vector.index?.state ?? "unverified";
   if (vector.semanticAvailable === undefined || state === "unverified") return "not checked (vectors not counted)";
@@ -107,5 +107,7 @@ export function describeMeaning({ vector, provider }: MemoryProviderStatus): str
     complete: "all chunks have a vector",
     incomplete: "some chunks have no vector",
   }[state];
-  return `${vector.semanticAvailable ? "answers" : "does not answer"} (${vectors})`;
+  const { weight, quality } = embedding?.meaning ?? {};
+  const worth = weight === undefined ? "" : `, weight ${weight.toFixed(3)} at a quality of ${quality?.toFixed(2)}`;
+  return `${vector.semanticAvailable ? "answers" : "does not answer"} (${vectors}${worth})`;
 }

@@ -130,6 +130,11 @@ export interface SearchReport {
   confidence?: number | undefined;
   /** How the question was read and what was filtered by it. Absent: it was words and nothing else. */
   filters?: SearchFilters | undefined;
+  /**
+   * How meaning was added to words: one standard deviation of cosine (`deviation`, around `mean`, over the space) is worth
+   * `weight` of keyword score. Absent where only one of them was searched.
+   */
+  meaning?: { weight: number; mean: number; deviation: number } | undefined;
   /** What was not looked at, where the answer is empty or weak. Never told to others than the owner. */
   unsearched?: UnsearchedFiles | undefined;
   fallback?: MemoryFallback | undefined;

@@ -187,6 +187,11 @@ export interface EmbeddingStatus {
   circuit?: { kind: "rate" | "quota" | "auth"; reason: string; since: string; nextProbeAt: string } | undefined;
   /** Texts that the provider refuses: found by words only, until they change. At most the first hundred. */
   quarantined?: readonly { path: string; startLine: number; endLine: number; reason: string }[] | undefined;
+  /**
+   * What meaning is worth beside words, as it was measured on the notes: `weight` in keyword scores for one standard
+   * deviation of cosine, `quality` from 0 (chance) to 1, of so many pairs of texts. Absent: it was not measured.
+   */
+  meaning?: { weight: number; quality: number; pairs: number } | undefined;
   /** Chunks without a vector, and why. */
   pending?: { chunks: number; reason: string } | undefined;
   budget?: { tokensPerDay: number; usedToday: number } | undefined;

@@ -10,11 +10,16 @@ import {
   type SyncReport,
 } from "@memslot/core";
 import type { ChunkIndex, QuarantinedChunk } from "../chunk-index.ts";
-import { type Budget, createBudget } from "./requests/budget.ts";
+import type { VectorSpace } from "../chunk-store.ts";
+import { type Budget, createBudget, OverBudget } from "./requests/budget.ts";
 import { fillLane, type FillRequest } from "./fill/fill-lane.ts";
+import type { MeaningScale } from "../fusion/fuse.ts";
+import { createSpaceScales, type SpaceScales } from "../fusion/space-scales.ts";
 import { type EmbeddedQuery, QuestionLanes } from "./question-lanes.ts";
 import { listBatchJobs } from "./jobs/job-records.ts";
 import { createLane, isForGood, type Lane, type LaneContext, refusalOf } from "./lane.ts";
+import { countFitting, packText, requestLimits } from "./requests/pack.ts";
+import type { EmbedOptions } from "./requests/requests.ts";
 import { openUsage, type Usage } from "./requests/usage.ts";
 
 const probeMs = 30_000;
@@ -55,11 +60,13 @@ export class Embedder {
   readonly #questions: QuestionLanes;
   readonly #usage: Usage;
   readonly #budget: Budget | undefined;
+  readonly #scales: SpaceScales;
   readonly #closing = new AbortController();
   #pending: SyncReport["pendingVectors"];
   #batchFailures: EmbedderFacts["batchFailures"];
   #quarantined: QuarantinedChunk[] = [];
   #dimensions: number | undefined;
+  #meaning: EmbeddingStatus["meaning"];
   #noted: Pick<EmbeddingStatus, "circuit" | "budget" | "jobs"> = {};
 
   constructor(input: EmbedderInput) {
@@ -74,6 +81,7 @@ export class Embedder {
     this.#primary = primary;
     this.#questions = new QuestionLanes({ primary, choice, context, whyPending: () => this.#pending?.reason });
     this.#usage = usage;
+    this.#scales = createSpaceScales(store.spaceFacts);
     this.#budget = tokensPerDay === undefined ? undefined : createBudget(usage, tokensPerDay);
     this.#dimensions = provider.dimensions;
   }
@@ -97,6 +105,11 @@ export class Embedder {
     }
   }
 
+  /** How the cosines of a question are to be read; undefined where its space has no vectors that can be read. */
+  async scaleOf(space: VectorSpace, query: Float32Array): Promise<MeaningScale | undefined> {
+    return await this.#scales.scaleOf(space, query, this.#primary.stats()?.embedded ?? 0);
+  }
+
   /** Makes the vectors that are missing. Gives what is left, and why. Throws when the store fails. */
   async embedMissing(given: FillRequest): Promise<SyncReport["pendingVectors"]> {
     const { store, provider, settings } = this.#input;
@@ -114,6 +127,7 @@ export class Embedder {
         provider: provider.id,
       };
     await this.count();
+    if (outcome === undefined) await this.#measureMeaning(request);
     return this.#pending;
   }
 
@@ -123,6 +137,7 @@ export class Embedder {
     await this.#questions.spare?.count();
     const space = await this.#primary.knownSpace();
     this.#dimensions = space?.dimensions;
+    this.#meaning = space && (await this.#scales.measured(space));
     this.#quarantined = space ? await this.#input.store.quarantined(space, shownQuarantined) : [];
     this.#note();
   }
@@ -186,6 +201,7 @@ export class Embedder {
       status: {
         ...embeddingStatus(choice, this.#primary, answeredBy === provider ? undefined : answeredBy, this.#quarantined),
         ...this.#noted,
+        meaning: this.#meaning,
         pending: missing > 0 ? { chunks: missing, reason } : undefined,
       },
     };
@@ -238,6 +254,22 @@ export class Embedder {
     return fillLane(lane, request, { store, remote, stateDir, agentId, budget: this.#budgetOf(lane), notify });
   }
 
+  /** Finds out what the space of the provider is worth, at the price of 64 short texts. What fails is tried the next time. */
+  async #measureMeaning(request: FillRequest): Promise<void> {
+    const primary = this.#primary;
+    const space = await primary.knownSpace();
+    const { embedded = 0, pending = 0 } = primary.stats() ?? {};
+    if (space === undefined || pending > 0 || embedded === 0) return;
+    const how = { ...request, reason: "measure", budget: this.#budgetOf(primary) };
+    try {
+      await this.#scales.measure(space, embedded, (texts) => embedInParts(primary, texts, how));
+      this.#meaning = await this.#scales.measured(space);
+    } catch (error) {
+      request.signal.throwIfAborted();
+      if (!EmbeddingError.is(error) && !(error instanceof OverBudget)) throw error;
+    }
+  }
+
   #budgetOf({ provider: { price } }: Lane): Budget | undefined {
     return price?.usdPerMillionTokens === 0 ? undefined : this.#budget;
   }
@@ -248,6 +280,23 @@ export class Embedder {
     const chunks = this.#primary.stats()?.pending ?? (await this.#input.store.stats()).chunks;
     return chunks === 0 ? undefined : { chunks, reason: notKept };
   }
+}
+
+/** In requests as large as the provider takes them. */
+async function embedInParts(
+  { provider, requests }: Pick<Lane, "provider" | "requests">,
+  texts: readonly string[],
+  how: EmbedOptions,
+): Promise<Float32Array[]> {
+  const packed = texts.map((text, index) => packText({ hash: String(index), context: "", text }, provider));
+  const limits = requestLimits(provider);
+  const vectors: Float32Array[] = [];
+  while (vectors.length < packed.length) {
+    const count = countFitting(packed, limits, vectors.length);
+    const part = packed.slice(vectors.length, vectors.length + count).map(({ text }) => text);
+    vectors.push(...(await requests.embed(part, how)));
+  }
+  return vectors;
 }
 
 /** A failure to embed shows in the circuit; an abort goes on. */

@@ -1,5 +1,6 @@
 import { inverseDocumentFrequency } from "./bm25.ts";
 import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
+import { createFusion, type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/fuse.ts";
 import {
   bm25,
   idealBm25,
@@ -45,9 +46,9 @@ export interface Candidate {
   placeScore?: number | undefined;
 }
 
-export interface FusionWeights {
-  vector: number;
-  text: number;
+/** What the vector leg gave, and how its cosines are read. Without a scale they are read by themselves. */
+export interface VectorLeg extends IndexVectorAnswer {
+  scale?: MeaningScale | undefined;
 }
 
 export interface Ranking {
@@ -62,13 +63,13 @@ export interface Ranking {
  *
  * The keyword weight is `bm25 + 0.5 × (best line + 0.3 × other lines) + 0.2 × proximity + ideal × name match + 0.4 × top ×
  * time match`. It becomes a score by `1 - e^(-1.5 × weight / ideal)`, ideal being the BM25 of a text that is the query itself: strictly
- * rising, never 1, and the same thing means the same score in every index. Hybrid scores are the weighted sum of this
- * and the cosine similarity; a chunk that holds the query exactly keeps at least its keyword score.
+ * rising, never 1, and the same thing means the same score in every index. `createFusion` makes one score of this and the
+ * cosine similarity.
  */
 export function rank(input: {
   terms: readonly SearchTerm[];
   keyword: IndexKeywordAnswer | undefined;
-  vector: IndexVectorAnswer | undefined;
+  vector: VectorLeg | undefined;
   weights: FusionWeights;
   /** The times that the query names, and whether it asks for nothing else. */
   times: { periods: readonly MatchedPeriod[]; isOnlyTime: boolean };
@@ -93,6 +94,7 @@ export function rank(input: {
     candidates.set(row.id, candidate);
   }
   const all = [...candidates.values()];
+  const fuse = vector && fusionOf(vector, input.weights);
   const ideal = idealBm25(terms);
   const known = new Set(terms.keys().filter((index) => (keyword?.documentFrequencies[index] ?? 0) > 0));
   for (const candidate of all) {
@@ -101,7 +103,7 @@ export function rank(input: {
       candidate.textScore = 1 - Math.exp(-1.5 * Math.min(candidate.keywordWeight / ideal, 20));
       candidate.exact = isExact(candidate.matches, terms, known);
     }
-    candidate.score = fuse(candidate, input.weights, vector !== undefined);
+    candidate.score = fuse?.(candidate) ?? candidate.textScore ?? 0;
     // Nothing but a time is asked for: its notes are the answer, whatever their words.
     if (isOnlyTime)
       candidate.score = candidate.timeMatch === 0 ? otherShare * candidate.score : topOfTime * candidate.timeMatch;
@@ -183,11 +185,13 @@ function isWrittenCode(term: WeightedTerm | undefined): boolean {
   return term !== undefined && term.identifier && (term.kind === "whole" || /\p{L}/u.test(term.term));
 }
 
-function fuse(candidate: Candidate, weights: FusionWeights, vectorRan: boolean): number {
-  const text = candidate.textScore ?? 0;
-  if (!vectorRan) return text;
-  const sum = weights.vector * (candidate.vectorScore ?? 0) + weights.text * text;
-  return candidate.exact ? Math.max(sum, text) : sum;
+function fusionOf(
+  { rows, scale = scaleOfRows(rows) }: VectorLeg,
+  weights: FusionWeights,
+): (candidate: Candidate) => number {
+  const cosines = new Map(rows.map(({ id, score }) => [id, Math.max(-1, Math.min(1, score))]));
+  const fuse = createFusion(weights, scale, Math.min(...cosines.values()));
+  return ({ row, textScore, exact }) => fuse({ cosine: cosines.get(row.id), textScore, exact });
 }
 
 /** In the order of their days where they fit as well; within a note from its beginning. */

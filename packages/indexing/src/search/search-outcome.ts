@@ -6,12 +6,13 @@ import type {
   SearchOrder,
   SearchReport,
 } from "@memslot/core";
-import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
+import type { ChunkRow, IndexKeywordAnswer } from "../chunk-index.ts";
 import type { PathScope } from "../chunk-store.ts";
 import type { FoundLines } from "./held-lines.ts";
 import { choosePassages, type ChosenPassages, type ScoredPassage } from "./passages/choose-passages.ts";
 import { hasOwnLines, type Passage } from "./passages/passage.ts";
-import { type Candidate, type FusionWeights, rank, type Ranking } from "./rank.ts";
+import { type FusionWeights, scaleOfRows } from "../fusion/fuse.ts";
+import { type Candidate, rank, type Ranking, type VectorLeg } from "./rank.ts";
 import { isClosed, type SourceScope } from "./session-scope.ts";
 import type { AskedQuery } from "./query/asked-query.ts";
 import { byDay } from "./query/by-day.ts";
@@ -52,7 +53,7 @@ export interface SearchInput {
 /** What the legs of a search have given. */
 export interface LegAnswers {
   keyword: { answer: IndexKeywordAnswer; terms: SearchTerm[] } | undefined;
-  vector: IndexVectorAnswer | undefined;
+  vector: VectorLeg | undefined;
   /** The times that the query names, and the chunks of notes of them. Absent: they are only read from the query. */
   times?: QueryTimes | undefined;
   ofTime?: readonly ChunkRow[] | undefined;
@@ -120,6 +121,7 @@ export function outcomeOf(
     sources: sourceCounts(places, ranking, kept),
     dropped: { minScore: belowScore, source: 0, limit: overLimit, ...(overBudget > 0 && { tokens: overBudget }) },
     confidence: ranking.confidence,
+    meaning: keyword && vector && (vector.scale ?? scaleOfRows(vector.rows)),
     fallback: legs.fallback,
     timingsMs: { legs: round(legs.legsMs), rank: round(performance.now() - started) },
   };

@@ -546,6 +546,27 @@ describe("a leg that fails", () => {
   });
 });
 
+test("for those who read along nothing of a scale is of notes that they may not see", async () => {
+  const asked: number[] = [];
+  const base = await storeWith(notes);
+  const store: FakeStore = {
+    ...base,
+    spaceFacts: {
+      async sampleVectors(_space, count) {
+        asked.push(count);
+        return [{ hash: "0", text: "hidden", vector: Float32Array.of(0, 0, 0, 0, 1) }];
+      },
+      note: async () => undefined,
+      noted: async () => JSON.stringify({ weight: 0.15, quality: 1, pairs: 32, vectors: 5 }),
+    },
+  };
+  const provider = fakeEmbeddings();
+  const own = await search(store, "money", { provider });
+  expect([asked.length, own.report.meaning?.weight]).toEqual([1, 0.15]);
+  const shared = await search(store, "money", { provider, audience: "shared" });
+  expect([asked.length, shared.report.meaning?.weight]).toEqual([1, 0.03]);
+});
+
 test("any query is answered, with scores in range and no result twice", async () => {
   const store = await storeWith(notes);
   const random = randomFrom(77);

@@ -1,5 +1,5 @@
-import { messageOf, withConditions } from "@memslot/core";
-import type { ChunkIndex, ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
+import { type ManagerSearchOptions, messageOf, withConditions } from "@memslot/core";
+import type { ChunkIndex, ChunkRow, IndexKeywordAnswer } from "../chunk-index.ts";
 import type { PathScope, QueryTerm } from "../chunk-store.ts";
 import type { AskedQuery } from "./query/asked-query.ts";
 import type { Embedder } from "../embedding/embedder.ts";
@@ -17,7 +17,7 @@ import {
   type SearchInput,
   type SearchOutcome,
 } from "./search-outcome.ts";
-import type { Ranking } from "./rank.ts";
+import type { Ranking, VectorLeg } from "./rank.ts";
 import { type QueryTimes, readTimes } from "../text/times/read-times.ts";
 import { queryTerms, type SearchTerm } from "../text/words.ts";
 import { timeTerms } from "./time-terms.ts";
@@ -55,7 +55,7 @@ export async function searchChunks(
   const [keyword, vector] = await Promise.allSettled([
     byWords,
     vectors && (await isAnythingSeen(input, places, byWords))
-      ? vectorLeg(store, vectors, query, places, limit, options.signal)
+      ? vectorLeg(store, vectors, query, places, limit, options)
       : undefined,
   ]);
   const ofTime = (await byTime?.catch(() => [])) ?? [];
@@ -207,13 +207,18 @@ async function vectorLeg(
   query: string,
   places: readonly SearchedSource[],
   limit: number,
-  signal: AbortSignal,
-): Promise<IndexVectorAnswer & Pick<EmbeddedQuery, "note" | "fallback">> {
+  { signal, audience }: Pick<ManagerSearchOptions, "signal" | "audience">,
+): Promise<VectorLeg & Pick<EmbeddedQuery, "note" | "fallback">> {
   const { space, vector, note, fallback } = await vectors.embedQuery(query, signal);
-  const answers = await Promise.all(
+  const search = Promise.all(
     places.map(({ source, scope }) => store.searchVector({ space, vector, sources: [source], scope, limit })),
   );
-  return { rows: answers.flatMap(({ rows }) => rows), note, fallback };
+  // The scale is of all notes: for those who read along it is made of what they may see.
+  const [answers, scale] = await Promise.all([
+    search,
+    audience === "shared" ? undefined : vectors.scaleOf(space, vector),
+  ]);
+  return { rows: answers.flatMap(({ rows }) => rows), scale, note, fallback };
 }
 
 function degradation(

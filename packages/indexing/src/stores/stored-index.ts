@@ -49,6 +49,7 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<Ch
     leases: options.leases ?? ledger.leases,
     isShared: options.leases !== undefined,
     upkeep: createStoreUpkeep(parts),
+    spaceFacts: ledger.spaceFacts,
     keepsVectors,
     async useSpace(space) {
       await ledger.useSpace(space);

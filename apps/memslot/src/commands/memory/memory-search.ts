@@ -247,7 +247,7 @@ function printForPeople(
     output.notice([reason && sentence(reason), action].filter(Boolean).join(" "));
   if (options.count === true && report !== undefined && leftOut(report) > 0)
     output.notice(`${leftOut(report)} more were found and are not counted: over the limit of results`);
-  for (const line of filterNotes({ ...answer, results })) output.notice(line);
+  for (const line of filterNotes(answer)) output.notice(line);
   if (options.explain === true && report !== undefined) output.print(`\n${formatReport(report)}`);
 }
 
@@ -291,6 +291,7 @@ function formatReport(report: SearchReport): string {
       `${dropped.minScore} by min score, ${dropped.source} by source, ${dropped.limit} by the limit, ${dropped.tokens ?? 0} for want of room`,
     ],
     ["Confidence", report.confidence?.toFixed(3)],
+    ["Meaning", report.meaning && describeScale(report.meaning)],
     ["Fallback", report.fallback && describeFallback(report.fallback)],
     ["Timings", timings.length === 0 ? undefined : timings.join(", ")],
     ["Score", "0 to 1, how well a passage answers; no probability, and comparable within one answer only"],
@@ -300,6 +301,10 @@ function formatReport(report: SearchReport): string {
   return rows
     .flatMap(([label, value]) => (value === undefined ? [] : [`${`${label}:`.padEnd(14)}${value}`]))
     .join("\n");
+}
+
+function describeScale({ weight, mean, deviation }: NonNullable<SearchReport["meaning"]>): string {
+  return `${deviation.toFixed(3)} of similarity above the usual ${mean.toFixed(3)} is worth ${weight.toFixed(3)} of words`;
 }
 
 function describeLeg(leg: SearchLeg | undefined): string {

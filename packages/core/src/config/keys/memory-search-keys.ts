@@ -135,10 +135,22 @@ export const memorySearchKeys: readonly ConfigKey[] = [
     harmless: true,
   }),
   row("query.hybrid.enabled", "boolean", true, "Search by words and by meaning together."),
-  number("query.hybrid.vectorWeight", 0.7, [0, 100], "How much meaning counts, against `textWeight`.", {
-    harmless: true,
-  }),
-  number("query.hybrid.textWeight", 0.3, [0, 100], "How much words count, against `vectorWeight`.", { harmless: true }),
+  number(
+    "query.hybrid.vectorWeight",
+    0.7,
+    [0, 100],
+    "How much meaning counts, against `textWeight`; in this ratio it counts as was measured.",
+    {
+      harmless: true,
+    },
+  ),
+  number(
+    "query.hybrid.textWeight",
+    0.3,
+    [0, 100],
+    "How much words count, against `vectorWeight`; 0 of one leaves the order to the other.",
+    { harmless: true },
+  ),
   number("query.hybrid.candidateMultiplier", 4, [1, 20], "Candidates for each result; there are never more than 200.", {
     harmless: true,
   }),

@@ -1,5 +1,5 @@
 import type { CompactReport, IndexFinding, MemoryErrorCode } from "@memslot/core";
-import type { ChunkIndex, FileTable, IndexHealth, IndexLeases, IndexUpkeep } from "../../chunk-index.ts";
+import type { ChunkIndex, FileTable, IndexHealth, IndexLeases, IndexUpkeep, SpaceFacts } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
 import type { Ledger } from "../ledger.ts";
 import type { IndexOwner } from "../file/owner.ts";
@@ -30,6 +30,7 @@ type OwnMethod = Exclude<
   | "builds"
   | "leases"
   | "upkeep"
+  | "spaceFacts"
   | "keepsVectors"
   | "giveVectors"
   | "isShared"
@@ -73,6 +74,7 @@ export type StoreCalls = AnsweredAtOnce<Pick<ChunkIndex, OwnMethod>> & {
 } & AnsweredAtOnce<Pick<Ledger, LedgerMethod>> &
   Named<"next", BuildFiles> &
   Named<"lease", AnsweredAtOnce<IndexLeases>> &
+  AnsweredAtOnce<Pick<SpaceFacts, "sampleVectors">> &
   Upkeep;
 
 export type StoreMethod = keyof StoreCalls;

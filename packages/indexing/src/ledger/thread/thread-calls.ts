@@ -62,6 +62,11 @@ export function keptCalls(thread: OpenedThread, hasLeases: boolean): KeptCalls {
     stats: () => call("stats"),
     ...(hasLeases && { leases }),
     upkeep: upkeepCalls(thread),
+    spaceFacts: {
+      sampleVectors: (space, count) => call("sampleVectors", space, count),
+      note: (name, value) => call("note", name, value),
+      noted: (name) => call("noted", name),
+    },
     health: () => thread.health(),
     close: () => thread.client.close(),
   };

@@ -17,6 +17,7 @@ import { createMissingVectors } from "./missing-vectors.ts";
 import type { DatabaseStore } from "../thread/protocol.ts";
 import { openQuarantine, type Quarantine } from "./quarantine.ts";
 import { hasTable } from "../file/schema.ts";
+import { createSampledVectors, type SampledVectors } from "./sampled-vectors.ts";
 import { openSpaces, type Spaces } from "./spaces.ts";
 import { createKeptVectors, type KeptVectors } from "./kept-vectors.ts";
 import type { Transactions } from "../database/transactions.ts";
@@ -40,7 +41,7 @@ type VectorMethod = Extract<
 
 /** The vector half of the ledger. */
 export interface Vectors extends Pick<KeptVectors, "listener" | "trim" | "tidy"> {
-  calls: Pick<DatabaseStore, VectorMethod> & VectorsOfStore["calls"];
+  calls: Pick<DatabaseStore, VectorMethod | "sampleVectors"> & VectorsOfStore["calls"];
   ofStore: VectorsOfStore;
   /** What a companion uses of it. */
   shared: LedgerParts["vectors"];
@@ -73,6 +74,7 @@ export function createVectors(input: {
   const dead = createDeadVectors({ db, meta, transactions, prepare: embeddedChunks });
   const missing = createMissingVectors({ db, transactions, generations, quarantine, embeddedChunks });
   let chunksWithVectors: EmbeddedChunks | undefined;
+  let sampledVectors: SampledVectors | undefined;
   const common = { db, transactions, generations, spaces, cache, quarantine, adopted };
   const { put, ...kept } = createKeptVectors({
     ...common,
@@ -129,6 +131,12 @@ export function createVectors(input: {
     },
     ...quarantineCalls({ transactions, generations, spaces, quarantine, isKnown, prepare: embeddedChunks }),
     spaces: () => spaces.list(),
+    sampleVectors(space, count) {
+      embeddedChunks();
+      sampledVectors ??= createSampledVectors(db);
+      const sampled = sampledVectors;
+      return transactions.read(() => sampled(spaces.find(space) ?? unknownSpace, generations.active().id, count));
+    },
     spaceStats: (space, within) => missing.stats(spaces.find(space), within),
     ...ofStore.calls,
   };

@@ -1,0 +1,112 @@
+import type { SpaceFacts } from "../chunk-index.ts";
+import { spaceName, type VectorSpace } from "../chunk-store.ts";
+import { type MeaningScale, spreadOf, unmeasuredWeight } from "./fuse.ts";
+import { type PartnerPair, partnerPairs } from "./partner-pairs.ts";
+import { type MeasuredWeight, partnerQuality } from "./partner-quality.ts";
+
+/** Chunks that a spread is taken from, and that pairs are made of. */
+const sampled = 256;
+/** With fewer pairs chance decides. */
+const pairCount = 32;
+/** A sample serves while the space grows or shrinks by less than this share of it. */
+const sampleHolds = 0.2;
+/** A weight is measured again when the space has become so many times as large, or as small. */
+const weightHolds = 2;
+
+/** What was measured of a space, and how many vectors it had. */
+interface KeptWeight extends MeasuredWeight {
+  vectors: number;
+}
+
+interface HeldSpace {
+  vectors: number;
+  sample: readonly Float32Array[];
+}
+
+/** How the cosines of each space are to be read. */
+export interface SpaceScales {
+  /** The scale of a question; undefined where no vector of the space is at hand. `vectors`: how many the space has. */
+  scaleOf(space: VectorSpace, query: Float32Array, vectors: number): Promise<MeaningScale | undefined>;
+  /**
+   * Measures what the space is worth, where that is not known of one of its size, and keeps it with the index. `embed` is
+   * asked for the vectors of 64 texts of at most 400 characters, once. Throws what it throws, and what the store throws.
+   */
+  measure(
+    space: VectorSpace,
+    vectors: number,
+    embed: (texts: readonly string[]) => Promise<readonly Float32Array[]>,
+  ): Promise<void>;
+  /** What was measured of the space, by whichever process. */
+  measured(space: VectorSpace): Promise<MeasuredWeight | undefined>;
+}
+
+/** `facts` is undefined for an index that has none: then nothing is measured, and every scale is undefined. */
+export function createSpaceScales(facts: SpaceFacts | undefined): SpaceScales {
+  const held = new Map<string, HeldSpace>();
+  const weights = new Map<string, KeptWeight | undefined>();
+
+  async function read(space: VectorSpace): Promise<KeptWeight | undefined> {
+    const kept = readKept(await facts?.noted(noteOf(space)));
+    weights.set(spaceName(space), kept);
+    return kept;
+  }
+
+  return {
+    async scaleOf(space, query, vectors) {
+      if (facts === undefined) return undefined;
+      const name = spaceName(space);
+      let own = held.get(name);
+      if (own === undefined || Math.abs(vectors - own.vectors) > sampleHolds * own.vectors) {
+        const sample = (await facts.sampleVectors(space, sampled)).map(({ vector }) => vector);
+        own = { vectors, sample };
+        held.set(name, own);
+        await read(space);
+      }
+      if (own.sample.length === 0) return undefined;
+      return { ...spreadOf(query, own.sample), weight: weights.get(name)?.weight ?? unmeasuredWeight };
+    },
+    async measure(space, vectors, embed) {
+      if (facts === undefined) return;
+      const before = await read(space);
+      if (before !== undefined && vectors <= weightHolds * before.vectors && before.vectors <= weightHolds * vectors)
+        return;
+      const pairs = partnerPairs(await facts.sampleVectors(space, sampled), pairCount);
+      if (pairs.length < pairCount) return;
+      const kept: KeptWeight = { ...(await qualityOf(pairs, embed)), vectors };
+      await facts.note(noteOf(space), JSON.stringify(kept));
+      weights.set(spaceName(space), kept);
+    },
+    async measured(space) {
+      const kept = await read(space);
+      return kept && { weight: kept.weight, quality: kept.quality, pairs: kept.pairs };
+    },
+  };
+}
+
+async function qualityOf(
+  pairs: readonly PartnerPair[],
+  embed: (texts: readonly string[]) => Promise<readonly Float32Array[]>,
+): Promise<MeasuredWeight> {
+  const vectors = await embed(pairs.flatMap(({ sentence, rest }) => [sentence, rest]));
+  return partnerQuality(
+    vectors.filter((_, index) => index % 2 === 0),
+    vectors.filter((_, index) => index % 2 === 1),
+  );
+}
+
+function noteOf(space: VectorSpace): string {
+  return `weight:${spaceName(space)}`;
+}
+
+/** What another version wrote otherwise counts as unknown. */
+function readKept(text: string | undefined): KeptWeight | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const value = JSON.parse(text) as Partial<Record<keyof KeptWeight, unknown>>;
+    const { quality, weight, pairs, vectors } = value;
+    const isWhole = [quality, weight, pairs, vectors].every((number) => Number.isFinite(number));
+    return isWhole ? (value as KeptWeight) : undefined;
+  } catch {
+    return undefined;
+  }
+}
