@@ -29,6 +29,7 @@ export type {
   GenerationStatus,
   LastSync,
   MemoryProviderStatus,
+  LeftOut,
   MemoryRootStatus,
   SourceCount,
   StorageStatus,
