@@ -1,11 +1,13 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { messageOf } from "@memslot/core";
-import { codeOf } from "@memslot/core/files";
 import ignore, { type Ignore } from "ignore";
-import { openForReading } from "./file-kind.ts";
 import { stampOf } from "./file-stamp.ts";
 
+// The thread that watches reads these too: nothing else of memslot is loaded for it.
+
+const openForReading = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+/** Where there is none, or something else of that name: git does not follow a link either. */
+const isNone: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EMLINK", "EISDIR"]);
 /** More than this is no list that anybody wrote. */
 const maxBytes = 256 * 1024;
 /** A pattern becomes a regular expression whose work grows with a power of its stars. */
@@ -30,10 +32,11 @@ export function readIgnoreFile(folder: string, known?: KnownIgnoreFiles): Ignore
   const file = path.join(folder, ".gitignore");
   let descriptor: number;
   try {
-    descriptor = openSync(file, openForReading | (constants.O_NONBLOCK ?? 0));
+    descriptor = openSync(file, openForReading);
   } catch (error) {
-    if (["ENOENT", "ENOTDIR", "ELOOP", "EMLINK", "EISDIR"].includes(codeOf(error) ?? "")) return undefined;
-    throw new Error(`its .gitignore cannot be read: ${messageOf(error)}`, { cause: error });
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (isNone.has(code)) return undefined;
+    throw new Error(`its .gitignore cannot be read: ${message}`, { cause: error });
   }
   try {
     const stats = fstatSync(descriptor, { bigint: true });

@@ -1,7 +1,7 @@
 import type { Dirent } from "node:fs";
 import type { LeftOut } from "@memslot/core";
 import type { FolderRules } from "./folder-rules.ts";
-import { isMarkdown } from "./memory-roots.ts";
+import { isMarkdown } from "./markdown-name.ts";
 
 /** Counts what a folder of notes leaves out. */
 export interface LeftOutCount {

@@ -102,14 +102,6 @@ export function toSlashes(file: string): string {
   return path.sep === "/" ? file : file.replaceAll(path.sep, "/");
 }
 
-/** The endings of Markdown files, in lower case. */
-export const markdownEndings: readonly string[] = [".md", ".markdown", ".mdx"];
-
-export function isMarkdown(name: string): boolean {
-  const lower = name.toLowerCase();
-  return markdownEndings.some((ending) => lower.endsWith(ending));
-}
-
 function inIgnoredFolder(file: string): boolean {
   return file
     .split("/")

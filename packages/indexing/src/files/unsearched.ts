@@ -4,7 +4,8 @@ import type { MemorySearchSettings, SearchReport, UnsearchedFiles } from "@memsl
 import { weakConfidence } from "@memslot/core";
 import { notesLayout } from "@memslot/core/files";
 import { folderRules, unlessUnreadable } from "./folder-rules.ts";
-import { isMarkdown, memoryRoots, relativePath, toSlashes } from "./memory-roots.ts";
+import { isMarkdown } from "./markdown-name.ts";
+import { memoryRoots, relativePath, toSlashes } from "./memory-roots.ts";
 import { createTimeSlices } from "./time-slices.ts";
 
 /** A count is ended after so many names, or so long: then there may be more. */

@@ -3,7 +3,7 @@ import path from "node:path";
 import { foldedName } from "../files/folded-name.ts";
 import { type FolderRules, folderRules, unlessUnreadable } from "../files/folder-rules.ts";
 import { ignoredFolders } from "../files/ignored-folders.ts";
-import { markdownEndings } from "../files/memory-roots.ts";
+import { markdownEndings } from "../files/markdown-name.ts";
 
 /** A place where memory may stand, there or not. */
 export interface WatchRoot {
