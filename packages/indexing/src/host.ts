@@ -2,6 +2,8 @@
  * What an agent host needs of this package. It stands apart so that a host does not load what makes an index before there
  * is one to make.
  */
+export { holdsNotes } from "./files/holds-notes.ts";
+export { isMarkdown } from "./files/markdown-name.ts";
 export { isUsualGap } from "./files/usual-gap.ts";
 export { journalFileName, journalFolder } from "./journal/journal-folder.ts";
 export { redactLines } from "./secrets/redact-secrets.ts";

@@ -23,6 +23,16 @@ export interface LoadConfigOptions {
   configPath?: string | undefined;
   /** `--workspace`: in place of every other workspace, for every agent. */
   workspace?: string | undefined;
+  /** A folder that was found around the current one, see `FoundFolder`. */
+  found?: FoundFolder | undefined;
+}
+
+/** A folder that a command was run in or below. Whoever gives it has looked for it. */
+export interface FoundFolder {
+  /** Absolute. A `memslot.json5` in it counts as one of the current folder does: nobody has trusted it by going there. */
+  folder: string;
+  /** Whether it stands in for the workspace where nothing names one. */
+  isWorkspace: boolean;
 }
 
 export interface ParseConfigOptions {
@@ -45,7 +55,13 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Memsl
   const cwd = resolve(options.cwd ?? currentFolder());
   const env = options.env ?? process.env;
   const stateDir = resolveStateDir({ cwd, env });
-  const file = findConfigFile({ cwd, env, stateDir, configPath: options.configPath });
+  const file = findConfigFile({
+    cwd,
+    lookIn: options.found?.folder ?? cwd,
+    env,
+    stateDir,
+    configPath: options.configPath,
+  });
   const source = file === undefined ? undefined : await readConfigFile(file);
   const trust = source?.found === "current" ? trustOf(source.path, source.sha256, stateDir) : undefined;
   const trusted = source?.found !== "current" || trust !== undefined;
@@ -65,6 +81,7 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Memsl
     env,
     layers,
     override: workspaceOverride(options.workspace, variable(env, "MEMSLOT_WORKSPACE"), cwd, env),
+    foundWorkspace: options.found?.isWorkspace === true ? options.found.folder : undefined,
     ownOrigin: own?.path,
     resolveFrom: packagesFrom(trusted ? source : own),
   });

@@ -33,7 +33,7 @@ export interface MemoryIndexCommandOptions {
  * Where another process is at work on the same index, that is said, and with `--wait` waited for.
  */
 export async function memoryIndex(context: CommandContext, options: MemoryIndexCommandOptions): Promise<number> {
-  const config = await readConfig(context);
+  const config = await readConfig(context, { lookAround: true });
   const agents = chooseAgents(config, options.agent);
   let exitCode: number = ExitCode.ok;
   for (const agent of agents) {

@@ -53,7 +53,7 @@ export async function memorySearch(
   const query = options.query ?? (words.length === 0 ? undefined : words.join(" "));
   if (query === undefined)
     throw new UsageError('what should be searched? For example: memslot memory search "the mail server"');
-  const config = await readConfig(context);
+  const config = await readConfig(context, { lookAround: true });
   const agent = chooseAgent(config, options.agent);
   context.onAgent(agent.id);
   const disabled = disabledReason(config, agent);
