@@ -4,6 +4,7 @@
  */
 export { holdsNotes } from "./files/holds-notes.ts";
 export { isMarkdown } from "./files/markdown-name.ts";
+export { type NotesSurvey, surveyNotes } from "./files/survey-notes.ts";
 export { isUsualGap } from "./files/usual-gap.ts";
 export { journalFileName, journalFolder } from "./journal/journal-folder.ts";
 export { redactLines } from "./secrets/redact-secrets.ts";
