@@ -3,10 +3,13 @@ import type { LeftOut } from "@memslot/core";
 import type { FolderRules } from "./folder-rules.ts";
 import { isMarkdown } from "./markdown-name.ts";
 
+/** Rules that somebody has written first. */
+const order: readonly LeftOut["reason"][] = ["ignored", "hidden", "tool", "link", "other"];
+
 /** Counts what a folder of notes leaves out. */
 export interface LeftOutCount {
   add(reason: LeftOut["reason"], isFolder: boolean): void;
-  /** Reasons that have come up, the most frequent first. */
+  /** Reasons that have come up, always in the same order. */
   counts(): LeftOut[];
 }
 
@@ -18,7 +21,7 @@ export function createLeftOutCount(): LeftOutCount {
       counted.set(reason, count);
       count[isFolder ? "folders" : "files"] += 1;
     },
-    counts: () => [...counted.values()].toSorted((a, b) => b.files + b.folders - (a.files + a.folders)),
+    counts: () => order.flatMap((reason) => counted.get(reason) ?? []),
   };
 }
 
