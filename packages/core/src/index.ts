@@ -73,7 +73,13 @@ export type { AgentConfig, CompactionSettings, ConfigEntry, MemslotConfig } from
 export { agentIdProblem, agentsWithState, checkAgentPlace } from "./config/agent-id.ts";
 export { changeConfigFile } from "./config/change-file.ts";
 export { foundOrigin } from "./config/agent-settings.ts";
-export { type FoundFolder, type LoadConfigOptions, type ParseConfigOptions, loadConfig, parseConfig } from "./config/load-config.ts";
+export {
+  type FoundFolder,
+  type LoadConfigOptions,
+  type ParseConfigOptions,
+  loadConfig,
+  parseConfig,
+} from "./config/load-config.ts";
 export { currentFolder, homeDir, resolveStateDir } from "./config/paths.ts";
 export { type ConfigReferenceRow, configReference } from "./config/keys/reference.ts";
 export type { TrustedCode } from "./config/types.ts";

@@ -163,10 +163,12 @@ function startTriggers(context: MemoryPluginContext, index: IndexSync): Triggers
 
 function watchRootsOf({ agentId, stateDir, settings, workspaceDir }: MemoryPluginContext): WatchRoot[] {
   const choice = { notes: settings.notes, stateDir };
-  const notes = memoryRoots(workspaceDir, settings.extraPaths, choice).map(({ absolutePath, kind, rules }): WatchRoot => {
-    const isFolderOfNotes = rules !== undefined;
-    return { path: absolutePath, kind, ...(isFolderOfNotes && { notesBut: stateDir }) };
-  });
+  const notes = memoryRoots(workspaceDir, settings.extraPaths, choice).map(
+    ({ absolutePath, kind, rules }): WatchRoot => {
+      const isFolderOfNotes = rules !== undefined;
+      return { path: absolutePath, kind, ...(isFolderOfNotes && { notesBut: stateDir }) };
+    },
+  );
   const folders = { sessions: sessionsFolder({ stateDir, agentId }), journal: journalFolder({ stateDir, agentId }) };
   const transcripts = Object.entries(folders).flatMap(([source, path]): WatchRoot[] =>
     settings.sources.includes(source) ? [{ path, kind: "folder", extension: ".jsonl" }] : [],

@@ -79,21 +79,6 @@ describe("others who read along", () => {
     expect(own).toHaveLength(33);
   });
 
-  test("are told the very same with and without the notes of the owner", async () => {
-    const settings = { extraPaths: [{ path: ".", pattern: "team/*.md" }] };
-    const told: unknown[] = [];
-    for (const more of [{}, { "Zebra.md": "zebra secret", "a/b.md": "lion", ...secrets }]) {
-      const { manager } = await open(folderWith({ ...shared, ...more }), settings);
-      await manager.sync?.(syncParams());
-      for (const query of ["zebra", "lion", "secret of the owner", "yesterday", "nothing at all"]) {
-        const options = searchOptions(group);
-        told.push([query, await manager.search(query, options), options.reports]);
-      }
-    }
-    expect(told.slice(5)).toEqual(told.slice(0, 5));
-    expect(told).toHaveLength(10);
-  });
-
   test("read nothing but what stands in a shared place", async () => {
     const { manager } = await open(folderWith({ "Zebra.md": "zebra", ...shared }), { extraPaths: ["team"] });
     const read = async (relPath: string, audience: "shared" | "private"): Promise<unknown> =>
@@ -106,7 +91,12 @@ describe("others who read along", () => {
 });
 
 test("the watcher sees a note that is saved anywhere, not what is left out, and an edit of .gitignore", async () => {
-  const workspace = folderWith({ "a.md": "alpha", "private/b.md": "beta", ".gitignore": "private\n", ".git/c.md": "c" });
+  const workspace = folderWith({
+    "a.md": "alpha",
+    "private/b.md": "beta",
+    ".gitignore": "private\n",
+    ".git/c.md": "c",
+  });
   const { manager, store } = await open(workspace, { sync: { watch: true, watchDebounceMs: 20 } });
   await manager.sync?.(syncParams());
   await until(() => manager.status().watch?.mode !== "off", "the folders are watched");

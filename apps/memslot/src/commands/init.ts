@@ -86,7 +86,11 @@ function reportSurvey({ output }: CommandContext, survey: NotesSurvey | undefine
 /** A folder of notes gets a configuration alone: its notes are its owner's, who needs no MEMORY.md. */
 function planSteps(
   context: CommandContext,
-  { configFile, workspaceDir, isFolderOfNotes }: Record<"configFile" | "workspaceDir", string> & { isFolderOfNotes: boolean },
+  {
+    configFile,
+    workspaceDir,
+    isFolderOfNotes,
+  }: Record<"configFile" | "workspaceDir", string> & { isFolderOfNotes: boolean },
 ): Step[] {
   const { cwd, env } = context;
   const stateDir = resolveStateDir({ cwd, env });
@@ -117,7 +121,10 @@ function planSteps(
         // It may come to hold keys.
         await mkdir(path.dirname(configFile), { recursive: true, mode: 0o700 });
         const workspace = writtenWorkspace(path.dirname(configFile), workspaceDir);
-        await writeFile(configFile, initialConfigText({ workspace, ...(isFolderOfNotes && { notes: "all" }) }), { flag: "wx", mode: 0o600 });
+        await writeFile(configFile, initialConfigText({ workspace, ...(isFolderOfNotes && { notes: "all" }) }), {
+          flag: "wx",
+          mode: 0o600,
+        });
         // It was written on the user's word just now: nobody else's choices are in it.
         await trustConfig(configFile, { stateDir, env });
       },

@@ -3,11 +3,11 @@ import type { ChosenLayout } from "@memslot/core/files";
 import { counted } from "../open/report-failed-files.ts";
 
 const reasons: Readonly<Record<LeftOut["reason"], string>> = {
-  ignored: "that .gitignore names",
+  ignored: "named by .gitignore",
   hidden: "hidden by a dot",
-  tool: "of tools",
-  link: "that are links",
-  other: "that are not Markdown (.md, .markdown, .mdx)",
+  tool: "folders of tools",
+  link: "links",
+  other: "not Markdown (.md, .markdown, .mdx)",
 };
 
 /** Which files of a workspace are memory, and why. */
@@ -21,7 +21,7 @@ export function describeLayout({ layout, why }: ChosenLayout): string {
 export function describeLeftOut(leftOut: readonly LeftOut[]): string | undefined {
   const parts = leftOut.map(({ reason, files, folders }) => {
     const counts = [folders > 0 ? counted(folders, "folder") : "", files > 0 ? counted(files, "file") : ""];
-    return `${counts.filter((count) => count !== "").join(" and ")} ${reasons[reason]}`;
+    return `${reasons[reason]}: ${counts.filter((count) => count !== "").join(" and ")}`;
   });
   return parts.length === 0 ? undefined : parts.join("; ");
 }

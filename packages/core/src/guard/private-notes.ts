@@ -50,7 +50,8 @@ export function assertReadable(path: string, audience: SessionAudience, places: 
   if (isShared && isForEveryone(path, workspaceDir)) return;
   let why = "it has more than one name (a hard link), and the other one may be a private note; put a copy in its place";
   if (isPrivateNote(path, workspaceDir))
-    why = "MEMORY.md, USER.md, memory/ and the journal are private notes, which are read in the owner's own sessions only";
+    why =
+      "MEMORY.md, USER.md, memory/ and the journal are private notes, which are read in the owner's own sessions only";
   else if (!isShared) why = "the notes of this folder are private, but for what extraPaths names";
   throw new MemoryError("PATH_NOT_ALLOWED", `${show(path)} cannot be read in a shared session: ${why}`);
 }

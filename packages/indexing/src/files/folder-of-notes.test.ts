@@ -136,19 +136,24 @@ describe("a folder of notes", () => {
     { ".gitignore": "\uFEFFtop.md\r\nkeep.md\r\n" },
     { ".gitignore": "**/b\n!a/b/keep.md\n" },
   ];
-  test.each(lists.map((list) => [JSON.stringify(list), list] as const))("leaves out what git does by %s", async (_, list) => {
-    const names = ["top.md", "keep.md", "x.draft.md", "#odd.md", "with space.md"];
-    const files = ["", "a/", "a/b/", "private/", "private/b/"].flatMap((folder) => names.map((name) => folder + name));
-    const workspace = folderWith({ ...Object.fromEntries(files.map((file) => [file, "note"])), ...list });
-    const git = (...args: string[]): string =>
-      execFileSync("git", ["-c", "core.excludesFile=", ...args], { cwd: workspace, encoding: "utf8" });
-    git("init", "-q");
-    const kept = git("ls-files", "-z", "--others", "--exclude-standard").split("\0");
-    const wanted = files.filter((file) => kept.includes(file)).toSorted();
-    expect(wanted.length).toBeLessThan(files.length);
-    expect((await scan(workspace)).paths).toEqual(wanted);
-    for (const file of files) expect([file, await canRead(workspace, file)]).toEqual([file, wanted.includes(file)]);
-  });
+  test.each(lists.map((list) => [JSON.stringify(list), list] as const))(
+    "leaves out what git does by %s",
+    async (_, list) => {
+      const names = ["top.md", "keep.md", "x.draft.md", "#odd.md", "with space.md"];
+      const files = ["", "a/", "a/b/", "private/", "private/b/"].flatMap((folder) =>
+        names.map((name) => folder + name),
+      );
+      const workspace = folderWith({ ...Object.fromEntries(files.map((file) => [file, "note"])), ...list });
+      const git = (...args: string[]): string =>
+        execFileSync("git", ["-c", "core.excludesFile=", ...args], { cwd: workspace, encoding: "utf8" });
+      git("init", "-q");
+      const kept = git("ls-files", "-z", "--others", "--exclude-standard").split("\0");
+      const wanted = files.filter((file) => kept.includes(file)).toSorted();
+      expect(wanted.length).toBeLessThan(files.length);
+      expect((await scan(workspace)).paths).toEqual(wanted);
+      for (const file of files) expect([file, await canRead(workspace, file)]).toEqual([file, wanted.includes(file)]);
+    },
+  );
 
   test("keeps what extraPaths names whatever a .gitignore says", async () => {
     const workspace = folderWith({ "a.md": "a", "private/b.md": "b", ".hidden/c.md": "c", ".gitignore": "private\n" });
@@ -256,7 +261,13 @@ describe("what is not searched", () => {
       .files;
 
   test("is what `notes: all` would take in: no more and no less", async () => {
-    const files = { ...vault, "MEMORY.md": "m", ".gitignore": "drafts\n", "drafts/x.md": "x", "work/.gitignore": "*.mdx" };
+    const files = {
+      ...vault,
+      "MEMORY.md": "m",
+      ".gitignore": "drafts\n",
+      "drafts/x.md": "x",
+      "work/.gitignore": "*.mdx",
+    };
     const workspace = folderWith(files);
     const [agent, all] = [await scan(workspace), await scan(workspace, { notes: "all" })];
     expect(await count(workspace, "auto")).toBe(all.files.length - agent.files.length);
@@ -282,7 +293,12 @@ test("an edit of a .gitignore is seen by the next look, also with what was known
   const workspace = folderWith({ "a.md": "a", "private/b.md": "b" });
   const known: NonNullable<Parameters<typeof scanMemory>[0]["notes"]>["known"] = new Map();
   const look = async (): Promise<string[]> => {
-    const { files } = await scanMemory({ workspaceDir: workspace, extraPaths: [], notes: { notes: "auto", known }, signal: never });
+    const { files } = await scanMemory({
+      workspaceDir: workspace,
+      extraPaths: [],
+      notes: { notes: "auto", known },
+      signal: never,
+    });
     return files.map((file) => file.path).toSorted();
   };
   expect(await look()).toEqual(["a.md", "private/b.md"]);

@@ -76,7 +76,10 @@ export function createWatchScope(roots: readonly WatchRoot[]): WatchScope {
       // looks the same.
       if (name === null || name === "" || name === path.basename(watched)) return true;
       const file = path.resolve(watched, name);
-      return isRoot(file) || placesOf(file).some(({ endings }) => endings.some((ending) => foldedName(file).endsWith(ending)));
+      return (
+        isRoot(file) ||
+        placesOf(file).some(({ endings }) => endings.some((ending) => foldedName(file).endsWith(ending)))
+      );
     },
   };
 
