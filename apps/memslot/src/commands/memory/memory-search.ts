@@ -10,6 +10,7 @@ import {
   isAbort,
   messageOf,
 } from "@memslot/core";
+import { notesLayout } from "@memslot/core/files";
 import { chooseAgent } from "../../open/agents.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { disabledReason, printDisabled } from "../../open/disabled-memory.ts";
@@ -21,6 +22,7 @@ import { counted } from "../../open/report-failed-files.ts";
 import { syncWithProgress } from "../../open/sync-with-progress.ts";
 import { UsageError } from "../../terminal/usage-error.ts";
 import { withMemory } from "../../open/with-memory.ts";
+import { describeLayout } from "../../format/format-layout.ts";
 import { describeFallback } from "../../format/format-fallback.ts";
 
 export interface MemorySearchCommandOptions {
@@ -131,7 +133,9 @@ async function bringUpToDate(context: CommandContext, memory: Memory, agent: Age
   }
   if (done === undefined) return undefined;
   if (filesBefore === 0 && done.added > 0)
-    context.output.notice(`indexed ${counted(done.added, "file")} of ${memory.workspaceDir}`);
+    context.output.notice(
+      `indexed ${counted(done.added, "file")} of ${memory.workspaceDir}, ${describeLayout(notesLayout(memory.workspaceDir, agent.memorySearch.notes))}`,
+    );
   if (done.failed.length > 0) {
     context.output.notice(`${counted(done.failed.length, "file")} could not be indexed; memslot memory index says why`);
   }
