@@ -111,5 +111,6 @@ test("the watcher sees a note that is saved anywhere, not what is left out, and 
   await until(() => store.paths().includes("private/e.md"), "a note in a folder that is let in is indexed");
   rmSync(path.join(workspace, "a.md"));
   await until(() => !store.paths().includes("a.md"), "a deleted note is gone");
+  expect(store.paths().toSorted()).toEqual(["private/b.md", "private/e.md"]);
   await manager.close?.();
 }, 60_000);

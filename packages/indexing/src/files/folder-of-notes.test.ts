@@ -20,7 +20,7 @@ const folderWith = useTempFolders();
 const never = new AbortController().signal;
 
 interface Looked {
-  notes?: "auto" | "agent" | "all";
+  notes?: "auto" | "agent" | "all" | undefined;
   extraPaths?: readonly (string | ExtraPath)[];
   stateDir?: string;
   signal?: AbortSignal;

@@ -54,7 +54,7 @@ export function readIgnoreFile(folder: string, known?: KnownIgnoreFiles): Ignore
 }
 
 /** Lines that could hold up the process for seconds are no rules that somebody meant, and are passed over. */
-export function parseIgnoreFile(text: string): IgnoreFile {
+function parseIgnoreFile(text: string): IgnoreFile {
   const problems: string[] = [];
   const lines = text.split(/\r?\n/).filter((line, index) => {
     const stars = (part: string): number => part.match(/\*+/g)?.length ?? 0;
