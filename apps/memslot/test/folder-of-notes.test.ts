@@ -120,6 +120,16 @@ describe("a command that is run in or below a folder of notes", () => {
     expect(after.stderr).not.toContain("found from");
   });
 
+  test("stays with the usual workspace in a folder whose memslot.json5 is not trusted", async () => {
+    const sandbox = await createSandbox();
+    await write(sandbox, { "notes/memslot.json5": "{}", "notes/MEMORY.md": "walrus of a stranger\n" });
+    await mkdir(path.join(sandbox.stateDir, "workspace"), { recursive: true });
+    await writeFile(path.join(sandbox.stateDir, "workspace/MEMORY.md"), "walrus of the owner\n");
+    expect((await search(sandbox, "notes")).stdout).toContain("walrus of the owner");
+    await sandbox.run(["trust"], { cwd: path.join(sandbox.cwd, "notes") });
+    expect((await search(sandbox, "notes")).stdout).toContain("walrus of a stranger");
+  });
+
   test("walks from where a link leads to, not along it", async () => {
     const sandbox = await createSandbox();
     await write(sandbox, { "notes/MEMORY.md": "walrus\n", "other/z.txt": "" });

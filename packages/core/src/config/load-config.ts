@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { checkNode } from "../open/check-node.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import type { WorkspaceOverride } from "./agent-settings.ts";
@@ -81,7 +81,7 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Memsl
     env,
     layers,
     override: workspaceOverride(options.workspace, variable(env, "MEMSLOT_WORKSPACE"), cwd, env),
-    foundWorkspace: options.found?.isWorkspace === true ? options.found.folder : undefined,
+    foundWorkspace: foundWorkspace(options.found, { trusted, stateDir }),
     ownOrigin: own?.path,
     resolveFrom: packagesFrom(trusted ? source : own),
   });
@@ -131,6 +131,15 @@ async function setAsideChangedPrograms(layer: ConfigLayer, { code }: TrustRecord
       layer.notices.push(`${layer.label}: ${messageOf(error)}`);
     }
   }
+}
+
+/** A folder with a file that nobody has trusted takes nobody away from the workspace that is there already. */
+function foundWorkspace(
+  found: FoundFolder | undefined,
+  { trusted, stateDir }: { trusted: boolean; stateDir: string },
+): string | undefined {
+  if (found?.isWorkspace !== true) return undefined;
+  return trusted || !existsSync(join(stateDir, "workspace")) ? found.folder : undefined;
 }
 
 function ownFile(source: ConfigSource | undefined): ConfigSource | undefined {
