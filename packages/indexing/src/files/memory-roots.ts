@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import path from "node:path";
 import { createGlob, type ExtraPath, MemoryError, type MemorySearchSettings, messageOf } from "@memslot/core";
 import { notesLayout } from "@memslot/core/files";
-import { letsThrough, type RulesInput } from "./folder-rules.ts";
+import { letsThrough, type RulesInput } from "./folder/folder-rules.ts";
 import { ignoredFolders } from "./ignored-folders.ts";
 
 /** Where memory may stand: the workspace's own files, and what `extraPaths` adds. */

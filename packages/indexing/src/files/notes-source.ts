@@ -6,7 +6,7 @@ import path from "node:path";
 import { decodeLines } from "../text/file-text.ts";
 import { createHeldLines, type FoundLines } from "../search/held-lines.ts";
 import { FileStates } from "./file-stamp.ts";
-import { isMarkdown } from "./markdown-name.ts";
+import { isMarkdown } from "./folder/markdown-name.ts";
 import { memoryRoots, type NotesChoice } from "./memory-roots.ts";
 import { placeOf } from "./note-place.ts";
 import { readSettled } from "./read-settled.ts";

@@ -10,7 +10,7 @@ import {
 } from "@memslot/core";
 import { MovedError, codeOf, openInPlace } from "@memslot/core/files";
 import { decodeLines } from "../text/file-text.ts";
-import { isMarkdown } from "./markdown-name.ts";
+import { isMarkdown } from "./folder/markdown-name.ts";
 import { type MemoryRoot, memoryRoots, type NotesChoice, relativePath } from "./memory-roots.ts";
 import { placeOf } from "./note-place.ts";
 import { whyNotText } from "../text/not-text.ts";

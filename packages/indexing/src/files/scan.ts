@@ -4,10 +4,10 @@ import { type ExtraPath, MemoryError, type MemoryRootStatus, messageOf, type Syn
 import { codeOf, listInPlace } from "@memslot/core/files";
 import { adviceForLink, kindOf, linkReason, statOf, outOfDescriptors } from "./file-kind.ts";
 import { createStampTrust, FileStates } from "./file-stamp.ts";
-import { type FolderRules, folderRules, maxDepth } from "./folder-rules.ts";
-import { createLeftOutCount, type LeftOutCount, notesIn } from "./left-out.ts";
+import { type FolderRules, folderRules, maxDepth } from "./folder/folder-rules.ts";
+import { createLeftOutCount, type LeftOutCount, notesIn } from "./folder/left-out.ts";
 import { ignoredFolders } from "./ignored-folders.ts";
-import { isMarkdown } from "./markdown-name.ts";
+import { isMarkdown } from "./folder/markdown-name.ts";
 import { type MemoryRoot, memoryRoots, type NotesChoice, notesRootLabel, relativePath } from "./memory-roots.ts";
 import { foldedName } from "./folded-name.ts";
 import { createKnownFiles, isSameFile } from "./same-file.ts";

@@ -3,8 +3,8 @@ import path from "node:path";
 import type { MemorySearchSettings, SearchReport, UnsearchedFiles } from "@memslot/core";
 import { weakConfidence } from "@memslot/core";
 import { notesLayout } from "@memslot/core/files";
-import { folderRules, unlessUnreadable } from "./folder-rules.ts";
-import { isMarkdown } from "./markdown-name.ts";
+import { folderRules, unlessUnreadable } from "./folder/folder-rules.ts";
+import { isMarkdown } from "./folder/markdown-name.ts";
 import { memoryRoots, relativePath, toSlashes } from "./memory-roots.ts";
 import { createTimeSlices } from "./time-slices.ts";
 

@@ -6,7 +6,7 @@ import {
   hasOtherNames,
 } from "@memslot/core";
 import type { PathScope } from "../chunk-store.ts";
-import { isMarkdown } from "../files/markdown-name.ts";
+import { isMarkdown } from "../files/folder/markdown-name.ts";
 import { memoryRoots, relativePath, type MemoryRoot } from "../files/memory-roots.ts";
 import { type Dirent, readdirSync } from "node:fs";
 import path from "node:path";

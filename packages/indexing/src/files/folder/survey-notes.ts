@@ -1,6 +1,6 @@
 import type { LeftOut, MemorySearchSettings, UnsearchedFiles } from "@memslot/core";
 import { type ChosenLayout, notesLayout } from "@memslot/core/files";
-import { notesRootLabel } from "./memory-roots.ts";
+import { notesRootLabel } from "../memory-roots.ts";
 
 /** What an index of a workspace would be made from. */
 export interface NotesSurvey extends ChosenLayout {
@@ -22,8 +22,8 @@ export async function surveyNotes(input: {
   const { workspaceDir, settings, stateDir, signal } = input;
   // Loaded when it is asked for: most commands scan nothing.
   const [{ scanMemory }, { createUnsearchedCounter }] = await Promise.all([
-    import("./scan.ts"),
-    import("./unsearched.ts"),
+    import("../scan.ts"),
+    import("../unsearched.ts"),
   ]);
   const { extraPaths, notes } = settings;
   const { files, roots } = await scanMemory({ workspaceDir, extraPaths, notes: { notes, stateDir }, signal });

@@ -1,7 +1,7 @@
 import path from "node:path";
 import type { LeftOut } from "@memslot/core";
 import type { Ignore } from "ignore";
-import { ignoredFolders } from "./ignored-folders.ts";
+import { ignoredFolders } from "../ignored-folders.ts";
 import { type IgnoreFile, type KnownIgnoreFiles, readIgnoreFile } from "./ignore-file.ts";
 
 /** Folders within folders that a folder of notes may have: with the depth grows the work of each rule. */

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import path from "node:path";
 import ignore, { type Ignore } from "ignore";
-import { stampOf } from "./file-stamp.ts";
+import { stampOf } from "../file-stamp.ts";
 
 // The thread that watches reads these too: nothing else of memslot is loaded for it.
 
