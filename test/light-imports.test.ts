@@ -6,7 +6,7 @@ import type { ImportWatch } from "./support/import-watch.ts";
 import { manifestAt, publishedPlaces, root } from "./support/pack-all.ts";
 
 /** Small, and needed as soon as the package that has them. */
-const light: readonly string[] = ["p-limit", "stemmer"];
+const light: readonly string[] = ["ignore", "p-limit", "stemmer"];
 /** Brought by what packages bring. */
 const alsoHeavy = ["apache-arrow", "zod", "hono"];
 /** All else that packages bring takes long to load or is native code: nobody pays for it by importing a package. */

@@ -49,7 +49,9 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
   describeRoot(program, world);
   program
     .command("init")
-    .description("write a commented memslot.json5, MEMORY.md and memory/; what is there already is left alone")
+    .description(
+      "write a commented memslot.json5, and MEMORY.md and memory/ unless it is a folder of notes; leaves alone what is there",
+    )
     .option("--yes", "ask nothing")
     .addHelpText("after", examples("memslot init", "memslot init --yes --workspace ~/notes"))
     .action(run(async () => (await import("./commands/init.ts")).init));
@@ -142,7 +144,10 @@ function describeRoot(program: Command, world: ProgramWorld): void {
     .description("Long-term memory in Markdown files: point it at a folder of notes, ask, and get the lines back.")
     .version(packageVersion(), "-v, --version", "print the version")
     .helpOption("-h, --help", "print help")
-    .option("--workspace <dir>", "the folder with the notes (default: from the configuration)")
+    .option(
+      "--workspace <dir>",
+      "the folder with the notes (default: from the configuration, else the folder of notes around the current one)",
+    )
     .option("--config <file>", "the configuration (default: MEMSLOT_CONFIG, ./memslot.json5, ~/.memslot/memslot.json5)")
     .addOption(new Option("--color <when>", "colours (default: on a terminal)").choices(colorChoices))
     .configureHelp({ showGlobalOptions: true })

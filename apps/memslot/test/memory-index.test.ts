@@ -9,7 +9,10 @@ describe("memslot memory index", () => {
     await sandbox.write("MEMORY.md", "# Memory\n\nAnna likes espresso.\n");
     await sandbox.write("memory/a.md", "one\n");
     const first = await sandbox.runHere(["memory", "index"]);
-    expect(first).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(first).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringMatching(/^memslot: layout: the layout of an agent: .*\n$/),
+    });
     expect(first.stdout).toMatch(/^Indexed 2 files · 2 chunks: 2 added in \d/u);
     expect((await sandbox.runHere(["memory", "index"])).stdout).toMatch(/^Indexed 2 files · 2 chunks: 2 unchanged in/u);
     await sandbox.write("memory/a.md", "one and two\n");
@@ -46,7 +49,9 @@ describe("memslot memory index", () => {
     await sandbox.write("memory/note-200.md", "x".repeat(17 * 1024 * 1024));
     const large = await sandbox.runHere(["memory", "index"]);
     expect(large.exitCode).toBe(0);
-    expect(large.stderr).toMatch(/^memslot: left out: memory\/note-200\.md: is 17 MiB, more than \d+ MiB: .*\n$/u);
+    expect(large.stderr).toMatch(
+      /^memslot: layout: .*\nmemslot: left out: memory\/note-200\.md: is 17 MiB, more than \d+ MiB: .*\n$/u,
+    );
     await sandbox.writeLost();
     const { exitCode, stdout, stderr } = await sandbox.runHere(["memory", "index"]);
     expect(exitCode).toBe(3);

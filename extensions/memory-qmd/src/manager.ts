@@ -83,6 +83,7 @@ export async function openQmdManager(input: {
         workspaceDir,
         extraPaths: input.context.settings.extraPaths,
         named: options.paths,
+        notes: { notes: settings.notes, stateDir: context.stateDir },
         includeDefaultMemory: options.includeDefaultMemory,
         sessionsFolder: settings.sources.includes("sessions") ? sessions.folder : undefined,
         passedOver: passedOver(),

@@ -30,6 +30,7 @@ export type {
   GenerationStatus,
   LastSync,
   MemoryProviderStatus,
+  LeftOut,
   MemoryRootStatus,
   SourceCount,
   StorageStatus,
@@ -80,7 +81,14 @@ export type { StorePlace } from "./open/store-place.ts";
 export type { AgentConfig, CompactionSettings, ConfigEntry, MemslotConfig } from "./config/types.ts";
 export { agentIdProblem, agentsWithState, checkAgentPlace } from "./config/agent-id.ts";
 export { changeConfigFile } from "./config/change-file.ts";
-export { type LoadConfigOptions, type ParseConfigOptions, loadConfig, parseConfig } from "./config/load-config.ts";
+export { foundOrigin } from "./config/agent-settings.ts";
+export {
+  type FoundFolder,
+  type LoadConfigOptions,
+  type ParseConfigOptions,
+  loadConfig,
+  parseConfig,
+} from "./config/load-config.ts";
 export { currentFolder, homeDir, resolveStateDir } from "./config/paths.ts";
 export { type ConfigReferenceRow, configReference } from "./config/keys/reference.ts";
 export type { TrustedCode } from "./config/types.ts";

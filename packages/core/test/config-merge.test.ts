@@ -18,6 +18,7 @@ const defaultSettings = {
   outputDimensionality: undefined,
   sources: ["memory", "journal"],
   extraPaths: [],
+  notes: "auto",
   experimental: { sessionMemory: false },
   remote: {
     baseUrl: undefined,

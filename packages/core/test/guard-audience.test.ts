@@ -3,12 +3,13 @@ import {
   type CreateMemoryOptions,
   type ManagerReadParams,
   type ManagerSearchOptions,
+  type MemoryProviderStatus,
   type MemorySearchManager,
   type MemorySearchResult,
   type SearchReport,
   isPrivateNote,
 } from "@memslot/core";
-import { guarded, report, result } from "./support/fakes.ts";
+import { guarded, report, result, settings } from "./support/fakes.ts";
 
 const group = "agent:main:telegram:group:-100123";
 const own = "agent:main:telegram:direct:7";
@@ -226,6 +227,44 @@ describe("reading a file from a shared session", () => {
     const { memory, asked } = reader();
     await expect(memory.readFile({ relPath: "MEMORY.md", sessionKey })).resolves.toMatchObject({ text: "secret" });
     expect(asked).toMatchObject([{ audience: "private" }]);
+  });
+});
+
+describe("a folder of notes, shown to others", () => {
+  const places = settings({ notes: "all", extraPaths: ["/notes/team"] });
+  const mine = [result({ path: "Zebra.md" }), result({ path: "own/a.md" }), result({ path: "teams/b.md" })];
+  const ofTeam = [result({ path: "team/a.md" }), result({ path: "sessions/s.jsonl", source: "sessions" })];
+  const roots = [
+    { path: ".", state: "indexed" as const },
+    { path: "own", state: "skipped" as const },
+    { path: "tool", state: "indexed" as const },
+  ];
+  const ofTool = result({ path: "tool/c.md" });
+  const status = (): MemoryProviderStatus => ({ backend: "fake", provider: "none", roots });
+
+  test("is what extraPaths and a plugin's own folders name, whatever the manager gives", async () => {
+    const search = async (): Promise<MemorySearchResult[]> => [...mine, ...ofTeam, ofTool];
+    const memory = guarded({ search, status }, { settings: { ...places, sources: ["memory", "sessions"] } });
+    const shown = await memory.search("q", { sessionKey: group });
+    expect(shown.map(({ path }) => path).toSorted()).toEqual(["sessions/s.jsonl", "team/a.md", "tool/c.md"]);
+    expect(await memory.search("q", { sessionKey: own, maxResults: 9 })).toHaveLength(6);
+  });
+
+  test("is read there alone, and nobody else is asked", async () => {
+    const asked: string[] = [];
+    const readFile: MemorySearchManager["readFile"] = async ({ relPath }) => {
+      asked.push(relPath);
+      return { status: "ok", text: "x", path: relPath };
+    };
+    const memory = guarded({ readFile, status }, { settings: places });
+    for (const relPath of ["Zebra.md", "a.markdown", "b.mdx", "team/../Zebra.md", "MEMORY.md"])
+      await expect(memory.readFile({ relPath, sessionKey: group }), relPath).rejects.toMatchObject({
+        code: "PATH_NOT_ALLOWED",
+      });
+    expect(asked).toEqual([]);
+    await memory.readFile({ relPath: "team/a.md", sessionKey: group });
+    await memory.readFile({ relPath: "Zebra.md", sessionKey: own });
+    expect(asked).toEqual(["team/a.md", "Zebra.md"]);
   });
 });
 

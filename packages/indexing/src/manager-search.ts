@@ -141,7 +141,7 @@ function withFreshness(
     return {
       ...report,
       reason: `there is no memory file in ${context.workspaceDir}`,
-      action: "Write MEMORY.md or memory/YYYY-MM-DD.md there, or name folders in extraPaths.",
+      action: "Write notes there (any Markdown, or MEMORY.md for an agent), or name folders in extraPaths.",
     };
   }
   return report;

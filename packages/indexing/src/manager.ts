@@ -52,7 +52,7 @@ export async function manageIndex(input: {
       : undefined;
   await vectors?.count();
   const sources = input.sources ?? sourcesOf(context);
-  const unsearched = createUnsearchedCounter({ workspaceDir, settings });
+  const unsearched = createUnsearchedCounter({ workspaceDir, settings, stateDir });
   const journal = journalFolder({ stateDir, agentId });
   const index = await createIndexSync({
     store,
@@ -77,7 +77,7 @@ export async function manageIndex(input: {
     readFile: async (params) =>
       isJournalPath(params.relPath)
         ? await readJournal(params, journal)
-        : await readMemoryFile(params, workspaceDir, settings.extraPaths),
+        : await readMemoryFile(params, workspaceDir, settings.extraPaths, { notes: settings.notes, stateDir }),
 
     async sync(params) {
       const report = await index.sync(params);
@@ -142,7 +142,7 @@ export function sourcesOf(context: MemoryPluginContext): IndexedSource[] {
   const { agentId, stateDir, settings, workspaceDir } = context;
   const wanted = new Set(settings.sources);
   return [
-    ...(wanted.has("memory") ? [createNotesSource({ workspaceDir, settings })] : []),
+    ...(wanted.has("memory") ? [createNotesSource({ workspaceDir, settings, stateDir })] : []),
     ...(wanted.has("sessions") ? [createSessionSource({ stateDir, agentId, settings })] : []),
     // Behind the transcripts, which say what of it can be found elsewhere.
     ...(wanted.has("journal")
@@ -166,9 +166,13 @@ function startTriggers(context: MemoryPluginContext, index: IndexSync): Triggers
 }
 
 function watchRootsOf({ agentId, stateDir, settings, workspaceDir }: MemoryPluginContext): WatchRoot[] {
-  const notes = memoryRoots(workspaceDir, settings.extraPaths).map(({ absolutePath, kind }): WatchRoot => {
-    return { path: absolutePath, kind, extension: ".md" };
-  });
+  const choice = { notes: settings.notes, stateDir };
+  const notes = memoryRoots(workspaceDir, settings.extraPaths, choice).map(
+    ({ absolutePath, kind, rules }): WatchRoot => {
+      const isFolderOfNotes = rules !== undefined;
+      return { path: absolutePath, kind, ...(isFolderOfNotes && { notesBut: stateDir }) };
+    },
+  );
   const folders = { sessions: sessionsFolder({ stateDir, agentId }), journal: journalFolder({ stateDir, agentId }) };
   const transcripts = Object.entries(folders).flatMap(([source, path]): WatchRoot[] =>
     settings.sources.includes(source) ? [{ path, kind: "folder", extension: ".jsonl" }] : [],

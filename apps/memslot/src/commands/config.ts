@@ -9,7 +9,7 @@ export interface ConfigCommandOptions {
 /** `memslot config`: every effective value with where it comes from, secrets redacted. */
 export async function config(context: CommandContext, options: ConfigCommandOptions): Promise<number> {
   const { output } = context;
-  const settings = await readConfig(context);
+  const settings = await readConfig(context, { lookAround: true });
   const entries = settings.describe();
   if (options.json === true) {
     output.printJson({ file: settings.file, stateDir: settings.stateDir, notices: settings.notices, entries });

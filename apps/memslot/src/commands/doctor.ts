@@ -7,6 +7,7 @@ import {
   loadConfig,
   messageOf,
 } from "@memslot/core";
+import { findFolder } from "../open/find-folder.ts";
 import { chooseAgent } from "../open/agents.ts";
 import { byteSize } from "../format/byte-size.ts";
 import type { CommandContext } from "../command-context.ts";
@@ -51,6 +52,7 @@ async function* examine(context: CommandContext, options: DoctorCommandOptions):
     env: context.env,
     configPath: context.configPath,
     workspace: context.workspace,
+    found: findFolder(context),
   });
   yield passed("config", config.file ?? "no file, defaults only (memslot init writes one)");
   for (const notice of config.notices) yield warned("config", notice);

@@ -1,10 +1,14 @@
-import { lstat, mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, realpath, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError, messageOf, resolveStateDir, trustConfig, visibleName } from "@memslot/core";
+import { type NotesSurvey, holdsNotes, surveyNotes } from "@memslot/indexing/host";
 import { initialConfigText } from "../config-file/initial-text.ts";
 import type { CommandContext } from "../command-context.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { ExitCode } from "../terminal/exit-code.ts";
+import { describeLayout, describeLeftOut } from "../format/format-layout.ts";
+import { describeUnsearched } from "../format/format-survey.ts";
+import { counted } from "../open/report-failed-files.ts";
 import { resolvePath } from "../open/resolve-path.ts";
 
 export interface InitCommandOptions {
@@ -30,8 +34,11 @@ export async function init(context: CommandContext, options: InitCommandOptions)
   const workspaceDir = resolvePath(context.workspace ?? ".", cwd, env);
   const configFile = resolvePath(context.configPath ?? "memslot.json5", cwd, env);
   await refuseFiles([path.join(workspaceDir, "memory"), path.dirname(configFile)]);
+  const survey = await surveyWorkspace(context, workspaceDir);
+  const isFolderOfNotes = survey?.layout === "all" && holdsNotes(workspaceDir);
+  reportSurvey(context, survey, isFolderOfNotes);
   const missing: Step[] = [];
-  for (const step of planSteps(context, configFile, workspaceDir)) {
+  for (const step of planSteps(context, { configFile, workspaceDir, isFolderOfNotes })) {
     const there = await whatIsThere(step.path);
     if (there === undefined) missing.push(step);
     else output.print(`${there}: is there already, left as it is`);
@@ -49,15 +56,45 @@ export async function init(context: CommandContext, options: InitCommandOptions)
     output.print(`${step.path}: ${step.what}`);
   }
   const config = context.configPath === undefined ? "" : ` --config ${context.configPath}`;
-  output.print(`\nNext: write something into ${path.join(workspaceDir, "MEMORY.md")}, then ask:`);
+  const first = isFolderOfNotes ? "" : `write something into ${path.join(workspaceDir, "MEMORY.md")}, then `;
+  output.print(`\nNext: ${first}ask:`);
   output.print(`  memslot memory search "..."${config}`);
   return ExitCode.ok;
 }
 
-function planSteps(context: CommandContext, configFile: string, workspaceDir: string): Step[] {
+/** What there is already; undefined where the workspace is still to be made. */
+async function surveyWorkspace(
+  { cwd, env, signal }: CommandContext,
+  workspaceDir: string,
+): Promise<NotesSurvey | undefined> {
+  const canonical = await realpath(workspaceDir).catch(() => undefined);
+  if (canonical === undefined) return undefined;
+  const settings = { extraPaths: [], notes: "auto" } as const;
+  return await surveyNotes({ workspaceDir: canonical, settings, stateDir: resolveStateDir({ cwd, env }), signal });
+}
+
+/** Says which layout the notes that are there have, and what is left out. Nothing where there are none. */
+function reportSurvey({ output }: CommandContext, survey: NotesSurvey | undefined, isFolderOfNotes: boolean): void {
+  if (survey === undefined || (survey.layout === "all" && !isFolderOfNotes)) return;
+  output.print(`Layout: ${describeLayout(survey)}: ${counted(survey.files, "Markdown file")}`);
+  const leftOut = describeLeftOut(survey.leftOut);
+  if (leftOut !== undefined) output.print(`Left out: ${leftOut}`);
+  const unsearched = describeUnsearched(survey.unsearched);
+  if (unsearched !== undefined) output.print(`Not searched: ${unsearched}`);
+}
+
+/** A folder of notes gets a configuration alone: its notes are its owner's, who needs no MEMORY.md. */
+function planSteps(
+  context: CommandContext,
+  {
+    configFile,
+    workspaceDir,
+    isFolderOfNotes,
+  }: Record<"configFile" | "workspaceDir", string> & { isFolderOfNotes: boolean },
+): Step[] {
   const { cwd, env } = context;
   const stateDir = resolveStateDir({ cwd, env });
-  return [
+  const ofAgent: Step[] = [
     {
       path: path.join(workspaceDir, "memory"),
       what: "the folder of daily notes",
@@ -73,6 +110,9 @@ function planSteps(context: CommandContext, configFile: string, workspaceDir: st
       what: "the curated memory",
       make: () => writeFile(path.join(workspaceDir, "MEMORY.md"), memoryNote, { flag: "wx" }),
     },
+  ];
+  return [
+    ...(isFolderOfNotes ? [] : ofAgent),
     // Last, so that it never names a workspace that could not be made.
     {
       path: configFile,
@@ -81,7 +121,10 @@ function planSteps(context: CommandContext, configFile: string, workspaceDir: st
         // It may come to hold keys.
         await mkdir(path.dirname(configFile), { recursive: true, mode: 0o700 });
         const workspace = writtenWorkspace(path.dirname(configFile), workspaceDir);
-        await writeFile(configFile, initialConfigText({ workspace }), { flag: "wx", mode: 0o600 });
+        await writeFile(configFile, initialConfigText({ workspace, ...(isFolderOfNotes && { notes: "all" }) }), {
+          flag: "wx",
+          mode: 0o600,
+        });
         // It was written on the user's word just now: nobody else's choices are in it.
         await trustConfig(configFile, { stateDir, env });
       },

@@ -4,9 +4,13 @@ type Group = Map<string, Group | ConfigReferenceRow>;
 
 /**
  * The first `memslot.json5`: the workspace, and the common keys as comments with their defaults. `workspace` is written
- * as it is given; a relative one starts at the folder of the file.
+ * as it is given; a relative one starts at the folder of the file. `notes` is written where it is given.
  */
-export function initialConfigText(options: { workspace: string }): string {
+export function initialConfigText(options: { workspace: string; notes?: "all" }): string {
+  const given: Readonly<Record<string, string | undefined>> = {
+    "agents.defaults.workspace": options.workspace,
+    "agents.defaults.memorySearch.notes": options.notes,
+  };
   const root: Group = new Map();
   for (const key of configReference()) if (key.isCommon) insert(root, key);
   const lines = [
@@ -21,9 +25,9 @@ export function initialConfigText(options: { workspace: string }): string {
   function written(group: Group, indent: string): string[] {
     return [...group].flatMap(([name, inner]) => {
       if (inner instanceof Map) return [`${indent}${name}: {`, ...written(inner, `${indent}  `), `${indent}},`];
-      const isWorkspace = inner.key === "agents.defaults.workspace";
-      const value = isWorkspace ? JSON.stringify(options.workspace) : inner.default;
-      return [`${indent}// ${inner.doc}`, `${indent}${isWorkspace ? "" : "// "}${name}: ${value},`];
+      const chosen = given[inner.key];
+      const value = chosen === undefined ? inner.default : JSON.stringify(chosen);
+      return [`${indent}// ${inner.doc}`, `${indent}${chosen === undefined ? "// " : ""}${name}: ${value},`];
     });
   }
 }

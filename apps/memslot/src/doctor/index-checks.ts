@@ -25,7 +25,7 @@ export async function checkSync(context: CommandContext, memory: Memory): Promis
         `${indexed}; ${counted(report.pendingVectors.chunks, "chunk")} without a vector: ${report.pendingVectors.reason}`,
       );
     return files === 0
-      ? warned(name, "no notes yet", `Write MEMORY.md or memory/YYYY-MM-DD.md in ${memory.workspaceDir}.`)
+      ? warned(name, "no notes yet", `Write some Markdown, or MEMORY.md for an agent, in ${memory.workspaceDir}.`)
       : passed(name, indexed);
   } catch (error) {
     if (isAbort(error)) throw error;

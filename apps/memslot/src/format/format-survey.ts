@@ -7,7 +7,7 @@ export function describeUnsearched({ files, more, folders }: UnsearchedFiles): s
   if (files === 0) return undefined;
   const where = folders.length === 0 ? "" : ` (in ${folders.join(", ")}${more ? ", …" : ""})`;
   const count = `${more ? "more than " : ""}${counted(files, "Markdown file")}`;
-  return `${count} below the workspace${where}: memorySearch.extraPaths takes them in`;
+  return `${count} below the workspace${where}: memorySearch.notes: "all" takes them in`;
 }
 
 /** One line for each file or folder of the memory that cannot be read. */
@@ -32,6 +32,6 @@ export function checkSurvey(survey: MemorySurvey | undefined, indexed: number): 
   // A project with a README or two is nothing to warn of; a vault whose notes lie elsewhere is.
   const many = survey.unsearched.files > indexed;
   const next =
-    "Name the folders in memorySearch.extraPaths (relative paths start at the file that names them), then run memslot memory index.";
+    'Set memorySearch.notes to "all", or name folders in memorySearch.extraPaths (relative paths start at the file that names them), then run memslot memory index.';
   return [files, many ? warned("unsearched", unsearched, next) : passed("unsearched", unsearched)];
 }

@@ -33,7 +33,9 @@ export const configSchema: Readonly<Record<string, unknown>> = object({
     "`search` finds by words; `vsearch` and `query` find by meaning too, with models that are on this machine already",
   ),
   rerank: flag("with `vsearch` or `query`: let a model read the best ten notes and sort them; slow without a GPU"),
-  includeDefaultMemory: flag("whether MEMORY.md, USER.md and memory/ are searched; true where nothing is written"),
+  includeDefaultMemory: flag(
+    "whether MEMORY.md, USER.md and memory/, or a folder of notes, are searched; true where nothing is written",
+  ),
   paths: {
     type: "array",
     description: "more files and folders with notes, as `memorySearch.extraPaths`",

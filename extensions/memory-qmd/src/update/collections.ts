@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import path from "node:path";
 import { type ExtraPath, type MemorySource } from "@memslot/core";
-import { isMarkdown, memoryRoots, relativePath, toSlashes } from "@memslot/indexing";
+import { isMarkdown, memoryRoots, type NotesChoice, relativePath, toSlashes } from "@memslot/indexing";
 import type { QmdPath } from "../settings/options.ts";
 import { slug } from "../state-folder.ts";
 
@@ -38,6 +38,8 @@ export function collectionsOf(input: {
   extraPaths: readonly (string | ExtraPath)[];
   named: readonly QmdPath[];
   includeDefaultMemory: boolean;
+  /** Whether the workspace itself is a folder of notes; absent: it is not. */
+  notes?: NotesChoice | undefined;
   /** The folder of exported transcripts, where there are to be some. */
   sessionsFolder: string | undefined;
   /** Files that a look at the notes has passed over, by their paths from the workspace: they may be too large to read. */
@@ -45,7 +47,7 @@ export function collectionsOf(input: {
 }): Collection[] {
   const { workspaceDir, extraPaths, named, includeDefaultMemory, sessionsFolder } = input;
   const ignored = input.passedOver.filter(isMarkdown).map((shown) => path.resolve(workspaceDir, shown));
-  const roots = memoryRoots(workspaceDir, [...extraPaths, ...named]);
+  const roots = memoryRoots(workspaceDir, [...extraPaths, ...named], input.notes);
   const extra = roots.filter((root) => root.extra);
   const collections: Collection[] = [];
   const names = new Set<string>();
@@ -66,6 +68,9 @@ export function collectionsOf(input: {
     add(`${ownName}1`, { ...own, root: workspaceDir, only: ownFiles, pattern: "{MEMORY,memory,USER}.md" });
     const folder = path.join(workspaceDir, "memory");
     if (kindOf(folder) === "folder") add(`${ownName}2`, { ...own, root: folder, pattern: everyNote });
+    // It reads what is left out too; what is no note of ours is dropped from its answers.
+    if (roots.some(({ rules }) => rules !== undefined))
+      add(`${ownName}0`, { ...own, root: workspaceDir, pattern: everyNote });
   }
   for (const [index, { absolutePath }] of extra.entries()) {
     const entry = [...extraPaths, ...named][index];

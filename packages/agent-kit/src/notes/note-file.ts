@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { MemoryError, isAbort, messageOf } from "@memslot/core";
 import { codeOf, type FolderInPlace, MovedError, openFolderInPlace, syncFolder } from "@memslot/core/files";
 import { appendWhole } from "./append-whole.ts";
+import { keepNotesLayout } from "./keep-layout.ts";
 
 /** A note that is to be appended to. */
 export interface NoteTarget {
@@ -92,6 +93,7 @@ async function openWay(target: NoteTarget): Promise<FolderInPlace> {
   const workspaceDir = await realpath(target.workspaceDir);
   if (!(await stat(workspaceDir)).isDirectory()) throw cannotWrite(target, "the workspace is not a folder");
   await checkWay(target, workspaceDir);
+  await keepNotesLayout(workspaceDir);
   let folder = await openFolderInPlace(workspaceDir);
   for (const part of target.relPath.split("/").slice(0, -1)) {
     const { path: above, mkdir, close } = folder;

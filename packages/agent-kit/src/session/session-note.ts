@@ -13,6 +13,7 @@ import {
 } from "@memslot/core/files";
 import { redactLines } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../conversation.ts";
+import { keepNotesLayout } from "../notes/keep-layout.ts";
 import { localTime } from "../notes/local-day.ts";
 import { withoutPromptMarks } from "../prompt/prompt-marks.ts";
 
@@ -78,6 +79,7 @@ export async function writeSessionNote(options: SessionNoteOptions): Promise<Ses
 
 /** `memory/` of the workspace, made where it is missing. A link in its place is refused: notes must stay inside. */
 async function memoryFolder(workspaceDir: string): Promise<string> {
+  await keepNotesLayout(workspaceDir);
   const workspace = await openFolderInPlace(await realpath(workspaceDir));
   const folder = path.join(workspace.path, "memory");
   try {

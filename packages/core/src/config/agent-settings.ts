@@ -16,6 +16,8 @@ export interface AgentSources {
   readonly values: FoundValues;
   /** The workspace of `--workspace` or `MEMSLOT_WORKSPACE`, and which agents it is for. */
   readonly override: WorkspaceOverride | undefined;
+  /** In place of the usual workspace, where nothing names one. */
+  readonly foundWorkspace: string | undefined;
   /** The origins whose workspace is the state folder's own: its index has a plain name. */
   readonly ownOrigin: string | undefined;
   /** How a message about values that do not go together begins. */
@@ -80,8 +82,13 @@ export function workspaceOf(own: FoundValues, sources: AgentSources): { path: st
   return override ?? configuredWorkspace(own, sources);
 }
 
-function configuredWorkspace(own: FoundValues, { values, stateDir }: AgentSources): { path: string; origin: string } {
+/** The origin of a workspace that stands in for the usual one. */
+export const foundOrigin = "found around the current folder";
+
+function configuredWorkspace(own: FoundValues, sources: AgentSources): { path: string; origin: string } {
+  const { values, stateDir, foundWorkspace } = sources;
   const found = own.get("workspace") ?? values.get("agents.defaults.workspace");
+  if (found === undefined && foundWorkspace !== undefined) return { path: foundWorkspace, origin: foundOrigin };
   if (found === undefined) return { path: join(stateDir, "workspace"), origin: "default" };
   return { path: String(found.value), origin: found.origin };
 }

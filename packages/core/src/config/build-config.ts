@@ -19,6 +19,8 @@ export interface ConfigParts {
   /** Settled; a later one is laid over the ones before it. */
   readonly layers: readonly ConfigLayer[];
   readonly override: WorkspaceOverride | undefined;
+  /** In place of the usual workspace. */
+  readonly foundWorkspace?: string | undefined;
   readonly ownOrigin: string | undefined;
   readonly resolveFrom: string | undefined;
 }
@@ -35,7 +37,8 @@ export function buildConfig(parts: ConfigParts): MemslotConfig {
   const label = parts.file ?? layers.at(-1)?.label ?? "the configuration";
   const slot = memorySlot(values, notices);
 
-  const sources: AgentSources = { stateDir, values, override: parts.override, ownOrigin: parts.ownOrigin, label };
+  const { override, foundWorkspace, ownOrigin } = parts;
+  const sources: AgentSources = { stateDir, values, override, foundWorkspace, ownOrigin, label };
   const make = (id: string): AgentConfig => deepFreeze(agentSettings(id, own.get(id) ?? new Map(), sources));
   // With the placeholder as its id, so that `describe` can show the path of any agent's index.
   const defaults = make("{agentId}");

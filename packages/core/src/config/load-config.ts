@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { checkNode } from "../open/check-node.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import type { WorkspaceOverride } from "./agent-settings.ts";
@@ -23,6 +23,16 @@ export interface LoadConfigOptions {
   configPath?: string | undefined;
   /** `--workspace`: in place of every other workspace, for every agent. */
   workspace?: string | undefined;
+  /** A folder that was found around the current one, see `FoundFolder`. */
+  found?: FoundFolder | undefined;
+}
+
+/** A folder that a command was run in or below. Whoever gives it has looked for it. */
+export interface FoundFolder {
+  /** Absolute. A `memslot.json5` in it counts as one of the current folder does: nobody has trusted it by going there. */
+  folder: string;
+  /** Whether it stands in for the workspace where nothing names one. */
+  isWorkspace: boolean;
 }
 
 export interface ParseConfigOptions {
@@ -45,7 +55,13 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Memsl
   const cwd = resolve(options.cwd ?? currentFolder());
   const env = options.env ?? process.env;
   const stateDir = resolveStateDir({ cwd, env });
-  const file = findConfigFile({ cwd, env, stateDir, configPath: options.configPath });
+  const file = findConfigFile({
+    cwd,
+    lookIn: options.found?.folder ?? cwd,
+    env,
+    stateDir,
+    configPath: options.configPath,
+  });
   const source = file === undefined ? undefined : await readConfigFile(file);
   const trust = source?.found === "current" ? trustOf(source.path, source.sha256, stateDir) : undefined;
   const trusted = source?.found !== "current" || trust !== undefined;
@@ -65,6 +81,7 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Memsl
     env,
     layers,
     override: workspaceOverride(options.workspace, variable(env, "MEMSLOT_WORKSPACE"), cwd, env),
+    foundWorkspace: foundWorkspace(options.found, { trusted, stateDir }),
     ownOrigin: own?.path,
     resolveFrom: packagesFrom(trusted ? source : own),
   });
@@ -114,6 +131,15 @@ async function setAsideChangedPrograms(layer: ConfigLayer, { code }: TrustRecord
       layer.notices.push(`${layer.label}: ${messageOf(error)}`);
     }
   }
+}
+
+/** A folder with a file that nobody has trusted takes nobody away from the workspace that is there already. */
+function foundWorkspace(
+  found: FoundFolder | undefined,
+  { trusted, stateDir }: { trusted: boolean; stateDir: string },
+): string | undefined {
+  if (found?.isWorkspace !== true) return undefined;
+  return trusted || !existsSync(join(stateDir, "workspace")) ? found.folder : undefined;
 }
 
 function ownFile(source: ConfigSource | undefined): ConfigSource | undefined {

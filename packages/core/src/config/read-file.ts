@@ -28,6 +28,8 @@ export interface ConfigSource extends ConfigFile {
 /** The first file of the look-up order: `--config`, `MEMSLOT_CONFIG`, the current folder, the state folder. */
 export function findConfigFile(options: {
   cwd: string;
+  /** The current folder, or one above it. */
+  lookIn: string;
   env: Environment;
   stateDir: string;
   configPath: string | undefined;
@@ -39,7 +41,7 @@ export function findConfigFile(options: {
     const path = absolutePath(named, options.cwd, options.env);
     return { path, found: isSameFile(path, own) ? "state" : "named" };
   }
-  const here = join(options.cwd, configFileName);
+  const here = join(options.lookIn, configFileName);
   if (!exists(here)) return exists(own) ? { path: own, found: "state" } : undefined;
   if (isSameFile(here, own)) return { path: own, found: "state" };
   // Whoever can put a link in the current folder must not decide what another file's relative paths mean.

@@ -13,6 +13,8 @@ export interface MemorySearchSettings {
   readonly outputDimensionality: number | undefined;
   readonly sources: readonly string[];
   readonly extraPaths: readonly (string | ExtraPath)[];
+  /** What of the workspace is memory, see `notesLayout`. */
+  readonly notes: "auto" | "agent" | "all";
   readonly experimental: { readonly sessionMemory: boolean };
   readonly remote: {
     readonly baseUrl: string | undefined;

@@ -168,6 +168,18 @@ export interface MemoryRootStatus {
   state: "indexed" | "skipped";
   files?: number | undefined;
   reason?: string | undefined;
+  /** Of a folder of notes: what lies in it and is no note. */
+  leftOut?: readonly LeftOut[] | undefined;
+}
+
+/**
+ * What a folder of notes leaves out, by the reason: `.gitignore` names it, its name begins with a dot, it is a folder of a
+ * tool, a link, or not Markdown. A folder counts as one: nobody looks into it.
+ */
+export interface LeftOut {
+  reason: "ignored" | "hidden" | "tool" | "link" | "other";
+  files: number;
+  folders: number;
 }
 
 /** How vectors are made, as far as it is known without asking anybody. */

@@ -25,6 +25,7 @@ import type { Memory, MemorySearchOptions, MemorySyncParams } from "../contract/
 import { answerFacts, searchFacts, syncCounts } from "./call-facts.ts";
 import { checkManager } from "../plugins/opened.ts";
 import { assertReadable } from "./private-notes.ts";
+import type { NotePlaces } from "./result-places.ts";
 import {
   checkCompactReport,
   checkIndexCheck,
@@ -172,11 +173,11 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
     async readFile(params) {
       lifecycle.assertOpen();
       const checked = checkRead(params, asker);
-      assertReadable(checked.relPath, checked.audience, workspaceDir);
+      assertReadable(checked.relPath, checked.audience, placesOf(asked));
       const read = (signal: AbortSignal): Promise<MemoryReadResult> => manager.readFile({ ...checked, signal });
       const found = checkReadResult(backend, await asked.ask("readFile", deadlines.readFileMs, params.signal, read));
       // A spelling that only the manager could follow: what it has really read counts.
-      assertReadable(found.path, checked.audience, workspaceDir);
+      assertReadable(found.path, checked.audience, placesOf(asked));
       return found;
     },
     status: () => asked.status(),
@@ -255,7 +256,7 @@ async function searched(
   signal: AbortSignal | undefined,
 ): Promise<{ results: MemorySearchResult[]; report: SearchReport }> {
   const { manager } = asked;
-  const { backend, workspaceDir, settings, embeddings, rerank } = asked.options;
+  const { backend, embeddings, rerank } = asked.options;
   let given: SearchReport | undefined;
   const onDebug = (report: SearchReport): void => {
     given = report;
@@ -264,12 +265,17 @@ async function searched(
     manager.search(query, { ...options, signal: inner, onDebug }),
   );
   const found = checkResults(backend, answer);
-  const places = { workspaceDir, extraPaths: settings.extraPaths, roots: () => asked.status().roots };
   const order = given?.filters?.order ?? "relevance";
+  const places = placesOf(asked);
   const kept = keepResults(found, options, { capabilities: manager.capabilities, places, order });
   const facts = (): ReportFacts => asked.facts();
   const report = finishReport({ given, facts, found, kept, options, embeddings, rerank, notes });
   return { results: kept.results, report };
+}
+
+function placesOf(asked: AskedManager): NotePlaces {
+  const { workspaceDir, settings } = asked.options;
+  return { workspaceDir, extraPaths: settings.extraPaths, notes: settings.notes, roots: () => asked.status().roots };
 }
 
 /** With what has to be there, whatever the manager said. */

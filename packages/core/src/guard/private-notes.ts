@@ -1,8 +1,11 @@
 import { lstatSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { show } from "./call-arguments.ts";
+import { type NotePlaces, isInSharedPlace } from "./result-places.ts";
 import { MemoryError } from "../contract/errors.ts";
 import type { SessionAudience } from "../contract/manager.ts";
+
+const isMarkdownName = /\.(?:md|markdown|mdx)$/i;
 
 /** Characters that some file systems leave out of account when they compare names. */
 const ignored = /[\u200C-\u200F\u202A-\u202E\u206A-\u206F\uFEFF]/g;
@@ -39,11 +42,17 @@ export function isForEveryone(path: string, workspaceDir: string): boolean {
 }
 
 /** Throws `PATH_NOT_ALLOWED` for what a shared audience may not be told. */
-export function assertReadable(path: string, audience: SessionAudience, workspaceDir: string): void {
-  if (audience === "private" || isForEveryone(path, workspaceDir)) return;
-  const why = isPrivateNote(path, workspaceDir)
-    ? "MEMORY.md, USER.md, memory/ and the journal are private notes, which are read in the owner's own sessions only"
-    : "it has more than one name (a hard link), and the other one may be a private note; put a copy in its place";
+export function assertReadable(path: string, audience: SessionAudience, places: NotePlaces): void {
+  const { workspaceDir } = places;
+  if (audience === "private") return;
+  // Asked first, and without a look at the file: whether it is there is nothing to tell.
+  const isShared = !isMarkdownName.test(path) || isInSharedPlace(path, places);
+  if (isShared && isForEveryone(path, workspaceDir)) return;
+  let why = "it has more than one name (a hard link), and the other one may be a private note; put a copy in its place";
+  if (isPrivateNote(path, workspaceDir))
+    why =
+      "MEMORY.md, USER.md, memory/ and the journal are private notes, which are read in the owner's own sessions only";
+  else if (!isShared) why = "the notes of this folder are private, but for what extraPaths names";
   throw new MemoryError("PATH_NOT_ALLOWED", `${show(path)} cannot be read in a shared session: ${why}`);
 }
 

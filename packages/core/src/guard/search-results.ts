@@ -2,7 +2,7 @@ import { show } from "./call-arguments.ts";
 import { MemoryError } from "../contract/errors.ts";
 import type { SearchOrder } from "../contract/search-filters.ts";
 import { isForEveryone } from "./private-notes.ts";
-import { type NotePlaces, notePath, withShortSnippet } from "./result-places.ts";
+import { type NotePlaces, isInSharedPlace, notePath, withShortSnippet } from "./result-places.ts";
 import type {
   CompactReport,
   IndexCheck,
@@ -31,7 +31,12 @@ export function keepResults(
 ): KeptResults {
   const inside = results.flatMap((result) => placed(result, places));
   const allowed =
-    options.audience === "private" ? inside : inside.filter(({ path }) => isForEveryone(path, places.workspaceDir));
+    options.audience === "private"
+      ? inside
+      : inside.filter(
+          ({ path, source }) =>
+            isForEveryone(path, places.workspaceDir) && (source !== "memory" || isInSharedPlace(path, places)),
+        );
   const fromSources = allowed.filter((result) => options.sources.includes(result.source));
   const scored = fromSources.filter(
     (result) => result.score >= options.minScore || !foundByVectorOnly(result, capabilities),

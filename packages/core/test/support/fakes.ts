@@ -78,7 +78,7 @@ export function guarded(own: Partial<MemorySearchManager> = {}, options: Partial
     agentId: "main",
     workspaceDir: "/notes",
     backend: "fake",
-    settings: settings(),
+    settings: settings({ notes: "agent" }),
     ownerAllowFrom: ["telegram:7"],
     ...options,
   });

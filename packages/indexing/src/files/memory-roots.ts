@@ -1,6 +1,8 @@
 import { realpathSync } from "node:fs";
 import path from "node:path";
-import { createGlob, type ExtraPath, MemoryError, messageOf } from "@memslot/core";
+import { createGlob, type ExtraPath, MemoryError, type MemorySearchSettings, messageOf } from "@memslot/core";
+import { notesLayout } from "@memslot/core/files";
+import { letsThrough, type RulesInput } from "./folder/folder-rules.ts";
 import { ignoredFolders } from "./ignored-folders.ts";
 
 /** Where memory may stand: the workspace's own files, and what `extraPaths` adds. */
@@ -15,12 +17,30 @@ export interface MemoryRoot {
   matches: (relativePath: string) => boolean;
   /** An extra path that is missing is worth a word; the usual places may be. */
   extra: boolean;
+  /** Whether it takes a part of its files only. */
+  hasPattern: boolean;
+  /** Of the workspace as a folder of notes: what it leaves out. */
+  rules?: RulesInput | undefined;
 }
+
+/** Whether the workspace itself is a folder of notes. Absent wherever only the agent's layout is meant. */
+export interface NotesChoice extends Pick<MemorySearchSettings, "notes"> {
+  stateDir?: string | undefined;
+  /** For a caller that looks more than once. */
+  known?: RulesInput["known"];
+}
+
+/** How the workspace is shown where it is a root itself. */
+export const notesRootLabel = ".";
 
 const everyFile = (): boolean => true;
 
 /** The roots of a workspace, in the order in which they claim files. */
-export function memoryRoots(workspaceDir: string, extraPaths: readonly (string | ExtraPath)[]): MemoryRoot[] {
+export function memoryRoots(
+  workspaceDir: string,
+  extraPaths: readonly (string | ExtraPath)[],
+  choice?: NotesChoice,
+): MemoryRoot[] {
   const own = (name: string, kind: MemoryRoot["kind"]): MemoryRoot => {
     const absolutePath = path.join(workspaceDir, name);
     return {
@@ -30,6 +50,7 @@ export function memoryRoots(workspaceDir: string, extraPaths: readonly (string |
       fits: everyFile,
       matches: (file) => !inIgnoredFolder(file),
       extra: false,
+      hasPattern: false,
     };
   };
   const extra = extraPaths.map((entry): MemoryRoot => {
@@ -42,6 +63,7 @@ export function memoryRoots(workspaceDir: string, extraPaths: readonly (string |
       fits,
       matches: (file) => !inIgnoredFolder(file) && fits(file),
       extra: true,
+      hasPattern: pattern !== undefined,
     };
   });
   return [
@@ -50,7 +72,25 @@ export function memoryRoots(workspaceDir: string, extraPaths: readonly (string |
     own("USER.md", "file"),
     own("memory", "folder"),
     ...extra,
+    // Last: what is named one by one is memory whatever a .gitignore says.
+    ...(choice !== undefined && notesLayout(workspaceDir, choice.notes).layout === "all"
+      ? [notesRoot(workspaceDir, choice)]
+      : []),
   ];
+}
+
+function notesRoot(workspaceDir: string, { stateDir, known }: NotesChoice): MemoryRoot {
+  const rules: RulesInput = { folder: workspaceDir, stateDir, known };
+  return {
+    absolutePath: workspaceDir,
+    kind: "folder",
+    label: notesRootLabel,
+    fits: everyFile,
+    matches: (file) => letsThrough(rules, file),
+    extra: false,
+    hasPattern: false,
+    rules,
+  };
 }
 
 /** A path as results show it: relative to the workspace, with `/`. */
@@ -60,10 +100,6 @@ export function relativePath(workspaceDir: string, absolutePath: string): string
 
 export function toSlashes(file: string): string {
   return path.sep === "/" ? file : file.replaceAll(path.sep, "/");
-}
-
-export function isMarkdown(name: string): boolean {
-  return name.toLowerCase().endsWith(".md");
 }
 
 function inIgnoredFolder(file: string): boolean {

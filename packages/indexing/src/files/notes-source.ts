@@ -6,7 +6,8 @@ import path from "node:path";
 import { decodeLines } from "../text/file-text.ts";
 import { createHeldLines, type FoundLines } from "../search/held-lines.ts";
 import { FileStates } from "./file-stamp.ts";
-import { isMarkdown, memoryRoots } from "./memory-roots.ts";
+import { isMarkdown } from "./folder/markdown-name.ts";
+import { memoryRoots, type NotesChoice } from "./memory-roots.ts";
 import { placeOf } from "./note-place.ts";
 import { readSettled } from "./read-settled.ts";
 import { redactLines } from "../secrets/redact-secrets.ts";
@@ -15,18 +16,22 @@ import { redactLines } from "../secrets/redact-secrets.ts";
 export function createNotesSource(input: {
   /** Canonical absolute path. */
   workspaceDir: string;
-  settings: Pick<MemorySearchSettings, "chunking" | "extraPaths">;
+  settings: Pick<MemorySearchSettings, "chunking" | "extraPaths" | "notes">;
+  /** Not looked into, where it lies in a folder of notes. */
+  stateDir?: string | undefined;
 }): IndexedSource {
-  const { workspaceDir, settings } = input;
+  const { workspaceDir, settings, stateDir } = input;
+  const { extraPaths } = settings;
   const states = new FileStates();
+  const notes: NotesChoice = { notes: settings.notes, stateDir, known: new Map() };
   return {
     source: "memory",
     recipe: recipeOf(settings.chunking),
-    scan: async (signal) => await scanMemory({ workspaceDir, extraPaths: settings.extraPaths, signal, states }),
+    scan: async (signal) => await scanMemory({ workspaceDir, extraPaths, notes, signal, states }),
     stampOf: stampInNote,
     holdsContent,
     skippedBecause,
-    holds: createNoteLines({ workspaceDir, extraPaths: settings.extraPaths }),
+    holds: createNoteLines({ workspaceDir, extraPaths, notes }),
     read: async (file, stored, signal) => await readChunks(file, "memory", stored, settings.chunking, signal),
   };
 }
@@ -35,12 +40,13 @@ export function createNotesSource(input: {
 function createNoteLines(input: {
   workspaceDir: string;
   extraPaths: readonly (string | ExtraPath)[];
+  notes: NotesChoice;
 }): NonNullable<IndexedSource["holds"]> {
-  const { workspaceDir, extraPaths } = input;
+  const { workspaceDir, extraPaths, notes } = input;
   return createHeldLines({
     placeOf(relPath) {
       const wanted = path.resolve(workspaceDir, relPath);
-      const place = isMarkdown(wanted) ? placeOf(wanted, memoryRoots(workspaceDir, extraPaths)) : undefined;
+      const place = isMarkdown(wanted) ? placeOf(wanted, memoryRoots(workspaceDir, extraPaths, notes)) : undefined;
       return place?.link === undefined ? place?.absolutePath : undefined;
     },
     async compare(absolutePath, found, signal) {

@@ -10,7 +10,8 @@ import {
 } from "@memslot/core";
 import { MovedError, codeOf, openInPlace } from "@memslot/core/files";
 import { decodeLines } from "../text/file-text.ts";
-import { isMarkdown, memoryRoots, relativePath } from "./memory-roots.ts";
+import { isMarkdown } from "./folder/markdown-name.ts";
+import { type MemoryRoot, memoryRoots, type NotesChoice, relativePath } from "./memory-roots.ts";
 import { placeOf } from "./note-place.ts";
 import { whyNotText } from "../text/not-text.ts";
 import { maxFileBytes } from "./scan.ts";
@@ -27,9 +28,12 @@ export async function readMemoryFile(
   params: ManagerReadParams,
   workspaceDir: string,
   extraPaths: readonly (string | ExtraPath)[],
+  notes?: NotesChoice,
 ): Promise<MemoryReadResult> {
   const { relPath, from, signal } = params;
-  const absolutePath = allowedPath(relPath, workspaceDir, extraPaths);
+  // The notes of a folder are private, as MEMORY.md is: whoever reads along is not told which there are.
+  const choice = params.audience === "shared" ? undefined : notes;
+  const absolutePath = allowedPath(relPath, memoryRoots(workspaceDir, extraPaths, choice), workspaceDir);
   const shown = relativePath(workspaceDir, absolutePath);
   if (params.audience === "shared" && isPrivateNote(shown)) {
     throw new MemoryError(
@@ -94,11 +98,15 @@ function cutSingleLine(line: string, shown: string, from: number, total: number)
 }
 
 /** The absolute path behind a path from outside, as it is spelled on the disk, or `PATH_NOT_ALLOWED` with the reason. */
-function allowedPath(relPath: string, workspaceDir: string, extraPaths: readonly (string | ExtraPath)[]): string {
+function allowedPath(relPath: string, roots: readonly MemoryRoot[], workspaceDir: string): string {
+  const isFolderOfNotes = roots.some(({ rules }) => rules !== undefined);
+  const places = isFolderOfNotes
+    ? "all Markdown below the workspace that no .gitignore names and no dot hides"
+    : "MEMORY.md, USER.md, memory/**/*.md";
   const refuse = (reason: string): never => {
     throw new MemoryError(
       "PATH_NOT_ALLOWED",
-      `${JSON.stringify(relPath)} cannot be read: ${reason}. Memory files are MEMORY.md, USER.md, memory/**/*.md and what extraPaths names, by their path relative to the workspace.`,
+      `${JSON.stringify(relPath)} cannot be read: ${reason}. Memory files are ${places} and what extraPaths names, by their path relative to the workspace.`,
     );
   };
   if (relPath.includes("\0")) refuse("it holds a NUL byte");
@@ -106,7 +114,7 @@ function allowedPath(relPath: string, workspaceDir: string, extraPaths: readonly
   if (relPath.startsWith("~")) refuse("~ is not expanded");
   const wanted = path.resolve(workspaceDir, relPath);
   if (!isMarkdown(wanted)) refuse("it is not a Markdown file (.md)");
-  const place = placeOf(wanted, memoryRoots(workspaceDir, extraPaths));
+  const place = placeOf(wanted, roots);
   if (!place) return refuse("it is outside the memory files");
   if (place.link !== undefined)
     refuse(`${relativePath(workspaceDir, place.link)} is a symbolic link, which is not followed`);

@@ -4,8 +4,11 @@ import { type ExtraPath, MemoryError, type MemoryRootStatus, messageOf, type Syn
 import { codeOf, listInPlace } from "@memslot/core/files";
 import { adviceForLink, kindOf, linkReason, statOf, outOfDescriptors } from "./file-kind.ts";
 import { createStampTrust, FileStates } from "./file-stamp.ts";
+import { type FolderRules, folderRules, maxDepth } from "./folder/folder-rules.ts";
+import { createLeftOutCount, type LeftOutCount, notesIn } from "./folder/left-out.ts";
 import { ignoredFolders } from "./ignored-folders.ts";
-import { isMarkdown, type MemoryRoot, memoryRoots, relativePath } from "./memory-roots.ts";
+import { isMarkdown } from "./folder/markdown-name.ts";
+import { type MemoryRoot, memoryRoots, type NotesChoice, notesRootLabel, relativePath } from "./memory-roots.ts";
 import { foldedName } from "./folded-name.ts";
 import { createKnownFiles, isSameFile } from "./same-file.ts";
 import { createTimeSlices, type TimeSlices } from "./time-slices.ts";
@@ -15,6 +18,8 @@ export const maxFileBytes: number = 16 * 1024 * 1024;
 
 /** What a name holds that is no UTF-8: the path that is made of it leads nowhere. */
 const noCharacter = "\ufffd";
+
+const tooDeep = `is more than ${maxDepth} folders deep`;
 
 export interface ScannedFile {
   /** Relative to the workspace, with `/`. */
@@ -43,6 +48,8 @@ export interface ScanOptions {
   workspaceDir: string;
   extraPaths: readonly (string | ExtraPath)[];
   signal: AbortSignal;
+  /** Whether the workspace itself may be a folder of notes; absent: it is not. */
+  notes?: NotesChoice | undefined;
   /** For a caller that scans more than once. */
   states?: FileStates | undefined;
 }
@@ -55,7 +62,7 @@ export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
   const { result } = listing;
   const slices = createTimeSlices(signal);
   const names = new Set(listWorkspace(workspaceDir));
-  for (const root of memoryRoots(workspaceDir, options.extraPaths)) {
+  for (const root of memoryRoots(workspaceDir, options.extraPaths, options.notes)) {
     if (root.label === "memory.md" && !root.extra) {
       if (!names.has("memory.md")) continue;
       if (names.has("MEMORY.md")) {
@@ -79,7 +86,7 @@ export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
     } else if (stats.isSymbolicLink()) skip(`${linkReason}: ${adviceForLink(root.absolutePath)}`);
     else if (stats.isDirectory()) {
       if (root.kind === "file") skip("is a folder, not a file");
-      else found(await walkRoot(root, listing, workspaceDir, slices));
+      else await walked();
     } else if (!isReadable(stats)) skip(whyNotReadable(stats));
     else if (root.kind === "folder" && !root.extra) skip("is a file, not a folder");
     else if (!isMarkdown(root.absolutePath)) skip("is not a Markdown file (.md)");
@@ -87,6 +94,12 @@ export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
 
     function skip(reason: string): void {
       result.roots.push({ path: root.label, state: "skipped", reason });
+    }
+
+    async function walked(): Promise<void> {
+      const leftOut = root.rules === undefined ? undefined : createLeftOutCount();
+      const files = await walkRoot(root, { listing, workspaceDir, slices, leftOut });
+      result.roots.push({ path: root.label, state: "indexed", files, ...(leftOut && { leftOut: leftOut.counts() }) });
     }
 
     function found(files: number): void {
@@ -149,19 +162,38 @@ function createListing(states: FileStates): Listing {
   return listing;
 }
 
+/** What one walk needs beside its root. */
+interface Walk {
+  listing: Listing;
+  workspaceDir: string;
+  slices: TimeSlices;
+  /** Of a folder of notes. */
+  leftOut: LeftOutCount | undefined;
+}
+
 /** Takes what a folder holds, and all below it. Gives the number of files taken. */
-async function walkRoot(root: MemoryRoot, listing: Listing, workspaceDir: string, slices: TimeSlices): Promise<number> {
+async function walkRoot(root: MemoryRoot, { listing, workspaceDir, slices, leftOut }: Walk): Promise<number> {
   const { result, take, fail, passOver } = listing;
   let count = 0;
 
-  /** `inside` is the way from the root to the folder, `shown` from the workspace; each ends with `/` or is empty. */
-  async function walk(folder: string, inside: string, shown: string): Promise<void> {
+  /**
+   * `inside` is the way from the root to the folder, `shown` from the workspace; each ends with `/` or is empty. `enter`
+   * gives the rules of the folder.
+   */
+  async function walk(
+    folder: string,
+    inside: string,
+    shown: string,
+    enter: (() => FolderRules) | undefined,
+  ): Promise<void> {
     if (slices.isOver()) await slices.pause();
     let entries: Dirent[];
+    let rules: FolderRules | undefined;
     try {
       entries = listInPlace(folder);
+      rules = enter?.();
     } catch (error) {
-      const place = shown.slice(0, -1);
+      const place = shown.slice(0, -1) || notesRootLabel;
       if (inside !== "" && codeOf(error) === "ENOENT") {
         if (inside.includes(noCharacter)) fail(place, "has a name that is not UTF-8: rename it");
         return;
@@ -169,6 +201,10 @@ async function walkRoot(root: MemoryRoot, listing: Listing, workspaceDir: string
       fail(place, outOfDescriptors(error) ?? `cannot be listed: ${messageOf(error)}`);
       result.unknown.push(shown);
       return;
+    }
+    if (rules !== undefined && leftOut !== undefined) {
+      for (const problem of rules.problems) passOver(`${shown}.gitignore`, problem);
+      entries = notesIn(entries, rules, leftOut);
     }
     entries.sort((a, b) => (a.name < b.name ? -1 : 1));
     const base = folder.endsWith(path.sep) ? folder : folder + path.sep;
@@ -191,14 +227,17 @@ async function walkRoot(root: MemoryRoot, listing: Listing, workspaceDir: string
     for (const entry of entries) {
       const { name } = entry;
       if (entry.isDirectory()) {
-        if (!ignoredFolders.has(name)) await walk(base + name, `${inside}${name}/`, `${shown}${name}/`);
+        if (rules !== undefined && inside.split("/").length > maxDepth) passOver(shown + name, tooDeep);
+        else if (!ignoredFolders.has(name))
+          await walk(base + name, `${inside}${name}/`, `${shown}${name}/`, rules && (() => rules.enter(name)));
       } else if (entry.isSymbolicLink() && !isMarkdown(name) && leadsToFolder(base + name))
         passOver(shown + name, linkReason);
     }
   }
 
   const place = relativePath(workspaceDir, root.absolutePath);
-  await walk(root.absolutePath, "", place === "" ? "" : `${place}/`);
+  const { rules } = root;
+  await walk(root.absolutePath, "", place === "" ? "" : `${place}/`, rules && (() => folderRules(rules)));
   return count;
 }
 

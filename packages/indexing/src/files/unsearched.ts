@@ -2,8 +2,10 @@ import { type Dirent, readdirSync } from "node:fs";
 import path from "node:path";
 import type { MemorySearchSettings, SearchReport, UnsearchedFiles } from "@memslot/core";
 import { weakConfidence } from "@memslot/core";
-import { ignoredFolders } from "./ignored-folders.ts";
-import { isMarkdown, memoryRoots, relativePath, toSlashes } from "./memory-roots.ts";
+import { notesLayout } from "@memslot/core/files";
+import { folderRules, unlessUnreadable } from "./folder/folder-rules.ts";
+import { isMarkdown } from "./folder/markdown-name.ts";
+import { memoryRoots, relativePath, toSlashes } from "./memory-roots.ts";
 import { createTimeSlices } from "./time-slices.ts";
 
 /** A count is ended after so many names, or so long: then there may be more. */
@@ -13,7 +15,7 @@ const mostMs = 300;
 const keptMs = 30_000;
 const namedFolders = 5;
 
-/** Counts the Markdown files below a workspace that are no part of the memory. */
+/** Counts the Markdown files below a workspace that are no part of the memory, and would be as a folder of notes. */
 export interface UnsearchedCounter {
   count(signal: AbortSignal): Promise<UnsearchedFiles>;
 }
@@ -21,12 +23,15 @@ export interface UnsearchedCounter {
 /** Looks at names only: opens nothing, follows no link, and passes over the folders of tools and hidden ones. */
 export function createUnsearchedCounter(input: {
   workspaceDir: string;
-  settings: Pick<MemorySearchSettings, "extraPaths">;
+  settings: Pick<MemorySearchSettings, "extraPaths" | "notes">;
+  stateDir: string;
 }): UnsearchedCounter {
-  const { workspaceDir, settings } = input;
+  const { workspaceDir, settings, stateDir } = input;
   let last: { atMs: number; files: UnsearchedFiles } | undefined;
 
   async function walk(signal: AbortSignal): Promise<UnsearchedFiles> {
+    // All that is to be searched is: what a folder of notes leaves out is left out on purpose.
+    if (notesLayout(workspaceDir, settings.notes).layout === "all") return resultOf(new Map(), false);
     const roots = memoryRoots(workspaceDir, settings.extraPaths);
     const isTaken = (file: string): boolean =>
       roots.some(({ absolutePath, kind, matches }) => {
@@ -36,19 +41,22 @@ export function createUnsearchedCounter(input: {
       });
     const slices = createTimeSlices(signal);
     const startedMs = performance.now();
-    const folders: string[] = [workspaceDir];
+    const folders = [{ path: workspaceDir, enter: () => folderRules({ folder: workspaceDir, stateDir }) }];
     const counted = new Map<string, number>();
     let names = 0;
     for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
       if (slices.isOver()) await slices.pause();
       if (names >= mostNames || performance.now() - startedMs > mostMs) return resultOf(counted, true);
-      for (const entry of entriesOf(folder)) {
+      const rules = unlessUnreadable(folder.enter);
+      for (const entry of rules === undefined ? [] : entriesOf(folder.path)) {
         names++;
-        const own = path.join(folder, entry.name);
-        if (entry.isDirectory()) {
-          if (!entry.name.startsWith(".") && !ignoredFolders.has(entry.name)) folders.push(own);
-        } else if (entry.isFile() && isMarkdown(entry.name) && !isTaken(own)) {
-          const shown = relativePath(workspaceDir, folder).split("/")[0] ?? "";
+        const own = path.join(folder.path, entry.name);
+        const isFolder = entry.isDirectory();
+        if (!isFolder && !(entry.isFile() && isMarkdown(entry.name) && !isTaken(own))) continue;
+        if (rules === undefined || rules.leavesOut(entry.name, isFolder) !== undefined) continue;
+        if (isFolder) folders.push({ path: own, enter: () => rules.enter(entry.name) });
+        else {
+          const shown = relativePath(workspaceDir, folder.path).split("/")[0] ?? "";
           counted.set(shown, (counted.get(shown) ?? 0) + 1);
         }
       }
@@ -77,7 +85,7 @@ export function withUnsearched(
   const { folders } = unsearched;
   // Whole: a relative path in a configuration starts where that file lies.
   const names = folders.map((folder) => JSON.stringify(path.join(workspaceDir, folder))).join(", ");
-  const how = `Name the folders in memorySearch.extraPaths to have them searched${names === "" ? "" : `, for example ${names}`}.`;
+  const how = `Set memorySearch.notes to "all" to have them searched, or name folders in memorySearch.extraPaths${names === "" ? "" : `, for example ${names}`}.`;
   return {
     ...report,
     reason: [why, describeUnsearched(unsearched)].filter((part) => part !== undefined).join("; "),

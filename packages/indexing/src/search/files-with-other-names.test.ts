@@ -29,7 +29,7 @@ async function notesFor(workspaceDir: string, extraPaths: string[]): Promise<Pat
     audience: "shared",
     agentId: "main",
     workspaceDir,
-    settings: { extraPaths },
+    settings: { extraPaths, notes: "agent" },
     signal: new AbortController().signal,
     transcriptOf: async () => undefined,
     journalOf: () => [],

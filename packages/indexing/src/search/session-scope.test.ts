@@ -11,7 +11,7 @@ async function scopeOf(
     audience: "private",
     agentId: "main",
     workspaceDir: "/home/anna/notes",
-    settings: { extraPaths },
+    settings: { extraPaths, notes: "agent" },
     signal: new AbortController().signal,
     transcriptOf: async (key) => (key.includes("group") ? "sessions/g.jsonl" : undefined),
     journalOf: (transcript) => [transcript.replace("sessions/", "journal/")],

@@ -6,9 +6,11 @@ import {
   hasOtherNames,
 } from "@memslot/core";
 import type { PathScope } from "../chunk-store.ts";
-import { memoryRoots, relativePath, isMarkdown, type MemoryRoot } from "../files/memory-roots.ts";
+import { isMarkdown } from "../files/folder/markdown-name.ts";
+import { memoryRoots, relativePath, type MemoryRoot } from "../files/memory-roots.ts";
 import { type Dirent, readdirSync } from "node:fs";
 import path from "node:path";
+import { notesLayout } from "@memslot/core/files";
 import { ignoredFolders } from "../files/ignored-folders.ts";
 import { createTimeSlices } from "../files/time-slices.ts";
 
@@ -25,7 +27,7 @@ export async function sessionScope(input: {
   audience: SessionAudience;
   agentId: string;
   workspaceDir: string;
-  settings: Pick<MemorySearchSettings, "extraPaths">;
+  settings: Pick<MemorySearchSettings, "extraPaths" | "notes">;
   signal: AbortSignal;
   /** The path of a session's transcript in the index; undefined where it has none. */
   transcriptOf: (sessionKey: string) => Promise<string | undefined>;
@@ -38,7 +40,7 @@ export async function sessionScope(input: {
   const own: PathScope = { within: transcript === undefined ? [] : [transcript], without: [] };
   const dropped = audience === "private" && transcript !== undefined ? input.journalOf(transcript) : [];
   const journal: PathScope = { within: dropped, without: [] };
-  const notes = audience === "private" ? undefined : await sharedNotes(workspaceDir, settings.extraPaths, signal);
+  const notes = audience === "private" ? undefined : await sharedNotes(workspaceDir, settings, signal);
   return (source) =>
     source === "memory" ? notes : source === "sessions" ? own : source === "journal" ? journal : undefined;
 }
@@ -49,19 +51,27 @@ export async function sessionScope(input: {
  */
 async function sharedNotes(
   workspaceDir: string,
-  extraPaths: MemorySearchSettings["extraPaths"],
+  { extraPaths, notes }: Pick<MemorySearchSettings, "extraPaths" | "notes">,
   signal: AbortSignal,
 ): Promise<PathScope> {
+  // Without the workspace as a folder of notes: what stands there alone is the owner's.
   const roots = memoryRoots(workspaceDir, extraPaths);
+  const isFolderOfNotes = notesLayout(workspaceDir, notes).layout === "all";
   const places = roots.map((root) => ({ extra: root.extra, path: relativePath(workspaceDir, root.absolutePath) }));
   const below = (path: string): string[] => (path === "" ? [""] : [path, `${path}/`]);
   const withOtherNames: string[] = [];
+  const within: string[] = [];
   for (const root of roots.filter(({ extra }) => extra)) {
+    const place = relativePath(workspaceDir, root.absolutePath);
+    // In a folder of notes the files of this place that do not fit are notes too, and not for others.
+    const isPart = isFolderOfNotes && root.hasPattern;
+    if (!isPrivateNote(place))
+      within.push(...(isPart ? await filesIn(root, { workspaceDir, signal, accepts: () => true }) : below(place)));
     const files = await filesWithOtherNames(root, workspaceDir, signal);
-    withOtherNames.push(...(files ?? below(relativePath(workspaceDir, root.absolutePath))));
+    withOtherNames.push(...(files ?? below(place)));
   }
   return {
-    within: places.filter(({ extra, path }) => extra && !isPrivateNote(path)).flatMap(({ path }) => below(path)),
+    within,
     without: [...places.filter(({ extra }) => !extra).flatMap(({ path }) => below(path)), ...withOtherNames],
   };
 }
@@ -91,21 +101,31 @@ async function filesWithOtherNames(
   workspaceDir: string,
   signal: AbortSignal,
 ): Promise<string[] | undefined> {
-  const found: string[] = [];
-  const slices = createTimeSlices(signal);
   if (hasOtherNames(root.absolutePath)) return [relativePath(workspaceDir, root.absolutePath)];
-  await walk(root.absolutePath, "");
+  const found = await filesIn(root, { workspaceDir, signal, accepts: hasOtherNames, most: maxFiles + 1 });
   return found.length > maxFiles ? undefined : found;
+}
+
+/** The notes of a root that are accepted by their absolute path, by their paths from the workspace. */
+async function filesIn(
+  root: MemoryRoot,
+  input: { workspaceDir: string; signal: AbortSignal; accepts: (absolutePath: string) => boolean; most?: number },
+): Promise<string[]> {
+  const { workspaceDir, accepts, most = Infinity } = input;
+  const found: string[] = [];
+  const slices = createTimeSlices(input.signal);
+  await walk(root.absolutePath, "");
+  return found;
 
   async function walk(folder: string, inside: string): Promise<void> {
-    if (found.length > maxFiles) return;
+    if (found.length >= most) return;
     for (const entry of entriesOf(folder)) {
       if (slices.isOver()) await slices.pause();
       const { name } = entry;
       const absolutePath = path.join(folder, name);
       if (entry.isDirectory()) {
         if (!ignoredFolders.has(name)) await walk(absolutePath, `${inside}${name}/`);
-      } else if (isMarkdown(name) && root.fits(inside + name) && hasOtherNames(absolutePath))
+      } else if (isMarkdown(name) && root.fits(inside + name) && accepts(absolutePath))
         found.push(relativePath(workspaceDir, absolutePath));
     }
   }

@@ -87,6 +87,7 @@ export function watchRoots(input: RootWatchInput): RootWatch {
         if (thread !== own) return;
         if (message.kind === "failed") return failed(message.message);
         if (message.kind === "tooMany") return turnOff(tooMany(maxFiles));
+        if (message.kind === "rules") return start();
         folders = message.folders;
         if (message.kind === "changed") return event();
         phase = "on";

@@ -1,7 +1,9 @@
 import type { Stats } from "node:fs";
 import path from "node:path";
 import { foldedName } from "../files/folded-name.ts";
+import { type FolderRules, folderRules, unlessUnreadable } from "../files/folder/folder-rules.ts";
 import { ignoredFolders } from "../files/ignored-folders.ts";
+import { markdownEndings } from "../files/folder/markdown-name.ts";
 
 /** A place where memory may stand, there or not. */
 export interface WatchRoot {
@@ -9,8 +11,10 @@ export interface WatchRoot {
   path: string;
   /** A `folder` may turn out to be a file. */
   kind: "file" | "folder";
-  /** How the names of files that matter end, in lower case; `.md` unless given. */
+  /** How the names of files that matter end, in lower case; as those of Markdown unless given. */
   extension?: string | undefined;
+  /** A folder of notes: what it leaves out is not watched, nor is this folder, that of the state. */
+  notesBut?: string | undefined;
 }
 
 /** What of a disk is watched for some roots. */
@@ -22,12 +26,15 @@ export interface WatchScope {
   lookAt(file: string, stats: Stats | undefined): "watched" | "told of" | "elsewhere";
   /** Whether a run has to follow what the system tells of a watched folder or file and a name in it. */
   concerns(watched: string, name: string | null): boolean;
+  /** Whether what is watched has to be chosen anew: what a folder of notes leaves out has changed. */
+  changesRules(watched: string, name: string | null): boolean;
 }
 
 export function createWatchScope(roots: readonly WatchRoot[]): WatchScope {
   const places = roots.map((root) => ({
     ...root,
-    extension: root.extension ?? ".md",
+    endings: root.extension === undefined ? markdownEndings : [root.extension],
+    leavesOut: root.notesBut === undefined ? undefined : leavesOutFolder(root.path, root.notesBut),
     inside: root.path.endsWith(path.sep) ? root.path : root.path + path.sep,
   }));
   const rootNames = new Set(roots.map((root) => foldedName(root.path)));
@@ -51,8 +58,17 @@ export function createWatchScope(roots: readonly WatchRoot[]): WatchScope {
     lookAt(given, stats) {
       const file = path.normalize(given);
       if (isRoot(file)) return "watched";
-      if (placesOf(file).length === 0) return "elsewhere";
-      return stats === undefined || stats.isDirectory() ? "watched" : "told of";
+      const places = placesOf(file);
+      if (places.length === 0) return "elsewhere";
+      if (stats !== undefined && !stats.isDirectory()) return "told of";
+      // A folder of notes says what it leaves out when it is known to be a folder; other roots may want it all the same.
+      const isWanted = stats === undefined || isAbove(file) || places.some(({ leavesOut }) => !leavesOut?.(file));
+      return isWanted ? "watched" : "elsewhere";
+    },
+
+    changesRules(watched, name) {
+      const file = path.resolve(watched, name ?? "");
+      return path.basename(file) === ".gitignore" && placesOf(file).some(({ notesBut }) => notesBut !== undefined);
     },
 
     concerns(watched, name) {
@@ -60,7 +76,29 @@ export function createWatchScope(roots: readonly WatchRoot[]): WatchScope {
       // looks the same.
       if (name === null || name === "" || name === path.basename(watched)) return true;
       const file = path.resolve(watched, name);
-      return isRoot(file) || placesOf(file).some(({ extension }) => foldedName(file).endsWith(extension));
+      return (
+        isRoot(file) ||
+        placesOf(file).some(({ endings }) => endings.some((ending) => foldedName(file).endsWith(ending)))
+      );
     },
   };
+
+  /** Whether a root lies below: on the way to it nothing is left out. */
+  function isAbove(folder: string): boolean {
+    return roots.some((root) => root.path.startsWith(folder + path.sep));
+  }
+}
+
+/** Whether the folder of notes leaves out one of its folders, as its rules are now: who changes them begins anew. */
+function leavesOutFolder(root: string, stateDir: string): (folder: string) => boolean {
+  const known = new Map<string, FolderRules | undefined>();
+  const rulesIn = (folder: string): FolderRules | undefined => {
+    if (!known.has(folder)) known.set(folder, folder === root ? begin() : enter(folder));
+    return known.get(folder);
+  };
+  const begin = (): FolderRules | undefined => unlessUnreadable(() => folderRules({ folder: root, stateDir }));
+  const enter = (folder: string): FolderRules | undefined =>
+    unlessUnreadable(() => rulesIn(path.dirname(folder))?.enter(path.basename(folder)));
+  // What is not known to be left out is watched.
+  return (folder) => rulesIn(path.dirname(folder))?.leavesOut(path.basename(folder), true) !== undefined;
 }

@@ -13,7 +13,9 @@ export interface WatchOrder {
 export type WatchTold =
   | { kind: "ready" | "changed"; folders: number }
   | { kind: "failed"; message: string }
-  | { kind: "tooMany" };
+  | { kind: "tooMany" }
+  /** What is to be watched has to be chosen anew. */
+  | { kind: "rules" };
 
 const { roots, recursive, maxFiles } = workerData as WatchOrder;
 const scope = createWatchScope(roots);
@@ -58,7 +60,8 @@ watch(
   // As the system tells it: at once, and with nothing held back.
   .on("raw", (_kind, name, details) => {
     const { watchedPath } = details as { watchedPath: string };
-    if (scope.concerns(watchedPath, name)) tell({ kind: "changed", folders });
+    if (scope.changesRules(watchedPath, name)) tell({ kind: "rules" });
+    else if (scope.concerns(watchedPath, name)) tell({ kind: "changed", folders });
   })
   // Folders come and go, and so do roots.
   .on("all", (kind) => {

@@ -13,6 +13,7 @@ export const never: AbortSignal = new AbortController().signal;
 export function settingsWith(
   change: {
     extraPaths?: MemorySearchSettings["extraPaths"];
+    notes?: MemorySearchSettings["notes"];
     chunking?: MemorySearchSettings["chunking"];
     onSearch?: boolean;
     sources?: MemorySearchSettings["sources"];
@@ -31,6 +32,7 @@ export function settingsWith(
     outputDimensionality: undefined,
     sources: change.sources ?? ["memory"],
     extraPaths: change.extraPaths ?? [],
+    notes: change.notes ?? "auto",
     experimental: { sessionMemory: false },
     remote: {
       baseUrl: undefined,

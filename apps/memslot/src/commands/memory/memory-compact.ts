@@ -15,7 +15,7 @@ export interface MemoryCompactCommandOptions {
 
 /** `memslot memory compact`: gives back the space that deleted and changed notes have left in each agent's index. */
 export async function memoryCompact(context: CommandContext, options: MemoryCompactCommandOptions): Promise<number> {
-  const config = await readConfig(context);
+  const config = await readConfig(context, { lookAround: true });
   const agents = chooseAgents(config, options.agent);
   const entries: object[] = [];
   let exitCode: number = ExitCode.ok;

@@ -15,7 +15,7 @@ export interface MemoryEstimateOptions {
 
 /** `memslot memory index --estimate`: what indexing would cost. Nothing is indexed and nothing is sent. */
 export async function memoryEstimate(context: CommandContext, options: MemoryEstimateOptions): Promise<number> {
-  const config = await readConfig(context);
+  const config = await readConfig(context, { lookAround: true });
   const agents = chooseAgents(config, options.agent);
   const entries: object[] = [];
   const blocks: string[] = [];

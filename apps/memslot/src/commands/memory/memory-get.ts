@@ -33,7 +33,7 @@ export async function memoryGet(
   target = "",
 ): Promise<number> {
   const citation = parseCitationPath(target);
-  const config = await readConfig(context);
+  const config = await readConfig(context, { lookAround: true });
   const agent = chooseAgent(config, options.agent);
   context.onAgent(agent.id);
   const disabled = disabledReason(config, agent);

@@ -6,12 +6,14 @@ import {
   MemoryError,
   isAbort,
 } from "@memslot/core";
+import { notesLayout } from "@memslot/core/files";
 import { chooseAgents } from "../../open/agents.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { disabledReason } from "../../open/disabled-memory.ts";
 import { ExitCode, worseExitCode } from "../../terminal/exit-code.ts";
 import { exitCodeOf, reportFailure } from "../../terminal/failure.ts";
 import { describeCounts } from "../../format/format-index.ts";
+import { describeLayout, describeLeftOut } from "../../format/format-layout.ts";
 import { describeUnsearched } from "../../format/format-survey.ts";
 import type { Output } from "../../terminal/output.ts";
 import { printable } from "../../terminal/printable.ts";
@@ -33,7 +35,7 @@ export interface MemoryIndexCommandOptions {
  * Where another process is at work on the same index, that is said, and with `--wait` waited for.
  */
 export async function memoryIndex(context: CommandContext, options: MemoryIndexCommandOptions): Promise<number> {
-  const config = await readConfig(context);
+  const config = await readConfig(context, { lookAround: true });
   const agents = chooseAgents(config, options.agent);
   let exitCode: number = ExitCode.ok;
   for (const agent of agents) {
@@ -90,12 +92,26 @@ async function indexAgent(
     return ExitCode.ok;
   }
   output.print(`${prefix}${describe(report, status)} in ${seconds.toFixed(1)} s`);
+  if (options.verbose === true || isFirst(report)) reportLayout(output, status, agent);
   const vectorsCode = reportPendingVectors(output, report);
   reportFailedFiles(output, report.failed);
   reportLeftOut(output, scanSummary(status).issues, report.failed);
   const unsearched = survey && describeUnsearched(survey.unsearched);
   if (unsearched !== undefined) output.notice(`not searched: ${printable(unsearched)}`);
   return worseExitCode(vectorsCode, report.failed.length > 0 ? ExitCode.partial : ExitCode.ok);
+}
+
+/** Whether all that is indexed is new. */
+function isFirst({ changed, removed, unchanged }: SyncReport): boolean {
+  return changed + removed + unchanged === 0;
+}
+
+/** Says which files of the workspace are memory, and what a folder of notes leaves out. */
+function reportLayout(output: Output, { workspaceDir, roots = [] }: MemoryProviderStatus, agent: AgentConfig): void {
+  if (workspaceDir === undefined) return;
+  output.notice(`layout: ${describeLayout(notesLayout(workspaceDir, agent.memorySearch.notes))}`);
+  const leftOut = describeLeftOut(roots.flatMap((root) => root.leftOut ?? []));
+  if (leftOut !== undefined) output.notice(`left out: ${leftOut}`);
 }
 
 /** Says what is left and what to do about it. Gives the exit code for that. */

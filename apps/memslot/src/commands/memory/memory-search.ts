@@ -10,6 +10,7 @@ import {
   isAbort,
   messageOf,
 } from "@memslot/core";
+import { notesLayout } from "@memslot/core/files";
 import { chooseAgent } from "../../open/agents.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { disabledReason, printDisabled } from "../../open/disabled-memory.ts";
@@ -26,6 +27,7 @@ import { syncWithProgress } from "../../open/sync-with-progress.ts";
 import { withMemory } from "../../open/with-memory.ts";
 import { describeRerank } from "../../format/format-rerank.ts";
 import { describeFilters, filterNotes } from "../../format/format-filters.ts";
+import { describeLayout } from "../../format/format-layout.ts";
 import { describeFallback } from "../../format/format-fallback.ts";
 
 export interface MemorySearchCommandOptions extends ResultOptions {
@@ -66,7 +68,7 @@ export async function memorySearch(
 ): Promise<number> {
   refuseMixed(options);
   const query = await readQuery(context, { named: options.query, words });
-  const config = await readConfig(context);
+  const config = await readConfig(context, { lookAround: true });
   const agent = chooseAgent(config, options.agent);
   context.onAgent(agent.id);
   const disabled = disabledReason(config, agent);
@@ -183,7 +185,9 @@ async function bringUpToDate(context: CommandContext, memory: Memory, agent: Age
   }
   if (done === undefined) return undefined;
   if (filesBefore === 0 && done.added > 0)
-    context.output.notice(`indexed ${counted(done.added, "file")} of ${memory.workspaceDir}`);
+    context.output.notice(
+      `indexed ${counted(done.added, "file")} of ${memory.workspaceDir}, ${describeLayout(notesLayout(memory.workspaceDir, agent.memorySearch.notes))}`,
+    );
   if (done.failed.length > 0) {
     context.output.notice(`${counted(done.failed.length, "file")} could not be indexed; memslot memory index says why`);
   }

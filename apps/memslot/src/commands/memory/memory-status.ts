@@ -27,7 +27,7 @@ export interface MemoryStatusCommandOptions {
 
 /** `memslot memory status`: what is indexed, from where, and what does not work. */
 export async function memoryStatus(context: CommandContext, options: MemoryStatusCommandOptions): Promise<number> {
-  const config = await readConfig(context);
+  const config = await readConfig(context, { lookAround: true });
   const entries: object[] = [];
   const blocks: string[] = [];
   let exitCode: number = ExitCode.ok;

@@ -13,7 +13,7 @@ export interface MemoryUsageCommandOptions {
 
 /** `memslot memory usage`: what embedding has cost, in tokens and requests, by day and reason. */
 export async function memoryUsage(context: CommandContext, options: MemoryUsageCommandOptions): Promise<number> {
-  const config = await readConfig(context);
+  const config = await readConfig(context, { lookAround: true });
   const { stateDir } = config;
   const { agent: agentId, days = 30 } = options;
   if (agentId !== undefined) chooseAgent(config, agentId);

@@ -35,6 +35,13 @@ export const memorySearchKeys: readonly ConfigKey[] = [
     common: true,
   }),
   row(
+    "notes",
+    "choice",
+    "auto",
+    "Which Markdown files of the workspace are memory: `agent` (MEMORY.md, USER.md and memory/), `all` (every one below it that .gitignore does not leave out), or `auto`: `all` where neither MEMORY.md nor memory/ is there.",
+    { choices: ["auto", "agent", "all"], common: true },
+  ),
+  row(
     "experimental.sessionMemory",
     "boolean",
     false,

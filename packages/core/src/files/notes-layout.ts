@@ -1,0 +1,58 @@
+import { lstatSync, realpathSync } from "node:fs";
+import { homedir } from "node:os";
+import path from "node:path";
+
+/**
+ * What of a workspace is memory. `agent`: MEMORY.md, USER.md, memory/ and `extraPaths`. `all`: every other Markdown file
+ * below it too, as in a folder of notes.
+ */
+export type NotesLayout = "agent" | "all";
+
+/** A layout and what decided it, in words that follow it. */
+export interface ChosenLayout {
+  layout: NotesLayout;
+  why: string;
+}
+
+/** Stands in a folder of notes in which something of the agent's layout was made later, so that it stays one. */
+export const notesMark = ".memslot-notes";
+
+const agentPlaces = ["MEMORY.md", "memory.md", "memory"];
+
+/**
+ * The layout of a workspace. With `auto` (`memorySearch.notes`) the agent's one where MEMORY.md or memory/ is there and the
+ * mark of a folder of notes is not. The home folder and the root of a file system are never folders of notes by themselves.
+ * `workspaceDir` is absolute and canonical. Looks at the disk, and throws nothing.
+ */
+export function notesLayout(workspaceDir: string, notes: "auto" | NotesLayout): ChosenLayout {
+  if (notes !== "auto") return { layout: notes, why: `memorySearch.notes is "${notes}"` };
+  if (isTooWide(workspaceDir))
+    return { layout: "agent", why: "the home folder and the root of a disk are no folders of notes by themselves" };
+  if (isThere(workspaceDir, notesMark)) return { layout: "all", why: `${notesMark} is there` };
+  const place = agentPlaces.find((name) => isThere(workspaceDir, name));
+  if (place === undefined) return { layout: "all", why: "neither MEMORY.md nor memory/ is there" };
+  return { layout: "agent", why: `${place === "memory" ? "memory/" : place} is there` };
+}
+
+/** True for the home folder and for the root of a file system, which hold far more than notes. */
+export function isTooWide(folder: string): boolean {
+  return folder === path.parse(folder).root || homeFolders().includes(folder);
+}
+
+function homeFolders(): string[] {
+  try {
+    const home = homedir();
+    return [home, realpathSync.native(home)];
+  } catch {
+    return []; // A user without a home folder.
+  }
+}
+
+/** Whether something has this name, a link included. */
+function isThere(folder: string, name: string): boolean {
+  try {
+    return lstatSync(path.join(folder, name), { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false; // Whoever lists the folder says why it cannot be looked into.
+  }
+}

@@ -1,0 +1,310 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import path from "node:path";
+import { type ExtraPath } from "@memslot/core";
+import { notesLayout, notesMark } from "@memslot/core/files";
+import { describe, expect, test, vi } from "vitest";
+import { useTempFolders, writeFiles } from "../../../test/support/temp-folder.ts";
+import { holdsNotes } from "./holds-notes.ts";
+import { readMemoryFile } from "../read-file.ts";
+import { scanMemory, type ScanResult } from "../scan.ts";
+import { createUnsearchedCounter } from "../unsearched.ts";
+
+vi.mock("node:os", async (original) => {
+  const os = await original<typeof import("node:os")>();
+  return { ...os, homedir: vi.fn<typeof os.homedir>(os.homedir) };
+});
+
+const folderWith = useTempFolders();
+const never = new AbortController().signal;
+
+interface Looked {
+  notes?: "auto" | "agent" | "all" | undefined;
+  extraPaths?: readonly (string | ExtraPath)[];
+  stateDir?: string;
+  signal?: AbortSignal;
+}
+
+async function scan(
+  workspaceDir: string,
+  { notes = "auto", extraPaths = [], stateDir, signal = never }: Looked = {},
+): Promise<ScanResult & { paths: string[] }> {
+  const result = await scanMemory({ workspaceDir, extraPaths, notes: { notes, stateDir }, signal });
+  return { ...result, paths: result.files.map((file) => file.path).toSorted() };
+}
+
+/** Whether a file can be read, as `memory_get` reads it. */
+async function canRead(
+  workspaceDir: string,
+  relPath: string,
+  { notes = "auto", extraPaths = [], audience = "private" }: Looked & { audience?: "private" | "shared" } = {},
+): Promise<boolean> {
+  const params = { relPath, from: 1, lines: 5, audience, signal: never } as const;
+  try {
+    return (await readMemoryFile(params, workspaceDir, extraPaths, { notes })).status === "ok";
+  } catch (error) {
+    expect(error).toMatchObject({ code: "PATH_NOT_ALLOWED" });
+    return false;
+  }
+}
+
+/** All files below a folder, by their paths from it. */
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)).replaceAll(path.sep, "/"));
+}
+
+const vault = {
+  "Heat pump.md": "a",
+  "work/plan.MARKDOWN": "b",
+  "work/deep/er/page.mdx": "c",
+  "work/table.csv": "d",
+  "USER.md": "u",
+  ".obsidian/workspace.md": "e",
+  ".hidden.md": "f",
+  "node_modules/x/README.md": "g",
+};
+const ofVault = ["Heat pump.md", "USER.md", "work/deep/er/page.mdx", "work/plan.MARKDOWN"];
+
+describe("the layout", () => {
+  test.each<[string, Record<string, string>, Looked["notes"], "agent" | "all"]>([
+    ["no agent's place", {}, "auto", "all"],
+    ["USER.md alone", { "USER.md": "u" }, "auto", "all"],
+    ["MEMORY.md", { "MEMORY.md": "m" }, "auto", "agent"],
+    ["memory.md", { "memory.md": "m" }, "auto", "agent"],
+    ["memory/", { "memory/a.md": "m" }, "auto", "agent"],
+    ["MEMORY.md and the mark", { "MEMORY.md": "m", [notesMark]: "" }, "auto", "all"],
+    ["memory/ and the mark", { "memory/a.md": "m", [notesMark]: "" }, "auto", "all"],
+    ["all, with MEMORY.md", { "MEMORY.md": "m" }, "all", "all"],
+    ["agent, without it", {}, "agent", "agent"],
+    ["agent, with the mark", { [notesMark]: "" }, "agent", "agent"],
+  ])("with %s", async (_, files, notes, layout) => {
+    const workspace = folderWith({ ...files, "Heat pump.md": "a" });
+    expect(notesLayout(workspace, notes ?? "auto").layout).toBe(layout);
+    expect((await scan(workspace, { notes })).paths.includes("Heat pump.md")).toBe(layout === "all");
+  });
+
+  test("of the home folder and of the root of the disk is never that of a folder of notes by itself", async () => {
+    const workspace = folderWith({ "Heat pump.md": "a" });
+    vi.mocked(homedir).mockReturnValue(workspace);
+    try {
+      expect((await scan(workspace)).paths).toEqual([]);
+      expect(notesLayout("/", "auto").layout).toBe("agent");
+      expect((await scan(workspace, { notes: "all" })).paths).toEqual(["Heat pump.md"]);
+    } finally {
+      vi.mocked(homedir).mockReset();
+    }
+  });
+});
+
+describe("a folder of notes", () => {
+  test("is all Markdown below it, without what is hidden and what belongs to tools, counted by the reason", async () => {
+    const { paths, roots, failed } = await scan(folderWith(vault));
+    expect(paths).toEqual(ofVault);
+    expect(failed).toEqual([]);
+    expect(roots.find(({ path: root }) => root === ".")).toEqual({
+      path: ".",
+      state: "indexed",
+      // USER.md is a place of its own.
+      files: 3,
+      leftOut: [
+        { reason: "hidden", files: 1, folders: 1 },
+        { reason: "tool", files: 0, folders: 1 },
+        { reason: "other", files: 1, folders: 0 },
+      ],
+    });
+  });
+
+  test("with MEMORY.md and memory/ holds these too, each file once", async () => {
+    const workspace = folderWith({ ...vault, "MEMORY.md": "m", "memory/2026-01-01.md": "d" });
+    const { paths, failed } = await scan(workspace, { notes: "all" });
+    expect(paths).toEqual([...ofVault, "MEMORY.md", "memory/2026-01-01.md"].toSorted());
+    expect(failed).toEqual([]);
+  });
+
+  // What git says of the very same files.
+  const lists: Record<string, string>[] = [
+    { ".gitignore": "private/\n*.draft.md\n" },
+    { ".gitignore": "*.md\n!keep.md\n" },
+    { ".gitignore": "/top.md\n/a/*\n!/a/keep.md\n" },
+    { ".gitignore": "*.md\n", "a/.gitignore": "!top.md\n", "a/b/.gitignore": "top.md\n" },
+    { "a/.gitignore": "/top.md\nb/\n", "private/.gitignore": "*\n" },
+    { ".gitignore": "a/**/top.md\n# top.md\n\\#odd.md\nwith space.md  \n[k-m]*.md" },
+    { ".gitignore": "private\nkeep.md\n!private/\n", "private/.gitignore": "!top.md\n" },
+    { ".gitignore": "\uFEFFtop.md\r\nkeep.md\r\n" },
+    { ".gitignore": "**/b\n!a/b/keep.md\n" },
+  ];
+  test.each(lists.map((list) => [JSON.stringify(list), list] as const))(
+    "leaves out what git does by %s",
+    async (_, list) => {
+      const names = ["top.md", "keep.md", "x.draft.md", "#odd.md", "with space.md"];
+      const files = ["", "a/", "a/b/", "private/", "private/b/"].flatMap((folder) =>
+        names.map((name) => folder + name),
+      );
+      const workspace = folderWith({ ...Object.fromEntries(files.map((file) => [file, "note"])), ...list });
+      const git = (...args: string[]): string =>
+        execFileSync("git", ["-c", "core.excludesFile=", ...args], { cwd: workspace, encoding: "utf8" });
+      git("init", "-q");
+      const kept = git("ls-files", "-z", "--others", "--exclude-standard").split("\0");
+      const wanted = files.filter((file) => kept.includes(file)).toSorted();
+      expect(wanted.length).toBeLessThan(files.length);
+      expect((await scan(workspace)).paths).toEqual(wanted);
+      for (const file of files) expect([file, await canRead(workspace, file)]).toEqual([file, wanted.includes(file)]);
+    },
+  );
+
+  test("keeps what extraPaths names whatever a .gitignore says", async () => {
+    const workspace = folderWith({ "a.md": "a", "private/b.md": "b", ".hidden/c.md": "c", ".gitignore": "private\n" });
+    const extraPaths = ["private", ".hidden"];
+    expect((await scan(workspace, { extraPaths })).paths).toEqual([".hidden/c.md", "a.md", "private/b.md"]);
+    expect(await canRead(workspace, "private/b.md", { extraPaths })).toBe(true);
+    expect(await canRead(workspace, "private/b.md")).toBe(false);
+  });
+
+  test("reads no file that it does not index, and each that it does", async () => {
+    const workspace = folderWith({ ...vault, ".gitignore": "secret/\n", "secret/a.md": "s", "memory.txt": "t" });
+    symlinkSync(path.join(workspace, "secret"), path.join(workspace, "link"));
+    symlinkSync(path.join(workspace, "secret/a.md"), path.join(workspace, "link.md"));
+    symlinkSync(workspace, path.join(workspace, "work/round"));
+    const { paths, roots } = await scan(workspace);
+    expect(paths).toEqual(ofVault);
+    const skipped = roots.filter(({ reason = "" }) => reason.includes("symbolic link"));
+    expect(skipped.map((root) => root.path).toSorted()).toEqual(["link", "link.md", "work/round"]);
+    const all = [...filesBelow(workspace), "link/a.md", "work/round/Heat pump.md", "secret/../secret/a.md"];
+    const readable: string[] = [];
+    for (const file of all) if (await canRead(workspace, file)) readable.push(file);
+    expect(readable.toSorted()).toEqual(ofVault);
+    expect(all.length).toBeGreaterThan(12);
+  });
+
+  test("does not hold what lies in a state folder inside of it", async () => {
+    const workspace = folderWith({ "a.md": "a", "state/exported.md": "transcript" });
+    expect((await scan(workspace, { stateDir: path.join(workspace, "state") })).paths).toEqual(["a.md"]);
+  });
+
+  test("whose .gitignore cannot be read keeps what is known of that folder, and says so", async () => {
+    const workspace = folderWith({ "a.md": "a", "sub/b.md": "b", "sub/.gitignore": "x".repeat(300_000) });
+    const { paths, failed, unknown } = await scan(workspace);
+    expect(paths).toEqual(["a.md"]);
+    expect(failed).toEqual([{ path: "sub", reason: expect.stringContaining(".gitignore is larger than") as string }]);
+    expect(unknown).toEqual(["sub/"]);
+    expect(await canRead(workspace, "sub/b.md")).toBe(false);
+  });
+
+  test("passes over a line of a .gitignore that could hold it up, and says so", async () => {
+    const line = "*a*a*a*a*a*a*a*a*b";
+    const workspace = folderWith({ [`${"a".repeat(200)}.md`]: "a", "b.md": "b", ".gitignore": `b.md\n${line}\n` });
+    const { paths, roots } = await scan(workspace);
+    expect(paths).toEqual([`${"a".repeat(200)}.md`]);
+    const told = roots.find((root) => root.path === ".gitignore");
+    expect(told?.reason).toContain("line 2 has too many stars");
+  });
+
+  test("takes a .gitignore that is a link or a folder for none, as git does", async () => {
+    const workspace = folderWith({ "a.md": "a", "list.txt": "*.md", "sub/.gitignore/x.md": "x", "sub/b.md": "b" });
+    symlinkSync(path.join(workspace, "list.txt"), path.join(workspace, ".gitignore"));
+    const { paths, failed } = await scan(workspace);
+    expect(paths).toEqual(["a.md", "sub/b.md"]);
+    expect(failed).toEqual([]);
+  });
+
+  test("goes down no more than 64 folders", async () => {
+    const workspace = folderWith();
+    const deep = path.join(workspace, ...Array.from({ length: 70 }, () => "d"));
+    mkdirSync(deep, { recursive: true });
+    writeFileSync(path.join(deep, "far.md"), "far");
+    writeFileSync(path.join(workspace, "d/d/near.md"), "near");
+    const { paths, roots } = await scan(workspace);
+    expect(paths).toEqual(["d/d/near.md"]);
+    expect(roots.filter(({ reason = "" }) => reason.includes("more than 64 folders deep"))).toHaveLength(1);
+    expect(await canRead(workspace, `${"d/".repeat(70)}far.md`)).toBe(false);
+  });
+
+  test("of many files that are no notes is looked through by their names, and not at all for a caller who has left", async () => {
+    const workspace = folderWith({ "a.md": "a" });
+    for (let file = 0; file < 1500; file++) writeFileSync(path.join(workspace, `${file}.png`), "");
+    const { paths, roots } = await scan(workspace);
+    expect(paths).toEqual(["a.md"]);
+    expect(roots.at(-1)?.leftOut).toEqual([{ reason: "other", files: 1500, folders: 0 }]);
+    const signal = AbortSignal.abort();
+    await expect(scan(workspace, { signal })).rejects.toMatchObject({ name: "AbortError" });
+  });
+});
+
+describe("others who read along", () => {
+  test("read what extraPaths names and nothing else, and are told the same of what is there and what is not", async () => {
+    const workspace = folderWith({ "a.md": "a", "team/b.md": "b", "team/own/c.md": "c", "memory.markdown": "d" });
+    const extraPaths = [{ path: "team", pattern: "*.md" }];
+    const looked = { notes: "all", extraPaths, audience: "shared" } as const;
+    expect(await canRead(workspace, "team/b.md", looked)).toBe(true);
+    for (const file of ["a.md", "team/own/c.md", "memory.markdown"]) {
+      expect(await canRead(workspace, file, { notes: "all", extraPaths })).toBe(true);
+      expect(await canRead(workspace, file, looked)).toBe(false);
+    }
+    const refusal = async (relPath: string): Promise<string> => {
+      const params = { relPath, from: 1, lines: 5, audience: "shared", signal: never } as const;
+      const error = await readMemoryFile(params, workspace, extraPaths, { notes: "all" }).catch(String);
+      return String(error).replaceAll(relPath, "FILE");
+    };
+    expect(await refusal("a.md")).toBe(await refusal("absent.md"));
+    expect(await refusal("team/own/c.md")).toBe(await refusal("team/own/absent.md"));
+  });
+});
+
+describe("what is not searched", () => {
+  const count = async (workspaceDir: string, notes: "auto" | "all"): Promise<number> =>
+    (await createUnsearchedCounter({ workspaceDir, settings: { extraPaths: [], notes }, stateDir: "/x" }).count(never))
+      .files;
+
+  test("is what `notes: all` would take in: no more and no less", async () => {
+    const files = {
+      ...vault,
+      "MEMORY.md": "m",
+      ".gitignore": "drafts\n",
+      "drafts/x.md": "x",
+      "work/.gitignore": "*.mdx",
+    };
+    const workspace = folderWith(files);
+    const [agent, all] = [await scan(workspace), await scan(workspace, { notes: "all" })];
+    expect(await count(workspace, "auto")).toBe(all.files.length - agent.files.length);
+    expect(all.files.length - agent.files.length).toBe(2);
+    expect(await count(workspace, "all")).toBe(0);
+  });
+});
+
+describe("a folder holds notes", () => {
+  test.each<[Record<string, string>, boolean]>([
+    [{}, false],
+    [{ "AGENTS.md": "a", "SOUL.md": "s", "USER.md": "u" }, false],
+    [{ "AGENTS.md": "a", "Heat pump.md": "s" }, true],
+    [{ "deep/er/AGENTS.md": "a" }, true],
+    [{ ".obsidian/a.md": "a", "node_modules/b.md": "b", "x.txt": "x" }, false],
+    [{ "private/a.md": "a", ".gitignore": "private" }, false],
+  ])("%j: %s", (files, holds) => {
+    expect(holdsNotes(folderWith(files))).toBe(holds);
+  });
+});
+
+test("an edit of a .gitignore is seen by the next look, also with what was known before", async () => {
+  const workspace = folderWith({ "a.md": "a", "private/b.md": "b" });
+  const known: NonNullable<Parameters<typeof scanMemory>[0]["notes"]>["known"] = new Map();
+  const look = async (): Promise<string[]> => {
+    const { files } = await scanMemory({
+      workspaceDir: workspace,
+      extraPaths: [],
+      notes: { notes: "auto", known },
+      signal: never,
+    });
+    return files.map((file) => file.path).toSorted();
+  };
+  expect(await look()).toEqual(["a.md", "private/b.md"]);
+  writeFiles(workspace, { ".gitignore": "private" });
+  expect(await look()).toEqual(["a.md"]);
+  writeFiles(workspace, { ".gitignore": "*a.md *" });
+  expect(await look()).toEqual(["a.md", "private/b.md"]);
+  rmSync(path.join(workspace, ".gitignore"));
+  writeFiles(workspace, { "private/.gitignore": "*" });
+  expect(await look()).toEqual(["a.md"]);
+});
