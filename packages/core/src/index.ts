@@ -20,6 +20,7 @@ export type {
   SessionTarget,
   SyncEstimate,
   UnsearchedFiles,
+  WordReading,
 } from "./contract/manager.ts";
 export type { SyncFailure, SyncProgress } from "./contract/status.ts";
 export type { MemoryFallback, MemorySource, SyncReport } from "./contract/status.ts";

@@ -3,6 +3,7 @@ import type { ChunkRow } from "../chunk-index.ts";
 import { matchLines } from "./line-scores.ts";
 import { mergeOverlaps } from "./merge-overlaps.ts";
 import type { Candidate } from "./rank.ts";
+import { scanTerms } from "../text/words.ts";
 import { row, weightedTerms } from "./test/ranked.ts";
 
 const terms = weightedTerms("budget approved");
@@ -12,6 +13,7 @@ function candidate(text: string, change: Partial<ChunkRow> = {}, score = 0.5): C
   return {
     row: row(text, change),
     lines,
+    scan: scanTerms,
     matches: matchLines(lines, "", terms),
     keywordWeight: 1,
     textScore: score,

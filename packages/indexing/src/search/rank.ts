@@ -14,7 +14,8 @@ import { type MatchedPeriod, timeMatch } from "../text/times/time-match.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
 import { namesIn, nameOfNote } from "../text/note-context.ts";
 import type { Days } from "../text/times/calendar.ts";
-import type { SearchTerm } from "../text/words.ts";
+import { type HeldLanguages, scannerFor, type TermScanner } from "../text/languages/chunk-terms.ts";
+import { scanTerms, type SearchTerm } from "../text/words.ts";
 
 /** What the keyword score is made of, beside BM25. Weights measured on dated daily notes; they are flat around here. */
 const lineWeight = 0.5;
@@ -31,6 +32,8 @@ export interface Candidate {
   row: ChunkRow;
   lines: string[];
   matches: TextMatches;
+  /** How its text was read for the terms of the query. */
+  scan: TermScanner;
   /** BM25 and what is added to it; 0 where the keyword leg did not find the chunk. */
   keywordWeight: number;
   textScore: number | undefined;
@@ -72,6 +75,8 @@ export function rank(input: {
   times: { periods: readonly MatchedPeriod[]; isOnlyTime: boolean };
   /** Chunks of notes of these times. */
   ofTime: readonly ChunkRow[];
+  /** The languages of the notes. Absent: words are found as they are written, and by their stems in English. */
+  languages?: HeldLanguages | undefined;
 }): Ranking {
   const { keyword, vector } = input;
   const { periods, isOnlyTime } = input.times;
@@ -82,11 +87,11 @@ export function rank(input: {
     };
   });
   const candidates = new Map<ChunkRow["id"], Candidate>();
-  for (const row of keyword?.rows ?? []) candidates.set(row.id, candidateOf(row, terms));
-  for (const row of input.ofTime) if (!candidates.has(row.id)) candidates.set(row.id, candidateOf(row, terms));
+  for (const row of keyword?.rows ?? []) candidates.set(row.id, candidateOf(row, terms, input.languages));
+  for (const row of input.ofTime) if (!candidates.has(row.id)) candidates.set(row.id, candidateOf(row, terms, input.languages));
   const confidence = weighKeywords([...candidates.values()], terms, periods);
   for (const row of vector?.rows ?? []) {
-    const candidate = candidates.get(row.id) ?? candidateOf(row, terms);
+    const candidate = candidates.get(row.id) ?? candidateOf(row, terms, input.languages);
     candidate.vectorScore = Math.max(0, Math.min(1, row.score));
     candidates.set(row.id, candidate);
   }
@@ -110,13 +115,15 @@ export function rank(input: {
   return { candidates: all, terms, confidence: keyword && terms.length > 0 ? confidence : undefined };
 }
 
-function candidateOf(row: ChunkRow, terms: readonly WeightedTerm[]): Candidate {
+function candidateOf(row: ChunkRow, terms: readonly WeightedTerm[], languages: HeldLanguages | undefined): Candidate {
   const lines = row.text.split("\n");
   const above = [row.context, nameOfNote(row.path)].filter(Boolean).join("\n");
+  const scan = languages && languages.held.length > 0 ? scannerFor([...lines, above], languages) : scanTerms;
   return {
     row,
     lines,
-    matches: matchLines(lines, above, terms),
+    scan,
+    matches: matchLines(lines, above, terms, scan),
     keywordWeight: 0,
     textScore: undefined,
     vectorScore: undefined,
@@ -150,7 +157,7 @@ function weighKeywords(
     const best = scores.reduce((most, score) => Math.max(most, score), 0);
     const others = scores.reduce((sum, score) => sum + score, 0) - best;
     const base = bm25(matches, words / candidates.length, terms);
-    const name = nameMatch(named, { ...candidate.row, lines: candidate.lines });
+    const name = nameMatch(named, { ...candidate.row, lines: candidate.lines }, candidate.scan);
     candidate.keywordWeight =
       base +
       lineWeight * (best + otherLinesShare * others) +

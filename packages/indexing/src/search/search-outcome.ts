@@ -5,7 +5,7 @@ import type {
   MemorySource,
   SearchReport,
 } from "@memslot/core";
-import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
+import type { ChunkRow, IndexVectorAnswer } from "../chunk-index.ts";
 import type { PathScope } from "../chunk-store.ts";
 import type { FoundLines } from "./held-lines.ts";
 import { mergeOverlaps } from "./merge-overlaps.ts";
@@ -14,7 +14,7 @@ import { isClosed, type SourceScope } from "./session-scope.ts";
 import { snippetOf } from "./snippet.ts";
 import { type Days, isoDate } from "../text/times/calendar.ts";
 import { type QueryTimes, readTimes } from "../text/times/read-times.ts";
-import type { SearchTerm } from "../text/words.ts";
+import type { WordsFound } from "./words/ask-words.ts";
 
 /** The results of one search with what its report says. The caller adds freshness to the state. */
 export interface SearchOutcome {
@@ -40,7 +40,7 @@ export interface SearchInput {
 
 /** What the legs of a search have given. */
 export interface LegAnswers {
-  keyword: { answer: IndexKeywordAnswer; terms: SearchTerm[] } | undefined;
+  keyword: WordsFound | undefined;
   vector: IndexVectorAnswer | undefined;
   /** The times that the query names, and the chunks of notes of them. Absent: they are only read from the query. */
   times?: QueryTimes | undefined;
@@ -74,6 +74,7 @@ export function outcomeOf(input: SearchInput, places: readonly SearchedSource[],
     weights: fusionWeights(settings, keyword !== undefined),
     times: legs.times ?? readTimes(input.query, { now: input.now }),
     ofTime: legs.ofTime ?? [],
+    languages: keyword?.languages,
   });
   const { kept, belowScore, overLimit } = choose(ranking, options);
   const lines = new Map(kept.map((candidate) => [resultOf(candidate, ranking), linesOf(candidate)]));
@@ -96,6 +97,7 @@ export function outcomeOf(input: SearchInput, places: readonly SearchedSource[],
     sources: sourceCounts(places, ranking, kept),
     dropped: { minScore: belowScore, source: 0, limit: overLimit },
     confidence: ranking.confidence,
+    ...(keyword && keyword.readings.length > 0 && { readings: keyword.readings }),
     fallback: legs.fallback,
     timingsMs: { legs: round(legs.legsMs), rank: round(performance.now() - started) },
   };
@@ -154,7 +156,7 @@ function resultOf(candidate: Candidate, ranking: Ranking): MemorySearchResult {
     score: candidate.score,
     ...(candidate.vectorScore === undefined ? {} : { vectorScore: candidate.vectorScore }),
     ...(candidate.textScore === undefined ? {} : { textScore: candidate.textScore }),
-    snippet: snippetOf(candidate.lines, candidate.matches.lines, ranking.terms),
+    snippet: snippetOf(candidate.lines, candidate.matches.lines, ranking.terms, undefined, candidate.scan),
     source: candidate.row.source,
   };
 }

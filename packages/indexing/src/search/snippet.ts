@@ -1,6 +1,7 @@
 import type { LineMatches, WeightedTerm } from "./line-scores.ts";
 import { lineScore } from "./line-scores.ts";
 import { surrogateSafe } from "../text/token-weight.ts";
+import type { TermScanner } from "../text/languages/chunk-terms.ts";
 import { scanTerms } from "../text/words.ts";
 
 /** The longest snippet, in UTF-16 units. */
@@ -21,6 +22,7 @@ export function snippetOf(
   matches: readonly LineMatches[],
   terms: readonly WeightedTerm[],
   limit: number = maxSnippetLength,
+  scan: TermScanner = scanTerms,
 ): string {
   const text = lines.join("\n");
   if (text.length <= limit) return text;
@@ -40,7 +42,7 @@ export function snippetOf(
     chosen.add(index);
     if (lengthOf(lines, chosen) <= limit) continue;
     // The best line alone is too long: a part of it is the snippet.
-    if (chosen.size === 1) return cutLine(lines[index] ?? "", terms, limit);
+    if (chosen.size === 1) return cutLine(lines[index] ?? "", terms, limit, scan);
     chosen.delete(index);
   }
   return render(lines, chosen);
@@ -63,10 +65,10 @@ function lengthOf(lines: readonly string[], chosen: ReadonlySet<number>): number
 }
 
 /** The window of a long line with the heaviest matches, cut between words or after a sentence. */
-function cutLine(line: string, terms: readonly WeightedTerm[], limit: number): string {
-  const weights = new Map(terms.map((term) => [term.term, term.idf]));
+function cutLine(line: string, terms: readonly WeightedTerm[], limit: number, scan: TermScanner): string {
+  const weights = new Map(terms.flatMap(({ term, forms = [], idf }) => [term, ...forms].map((form) => [form, idf])));
   const marks: { start: number; end: number; weight: number; term: string }[] = [];
-  scanTerms(line, (term, start, end) => {
+  scan(line, (term, start, end) => {
     const weight = weights.get(term) ?? prefixWeight(term, terms);
     if (weight > 0) marks.push({ start, end, weight, term });
   });

@@ -1,0 +1,65 @@
+const latin = "abcdefghijklmnopqrstuvwxyz";
+const cyrillic = "абвгдежзийклмнопрстуфхцчшщъыьэюя";
+/** A shorter word is one letter away from too many others. */
+const minLength = 5;
+const maxLength = 24;
+/** Of a shorter word, the first letter is taken to be right. */
+const firstLetterFrom = 7;
+
+/**
+ * The words that are one typing error away from this one, folded as it is: a letter too few, too many, another one, or two
+ * neighbours the other way round (Damerau 1964). None for a word that is short, or in another script than Latin and Cyrillic.
+ */
+export function oneErrorAway(word: string): string[] {
+  const alphabet = /^[a-zßøæłđœ]+$/u.test(word) ? latin : /^[а-яё]+$/u.test(word) ? cyrillic : "";
+  if (alphabet === "" || word.length < minLength || word.length > maxLength) return [];
+  const from = word.length >= firstLetterFrom ? 0 : 1;
+  const words = new Set<string>();
+  for (let at = from; at <= word.length; at++) {
+    const [head, tail] = [word.slice(0, at), word.slice(at)];
+    if (tail !== "") words.add(head + tail.slice(1));
+    for (const letter of alphabet) {
+      words.add(head + letter + tail);
+      if (tail !== "") words.add(head + letter + tail.slice(1));
+    }
+  }
+  for (let at = 0; at + 1 < word.length; at++)
+    words.add(word.slice(0, at) + word.charAt(at + 1) + word.charAt(at) + word.slice(at + 2));
+  words.delete(word);
+  return [...words];
+}
+
+/** True for two words that are one typing error apart, or equal. */
+export function isOneErrorApart(a: string, b: string): boolean {
+  if (Math.abs(a.length - b.length) > 1) return false;
+  let from = 0;
+  while (from < a.length && from < b.length && a[from] === b[from]) from++;
+  let end = 0;
+  const most = Math.min(a.length, b.length) - from;
+  while (end < most && a.at(-1 - end) === b.at(-1 - end)) end++;
+  const [left, right] = [a.slice(from, a.length - end), b.slice(from, b.length - end)];
+  if (left.length <= 1 && right.length <= 1) return true;
+  return left.length === 2 && right.length === 2 && left[0] === right[1] && left[1] === right[0];
+}
+
+/** Letters that are written as two where a keyboard lacks them, and the one that is left of each without its mark. */
+const spelledOut: readonly (readonly [RegExp, string])[] = [
+  [/([aou])e/g, "$1"],
+  [/aa/g, "a"],
+  [/ae/g, "æ"],
+  [/o(?!e)|oe/g, "ø"],
+  [/l/g, "ł"],
+  [/ø|œ/g, "o"],
+  [/ł/g, "l"],
+  [/đ/g, "d"],
+  [/æ/g, "a"],
+];
+const inTwo: Readonly<Record<string, string>> = { ä: "ae", ö: "oe", ü: "ue", å: "aa", ø: "oe", æ: "ae", ß: "ss", œ: "oe" };
+
+/** Other ways to write a word that holds, or lacks, letters with marks: `Mueller` for `Müller` and the other way round. */
+export function otherSpellings(written: string, folded: string): string[] {
+  const lower = written.normalize("NFC").toLowerCase();
+  const words = [lower.replaceAll(/[äöüåøæßœ]/g, (letter) => inTwo[letter] ?? letter)];
+  for (const [from, to] of spelledOut) words.push(folded.replaceAll(from, to));
+  return [...new Set(words)].filter((word) => word !== lower && word !== folded && word.length > 2);
+}
