@@ -37,6 +37,7 @@ export type {
   WriterStatus,
 } from "./contract/status.ts";
 export { weakConfidence, withConditions } from "./fallback/conditions.ts";
+export { describeReadings } from "./text/describe-readings.ts";
 export { createGlob } from "./text/glob.ts";
 export { hasOtherNames, isPrivateNote } from "./guard/private-notes.ts";
 export { type SessionKind, audienceOf, sessionKindOf } from "./guard/session-audience.ts";

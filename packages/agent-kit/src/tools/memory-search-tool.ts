@@ -5,6 +5,7 @@ import {
   type MemorySearchResult,
   type Rest,
   type SearchReport,
+  describeReadings,
   weakConfidence,
 } from "@memslot/core";
 import { citationsShown, withCitation, withoutCitation } from "./citations.ts";
@@ -160,6 +161,7 @@ function answer(found: Found): object {
     ...(isStale(report, state) && { stale: true }),
     conditions: report?.conditions?.length ? report.conditions : undefined,
     confidence: report?.confidence,
+    ...(report?.readings && { notes: describeReadings(report.readings) }),
     ...explanation(found, state),
     ...(results.length > 0 && { note: recalledTextNote }),
     debug: {

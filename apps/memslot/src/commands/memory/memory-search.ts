@@ -7,6 +7,7 @@ import {
   type SyncReport,
   type WriterStatus,
   MemoryError,
+  describeReadings,
   isAbort,
   messageOf,
 } from "@memslot/core";
@@ -155,6 +156,7 @@ function printJson(
     backend: report?.backend,
     confidence: report?.confidence,
     conditions: report?.conditions,
+    readings: report?.readings,
     unsearched: report?.unsearched,
     fallback: report?.fallback,
     reason,
@@ -173,6 +175,7 @@ function printForPeople(
 ): void {
   const { output } = context;
   const { results, report, state, reason, action } = answer;
+  if (report?.readings !== undefined) output.notice(`${describeReadings(report.readings)}.`);
   if (state === "unavailable" && results.length === 0)
     output.notice([warningFor(answer), action].filter(Boolean).join(" "));
   else if (results.length === 0)

@@ -47,13 +47,14 @@ const spelledOut: readonly (readonly [RegExp, string])[] = [
   [/([aou])e/g, "$1"],
   [/aa/g, "a"],
   [/ae/g, "æ"],
-  [/o(?!e)|oe/g, "ø"],
-  [/l/g, "ł"],
+  [/oe/g, "ø"],
   [/ø|œ/g, "o"],
   [/ł/g, "l"],
   [/đ/g, "d"],
   [/æ/g, "a"],
 ];
+/** Letters that no keyboard of another language has, by the one that is written in their place. One of a word is enough. */
+const barred: Readonly<Record<string, string>> = { o: "ø", l: "ł", d: "đ" };
 const inTwo: Readonly<Record<string, string>> = { ä: "ae", ö: "oe", ü: "ue", å: "aa", ø: "oe", æ: "ae", ß: "ss", œ: "oe" };
 
 /** Other ways to write a word that holds, or lacks, letters with marks: `Mueller` for `Müller` and the other way round. */
@@ -61,5 +62,9 @@ export function otherSpellings(written: string, folded: string): string[] {
   const lower = written.normalize("NFC").toLowerCase();
   const words = [lower.replaceAll(/[äöüåøæßœ]/g, (letter) => inTwo[letter] ?? letter)];
   for (const [from, to] of spelledOut) words.push(folded.replaceAll(from, to));
+  for (const [at, letter] of [...folded].entries()) {
+    const other = barred[letter];
+    if (other !== undefined) words.push(folded.slice(0, at) + other + folded.slice(at + 1));
+  }
   return [...new Set(words)].filter((word) => word !== lower && word !== folded && word.length > 2);
 }

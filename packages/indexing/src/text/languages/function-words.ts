@@ -55,11 +55,11 @@ const english =
   "a about after all also an and any are as at be because been before but by can could did do does for from get go had has have he her him his how i if in into is it its " +
   "just me more my no not now of on one or our out over she so some than that the their them then there these they this to up us was we were what when where which who why will with would you your";
 
-/** Function words that are English words too: alone they tell nothing of a language. */
+/** Function words that are English words too, or stand in names ("de la Rosa"): alone they tell nothing of a language. */
 const englishToo = new Set(
   (
     english +
-    " die war hat man den am bin bis dem des her an also pour sur son comment plus dans la le las los mi tu si no non me te ma con e o dos mas de van over of had her hem den door dit once " +
+    " de en des den das el et die war hat man den am bin bis dem des her an also pour sur son comment plus dans la le las los mi tu si no non me te ma con e o dos mas de van over of had her hem den door dit once " +
     " fin far han er et ben at for man under din min mine men ved var sin in via per da du i ad al se il el un una pro ha hay he are sea ser mon ton main on do as is was we ja us era main" +
     " my ne sa ta es est test des non sous sans so will been have came come men bare si us um out of dig hun kan hade var ole ham"
   ).split(" "),
