@@ -14,7 +14,8 @@ import { redactionVersion, redactLines } from "../secrets/redact-secrets.ts";
 import type { ScannedFile } from "./scan.ts";
 import { isoDate } from "../text/times/calendar.ts";
 import { pathTimesVersion, timeOfPath } from "../text/times/time-of-path.ts";
-import { chunkTerms, languageOfFile } from "../text/languages/chunk-terms.ts";
+import { chunkTerms } from "../text/languages/chunk-terms.ts";
+import { languageOfFile } from "../text/languages/detect-language.ts";
 import { loadStemmers } from "../text/languages/stemmers.ts";
 import { wordsVersion } from "../text/words.ts";
 

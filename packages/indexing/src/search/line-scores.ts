@@ -45,9 +45,9 @@ export function matchLines(
     const counts = new Map<number, number>();
     const positions: LineMatches["positions"] = [];
     // Where a word was found as it is written, its stem is no second one.
-    const foundAt = new Map<number, number>();
+    const foundAt = scan === scanTerms ? undefined : new Map<number, number>();
     const note = (index: number, start: number): void => {
-      foundAt.set(index, start);
+      foundAt?.set(index, start);
       add(counts, index);
       add(total, index);
       positions.push({ term: index, word: words });
@@ -55,7 +55,7 @@ export function matchLines(
     scan(line, (term, start, _end, kind) => {
       if (kind === "word" || kind === "pair") words++;
       const index = exact.get(term);
-      if (index !== undefined && (kind !== "stem" || foundAt.get(index) !== start)) note(index, start);
+      if (index !== undefined && (kind !== "stem" || foundAt?.get(index) !== start)) note(index, start);
       for (const entry of prefixes) if (term.startsWith(entry.prefix)) note(entry.index, start);
     });
     return { counts, positions };

@@ -154,12 +154,14 @@ function scanPart(text: string, start: number, end: number, sink: TermSink): voi
 }
 
 const inCapitals = /^[A-Z]{2,5}$/;
+const capitalZ = 0x5a;
 /** Written large to stress them, not because they are names. */
 const stressed = new Set(["AND", "ARE", "BE", "BEEN", "DO", "DOES", "DID", "IS", "OR", "THE", "THIS", "THAT", "WAS"]);
 
 /** `US`, `IT`, `WHO`: a name that without its capitals is a stop word. */
 function isInCapitals(part: string): boolean {
-  return inCapitals.test(part) && stopWords.has(part.toLowerCase()) && !stressed.has(part);
+  // Most words have a small second letter.
+  return part.length > 1 && part.charCodeAt(1) <= capitalZ && inCapitals.test(part) && stopWords.has(part.toLowerCase()) && !stressed.has(part);
 }
 
 /** The term of a name in capitals, beside that of the word. No word begins with it. */

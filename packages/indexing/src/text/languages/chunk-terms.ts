@@ -27,7 +27,7 @@ export function chunkTerms(text: string, stemmers: Stemmers, ofFile?: LanguageCo
     terms.push(term);
     if (kind === "word") words.push(text.slice(start, end));
   });
-  const told = languageOfText(words) ?? ofFile;
+  const told = languageOfText(text) ?? ofFile;
   if (told === undefined || told === "en") return terms.join(" ");
   const stem = stemmers[told];
   for (const word of words) {
@@ -37,12 +37,6 @@ export function chunkTerms(text: string, stemmers: Stemmers, ofFile?: LanguageCo
   }
   terms.push(languageTerm(told));
   return terms.join(" ");
-}
-
-/** The language of a whole text, where it is another than English. */
-export function languageOfFile(lines: readonly string[]): LanguageCode | undefined {
-  const told = languageOfText(wordsOf(lines));
-  return told === "en" ? undefined : told;
 }
 
 /** The languages other than English that notes are in, and what stems their words. */
@@ -62,7 +56,7 @@ export function scannerFor(
   lines: readonly string[],
   { stemmers, held }: HeldLanguages,
 ): TermScanner {
-  const told = languageOfText(wordsOf(lines));
+  const told = languageOfText(lines.join("\n"));
   const codes = told === undefined ? held : held.filter((code) => code === told);
   if (codes.length === 0) return scanTerms;
   return (text, sink) =>
@@ -73,9 +67,3 @@ export function scannerFor(
       for (const code of codes) sink(stemTerm(stemmers[code](word)), start, end, "stem");
     });
 }
-
-function* wordsOf(lines: readonly string[]): Generator<string> {
-  for (const line of lines) for (const [word] of line.matchAll(letters)) yield word;
-}
-
-const letters = /[\p{L}\p{M}]+/gu;
