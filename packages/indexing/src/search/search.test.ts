@@ -15,6 +15,16 @@ import { createFakeStore, type FakeStore } from "../../test/support/fake-store.t
 import { useTempFolders } from "../../test/support/temp-folder.ts";
 import { randomFrom, randomText } from "../../test/support/random.ts";
 
+function isAsked({ method }: FakeStore["calls"][number]): boolean {
+  return method === "searchKeyword" || method === "searchVector";
+}
+
+/** Whether words were only counted: which languages there are, and how else a word may be written. */
+function isCounted({ method, argument }: FakeStore["calls"][number]): boolean {
+  return method === "searchKeyword" && (argument as KeywordQuery).limit === 1;
+}
+
+
 const now = new Date(2026, 2, 15);
 const makeTempFolder = useTempFolders();
 const notes: Record<string, string> = {

@@ -18,7 +18,7 @@ const published: Record<LanguageCode, string> = {
   no: "havnedistriktene:havnedistrikt opningen:opning husene:hus møtene:møt bilene:bil vinduene:vindu",
   pt: "cadeiras:cadeir quintanilha:quintanilh boataria:boat reuniões:reunio carros:carr decisões:deciso",
   ru: "вавиловка:вавиловк важная:важн падшего:падш машинами:машин встречах:встреч книги:книг",
-  sv: "klokast:klok jaktkarlarne:jaktkarl husen:hus mötena:mot bilarna:bil böckerna:bockern",
+  sv: "klokast:klok jaktkarlarne:jaktkarl husen:hus mötena:moten bilarna:bil böckerna:bock",
 };
 
 /** Two sentences in each of the languages: 20. */
