@@ -2,7 +2,7 @@ import type { HeldLanguages } from "../../text/languages/chunk-terms.ts";
 import { foldWord, type SearchTerm } from "../../text/words.ts";
 import { loadCharacterVariants } from "./chinese-characters.ts";
 import { isJoining, splitWord } from "./compounds.ts";
-import { isOneErrorApart, oneErrorAway } from "./spellings.ts";
+import { oneErrorAway } from "./spellings.ts";
 import { writtenIn, writtenTogether } from "./word-places.ts";
 import { countWords, storeTerms, termFor, type WordSource } from "./word-source.ts";
 import { type OtherReading, writtenOtherwise } from "./written-otherwise.ts";
@@ -95,29 +95,43 @@ async function readSplit(
   return undefined;
 }
 
-/** A word with one typing error. Its stem alone would not do: the word itself has to stand there. */
+/** A word with one typing error. Its stem alone would not do: the word itself, or a form of it, has to stand there. */
 async function readMistyped(
   term: SearchTerm,
   source: WordSource,
   languages: HeldLanguages | undefined,
 ): Promise<OtherReading | undefined> {
   const { written = term.term } = term;
-  const folded = foldWord(written);
-  const byTerm = new Map<string, SearchTerm>();
-  for (const other of oneErrorAway(folded)) {
-    const meant = termFor(other, languages);
-    byTerm.set(storeTerms([meant]).map((each) => each.term).join(" "), meant);
-  }
-  const others = [...byTerm.values()];
-  const counts = await countWords(source, others);
+  const meant = Map.groupBy(
+    oneErrorAway(foldWord(written)).map((other) => termFor(other, languages)),
+    ({ term: stem, forms = [] }) => [stem, ...forms].join(" "),
+  );
+  const others = [...meant.values()];
+  const counts = await countWords(
+    source,
+    others.map(([first]) => first as SearchTerm),
+  );
   const known = others
-    .map((other, index) => ({ other, count: counts[index] ?? 0 }))
+    .map((spellings, index) => ({ spellings, count: counts[index] ?? 0 }))
     .filter(({ count }) => count > 0)
     .toSorted((left, right) => right.count - left.count);
-  for (const { other } of known.slice(0, looksAt)) {
-    const { rows } = await source.find(storeTerms([other]));
-    const as = writtenIn(rows, other, languages, (found) => isOneErrorApart(foldWord(found), folded));
-    if (as !== undefined) return { word: written, by: [other], as, isTold: true };
+  for (const { spellings } of known.slice(0, looksAt)) {
+    const [by] = spellings;
+    if (by === undefined) continue;
+    const { rows } = await source.find(storeTerms([by]));
+    const as = writtenIn(rows, by, languages, (found) =>
+      spellings.some((other) => isFormOf(foldWord(found), other.written ?? "")),
+    );
+    if (as !== undefined) return { word: written, by: [by], as, isTold: true };
   }
   return undefined;
+}
+
+/** Endings are what forms of a word differ in. */
+const longestEnding = 3;
+
+/** Whether two words of one stem differ in their endings at most. */
+function isFormOf(found: string, other: string): boolean {
+  const shared = Math.max(found.length, other.length) - longestEnding;
+  return found === other || (shared > 3 && found.slice(0, shared) === other.slice(0, shared));
 }

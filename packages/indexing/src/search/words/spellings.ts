@@ -29,19 +29,6 @@ export function oneErrorAway(word: string): string[] {
   return [...words];
 }
 
-/** True for two words that are one typing error apart, or equal. */
-export function isOneErrorApart(a: string, b: string): boolean {
-  if (Math.abs(a.length - b.length) > 1) return false;
-  let from = 0;
-  while (from < a.length && from < b.length && a[from] === b[from]) from++;
-  let end = 0;
-  const most = Math.min(a.length, b.length) - from;
-  while (end < most && a.at(-1 - end) === b.at(-1 - end)) end++;
-  const [left, right] = [a.slice(from, a.length - end), b.slice(from, b.length - end)];
-  if (left.length <= 1 && right.length <= 1) return true;
-  return left.length === 2 && right.length === 2 && left[0] === right[1] && left[1] === right[0];
-}
-
 /** Letters that are written as two where a keyboard lacks them, and the one that is left of each without its mark. */
 const spelledOut: readonly (readonly [RegExp, string])[] = [
   [/([aou])e/g, "$1"],
