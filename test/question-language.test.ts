@@ -65,7 +65,12 @@ const others: Record<string, string> = {
   "memory/hamlet.md": "He said: to be or not to be.\n",
   "memory/band.md": "The Who played in Leeds.\n",
   "memory/cyrillic.md": "Мы с ней были в библиотеке, и она не закрыта.\n",
-  ...Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`memory/filler-${at}.md`, `Nothing much on day ${at}: a walk, a nap, and soup for who was there.\n`])),
+  ...Object.fromEntries(
+    Array.from({ length: 20 }, (_, at) => [
+      `memory/filler-${at}.md`,
+      `Nothing much on day ${at}: a walk, a nap, and soup for who was there.\n`,
+    ]),
+  ),
 };
 const notes: Record<string, string> = {
   ...Object.fromEntries(Object.entries(inflected).map(([code, { note }]) => [`memory/${code}.md`, `${note}\n`])),
@@ -88,11 +93,19 @@ async function openWith(backend: (typeof backends)[number], files: Record<string
   const house = createHouse();
   houses.push(house);
   house.write(files);
-  const memorySearch = { provider: "none", extraPaths: [`${house.notes}/team`], sync: { watch: false, onSearch: false } };
+  const memorySearch = {
+    provider: "none",
+    extraPaths: [`${house.notes}/team`],
+    sync: { watch: false, onSearch: false },
+  };
   const agents = { defaults: { workspace: house.notes, memorySearch } };
   const slots = { plugins: { slots: { memory: backend } } };
   const config = parseConfig({ ...slots, agents }, { stateDir: house.stateDir, env: {} });
-  const memory = await openMemory({ config, agentId: "main", plugins: backend === "reference" ? [createReferencePlugin()] : [] });
+  const memory = await openMemory({
+    config,
+    agentId: "main",
+    plugins: backend === "reference" ? [createReferencePlugin()] : [],
+  });
   closed.push(() => memory.close());
   await memory.sync();
   return memory;
@@ -158,7 +171,18 @@ describe.each(backends)("in %s", (backend) => {
       "MEMORY.md": "Zanzibar and the icecream parlour. Die Scheidung ist mit der Anwältin besprochen. 離婚\n",
       "memory/a.md": "Wir haben der Anwältin die Steuer und die Frist genannt. IT\n",
     };
-    const questions = ["zanzibr", "Zanzebar plan", "ice cream plan", "Scheidungen", "die Scheidug der Team", "离婚", "Steuerfrist", "Anwaeltin", "IT plan", "deplyo"];
+    const questions = [
+      "zanzibr",
+      "Zanzebar plan",
+      "ice cream plan",
+      "Scheidungen",
+      "die Scheidug der Team",
+      "离婚",
+      "Steuerfrist",
+      "Anwaeltin",
+      "IT plan",
+      "deplyo",
+    ];
     const toldBy = async (memory: Memory): Promise<unknown[]> => {
       const told: unknown[] = [];
       for (const query of questions) {

@@ -4,7 +4,15 @@ import { allRows } from "../tables/arrow-rows.ts";
 import { oneOf } from "../tables/filter.ts";
 import { chunkOf, type Listing } from "../tables/listing.ts";
 import { type Asked, askedOf } from "./asked.ts";
-import { canStandInTerms, type Counted, holding, standing, type TermCount, type TermCounts, wordsWith } from "./term-counts.ts";
+import {
+  canStandInTerms,
+  type Counted,
+  holding,
+  standing,
+  type TermCount,
+  type TermCounts,
+  wordsWith,
+} from "./term-counts.ts";
 import { byScore } from "./vector-search.ts";
 
 /** Chunks of a scope whose words are read to weigh them. Of more, those that hold most of the rarer terms. */

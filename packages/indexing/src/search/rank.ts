@@ -88,7 +88,8 @@ export function rank(input: {
   });
   const candidates = new Map<ChunkRow["id"], Candidate>();
   for (const row of keyword?.rows ?? []) candidates.set(row.id, candidateOf(row, terms, input.languages));
-  for (const row of input.ofTime) if (!candidates.has(row.id)) candidates.set(row.id, candidateOf(row, terms, input.languages));
+  for (const row of input.ofTime)
+    if (!candidates.has(row.id)) candidates.set(row.id, candidateOf(row, terms, input.languages));
   const confidence = weighKeywords([...candidates.values()], terms, periods);
   for (const row of vector?.rows ?? []) {
     const candidate = candidates.get(row.id) ?? candidateOf(row, terms, input.languages);

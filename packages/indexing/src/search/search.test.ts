@@ -24,7 +24,6 @@ function isCounted({ method, argument }: FakeStore["calls"][number]): boolean {
   return method === "searchKeyword" && (argument as KeywordQuery).limit === 1;
 }
 
-
 const now = new Date(2026, 2, 15);
 const makeTempFolder = useTempFolders();
 const notes: Record<string, string> = {

@@ -161,7 +161,13 @@ const stressed = new Set(["AND", "ARE", "BE", "BEEN", "DO", "DOES", "DID", "IS",
 /** `US`, `IT`, `WHO`: a name that without its capitals is a stop word. */
 function isInCapitals(part: string): boolean {
   // Most words have a small second letter.
-  return part.length > 1 && part.charCodeAt(1) <= capitalZ && inCapitals.test(part) && stopWords.has(part.toLowerCase()) && !stressed.has(part);
+  return (
+    part.length > 1 &&
+    part.charCodeAt(1) <= capitalZ &&
+    inCapitals.test(part) &&
+    stopWords.has(part.toLowerCase()) &&
+    !stressed.has(part)
+  );
 }
 
 /** The term of a name in capitals, beside that of the word. No word begins with it. */
@@ -276,7 +282,7 @@ export function queryTerms(query: string, held: readonly LanguageCode[] = []): S
   const telling = all.filter(({ isStopped }) => !isStopped);
   const isTold = telling.some(({ kind, written = "" }) => kind !== "word" || !englishWords.has(written.toLowerCase()));
   const terms = isTold ? telling : all;
-  return terms.slice(0, maxQueryTerms).map(({ isStopped: _, ...term }) => term);
+  return terms.slice(0, maxQueryTerms).map(({ isStopped: _isStopped, ...term }) => term);
 }
 
 /** The stop words of the language that a question is in, among those of the notes. */

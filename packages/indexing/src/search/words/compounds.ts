@@ -22,7 +22,8 @@ export function splitWord(word: string, isLinked: boolean): [string, string][] {
   for (let at = minPart; at + minPart <= word.length; at++) {
     const [head, tail] = [word.slice(0, at), word.slice(at)];
     for (const link of isLinked ? links : [""]) {
-      if (head.endsWith(link) && head.length - link.length >= minPart) pairs.push([head.slice(0, head.length - link.length), tail]);
+      if (head.endsWith(link) && head.length - link.length >= minPart)
+        pairs.push([head.slice(0, head.length - link.length), tail]);
     }
   }
   return pairs;

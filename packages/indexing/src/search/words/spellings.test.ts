@@ -5,7 +5,9 @@ import { oneErrorAway, otherSpellings } from "./spellings.ts";
 
 /** Optimal string alignment, letter by letter: slow and plain. */
 function distance(a: string, b: string): number {
-  const rows = Array.from({ length: a.length + 1 }, (_, i) => Array.from({ length: b.length + 1 }, (_, j) => (i === 0 ? j : j === 0 ? i : 0)));
+  const rows = Array.from({ length: a.length + 1 }, (_, i) =>
+    Array.from({ length: b.length + 1 }, (_, j) => (i === 0 ? j : j === 0 ? i : 0)),
+  );
   const at = (i: number, j: number): number => rows[i]?.[j] ?? Number.POSITIVE_INFINITY;
   for (let i = 1; i <= a.length; i++)
     for (let j = 1; j <= b.length; j++) {
@@ -81,7 +83,8 @@ describe("other ways to write a word", () => {
     expect(splitWord("icecream", false)).toContainEqual(["ice", "cream"]);
     expect(splitWord("arbeitszeit", true)).toContainEqual(["arbeit", "zeit"]);
     expect(splitWord("arbeitszeit", false)).not.toContainEqual(["arbeit", "zeit"]);
-    for (const [head, tail] of splitWord("donaudampfschiff", true)) expect(Math.min(head.length, tail.length)).toBeGreaterThan(2);
+    for (const [head, tail] of splitWord("donaudampfschiff", true))
+      expect(Math.min(head.length, tail.length)).toBeGreaterThan(2);
     expect(splitWord("house", true)).toEqual([]);
   });
 

@@ -42,7 +42,16 @@ const spelledOut: readonly (readonly [RegExp, string])[] = [
 ];
 /** Letters that no keyboard of another language has, by the one that is written in their place. One of a word is enough. */
 const barred: Readonly<Record<string, string>> = { o: "ø", l: "ł", d: "đ" };
-const inTwo: Readonly<Record<string, string>> = { ä: "ae", ö: "oe", ü: "ue", å: "aa", ø: "oe", æ: "ae", ß: "ss", œ: "oe" };
+const inTwo: Readonly<Record<string, string>> = {
+  ä: "ae",
+  ö: "oe",
+  ü: "ue",
+  å: "aa",
+  ø: "oe",
+  æ: "ae",
+  ß: "ss",
+  œ: "oe",
+};
 
 /** Other ways to write a word that holds, or lacks, letters with marks: `Mueller` for `Müller` and the other way round. */
 export function otherSpellings(written: string, folded: string): string[] {

@@ -42,7 +42,9 @@ export function writtenOtherwise(
   const joined = [at - 1, at].flatMap((from): OtherReading[] => {
     const [first, second] = [words[from]?.written, words[from + 1]?.written];
     if (first === undefined || second === undefined) return [];
-    return joinedWords(foldWord(first), foldWord(second), isLinked).map((other) => reading(`${first} ${second}`, other));
+    return joinedWords(foldWord(first), foldWord(second), isLinked).map((other) =>
+      reading(`${first} ${second}`, other),
+    );
   });
   const spelled = otherSpellings(written, foldWord(written)).map((other) => reading(written, other));
   const isBeginning = term.term.length >= minPrefixLength;

@@ -52,10 +52,7 @@ export type TermScanner = (text: string, sink: TermSink) => void;
  * Gives the terms of the lines of one chunk, as they stand in its index. `held`: the languages that are asked for; without
  * one, words are all there is. A chunk that does not tell its language is read in each of them.
  */
-export function scannerFor(
-  lines: readonly string[],
-  { stemmers, held }: HeldLanguages,
-): TermScanner {
+export function scannerFor(lines: readonly string[], { stemmers, held }: HeldLanguages): TermScanner {
   const told = languageOfText(lines.join("\n"));
   const codes = told === undefined ? held : held.filter((code) => code === told);
   if (codes.length === 0) return scanTerms;

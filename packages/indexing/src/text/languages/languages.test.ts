@@ -24,11 +24,17 @@ const published: Record<LanguageCode, string> = {
 /** Two sentences in each of the languages: 20. */
 const sentences: Record<LanguageCode, readonly [string, string]> = {
   da: ["Vi skal huske at bestille tid hos lægen, når hun er tilbage.", "Hvad er det for en bil, som jeg så i går?"],
-  de: ["Die Frist für die Steuererklärung ist am 31. Juli.", "Wir haben mit dem Vermieter über die Heizung gesprochen."],
+  de: [
+    "Die Frist für die Steuererklärung ist am 31. Juli.",
+    "Wir haben mit dem Vermieter über die Heizung gesprochen.",
+  ],
   es: ["La reunión con el arquitecto es el lunes por la mañana.", "No hay que olvidar las llaves del garaje."],
   fr: ["Le rendez-vous avec le dentiste est pour la semaine prochaine.", "Nous avons acheté une voiture dans le sud."],
   it: ["La riunione con il dentista è alle dieci di mattina.", "Non so dove sono le chiavi della cantina."],
-  nl: ["We hebben het huis van de buren gekocht en het is groot.", "De vergadering met de aannemer is naar maandag verplaatst."],
+  nl: [
+    "We hebben het huis van de buren gekocht en het is groot.",
+    "De vergadering met de aannemer is naar maandag verplaatst.",
+  ],
   no: ["Vi må huske å kjøpe melk før butikken stenger, og ikke glemme brød.", "Hva er det du ikke har sagt til henne?"],
   pt: ["A reunião com o dentista é na segunda-feira de manhã.", "Não sei onde estão as chaves da garagem."],
   ru: ["Встреча с врачом будет в понедельник, и я должен взять с собой документы.", "Мы не знаем, где он был."],
@@ -75,7 +81,8 @@ describe("stems", () => {
   test("60 words of ten languages come down to what Snowball publishes", () => {
     const pairs = languageCodes.flatMap((code) => published[code].split(" ").map((pair) => ({ code, pair })));
     expect(pairs).toHaveLength(60);
-    for (const { code, pair } of pairs) expect(`${pair.split(":")[0]}:${stemmers[code](pair.split(":")[0] ?? "")}`).toBe(pair);
+    for (const { code, pair } of pairs)
+      expect(`${pair.split(":")[0]}:${stemmers[code](pair.split(":")[0] ?? "")}`).toBe(pair);
   });
 
   test("stand beside the words of a text, and English text has none", () => {
@@ -105,7 +112,11 @@ describe("stems", () => {
 
   test("no word of any text is taken for a stem", () => {
     const text = "~haus ~~de ^it ~ ~~ a~b";
-    expect(chunkTerms(text, stemmers).split(" ").filter((term) => /^[~^]/u.test(term))).toEqual([]);
+    expect(
+      chunkTerms(text, stemmers)
+        .split(" ")
+        .filter((term) => /^[~^]/u.test(term)),
+    ).toEqual([]);
   });
 });
 
@@ -137,7 +148,6 @@ describe("words of a question that hold it together", () => {
   });
 
   test("words of all languages are in small letters, each once", () => {
-    for (const code of languageCodes)
-      for (const word of functionWords[code]) expect(word).toMatch(/^\p{Ll}+$/u);
+    for (const code of languageCodes) for (const word of functionWords[code]) expect(word).toMatch(/^\p{Ll}+$/u);
   });
 });

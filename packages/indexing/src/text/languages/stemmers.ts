@@ -2,7 +2,7 @@ import { foldWord } from "../words.ts";
 import type { LanguageCode } from "./function-words.ts";
 
 /** Gives the stem of a word, folded as terms are. */
-export type Stemmer = (word: string) => string;
+type Stemmer = (word: string) => string;
 export type Stemmers = Readonly<Record<LanguageCode, Stemmer>>;
 
 const maxStemsKept = 50_000;
