@@ -64,6 +64,7 @@ const others: Record<string, string> = {
   "memory/small.md": "The budget is tight, it was cut and it will be cut again, it is what it is.\n",
   "memory/hamlet.md": "He said: to be or not to be.\n",
   "memory/band.md": "The Who played in Leeds.\n",
+  "memory/point.md": "A positive point was made, and they will wait.\n",
   "memory/cyrillic.md": "Мы с ней были в библиотеке, и она не закрыта.\n",
   ...Object.fromEntries(
     Array.from({ length: 20 }, (_, at) => [
@@ -152,7 +153,7 @@ describe.each(backends)("in %s", (backend) => {
   });
 
   test("what stands somewhere is never read otherwise, and what is near to nothing stays nothing", async () => {
-    for (const query of ["Müller", "icecream", "harbour", "数据库", "zzyzx", "xylophonist", "qx-7919"])
+    for (const query of ["Müller", "icecream", "harbour", "数据库", "zzyzx", "xylophonist", "qx-7919", "political", "painting", "writing"])
       expect([query, (await ask(await opened, query)).report?.readings]).toEqual([query, undefined]);
     expect((await ask(await opened, "zzyzx")).results).toEqual([]);
   });

@@ -119,19 +119,23 @@ async function readMistyped(
     const [by] = spellings;
     if (by === undefined) continue;
     const { rows } = await source.find(storeTerms([by]));
-    const as = writtenIn(rows, by, languages, (found) =>
-      spellings.some((other) => isFormOf(foldWord(found), other.written ?? "")),
+    const as = writtenIn(rows, by, languages, (found, isStem) =>
+      spellings.some((other) => isFormOf(foldWord(found), other.written ?? "", isStem)),
     );
     if (as !== undefined) return { word: written, by: [by], as, isTold: true };
   }
   return undefined;
 }
 
-/** Endings are what forms of a word differ in. */
+/** Endings are what forms of a word differ in, where it was found by its stem in another language than English. */
 const longestEnding = 3;
 
-/** Whether two words of one stem differ in their endings at most. */
-function isFormOf(found: string, other: string): boolean {
+/**
+ * Whether a word stands in a text that was made up from a mistyped one. In English but for the plural: its stems are those of
+ * words that do not exist, too ("bothing" is "both").
+ */
+function isFormOf(found: string, other: string, isStem: boolean): boolean {
+  if (found === other || found === `${other}s` || `${found}s` === other) return true;
   const shared = Math.max(found.length, other.length) - longestEnding;
-  return found === other || (shared > 3 && found.slice(0, shared) === other.slice(0, shared));
+  return isStem && shared > 3 && found.slice(0, shared) === other.slice(0, shared);
 }

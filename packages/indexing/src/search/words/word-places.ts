@@ -11,6 +11,8 @@ interface WordPlace {
   end: number;
   /** Position in the line, in words. */
   word: number;
+  /** It was found by its stem in the language of its text. */
+  isStem: boolean;
 }
 
 /** How a word is written in one of these chunks, or in its name; undefined where it does not stand. */
@@ -18,13 +20,13 @@ export function writtenIn(
   rows: readonly ChunkRow[],
   term: SearchTerm,
   languages: HeldLanguages | undefined,
-  isMeant: (written: string) => boolean = () => true,
+  isMeant: (written: string, isStem: boolean) => boolean = () => true,
 ): string | undefined {
   for (const row of rows) {
     for (const { line, places } of linesWith(row, [term], languages)) {
-      for (const { start, end } of places) {
+      for (const { start, end, isStem } of places) {
         const written = line.slice(start, end);
-        if (isMeant(written)) return written;
+        if (isMeant(written, isStem)) return written;
       }
     }
   }
@@ -67,7 +69,7 @@ function* linesWith(
     scan(line, (found, start, end, kind) => {
       if (kind === "word" || kind === "pair") word++;
       const index = terms.findIndex(({ term, forms = [] }) => term === found || forms.includes(found));
-      if (index >= 0) places.push({ index, start, end, word });
+      if (index >= 0) places.push({ index, start, end, word, isStem: kind === "stem" });
     });
     if (places.length > 0) yield { line, places };
   }
