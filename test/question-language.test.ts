@@ -153,7 +153,18 @@ describe.each(backends)("in %s", (backend) => {
   });
 
   test("what stands somewhere is never read otherwise, and what is near to nothing stays nothing", async () => {
-    for (const query of ["Müller", "icecream", "harbour", "数据库", "zzyzx", "xylophonist", "qx-7919", "political", "painting", "writing"])
+    for (const query of [
+      "Müller",
+      "icecream",
+      "harbour",
+      "数据库",
+      "zzyzx",
+      "xylophonist",
+      "qx-7919",
+      "political",
+      "painting",
+      "writing",
+    ])
       expect([query, (await ask(await opened, query)).report?.readings]).toEqual([query, undefined]);
     expect((await ask(await opened, "zzyzx")).results).toEqual([]);
   });
