@@ -74,6 +74,16 @@ function noteOf(random: Random, words: readonly string[]): string {
 }
 
 function question(random: Random): string {
-  const all = [...commonWords, ...secretWords, ...beginnings, "nothing", "2026-05-04", "heroon"];
+  const all = [
+    ...commonWords,
+    ...secretWords,
+    ...beginnings,
+    "nothing",
+    "2026-05-04",
+    "heroon",
+    "zanzibr",
+    "divorse",
+    "deplyo",
+  ];
   return Array.from({ length: 1 + random.below(4) }, () => random.pick(all)).join(" ");
 }

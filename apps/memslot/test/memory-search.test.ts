@@ -53,6 +53,19 @@ describe("memslot memory search", () => {
     expect(answer.results[0].score).toBeGreaterThan(0);
   });
 
+  test("tells how a word was read that stands nowhere, once, and has it in the JSON", async () => {
+    const sandbox = await createSandbox();
+    await sandbox.write("MEMORY.md", "We moved Postgres to the new machine.\n");
+    const human = await sandbox.runHere(["memory", "search", "postgress"]);
+    expect(human.stdout).toContain("MEMORY.md#L1-L1");
+    expect(human.stderr.match(/"postgress" was read as Postgres\./gu)).toHaveLength(1);
+    const { stdout } = await sandbox.runHere(["memory", "search", "postgress", "--json"]);
+    expect(JSON.parse(stdout).readings).toEqual([{ word: "postgress", as: "Postgres" }]);
+    expect(JSON.parse((await sandbox.runHere(["memory", "search", "postgres", "--json"])).stdout)).not.toHaveProperty(
+      "readings",
+    );
+  });
+
   test("says why there are no results and ends with 0", async () => {
     const sandbox = await createSandbox();
     await sandbox.write("MEMORY.md", "Anna likes espresso.\n");

@@ -136,6 +136,16 @@ describe("a search that works", () => {
     expect(output).toMatchObject({ results: [{ path: spelled, snippet: expect.stringMatching(framed) }] });
   });
 
+  test("tells how a word was read that stands nowhere, and nothing of it otherwise", async () => {
+    const readings = [
+      { word: "postgress", as: "Postgres" },
+      { word: "ice cream", as: "icecream" },
+    ];
+    const output = await searchTool({ memory: fakeMemory({ report: { readings } }) }).execute({ query: "x" });
+    expect(output).toMatchObject({ notes: '"postgress" was read as Postgres, "ice cream" was read as icecream' });
+    expect(await searchTool({ memory: fakeMemory() }).execute({ query: "x" })).not.toHaveProperty("notes");
+  });
+
   test("carries a fallback", async () => {
     const fallback = { from: "qmd", to: "memory-core", reason: "no binary" };
     const output = await searchTool({ memory: fakeMemory({ report: { fallback } }) }).execute({

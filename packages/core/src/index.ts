@@ -21,6 +21,7 @@ export type {
   SessionTarget,
   SyncEstimate,
   UnsearchedFiles,
+  WordReading,
 } from "./contract/manager.ts";
 export type { SyncFailure, SyncProgress } from "./contract/status.ts";
 export type { MemoryFallback, MemorySource, SyncReport } from "./contract/status.ts";
@@ -38,6 +39,7 @@ export type {
   WriterStatus,
 } from "./contract/status.ts";
 export { weakConfidence, withConditions } from "./fallback/conditions.ts";
+export { describeReadings } from "./text/describe-readings.ts";
 export { createGlob, globProblem } from "./text/glob.ts";
 export { estimateTokens, isDense, placeTokens, resultTokens } from "./text/result-tokens.ts";
 export { hasOtherNames, isPrivateNote } from "./guard/private-notes.ts";

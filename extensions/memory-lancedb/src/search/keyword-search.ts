@@ -4,7 +4,15 @@ import { allRows } from "../tables/arrow-rows.ts";
 import { oneOf } from "../tables/filter.ts";
 import { chunkOf, type Listing } from "../tables/listing.ts";
 import { type Asked, askedOf } from "./asked.ts";
-import { canStandInTerms, type Counted, holding, type TermCount, type TermCounts, wordsWith } from "./term-counts.ts";
+import {
+  canStandInTerms,
+  type Counted,
+  holding,
+  standing,
+  type TermCount,
+  type TermCounts,
+  wordsWith,
+} from "./term-counts.ts";
 import { byScore } from "./vector-search.ts";
 
 /** Chunks of a scope whose words are read to weigh them. Of more, those that hold most of the rarer terms. */
@@ -22,7 +30,10 @@ export async function searchKeywords(
   const asked = askedOf(query, listing);
   if (query.scope) return await searchScope(query, build, asked);
   if (chunkCount === 0) return { rows: [], chunkCount, documentFrequencies: terms.map(() => 0) };
-  const counted = await Promise.all(terms.map((term) => counts.count(term, build)));
+  const mayStand = await standing(terms, table);
+  const counted = await Promise.all(
+    terms.map((term) => (mayStand(term) ? counts.count(term, build) : { chunks: 0, words: [] })),
+  );
   const rarer = worthAsking(counted, ({ chunks }) => chunks, chunkCount);
   const find = async (some: readonly TermCount[]): Promise<ScoredChunk[]> => {
     const words = new Set(some.flatMap(({ words: own }) => own));
@@ -49,9 +60,10 @@ async function searchScope(
   { chunkCount, filter }: Asked,
 ): Promise<KeywordAnswer> {
   if (chunkCount === 0) return { rows: [], chunkCount, documentFrequencies: terms.map(() => 0) };
+  const mayStand = await standing(terms, table, filter);
   const holders = await Promise.all(
     terms.map(async (term) => {
-      if (!canStandInTerms(term)) return new Set<string>();
+      if (!canStandInTerms(term) || !mayStand(term)) return new Set<string>();
       const words = term.prefix ? await wordsWith(term.term, table, { filter }) : [term.term];
       if (words.length === 0) return new Set<string>();
       const found = holding(table, words, filter).select(["id", "_score"]).limit(chunkCount);

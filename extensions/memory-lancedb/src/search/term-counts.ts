@@ -89,6 +89,32 @@ export function holding(table: Table, words: Iterable<string>, filter: Filter | 
   return filter === undefined ? search : search.where(filter);
 }
 
+/** Terms that are asked for one by one. Of more, most stand nowhere. */
+const oneByOne = 8;
+/** Chunks that are read for the terms that they hold, and how often that is done. */
+const chunksAsked = 100;
+const roundsAtMost = 24;
+
+/**
+ * The terms that may stand in a chunk: of many, which is what a word is looked for with that is written otherwise, those
+ * that stand nowhere are found out together. A search for any of them gives chunks that hold some, until none is left.
+ */
+export async function standing(
+  terms: readonly QueryTerm[],
+  table: Table,
+  filter?: Filter | undefined,
+): Promise<(term: QueryTerm) => boolean> {
+  if (terms.length <= oneByOne) return () => true;
+  const left = new Set(terms.filter((term) => !term.prefix && canStandInTerms(term)).map(({ term }) => term));
+  const found = new Set<string>();
+  for (let round = 0; left.size > 0 && round < roundsAtMost; round++) {
+    const rows = await allRows<{ terms: string }>(holding(table, left, filter).select(["terms"]).limit(chunksAsked));
+    for (const { terms: held } of rows) for (const word of held.split(" ")) if (left.delete(word)) found.add(word);
+    if (rows.length < chunksAsked) return (term) => term.prefix || found.has(term.term);
+  }
+  return (term) => term.prefix || found.has(term.term) || left.has(term.term);
+}
+
 /** LanceDB searches for no beginnings of words: the chunks that hold one are asked for the words themselves. */
 export async function wordsWith(
   beginning: string,

@@ -73,7 +73,7 @@ export async function searchQmd(input: SearchInput, parts: QmdSearchParts): Prom
   const isNarrowed = places.some(({ scope }) => scope !== undefined);
   const counted = ledger.files().filter((file) => !isNarrowed || places.some((place) => isIn(file, place)));
   const chunkCount = counted.reduce((sum, file) => sum + file.chunks, 0);
-  const keyword = matchTexts({ chunks, query, chunkCount, limit: maxRows });
+  const keyword = await matchTexts({ chunks, query, chunkCount, limit: maxRows });
   const isByMeaning = found.some(({ answer }) => answer?.byMeaning === true);
   const note = found.map(({ answer }) => answer?.note).find((each) => each !== undefined);
   const outcome = outcomeOf(input, places, {

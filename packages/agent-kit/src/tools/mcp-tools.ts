@@ -89,6 +89,7 @@ const knownTools: Readonly<Record<string, Facts>> = {
       stale: flag,
       confidence: { ...share, description: "How much of what was asked the best result holds, 0 to 1." },
       filters: { type: "object", description: "How the question was read, where it is more than words." },
+      notes: { ...words, description: "Words that were read otherwise, as they stand nowhere." },
       fallback: {
         type: "object",
         properties: { from: words, to: words },

@@ -4,6 +4,7 @@ import {
   type MemoryProviderStatus,
   type MemorySearchResult,
   type SearchReport,
+  describeReadings,
   weakConfidence,
 } from "@memslot/core";
 import { citationForm, citationsShown } from "./citations.ts";
@@ -53,6 +54,7 @@ export function searchAnswer(found: Found): object {
       ...(report?.filters && { filters: report.filters }),
       ...(report?.confidence !== undefined && { confidence: twoDigits(report.confidence) }),
       ...(fallback && { fallback: { from: fallback.from, to: fallback.to } }),
+      ...(report?.readings && { notes: describeReadings(report.readings) }),
       ...explanation(found, state),
       ...(shown.length > 0 && { note: recalledTextNote }),
       ...(found.input.debug === true && { debug: debugOf(found, fallback) }),

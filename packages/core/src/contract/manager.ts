@@ -93,6 +93,14 @@ export interface SearchLeg {
   kept: number;
 }
 
+/** A word of the query that stands in none of the notes that were searched, and what was looked for in its place. */
+export interface WordReading {
+  /** As the query writes it: `postgress`. */
+  word: string;
+  /** As the notes write it: `Postgres`. */
+  as: string;
+}
+
 /** Why an answer is what it is. An empty list of results is only to be believed when `state` is `ok`. */
 export interface SearchReport {
   backend: string;
@@ -135,6 +143,8 @@ export interface SearchReport {
    * `weight` of keyword score. Absent where only one of them was searched.
    */
   meaning?: { weight: number; mean: number; deviation: number } | undefined;
+  /** Words that were read otherwise, as they stand nowhere: `"postgress" was read as Postgres`. Absent where none was. */
+  readings?: readonly WordReading[] | undefined;
   /** What was not looked at, where the answer is empty or weak. Never told to others than the owner. */
   unsearched?: UnsearchedFiles | undefined;
   fallback?: MemoryFallback | undefined;

@@ -14,7 +14,10 @@ import { redactionVersion, redactLines } from "../secrets/redact-secrets.ts";
 import type { ScannedFile } from "./scan.ts";
 import { isoDate } from "../text/times/calendar.ts";
 import { pathTimesVersion, timeOfPath } from "../text/times/time-of-path.ts";
-import { indexTerms, wordsVersion } from "../text/words.ts";
+import { chunkTerms } from "../text/languages/chunk-terms.ts";
+import { languageOfFile } from "../text/languages/detect-language.ts";
+import { loadStemmers } from "../text/languages/stemmers.ts";
+import { wordsVersion } from "../text/words.ts";
 
 /** How files are redacted and cut, as a name: files that were done otherwise are done again. */
 export function recipeOf(chunking: ChunkingOptions): string {
@@ -64,9 +67,12 @@ export async function readChunks(
   const name = nameOfNote(file.path);
   // What reads YAML is only loaded for a note that has some.
   const parse = mayHaveFrontMatter(lines) ? (await import("yaml")).parse : undefined;
+  const stemmers = await loadStemmers();
+  const language = languageOfFile(lines);
   for (const chunk of chunkMarkdown(lines, chunking, contextOfNote(dayOf(file.path), lines, parse))) {
     // Not in the context: a note that is moved keeps its vectors.
-    chunks.push({ ...chunk, terms: indexTerms([chunk.text, chunk.context, name].filter(Boolean).join("\n")) });
+    const searched = [chunk.text, chunk.context, name].filter(Boolean).join("\n");
+    chunks.push({ ...chunk, terms: chunkTerms(searched, stemmers, language) });
     if (performance.now() - sliceStart > sliceMs) {
       await nextTurn(undefined, { signal });
       sliceStart = performance.now();

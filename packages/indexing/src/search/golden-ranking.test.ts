@@ -48,8 +48,8 @@ const chunks = Object.entries(notes).flatMap(([path, text]) =>
 );
 
 /** By words, and with a leg by meaning that likes what was written last. */
-function answerTo(query: string, byMeaning: boolean): string {
-  const keyword = matchTexts({ chunks, query, chunkCount: chunks.length, limit: 100 });
+async function answerTo(query: string, byMeaning: boolean): Promise<string> {
+  const keyword = await matchTexts({ chunks, query, chunkCount: chunks.length, limit: 100 });
   const rows = keyword.answer.rows.map((row, index) => ({ ...row, score: 0.4 + 0.05 * index }));
   const { results, report } = outcomeOf(
     {
@@ -71,6 +71,7 @@ function answerTo(query: string, byMeaning: boolean): string {
 
 /** Whoever changes a weight sees here what it moves. Write it anew with `vitest run -u` once that is what you want. */
 test("the ranking is what it was", async () => {
-  const answers = questions.flatMap((query) => [answerTo(query, false), answerTo(query, true)]);
+  const asked = questions.flatMap((query) => [answerTo(query, false), answerTo(query, true)]);
+  const answers = await Promise.all(asked);
   await expect(`${answers.join("\n\n")}\n`).toMatchFileSnapshot("test/golden-ranking.txt");
 });

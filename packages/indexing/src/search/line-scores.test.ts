@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { inverseDocumentFrequency } from "./bm25.ts";
 import { bm25, idealBm25, lineScore, matchLines, proximityScore } from "./line-scores.ts";
-import { weightedTerms } from "./test/ranked.ts";
+import { loadStemmers } from "../text/languages/stemmers.ts";
+import { scannerFor } from "../text/languages/chunk-terms.ts";
+import { namedQuery, nameMatch } from "./name-match.ts";
+import { choosePassages } from "./passages/choose-passages.ts";
+import { candidateOf } from "./rank.ts";
+import { row, weightedTerms } from "./test/ranked.ts";
 
 function scoreOf(line: string, query: string, counts?: Record<string, number>): number {
   const terms = weightedTerms(query, counts);
@@ -131,5 +136,37 @@ describe("nearness", () => {
 
   test("is nothing for pairs of characters, whose parts always stand together", () => {
     expect(nearness(["数据库索引"], "数据库索引")).toBe(0);
+  });
+});
+
+describe("words and their stems", () => {
+  const languages = loadStemmers().then((stemmers) => ({ stemmers, held: ["de"] as const }));
+  const text = "Die Häuser und das Haus sind mit der Bahn zu erreichen";
+
+  test("a word that is found as it is written and by its stem is found once, and so weighs", async () => {
+    const scan = scannerFor([text], await languages);
+    const [haus] = weightedTerms("Haus");
+    if (haus === undefined) throw new Error("no word");
+    const matches = matchLines([text], "", [{ ...haus, forms: ["~haus"] }], scan);
+    expect(matches.counts).toEqual(new Map([[0, 2]]));
+    expect(matches.lines[0]?.positions.map(({ word }) => word)).toEqual([2, 5]);
+    expect(matches.words).toBe(matchLines([text], "", [haus]).words);
+  });
+
+  test("a note is named like a question that has another form of its name", async () => {
+    const chunk = { path: "Häuser.md", startLine: 1, context: "", lines: [text] };
+    const [haus] = weightedTerms("Haus");
+    if (haus === undefined) throw new Error("no word");
+    const named = namedQuery([{ ...haus, forms: ["~haus"] }]);
+    expect(nameMatch(named, chunk)).toBe(0);
+    expect(nameMatch(named, chunk, scannerFor([text], await languages))).toBe(1);
+  });
+
+  test("the part of a long line that is shown is where a form of the word stands", async () => {
+    const long = `${"Es war einmal und ist nicht mehr. ".repeat(40)}Die Häuser brannten. ${"Es war einmal. ".repeat(40)}`;
+    const terms = weightedTerms("Haus").map((term) => ({ ...term, forms: ["~haus"] }));
+    const candidate = { ...candidateOf(row(long), terms, await languages), score: 0.5 };
+    const { passages } = choosePassages([[candidate]], terms, { maxResults: 6, maxTokens: 1000 });
+    expect(passages[0]?.snippet).toContain("Häuser");
   });
 });

@@ -1,3 +1,4 @@
+import type { TermScanner } from "../text/languages/chunk-terms.ts";
 import type { SearchTerm } from "../text/words.ts";
 import { idealTermScore, termScore } from "./bm25.ts";
 import { scanTerms } from "../text/words.ts";
@@ -25,28 +26,37 @@ export interface LineMatches {
 }
 
 /** Looks up the query's terms in each line of a chunk and in its context. */
-export function matchLines(lines: readonly string[], context: string, terms: readonly WeightedTerm[]): TextMatches {
+export function matchLines(
+  lines: readonly string[],
+  context: string,
+  terms: readonly WeightedTerm[],
+  scan: TermScanner = scanTerms,
+): TextMatches {
   const exact = new Map<string, number>();
   const prefixes: { prefix: string; index: number }[] = [];
   for (const [index, term] of terms.entries()) {
     if (term.prefix) prefixes.push({ prefix: term.term, index });
     else exact.set(term.term, index);
+    for (const form of term.forms ?? []) exact.set(form, index);
   }
   const total = new Map<number, number>();
   let words = 0;
   const matchLine = (line: string): LineMatches => {
     const counts = new Map<number, number>();
     const positions: LineMatches["positions"] = [];
-    const note = (index: number): void => {
+    // Where a word was found as it is written, its stem is no second one.
+    const foundAt = scan === scanTerms ? undefined : new Map<number, number>();
+    const note = (index: number, start: number): void => {
+      foundAt?.set(index, start);
       add(counts, index);
       add(total, index);
       positions.push({ term: index, word: words });
     };
-    scanTerms(line, (term, _start, _end, kind) => {
+    scan(line, (term, start, _end, kind) => {
       if (kind === "word" || kind === "pair") words++;
       const index = exact.get(term);
-      if (index !== undefined) note(index);
-      for (const entry of prefixes) if (term.startsWith(entry.prefix)) note(entry.index);
+      if (index !== undefined && (kind !== "stem" || foundAt?.get(index) !== start)) note(index, start);
+      for (const entry of prefixes) if (term.startsWith(entry.prefix)) note(entry.index, start);
     });
     return { counts, positions };
   };

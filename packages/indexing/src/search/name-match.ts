@@ -1,5 +1,6 @@
 import { headingOf } from "../text/chunk-markdown.ts";
 import { namesIn, nameOfNote } from "../text/note-context.ts";
+import type { TermScanner } from "../text/languages/chunk-terms.ts";
 import { scanTerms } from "../text/words.ts";
 import type { WeightedTerm } from "./line-scores.ts";
 
@@ -12,16 +13,20 @@ const tagShare = 0.6;
 /** The headings above the last one are those of the parts that this one is within. */
 const upperHeadingShare = 0.6;
 
+/** A word of the query: what stands for it is one word, however it is written. */
+type NamedTerm = Pick<WeightedTerm, "idf">;
+
 /** What is compared with names: the terms of the query, and how much they weigh together. */
 export interface NamedQuery {
-  terms: ReadonlyMap<string, number>;
+  terms: ReadonlyMap<string, NamedTerm>;
   weight: number;
 }
 
 export function namedQuery(terms: readonly WeightedTerm[]): NamedQuery {
-  const words = new Map<string, number>();
-  for (const { term, kind, idf } of terms) if (kind !== "whole") words.set(term, idf);
-  return { terms: words, weight: [...words.values()].reduce((sum, idf) => sum + idf, 0) };
+  const words = new Map<string, NamedTerm>();
+  for (const entry of terms)
+    if (entry.kind !== "whole") for (const form of [entry.term, ...(entry.forms ?? [])]) words.set(form, entry);
+  return { terms: words, weight: [...new Set(words.values())].reduce((sum, { idf }) => sum + idf, 0) };
 }
 
 /**
@@ -32,6 +37,7 @@ export function namedQuery(terms: readonly WeightedTerm[]): NamedQuery {
 export function nameMatch(
   query: NamedQuery,
   chunk: { path: string; startLine: number; context: string; lines: readonly string[] },
+  scan: TermScanner = scanTerms,
 ): number {
   if (query.weight === 0) return 0;
   const { titles, aliases, tags } = namesIn(chunk.context);
@@ -39,7 +45,7 @@ export function nameMatch(
   const ofNote = [name, ...aliases];
   let best = 0;
   const take = (text: string | undefined, share: number): void => {
-    if (text !== undefined && share > best) best = Math.max(best, share * fit(query, text));
+    if (text !== undefined && share > best) best = Math.max(best, share * fit(query, text, scan));
   };
   const isHead = chunk.startLine === 1 && chunk.lines[0]?.trimEnd() === "---";
   const noteShare = isHead ? headShare : chunk.startLine === 1 ? 1 : furtherChunkShare;
@@ -51,16 +57,17 @@ export function nameMatch(
   return best;
 }
 
-function fit({ terms, weight }: NamedQuery, name: string): number {
-  const found = new Set<string>();
+function fit({ terms, weight }: NamedQuery, name: string, scan: TermScanner): number {
+  const found = new Set<NamedTerm>();
   let words = 0;
-  scanTerms(name, (term, _start, _end, kind) => {
+  scan(name, (term, _start, _end, kind) => {
     if (kind === "whole") return;
-    words++;
-    if (terms.has(term)) found.add(term);
+    if (kind !== "stem") words++;
+    const known = terms.get(term);
+    if (known) found.add(known);
   });
   if (found.size === 0 || words === 0) return 0;
   let held = 0;
-  for (const term of found) held += terms.get(term) ?? 0;
+  for (const { idf } of found) held += idf;
   return (held / weight) * Math.sqrt(Math.min(1, found.size / words));
 }

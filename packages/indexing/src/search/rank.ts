@@ -15,7 +15,8 @@ import { type MatchedPeriod, timeMatch } from "../text/times/time-match.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
 import { namesIn, nameOfNote } from "../text/note-context.ts";
 import type { Days } from "../text/times/calendar.ts";
-import type { SearchTerm } from "../text/words.ts";
+import { type HeldLanguages, scannerFor, type TermScanner } from "../text/languages/chunk-terms.ts";
+import { scanTerms, type SearchTerm } from "../text/words.ts";
 
 /** What the keyword score is made of, beside BM25. Weights measured on dated daily notes; they are flat around here. */
 const lineWeight = 0.5;
@@ -32,6 +33,8 @@ export interface Candidate {
   row: ChunkRow;
   lines: string[];
   matches: TextMatches;
+  /** How its text was read for the terms of the query. */
+  scan: TermScanner;
   /** BM25 and what is added to it; 0 where the keyword leg did not find the chunk. */
   keywordWeight: number;
   textScore: number | undefined;
@@ -75,6 +78,8 @@ export function rank(input: {
   times: { periods: readonly MatchedPeriod[]; isOnlyTime: boolean };
   /** Chunks of notes of these times. */
   ofTime: readonly ChunkRow[];
+  /** The languages of the notes. Absent: words are found as they are written, and by their stems in English. */
+  languages?: HeldLanguages | undefined;
 }): Ranking {
   const { keyword, vector } = input;
   const { periods, isOnlyTime } = input.times;
@@ -85,11 +90,12 @@ export function rank(input: {
     };
   });
   const candidates = new Map<ChunkRow["id"], Candidate>();
-  for (const row of keyword?.rows ?? []) candidates.set(row.id, candidateOf(row, terms));
-  for (const row of input.ofTime) if (!candidates.has(row.id)) candidates.set(row.id, candidateOf(row, terms));
+  for (const row of keyword?.rows ?? []) candidates.set(row.id, candidateOf(row, terms, input.languages));
+  for (const row of input.ofTime)
+    if (!candidates.has(row.id)) candidates.set(row.id, candidateOf(row, terms, input.languages));
   const confidence = weighKeywords([...candidates.values()], terms, periods);
   for (const row of vector?.rows ?? []) {
-    const candidate = candidates.get(row.id) ?? candidateOf(row, terms);
+    const candidate = candidates.get(row.id) ?? candidateOf(row, terms, input.languages);
     candidate.vectorScore = Math.max(0, Math.min(1, row.score));
     candidates.set(row.id, candidate);
   }
@@ -115,13 +121,19 @@ export function rank(input: {
 }
 
 /** A chunk before anything is known of how well it answers. */
-export function candidateOf(row: ChunkRow, terms: readonly WeightedTerm[]): Candidate {
+export function candidateOf(
+  row: ChunkRow,
+  terms: readonly WeightedTerm[],
+  languages?: HeldLanguages | undefined,
+): Candidate {
   const lines = row.text.split("\n");
   const above = [row.context, nameOfNote(row.path)].filter(Boolean).join("\n");
+  const scan = languages && languages.held.length > 0 ? scannerFor([...lines, above], languages) : scanTerms;
   return {
     row,
     lines,
-    matches: matchLines(lines, above, terms),
+    scan,
+    matches: matchLines(lines, above, terms, scan),
     keywordWeight: 0,
     textScore: undefined,
     vectorScore: undefined,
@@ -155,7 +167,7 @@ function weighKeywords(
     const best = scores.reduce((most, score) => Math.max(most, score), 0);
     const others = scores.reduce((sum, score) => sum + score, 0) - best;
     const base = bm25(matches, words / candidates.length, terms);
-    const name = nameMatch(named, { ...candidate.row, lines: candidate.lines });
+    const name = nameMatch(named, { ...candidate.row, lines: candidate.lines }, candidate.scan);
     candidate.keywordWeight =
       base +
       lineWeight * (best + otherLinesShare * others) +

@@ -6,7 +6,7 @@ import type {
   SearchOrder,
   SearchReport,
 } from "@memslot/core";
-import type { ChunkRow, IndexKeywordAnswer } from "../chunk-index.ts";
+import type { ChunkRow } from "../chunk-index.ts";
 import type { PathScope } from "../chunk-store.ts";
 import type { FoundLines } from "./held-lines.ts";
 import { choosePassages, type ChosenPassages, type ScoredPassage } from "./passages/choose-passages.ts";
@@ -19,7 +19,7 @@ import { byDay } from "./query/by-day.ts";
 import { daysOfLine } from "./query/chunk-days.ts";
 import { type Days, isoDate } from "../text/times/calendar.ts";
 import { type QueryTimes, readTimes } from "../text/times/read-times.ts";
-import type { SearchTerm } from "../text/words.ts";
+import type { WordsFound } from "./words/ask-words.ts";
 
 /** What a match is worth at least, beside the best one, where they are put in the order of their days. */
 const orderedShare = 0.5;
@@ -52,7 +52,7 @@ export interface SearchInput {
 
 /** What the legs of a search have given. */
 export interface LegAnswers {
-  keyword: { answer: IndexKeywordAnswer; terms: SearchTerm[] } | undefined;
+  keyword: WordsFound | undefined;
   vector: VectorLeg | undefined;
   /** The times that the query names, and the chunks of notes of them. Absent: they are only read from the query. */
   times?: QueryTimes | undefined;
@@ -84,6 +84,7 @@ export function rankingOf(input: SearchInput, legs: LegAnswers): Ranking {
     weights: fusionWeights(input.settings, keyword !== undefined),
     times: legs.times ?? readTimes(input.query, { now: input.now }),
     ofTime: legs.ofTime ?? [],
+    languages: keyword?.languages,
   });
 }
 
@@ -122,6 +123,7 @@ export function outcomeOf(
     dropped: { minScore: belowScore, source: 0, limit: overLimit, ...(overBudget > 0 && { tokens: overBudget }) },
     confidence: ranking.confidence,
     meaning: keyword && vector && (vector.scale ?? scaleOfRows(vector.rows)),
+    ...(keyword && keyword.readings.length > 0 && { readings: keyword.readings }),
     fallback: legs.fallback,
     timingsMs: { legs: round(legs.legsMs), rank: round(performance.now() - started) },
   };

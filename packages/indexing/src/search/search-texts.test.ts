@@ -26,8 +26,8 @@ function ask(query: string, limit = 100): ReturnType<typeof matchTexts> {
 }
 
 describe("the keyword leg over texts that are at hand", () => {
-  test("gives those that hold a word, the best first, and how many hold each", () => {
-    const { answer, terms } = ask("lynx mill");
+  test("gives those that hold a word, the best first, and how many hold each", async () => {
+    const { answer, terms } = await ask("lynx mill");
     expect(answer.rows.map(({ path }) => path)).toEqual(["a.md", "b.md"]);
     expect(answer.rows[0]?.score).toBeGreaterThan(answer.rows[1]?.score ?? 0);
     expect(terms.map(({ term }, index) => [term, answer.documentFrequencies[index]])).toEqual([
@@ -36,12 +36,12 @@ describe("the keyword leg over texts that are at hand", () => {
     ]);
   });
 
-  test("finds words in another form", () => {
-    expect(ask("mills").answer.rows.map(({ path }) => path)).toEqual(["b.md", "a.md"]);
+  test("finds words in another form", async () => {
+    expect((await ask("mills")).answer.rows.map(({ path }) => path)).toEqual(["b.md", "a.md"]);
   });
 
-  test("takes a word that stands nowhere as the beginning of one, and leaves it where that is nowhere either", () => {
-    const { answer, terms } = ask("groc zzz");
+  test("takes a word that stands nowhere as the beginning of one, and leaves it where that is nowhere either", async () => {
+    const { answer, terms } = await ask("groc zzz");
     expect(answer.rows.map(({ path }) => path)).toEqual(["c.md"]);
     expect(terms.map(({ term, prefix }) => [term, prefix])).toEqual([
       ["groc", true],
@@ -49,14 +49,14 @@ describe("the keyword leg over texts that are at hand", () => {
     ]);
   });
 
-  test("gives no more than the limit, and nothing for a query without words", () => {
-    expect(ask("mill", 1).answer.rows).toHaveLength(1);
-    expect(ask("!!!").answer.rows).toEqual([]);
+  test("gives no more than the limit, and nothing for a query without words", async () => {
+    expect((await ask("mill", 1)).answer.rows).toHaveLength(1);
+    expect((await ask("!!!")).answer.rows).toEqual([]);
   });
 
-  test("counts the chunks of the whole index, and never fewer than there are here", () => {
+  test("counts the chunks of the whole index, and never fewer than there are here", async () => {
     const chunks = chunksOf(files);
-    expect(matchTexts({ chunks, query: "mill", chunkCount: 500, limit: 9 }).answer.chunkCount).toBe(500);
-    expect(matchTexts({ chunks, query: "mill", chunkCount: 0, limit: 9 }).answer.chunkCount).toBe(3);
+    expect((await matchTexts({ chunks, query: "mill", chunkCount: 500, limit: 9 })).answer.chunkCount).toBe(500);
+    expect((await matchTexts({ chunks, query: "mill", chunkCount: 0, limit: 9 })).answer.chunkCount).toBe(3);
   });
 });

@@ -1,11 +1,8 @@
 import type { ChunkRow, IndexKeywordAnswer } from "../chunk-index.ts";
-import type { Chunk, FileKey } from "../chunk-store.ts";
+import type { Chunk, FileKey, QueryTerm } from "../chunk-store.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { inverseDocumentFrequency, termScore } from "./bm25.ts";
-import { queryTerms, type SearchTerm } from "../text/words.ts";
-
-/** A word that stands in none of the texts is tried as the beginning of one, from this length on. */
-const minPrefixLength = 3;
+import { askWords, type WordsFound } from "./words/ask-words.ts";
 
 /** A chunk of a file that somebody else has found. */
 export interface FoundChunk extends FileKey, Pick<Chunk, "startLine" | "endLine" | "text" | "context" | "terms"> {}
@@ -15,25 +12,32 @@ export interface FoundChunk extends FileKey, Pick<Chunk, "startLine" | "endLine"
  * word of the query, the best `limit` of them by BM25. Words are read as in every other search, so that scores mean the
  * same. `chunkCount` is that of the whole index.
  */
-export function matchTexts(input: {
+export async function matchTexts(input: {
   chunks: readonly FoundChunk[];
   query: string;
   chunkCount: number;
   limit: number;
-}): { answer: IndexKeywordAnswer; terms: SearchTerm[] } {
-  const { chunks, limit } = input;
+}): Promise<WordsFound> {
+  const texts = input.chunks.map(({ terms }) => terms.split(" "));
   // Redacted as the chunks are.
-  const asked = queryTerms(redactSecrets(input.query));
-  const texts = chunks.map(({ terms }) => terms.split(" "));
-  const first = count(texts, asked);
-  const terms = asked.map((term, index) => (isUnknown(term, first[index]) ? { ...term, prefix: true } : term));
-  const counts = terms.some((term, index) => term !== asked[index]) ? count(texts, terms) : first;
+  return await askWords(redactSecrets(input.query), {
+    find: async (terms) => find(terms, texts, input),
+    count: async (terms) => count(texts, terms).map(({ size }) => size),
+  });
+}
+
+function find(
+  terms: readonly QueryTerm[],
+  texts: readonly (readonly string[])[],
+  { chunks, limit, ...index }: { chunks: readonly FoundChunk[]; chunkCount: number; limit: number },
+): IndexKeywordAnswer {
+  const counts = count(texts, terms);
   const known = counts.map((holders) => holders.size);
-  const chunkCount = Math.max(input.chunkCount, chunks.length);
+  const chunkCount = Math.max(index.chunkCount, chunks.length);
   const averageWords = texts.reduce((sum, words) => sum + words.length, 0) / Math.max(1, texts.length);
   const rows = new Map<number, ChunkRow & { score: number }>();
-  for (const [index, holders] of counts.entries()) {
-    const idf = inverseDocumentFrequency(chunkCount, known[index] ?? 0);
+  for (const [term, holders] of counts.entries()) {
+    const idf = inverseDocumentFrequency(chunkCount, known[term] ?? 0);
     for (const [at, times] of holders) {
       const chunk = chunks[at];
       if (chunk === undefined) continue;
@@ -44,10 +48,7 @@ export function matchTexts(input: {
     }
   }
   const best = [...rows.values()].toSorted((left, right) => right.score - left.score).slice(0, limit);
-  return {
-    answer: { rows: best, chunkCount, documentFrequencies: known },
-    terms: terms.map((term, index) => (known[index] === 0 ? (asked[index] ?? term) : term)),
-  };
+  return { rows: best, chunkCount, documentFrequencies: known };
 }
 
 /** The row of a chunk, by its place in the list that was given. */
@@ -56,12 +57,8 @@ export function rowOf(chunk: FoundChunk, id: number): ChunkRow & { score: number
   return { id, path, source, startLine, endLine, text, context, score: 0 };
 }
 
-function isUnknown(term: SearchTerm, holders: ReadonlyMap<number, number> | undefined): boolean {
-  return holders?.size === 0 && term.kind === "word" && !term.prefix && term.term.length >= minPrefixLength;
-}
-
 /** For each term, which texts hold it and how often. */
-function count(texts: readonly (readonly string[])[], terms: readonly SearchTerm[]): Map<number, number>[] {
+function count(texts: readonly (readonly string[])[], terms: readonly QueryTerm[]): Map<number, number>[] {
   const counts = terms.map(() => new Map<number, number>());
   const exact = new Map(terms.flatMap((term, index) => (term.prefix ? [] : [[term.term, index] as const])));
   const prefixes = [...terms.entries()].filter(([, { prefix }]) => prefix);

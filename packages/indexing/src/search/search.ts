@@ -19,16 +19,16 @@ import {
 } from "./search-outcome.ts";
 import type { Ranking, VectorLeg } from "./rank.ts";
 import { type QueryTimes, readTimes } from "../text/times/read-times.ts";
-import { queryTerms, type SearchTerm } from "../text/words.ts";
+import { queryTerms } from "../text/words.ts";
 import { timeTerms } from "./time-terms.ts";
+import { askWords, type WordsFound } from "./words/ask-words.ts";
+import type { WordSource } from "./words/word-source.ts";
 
 /** Candidates that each leg gives at least, so that there is something to rank, and at most. */
 const minCandidates = 100;
 const maxCandidates = 200;
 /** The same where the newest or the oldest of them are asked for: any of the matches may be one. */
 const orderedCandidates = 5000;
-/** A word that the index does not know is tried as the beginning of one, from this length on. */
-const minPrefixLength = 3;
 
 /**
  * Asks the keyword and the vector leg in parallel, makes one list of both, and cuts snippets. Either leg may be missing
@@ -50,7 +50,7 @@ export async function searchChunks(
   const byTime = useKeywords ? timeLeg(store, times, places, limit) : undefined;
   // Redacted as the index is: a key that is pasted into a question finds the line that holds it.
   const byWords = useKeywords
-    ? keywordLeg(store, termsOf(redactSecrets(query), input.asked), places, limit)
+    ? keywordLeg(store, wordsOf(redactSecrets(query), input.asked), places, limit)
     : undefined;
   const [keyword, vector] = await Promise.allSettled([
     byWords,
@@ -118,16 +118,11 @@ async function timeLeg(
   return answers.flatMap(({ rows }) => rows);
 }
 
-interface KeywordLeg {
-  answer: IndexKeywordAnswer;
-  terms: SearchTerm[];
-}
-
 /** Where others read along, a leg that would search nothing is left out, so that they do not learn what else there is. */
 async function isAnythingSeen(
   { options }: SearchInput,
   places: readonly SearchedSource[],
-  byWords: Promise<KeywordLeg> | undefined,
+  byWords: Promise<WordsFound> | undefined,
 ): Promise<boolean> {
   if (places.length === 0 || options.audience === "private") return places.length > 0;
   const leg = await byWords?.catch(() => undefined);
@@ -135,62 +130,56 @@ async function isAnythingSeen(
 }
 
 /** The words of the query, and those of a phrase that are looked for whatever else there is. */
-function termsOf(query: string, asked: AskedQuery | undefined): SearchTerm[] {
-  const terms = queryTerms(query);
-  const known = new Set(terms.map(({ term }) => term));
-  const more = (asked?.phrases ?? []).flatMap(({ text }) => queryTerms(text)).filter(({ term }) => !known.has(term));
-  return [...terms, ...more];
+function wordsOf(query: string, asked: AskedQuery | undefined): string {
+  return [query, ...(asked?.phrases ?? []).map(({ text }) => text)].join(" ").trim();
 }
 
 async function keywordLeg(
   store: ChunkIndex,
-  terms: SearchTerm[],
+  query: string,
   places: readonly SearchedSource[],
   limit: number,
-): Promise<KeywordLeg> {
+): Promise<WordsFound> {
   // Where one source is narrowed, all are counted within what may be seen, so that no figure is about anything else.
   const isNarrowed = places.some(({ scope }) => scope !== undefined);
-  const ask = async (asked: readonly QueryTerm[]): Promise<IndexKeywordAnswer> => {
-    const answers = await Promise.all(
-      places.map(({ source, scope = isNarrowed ? everything : undefined }) =>
-        store.searchKeyword({ terms: asked, sources: [source], scope, limit }),
+  const ask = async (asked: readonly QueryTerm[], among: readonly SearchedSource[], most: number) =>
+    await Promise.all(
+      among.map(({ source, scope = isNarrowed ? everything : undefined }) =>
+        store.searchKeyword({ terms: asked, sources: [source], scope, limit: most }),
       ),
     );
-    const incomplete = answers.find((answer) => answer.incomplete !== undefined)?.incomplete;
-    // Without a scope, how many chunks there are, and how many hold a word, is told of the whole index each time.
-    const { chunkCount, documentFrequencies } = isNarrowed ? sumOf(answers, asked.length) : (answers[0] ?? nothing);
-    return { rows: answers.flatMap(({ rows }) => rows), chunkCount, documentFrequencies, incomplete };
+  // Without a scope, how many chunks there are, and how many hold a word, is told of the whole index each time.
+  const countsOf = (answers: readonly IndexKeywordAnswer[], terms: number): Counts =>
+    isNarrowed ? sumOf(answers, terms) : (answers[0] ?? nothing);
+  const source: WordSource = {
+    find: async (asked) => {
+      const answers = await ask(asked, places, limit);
+      const incomplete = answers.find((answer) => answer.incomplete !== undefined)?.incomplete;
+      const { chunkCount, documentFrequencies } = countsOf(answers, asked.length);
+      return { rows: answers.flatMap(({ rows }) => rows), chunkCount, documentFrequencies, incomplete };
+    },
+    count: async (asked) => {
+      const among = isNarrowed ? places : places.slice(0, 1).map(() => ({ source: noSource, scope: undefined }));
+      return countsOf(await ask(asked, among, 1), asked.length).documentFrequencies;
+    },
   };
-  if (terms.length === 0) {
-    const { chunkCount } = isNarrowed ? await ask([noWord]) : nothing;
-    return { answer: { ...nothing, chunkCount }, terms };
-  }
-  const answer = await ask(terms);
-  const unknown = (index: number, term: SearchTerm): boolean =>
-    answer.documentFrequencies[index] === 0 &&
-    term.kind === "word" &&
-    !term.prefix &&
-    term.term.length >= minPrefixLength;
-  if (!terms.some((term, index) => unknown(index, term))) return { answer, terms };
-  // Words that stand nowhere may be the beginning of some that do.
-  const widened = terms.map((term, index) => (unknown(index, term) ? { ...term, prefix: true } : term));
-  const wider = await ask(widened);
-  return {
-    answer: wider,
-    terms: widened.map((term, index) => (wider.documentFrequencies[index] === 0 ? (terms[index] ?? term) : term)),
-  };
+  if (queryTerms(query).length > 0) return await askWords(query, source);
+  const { chunkCount } = isNarrowed ? await source.find([noWord]) : nothing;
+  return { answer: { ...nothing, chunkCount }, terms: [], readings: [] };
 }
+
+/** Has no files: what is asked of it is only counted. */
+const noSource = "none";
 
 /** Stands in no text, as no word holds a space: what is asked for with it is only counted. */
 const noWord: QueryTerm = { term: " ", prefix: false };
 
 const everything: PathScope = { within: [""], without: [] };
 
+type Counts = Pick<IndexKeywordAnswer, "chunkCount" | "documentFrequencies">;
+
 /** The counts of several sources together. */
-function sumOf(
-  answers: readonly IndexKeywordAnswer[],
-  terms: number,
-): Pick<IndexKeywordAnswer, "chunkCount" | "documentFrequencies"> {
+function sumOf(answers: readonly IndexKeywordAnswer[], terms: number): Counts {
   const frequencyOf = (index: number): number =>
     answers.reduce((sum, { documentFrequencies }) => sum + (documentFrequencies[index] ?? 0), 0);
   return {

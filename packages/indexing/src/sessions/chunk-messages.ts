@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Chunk } from "../chunk-store.ts";
 import { estimateTokens } from "../text/token-weight.ts";
-import { indexTerms } from "../text/words.ts";
+import { chunkTerms } from "../text/languages/chunk-terms.ts";
+import type { Stemmers } from "../text/languages/stemmers.ts";
 
 /** Messages farther apart than this, with tool noise between them, do not share a chunk. It bounds what is read again. */
 const maxSpreadBytes = 256 * 1024;
@@ -50,7 +51,7 @@ export interface MessageChunker<Origin> {
  * message is far away in the file. All of it follows from the chunk's own messages, so that a file that grew can be cut
  * from the last chunk on. The context of a chunk is its day.
  */
-export function createMessageChunker<Origin>(tokens: number): MessageChunker<Origin> {
+export function createMessageChunker<Origin>(tokens: number, stemmers: Stemmers): MessageChunker<Origin> {
   const done: Chunk[] = [];
   let pending: Piece<Origin>[] = [];
   let pendingTokens = 0;
@@ -59,7 +60,7 @@ export function createMessageChunker<Origin>(tokens: number): MessageChunker<Ori
   let start: Piece<Origin> | undefined;
 
   function flush(): void {
-    if (pending.length > 0) done.push(toChunk(pending));
+    if (pending.length > 0) done.push(toChunk(pending, stemmers));
     pending = [];
     pendingTokens = 0;
   }
@@ -85,11 +86,11 @@ export function createMessageChunker<Origin>(tokens: number): MessageChunker<Ori
     },
     open: () => (pending.length > 0 && start ? { origin: start.message.origin, skip: start.index } : undefined),
     characters: () => characters,
-    chunks: () => (pending.length > 0 ? [...done, toChunk(pending)] : done),
+    chunks: () => (pending.length > 0 ? [...done, toChunk(pending, stemmers)] : done),
   };
 }
 
-function toChunk<Origin>(pieces: readonly Piece<Origin>[]): Chunk {
+function toChunk<Origin>(pieces: readonly Piece<Origin>[], stemmers: Stemmers): Chunk {
   const text = pieces.map((piece) => piece.text).join("\n");
   const context = pieces[0]?.message.day ?? "";
   return {
@@ -97,7 +98,7 @@ function toChunk<Origin>(pieces: readonly Piece<Origin>[]): Chunk {
     endLine: pieces.at(-1)?.message.line ?? 1,
     text,
     context,
-    terms: indexTerms(`${text}\n${context}`),
+    terms: chunkTerms(`${text}\n${context}`, stemmers),
     hash: createHash("sha256").update(context).update("\0").update(text).digest("hex"),
   };
 }

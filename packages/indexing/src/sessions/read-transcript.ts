@@ -7,6 +7,7 @@ import type { FileReading } from "../indexed-source.ts";
 import { openForReading } from "../files/file-kind.ts";
 import { isLasting, mtimeMsOf, stampOf } from "../files/file-stamp.ts";
 import type { ScannedFile } from "../files/scan.ts";
+import { loadStemmers } from "../text/languages/stemmers.ts";
 import { createMessageChunker, type MessageChunker, type RenderedMessage } from "./chunk-messages.ts";
 import { readAssistantText, readUserText } from "./generated-text.ts";
 import { renderMessage } from "./render-message.ts";
@@ -80,7 +81,7 @@ async function readOpened(handle: FileHandle, reading: TranscriptReading): Promi
   }
 
   const from = cursor?.from ?? beginning;
-  const chunker = createMessageChunker<Origin>(reading.tokens);
+  const chunker = createMessageChunker<Origin>(reading.tokens, await loadStemmers());
   const end = await readOn(handle, {
     chunker,
     from,

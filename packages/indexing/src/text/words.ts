@@ -1,9 +1,12 @@
 import { stemmer } from "stemmer";
+import { irregularForms } from "./irregular-forms.ts";
+import { languageOfQuestion } from "./languages/detect-language.ts";
+import { englishWords, functionWords, type LanguageCode } from "./languages/function-words.ts";
 import { stopWords } from "./stop-words.ts";
 import { surrogateSafe } from "./token-weight.ts";
 
 /** Part of every recipe: raise it when the same text gives other terms, so that indexes are brought up to date. */
-export const wordsVersion = 1;
+export const wordsVersion = 2;
 
 /** Receives each term of a text, with the range of the text that it stands for (UTF-16 units, end exclusive). */
 export type TermSink = (term: string, start: number, end: number, kind: TermKind) => void;
@@ -11,9 +14,9 @@ export type TermSink = (term: string, start: number, end: number, kind: TermKind
 /**
  * `word`: one word. `whole`: words held together by punctuation or capitals (`QX-7919`, `node.js`, `memorySearch`),
  * whose parts come as words besides. `pair`: two neighbouring characters of a script written without spaces.
- * `single`: the last character of such a run.
+ * `single`: the last character of such a run. `stem`: what a word comes down to in the language of its text, besides it.
  */
-export type TermKind = "word" | "whole" | "pair" | "single";
+export type TermKind = "word" | "whole" | "pair" | "single" | "stem";
 
 const separator = 0;
 const wordCharacter = 1;
@@ -135,7 +138,8 @@ const capitalBoundary = new RegExp(String.raw`(?<=${small})(?=${capital})|(?<=${
 function scanPart(text: string, start: number, end: number, sink: TermSink): void {
   const part = text.slice(start, end - start > maxPartLength ? surrogateSafe(text, start + maxPartLength) : end);
   if (!part.includes("_") && !capitalInside.test(part)) {
-    give(stemOf(part), start, end, "word", sink);
+    give(termOfWord(part), start, end, "word", sink);
+    if (isInCapitals(part) && !isShouted(text, start, end)) sink(capitalTerm(part), start, end, "whole");
     return;
   }
   let from = start;
@@ -143,10 +147,39 @@ function scanPart(text: string, start: number, end: number, sink: TermSink): voi
     if (piece === "") continue;
     const at = text.indexOf(piece, from);
     from = at + piece.length;
-    give(stemOf(piece), at, from, "word", sink);
+    give(termOfWord(piece), at, from, "word", sink);
   }
   // Stemmed, so that `iPhone` and `iphone` are the same; underscores alone are nothing.
-  if (from > start) give(stemOf(part), start, end, "whole", sink);
+  if (from > start) give(termOfWord(part), start, end, "whole", sink);
+}
+
+const inCapitals = /^[A-Z]{2,5}$/;
+const capitalZ = 0x5a;
+/** Written large to stress them, not because they are names. */
+const stressed = new Set(["AND", "ARE", "BE", "BEEN", "DO", "DOES", "DID", "IS", "OR", "THE", "THIS", "THAT", "WAS"]);
+
+/** `US`, `IT`, `WHO`: a name that without its capitals is a stop word. */
+function isInCapitals(part: string): boolean {
+  // Most words have a small second letter.
+  return (
+    part.length > 1 &&
+    part.charCodeAt(1) <= capitalZ &&
+    inCapitals.test(part) &&
+    stopWords.has(part.toLowerCase()) &&
+    !stressed.has(part)
+  );
+}
+
+/** The term of a name in capitals, beside that of the word. No word begins with it. */
+function capitalTerm(part: string): string {
+  return `^${part.toLowerCase()}`;
+}
+
+/** In a line of several words that are all in capitals, these tell nothing. */
+function isShouted(text: string, start: number, end: number): boolean {
+  const lineEnd = text.indexOf("\n", end);
+  const line = text.slice(text.lastIndexOf("\n", start) + 1, lineEnd < 0 ? text.length : lineEnd);
+  return !/\p{Ll}/u.test(line) && (line.match(/\p{Lu}+/gu)?.length ?? 0) > 2;
 }
 
 function give(term: string, start: number, end: number, kind: TermKind, sink: TermSink): void {
@@ -179,7 +212,8 @@ const asciiOnly = /^[\x20-\x7e]*$/;
 // keycaps, what is invisible, and the white space that some letters are made of when they are taken apart.
 const leftOut = /[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u20d0-\u20ff\p{Variation_Selector}\u00ad\s]/gu;
 
-function foldWord(word: string): string {
+/** Lower case and without accents, as terms are. */
+export function foldWord(word: string): string {
   const lower = word.toLowerCase();
   if (asciiOnly.test(lower)) return lower;
   // Mathematical letters have no lower case of their own.
@@ -190,7 +224,7 @@ const stems = new Map<string, string>();
 const latinLetters = /^[a-z]{3,}$/;
 
 /** The form a word is indexed under: lower case, without accents, stemmed where it is written in Latin letters. */
-function stemOf(word: string): string {
+export function termOfWord(word: string): string {
   const known = stems.get(word);
   if (known !== undefined) return known;
   const folded = foldWord(word);
@@ -215,55 +249,47 @@ export interface SearchTerm {
   prefix: boolean;
   kind: TermKind;
   identifier: boolean;
+  /** As it stands in the query. */
+  written?: string | undefined;
+  /** Further terms that count as this one: its stems in the languages of the notes. Found as they are. */
+  forms?: readonly string[] | undefined;
 }
 
 const holdsDigitOrJoiner = /[\p{N}\-./:@#+&_]/u;
 const maxQueryTerms = 64;
 
 /**
- * The distinct terms of a query in their order, without stop words, unless it holds nothing else. At most 64.
+ * The distinct terms of a query in their order, without stop words, unless it holds nothing else. At most 64. `held`: the
+ * languages of the notes, for the stop words of a question in one of them; those of English are known always.
  */
-export function queryTerms(query: string): SearchTerm[] {
-  const found = new Map<string, SearchTerm>();
-  const stopped: SearchTerm[] = [];
+export function queryTerms(query: string, held: readonly LanguageCode[] = []): SearchTerm[] {
+  const found = new Map<string, SearchTerm & { isStopped: boolean }>();
+  const own = stopWordsOf(query, held);
   let before: TermKind | undefined;
   scanTerms(query, (term, start, end, kind) => {
     const endsPairs = kind === "single" && before === "pair";
     before = kind;
     if (endsPairs || found.has(term)) return;
     const identifier = (kind === "word" && /\p{N}/u.test(term)) || (kind === "whole" && holdsDigitOrJoiner.test(term));
+    const written = query.slice(start, end);
+    const lower = written.toLowerCase();
+    const isStopped = kind === "word" && (stopWords.has(lower) || stopWords.has(term) || own?.has(lower) === true);
     // The last character of a run is indexed by itself and every other one begins a pair, so that one character on
     // its own is found as the beginning of a term. At the end of pairs it adds nothing.
-    const entry: SearchTerm = { term, prefix: kind === "single", kind, identifier };
-    if (kind === "word" && (stopWords.has(query.slice(start, end).toLowerCase()) || stopWords.has(term)))
-      stopped.push(entry);
-    else found.set(term, entry);
+    found.set(term, { term, prefix: kind === "single", kind, identifier, written, isStopped });
   });
-  const terms = found.size > 0 ? [...found.values()] : stopped;
-  return terms.slice(0, maxQueryTerms);
+  const all = [...found.values()];
+  const telling = all.filter(({ isStopped }) => !isStopped);
+  const isTold = telling.some(({ kind, written = "" }) => kind !== "word" || !englishWords.has(written.toLowerCase()));
+  const terms = isTold ? telling : all;
+  return terms.slice(0, maxQueryTerms).map(({ isStopped: _isStopped, ...term }) => term);
 }
 
-/** Irregular forms and the base they are indexed under. A stemmer cannot know these. */
-const families =
-  "be:am,is,are,was,were,been,being go:went,gone,goes buy:bought bring:brought catch:caught teach:taught think:thought " +
-  "seek:sought fight:fought say:said pay:paid lay:laid make:made take:took,taken shake:shook,shaken give:gave,given " +
-  "get:got,gotten forget:forgot,forgotten come:came become:became run:ran begin:began,begun drink:drank,drunk " +
-  "sing:sang,sung swim:swam,swum ring:rang,rung sink:sank,sunk win:won spin:spun write:wrote,written drive:drove,driven " +
-  "ride:rode,ridden rise:rose,risen arise:arose,arisen choose:chose,chosen freeze:froze,frozen speak:spoke,spoken " +
-  "break:broke,broken steal:stole,stolen wake:woke,woken wear:wore,worn tear:tore,torn swear:swore,sworn bear:bore " +
-  "know:knew,known grow:grew,grown throw:threw,thrown blow:blew,blown fly:flew,flown draw:drew,drawn show:shown " +
-  "see:saw,seen eat:ate,eaten fall:fell,fallen feel:felt keep:kept sleep:slept sweep:swept leave:left meet:met feed:fed " +
-  "lead:led read:reads hold:held tell:told sell:sold find:found bind:bound stand:stood understand:understood sit:sat " +
-  "lose:lost shoot:shot build:built send:sent spend:spent lend:lent bend:bent mean:meant deal:dealt dream:dreamt " +
-  "learn:learnt burn:burnt hear:heard do:did,done have:had,has hide:hid,hidden bite:bit,bitten slide:slid light:lit " +
-  "hang:hung stick:stuck strike:struck dig:dug child:children man:men woman:women person:people foot:feet tooth:teeth " +
-  "goose:geese mouse:mice wife:wives life:lives knife:knives leaf:leaves half:halves shelf:shelves wolf:wolves " +
-  "good:better,best bad:worse,worst index:indices vertex:vertices matrix:matrices datum:data medium:media " +
-  "criterion:criteria analysis:analyses crisis:crises thesis:theses";
-
-const irregularForms: ReadonlyMap<string, string> = new Map(
-  families.split(" ").flatMap((family): [string, string][] => {
-    const [base = "", forms = ""] = family.split(":");
-    return forms.split(",").map((form) => [form, base]);
-  }),
-);
+/** The stop words of the language that a question is in, among those of the notes. */
+function stopWordsOf(query: string, held: readonly LanguageCode[]): ReadonlySet<string> | undefined {
+  if (held.length === 0) return undefined;
+  const words: string[] = [];
+  scanTerms(query, (_term, start, end, kind) => void (kind === "word" && words.push(query.slice(start, end))));
+  const language = languageOfQuestion(words, held);
+  return language && functionWords[language];
+}

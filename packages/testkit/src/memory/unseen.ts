@@ -17,6 +17,7 @@ const vocabulary =
 const questions: readonly string[] = [
   "heron nest",
   "deploy zanzibar",
+  "zanzibr deplyo icecream",
   "zanzibar",
   "zanz plan",
   "planet ferry invoice 2026-05-04",

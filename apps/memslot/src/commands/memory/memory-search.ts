@@ -7,6 +7,7 @@ import {
   type SyncReport,
   type WriterStatus,
   MemoryError,
+  describeReadings,
   isAbort,
   messageOf,
 } from "@memslot/core";
@@ -214,6 +215,7 @@ function printJson(
     filters: report?.filters,
     underMinScore: options.minScore === undefined ? undefined : answer.underMinScore,
     conditions: report?.conditions,
+    readings: report?.readings,
     unsearched: report?.unsearched,
     fallback: report?.fallback,
     rerank: report?.rerank && { ...report.rerank, order: undefined },
@@ -233,6 +235,7 @@ function printForPeople(
   options: MemorySearchCommandOptions,
 ): void {
   const { report, state, reason, action } = answer;
+  if (report?.readings !== undefined) output.notice(`${describeReadings(report.readings)}.`);
   if (state === "unavailable" && results.length === 0) {
     output.notice([warningFor(answer), action].filter(Boolean).join(" "));
     if (options.explain === true && report !== undefined) output.print(`\n${formatReport(report)}`);

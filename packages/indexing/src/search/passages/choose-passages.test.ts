@@ -2,7 +2,7 @@ import { estimateTokens, resultTokens } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { matchLines, type WeightedTerm } from "../line-scores.ts";
 import type { Candidate } from "../rank.ts";
-import { queryTerms } from "../../text/words.ts";
+import { queryTerms, scanTerms } from "../../text/words.ts";
 import { randomFrom } from "../../../test/support/random.ts";
 import { choosePassages, type ScoredPassage } from "./choose-passages.ts";
 
@@ -25,6 +25,7 @@ function candidate(query: string, lines: readonly string[], made: Made = {}): Ca
   return {
     row: { id: ++id, path, source, startLine, endLine: startLine + lines.length - 1, text: lines.join("\n"), context },
     lines: [...lines],
+    scan: scanTerms,
     matches: matchLines(lines, context, weighted(query)),
     keywordWeight: 1,
     textScore: score,

@@ -45,7 +45,7 @@ export function piecesOf(candidate: Candidate, terms: readonly WeightedTerm[], m
       continue;
     }
     const parts = [...cutLine(line, limit)];
-    const { lines } = matchLines(parts, "", terms);
+    const { lines } = matchLines(parts, "", terms, candidate.scan);
     let start = 0;
     for (const [index, text] of parts.entries()) {
       const isCut = index + 1 < parts.length;

@@ -1,0 +1,141 @@
+import type { HeldLanguages } from "../../text/languages/chunk-terms.ts";
+import { foldWord, type SearchTerm } from "../../text/words.ts";
+import { loadCharacterVariants } from "./chinese-characters.ts";
+import { isJoining, splitWord } from "./compounds.ts";
+import { oneErrorAway } from "./spellings.ts";
+import { writtenIn, writtenTogether } from "./word-places.ts";
+import { countWords, storeTerms, termFor, type WordSource } from "./word-source.ts";
+import { type OtherReading, writtenOtherwise } from "./written-otherwise.ts";
+
+/** Of a long question, so many words are read otherwise: each costs the look-up of others. */
+const maxWords = 8;
+const maxMistyped = 4;
+/** Places where a compound may be cut, and typing errors, that are looked at in the notes. */
+const looksAt = 3;
+
+/**
+ * Reads the words that stand nowhere in another way, in this order: joined with a neighbour, written with other letters, as
+ * the beginning of a longer word, as two words that stand together, with one typing error. What is not in the notes in
+ * any way stays as it is. `counts`: how many chunks hold each of the terms.
+ */
+export async function readOtherwise(
+  terms: readonly SearchTerm[],
+  counts: readonly number[],
+  source: WordSource,
+  languages: HeldLanguages | undefined,
+): Promise<Map<SearchTerm, OtherReading>> {
+  const unknown = terms.filter((term, index) => counts[index] === 0 && mayBeReadOtherwise(term));
+  const readings = await readWritten(unknown, terms, source, languages);
+  const left = (): SearchTerm[] =>
+    unknown.filter((term) => term.kind === "word" && !term.identifier && !readings.has(term));
+  for (const term of left().slice(0, maxWords)) {
+    const reading = await readSplit(term, source, languages);
+    if (reading) readings.set(term, reading);
+  }
+  for (const term of left().slice(0, maxMistyped)) {
+    const reading = await readMistyped(term, source, languages);
+    if (reading) readings.set(term, reading);
+  }
+  return readings;
+}
+
+function mayBeReadOtherwise({ kind, prefix, term }: SearchTerm): boolean {
+  return !prefix && (kind === "word" || kind === "pair" || (kind === "whole" && term.startsWith("^")));
+}
+
+/** What one look-up answers: words that are written otherwise, with their neighbours or alone. */
+async function readWritten(
+  unknown: readonly SearchTerm[],
+  terms: readonly SearchTerm[],
+  source: WordSource,
+  languages: HeldLanguages | undefined,
+): Promise<Map<SearchTerm, OtherReading>> {
+  const hasPairs = unknown.some(({ kind }) => kind === "pair");
+  const variants = hasPairs ? await loadCharacterVariants() : () => [];
+  const words = terms.filter(({ kind }) => kind === "word");
+  const groups = unknown.flatMap((term) =>
+    writtenOtherwise(term, words, { languages, variants }).map((group) => ({ term, group })),
+  );
+  const counts = await countWords(
+    source,
+    groups.flatMap(({ group }) => group.flatMap(({ by }) => by)),
+  );
+  const readings = new Map<SearchTerm, OtherReading>();
+  let at = 0;
+  for (const { term, group } of groups) {
+    const own = counts.slice(at, at + group.length);
+    at += group.length;
+    const most = Math.max(0, ...own);
+    const reading = most > 0 ? group[own.indexOf(most)] : undefined;
+    if (reading && !readings.has(term)) readings.set(term, reading);
+  }
+  return readings;
+}
+
+/** A compound whose parts stand together somewhere. That they stand in the notes says nothing yet. */
+async function readSplit(
+  term: SearchTerm,
+  source: WordSource,
+  languages: HeldLanguages | undefined,
+): Promise<OtherReading | undefined> {
+  const { written = term.term } = term;
+  const pairs = splitWord(foldWord(written), isJoining(languages?.held ?? [])).map(
+    ([head, tail]) => [termFor(head, languages), termFor(tail, languages)] as const,
+  );
+  const counts = await countWords(source, pairs.flat());
+  const known = pairs
+    .map((pair, index) => ({ pair, count: Math.min(counts[2 * index] ?? 0, counts[2 * index + 1] ?? 0) }))
+    .filter(({ count }) => count > 0)
+    .toSorted((left, right) => right.count - left.count);
+  for (const { pair } of known.slice(0, looksAt)) {
+    const { rows } = await source.find(storeTerms(pair));
+    const as = writtenTogether(rows, pair, languages);
+    if (as !== undefined) return { word: written, by: pair, as, isTold: true };
+  }
+  return undefined;
+}
+
+/** A word with one typing error. Its stem alone would not do: the word itself, or a form of it, has to stand there. */
+async function readMistyped(
+  term: SearchTerm,
+  source: WordSource,
+  languages: HeldLanguages | undefined,
+): Promise<OtherReading | undefined> {
+  const { written = term.term } = term;
+  const meant = Map.groupBy(
+    oneErrorAway(foldWord(written)).map((other) => termFor(other, languages)),
+    ({ term: stem, forms = [] }) => [stem, ...forms].join(" "),
+  );
+  const others = [...meant.values()];
+  const counts = await countWords(
+    source,
+    others.map(([first]) => first as SearchTerm),
+  );
+  const known = others
+    .map((spellings, index) => ({ spellings, count: counts[index] ?? 0 }))
+    .filter(({ count }) => count > 0)
+    .toSorted((left, right) => right.count - left.count);
+  for (const { spellings } of known.slice(0, looksAt)) {
+    const [by] = spellings;
+    if (by === undefined) continue;
+    const { rows } = await source.find(storeTerms([by]));
+    const as = writtenIn(rows, by, languages, (found, isStem) =>
+      spellings.some((other) => isFormOf(foldWord(found), other.written ?? "", isStem)),
+    );
+    if (as !== undefined) return { word: written, by: [by], as, isTold: true };
+  }
+  return undefined;
+}
+
+/** Endings are what forms of a word differ in, where it was found by its stem in another language than English. */
+const longestEnding = 3;
+
+/**
+ * Whether a word stands in a text that was made up from a mistyped one. In English but for the plural: its stems are those of
+ * words that do not exist, too ("bothing" is "both").
+ */
+function isFormOf(found: string, other: string, isStem: boolean): boolean {
+  if (found === other || found === `${other}s` || `${found}s` === other) return true;
+  const shared = Math.max(found.length, other.length) - longestEnding;
+  return isStem && shared > 3 && found.slice(0, shared) === other.slice(0, shared);
+}

@@ -1,0 +1,66 @@
+const latin = "abcdefghijklmnopqrstuvwxyz";
+const cyrillic = "абвгдежзийклмнопрстуфхцчшщъыьэюя";
+/** A shorter word is one letter away from too many others. */
+const minLength = 5;
+const maxLength = 24;
+/** Of a shorter word, the first letter is taken to be right. */
+const firstLetterFrom = 7;
+
+/**
+ * The words that are one typing error away from this one, folded as it is: a letter too few, too many, another one, or two
+ * neighbours the other way round (Damerau 1964). None for a word that is short, or in another script than Latin and Cyrillic.
+ */
+export function oneErrorAway(word: string): string[] {
+  const alphabet = /^[a-zßøæłđœ]+$/u.test(word) ? latin : /^[а-яё]+$/u.test(word) ? cyrillic : "";
+  if (alphabet === "" || word.length < minLength || word.length > maxLength) return [];
+  const from = word.length >= firstLetterFrom ? 0 : 1;
+  const words = new Set<string>();
+  for (let at = from; at <= word.length; at++) {
+    const [head, tail] = [word.slice(0, at), word.slice(at)];
+    if (tail !== "") words.add(head + tail.slice(1));
+    for (const letter of alphabet) {
+      words.add(head + letter + tail);
+      if (tail !== "") words.add(head + letter + tail.slice(1));
+    }
+  }
+  for (let at = 0; at + 1 < word.length; at++)
+    words.add(word.slice(0, at) + word.charAt(at + 1) + word.charAt(at) + word.slice(at + 2));
+  words.delete(word);
+  return [...words];
+}
+
+/** Letters that are written as two where a keyboard lacks them, and the one that is left of each without its mark. */
+const spelledOut: readonly (readonly [RegExp, string])[] = [
+  [/([aou])e/g, "$1"],
+  [/aa/g, "a"],
+  [/ae/g, "æ"],
+  [/oe/g, "ø"],
+  [/ø|œ/g, "o"],
+  [/ł/g, "l"],
+  [/đ/g, "d"],
+  [/æ/g, "a"],
+];
+/** Letters that no keyboard of another language has, by the one that is written in their place. One of a word is enough. */
+const barred: Readonly<Record<string, string>> = { o: "ø", l: "ł", d: "đ" };
+const inTwo: Readonly<Record<string, string>> = {
+  ä: "ae",
+  ö: "oe",
+  ü: "ue",
+  å: "aa",
+  ø: "oe",
+  æ: "ae",
+  ß: "ss",
+  œ: "oe",
+};
+
+/** Other ways to write a word that holds, or lacks, letters with marks: `Mueller` for `Müller` and the other way round. */
+export function otherSpellings(written: string, folded: string): string[] {
+  const lower = written.normalize("NFC").toLowerCase();
+  const words = [lower.replaceAll(/[äöüåøæßœ]/g, (letter) => inTwo[letter] ?? letter)];
+  for (const [from, to] of spelledOut) words.push(folded.replaceAll(from, to));
+  for (const [at, letter] of [...folded].entries()) {
+    const other = barred[letter];
+    if (other !== undefined) words.push(folded.slice(0, at) + other + folded.slice(at + 1));
+  }
+  return [...new Set(words)].filter((word) => word !== lower && word !== folded && word.length > 2);
+}

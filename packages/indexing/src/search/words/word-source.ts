@@ -1,0 +1,60 @@
+import type { IndexKeywordAnswer } from "../../chunk-index.ts";
+import type { QueryTerm } from "../../chunk-store.ts";
+import { type HeldLanguages, languageTerm, stemTerm } from "../../text/languages/chunk-terms.ts";
+import { languageCodes } from "../../text/languages/function-words.ts";
+import { loadStemmers } from "../../text/languages/stemmers.ts";
+import { foldWord, type SearchTerm, termOfWord } from "../../text/words.ts";
+
+/** The notes that a question may see, asked for words. */
+export interface WordSource {
+  find(terms: readonly QueryTerm[]): Promise<IndexKeywordAnswer>;
+  /** How many chunks hold each of the terms. */
+  count(terms: readonly QueryTerm[]): Promise<readonly number[]>;
+}
+
+/** The languages other than English that these notes are in. Undefined where there is none. */
+export async function languagesOf({ count }: WordSource): Promise<HeldLanguages | undefined> {
+  const counts = await count(languageCodes.map((code) => ({ term: languageTerm(code), prefix: false })));
+  const held = languageCodes.filter((_, index) => (counts[index] ?? 0) > 0);
+  return held.length === 0 ? undefined : { held, stemmers: await loadStemmers() };
+}
+
+/** The same word with its stems in the languages of the notes. */
+export function withForms(term: SearchTerm, languages: HeldLanguages | undefined): SearchTerm {
+  if (term.kind !== "word" || term.written === undefined || languages === undefined) return term;
+  const { held, stemmers } = languages;
+  const spellings = [...new Set([term.written, foldWord(term.written)])];
+  const stems = held.flatMap((code) => spellings.map((spelling) => stemmers[code](spelling)));
+  return { ...term, forms: [...new Set(stems)].filter((stem) => stem !== "").map(stemTerm) };
+}
+
+/** A word that does not stand in the question. */
+export function termFor(written: string, languages: HeldLanguages | undefined): SearchTerm {
+  const term: SearchTerm = { term: termOfWord(written), prefix: false, kind: "word", identifier: false, written };
+  return withForms(term, languages);
+}
+
+/** The terms of a store that words stand for, each after the other with its forms. */
+export function storeTerms(terms: readonly SearchTerm[]): QueryTerm[] {
+  return terms.flatMap(({ term, prefix, forms = [] }) => [
+    { term, prefix },
+    ...forms.map((form) => ({ term: form, prefix: false })),
+  ]);
+}
+
+/**
+ * How many chunks hold each of the words, from the counts of `storeTerms`: those of the form that most of them hold. What is in
+ * a language holds the stem, whatever other form stands there, so that no chunk is counted twice.
+ */
+export function wordCounts(terms: readonly SearchTerm[], counts: readonly number[]): number[] {
+  let at = 0;
+  return terms.map(({ forms = [] }) => {
+    const own = counts.slice(at, at + 1 + forms.length);
+    at += 1 + forms.length;
+    return Math.max(0, ...own);
+  });
+}
+
+export async function countWords(source: WordSource, terms: readonly SearchTerm[]): Promise<number[]> {
+  return terms.length === 0 ? [] : wordCounts(terms, await source.count(storeTerms(terms)));
+}

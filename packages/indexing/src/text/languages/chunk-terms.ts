@@ -1,0 +1,66 @@
+import { scanTerms, type TermSink } from "../words.ts";
+import { languageOfText } from "./detect-language.ts";
+import { functionWords, type LanguageCode } from "./function-words.ts";
+import type { Stemmers } from "./stemmers.ts";
+
+/** No word of a text begins with it: what does stands beside the words. */
+const mark = "~";
+
+/** The term that stands for a stem of another language than English, beside the words of a text in it. */
+export function stemTerm(stem: string): string {
+  return mark + stem;
+}
+
+/** The term that stands with every text in a language. */
+export function languageTerm(code: LanguageCode): string {
+  return mark + mark + code;
+}
+
+/**
+ * The terms of a text, joined by spaces, as a store indexes them: its words, and where it is in another language than
+ * English the stems of that, besides. `ofFile`: the language of the file, for a text that does not tell.
+ */
+export function chunkTerms(text: string, stemmers: Stemmers, ofFile?: LanguageCode): string {
+  const terms: string[] = [];
+  const words: string[] = [];
+  scanTerms(text, (term, start, end, kind) => {
+    terms.push(term);
+    if (kind === "word") words.push(text.slice(start, end));
+  });
+  const told = languageOfText(text) ?? ofFile;
+  if (told === undefined || told === "en") return terms.join(" ");
+  const stem = stemmers[told];
+  for (const word of words) {
+    if (functionWords[told].has(word.toLowerCase())) continue;
+    const found = stem(word);
+    if (found !== "") terms.push(stemTerm(found));
+  }
+  terms.push(languageTerm(told));
+  return terms.join(" ");
+}
+
+/** The languages other than English that notes are in, and what stems their words. */
+export interface HeldLanguages {
+  stemmers: Stemmers;
+  held: readonly LanguageCode[];
+}
+
+/** What gives the terms of a part of a text that is read in these languages: its words and its stems. */
+export type TermScanner = (text: string, sink: TermSink) => void;
+
+/**
+ * Gives the terms of the lines of one chunk, as they stand in its index. `held`: the languages that are asked for; without
+ * one, words are all there is. A chunk that does not tell its language is read in each of them.
+ */
+export function scannerFor(lines: readonly string[], { stemmers, held }: HeldLanguages): TermScanner {
+  const told = languageOfText(lines.join("\n"));
+  const codes = told === undefined ? held : held.filter((code) => code === told);
+  if (codes.length === 0) return scanTerms;
+  return (text, sink) =>
+    scanTerms(text, (term, start, end, kind) => {
+      sink(term, start, end, kind);
+      if (kind !== "word") return;
+      const word = text.slice(start, end);
+      for (const code of codes) sink(stemTerm(stemmers[code](word)), start, end, "stem");
+    });
+}
