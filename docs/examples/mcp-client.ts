@@ -6,7 +6,7 @@ const [workspace = "notes", question = "What was decided last?"] = process.argv.
 
 /** The part of the answer of `memory_search` that this program shows. */
 interface Answer {
-  results: { path: string; startLine: number; snippet: string; citation?: string }[];
+  results: { path: string; startLine: number; endLine: number; snippet: string }[];
   state?: string;
   reason?: string;
 }
@@ -34,7 +34,8 @@ try {
   );
   const { results, state, reason } = answer.structuredContent as unknown as Answer;
   if (results.length === 0) console.log(`nothing found (${state}): ${reason}`);
-  for (const { citation, path, snippet } of results) console.log(`${citation ?? path}\n${snippet}\n`);
+  for (const { path, startLine, endLine, snippet } of results)
+    console.log(`${path}#L${startLine}-L${endLine}\n${snippet}\n`);
 
   const [best] = results;
   if (best !== undefined) {

@@ -57,7 +57,7 @@ describe("memslot memory search", () => {
     const sandbox = await createSandbox();
     await sandbox.write("MEMORY.md", "We moved Postgres to the new machine.\n");
     const human = await sandbox.runHere(["memory", "search", "postgress"]);
-    expect(human.stdout).toContain("MEMORY.md#L1-L1");
+    expect(human.stdout).toContain("MEMORY.md:1");
     expect(human.stderr.match(/"postgress" was read as Postgres\./gu)).toHaveLength(1);
     const { stdout } = await sandbox.runHere(["memory", "search", "postgress", "--json"]);
     expect(JSON.parse(stdout).readings).toEqual([{ word: "postgress", as: "Postgres" }]);

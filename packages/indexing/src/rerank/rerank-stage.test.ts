@@ -121,7 +121,11 @@ describe("a reranker", () => {
     expect(paths).toEqual(["memory/n029.md", "memory/n028.md", "memory/n027.md"]);
     expect(reranker.calls.map(({ texts }) => texts.length)).toEqual([30]);
     expect(report.dropped.limit).toBe(57);
-    const all = await search(store, "walrus number", { maxResults: 60, rerank: stageOf(reranker) });
+    const all = await search(store, "walrus number", {
+      maxResults: 60,
+      maxTokens: 4000,
+      rerank: stageOf(reranker),
+    });
     // Behind the candidates the others come as they are.
     expect(all.paths.slice(29, 32)).toEqual(["memory/n000.md", "memory/n030.md", "memory/n031.md"]);
     const scores = all.results.map(({ score }) => score);

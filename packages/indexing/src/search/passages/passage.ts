@@ -6,7 +6,7 @@ import type { Candidate } from "../rank.ts";
 import type { Piece } from "./pieces.ts";
 
 /** The longest text of a result, in UTF-16 units. */
-export const maxSnippetLength = 700;
+const maxSnippetLength = 700;
 const maxHeadingLength = 80;
 
 /** Stands for what was left out. */

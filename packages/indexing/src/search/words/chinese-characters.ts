@@ -1,3 +1,5 @@
+/// <reference path="./opencc-js.d.ts" />
+
 /** The other ways to write a character, simplified and traditional. */
 export type CharacterVariants = (character: string) => readonly string[];
 
