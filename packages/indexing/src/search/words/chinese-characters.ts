@@ -1,3 +1,4 @@
+// oxlint-disable-next-line typescript/triple-slash-reference -- the package has no types, and who compiles this file is to find ours.
 /// <reference path="./opencc-js.d.ts" />
 
 /** The other ways to write a character, simplified and traditional. */
