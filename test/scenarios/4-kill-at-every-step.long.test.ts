@@ -126,6 +126,9 @@ async function finds(memory: RemoteMemory, index: number, expected = `word${inde
   expect(["ok", "stale", "degraded"]).toContain(report.state);
 }
 
+/** What a space is worth is measured with so many short texts, and again where the process ends before it is written down. */
+const measuredTexts = 64;
+
 function timesAgain(texts: readonly string[]): number {
   return texts.length - new Set(texts).size;
 }
@@ -172,7 +175,7 @@ describe.skipIf(library === "")(`an index whose process is killed${unless}`, { t
 
         expect(contentOf(indexFile(house), after.model)).toEqual(expected);
         expect(strayFiles(indexFile(house))).toEqual([]);
-        expect(timesAgain(embedded())).toBeLessThanOrEqual(batchItems);
+        expect(timesAgain(embedded())).toBeLessThanOrEqual(batchItems + measuredTexts);
         expect(read - fileCount).toBeLessThanOrEqual(filesOnTheWay);
       },
     );
@@ -224,7 +227,7 @@ describe.skipIf(library === "")(`an index whose process is killed${unless}`, { t
         expect(strayFiles(indexFile(house))).toEqual([]);
         // What was renamed costs a read, and no vector.
         expect(new Set(embedded()).size).toBe(2 * edited);
-        expect(timesAgain(embedded())).toBeLessThanOrEqual(batchItems);
+        expect(timesAgain(embedded())).toBeLessThanOrEqual(batchItems + measuredTexts);
         // And each of the three answers is compared with its notes.
         expect(read).toBeLessThanOrEqual(2 * 3 * edited + 3 * 6);
       },

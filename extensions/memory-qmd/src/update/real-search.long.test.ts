@@ -61,10 +61,12 @@ describe.skipIf(command === undefined)("with the real qmd", () => {
     const lab = memoryLab();
     lab.write("docs/one, {a} [b] (1)! +@.md", "The heron nests.\n");
     lab.write("docs/two.md", "The heron rests.\n");
+    // The layout of an agent: else all notes of the folder are memory.
+    lab.write("MEMORY.md", "Nothing of birds.\n");
     const { memory, ask } = await lab.open({ command, qmd: { paths: [{ path: "docs/one, {a} [b] (1)! +@.md" }] } });
     await memory.sync();
     expect((await ask("heron")).results.map(({ snippet }) => snippet.trim())).toEqual(["The heron nests."]);
-    expect(qmdStatus({ memory })).toMatchObject({ documents: 1, passedOver: 0 });
+    expect(qmdStatus({ memory })).toMatchObject({ documents: 2, passedOver: 0 });
   });
 
   test("an index that is made anew with force holds everything again", async () => {

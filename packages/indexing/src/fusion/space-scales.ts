@@ -95,7 +95,7 @@ async function qualityOf(
 }
 
 function noteOf(space: VectorSpace): string {
-  return `weight:${spaceName(space)}`;
+  return `space:weight:${spaceName(space)}`;
 }
 
 /** What another version wrote otherwise counts as unknown. */

@@ -183,7 +183,8 @@ function callsOf(parts: Parts, store: string): Omit<StoreCalls, LeaseMethod> {
   const findRows = createRowFinder(db);
   const listChunks = createChunkLister(db);
   const reconcile = createReconcile(db, vectors.ofStore);
-  const noteKey = (name: string): string => `${metaKeys.note}${store}:${name}`;
+  // What a space is worth is the same whichever store its chunks are kept in.
+  const noteKey = (name: string): string => `${metaKeys.note}${name.startsWith(ofSpace) ? "" : store}:${name}`;
   return {
     ...files,
     ...builds,
@@ -205,6 +206,9 @@ function callsOf(parts: Parts, store: string): Omit<StoreCalls, LeaseMethod> {
     stats: () => transactions.read(stats),
   };
 }
+
+/** How the name of a note about a space begins, see `SpaceFacts`. */
+const ofSpace = "space:";
 
 const rowAttempts = 20;
 const rowPauseMs = 5;
