@@ -87,7 +87,10 @@ const knownTools: Readonly<Record<string, Facts>> = {
       cite: { ...words, description: "How a line of a note is cited." },
       state: { ...words, description: "ok, stale, degraded: whether the answer can be taken at face value." },
       stale: flag,
-      confidence: { ...share, description: "How much of what was asked the best result holds, 0 to 1." },
+      confidence: {
+        ...words,
+        description: "strong, weak or none: whether the results answer the question, by its words.",
+      },
       filters: { type: "object", description: "How the question was read, where it is more than words." },
       notes: { ...words, description: "Words that were read otherwise, as they stand nowhere." },
       fallback: {

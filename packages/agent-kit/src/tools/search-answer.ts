@@ -3,6 +3,7 @@ import {
   type Memory,
   type MemoryProviderStatus,
   type MemorySearchResult,
+  type SearchMatch,
   type SearchReport,
   describeReadings,
   weakConfidence,
@@ -52,7 +53,7 @@ export function searchAnswer(found: Found): object {
       state,
       ...(isStale(report, state) && { stale: true }),
       ...(report?.filters && { filters: report.filters }),
-      ...(report?.confidence !== undefined && { confidence: twoDigits(report.confidence) }),
+      ...(shown.length > 0 && matchOf(report) && { confidence: matchOf(report)?.level }),
       ...(fallback && { fallback: { from: fallback.from, to: fallback.to } }),
       ...(report?.readings && { notes: describeReadings(report.readings) }),
       ...explanation(found, state),
@@ -120,12 +121,19 @@ function explanation(found: Found, state: string): { reason?: string; warning?: 
     return { reason: report?.reason ?? "nothing in memory matched", action: usual, ...action };
   }
   const reason = report?.reason === undefined ? {} : { reason: report.reason };
-  if (report?.confidence !== undefined && report.confidence < weakConfidence) {
-    const warning =
-      "Weak match: the best result holds little of what was asked. Use it only if its text really answers.";
+  const match = matchOf(report);
+  if (match !== undefined && match.level !== "strong") {
+    const why = match.reason ?? "the best result holds little of what was asked";
+    const warning = `${match.level === "none" ? "No match" : "Weak match"}: ${why}. Use a result only if its text really answers.`;
     return { ...reason, warning, ...action };
   }
   return { ...reason, ...action };
+}
+
+/** A manager that tells no more than a number is believed by that. */
+function matchOf(report: SearchReport | undefined): SearchMatch | undefined {
+  const { match, confidence } = report ?? {};
+  return match ?? (confidence === undefined ? undefined : { level: confidence < weakConfidence ? "weak" : "strong" });
 }
 
 const staleAction =

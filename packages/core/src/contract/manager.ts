@@ -132,10 +132,12 @@ export interface SearchReport {
     duplicate?: number | undefined;
   };
   /**
-   * How much of what the query asks for the best result holds, 0 to 1: its keyword score over the score of a perfect
-   * match. Under about 0.2 the match is weak. Absent when the keyword leg did not run.
+   * How much of what the query asks for stands in one place of what is shown, 0 to 1, by its words. Under 0.4 the match is
+   * weak. Absent when the keyword leg did not run.
    */
   confidence?: number | undefined;
+  /** The same in words. Absent when the keyword leg did not run, or the manager does not tell. */
+  match?: SearchMatch | undefined;
   /** How the question was read and what was filtered by it. Absent: it was words and nothing else. */
   filters?: SearchFilters | undefined;
   /**
@@ -152,6 +154,14 @@ export interface SearchReport {
   rerank?: RerankReport | undefined;
   /** Milliseconds spent, by step. */
   timingsMs?: Readonly<Record<string, number>> | undefined;
+}
+
+/** Whether the results answer the question, as far as its words tell. They are shown all the same. */
+export interface SearchMatch {
+  /** `none`: a name of the question, or an identifier, stands in none of them. `weak`: its words do not stand together. */
+  level: "strong" | "weak" | "none";
+  /** Why it is not strong: a sentence without its full stop. */
+  reason?: string | undefined;
 }
 
 /** Markdown files below the workspace that are no part of the memory. `memorySearch.extraPaths` takes them in. */

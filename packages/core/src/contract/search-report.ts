@@ -146,6 +146,7 @@ function reportFor(
     sources: undefined,
     dropped: { minScore: 0, source: 0, limit: 0 },
     confidence: undefined,
+    match: undefined,
     rerank: report.rerank && { ...report.rerank, order: undefined },
     filters: report.filters && { ...report.filters, undated: undefined },
   };

@@ -1,7 +1,7 @@
 import type { SearchCondition, SearchReport } from "../contract/manager.ts";
 
 /** Under this confidence the best result holds little of what was asked. */
-export const weakConfidence = 0.2;
+export const weakConfidence = 0.4;
 
 /** What a report says is the case. One without a list has at most the one thing that its state and reason tell. */
 export function conditionsOf({ state, reason, conditions }: SearchReport): readonly SearchCondition[] {

@@ -59,6 +59,8 @@ export interface Ranking {
   terms: WeightedTerm[];
   /** BM25 of the best candidate over that of a text that is the query itself, 0 to 1; undefined without a keyword leg. */
   confidence: number | undefined;
+  /** The query is a time and nothing else. */
+  isOnlyTime: boolean;
 }
 
 /**
@@ -116,8 +118,9 @@ export function rank(input: {
   }
   all.sort(isOnlyTime ? byTime : byScore);
   // A note of the very time is all that was asked for.
-  if (isOnlyTime) return { candidates: all, terms, confidence: Math.max(0, ...all.map((each) => each.timeMatch)) };
-  return { candidates: all, terms, confidence: keyword && terms.length > 0 ? confidence : undefined };
+  if (isOnlyTime)
+    return { candidates: all, terms, confidence: Math.max(0, ...all.map((each) => each.timeMatch)), isOnlyTime };
+  return { candidates: all, terms, confidence: keyword && terms.length > 0 ? confidence : undefined, isOnlyTime };
 }
 
 /** A chunk before anything is known of how well it answers. */

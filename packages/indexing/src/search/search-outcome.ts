@@ -6,9 +6,11 @@ import type {
   SearchOrder,
   SearchReport,
 } from "@memslot/core";
+import { weakConfidence } from "@memslot/core";
 import type { ChunkRow } from "../chunk-index.ts";
 import type { PathScope } from "../chunk-store.ts";
 import type { FoundLines } from "./held-lines.ts";
+import { matchStrength } from "./match/match-strength.ts";
 import { choosePassages, type ChosenPassages, type ScoredPassage } from "./passages/choose-passages.ts";
 import { hasOwnLines, type Passage } from "./passages/passage.ts";
 import { type FusionWeights, scaleOfRows } from "../fusion/fuse.ts";
@@ -121,13 +123,33 @@ export function outcomeOf(
     },
     sources: sourceCounts(places, ranking, kept),
     dropped: { minScore: belowScore, source: 0, limit: overLimit, ...(overBudget > 0 && { tokens: overBudget }) },
-    confidence: ranking.confidence,
+    ...strengthOf(input, legs, ranking, results),
     meaning: keyword && vector && (vector.scale ?? scaleOfRows(vector.rows)),
     ...(keyword && keyword.readings.length > 0 && { readings: keyword.readings }),
     fallback: legs.fallback,
     timingsMs: { legs: round(legs.legsMs), rank: round(performance.now() - started) },
   };
   return { results, report, lines };
+}
+
+/** How far the results answer the question. A note of the very time is all that was asked for, where that is all. */
+function strengthOf(
+  { query }: SearchInput,
+  { keyword }: LegAnswers,
+  ranking: Ranking,
+  results: readonly MemorySearchResult[],
+): Pick<SearchReport, "confidence" | "match"> {
+  const { confidence, candidates, terms } = ranking;
+  if (confidence === undefined || keyword === undefined) return { confidence };
+  if (ranking.isOnlyTime) return { confidence, match: { level: confidence < weakConfidence ? "weak" : "strong" } };
+  const shown = new Set(results.map(({ source, path }) => JSON.stringify([source, path])));
+  return matchStrength({
+    query,
+    terms,
+    frequencies: keyword.answer.documentFrequencies,
+    candidates,
+    isShown: ({ row }) => shown.has(JSON.stringify([row.source, row.path])),
+  });
 }
 
 /** How many candidates each source gave and how many of them are in the answer. */

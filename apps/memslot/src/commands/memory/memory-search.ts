@@ -212,6 +212,7 @@ function printJson(
     mode: report?.mode,
     backend: report?.backend,
     confidence: report?.confidence,
+    match: report?.match,
     filters: report?.filters,
     underMinScore: options.minScore === undefined ? undefined : answer.underMinScore,
     conditions: report?.conditions,
@@ -270,6 +271,11 @@ function matchedWords(query: string, report: SearchReport | undefined): string {
   return filters === undefined ? query : [filters.words, ...(filters.phrases ?? [])].join(" ");
 }
 
+function describeMatch({ confidence, match }: SearchReport): string | undefined {
+  const value = confidence?.toFixed(3);
+  return match === undefined ? value : [`${match.level} (${value})`, match.reason].filter(Boolean).join(": ");
+}
+
 function leftOut({ dropped }: SearchReport): number {
   return dropped.limit + (dropped.tokens ?? 0);
 }
@@ -297,7 +303,7 @@ function formatReport(report: SearchReport): string {
       "Left out",
       `${dropped.minScore} by min score, ${dropped.source} by source, ${dropped.limit} by the limit, ${dropped.tokens ?? 0} for want of room`,
     ],
-    ["Confidence", report.confidence?.toFixed(3)],
+    ["Confidence", describeMatch(report)],
     ["Meaning", report.meaning && describeScale(report.meaning)],
     ["Fallback", report.fallback && describeFallback(report.fallback)],
     ["Timings", timings.length === 0 ? undefined : timings.join(", ")],
