@@ -66,6 +66,16 @@ describe("memslot memory search", () => {
     );
   });
 
+  test("says where a name of the question stands in none of the results, and shows them all the same", async () => {
+    const sandbox = await createSandbox();
+    await sandbox.write("MEMORY.md", "- Samir has shoe size 44.\n");
+    const asked = await sandbox.runHere(["memory", "search", "What is Gustav's shoe size?"]);
+    expect(asked.stdout).toContain("shoe size 44");
+    expect(asked.stderr).toContain('None of these results holds "Gustav".');
+    const known = await sandbox.runHere(["memory", "search", "What is Samir's shoe size?"]);
+    expect(known.stderr).not.toContain("None of these");
+  });
+
   test("says why there are no results and ends with 0", async () => {
     const sandbox = await createSandbox();
     await sandbox.write("MEMORY.md", "Anna likes espresso.\n");

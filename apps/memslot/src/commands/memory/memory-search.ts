@@ -256,6 +256,8 @@ function printForPeople(
   if (options.count === true && report !== undefined && leftOut(report) > 0)
     output.notice(`${leftOut(report)} more were found and are not counted: over the limit of results`);
   for (const line of filterNotes(answer)) output.notice(line);
+  if (results.length > 0 && report?.match?.level === "none" && report.match.reason !== undefined)
+    output.notice(sentence(report.match.reason));
   if (options.explain === true && report !== undefined) output.print(`\n${formatReport(report)}`);
 }
 

@@ -142,7 +142,9 @@ function judged(found: {
 }): SearchMatch {
   const { confidence, absent, terms, others, missing } = found;
   if (absent.length > 0) {
-    const words = absent.flatMap((index) => JSON.stringify(terms[index]?.written ?? terms[index]?.term ?? ""));
+    const words = absent.flatMap((index) =>
+      JSON.stringify((terms[index]?.written ?? terms[index]?.term ?? "").replace(/['’]s?$/u, "")),
+    );
     return { level: "none", reason: `none of these results holds ${[...new Set(words)].join(" or ")}` };
   }
   if (confidence >= weakConfidence) return { level: "strong" };
