@@ -3,15 +3,17 @@ import { type DataSet, loadCmrc, loadLocomo, loadQmdEval } from "./datasets.ts";
 import { plainFts } from "./plain-fts.ts";
 import { openSet, type Tally, tallies } from "./recall.ts";
 import { printTable } from "./table.ts";
+import { benchDiaries } from "./diary-retrieval.ts";
 import { benchVault } from "./vault-retrieval.ts";
 
 /**
  * Measures, in keyword mode, how much of the known evidence is in the first results: in the range of lines (recall@k),
- * and in the text that an agent is shown (snippet recall@6). The baseline runs on the same questions. The vault of this
- * repository is always there, the public sets where somebody has put them.
+ * and in the text that an agent is shown (snippet recall@6). The baseline runs on the same questions. The vault and the
+ * diaries of this repository are always there, the public sets where somebody has put them.
  */
 export async function benchRetrieval(dataFolder: string | undefined): Promise<void> {
   await benchVault();
+  await benchDiaries();
   const folder = dataFolder ?? path.join(import.meta.dirname, "data");
   const found = [
     loadLocomo(path.join(folder, "locomo-dev")),

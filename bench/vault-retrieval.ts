@@ -6,7 +6,7 @@ import { printTable } from "./table.ts";
 import { type EvidenceLines, isSetAside, readVault, type Vault, type VaultQuestion } from "./vault.ts";
 
 /** What came of one question: the first six results, and how sure the answer is of itself. */
-interface Asked {
+export interface Asked {
   question: VaultQuestion;
   first: boolean;
   inSix: boolean;
@@ -18,6 +18,13 @@ interface Asked {
 /** So many lines of one piece of evidence are enough: nobody has to be shown all of a long note that was asked for by name. */
 const linesEnough = 10;
 
+export const halves: readonly (readonly [name: string, belongs: (asked: Asked) => boolean])[] = [
+  ["the half for tuning", ({ question }) => !isSetAside(question)],
+  ["the half set aside", ({ question }) => isSetAside(question)],
+];
+
+const usual = ["all but synonyms", ({ question }: Asked) => question.kind !== "synonym"] as const;
+
 /**
  * Measures, in keyword mode, what is found in the vault of this repository, by kind of question: the half that weights
  * may be tuned on and the half that is set aside, each by itself.
@@ -26,18 +33,20 @@ export async function benchVault(): Promise<void> {
   const vault = readVault();
   const own = await askMemory(vault);
   const plain = askPlain(vault);
-  const halves: [string, (asked: Asked) => boolean][] = [
-    ["the half for tuning", ({ question }) => !isSetAside(question)],
-    ["the half set aside", ({ question }) => isSetAside(question)],
-  ];
   for (const [name, belongs] of halves)
-    printGroups(`Vault, ${name}: memslot, in brackets plain FTS5`, own.filter(belongs), plain.filter(belongs), kindOf);
-  printGroups("Vault by language, both halves", own, plain, ({ language }) => language);
+    printGroups(
+      `Vault, ${name}: memslot, in brackets plain FTS5`,
+      own.filter(belongs),
+      plain.filter(belongs),
+      kindOf,
+      usual,
+    );
+  printGroups("Vault by language, both halves", own, plain, ({ language }) => language, usual);
   printConfidence(halves.map(([name, belongs]) => [name, own.filter(belongs)]));
 }
 
 /** The folder is opened as an extra path: by itself it holds nothing that memory is looked for in. */
-async function askMemory(vault: Vault): Promise<Asked[]> {
+export async function askMemory(vault: Vault): Promise<Asked[]> {
   const { memory, close } = await openNotes(vault.notes, {}, true);
   try {
     const asked: Asked[] = [];
@@ -73,7 +82,7 @@ async function searchSix(memory: Memory, query: string): Promise<[Answer[], numb
   return [results, results.length === 0 ? 0 : confidence];
 }
 
-function askPlain(vault: Vault): Asked[] {
+export function askPlain(vault: Vault): Asked[] {
   const plain = plainFts({ files: vault.notes, questions: [] });
   try {
     return vault.questions.map((question) => judge(question, plain.search(question.query, 6), 0));
@@ -106,11 +115,12 @@ function kindOf({ kind, now }: VaultQuestion): string {
   return now === undefined ? kind : `${kind}, from the day of asking`;
 }
 
-function printGroups(
+export function printGroups(
   title: string,
   own: readonly Asked[],
   plain: readonly Asked[],
   groupOf: (question: VaultQuestion) => string,
+  [most, isOfMost]: readonly [name: string, belongs: (asked: Asked) => boolean],
 ): void {
   const answerable = (asked: Asked): boolean => asked.question.evidence.length > 0;
   const groups = [...new Set(own.filter(answerable).map(({ question }) => groupOf(question)))];
@@ -129,7 +139,7 @@ function printGroups(
     ["", "questions", ...measures.map(([name]) => name)],
     [
       row("all", answerable),
-      row("all but synonyms", (asked) => answerable(asked) && asked.question.kind !== "synonym"),
+      row(most, (asked) => answerable(asked) && isOfMost(asked)),
       ...groups.map((group) => row(group, (asked) => answerable(asked) && groupOf(asked.question) === group)),
     ],
   );
