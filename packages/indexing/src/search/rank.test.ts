@@ -281,16 +281,21 @@ describe("dates", () => {
     expect(scoreOf(with_, old)).toBe(scoreOf(without, old));
   });
 
-  test("a much better match beats the date", () => {
+  test("a note of the day that is named beats any words, a much better match one of the month", () => {
     const weak = row(`some decision ${"and other words ".repeat(10)}`, { path: fitting.path });
-    const better = keywordAnswer(
-      [
-        [old, 1],
-        [weak, 1],
-      ],
-      [3, 300, 0, 0, 0],
-    );
-    expect(ranked(query, { keyword: better }).candidates[0]?.row.path).toBe(old.path);
+    const firstOf = (asked: string): string | undefined => {
+      const better = keywordAnswer(
+        [
+          [old, 1],
+          [weak, 1],
+        ],
+        [3, 300, 0, 0, 0],
+      );
+      return ranked(asked, { keyword: better }).candidates[0]?.row.path;
+    };
+    expect(firstOf(query)).toBe(fitting.path);
+    expect(firstOf("budget decision 2026-03-06")).toBe(old.path);
+    expect(firstOf("budget decision 2026-03")).toBe(old.path);
   });
 
   test("without a date in the query the age of a note means nothing", () => {

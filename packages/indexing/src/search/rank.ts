@@ -22,7 +22,6 @@ import { scanTerms, type SearchTerm } from "../text/words.ts";
 const lineWeight = 0.5;
 const otherLinesShare = 0.3;
 const proximityWeight = 0.2;
-const timeWeight = 0.4;
 const nameWeight = 1;
 /** What is worth what holds the words of a time, where the time alone is asked for. */
 const otherShare = 0.4;
@@ -66,8 +65,8 @@ export interface Ranking {
 /**
  * Makes one list of the two legs, best first.
  *
- * The keyword weight is `bm25 + 0.5 × (best line + 0.3 × other lines) + 0.2 × proximity + ideal × name match + 0.4 × top ×
- * time match`. It becomes a score by `1 - e^(-1.5 × weight / ideal)`, ideal being the BM25 of a text that is the query itself: strictly
+ * The keyword weight is `bm25 + 0.5 × (best line + 0.3 × other lines) + 0.2 × proximity + ideal × name match + top ×
+ * weight of the time`. It becomes a score by `1 - e^(-1.5 × weight / ideal)`, ideal being the BM25 of a text that is the query itself: strictly
  * rising, never 1, and the same thing means the same score in every index. `createFusion` makes one score of this and the
  * cosine similarity.
  */
@@ -183,8 +182,9 @@ function weighKeywords(
     for (const candidate of candidates) {
       const time = timeOf(candidate.row);
       candidate.day = time?.from;
-      candidate.timeMatch = timeMatch(time, periods);
-      candidate.keywordWeight += timeWeight * (top > 0 ? top : ideal) * candidate.timeMatch;
+      const { match, weight } = timeMatch(time, periods);
+      candidate.timeMatch = match;
+      candidate.keywordWeight += weight * (top > 0 ? top : ideal);
     }
   }
   return ideal > 0 ? Math.min(1, bestBm25 / ideal) : 0;

@@ -31,6 +31,7 @@ const rules = lazily((): Rule[] => [
   rule(String.raw`${start}(?<a>\d{2})(?<s>[./])(?<b>\d{2})\k<s>(?<y>[0-4]\d)${wordEnd}`, readEither),
   rule(String.raw`${intro}(?<a>\d{1,2})(?<s>[./])(?<b>\d{1,2})${wordEnd}(?:\.(?=\s|$))?`, readEither),
   rule(String.raw`${start}(?<a>\d{2})\.(?<b>\d{2})\.(?=\s|$)`, readEither),
+  rule(String.raw`(?<=^\s*)(?<a>\d{1,2})(?<s>\.)(?<b>\d{1,2})\.(?=\s*$)`, readEither),
   // "What did I do on the 12th?" With more behind it, it may be a floor.
   rule(
     String.raw`(?<=(?:^|\s)(?:on the|am|le|op de)\s)(?<d>[1-9]|[12]\d|3[01])(?:st|nd|rd|th|er|\.)(?=[\s?!.]*$)`,

@@ -9,6 +9,7 @@ const chineseFillers =
 export function isNothing(rest: string, languages: readonly WordsAround[]): boolean {
   const text = foldText(rest)
     .text.replaceAll(chineseFillers, " ")
+    .replaceAll(/(?<=\s|^)so far(?=\W|$)/g, " ")
     .replaceAll(/[^\p{L}\p{N}'-]+/gu, " ")
     .trim();
   if (text === "") return true;

@@ -5,8 +5,9 @@ import { timeOfPath } from "./time-of-path.ts";
 import { now } from "./test/phrases.ts";
 
 const fit = (date: string, query: string): number =>
-  timeMatch(Date.parse(date) / 86_400_000, readTimes(query, { now }).periods);
-const fitOf = (path: string, query: string): number => timeMatch(timeOfPath(path), readTimes(query, { now }).periods);
+  timeMatch(Date.parse(date) / 86_400_000, readTimes(query, { now }).periods).match;
+const fitOf = (path: string, query: string): number =>
+  timeMatch(timeOfPath(path), readTimes(query, { now }).periods).match;
 
 test("inside is 1, after it falls to nothing, before it is little", () => {
   expect(fit("2026-03-05", "2026-03-05")).toBe(1);
@@ -30,8 +31,8 @@ test("a month reaches further than a day, a week as far", () => {
 
 test("several times: the best one counts; no time: nothing does", () => {
   expect(fit("2026-01-09", "2026-01-02 or 2026-01-09")).toBe(1);
-  expect(timeMatch(undefined, readTimes("2026-01-02", { now }).periods)).toBe(0);
-  expect(timeMatch(20_000, [])).toBe(0);
+  expect(timeMatch(undefined, readTimes("2026-01-02", { now }).periods)).toEqual({ match: 0, weight: 0 });
+  expect(timeMatch(20_000, [])).toEqual({ match: 0, weight: 0 });
 });
 
 test("a note of a week or month fits a time within it, less the longer it is, and one around it fully", () => {
@@ -51,8 +52,8 @@ test("of several years that may be meant the latest is worth most", () => {
     now,
     days: [2021, 2022, 2023].map((year) => Date.UTC(year, 2, 12) / 86_400_000),
   });
-  const fits = ["2023-03-12", "2022-03-12", "2021-03-12"].map((date) =>
-    timeMatch(Date.parse(date) / 86_400_000, periods),
+  const fits = ["2023-03-12", "2022-03-12", "2021-03-12"].map(
+    (date) => timeMatch(Date.parse(date) / 86_400_000, periods).match,
   );
   expect(fits[0]).toBe(1);
   expect(fits[1]).toBeLessThan(1);
@@ -72,4 +73,16 @@ test("what happened two weeks before a day is told on that day too", () => {
   expect(fit("2023-07-28", "two weeks before August 11, 2023")).toBe(1);
   expect(fit("2023-08-11", "two weeks before August 11, 2023")).toBeCloseTo(0.9, 10);
   expect(fit("2023-08-25", "two weeks before August 11, 2023")).toBe(0);
+});
+
+test("a note of the very day weighs more than any words, one of a longer time less, one that is only about then little", () => {
+  const weight = (path: string, query: string): number =>
+    timeMatch(timeOfPath(path), readTimes(query, { now }).periods).weight;
+  expect(weight("2024-03-20.md", "2024-03-20")).toBe(1.2);
+  expect(weight("2024-03-20.md", "in March 2024")).toBe(0.8);
+  expect(weight("2024-W12.md", "March 2024")).toBe(0.8);
+  expect(weight("2024-W12.md", "in 2024")).toBe(0.4);
+  expect(weight("2024-W12.md", "2024-03-20")).toBeCloseTo(0.4 * fitOf("2024-W12.md", "2024-03-20"), 10);
+  expect(weight("2024-03-21.md", "2024-03-20")).toBeCloseTo(0.4 * fit("2024-03-21", "2024-03-20"), 10);
+  expect(weight("2024-03-11.md", "before 12 March 2024")).toBe(0.2);
 });

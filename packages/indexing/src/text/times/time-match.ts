@@ -14,22 +14,46 @@ const laterRank = 0.9;
 /** All that is before a time is worth less than what is about it: it may be anything. */
 const openShare = 0.5;
 
-/**
- * How well a note's day, or the days that it is of, fit the periods, 0 to 1: 1 inside one; up to 0.6 in the days after
- * it, since things are written down after they happen, falling to nothing within 7 days of a day or week and 14 of what
- * is longer; 0.2 in as many days before it. A note of more days than the period fits by its share, over a half. What
- * happened two weeks before a day is told in notes of that day too.
- */
-export function timeMatch(noted: number | Days | undefined, periods: readonly MatchedPeriod[]): number {
-  if (noted === undefined) return 0;
+/** What a note of the very day that is asked for is worth. */
+const dayWeight = 1.2;
+/** What a note within a longer time is worth. */
+const periodWeight = 0.8;
+/** What a note is worth that is only about then, or of the year: that is said of anything. */
+const nearWeight = 0.4;
+/** A note that fits so well is of the time, and not only about then. */
+const ofTheTime = 0.85;
+
+/** How a note's day, or the days that it is of, fit the periods of a query. */
+export interface TimeMatch {
+  /**
+   * How well they fit, 0 to 1: 1 inside a period; up to 0.6 in the days after it, since things are written down after they
+   * happen, falling to nothing within 7 days of a day or week and 14 of what is longer; 0.2 in as many days before it. A note
+   * of more days than the period fits by its share, over a half. What happened two weeks before a day is told in notes of
+   * that day too.
+   */
+  match: number;
+  /** The same, times 1.2 for what is of a day, 0.8 for what is of a longer time, and 0.4 for what is about then or of a year. */
+  weight: number;
+}
+
+export function timeMatch(noted: number | Days | undefined, periods: readonly MatchedPeriod[]): TimeMatch {
+  const best = { match: 0, weight: 0 };
+  if (noted === undefined) return best;
   const note = typeof noted === "number" ? { from: noted, to: noted } : noted;
-  let best = 0;
   for (const period of periods) {
-    const { near, isOpen, rank } = period;
+    const { near, isOpen, rank, unit } = period;
     const inside = isOpen ? openShare * sharedPart(note, period) : fit(note, period);
-    best = Math.max(best, Math.max(inside, near ? laterRank * fit(note, near) : 0) * laterRank ** rank);
+    const match = Math.max(inside, near ? laterRank * fit(note, near) : 0) * laterRank ** rank;
+    const weight = inside < ofTheTime ? nearWeight : weightOf(unit);
+    best.match = Math.max(best.match, match);
+    best.weight = Math.max(best.weight, weight * match);
   }
   return best;
+}
+
+function weightOf(unit: TimeUnit): number {
+  if (unit === "day") return dayWeight;
+  return unit === "year" ? nearWeight : periodWeight;
 }
 
 function fit(note: Days, { from, to, unit }: Days & { unit: TimeUnit }): number {

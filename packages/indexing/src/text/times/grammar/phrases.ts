@@ -24,7 +24,7 @@ import { type CountedUnit, countedUnits, indexOf, type Language, noLetterBefore,
 import { lazily } from "../lazily.ts";
 import { thirdOf } from "./pieces-of-spans.ts";
 import { piecesOf } from "./pieces.ts";
-import { agoDays, recentDays, unitBeside, weekdayBeside } from "./relative-times.ts";
+import { agoDays, recentDays, sameDayAgo, unitBeside, weekdayBeside } from "./relative-times.ts";
 
 /** Reads the times that a text of one language names, those that overlap too. */
 export type PhraseReader = (text: string, context: ReadingContext) => FoundTime[];
@@ -131,6 +131,10 @@ function relativeRules(language: Language): Rule[] {
   const readBeside: Rule[1] = (groups, { today }) => unitBeside(unitOf(groups["u"]), stepOf(groups), today);
   const readBeforeLast: Rule[1] = ({ u }, { today }) => unitBeside(unitOf(u), -2, today);
   const readAgo: Rule[1] = ({ n, u }, { today }) => agoDays(countOf(n), unitOf(u), today);
+  const readSameDay: Rule[1] = ({ n, u }, { today: now }) => sameDayAgo(countOf(n), unitOf(u), now);
+  const today = oneOf(
+    ...Object.entries(language.relativeDays).flatMap(([words, offset]) => (offset === 0 ? [words] : [])),
+  );
   const readRecent: Rule[1] = ({ n, u }, { today }) => recentDays(countOf(n), unitOf(u), today);
   const readWeekday: Rule[1] = (groups, { today }) => {
     const weekday = indexOf(language.weekdays, groups["x"] ?? "");
@@ -188,6 +192,9 @@ function relativeRules(language: Language): Rule[] {
       ),
       ({ u }, { today }) => agoDays(1, unitOf(u), today),
     ],
+    [pattern(`${start}${count}\\s+(?<u>${unit})\\s+${oneOf(language.ago.after)}\\s+${today}${end}`), readSameDay],
+    [pattern(`${start}${today}\\s+${count}\\s+(?<u>${unit})\\s+${oneOf(language.ago.after)}${end}`), readSameDay],
+    [pattern(`${start}${today}\\s+${oneOf(language.ago.before)}\\s+${count}\\s+(?<u>${unit})${end}`), readSameDay],
     [pattern(`${start}${oneOf(language.recent.before)}\\s+${count}\\s+(?<u>${unit})${end}`), readRecent],
     [pattern(`${start}${count}\\s+${oneOf(language.recent.after)}\\s+(?<u>${unit})${end}`), readRecent],
     [pattern(`${start}(?<x>${weekdays})${end}`), readLoneWeekday],

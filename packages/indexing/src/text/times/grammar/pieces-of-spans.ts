@@ -29,11 +29,17 @@ export function nthWithin(
     : { from: start, to: Math.min(start + length - 1, unit === "weekend" ? start + 1 : to) };
 }
 
-/** The first ten days of a month, the last month of a summer, the middle four months of a year. */
+/** The beginning and the end of a season. */
+const seasonEndDays = 21;
+
+/** The first ten days of a month, the last three weeks of a summer, the middle four months of a year. */
 export function thirdOf(span: Days | undefined, part: Part): Days | undefined {
   if (!span) return undefined;
   const { from, to } = span;
-  const third = Math.floor((to - from + 1) / 3);
+  const length = to - from + 1;
+  if (length >= 89 && length <= 92 && part !== "middle")
+    return part === "early" ? { from, to: from + seasonEndDays - 1 } : { from: to - seasonEndDays + 1, to };
+  const third = Math.floor(length / 3);
   const [first, second] = [from + third, from + 2 * third].map((day) => (third < 28 ? day : nearestMonth(day)));
   if (first === undefined || second === undefined) return span;
   if (part === "early") return { from, to: first - 1 };

@@ -42,6 +42,26 @@ export function agoDays(count: number | undefined, unit: CountedUnit | undefined
   }
 }
 
+/** "A year ago today": the day of the same date, or of the same day of the week. */
+export function sameDayAgo(
+  count: number | undefined,
+  unit: CountedUnit | undefined,
+  today: number,
+): TimeRead | undefined {
+  if (count === undefined || count < 1 || count > 300) return undefined;
+  if (unit === "day" || unit === "week") {
+    const day = today - count * (unit === "week" ? 7 : 1);
+    return known("day", { from: day, to: day });
+  }
+  if (unit !== "month" && unit !== "year") return undefined;
+  const [year, month] =
+    unit === "year" ? [yearOf(today) - count, monthOf(today)] : [yearOf(today), monthOf(today) - count];
+  const [then, now] = [monthDays(year, month), monthDays(yearOf(today), monthOf(today))];
+  if (then === undefined || now === undefined) return undefined;
+  const day = Math.min(then.to, then.from + today - now.from);
+  return known("day", { from: day, to: day });
+}
+
 /** "The last three weeks": up to today. A count of 0 is "a few". */
 export function recentDays(
   count: number | undefined,

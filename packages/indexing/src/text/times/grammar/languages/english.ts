@@ -118,7 +118,8 @@ export const english: Language = {
   since: "since|ever since",
   before: "before|prior to",
   after: "after",
-  until: "until|till|up to|through",
+  // Not in "what was I up to yesterday".
+  until: String.raw`until|till|(?<!(?:^|\s)(?:i|we|you|they|he|she|it|been|be|get|got|was|were|are|is|am)\s)up to|through`,
   between: "between",
   from: "from",
   to: "to",

@@ -112,5 +112,5 @@ export const german: Language = {
   fillers:
     "was|habe|hab|haben|hatte|hatten|hast|ich|wir|du|mir|mich|uns|mein|meine|meinen|meinem|unsere|unser|gemacht|getan|passiert|geschehen|geschah|los|war|waren|ist|gab|gibt|" +
     "es|so|alles|etwas|neu|neues|zeig|zeige|liste|gib|such|suche|finde|sag|erzahl|erzahle|bitte|uber|von|vom|zu|zum|aus|fur|der|die|das|den|dem|des|und|an|am|im|in|auf|" +
-    "notizen?|eintrage?|tagebuch|tagebucheintrage?|zusammenfassung|fasse|zusammen|uberblick|ruckblick|geschrieben|notiert|denn|alle|welche|wie|lief|tag|tage|woche|zeit|mal|da|steht",
+    "notizen?|eintrage?|tagebuch|tagebucheintrage?|zusammenfassung|fasse|zusammen|uberblick|ruckblick|geschrieben|notiert|denn|alle|welche|wie|lief|tag|tage|woche|zeit|mal|da|steht|stand|standen|bisher",
 };
