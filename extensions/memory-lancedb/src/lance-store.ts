@@ -1,5 +1,5 @@
 import { MemoryError } from "@memslot/core";
-import type { ChunkStore, StoreFiles, StoreStats } from "@memslot/indexing";
+import type { ChunkStore, StateAsked, StoreFiles, StoreStats } from "@memslot/indexing";
 import { type LancePlace, layoutVersion } from "./place/place.ts";
 import type { Run } from "./run.ts";
 import { checkVector } from "./search/vector-search.ts";
@@ -56,7 +56,7 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
 
   /** `toWrite` makes a build that is not there, where it may. */
   function filesOf(
-    toRead: () => Promise<Build | undefined>,
+    toRead: (how?: StateAsked) => Promise<Build | undefined>,
     toWrite: (mayMake: boolean) => Promise<Build | undefined>,
   ): StoreFiles {
     async function change(mayMake: boolean, work: (build: Build) => Promise<Written | undefined>): Promise<void> {
@@ -68,7 +68,9 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
     }
 
     return {
-      listFiles: guarded("listing the files of the index", readDeadlineMs, async () => known.files(await toRead())),
+      listFiles: guarded("listing the files of the index", readDeadlineMs, async (how?: StateAsked) =>
+        known.files(await toRead(how), how),
+      ),
       replaceFiles: guarded("writing to the index", writeDeadlineMs, async (files) => {
         const put = async (build: Build): Promise<Written> =>
           putFiles(build, files, known.isShared ? undefined : await known.listing(build));
@@ -94,7 +96,7 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
 
   return {
     ...filesOf(
-      () => known.toRead(),
+      (how) => known.toRead(how),
       (mayMake) => known.toWrite(mayMake),
     ),
     revision: guarded("asking for the revision of the index", readDeadlineMs, () => known.revision()),
@@ -121,10 +123,10 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
       await write(() => compact(tables, known, known.isShared ? options.tidying.keepVersionsMs : 0));
       return { beforeBytes, afterBytes: await bytesOf(options) };
     }),
-    stats: guarded("counting what is in the index", readDeadlineMs, async (): Promise<StoreStats> => {
-      const build = await builds.lookFor("files");
+    stats: guarded("counting what is in the index", readDeadlineMs, async (how?: StateAsked): Promise<StoreStats> => {
+      const build = await builds.at(how?.at);
       const chunks = build ? (await known.listing(build)).chunkCount : 0;
-      return { location: place.location, chunks, bytes: await bytesOf(options), notices: [...options.notices] };
+      return { location: place.location, chunks, bytes: await bytesOf(options, how), notices: [...options.notices] };
     }),
     forget,
     close() {
@@ -149,10 +151,10 @@ async function compact(tables: Tables, known: Known, keepVersionsMs: number): Pr
   }
 }
 
-async function bytesOf({ tables, builds, place }: LanceStoreOptions): Promise<number> {
+async function bytesOf({ tables, builds, place }: LanceStoreOptions, { at }: StateAsked = {}): Promise<number> {
   if (place.folder !== undefined) return await folderBytes(place.folder);
   let bytes = 0;
-  for (const name of ownTables(await builds.names()))
+  for (const name of ownTables(await builds.names(at)))
     bytes += (await (await tables.open(name, false))?.stats())?.totalBytes ?? 0;
   return bytes;
 }

@@ -133,7 +133,10 @@ export async function createIndexSync(input: {
     reread: (keys, signal) => freshness.reread(keys, signal),
 
     async look(reason) {
-      await files(() => pass(reason, () => othersMayTakeMs)).catch(() => undefined);
+      await files(async () => {
+        await store.revision?.({ anew: true });
+        await pass(reason, () => othersMayTakeMs);
+      }).catch(() => undefined);
     },
 
     days: async (places) => daysOf(await listing.files(), places),
@@ -172,7 +175,12 @@ async function indexFiles(
         },
       },
       onPlanned,
-      withRight: (write) => withWriteRight(store, "files", { reason, waitMs, signal }, write),
+      withRight: (write) =>
+        withWriteRight(store, "files", { reason, waitMs, signal }, async () => {
+          // As whoever had the right before has left it.
+          await store.revision?.({ anew: true });
+          await write();
+        }),
     }),
   );
 }
