@@ -9,6 +9,7 @@ import { putFiles, takeFiles, type Written } from "./tables/files.ts";
 import { Known } from "./tables/known.ts";
 import { filesTable, layoutOf, makeWordIndex, type Tables } from "./tables/tables.ts";
 import { createWriteQueue } from "./tables/writes.ts";
+import { onlyHost } from "./upkeep/only-host.ts";
 import { createTidy, folderBytes, optimizeTable, type TidySettings } from "./upkeep/tidy.ts";
 
 const readDeadlineMs = 60_000;
@@ -25,7 +26,7 @@ export interface LanceStoreOptions {
   tables: Tables;
   builds: Builds;
   /** `memory` where the index is not at the place. */
-  place: Pick<LancePlace, "kind" | "location" | "folder">;
+  place: Pick<LancePlace, "kind" | "location" | "folder" | "leases">;
   tidying: TidySettings;
   /** What every call goes through: deadlines, and what is said of a failure. */
   run: Run;
@@ -47,7 +48,12 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
   const searches = createSearches(tables, known, place.kind);
   const forget = (): void => known.forget();
   const writes = createWriteQueue(forget);
-  const tidy = createTidy(options.tidying, write, () => known.dropUnused(false));
+  const asOnlyHost = onlyHost(place);
+  const tidy = createTidy(options.tidying, {
+    run: write,
+    first: () => known.dropUnused(false),
+    asOnlyHost,
+  });
   let closing: Promise<void> | undefined;
 
   function write<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -120,7 +126,8 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
     compact: guarded("compacting the index", longDeadlineMs, async () => {
       const beforeBytes = await bytesOf(options);
       // Elsewhere others have it open, and what they are about to read must stay.
-      await write(() => compact(tables, known, known.isShared ? options.tidying.keepVersionsMs : 0));
+      const keepMs = known.isShared ? options.tidying.keepVersionsMs : 0;
+      await asOnlyHost(() => write(() => compact(tables, known, keepMs)), options.tidying.othersMs);
       return { beforeBytes, afterBytes: await bytesOf(options) };
     }),
     stats: guarded("counting what is in the index", readDeadlineMs, async (how?: StateAsked): Promise<StoreStats> => {
