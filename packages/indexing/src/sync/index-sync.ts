@@ -178,7 +178,7 @@ async function indexFiles(
       },
       onPlanned,
       withRight: (write) =>
-        withWriteRight(store, "files", { reason, waitMs, signal }, async () => {
+        withWriteRight(store, "files", { reason, waitMs, signal, progress: params.progress }, async () => {
           // As whoever had the right before has left it.
           await store.revision?.({ anew: true });
           await write();
