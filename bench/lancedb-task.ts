@@ -2,15 +2,19 @@ import { createHash } from "node:crypto";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { openLanceStore } from "@memslot/memory-lancedb";
+import { startObjectStorage } from "@memslot/fakes/object-storage";
+import { startS3Gateway } from "@memslot/fakes/s3-gateway";
+import { type LanceOptions, openLanceStore } from "@memslot/memory-lancedb";
 
 /**
- * memory-lancedb alone with a large index: `node --conditions=@memslot/source lancedb-task.ts [CHUNKS] [DIMENSIONS]`.
- * Words are as rare as in a language, vectors lie in groups. Prints its figures as JSON: times in milliseconds, sizes in
- * megabytes.
+ * memory-lancedb alone with a large index:
+ * `node --conditions=@memslot/source lancedb-task.ts [CHUNKS] [DIMENSIONS] [folder | fake | gateway]`. `fake` is an object
+ * storage in this process that answers after 20 ms, `gateway` the one of Ceph. Words are as rare as in a language, vectors
+ * lie in groups. Prints its figures as JSON: times in milliseconds, sizes in megabytes, and requests.
  */
 const chunkCount = Number(process.argv[2] ?? 100_000);
 const dimensions = Number(process.argv[3] ?? 768);
+const kind = process.argv[4] ?? "folder";
 const chunksPerFile = 10;
 const filesAtOnce = 100;
 const wordsPerChunk = 150;
@@ -25,8 +29,10 @@ const random = randomFrom(1);
 const centers = Array.from({ length: groups }, () => direction());
 let rawBytes = 0;
 
+const place = await openPlace();
+const { lance, requests } = place;
 const open = async () =>
-  (await openLanceStore({ lance: {}, agentId: "main", stateDir, mayCreate: true, signal: AbortSignal.timeout(60_000) }))
+  (await openLanceStore({ lance, agentId: "main", stateDir, mayCreate: true, signal: AbortSignal.timeout(60_000) }))
     .store;
 
 try {
@@ -52,11 +58,12 @@ try {
   });
   clearInterval(beat);
   const closeMs = await timed(() => store.close());
-  let firstSearchMs = 0;
+  const requestsBefore = await requests();
   const openMs = await timed(async () => {
     store = await open();
   });
-  firstSearchMs = await timed(() => hybrid());
+  const firstSearchMs = await timed(() => hybrid());
+  const freshRequests = (await requests()) - requestsBefore;
   const hybridMs = await repeated(hybrid);
   const keywordMs = await repeated(keyword);
   const vectorMs = await repeated(vector);
@@ -74,11 +81,13 @@ try {
   const figures = {
     chunks: chunkCount,
     dimensions,
+    kind,
     indexMs,
     longestGapMs: longestGap,
     closeMs,
     openMs,
     firstSearchMs,
+    freshRequests,
     hybridMs,
     keywordMs,
     vectorMs,
@@ -100,20 +109,25 @@ try {
     ),
   );
 
+  // As a host searches: it looks at the place once, and asks about what it was told of.
   async function hybrid(): Promise<void> {
-    await Promise.all([keyword(), vector()]);
+    const at = await store.revision();
+    await Promise.all([keyword(at), vector(at)]);
   }
-  async function keyword(): Promise<void> {
+  async function keyword(state?: string): Promise<void> {
+    const at = state ?? (await store.revision());
     const terms = Array.from({ length: 6 }, () => ({ term: word(), prefix: false }));
-    const { rows } = await store.searchKeyword({ terms, sources: ["memory"], limit: candidates });
+    const { rows } = await store.searchKeyword({ terms, sources: ["memory"], limit: candidates, at });
     if (rows.length === 0) throw new Error("no word was found");
   }
-  async function vector(): Promise<void> {
-    const query = { space, vector: groupVector(), sources: ["memory"], limit: candidates };
+  async function vector(state?: string): Promise<void> {
+    const at = state ?? (await store.revision());
+    const query = { space, vector: groupVector(), sources: ["memory"], limit: candidates, at };
     const { rows } = await store.searchVector(query);
     if (rows.length !== candidates) throw new Error(`${rows.length} chunks in place of ${candidates}`);
   }
 } finally {
+  await place.stop();
   rmSync(stateDir, { recursive: true, force: true });
 }
 
@@ -154,20 +168,39 @@ function groupVector(): Float32Array {
 async function repeated(
   work: () => Promise<unknown>,
   times: number = queries,
-): Promise<{ p50: number; p95: number; cpu: number }> {
+): Promise<{ p50: number; p95: number; cpu: number; requests: number }> {
   const all: number[] = [];
+  const asked = await requests();
   const before = process.cpuUsage();
   for (let count = 0; count < times; count++) all.push(await timed(work));
   const { user, system } = process.cpuUsage(before);
   all.sort((left, right) => left - right);
   const cpu = (user + system) / 1000 / times;
-  return { p50: all[Math.floor(times * 0.5)] ?? 0, p95: all[Math.floor(times * 0.95)] ?? 0, cpu };
+  return {
+    p50: all[Math.floor(times * 0.5)] ?? 0,
+    p95: all[Math.floor(times * 0.95)] ?? 0,
+    cpu,
+    requests: ((await requests()) - asked) / times,
+  };
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const started = performance.now();
   await work();
   return performance.now() - started;
+}
+
+/** Where the index lies, and how many requests were made of it. */
+async function openPlace(): Promise<{ lance: LanceOptions; requests: () => Promise<number>; stop(): Promise<void> }> {
+  if (kind === "folder") return { lance: {}, requests: async () => 0, stop: async () => undefined };
+  if (kind === "gateway") {
+    const gateway = await startS3Gateway();
+    const lance = { dbPath: "s3://notes/bench", storageOptions: gateway.storageOptions() };
+    return { lance, requests: () => gateway.requests(), stop: () => gateway.stop() };
+  }
+  const storage = await startObjectStorage({ latencyMs: 20, maxBytes: 8e9 });
+  const lance = { dbPath: "s3://notes/bench", storageOptions: storage.storageOptions() };
+  return { lance, requests: async () => storage.stats().requests, stop: () => storage.stop() };
 }
 
 function bytesBelow(folder: string): number {

@@ -7,6 +7,7 @@ import { benchFreshness } from "./freshness.ts";
 import { benchHybrid } from "./hybrid.ts";
 import { benchLocal } from "./local.ts";
 import { benchMcp } from "./mcp.ts";
+import { benchPlaces } from "./places.ts";
 import { benchRerank } from "./rerank.ts";
 import { benchRetrieval } from "./retrieval.ts";
 import { benchSpeed } from "./speed.ts";
@@ -19,6 +20,7 @@ const usage = `Usage: pnpm bench speed [--files 2000] [--openclaw]
        pnpm bench rerank [--url ADDRESS] [--model NAME]
        pnpm bench hybrid [--data DIR] [--word-vectors FILE] [--embeddings URL --model NAME]
        pnpm bench backends [--files 2000] [--qmd COMMAND] [--data DIR]
+       pnpm bench places [--chunks 2000]
        pnpm bench mcp [--files 2000] [--qmd COMMAND]
        pnpm bench agent [--files 2000]
 
@@ -30,6 +32,7 @@ retrieval   recall on the vault beside it and on public data sets; --data is the
 rerank      what a reranker does to the order on the vault: made-up ones, and that of --url
 hybrid      words and meaning together, with providers of every quality: made ones, word vectors, an endpoint
 backends    the same notes and questions with every backend; --qmd is the command of the qmd tool
+places      memory-lancedb in a folder, in a bucket that answers after 20 ms, and in that of a real S3 server
 mcp         searches through \`memslot mcp\` over stdio; with --qmd through \`qmd mcp\` in turn
 agent       the start of a session with an index that is there, and what a flush adds to the user's turn`;
 
@@ -38,6 +41,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     files: { type: "string" },
+    chunks: { type: "string" },
     openclaw: { type: "boolean", default: false },
     data: { type: "string" },
     model: { type: "string" },
@@ -67,6 +71,7 @@ else if (positionals[0] === "backends")
     qmd: values.qmd && path.resolve(values.qmd),
     data: values.data && path.resolve(values.data),
   });
+else if (positionals[0] === "places") benchPlaces(Number(values.chunks ?? 2000));
 else if (positionals[0] === "mcp")
   await benchMcp({ files: options.files, qmd: values.qmd && path.resolve(values.qmd) });
 else if (positionals[0] === "agent") await benchAgent(options.files);

@@ -1,5 +1,5 @@
 import { MemoryError } from "@memslot/core";
-import type { ChunkStore, StoreFiles, StoreStats } from "@memslot/indexing";
+import type { ChunkStore, StateAsked, StoreFiles, StoreStats } from "@memslot/indexing";
 import { type LancePlace, layoutVersion } from "./place/place.ts";
 import type { Run } from "./run.ts";
 import { checkVector } from "./search/vector-search.ts";
@@ -9,6 +9,7 @@ import { putFiles, takeFiles, type Written } from "./tables/files.ts";
 import { Known } from "./tables/known.ts";
 import { filesTable, layoutOf, makeWordIndex, type Tables } from "./tables/tables.ts";
 import { createWriteQueue } from "./tables/writes.ts";
+import { onlyHost } from "./upkeep/only-host.ts";
 import { createTidy, folderBytes, optimizeTable, type TidySettings } from "./upkeep/tidy.ts";
 
 const readDeadlineMs = 60_000;
@@ -25,7 +26,7 @@ export interface LanceStoreOptions {
   tables: Tables;
   builds: Builds;
   /** `memory` where the index is not at the place. */
-  place: Pick<LancePlace, "kind" | "location" | "folder">;
+  place: Pick<LancePlace, "kind" | "location" | "folder" | "leases">;
   tidying: TidySettings;
   /** What every call goes through: deadlines, and what is said of a failure. */
   run: Run;
@@ -47,7 +48,12 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
   const searches = createSearches(tables, known, place.kind);
   const forget = (): void => known.forget();
   const writes = createWriteQueue(forget);
-  const tidy = createTidy(options.tidying, write, () => known.dropUnused(false));
+  const asOnlyHost = onlyHost(place);
+  const tidy = createTidy(options.tidying, {
+    run: write,
+    first: () => known.dropUnused(false),
+    asOnlyHost,
+  });
   let closing: Promise<void> | undefined;
 
   function write<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -56,7 +62,7 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
 
   /** `toWrite` makes a build that is not there, where it may. */
   function filesOf(
-    toRead: () => Promise<Build | undefined>,
+    toRead: (how?: StateAsked) => Promise<Build | undefined>,
     toWrite: (mayMake: boolean) => Promise<Build | undefined>,
   ): StoreFiles {
     async function change(mayMake: boolean, work: (build: Build) => Promise<Written | undefined>): Promise<void> {
@@ -68,7 +74,9 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
     }
 
     return {
-      listFiles: guarded("listing the files of the index", readDeadlineMs, async () => known.files(await toRead())),
+      listFiles: guarded("listing the files of the index", readDeadlineMs, async (how?: StateAsked) =>
+        known.files(await toRead(how), how),
+      ),
       replaceFiles: guarded("writing to the index", writeDeadlineMs, async (files) => {
         const put = async (build: Build): Promise<Written> =>
           putFiles(build, files, known.isShared ? undefined : await known.listing(build));
@@ -94,7 +102,7 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
 
   return {
     ...filesOf(
-      () => known.toRead(),
+      (how) => known.toRead(how),
       (mayMake) => known.toWrite(mayMake),
     ),
     revision: guarded("asking for the revision of the index", readDeadlineMs, () => known.revision()),
@@ -118,13 +126,14 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
     compact: guarded("compacting the index", longDeadlineMs, async () => {
       const beforeBytes = await bytesOf(options);
       // Elsewhere others have it open, and what they are about to read must stay.
-      await write(() => compact(tables, known, known.isShared ? options.tidying.keepVersionsMs : 0));
+      const keepMs = known.isShared ? options.tidying.keepVersionsMs : 0;
+      await asOnlyHost(() => write(() => compact(tables, known, keepMs)), options.tidying.othersMs);
       return { beforeBytes, afterBytes: await bytesOf(options) };
     }),
-    stats: guarded("counting what is in the index", readDeadlineMs, async (): Promise<StoreStats> => {
-      const build = await builds.lookFor("files");
+    stats: guarded("counting what is in the index", readDeadlineMs, async (how?: StateAsked): Promise<StoreStats> => {
+      const build = await builds.at(how?.at);
       const chunks = build ? (await known.listing(build)).chunkCount : 0;
-      return { location: place.location, chunks, bytes: await bytesOf(options), notices: [...options.notices] };
+      return { location: place.location, chunks, bytes: await bytesOf(options, how), notices: [...options.notices] };
     }),
     forget,
     close() {
@@ -149,10 +158,10 @@ async function compact(tables: Tables, known: Known, keepVersionsMs: number): Pr
   }
 }
 
-async function bytesOf({ tables, builds, place }: LanceStoreOptions): Promise<number> {
+async function bytesOf({ tables, builds, place }: LanceStoreOptions, { at }: StateAsked = {}): Promise<number> {
   if (place.folder !== undefined) return await folderBytes(place.folder);
   let bytes = 0;
-  for (const name of ownTables(await builds.names()))
+  for (const name of ownTables(await builds.names(at)))
     bytes += (await (await tables.open(name, false))?.stats())?.totalBytes ?? 0;
   return bytes;
 }

@@ -19,14 +19,22 @@ function notes(count: number, chunks: number) {
   );
 }
 
-/** As a host searches: it asks whether something has changed, then for both legs. */
-async function search(store: ChunkStore, word: string): Promise<{ byWords: string[]; byVector: string[] }> {
-  await store.revision?.();
+type Kind = "keyword" | "vector" | "hybrid";
+const kinds: readonly Kind[] = ["keyword", "vector", "hybrid"];
+
+/** As a host searches: it asks whether something has changed, then the legs about the state that it was told of. */
+async function search(
+  store: ChunkStore,
+  word: string,
+  kind: Kind = "hybrid",
+): Promise<{ byWords: string[]; byVector: string[] }> {
+  const at = await store.revision?.();
   const [found, near] = await Promise.all([
-    store.searchKeyword({ terms: words(word, "w100", "w2000"), sources: ["memory"], limit: 20 }),
-    store.searchVector({ space, vector: vectorOf(word, 64), sources: ["memory"], limit: 20 }),
+    kind !== "vector" &&
+      store.searchKeyword({ terms: words(word, "w100", "w2000"), sources: ["memory"], limit: 20, at }),
+    kind !== "keyword" && store.searchVector({ space, vector: vectorOf(word, 64), sources: ["memory"], limit: 20, at }),
   ]);
-  return { byWords: found.rows.map(textOf), byVector: near.rows.map(textOf) };
+  return { byWords: (found || { rows: [] }).rows.map(textOf), byVector: (near || { rows: [] }).rows.map(textOf) };
 }
 
 test.each([
@@ -46,34 +54,85 @@ test.each([
     // What is due behind the work is done.
     await writer.close();
 
-    let store = writer;
-    let answer: Awaited<ReturnType<typeof search>> | undefined;
-    const fresh = await requestsOf(storage, async () => {
-      store = await openIn(storage);
-      await store.revision();
-      await store.listFiles();
-      answer = await search(store, "n42p0");
-    });
-    expect(fresh).toBeLessThanOrEqual(20);
-    expect(answer?.byWords.filter((text) => text.startsWith("n42p0 "))).toHaveLength(1);
-    expect(answer?.byVector).toHaveLength(20);
-    for (const word of ["n7p0", "n11p0", "n99p0"]) {
-      const running = await requestsOf(storage, async () => {
-        answer = await search(store, word);
+    for (const kind of kinds) {
+      let store = writer;
+      let answer: Awaited<ReturnType<typeof search>> | undefined;
+      const fresh = await requestsOf(storage, async () => {
+        store = await openIn(storage);
+        const at = await store.revision();
+        await store.listFiles({ at });
+        answer = await search(store, "n42p0", kind);
       });
-      expect(answer?.byWords.some((text) => text.startsWith(`${word} `))).toBe(true);
-      expect(running).toBe(2);
+      expect(fresh, kind).toBeLessThanOrEqual(20);
+      expect(answer?.byWords.filter((text) => text.startsWith("n42p0 "))).toHaveLength(kind === "vector" ? 0 : 1);
+      expect(answer?.byVector).toHaveLength(kind === "keyword" ? 0 : 20);
+      for (const word of ["n7p0", "n11p0", "n99p0"]) {
+        const running = await requestsOf(storage, async () => {
+          answer = await search(store, word, kind);
+        });
+        expect(answer?.byWords.some((text) => text.startsWith(`${word} `))).toBe(kind !== "vector");
+        expect(running, kind).toBe(2);
+      }
+      expect(await requestsOf(storage, () => store.revision())).toBe(2);
+      await store.close();
     }
-    expect(await requestsOf(storage, () => store.revision())).toBe(2);
 
     // What another host has written costs its reading, once.
-    const other = await openIn(storage);
+    const [store, other] = [await openIn(storage), await openIn(storage)];
+    await search(store, "n42p0");
     await other.replaceFiles([fileOf("notes/new.md", ["newcomer"])]);
+    let found: string[] = [];
     const after = await requestsOf(storage, async () => {
-      answer = await search(store, "newcomer");
+      found = (await search(store, "newcomer")).byWords;
     });
-    expect(answer?.byWords).toContain("newcomer");
-    expect(after).toBeLessThanOrEqual(12);
+    expect(found).toContain("newcomer");
+    expect(after).toBeLessThanOrEqual(8);
     expect(await requestsOf(storage, () => search(store, "newcomer"))).toBe(2);
   },
 );
+
+test("an answer at a state is of that state or a later one, and without one it is of now", async () => {
+  const storage = await startStorage();
+  const [mine, theirs] = [await openIn(storage), await openIn(storage)];
+  await mine.replaceFiles([fileOf("a.md", ["word a"])]);
+  const find = async (at?: string): Promise<string[]> =>
+    (await mine.searchKeyword({ terms: words("word"), sources: ["memory"], limit: 9, at })).rows.map(textOf).toSorted();
+  const before = await mine.revision();
+  await theirs.replaceFiles([fileOf("b.md", ["word b"])]);
+  expect(await requestsOf(storage, () => find(before)), "nothing is asked of the bucket").toBeLessThanOrEqual(2);
+  expect(await requestsOf(storage, () => find(before))).toBe(0);
+  // A state that is not the one told last says nothing.
+  expect(await find("another")).toEqual(["word a", "word b"]);
+  await theirs.replaceFiles([fileOf("c.md", ["word c"])]);
+  expect(await find()).toEqual(["word a", "word b", "word c"]);
+  expect((await mine.listFiles()).map(({ path }) => path).toSorted()).toEqual(["a.md", "b.md", "c.md"]);
+  const now = await mine.revision();
+  await theirs.removeFiles([{ path: "a.md", source: "memory" }]);
+  expect((await mine.listFiles({ at: now })).length).toBe(3);
+  expect((await mine.listFiles()).length).toBe(2);
+  await mine.replaceFiles([fileOf("d.md", ["word d"])]);
+  expect(await find(now), "what this host has written itself is always there").toContain("word d");
+});
+
+test("after another host has put a new build in place the first search reads it, and the next is two requests again", async () => {
+  const storage = await startStorage();
+  const [mine, theirs] = [await openIn(storage), await openIn(storage)];
+  const files = notes(20, 2);
+  await theirs.replaceFiles(files);
+  await embed(theirs, space, files);
+  await search(mine, "n7p0");
+  for (const round of [1, 2]) {
+    const build = await theirs.build(`round ${round}`);
+    await build.replaceFiles([...files.slice(1), fileOf("notes/round.md", [`round${round}`])]);
+    for (const kind of kinds)
+      expect(await requestsOf(storage, () => search(mine, "n7p0", kind))).toBeLessThanOrEqual(8);
+    await build.finish();
+    let found: string[] = [];
+    const first = await requestsOf(storage, async () => {
+      found = (await search(mine, `round${round}`)).byWords;
+    });
+    expect(found).toContain(`round${round}`);
+    expect(first).toBeLessThanOrEqual(20);
+    for (const kind of kinds) expect(await requestsOf(storage, () => search(mine, "n7p0", kind)), kind).toBe(2);
+  }
+});

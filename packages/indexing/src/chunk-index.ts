@@ -194,7 +194,7 @@ export interface SpaceFacts {
 export interface ChunkIndex extends FileTable {
   /**
    * Changes with every change of the files that answer, whichever process makes it. Absent: files are listed each time. What
-   * was asked a moment ago may serve once more, unless it is to be found out `anew`.
+   * was found out last serves until it is to be found out `anew`: each search and each look at the files does so once.
    */
   revision?(how?: { anew: boolean }): Promise<string>;
   /** Absent: a rebuild replaces one file after the other in place. */

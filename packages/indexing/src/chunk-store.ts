@@ -71,7 +71,16 @@ export interface FileFilter {
   scope?: PathScope | undefined;
 }
 
-export interface KeywordQuery extends FileFilter {
+/** Which state of a store an answer is to be of. */
+export interface StateAsked {
+  /**
+   * What `revision` said last: an answer of that state, or of a later one, will do, so that one look at a place serves all
+   * questions of a search. Absent, or something else: the state from now on.
+   */
+  at?: string | undefined;
+}
+
+export interface KeywordQuery extends FileFilter, StateAsked {
   /** Never empty. A chunk matches when it holds at least one of them. */
   terms: readonly QueryTerm[];
   /** At most so many rows. What is filtered out does not count. */
@@ -97,7 +106,7 @@ export interface KeywordAnswer {
   incomplete?: string | undefined;
 }
 
-export interface VectorQuery extends FileFilter {
+export interface VectorQuery extends FileFilter, StateAsked {
   space: VectorSpace;
   /** Unit length, of this space. */
   vector: Float32Array;
@@ -152,7 +161,7 @@ export interface StoreBuild extends StoreFiles {
  */
 export interface ChunkStore {
   /** Every file that it holds. One without a chunk is held, too. */
-  listFiles(): Promise<readonly StoredFile[]>;
+  listFiles(how?: StateAsked): Promise<readonly StoredFile[]>;
   /** Puts each file in place of what the store held for it, or of its end (`fromLine`). */
   replaceFiles(files: readonly FileChunks[]): Promise<void>;
   /** Takes files out. Those that it does not hold are passed over. */
@@ -167,7 +176,7 @@ export interface ChunkStore {
   searchKeyword(query: KeywordQuery): Promise<KeywordAnswer>;
   /** Compares with the vectors of this space only, and filters as `searchKeyword` does. Empty where there are none. */
   searchVector(query: VectorQuery): Promise<VectorAnswer>;
-  stats(): Promise<StoreStats>;
+  stats(how?: StateAsked): Promise<StoreStats>;
   close(): Promise<void>;
   /**
    * Begins a build of this name, or goes on with it where it was begun before; one of another name is dropped. Absent: a

@@ -26,6 +26,7 @@ export {
   type PathScope,
   type QueryTerm,
   type ScoredChunk,
+  type StateAsked,
   type StoreBuild,
   type StoredFile,
   type StoreFiles,

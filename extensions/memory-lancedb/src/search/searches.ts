@@ -24,7 +24,7 @@ export function createSearches(tables: Tables, known: Known, kind: LancePlace["k
   let warmed: string | undefined;
 
   const searchKeyword: Searches["searchKeyword"] = async (query) => {
-    const build = await builds.lookFor("keyword");
+    const build = await builds.at(query.at);
     known.expectTold(build);
     if (!build) return { rows: [], chunkCount: 0, documentFrequencies: query.terms.map(() => 0) };
     const { number, table } = build;
@@ -42,9 +42,9 @@ export function createSearches(tables: Tables, known: Known, kind: LancePlace["k
 
   const searchVector: Searches["searchVector"] = async (query) => {
     checkVector(query.vector, query.space);
-    const build = await builds.lookFor("vector");
+    const build = await builds.at(query.at);
     known.expectTold(build);
-    const opened = await tables.openSpace(spaceId(query.space), !builds.wasLooked("space"));
+    const opened = await tables.openSpace(spaceId(query.space), !builds.isTold(query.at));
     if (!build || !opened) return { rows: [] };
     spaces.see(spaceId(query.space));
     const listing = await known.listing(build);

@@ -21,12 +21,6 @@ export interface Found {
   names: readonly string[];
 }
 
-/** What one look is enough for, once each. */
-const legs = ["files", "spaces", "keyword", "vector", "space"] as const;
-type Leg = (typeof legs)[number];
-
-/** How long a look that was made for a whole search serves the legs of it. */
-const looksServeMs = 2000;
 /** The line of the row that says that a build is finished. */
 const finishedLine = -1;
 
@@ -41,8 +35,9 @@ export class Builds {
   /** The build that answered at the last look. */
   #current: Build | undefined;
   #spaces: readonly string[] = [];
-  #named: { at: number; names: readonly string[] } | undefined;
-  #looked = { at: 0, legs: new Set<Leg>() };
+  #names: readonly string[] | undefined;
+  /** What the caller was told of the last look at all tables. */
+  #told: string | undefined;
   /** Builds that are known to be finished, which they stay. */
   readonly #finished = new Set<string>();
 
@@ -58,9 +53,9 @@ export class Builds {
     return this.#current;
   }
 
-  /** The same, for what follows a question for the revision: that look serves each leg of a search once. */
-  async lookFor(leg: Leg): Promise<Build | undefined> {
-    return this.wasLooked(leg) ? await this.latest() : await this.look();
+  /** The same, as it was at the last look for a caller who was told of that one. */
+  async at(state: string | undefined): Promise<Build | undefined> {
+    return this.isTold(state) ? await this.latest() : await this.look();
   }
 
   /** The same, as it was known at the last look. */
@@ -68,13 +63,13 @@ export class Builds {
     return this.#current ?? (await this.look());
   }
 
-  /** True once for a leg, where all was looked at a moment ago. */
-  wasLooked(leg: Leg): boolean {
-    return this.#looked.legs.delete(leg) && performance.now() - this.#looked.at < looksServeMs;
+  /** True where the last look at all tables is the one that the caller was told of: none has to be looked at again. */
+  isTold(state: string | undefined): boolean {
+    return state !== undefined && state === this.#told;
   }
 
-  lookedAtAll(): void {
-    this.#looked = { at: performance.now(), legs: new Set(legs) };
+  tell(state: string): void {
+    this.#told = state;
   }
 
   /** The spaces that had a table when all names were read last. */
@@ -82,16 +77,15 @@ export class Builds {
     return this.#spaces;
   }
 
-  /** The names of all tables, as they were read a moment ago, or else now. */
-  async names(): Promise<readonly string[]> {
-    if (this.#named && performance.now() - this.#named.at < looksServeMs) return this.#named.names;
-    return await this.#tables.names();
+  /** The names of all tables, as they were read last for a caller who was told of the last look. */
+  async names(state?: string | undefined): Promise<readonly string[]> {
+    return (this.isTold(state) ? this.#names : undefined) ?? (this.#names = await this.#tables.names());
   }
 
   /** Looks at all tables. */
   async find(): Promise<Found> {
     const names = await this.#tables.names();
-    this.#named = { at: performance.now(), names };
+    this.#names = names;
     this.#spaces = names.flatMap((name) => partOf(name, "vectors") ?? []);
     const numbers = names.flatMap((name) => partOf(name, "files") ?? []).map(Number);
     const found: Found = { active: undefined, next: undefined, over: [], names };
@@ -154,6 +148,7 @@ export class Builds {
 
   forget(): void {
     this.#current = undefined;
+    this.#told = undefined;
     this.#tables.forget();
   }
 

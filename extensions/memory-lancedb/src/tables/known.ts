@@ -1,10 +1,10 @@
 import { MemoryError } from "@memslot/core";
-import type { StoredFile } from "@memslot/indexing";
+import type { StateAsked, StoredFile } from "@memslot/indexing";
 import type { LancePlace } from "../place/place.ts";
 import type { Build, Builds } from "./builds.ts";
 import type { Written } from "./files.ts";
 import { type Listing, Listings } from "./listing.ts";
-import { Spaces } from "./spaces.ts";
+import { embeddedIn, Spaces } from "./spaces.ts";
 import { filesTable, type Tables } from "./tables.ts";
 
 /** What is known of the index at a place, and what the caller was told about it. */
@@ -27,9 +27,9 @@ export class Known {
   }
 
   /** The build that answers, for a caller who is told what is in it. */
-  async toRead(): Promise<Build | undefined> {
+  async toRead({ at }: StateAsked = {}): Promise<Build | undefined> {
     const { builds } = this;
-    const active = builds.wasLooked("files") ? await builds.latest() : (await builds.find()).active;
+    const active = builds.isTold(at) ? await builds.latest() : (await builds.find()).active;
     this.#tell(active);
     return active;
   }
@@ -56,13 +56,15 @@ export class Known {
     return this.#listings.of(filesTable(number), table);
   }
 
-  async files(build: Build | undefined): Promise<readonly StoredFile[]> {
+  async files(build: Build | undefined, { at }: StateAsked = {}): Promise<readonly StoredFile[]> {
     if (!build) return [];
-    const { files } = await this.listing(build);
     // On this machine nobody else embeds what lies here.
-    if (!this.isShared) return Array.from(files.values(), ({ chunks: _chunks, ...file }) => file);
+    if (!this.isShared)
+      return Array.from((await this.listing(build)).files.values(), ({ chunks: _chunks, ...file }) => file);
     const { builds, spaces } = this;
-    return await spaces.embedded([...files.values()], spaces.ids(builds.spaces()), !builds.wasLooked("spaces"));
+    const known = spaces.known(spaces.ids(builds.spaces()), !builds.isTold(at));
+    const [{ files }, inSpaces] = await Promise.all([this.listing(build), known]);
+    return embeddedIn(files.values(), inSpaces);
   }
 
   wrote(build: Build, { version, changes }: Written): void {
@@ -71,15 +73,28 @@ export class Known {
     if (build.facts.next === undefined && (this.#told === undefined || this.#told === "none")) this.#tell(build);
   }
 
-  /** Changes with all that is there, which the caller is told. */
+  /** Changes with all that is there, which the caller is told. This one look serves what he asks at this state. */
   async revision(): Promise<string> {
     const { builds, spaces } = this;
-    const build = await builds.look();
-    const versions = await spaces.versions(spaces.ids(builds.spaces()));
-    builds.lookedAtAll();
+    const ids = spaces.ids(builds.spaces());
+    let [build, versions] = await Promise.all([builds.look(), spaces.versions(ids)]);
+    // Where it took reading the names to find the build there may be more of them.
+    const found = spaces.ids(builds.spaces());
+    if (found.join() !== ids.join()) versions = await spaces.versions(found);
     this.#tell(build);
-    if (!build) return "none";
-    return [build.facts.index, build.number, await build.table.version(), ...versions].join(".");
+    const state = build
+      ? [build.facts.index, build.number, await build.table.version(), ...versions].join(".")
+      : "none";
+    builds.tell(state);
+    if (build && this.isShared) this.#fetch(build, found);
+    return state;
+  }
+
+  /** Begins to read what the search wants that is about to be made. */
+  #fetch(build: Build, ids: readonly string[]): void {
+    // Whoever asks for it meets the same failure.
+    this.listing(build).catch(() => undefined);
+    this.spaces.fetch(ids);
   }
 
   /** Deletes vectors of texts that no chunk has; without `all`, where they are many. Within a write. */

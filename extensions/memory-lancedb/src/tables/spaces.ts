@@ -18,10 +18,19 @@ interface KnownSpace {
   isInMemory: boolean;
 }
 
+/** The texts that have a vector in a space. */
+interface SpaceTexts {
+  space: VectorSpace;
+  hashes: ReadonlyMap<string, unknown>;
+}
+
 /** The spaces of this index, each with a table for its vectors. */
 export class Spaces {
   readonly #tables: Tables;
   readonly #known = new Map<string, KnownSpace>();
+  readonly #reading = new Map<string, Promise<KnownSpace>>();
+  /** Those that were searched. */
+  readonly #searched = new Set<string>();
   readonly #seen = new Set<string>();
 
   readonly #keepsVectors: boolean;
@@ -73,21 +82,29 @@ export class Spaces {
 
   /** All vectors of a space, by the hashes of their texts; undefined where they are not kept in memory. */
   async inMemory(id: string, opened: SpaceTable): Promise<ReadonlyMap<string, Float32Array | undefined> | undefined> {
+    this.#searched.add(id);
     if (!(await this.#isInMemory(opened))) return undefined;
     return (await this.#read(id, opened)).vectors;
   }
 
-  /** Says of files in which spaces they are embedded. */
-  async embedded(files: readonly ListedFile[], ids: readonly string[], look: boolean): Promise<StoredFile[]> {
-    const known: { space: VectorSpace; hashes: KnownSpace["vectors"] }[] = [];
-    for (const id of ids) {
-      const opened = await this.#tables.openSpace(id, look);
-      if (opened) known.push({ space: opened.space, hashes: (await this.#read(id, opened)).vectors });
+  /** Begins to read those that were searched before and are kept in memory, as they are open. */
+  fetch(ids: readonly string[]): void {
+    for (const id of ids.filter((each) => this.#searched.has(each))) {
+      // Whoever asks for it meets the same failure.
+      void this.#tables
+        .openSpace(id, false)
+        .then((opened) => opened && this.inMemory(id, opened))
+        .catch(() => undefined);
     }
-    return files.map(({ chunks, ...file }) => ({
-      ...file,
-      embedded: known.flatMap(({ space, hashes }) => (chunks.every(({ hash }) => hashes.has(hash)) ? [space] : [])),
-    }));
+  }
+
+  /** The texts that have a vector in each of these spaces. */
+  async known(ids: readonly string[], look: boolean): Promise<SpaceTexts[]> {
+    const known = ids.map(async (id) => {
+      const opened = await this.#tables.openSpace(id, look);
+      return opened ? [{ space: opened.space, hashes: (await this.#read(id, opened)).vectors }] : [];
+    });
+    return (await Promise.all(known)).flat();
   }
 
   /** Deletes vectors of texts that no chunk has. Within a write. */
@@ -115,11 +132,20 @@ export class Spaces {
     return this.#keepsVectors && (await table.countRows()) <= inMemoryAtMost;
   }
 
+  /** Those who want the same at once wait for one reading. */
   async #read(id: string, opened: SpaceTable): Promise<KnownSpace> {
-    const { table } = opened;
-    const version = await table.version();
+    const version = await opened.table.version();
     const known = this.#known.get(id);
     if (known?.version === version) return known;
+    const name = `${id} ${version}`;
+    const reading =
+      this.#reading.get(name) ?? this.#readNow(id, opened, version).finally(() => this.#reading.delete(name));
+    this.#reading.set(name, reading);
+    return await reading;
+  }
+
+  async #readNow(id: string, opened: SpaceTable, version: number): Promise<KnownSpace> {
+    const { table } = opened;
     const isInMemory = await this.#isInMemory(opened);
     const vectors: KnownSpace["vectors"] = new Map();
     const query = table.query().select(isInMemory ? ["hash", "vector"] : ["hash"]);
@@ -129,6 +155,14 @@ export class Spaces {
     this.#known.set(id, read);
     return read;
   }
+}
+
+/** Says of files in which spaces they are embedded. */
+export function embeddedIn(files: Iterable<ListedFile>, known: readonly SpaceTexts[]): StoredFile[] {
+  return Array.from(files, ({ chunks, ...file }) => ({
+    ...file,
+    embedded: known.flatMap(({ space, hashes }) => (chunks.every(({ hash }) => hashes.has(hash)) ? [space] : [])),
+  }));
 }
 
 /** A copy of unit length. */

@@ -1,6 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Index, type Table } from "@lancedb/lancedb";
+import type { AsOnlyHost } from "./only-host.ts";
 import { inMemoryAtMost } from "../tables/listing.ts";
 
 export interface TidySettings {
@@ -14,6 +15,8 @@ export interface TidySettings {
   closingMs: number;
   /** A table of at most so many rows is read at once and kept in memory. */
   inMemoryAtMost: number;
+  /** How long whoever asks for it waits where another host does it just now. */
+  othersMs: number;
 }
 
 export const usualTidying: TidySettings = {
@@ -22,6 +25,8 @@ export const usualTidying: TidySettings = {
   keepVersionsMs: 120_000,
   closingMs: 60_000,
   inMemoryAtMost: 0,
+  // Longer than a host that has died keeps the right to it.
+  othersMs: 90_000,
 };
 
 /** Where each part of a table is a request, and readers may be slow. */
@@ -57,12 +62,16 @@ export interface Tidy {
   close(): Promise<void>;
 }
 
-/** `run` makes the work a write, and `first` is done before the tables are looked at. */
-export function createTidy(
-  settings: TidySettings,
-  run: (work: () => Promise<void>) => Promise<void>,
-  first: () => Promise<void>,
-): Tidy {
+/** What a tidy is made of. */
+interface TidyParts {
+  /** Makes work a write. */
+  run: (work: () => Promise<void>) => Promise<void>;
+  /** Done before the tables are looked at. */
+  first: () => Promise<void>;
+  asOnlyHost: AsOnlyHost;
+}
+
+export function createTidy(settings: TidySettings, { run, first, asOnlyHost }: TidyParts): Tidy {
   const touched = new Map<Table, number>();
   let writesSince = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -74,8 +83,18 @@ export function createTidy(
     touched.clear();
     writesSince = 0;
     await first();
-    for (const [table, writes] of due)
-      if (table.isOpen() && (await isDue(table, writes, settings))) await optimizeTable(table, settings.keepVersionsMs);
+    const wanting: typeof due = [];
+    for (const each of due) if (each[0].isOpen() && (await isDue(...each, settings))) wanting.push(each);
+    if (wanting.length === 0) return;
+    const isDone = await asOnlyHost(async () => {
+      for (const [table] of wanting) {
+        // Another host may have done it a moment ago.
+        await table.checkoutLatest();
+        await optimizeTable(table, settings.keepVersionsMs);
+      }
+    });
+    // What is left is looked at with the next write.
+    if (!isDone) for (const [table, writes] of wanting) touched.set(table, (touched.get(table) ?? 0) + writes);
   }
 
   function start(): Promise<void> {

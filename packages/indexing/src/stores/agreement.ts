@@ -5,8 +5,6 @@ import type { Ledger } from "../ledger/ledger.ts";
 
 /** Vectors that are handed over in one call. */
 const vectorsAtOnce = 2000;
-/** How long an answer serves the rest of the work that it was asked for. */
-const stateHoldsMs = 100;
 
 /** Notes of the ledger about its store. */
 const notes = {
@@ -39,7 +37,11 @@ export class Agreement {
   #isDistrusted = false;
   /** What was said last when both held the same; undefined: they have to be compared. */
   #seen: string | undefined;
-  #asked: { at: number; state: Promise<string> } | undefined;
+  /** Serves until something is written, or somebody wants to know it anew. */
+  #asked: Promise<string> | undefined;
+  #told: string | undefined;
+  #isWriting = false;
+  #moves = 0;
   /** How often the ledger had been begun anew when they were compared last. */
   #remade: number;
   /** Spaces that the store is to have, by their names. */
@@ -68,9 +70,14 @@ export class Agreement {
     return this.#edits;
   }
 
-  /** How often it was found out that one of them had changed without the other. */
-  get changes(): number {
-    return this.#changes;
+  /** Changes with what was found out about the store: that it and the ledger had come apart, or that others have written. */
+  get changes(): string {
+    return `${this.#changes}.${this.#moves}`;
+  }
+
+  /** What the store said of itself when it was looked at last. Undefined where it has to be looked at again. */
+  get at(): string | undefined {
+    return this.#asked === undefined || this.#store.revision === undefined ? undefined : this.#told;
   }
 
   /** How often the store had lost files while it was open. */
@@ -111,14 +118,19 @@ export class Agreement {
         this.#asked = undefined;
         const isOurs = await this.#isInStep();
         this.#edits++;
+        this.#isWriting = true;
         const result = await work();
         await this.#handOver();
+        this.#asked = undefined;
         if (isOurs) await this.#noteState();
         return result;
       } catch (error) {
         // Nobody knows how far it came.
         this.#isDistrusted = true;
+        this.#asked = undefined;
         throw error;
+      } finally {
+        this.#isWriting = false;
       }
     });
   }
@@ -135,7 +147,7 @@ export class Agreement {
     if (!this.#givesVectors) return;
     this.#spaces.set(spaceName(space), space);
     await this.#ledger.oweVectors(space);
-    await this.#writes(() => this.#handOver());
+    if ((await this.#ledger.owedVectors(1)) !== undefined) await this.write(async () => undefined);
   }
 
   /** Compares the lists where one may have changed without the other. `anew`: as they are from now on, not a moment ago. */
@@ -150,7 +162,13 @@ export class Agreement {
 
   /** Compares them whatever is said of them. True: the store had lost something. */
   async compare(): Promise<boolean> {
-    return !this.#lookOnly && (await this.#writes(() => this.#compareLists()));
+    return (
+      !this.#lookOnly &&
+      (await this.#writes(() => {
+        this.#asked = undefined;
+        return this.#compareLists();
+      }))
+    );
   }
 
   /** The next `follow` compares the lists. */
@@ -174,10 +192,9 @@ export class Agreement {
     // One that was begun anew has forgotten what it owes.
     if (remade !== this.#remade) for (const space of this.#spaces.values()) await this.#ledger.oweVectors(space);
     this.#remade = remade;
-    this.#asked = undefined;
     // Asked before the list, so that a change in between shows at the next time.
     const before = await this.#state();
-    const held = await this.#store.listFiles();
+    const held = await this.#store.listFiles({ at: this.at });
     await this.#endFinishing(held);
     const { lost, unknown } = await this.#ledger.reconcile(held);
     this.#unknown = new Map(unknown.map((file) => [nameOf(file), file]));
@@ -186,7 +203,7 @@ export class Agreement {
     this.#isDistrusted = false;
     if (this.#store.revision === undefined) await this.#noteState();
     else await this.#ledger.note(notes.revision, (this.#seen = before));
-    await this.#handOver();
+    if (await this.#handOver()) this.#asked = undefined;
     return lost.length > 0;
   }
 
@@ -202,12 +219,12 @@ export class Agreement {
     await this.#ledger.note(notes.finishing, undefined);
   }
 
-  /** Gives the store every vector that it is owed. */
-  async #handOver(): Promise<void> {
-    if (!this.#givesVectors) return;
-    for (;;) {
+  /** Gives the store every vector that it is owed. False where there was none. */
+  async #handOver(): Promise<boolean> {
+    if (!this.#givesVectors) return false;
+    for (let hasGiven = false; ; hasGiven = true) {
       const owed = await this.#ledger.owedVectors(vectorsAtOnce);
-      if (owed === undefined) return;
+      if (owed === undefined) return hasGiven;
       await this.#store.putVectors(owed.space, owed.entries);
       const hashes = owed.entries.map(({ hash }) => hash);
       await this.#ledger.paidVectors(owed.space, hashes);
@@ -232,18 +249,22 @@ export class Agreement {
 
   /** What tells that one of them has changed, asked once for what belongs together. */
   #state(): Promise<string> {
-    const now = performance.now();
-    if (this.#asked !== undefined && now - this.#asked.at < stateHoldsMs) return this.#asked.state;
+    if (this.#asked !== undefined) return this.#asked;
     const state = this.#askState();
-    this.#asked = { at: now, state };
+    this.#asked = state;
     // One that failed is asked again.
-    state.catch(() => void (this.#asked = undefined));
+    state.catch(() => {
+      if (this.#asked === state) this.#asked = undefined;
+    });
     return state;
   }
 
   /** The revision of the store, or where it has none of the ledger, to which every process writes that writes to the store. */
   async #askState(): Promise<string> {
-    return (await this.#store.revision?.()) ?? `ledger ${await this.#ledger.revision()}`;
+    const state = (await this.#store.revision?.()) ?? `ledger ${await this.#ledger.revision()}`;
+    if (this.#told !== undefined && this.#told !== state && !this.#isWriting) this.#moves++;
+    this.#told = state;
+    return state;
   }
 
   /** Another process of this machine writes to both just now, or changes both to a new build: they differ for a moment. */

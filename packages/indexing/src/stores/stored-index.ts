@@ -31,7 +31,7 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<Ch
   async function countStore(): Promise<StoreStats> {
     if (countedAt !== agreement.edits) {
       const at = agreement.edits;
-      told = await store.stats();
+      told = await store.stats({ at: agreement.at });
       countedAt = at;
     }
     return told;

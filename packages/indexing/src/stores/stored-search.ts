@@ -33,7 +33,7 @@ export function createStoredSearch({
 
   return {
     async searchKeyword(query): Promise<IndexKeywordAnswer> {
-      const answer = await ask(() => store.searchKeyword(query));
+      const answer = await ask(() => store.searchKeyword({ ...query, at: agreement.at }));
       const { rows, left } = await resolve(answer.rows);
       const lack = left === 0 ? undefined : `the store names ${left} chunks that are not in the index any more`;
       const incomplete = answer.incomplete ?? lack;
@@ -45,7 +45,7 @@ export function createStoredSearch({
       };
     },
     async searchVector(query): Promise<IndexVectorAnswer> {
-      const { rows } = await ask(() => store.searchVector(query));
+      const { rows } = await ask(() => store.searchVector({ ...query, at: agreement.at }));
       return { rows: (await resolve(rows)).rows };
     },
   };

@@ -1,5 +1,5 @@
 import { EmbeddingError, type SyncProgress, type SyncReport } from "@memslot/core";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createEmbedder, type Embedder } from "../embedding/embedder.ts";
 import { createIndexSync, type IndexSync } from "./index-sync.ts";
 import { never, settingsWith, syncParams } from "../../test/support/context.ts";
@@ -294,6 +294,40 @@ describe("another process at work", () => {
     await index.freshen(never);
     await until(() => index.facts().missingVectors === undefined, "the vectors are there");
     expect(provider.sent.flat().toSorted()).toEqual(["alpha", "beta", "memory"]);
+  });
+
+  test.each([
+    [
+      "is waited for where hosts share the index, for longer than one that has died keeps its right",
+      true,
+      80_000,
+      90_000,
+    ],
+    ["is waited for a moment only where they do not", false, 1400, 1500],
+  ])("%s", async (_what, isShared, inTimeMs, tooLongMs) => {
+    const { store, source } = await lab();
+    const { index } = await lab({ store: Object.assign(store, { isShared }), source });
+    store.leaseHeldByOther("files", { pid: 77 });
+    let now = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+    onTestFinished(() => clock.mockRestore());
+    const times = [inTimeMs, tooLongMs];
+    store.before("leases.holder", () => {
+      now = times.shift() ?? now;
+    });
+    const progress: string[] = [];
+    const busy = index.sync(syncParams({ wait: false, progress: ({ label }) => void progress.push(label ?? "") }));
+    await expect(busy).rejects.toMatchObject({ code: "BUSY", message: expect.stringContaining("process 77") });
+    expect(now, "it was asked for again before").toBe(tooLongMs);
+    expect(progress.some((label) => label.includes("process 77"))).toBe(isShared);
+
+    // One that lets go in time costs the wait and no error.
+    now = 0;
+    store.before("leases.holder", () => {
+      now = inTimeMs;
+      store.leaseHeldByOther("files", undefined);
+    });
+    expect(await index.sync(syncParams({ wait: false }))).toMatchObject({ added: 2 });
   });
 
   test("leases are given back, whatever comes of the work", async () => {

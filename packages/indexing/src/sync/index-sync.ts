@@ -21,6 +21,8 @@ import { busyError, HeldElsewhere, withWriteRight } from "./write-right.ts";
 
 /** How long a sync that does not want to wait waits all the same: for what is done in a moment. */
 const graceMs = 1500;
+/** The same where hosts share the index: what takes a moment here takes seconds there, and one that died keeps its right for 60. */
+const sharedGraceMs = 90_000;
 
 /** Keeps an index up to date: who may write when, and how long a search waits for it. */
 export interface IndexSync {
@@ -107,7 +109,7 @@ export async function createIndexSync(input: {
       // A search comes after it and wants the vector of its question.
       if (params.reason === "search") vectors?.warm();
       const isAsked = !behindTheScenes.has(params.reason);
-      const waitMs = wait ? Number.POSITIVE_INFINITY : graceMs;
+      const waitMs = wait ? Number.POSITIVE_INFINITY : store.isShared === true ? sharedGraceMs : graceMs;
       const indexed = async (given: SyncParams): Promise<SyncOutcome> =>
         await files(async () => {
           own.signal.throwIfAborted();
@@ -133,7 +135,10 @@ export async function createIndexSync(input: {
     reread: (keys, signal) => freshness.reread(keys, signal),
 
     async look(reason) {
-      await files(() => pass(reason, () => othersMayTakeMs)).catch(() => undefined);
+      await files(async () => {
+        await store.revision?.({ anew: true });
+        await pass(reason, () => othersMayTakeMs);
+      }).catch(() => undefined);
     },
 
     days: async (places) => daysOf(await listing.files(), places),
@@ -172,7 +177,12 @@ async function indexFiles(
         },
       },
       onPlanned,
-      withRight: (write) => withWriteRight(store, "files", { reason, waitMs, signal }, write),
+      withRight: (write) =>
+        withWriteRight(store, "files", { reason, waitMs, signal, progress: params.progress }, async () => {
+          // As whoever had the right before has left it.
+          await store.revision?.({ anew: true });
+          await write();
+        }),
     }),
   );
 }

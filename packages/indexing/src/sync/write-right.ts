@@ -3,6 +3,8 @@ import { MemoryError, type SyncProgress, type WriterStatus } from "@memslot/core
 import type { ChunkIndex, LeaseName } from "../chunk-index.ts";
 
 const askAgainMs = 50;
+/** Whoever may wait longer than this is shown for whom. */
+const showsFromMs = 10_000;
 
 /** Another process has the right to write, for longer than was waited for it. */
 export class HeldElsewhere extends Error {
@@ -55,8 +57,8 @@ export async function withWriteRight<Result>(
     signal.throwIfAborted();
     const holder = await leases.holder(name);
     if (performance.now() - started >= waitMs()) throw new HeldElsewhere(holder);
-    // Whoever does not wait for its end is told by the error.
-    if (holder && waitMs() === Number.POSITIVE_INFINITY) {
+    // Whoever waits for a moment only is told by the error.
+    if (holder && waitMs() > showsFromMs) {
       const { completed = 0, total = 0 } = holder;
       progress?.({ completed, total, label: describeWriter({ ...holder, total: undefined }) });
     }

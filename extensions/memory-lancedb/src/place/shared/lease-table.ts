@@ -1,9 +1,9 @@
 import type { Connection, Table } from "@lancedb/lancedb";
 import { MemoryError } from "@memslot/core";
-import type { LeaseName } from "@memslot/indexing";
-import { type Columns, schemaOf, tableOf } from "../../tables/arrow-rows.ts";
+import { type Cell, type Columns, schemaOf, tableOf } from "../../tables/arrow-rows.ts";
 import { isGone } from "../../store-failure.ts";
 import { retryConflicts } from "../../tables/writes.ts";
+import type { PlaceLease } from "../place.ts";
 import { type Within, callMs } from "../place-errors.ts";
 import { deleteLeftProbes, missingConditions, probeConditionalWrites, saysUnsupported } from "./probe.ts";
 
@@ -38,7 +38,12 @@ export interface LeaseTableInput {
   within: Within;
 }
 
+const placeLeases: readonly PlaceLease[] = ["files", "build", "compact"];
 const columns: Columns = { name: "key", token: "text", renewed_at: "number", status: "text" };
+
+function freeRow(name: PlaceLease): Record<keyof LeaseRow, Cell> {
+  return { name, token: "", renewed_at: 0, status: "" };
+}
 
 export function createLeaseTable(input: LeaseTableInput): LeaseTable {
   const { connection, tableName, within } = input;
@@ -61,7 +66,7 @@ export function createLeaseTable(input: LeaseTableInput): LeaseTable {
       const table = await connection.createEmptyTable(tableName, schemaOf(columns), { existOk: true });
       const rows = tableOf(
         columns,
-        ["files", "build"].map((name) => ({ name, token: "", renewed_at: 0, status: "" })),
+        placeLeases.map((name) => freeRow(name)),
       );
       await table.mergeInsert("name").whenNotMatchedInsertAll().execute(rows);
       return table;
@@ -100,6 +105,16 @@ export function createLeaseTable(input: LeaseTableInput): LeaseTable {
   };
 }
 
+/** True where there was none of this name. */
+async function addMissing(table: Table, name: PlaceLease): Promise<boolean> {
+  if ((await table.countRows(`name = '${name}'`)) > 0) return false;
+  await table
+    .mergeInsert("name")
+    .whenNotMatchedInsertAll()
+    .execute(tableOf(columns, [freeRow(name)]));
+  return true;
+}
+
 const attempts = 6;
 
 /** Each so many versions old ones are deleted, by whoever makes that version: each sign of life makes one. */
@@ -111,12 +126,12 @@ const keepMs = 600_000;
 /** The rows of leases, read and changed one at a time. */
 export interface LeaseRows {
   /** Undefined where nobody has ever taken a lease here. */
-  read(name: LeaseName): Promise<LeaseRow | undefined>;
+  read(name: PlaceLease): Promise<LeaseRow | undefined>;
   /**
    * Changes the row where the condition holds. Of several that do so at once LanceDB lets one win and looks at the
    * condition again for the others. Throws where others never let it through.
    */
-  change(name: LeaseName, condition: string, values: Partial<Omit<LeaseRow, "name">>): Promise<void>;
+  change(name: PlaceLease, condition: string, values: Partial<Omit<LeaseRow, "name">>): Promise<void>;
 }
 
 export function createLeaseRows(source: LeaseTable, within: Within, now: () => number): LeaseRows {
@@ -161,7 +176,12 @@ export function createLeaseRows(source: LeaseTable, within: Within, now: () => n
     async change(name, condition, values) {
       const where = `name = '${name}' AND (${condition})`;
       await withTable(source.toWrite, async (table) => {
-        const { version } = await retryConflicts(() => run(() => table.update({ where, values })), attempts);
+        const update = async (): Promise<{ version: number; rowsUpdated: number }> =>
+          await retryConflicts(() => run(() => table.update({ where, values })), attempts);
+        let { version, rowsUpdated } = await update();
+        // A table that an earlier release has made lacks a row.
+        if (rowsUpdated === 0 && (await retryConflicts(() => run(() => addMissing(table, name)), attempts)))
+          ({ version, rowsUpdated } = await update());
         if (version > 0 && version % trimEvery === 0) await trim(table);
       });
     },

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { type SyncProgress, type WriterStatus, withDeadline } from "@memslot/core";
-import type { LeaseName, IndexLeases } from "@memslot/indexing";
 import pLimit from "p-limit";
+import type { PlaceLease, PlaceLeases } from "../place.ts";
 import { isConflict } from "../../store-failure.ts";
 import type { LeaseRow, LeaseRows } from "./lease-table.ts";
 
@@ -42,12 +42,12 @@ interface Held {
  * it is free or its holder was not heard of for too long. They end by themselves some time after their holder does, and
  * at once when it closes them.
  */
-export class ExpiringLeases implements IndexLeases {
+export class ExpiringLeases implements PlaceLeases {
   readonly #rows: LeaseRows;
   readonly #timing: LeaseTiming;
   readonly #now: () => number;
-  readonly #held = new Map<LeaseName, Held>();
-  readonly #seen = new Map<LeaseName, Seen>();
+  readonly #held = new Map<PlaceLease, Held>();
+  readonly #seen = new Map<PlaceLease, Seen>();
   // One change after the other: those of one process would only stand in each other's way.
   readonly #inTurn = pLimit(1);
   #heartbeat: NodeJS.Timeout | undefined;
@@ -59,11 +59,11 @@ export class ExpiringLeases implements IndexLeases {
     this.#now = now;
   }
 
-  acquire(name: LeaseName, reason: string): Promise<boolean> {
+  acquire(name: PlaceLease, reason: string): Promise<boolean> {
     return this.#inTurn(() => this.#take(name, reason));
   }
 
-  release(name: LeaseName): Promise<void> {
+  release(name: PlaceLease): Promise<void> {
     return this.#inTurn(() => this.#giveBack(name));
   }
 
@@ -80,7 +80,7 @@ export class ExpiringLeases implements IndexLeases {
     }, reportMs).unref();
   }
 
-  async holder(name: LeaseName): Promise<WriterStatus | undefined> {
+  async holder(name: PlaceLease): Promise<WriterStatus | undefined> {
     const lease = this.#held.get(name);
     if (lease !== undefined) return lease.status;
     const row = await this.#look(name);
@@ -96,7 +96,7 @@ export class ExpiringLeases implements IndexLeases {
   }
 
   /** The holder's row, or as it was a moment ago where one asks again and again. Undefined where nobody holds it. */
-  async #look(name: LeaseName): Promise<LeaseRow | undefined> {
+  async #look(name: PlaceLease): Promise<LeaseRow | undefined> {
     const known = this.#seen.get(name);
     if (known !== undefined && known.refusals > patience.refusals && this.#now() - known.at < patience.believedMs)
       return known.row;
@@ -106,13 +106,13 @@ export class ExpiringLeases implements IndexLeases {
     return row;
   }
 
-  async #aliveRow(name: LeaseName): Promise<LeaseRow | undefined> {
+  async #aliveRow(name: PlaceLease): Promise<LeaseRow | undefined> {
     const row = await this.#rows.read(name);
     if (!row || row.token === "") return undefined;
     return Math.abs(this.#now() - row.renewed_at) <= this.#timing.expiryMs ? row : undefined;
   }
 
-  async #take(name: LeaseName, reason: string): Promise<boolean> {
+  async #take(name: PlaceLease, reason: string): Promise<boolean> {
     if (this.#held.has(name)) return true;
     const found = await this.#look(name);
     const known = this.#seen.get(name);
@@ -136,14 +136,14 @@ export class ExpiringLeases implements IndexLeases {
   }
 
   /** Writes that the holder is alive and how far it is. Where the lease is somebody else's by now, it is not held any more. */
-  async #renew(name: LeaseName, lease: Held): Promise<void> {
+  async #renew(name: PlaceLease, lease: Held): Promise<void> {
     const at = this.#now();
     await this.#rows.change(name, own(lease), { renewed_at: at, status: JSON.stringify(lease.status) });
     if ((await this.#aliveRow(name))?.token === lease.token) lease.renewedAt = at;
     else this.#drop(name, lease);
   }
 
-  #drop(name: LeaseName, lease: Held): void {
+  #drop(name: PlaceLease, lease: Held): void {
     if (this.#held.get(name) !== lease) return;
     this.#held.delete(name);
     if (name === "build") {
@@ -171,7 +171,7 @@ export class ExpiringLeases implements IndexLeases {
     if (this.#held.size > 0) this.#heartbeat = this.#nextBeat();
   }
 
-  async #giveBack(name: LeaseName): Promise<void> {
+  async #giveBack(name: PlaceLease): Promise<void> {
     const lease = this.#held.get(name);
     if (lease === undefined) return;
     this.#drop(name, lease);

@@ -1,0 +1,1 @@
+export { missingPrograms, type S3Gateway, startS3Gateway } from "./s3-gateway.ts";
