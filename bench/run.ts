@@ -9,6 +9,7 @@ import { benchLocal } from "./local.ts";
 import { benchMcp } from "./mcp.ts";
 import { benchRerank } from "./rerank.ts";
 import { benchRetrieval } from "./retrieval.ts";
+import { benchScale, usualSizes } from "./scale/scale.ts";
 import { benchSpeed } from "./speed.ts";
 
 const usage = `Usage: pnpm bench speed [--files 2000] [--openclaw]
@@ -21,6 +22,7 @@ const usage = `Usage: pnpm bench speed [--files 2000] [--openclaw]
        pnpm bench backends [--files 2000] [--qmd COMMAND] [--data DIR]
        pnpm bench mcp [--files 2000] [--qmd COMMAND]
        pnpm bench agent [--files 2000]
+       pnpm bench scale [--chunks 1000,10000,100000] [--engines NAME,NAME] [--json]
 
 speed       whole commands on generated notes; --openclaw installs openclaw into a temporary folder and runs it in turn
 embeddings  the same with an embedding server on this machine, and what is asked of it
@@ -31,7 +33,8 @@ rerank      what a reranker does to the order on the vault: made-up ones, and th
 hybrid      words and meaning together, with providers of every quality: made ones, word vectors, an endpoint
 backends    the same notes and questions with every backend; --qmd is the command of the qmd tool
 mcp         searches through \`memslot mcp\` over stdio; with --qmd through \`qmd mcp\` in turn
-agent       the start of a session with an index that is there, and what a flush adds to the user's turn`;
+agent       the start of a session with an index that is there, and what a flush adds to the user's turn
+scale       vectors and words with more and more chunks: every engine of memslot, sqlite-vec alone, and OpenClaw's queries`;
 
 const { values, positionals } = parseArgs({
   args: process.argv.slice(2).filter((argument) => argument !== "--"),
@@ -45,6 +48,9 @@ const { values, positionals } = parseArgs({
     embeddings: { type: "string" },
     qmd: { type: "string" },
     url: { type: "string" },
+    chunks: { type: "string" },
+    engines: { type: "string" },
+    json: { type: "boolean", default: false },
   },
 });
 
@@ -70,7 +76,10 @@ else if (positionals[0] === "backends")
 else if (positionals[0] === "mcp")
   await benchMcp({ files: options.files, qmd: values.qmd && path.resolve(values.qmd) });
 else if (positionals[0] === "agent") await benchAgent(options.files);
-else {
+else if (positionals[0] === "scale") {
+  const sizes = values.chunks === undefined ? usualSizes : values.chunks.split(",").map(Number);
+  await benchScale({ sizes, engines: values.engines?.split(","), json: values.json });
+} else {
   console.error(usage);
   process.exitCode = 2;
 }
