@@ -7,12 +7,14 @@ import { benchFreshness } from "./freshness.ts";
 import { benchHybrid } from "./hybrid.ts";
 import { benchLocal } from "./local.ts";
 import { benchMcp } from "./mcp.ts";
+import { benchPage } from "./page/bench-page.ts";
 import { benchRerank } from "./rerank.ts";
 import { benchRetrieval } from "./retrieval.ts";
 import { benchScale, usualSizes } from "./scale/scale.ts";
 import { benchSpeed } from "./speed.ts";
 
-const usage = `Usage: pnpm bench speed [--files 2000] [--openclaw]
+const usage = `Usage: pnpm bench [page] [--chunks 1000,10000,100000] [--again STEP,STEP] [--draw] [--files 2000]
+       pnpm bench speed [--files 2000] [--openclaw]
        pnpm bench embeddings [--files 2000] [--openclaw]
        pnpm bench freshness [--files 10000]
        pnpm bench local [--model FILE]
@@ -24,7 +26,8 @@ const usage = `Usage: pnpm bench speed [--files 2000] [--openclaw]
        pnpm bench agent [--files 2000]
        pnpm bench scale [--chunks 1000,10000,100000] [--engines NAME,NAME] [--json]
 
-speed       whole commands on generated notes; --openclaw installs openclaw into a temporary folder and runs it in turn
+page        docs/benchmarks.md: measures all that this clone has not measured yet, and draws it; --draw measures nothing
+speed       whole commands on generated notes; --openclaw installs openclaw into .tools and runs it in turn
 embeddings  the same with an embedding server on this machine, and what is asked of it
 freshness   what it costs to be right: unchanged and changed files, event loop, watching, transcripts, rebuilds
 local       tokens per second of the local embeddings, on a made model if no GGUF file is given
@@ -50,12 +53,17 @@ const { values, positionals } = parseArgs({
     url: { type: "string" },
     chunks: { type: "string" },
     engines: { type: "string" },
+    again: { type: "string" },
+    draw: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
   },
 });
 
+const sizes = values.chunks === undefined ? usualSizes : values.chunks.split(",").map(Number);
 const options = { files: Number(values.files ?? 2000), openclaw: values.openclaw };
-if (positionals[0] === "speed") await benchSpeed(options);
+if (positionals[0] === undefined || positionals[0] === "page")
+  await benchPage({ files: options.files, sizes, again: values.again?.split(",") ?? [], draw: values.draw });
+else if (positionals[0] === "speed") await benchSpeed(options);
 else if (positionals[0] === "embeddings") await benchEmbeddings(options);
 else if (positionals[0] === "freshness") await benchFreshness(Number(values.files ?? 10_000));
 else if (positionals[0] === "local") await benchLocal(values.model && path.resolve(values.model));

@@ -1,4 +1,6 @@
 import { measureScale } from "../scale/scale.ts";
+import { measureCommands } from "./commands.ts";
+import { measureInProcess } from "./in-process.ts";
 import { onThisMachine } from "./machine.ts";
 import { type BenchResults, readMeasured, type StepName, writeMeasured } from "./results.ts";
 
@@ -8,25 +10,25 @@ export interface StepOptions {
   sizes: readonly number[];
 }
 
+type Step = NonNullable<BenchResults[StepName]>;
+
 /** Everything that the page is made from, in the order of measuring. */
 export function stepNames(sizes: readonly number[]): StepName[] {
-  return [...sizes.map((size) => `scale-${size}` as const)];
+  return ["commands", "in-process", ...sizes.map((size) => `scale-${size}` as const)];
 }
 
 /** Measures a step, or takes what this clone has measured of it before, unless it is to be measured `again`. */
-export async function runStep(
-  name: StepName,
-  options: StepOptions,
-  again: boolean,
-): Promise<NonNullable<BenchResults[StepName]>> {
+export async function runStep(name: StepName, options: StepOptions, again: boolean): Promise<Step> {
   const before = again ? undefined : readMeasured(name);
   if (before !== undefined) return before;
   console.error(`measuring ${name} …`);
-  const step = await onThisMachine(() => measure(name, options));
-  writeMeasured(name, step as NonNullable<BenchResults[StepName]>);
-  return step as NonNullable<BenchResults[StepName]>;
+  const step = (await onThisMachine(async () => await measure(name, options))) as Step;
+  writeMeasured(name, step);
+  return step;
 }
 
-async function measure(name: StepName, _options: StepOptions): Promise<unknown> {
+async function measure(name: StepName, { files }: StepOptions): Promise<Step["figures"]> {
+  if (name === "commands") return await measureCommands(files);
+  if (name === "in-process") return await measureInProcess(files);
   return await measureScale({ sizes: [Number(name.slice("scale-".length))] });
 }
