@@ -13,7 +13,7 @@ import { benchRetrieval } from "./retrieval.ts";
 import { benchScale, usualSizes } from "./scale/scale.ts";
 import { benchSpeed } from "./speed.ts";
 
-const usage = `Usage: pnpm bench [page] [--chunks 1000,10000,100000] [--again STEP,STEP] [--draw] [--files 2000]
+const usage = `Usage: pnpm bench [page] [--chunks 1000,10000,100000] [--engines NAME,NAME] [--again STEP,STEP] [--draw] [--files 2000]
        pnpm bench speed [--files 2000] [--openclaw]
        pnpm bench embeddings [--files 2000] [--openclaw]
        pnpm bench freshness [--files 10000]
@@ -60,9 +60,10 @@ const { values, positionals } = parseArgs({
 });
 
 const sizes = values.chunks === undefined ? usualSizes : values.chunks.split(",").map(Number);
+const engines = values.engines?.split(",");
 const options = { files: Number(values.files ?? 2000), openclaw: values.openclaw };
 if (positionals[0] === undefined || positionals[0] === "page")
-  await benchPage({ files: options.files, sizes, again: values.again?.split(",") ?? [], draw: values.draw });
+  await benchPage({ files: options.files, sizes, engines, again: values.again?.split(",") ?? [], draw: values.draw });
 else if (positionals[0] === "speed") await benchSpeed(options);
 else if (positionals[0] === "embeddings") await benchEmbeddings(options);
 else if (positionals[0] === "freshness") await benchFreshness(Number(values.files ?? 10_000));
@@ -86,7 +87,7 @@ else if (positionals[0] === "mcp")
 else if (positionals[0] === "agent") await benchAgent(options.files);
 else if (positionals[0] === "scale") {
   const sizes = values.chunks === undefined ? usualSizes : values.chunks.split(",").map(Number);
-  await benchScale({ sizes, engines: values.engines?.split(","), json: values.json });
+  await benchScale({ sizes, engines, json: values.json });
 } else {
   console.error(usage);
   process.exitCode = 2;

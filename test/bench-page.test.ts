@@ -135,6 +135,17 @@ describe("the page of benchmarks", () => {
     expect(never.markdown).toContain("With all sizes up to 10,000 chunks memory-core is faster");
     const slow = makePage(scale({ A: [[1000, 400]] })).markdown;
     expect(slow).toContain("- `A`: not with 1,000 chunks (400 ms).");
+    expect(never.markdown).not.toContain("with 1,000 chunks.");
+    const apart = makePage(
+      scale({
+        memslot: [[1000, 1]],
+        A: [
+          [1000, 9],
+          [10_000, 90],
+        ],
+      }),
+    ).markdown;
+    expect(apart).toContain("- `memslot` with 10,000 chunks.");
     expect(slow).toContain("were not measured with the same number of chunks");
   });
 });

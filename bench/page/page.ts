@@ -7,7 +7,7 @@ import { unmeasured } from "./unmeasured.ts";
 import { whereEnginesEnd } from "./where-engines-end.ts";
 
 /** The page, and the plots that it shows, by their file names. */
-export interface BenchPage {
+interface BenchPage {
   markdown: string;
   plots: Map<string, string>;
 }
@@ -132,7 +132,7 @@ function scalePart({ rows }: ScaleReport, plots: Map<string, string>): string {
 \`pnpm bench scale\`: chunks of 180 words and vectors of 768 numbers, made with a fixed seed, in 400 groups; the vectors are
 given, no model is asked. Each engine makes its index and answers in processes of its own, in turn with the others: 24 rows for each
 query, of which the first ten are compared with the exact ten nearest (\`recall_at_10\`). \`hybrid\` asks for words and vector
-together and does not make one list of them. \`memslot\` is memory-core, the backend that it comes with. \`sqlite-vec\` is one table of it, one of FTS5 and nothing else. \`A2\` is the
+together and does not make one list of them; memory-lancedb alone gives places without their texts, which lie in the ledger. \`memslot\` is memory-core, the backend that it comes with. \`sqlite-vec\` is one table of it, one of FTS5 and nothing else. \`A2\` is the
 query of OpenClaw 2026.9.6 on tables of its shape, \`A\` its older one, both written anew from what they do. The ratios are of processor
 time for a search by vector: how often an engine could answer while the baseline answers once. Memory is that of the whole
 process, Node and the bench included: look at how it grows.

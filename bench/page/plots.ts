@@ -14,7 +14,7 @@ export function drawScale(title: string, unit: string, metric: ScaleMetric, rows
   );
   return draw({
     title: titled(title),
-    legend: { top: 36, data: [...engines.keys()] },
+    legend: { top: 36, itemGap: 24, data: [...engines.keys()] },
     grid: frame,
     xAxis: {
       type: "log",
@@ -39,7 +39,7 @@ export function drawCommands({ programs, files }: CommandFigures): string {
   const commands = ["first", "unchanged", "search"] as const;
   return draw({
     title: titled(`Seconds of processor time, ${files} notes, each command a fresh process`),
-    legend: { top: 36, data: programs.map(({ name }) => name) },
+    legend: { top: 36, itemGap: 24, data: programs.map(({ name }) => name) },
     grid: frame,
     xAxis: { type: "category", data: ["first index", "nothing to index", "search"] },
     yAxis: { type: "log", name: "s", logBase: 10, axisLabel: { formatter: short } },

@@ -8,6 +8,8 @@ export interface StepOptions {
   /** Generated notes. */
   files: number;
   sizes: readonly number[];
+  /** Engines of `scale`. Absent: all of them. */
+  engines?: readonly string[] | undefined;
 }
 
 type Step = NonNullable<BenchResults[StepName]>;
@@ -27,8 +29,8 @@ export async function runStep(name: StepName, options: StepOptions, again: boole
   return step;
 }
 
-async function measure(name: StepName, { files }: StepOptions): Promise<Step["figures"]> {
+async function measure(name: StepName, { files, engines }: StepOptions): Promise<Step["figures"]> {
   if (name === "commands") return await measureCommands(files);
   if (name === "in-process") return await measureInProcess(files);
-  return await measureScale({ sizes: [Number(name.slice("scale-".length))] });
+  return await measureScale({ sizes: [Number(name.slice("scale-".length))], engines });
 }

@@ -11,6 +11,7 @@ export function unmeasured(results: BenchResults, scale: ScaleReport): string {
   const lines = [
     ...(sizes.length > 0 ? [`${sizes.join(", ")} chunks: ${command(sizes)}.`] : []),
     ...steps.map((name) => `The part \`${name}\`: \`pnpm bench page --again ${name}\`.`),
+    ...missingEngines(scale),
     ...scale.failures.map(
       ({ chunks, engine, reason }) =>
         `\`${engine}\` with ${chunks.toLocaleString("en")} chunks: ${reason.split("\n")[0]?.slice(0, 200)}.`,
@@ -21,6 +22,19 @@ export function unmeasured(results: BenchResults, scale: ScaleReport): string {
     "Windows and macOS.",
   ];
   return `## What was not measured\n\n${lines.map((line) => `- ${line}`).join("\n")}`;
+}
+
+/** What was measured with some other number of chunks, and neither measured nor tried with this one. */
+function missingEngines({ rows, failures }: ScaleReport): string[] {
+  const engines = [...new Set(rows.map(({ engine }) => engine))];
+  const sizes = [...new Set(rows.map(({ chunks }) => chunks))].toSorted((left, right) => left - right);
+  return sizes.flatMap((size) => {
+    const missing = engines.filter(
+      (engine) => ![...rows, ...failures].some((row) => row.chunks === size && row.engine === engine),
+    );
+    const names = missing.map((engine) => `\`${engine}\``).join(", ");
+    return missing.length === 0 ? [] : [`${names} with ${size.toLocaleString("en")} chunks.`];
+  });
 }
 
 function command(sizes: readonly string[]): string {

@@ -1,7 +1,7 @@
 import type { SyntheticChunk, SyntheticQuery } from "./synthetic.ts";
 
 /** An index that is there, asked in this process. */
-export interface OpenedEngine {
+interface OpenedEngine {
   /** The nearest chunks by their vectors, nearest first, by their numbers. At most `limit`. */
   vector(query: SyntheticQuery, limit: number): Promise<readonly number[]> | readonly number[];
   /** Words and vector, each `limit` rows; how many rows came together. */

@@ -34,7 +34,7 @@ export interface SyntheticQuery {
 }
 
 /** Numbers from 0 to 1, the same for the same seed (xorshift32). */
-export function randomFrom(seed: number): () => number {
+function randomFrom(seed: number): () => number {
   let state = Math.imul(seed, 2_654_435_761) ^ 0x9e37_79b9 || 1;
   return () => {
     state ^= state << 13;
@@ -131,7 +131,7 @@ export function readQueries(folder: string): SyntheticQuery[] {
 }
 
 /** Where a chunk stands. */
-export function placeOf(number: number): { path: string; startLine: number } {
+function placeOf(number: number): { path: string; startLine: number } {
   const part = number % chunksPerFile;
   return { path: `memory/${Math.floor(number / chunksPerFile)}.md`, startLine: part * linesPerChunk + 1 };
 }
