@@ -1,15 +1,19 @@
-import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { writeCorpus } from "./corpus.ts";
+import { installPeer, openclawPeer, qmdPeer } from "./peers.ts";
 
+/** As many as the command of this project gives. */
+const results = 6;
 const root = path.resolve(import.meta.dirname, "..");
 
 /** A program under test: how its commands are called, and where its index stands. */
 export interface Contestant {
   name: string;
   environment: NodeJS.ProcessEnv;
+  /** Where it differs from `index`. */
+  firstIndex?: string[];
   index: string[];
   search: (query: string) => string[];
   indexFolder: string;
@@ -54,29 +58,43 @@ export function memslot(folder: string, workspace: string, memorySearch: Record<
   };
 }
 
-/** OpenClaw, installed from npm into the folder, with these settings for `memory.search`. */
+/** OpenClaw from npm, with these settings for `memory.search`. */
 export function openclaw(folder: string, workspace: string, search: Record<string, unknown>): Contestant {
-  const install = path.join(folder, "openclaw");
+  const install = installPeer(openclawPeer);
   const state = path.join(folder, "openclaw-state");
-  mkdirSync(install);
   mkdirSync(state);
-  writeFileSync(path.join(install, "package.json"), '{ "private": true }');
-  console.error("installing openclaw into a temporary folder …");
-  const npm = spawnSync("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error", "openclaw@2026.9.6"], {
-    cwd: install,
-    stdio: "inherit",
-    shell: process.platform === "win32",
-  });
-  if (npm.status !== 0) throw new Error("openclaw could not be installed");
   const settings = { agents: { defaults: { workspace } }, memory: { search } };
   writeFileSync(path.join(state, "openclaw.json"), JSON.stringify(settings));
-  const command = [path.join(install, "node_modules/openclaw/openclaw.mjs"), "memory"];
+  const command = [path.join(install, "openclaw.mjs"), "memory"];
   return {
-    name: "openclaw 2026.9.6",
+    name: `openclaw ${openclawPeer.version}`,
     environment: { PATH: process.env.PATH, HOME: state, OPENCLAW_STATE_DIR: state },
     index: [...command, "index"],
-    search: (query) => [...command, "search", query],
+    search: (query) => [...command, "search", query, "--max-results", String(results)],
     indexFolder: path.join(state, "agents"),
+  };
+}
+
+/** qmd from npm, without models: all words of a question have to be there. */
+export function qmd(folder: string, workspace: string): Contestant {
+  const install = installPeer(qmdPeer);
+  const home = path.join(folder, "qmd-home");
+  mkdirSync(home);
+  const command = path.join(install, "dist/cli/qmd.js");
+  return {
+    name: `qmd ${qmdPeer.version}`,
+    // With `CI` it does not begin to download models.
+    environment: {
+      PATH: process.env.PATH,
+      HOME: home,
+      CI: "1",
+      INDEX_PATH: path.join(home, "index.sqlite"),
+      QMD_CONFIG_DIR: home,
+    },
+    firstIndex: [command, "collection", "add", workspace, "--name", "notes"],
+    index: [command, "update"],
+    search: (query) => [command, "search", query, "-n", String(results), "--full"],
+    indexFolder: home,
   };
 }
 

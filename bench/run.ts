@@ -8,11 +8,14 @@ import { benchHybrid } from "./hybrid.ts";
 import { benchLocal } from "./local.ts";
 import { benchMcp } from "./mcp.ts";
 import { benchPlaces } from "./places.ts";
+import { benchPage } from "./page/bench-page.ts";
 import { benchRerank } from "./rerank.ts";
 import { benchRetrieval } from "./retrieval.ts";
+import { benchScale, usualSizes } from "./scale/scale.ts";
 import { benchSpeed } from "./speed.ts";
 
-const usage = `Usage: pnpm bench speed [--files 2000] [--openclaw]
+const usage = `Usage: pnpm bench [page] [--chunks 1000,10000,100000] [--engines NAME,NAME] [--again STEP,STEP] [--draw] [--files 2000]
+       pnpm bench speed [--files 2000] [--openclaw]
        pnpm bench embeddings [--files 2000] [--openclaw]
        pnpm bench freshness [--files 10000]
        pnpm bench local [--model FILE]
@@ -23,8 +26,10 @@ const usage = `Usage: pnpm bench speed [--files 2000] [--openclaw]
        pnpm bench places [--chunks 2000]
        pnpm bench mcp [--files 2000] [--qmd COMMAND]
        pnpm bench agent [--files 2000]
+       pnpm bench scale [--chunks 1000,10000,100000] [--engines NAME,NAME] [--json]
 
-speed       whole commands on generated notes; --openclaw installs openclaw into a temporary folder and runs it in turn
+page        docs/benchmarks.md: measures all that this clone has not measured yet, and draws it; --draw measures nothing
+speed       whole commands on generated notes; --openclaw installs openclaw into .tools and runs it in turn
 embeddings  the same with an embedding server on this machine, and what is asked of it
 freshness   what it costs to be right: unchanged and changed files, event loop, watching, transcripts, rebuilds
 local       tokens per second of the local embeddings, on a made model if no GGUF file is given
@@ -34,7 +39,8 @@ hybrid      words and meaning together, with providers of every quality: made on
 backends    the same notes and questions with every backend; --qmd is the command of the qmd tool
 places      memory-lancedb in a folder, in a bucket that answers after 20 ms, and in that of a real S3 server
 mcp         searches through \`memslot mcp\` over stdio; with --qmd through \`qmd mcp\` in turn
-agent       the start of a session with an index that is there, and what a flush adds to the user's turn`;
+agent       the start of a session with an index that is there, and what a flush adds to the user's turn
+scale       vectors and words with more and more chunks: every engine of memslot, sqlite-vec alone, and OpenClaw's queries`;
 
 const { values, positionals } = parseArgs({
   args: process.argv.slice(2).filter((argument) => argument !== "--"),
@@ -49,11 +55,20 @@ const { values, positionals } = parseArgs({
     embeddings: { type: "string" },
     qmd: { type: "string" },
     url: { type: "string" },
+    chunks: { type: "string" },
+    engines: { type: "string" },
+    again: { type: "string" },
+    draw: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
   },
 });
 
+const sizes = values.chunks === undefined ? usualSizes : values.chunks.split(",").map(Number);
+const engines = values.engines?.split(",");
 const options = { files: Number(values.files ?? 2000), openclaw: values.openclaw };
-if (positionals[0] === "speed") await benchSpeed(options);
+if (positionals[0] === undefined || positionals[0] === "page")
+  await benchPage({ files: options.files, sizes, engines, again: values.again?.split(",") ?? [], draw: values.draw });
+else if (positionals[0] === "speed") await benchSpeed(options);
 else if (positionals[0] === "embeddings") await benchEmbeddings(options);
 else if (positionals[0] === "freshness") await benchFreshness(Number(values.files ?? 10_000));
 else if (positionals[0] === "local") await benchLocal(values.model && path.resolve(values.model));
@@ -75,7 +90,10 @@ else if (positionals[0] === "places") benchPlaces(Number(values.chunks ?? 2000))
 else if (positionals[0] === "mcp")
   await benchMcp({ files: options.files, qmd: values.qmd && path.resolve(values.qmd) });
 else if (positionals[0] === "agent") await benchAgent(options.files);
-else {
+else if (positionals[0] === "scale") {
+  const sizes = values.chunks === undefined ? usualSizes : values.chunks.split(",").map(Number);
+  await benchScale({ sizes, engines, json: values.json });
+} else {
   console.error(usage);
   process.exitCode = 2;
 }

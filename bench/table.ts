@@ -1,12 +1,14 @@
 /** Prints rows as a Markdown table, so that a figure can be pasted where it is quoted. */
 export function printTable(title: string, header: readonly string[], rows: readonly (readonly string[])[]): void {
+  console.log(`\n${title}\n`);
+  console.log(markdownTable(header, rows));
+}
+
+export function markdownTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = header.map((name, column) => Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)));
   const line = (cells: readonly string[]): string =>
     `| ${widths.map((width, column) => (cells[column] ?? "").padEnd(width)).join(" | ")} |`;
-  console.log(`\n${title}\n`);
-  console.log(line(header));
-  console.log(`| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`);
-  for (const row of rows) console.log(line(row));
+  return [line(header), `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`, ...rows.map(line)].join("\n");
 }
 
 /** The middle value; of an even number of values the lower middle. */

@@ -1,0 +1,2 @@
+export { makePage } from "./page.ts";
+export { type BenchResults, pageFolder, readResults } from "./results.ts";
