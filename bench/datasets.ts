@@ -6,6 +6,8 @@ export interface RetrievalSet {
   /** Path relative to the workspace to text. */
   files: Map<string, string>;
   questions: Question[];
+  /** Of a conversation: the two who speak in it. */
+  speakers?: readonly string[] | undefined;
 }
 
 export interface Question {
@@ -65,7 +67,11 @@ function locomoSet({ conversation, qa }: LocomoConversation): RetrievalSet {
       evidence: [...ids].flatMap((id) => places.get(id) ?? []),
     };
   });
-  return { files, questions: questions.filter((question) => question.evidence.length > 0) };
+  return {
+    files,
+    questions: questions.filter((question) => question.evidence.length > 0),
+    speakers: [String(conversation["speaker_a"]), String(conversation["speaker_b"])],
+  };
 }
 
 /** CMRC 2018 (ymcui/cmrc2018, `cmrc2018.json`): each paragraph a note, the question's paragraph is what is to be found. */

@@ -1,4 +1,5 @@
 import path from "node:path";
+import { benchConfidence } from "./confidence.ts";
 import { type DataSet, loadCmrc, loadLocomo, loadQmdEval } from "./datasets.ts";
 import { plainFts } from "./plain-fts.ts";
 import { openSet, type Tally, tallies } from "./recall.ts";
@@ -25,7 +26,10 @@ export async function benchRetrieval(dataFolder: string | undefined): Promise<vo
     if (dataFolder !== undefined) throw new Error(problem);
     console.error(problem);
   }
-  for (const dataSet of found) await benchDataSet(dataSet);
+  for (const dataSet of found) {
+    await benchDataSet(dataSet);
+    await benchConfidence(dataSet);
+  }
 }
 
 async function benchDataSet(dataSet: DataSet): Promise<void> {

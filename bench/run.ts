@@ -55,7 +55,6 @@ const { values, positionals } = parseArgs({
     embeddings: { type: "string" },
     qmd: { type: "string" },
     url: { type: "string" },
-    chunks: { type: "string" },
     engines: { type: "string" },
     again: { type: "string" },
     draw: { type: "boolean", default: false },

@@ -1,18 +1,16 @@
 import { mock } from "node:test";
-import { type Memory, weakConfidence } from "@memslot/core";
+import { askSix, type Believed, printCalibration, printConfidence } from "./confidence.ts";
 import { plainFts, type Answer } from "./plain-fts.ts";
 import { openNotes } from "./recall.ts";
 import { printTable } from "./table.ts";
 import { type EvidenceLines, isSetAside, readVault, type Vault, type VaultQuestion } from "./vault.ts";
 
 /** What came of one question: the first six results, and how sure the answer is of itself. */
-export interface Asked {
+export interface Asked extends Believed {
   question: VaultQuestion;
   first: boolean;
   inSix: boolean;
   recall: number;
-  /** 0 where nothing was found. */
-  confidence: number;
 }
 
 /** So many lines of one piece of evidence are enough: nobody has to be shown all of a long note that was asked for by name. */
@@ -42,7 +40,15 @@ export async function benchVault(): Promise<void> {
       usual,
     );
   printGroups("Vault by language, both halves", own, plain, ({ language }) => language, usual);
-  printConfidence(halves.map(([name, belongs]) => [name, own.filter(belongs)]));
+  const isAnswerable = ({ question }: Asked): boolean => question.evidence.length > 0;
+  printConfidence(
+    "Vault",
+    halves.map(([name, belongs]) => {
+      const asked = own.filter(belongs);
+      return { name, answerable: asked.filter(isAnswerable), unanswerable: asked.filter((one) => !isAnswerable(one)) };
+    }),
+  );
+  printCalibration(halves.map(([name, belongs]) => [name, own.filter(belongs)]));
 }
 
 /** The folder is opened as an extra path: by itself it holds nothing that memory is looked for in. */
@@ -51,8 +57,8 @@ export async function askMemory(vault: Vault): Promise<Asked[]> {
   try {
     const asked: Asked[] = [];
     for (const question of vault.questions) {
-      const answer = await onTheDay(question.now, () => searchSix(memory, question.query));
-      asked.push(judge(question, ...answer));
+      const { results, ...sure } = await onTheDay(question.now, () => askSix(memory, question.query));
+      asked.push(judge(question, results, sure));
     }
     return asked;
   } finally {
@@ -71,34 +77,26 @@ async function onTheDay<Answer>(day: string | undefined, ask: () => Promise<Answ
   }
 }
 
-async function searchSix(memory: Memory, query: string): Promise<[Answer[], number]> {
-  let confidence = 0;
-  const results = await memory.search(query, {
-    maxResults: 6,
-    onDebug: (report) => {
-      confidence = report.confidence ?? 0;
-    },
-  });
-  return [results, results.length === 0 ? 0 : confidence];
-}
-
 export function askPlain(vault: Vault): Asked[] {
   const plain = plainFts({ files: vault.notes, questions: [] });
   try {
-    return vault.questions.map((question) => judge(question, plain.search(question.query, 6), 0));
+    return vault.questions.map((question) =>
+      judge(question, plain.search(question.query, 6), { confidence: 0, level: "none" }),
+    );
   } finally {
     plain.close();
   }
 }
 
-function judge(question: VaultQuestion, results: readonly Answer[], confidence: number): Asked {
+function judge(question: VaultQuestion, results: readonly Answer[], sure: Omit<Believed, "held">): Asked {
   const right = new Set(question.evidence.map((place) => place.path));
   return {
     question,
     first: results.slice(0, 1).some((result) => right.has(result.path)),
     inSix: results.some((result) => right.has(result.path)),
     recall: mean(question.evidence.map((place) => shareFound(place, results))),
-    confidence,
+    held: question.evidence.some((place) => shareFound(place, results) > 0),
+    ...sure,
   };
 }
 
@@ -142,23 +140,6 @@ export function printGroups(
       row(most, (asked) => answerable(asked) && isOfMost(asked)),
       ...groups.map((group) => row(group, (asked) => answerable(asked) && groupOf(asked.question) === group)),
     ],
-  );
-}
-
-/** Whether the answer knows when the vault does not say: weak answers, and the chance that an answerable question is surer. */
-function printConfidence(halves: readonly [string, readonly Asked[]][]): void {
-  printTable(
-    "Vault, questions that it does not answer",
-    ["", "questions", "called weak or empty", "answerable ones called so", "AUC"],
-    halves.map(([name, asked]) => {
-      const sure = (answerable: boolean): number[] =>
-        asked.filter(({ question }) => question.evidence.length > 0 === answerable).map(({ confidence }) => confidence);
-      const weak = (values: readonly number[]): string =>
-        mean(values.map((value) => (value < weakConfidence ? 1 : 0))).toFixed(3);
-      const [known, unknown] = [sure(true), sure(false)];
-      const pairs = known.flatMap((one) => unknown.map((other) => (one > other ? 1 : one === other ? 0.5 : 0)));
-      return [name, String(unknown.length), weak(unknown), weak(known), mean(pairs).toFixed(3)];
-    }),
   );
 }
 

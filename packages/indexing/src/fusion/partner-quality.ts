@@ -2,7 +2,7 @@ import { cosineOf } from "./fuse.ts";
 
 /** What a provider that always finds the partner earns, and the most that one can. */
 const weightPerQuality = 0.25;
-const mostWeight = 0.15;
+export const mostWeight = 0.15;
 /** Standard errors of chance that a quality has to be above 0 before it counts. */
 const errorsOfChance = 3;
 

@@ -56,8 +56,6 @@ export interface VectorLeg extends IndexVectorAnswer {
 export interface Ranking {
   candidates: Candidate[];
   terms: WeightedTerm[];
-  /** BM25 of the best candidate over that of a text that is the query itself, 0 to 1; undefined without a keyword leg. */
-  confidence: number | undefined;
   /** The query is a time and nothing else. */
   isOnlyTime: boolean;
 }
@@ -94,10 +92,10 @@ export function rank(input: {
   for (const row of keyword?.rows ?? []) candidates.set(row.id, candidateOf(row, terms, input.languages));
   for (const row of input.ofTime)
     if (!candidates.has(row.id)) candidates.set(row.id, candidateOf(row, terms, input.languages));
-  const confidence = weighKeywords([...candidates.values()], terms, periods);
+  weighKeywords([...candidates.values()], terms, periods);
   for (const row of vector?.rows ?? []) {
     const candidate = candidates.get(row.id) ?? candidateOf(row, terms, input.languages);
-    candidate.vectorScore = Math.max(0, Math.min(1, row.score));
+    candidate.vectorScore = Math.max(-1, Math.min(1, row.score));
     candidates.set(row.id, candidate);
   }
   const all = [...candidates.values()];
@@ -116,10 +114,7 @@ export function rank(input: {
       candidate.score = candidate.timeMatch === 0 ? otherShare * candidate.score : topOfTime * candidate.timeMatch;
   }
   all.sort(isOnlyTime ? byTime : byScore);
-  // A note of the very time is all that was asked for.
-  if (isOnlyTime)
-    return { candidates: all, terms, confidence: Math.max(0, ...all.map((each) => each.timeMatch)), isOnlyTime };
-  return { candidates: all, terms, confidence: keyword && terms.length > 0 ? confidence : undefined, isOnlyTime };
+  return { candidates: all, terms, isOnlyTime };
 }
 
 /** A chunk before anything is known of how well it answers. */
@@ -152,16 +147,15 @@ function timeOf({ path, context }: ChunkRow): Days | undefined {
   return timeOfPath(path) ?? (day === undefined ? undefined : timeOfPath(day));
 }
 
-/** Gives each candidate of the keyword leg its weight. The answer is the confidence: the best BM25 over the ideal one. */
+/** Gives each candidate of the keyword leg its weight. */
 function weighKeywords(
   candidates: readonly Candidate[],
   terms: readonly WeightedTerm[],
   periods: readonly MatchedPeriod[],
-): number {
+): void {
   const words = candidates.reduce((sum, candidate) => sum + candidate.matches.words, 0);
   const ideal = idealBm25(terms);
   const named = namedQuery(terms);
-  let bestBm25 = 0;
   let top = 0;
   for (const candidate of candidates) {
     const { matches } = candidate;
@@ -175,7 +169,6 @@ function weighKeywords(
       lineWeight * (best + otherLinesShare * others) +
       proximityWeight * proximityScore(matches, terms) +
       nameWeight * ideal * name;
-    bestBm25 = Math.max(bestBm25, base);
     top = Math.max(top, candidate.keywordWeight);
   }
   if (periods.length > 0) {
@@ -187,7 +180,6 @@ function weighKeywords(
       candidate.keywordWeight += weight * (top > 0 ? top : ideal);
     }
   }
-  return ideal > 0 ? Math.min(1, bestBm25 / ideal) : 0;
 }
 
 function isExact(matches: TextMatches, terms: readonly WeightedTerm[], known: ReadonlySet<number>): boolean {

@@ -6,14 +6,14 @@ import type {
   SearchOrder,
   SearchReport,
 } from "@memslot/core";
-import { weakConfidence } from "@memslot/core";
 import type { ChunkRow } from "../chunk-index.ts";
 import type { PathScope } from "../chunk-store.ts";
 import type { FoundLines } from "./held-lines.ts";
 import { matchStrength } from "./match/match-strength.ts";
+import { timeStrength } from "./match/time-strength.ts";
 import { choosePassages, type ChosenPassages, type ScoredPassage } from "./passages/choose-passages.ts";
 import { hasOwnLines, type Passage } from "./passages/passage.ts";
-import { type FusionWeights, scaleOfRows } from "../fusion/fuse.ts";
+import { type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/fuse.ts";
 import { type Candidate, rank, type Ranking, type VectorLeg } from "./rank.ts";
 import { isClosed, type SourceScope } from "./session-scope.ts";
 import type { AskedQuery } from "./query/asked-query.ts";
@@ -124,7 +124,7 @@ export function outcomeOf(
     sources: sourceCounts(places, ranking, kept),
     dropped: { minScore: belowScore, source: 0, limit: overLimit, ...(overBudget > 0 && { tokens: overBudget }) },
     ...strengthOf(input, legs, ranking, results),
-    meaning: keyword && vector && (vector.scale ?? scaleOfRows(vector.rows)),
+    meaning: keyword && vector && scaleOf(vector),
     ...(keyword && keyword.readings.length > 0 && { readings: keyword.readings }),
     fallback: legs.fallback,
     timingsMs: { legs: round(legs.legsMs), rank: round(performance.now() - started) },
@@ -132,24 +132,26 @@ export function outcomeOf(
   return { results, report, lines };
 }
 
-/** How far the results answer the question. A note of the very time is all that was asked for, where that is all. */
+/** How far the results answer the question. */
 function strengthOf(
-  { query }: SearchInput,
-  { keyword }: LegAnswers,
-  ranking: Ranking,
+  { query, now }: SearchInput,
+  { keyword, vector, times = readTimes(query, { now }) }: LegAnswers,
+  { candidates, terms, isOnlyTime }: Ranking,
   results: readonly MemorySearchResult[],
 ): Pick<SearchReport, "confidence" | "match"> {
-  const { confidence, candidates, terms } = ranking;
-  if (confidence === undefined || keyword === undefined) return { confidence };
-  if (ranking.isOnlyTime) return { confidence, match: { level: confidence < weakConfidence ? "weak" : "strong" } };
-  const shown = new Set(results.map(({ source, path }) => JSON.stringify([source, path])));
-  return matchStrength({
-    query,
-    terms,
-    frequencies: keyword.answer.documentFrequencies,
-    candidates,
-    isShown: ({ row }) => shown.has(JSON.stringify([row.source, row.path])),
-  });
+  if (keyword === undefined || (terms.length === 0 && !isOnlyTime)) return {};
+  const notes = new Set(results.map(({ source, path }) => JSON.stringify([source, path])));
+  const isShown = ({ row }: Candidate): boolean => notes.has(JSON.stringify([row.source, row.path]));
+  const { periods } = times;
+  if (isOnlyTime) return timeStrength(candidates.filter(isShown), periods);
+  const frequencies = keyword.answer.documentFrequencies;
+  const scale = vector && scaleOf(vector);
+  return matchStrength({ query, periods, terms, frequencies, scale, candidates, isShown });
+}
+
+/** How its cosines are read where nobody has measured more: by themselves. */
+function scaleOf({ rows, scale = scaleOfRows(rows) }: VectorLeg): MeaningScale {
+  return scale;
 }
 
 /** How many candidates each source gave and how many of them are in the answer. */

@@ -2,28 +2,59 @@ import { languageOfQuestion } from "../../text/languages/detect-language.ts";
 import type { WeightedTerm } from "../line-scores.ts";
 
 const wordMarks = /[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu;
+const possessive = /['’]s$/u;
+/** `MongoDB`: a name, whatever stands around it. */
+const capitalInside = /\p{Ll}\p{Lu}/u;
+/** What stands before a German noun that is no name: an article or its like, or an adjective by its ending. */
+const determiner =
+  /^(?:d(?:er|ie|as|en|em|es)|(?:ein|kein|mein|dein|sein|ihr|unser|euer|eur|dies|jed|jen|welch)(?:e[mnrs]?)?|i[mns]s?|a[mn]s?|zu[mr]|vom|beim|\p{Ll}{3,}e[mnrs]?)$/u;
+
+/** Terms of a question, by index. */
+export interface NamedTerms {
+  named: ReadonlySet<number>;
+  /** Those of them that may be nouns after all, which notes call otherwise. */
+  unsure: ReadonlySet<number>;
+}
 
 /**
- * Which terms of a question name somebody or something, by index: words that are written like names inside a sentence, and
- * identifiers. Where all nouns are written so, as in German, or all words, none is told from the others.
+ * Which terms of a question name somebody or something: words that are written like names inside a sentence or own something,
+ * and identifiers. Where all nouns are written so, as in German, or all words, those are taken for names, and not for sure,
+ * that no note holds and before which there is no article.
  */
-export function namedTerms(query: string, terms: readonly WeightedTerm[]): Set<number> {
-  const words = [...query.matchAll(wordMarks)];
-  const isCapital = (word: string): boolean => /^\p{Lu}/u.test(word);
-  const hasCapitalNouns =
-    languageOfQuestion(
-      words.map(([word]) => word),
-      ["de"],
-    ) === "de" || words.every(([word]) => isCapital(word));
-  const names = new Set<string>();
-  for (const [place, match] of words.entries()) {
-    const begins = place === 0 || /[.!?:。！？：]\s*$/u.test(query.slice(0, match.index));
-    if (!hasCapitalNouns && !begins && isCapital(match[0])) names.add(match[0].replace(/['’]s?$/u, "").toLowerCase());
+export function namedTerms(
+  query: string,
+  terms: readonly WeightedTerm[],
+  /** How many chunks hold each term. */
+  frequencies: readonly number[],
+): NamedTerms {
+  const words = [...query.matchAll(wordMarks)].map(([word], place, all) => {
+    const begins = place === 0 || /[.!?:。！？：]\s*$/u.test(query.slice(0, all[place]?.index));
+    return { word, begins, before: all[place - 1]?.[0] ?? "" };
+  });
+  const isTitle = words.length > 1 && words.every(({ word }) => isCapital(word));
+  const texts = words.map(({ word }) => word);
+  const isSure = !isTitle && languageOfQuestion(texts, ["de"]) !== "de";
+  const names = words.filter(({ word, begins, before }) => {
+    if (!isCapital(word)) return false;
+    if (isTitle) return true;
+    return begins ? possessive.test(word) : isSure || !determiner.test(before);
+  });
+  const written = new Set(names.map(({ word }) => withoutPossessive(word)));
+  const [named, unsure] = [new Set<number>(), new Set<number>()];
+  for (const [index, { kind, identifier, written: own = "" }] of terms.entries()) {
+    if (kind === "whole" && (identifier || capitalInside.test(own))) named.add(index);
+    if (kind !== "word" || !written.has(withoutPossessive(own))) continue;
+    if (isSure || frequencies[index] === 0) named.add(index);
+    if (!isSure && frequencies[index] === 0) unsure.add(index);
   }
-  const named = new Set<number>();
-  for (const [index, { kind, identifier, written = "" }] of terms.entries()) {
-    if (kind === "whole" ? identifier : kind === "word" && names.has(written.replace(/['’]s?$/u, "").toLowerCase()))
-      named.add(index);
-  }
-  return named;
+  return { named, unsure };
+}
+
+/** A name in small letters, without the ending that says whose something is. */
+export function withoutPossessive(name: string): string {
+  return name.replace(/['’]s?$/u, "").toLowerCase();
+}
+
+function isCapital(word: string): boolean {
+  return /^\p{Lu}/u.test(word);
 }

@@ -66,7 +66,7 @@ export function piecesOf(candidate: Candidate, terms: readonly WeightedTerm[], m
   return pieces;
 }
 
-const sentenceEnd = /[.!?;]["'”’)\]]*\s|[。！？；…]["'”’」』)）]*/gu;
+export const sentenceEnd: RegExp = /[.!?;]["'”’)\]]*\s|[。！？；…]["'”’」』)）]*/gu;
 /** A long line in parts of whole sentences where they fit, each at most `limit` tokens. */
 function* cutLine(line: string, limit: number): Generator<string> {
   const aim = limit / 2;

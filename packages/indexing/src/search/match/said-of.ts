@@ -1,0 +1,76 @@
+import { matchLines, type WeightedTerm } from "../line-scores.ts";
+import { isQuestion, sentenceEnd } from "../passages/pieces.ts";
+import type { Candidate } from "../rank.ts";
+import { withoutPossessive } from "./named-words.ts";
+import type { AskedTerms } from "./places.ts";
+
+/** How steeply the share falls where more is said of others, and what is left at least. */
+const steepness = 2;
+const leastShare = 0.2;
+
+/** Who speaks: `- Petra: …`, `**Petra**: …`. */
+const speakerMark = /^\s*(?:[-*+]\s+)?(?:\*\*)?([^:：]{1,40}?)(?:\*\*)?[:：]\s*/u;
+
+function anyOf(words: string, characters: string): RegExp {
+  return new RegExp(String.raw`(?<![\p{L}\p{N}_])(?:${words})(?![\p{L}\p{N}_])|[${characters}]`, "iu");
+}
+
+/** Words for the one who speaks and for the one who is spoken to, in English, German, French, Spanish, Italian, Portuguese,
+ * Dutch, the Scandinavian languages, Russian and Chinese. */
+const speaking = anyOf(
+  "i|me|my|mine|myself|we|us|our|ours|ich|mich|mir|mein(?:e[mnrs]?)?|wir|uns|unser(?:e[mnrs]?)?|je|j|moi|mon|ma|mes|nous|notre|yo|mi|mis|nosotros|io|mio|mia|noi|eu|meu|minha|nós|ik|mij|mijn|wij|jag|mig|min|jeg|vi|я|мне|меня|мой|моя|мы",
+  "我咱",
+);
+const spokenTo = anyOf(
+  "you|your|yours|yourself|du|dich|dir|dein(?:e[mnrs]?)?|euch|euer|eure|tu|toi|ton|ta|tes|vous|votre|vos|tú|ti|te|tus|usted|tuo|tua|voi|você|teu|tua|jij|jou|jouw|je|dig|din|ditt|deg|ты|тебе|тебя|твой|вы|вам|ваш",
+  "你您",
+);
+
+/**
+ * Where people speak in turn and the question names one of them: 1 where what is said of that one holds as much of the
+ * question as what is said of others, less where others have more of it, 0.2 at least. A sentence is about the one who says
+ * it; a question, or a sentence that speaks of "you" and not of "me", about the one it is said to.
+ */
+export function shareSaidOf(
+  candidates: readonly Candidate[],
+  terms: readonly WeightedTerm[],
+  { weights, named }: AskedTerms,
+): number {
+  const names = [...named].map((index) => withoutPossessive(terms[index]?.written ?? ""));
+  const total = weights.reduce((sum, weight, index) => sum + (named.has(index) ? 0 : weight), 0);
+  if (names.length === 0 || total === 0) return 1;
+  const worthOf = (held: Iterable<number>): number =>
+    [...held].reduce((sum, index) => sum + (named.has(index) ? 0 : (weights[index] ?? 0)), 0) / total;
+  let [ofNamed, ofOthers] = [0, 0];
+  for (const { lines, matches, scan } of candidates) {
+    const speakers = lines.map((line) => speakerMark.exec(line)?.[1]?.toLowerCase());
+    const isNamed = speakers.map((speaker) => speaker !== undefined && names.some((name) => speaker.includes(name)));
+    if (!isNamed.includes(true)) continue;
+    for (const [at, line] of lines.entries()) {
+      if (speakers[at] === undefined) continue;
+      // What a line holds in all is the most that its sentences can add.
+      if (worthOf(matches.lines[at]?.counts.keys() ?? []) <= Math.min(ofNamed, ofOthers)) continue;
+      const sentences = sentencesOf(line.replace(speakerMark, ""));
+      const held = matchLines(sentences, "", terms, scan).lines;
+      const termsWhere = (isOfNamed: boolean): Set<number> =>
+        new Set(
+          held.flatMap(({ counts }, index) =>
+            (isNamed[at] === isAboutSpeaker(sentences[index] ?? "")) === isOfNamed ? [...counts.keys()] : [],
+          ),
+        );
+      ofNamed = Math.max(ofNamed, worthOf(termsWhere(true)));
+      ofOthers = Math.max(ofOthers, worthOf(termsWhere(false)));
+    }
+  }
+  return Math.min(1, Math.max(leastShare, 1 + steepness * (ofNamed - ofOthers)));
+}
+
+function isAboutSpeaker(sentence: string): boolean {
+  const [ofSelf, ofOther] = [speaking.test(sentence), spokenTo.test(sentence)];
+  return isQuestion(sentence) ? ofSelf && !ofOther : ofSelf || !ofOther;
+}
+
+function sentencesOf(line: string): string[] {
+  const ends = [...line.matchAll(sentenceEnd)].map((match) => match.index + match[0].length);
+  return [...ends, line.length].map((end, index) => line.slice(ends[index - 1] ?? 0, end));
+}

@@ -1,0 +1,27 @@
+import { weakConfidence } from "@memslot/core";
+import type { Days } from "../../text/times/calendar.ts";
+import { daysOfChunk } from "../query/chunk-days.ts";
+import type { Candidate } from "../rank.ts";
+import type { MatchStrength } from "./match-strength.ts";
+
+/** Chunks that are looked at: those of the very time come first. */
+const lookedAt = 12;
+/** What notes of days near the time are worth where none is of the time itself. */
+const nearShare = 0.5;
+
+/** How far what is shown answers a question that is nothing but a time: by whether it is of that time, or of days near it. */
+export function timeStrength(shown: readonly Candidate[], periods: readonly Days[]): MatchStrength {
+  if (shown.length === 0) return { confidence: 0, match: { level: "none" } };
+  const best = Math.max(...shown.map(({ timeMatch }) => timeMatch));
+  const isOfTime = shown
+    .slice(0, lookedAt)
+    .some(({ row }) => daysOfChunk(row).some((days) => isWithinAny(days, periods)));
+  const confidence = isOfTime ? best : nearShare * best;
+  if (!isOfTime)
+    return { confidence, match: { level: "weak", reason: "no note is of that time; these are of days near it" } };
+  return { confidence, match: { level: confidence < weakConfidence ? "weak" : "strong" } };
+}
+
+function isWithinAny({ from, to }: Days, periods: readonly Days[]): boolean {
+  return periods.some((period) => from <= period.to && to >= period.from);
+}
