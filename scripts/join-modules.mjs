@@ -13,6 +13,7 @@ const bundle = await rolldown({
   cwd: folder,
   input: entriesOf(manifest),
   platform: "node",
+  preserveEntrySignatures: "allow-extension",
   // Other packages stay packages: they are shared, and may hold native code.
   external: (id) => !id.startsWith(".") && !path.isAbsolute(id),
   plugins: [{ name: "places", transform: refuseNestedPlaces }],
@@ -27,8 +28,10 @@ await bundle.write({
   entryFileNames: "[name].js",
   // All directly in dist, as sources with paths of their own are directly in src.
   chunkFileNames: "[name].part.js",
-  // Stack traces name functions, and regions name the sources.
+  // Stack traces name functions and lines that can be read.
   minify: false,
+  comments: false,
+  codeSplitting: manifest.bin && { includeDependenciesRecursively: false, groups: [{ name: sharedPart, debugName: "shared" }] },
 });
 await bundle.close();
 
@@ -45,6 +48,29 @@ function refuseNestedPlaces(code, id) {
   const isNested = path.dirname(id) !== path.join(folder, "src");
   if (isNested && /new URL\((?!import\.meta\.resolve)[^)]*import\.meta|import\.meta\.(?:dirname|filename)/u.test(code))
     throw new Error(`${id}: only a file directly in src may make a path of import.meta.url; ask one that is`);
+}
+
+/**
+ * The part for a module that several commands share, so that a command does not load a file for each: together with the
+ * others that bring the same packages along. Undefined for one of a single command, and for one that brings a command.
+ */
+function sharedPart(id, bundle) {
+  const isRoot = (each) => {
+    const info = bundle.getModuleInfo(each);
+    return info !== null && (info.isEntry || info.dynamicImporters.length > 0);
+  };
+  const below = closureOf(id, (each) => bundle.getModuleInfo(each)?.importedIds ?? []);
+  const above = closureOf(id, (each) => bundle.getModuleInfo(each)?.importers ?? []);
+  if (below.some(isRoot) || above.filter(isRoot).length < 2) return undefined;
+  const brought = below.filter((each) => !path.isAbsolute(each) && !/^(?:node:|@memslot\/core)/u.test(each));
+  return ["shared", ...brought.toSorted()].join("-").replaceAll(/[^a-z]+/gu, "-");
+}
+
+/** A module and all that can be reached from it. */
+function closureOf(id, next) {
+  const found = new Set([id]);
+  for (const each of found) for (const other of next(each)) found.add(other);
+  return [...found];
 }
 
 function codeIn(name) {

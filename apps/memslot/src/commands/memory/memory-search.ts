@@ -79,6 +79,7 @@ export async function memorySearch(
   }
   const answer = await withMemory(context, config, agent, (memory) => ask(context, memory, agent, query, options), {
     warm: true,
+    oneShot: true,
   });
   const places = { cwd: context.cwd, workspaceDir: agent.workspaceDir, stateDir: config.stateDir, agentId: agent.id };
   const results = await sortResults(placeResults(answer.lines, places), options.sort ?? "relevance");
