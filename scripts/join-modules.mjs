@@ -31,7 +31,10 @@ await bundle.write({
   // Stack traces name functions and lines that can be read.
   minify: false,
   comments: false,
-  codeSplitting: manifest.bin && { includeDependenciesRecursively: false, groups: [{ name: sharedPart, debugName: "shared" }] },
+  codeSplitting: manifest.bin && {
+    includeDependenciesRecursively: false,
+    groups: [{ name: sharedPart, debugName: "shared" }],
+  },
 });
 await bundle.close();
 
