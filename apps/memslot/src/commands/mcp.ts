@@ -7,9 +7,8 @@ import { ExitCode } from "../terminal/exit-code.ts";
 import { FINISH_DEADLINE_MS } from "../mcp/finish-received.ts";
 import { type McpMemory, createMcpMemory } from "../mcp/mcp-memory.ts";
 import { createMcpServers } from "../mcp/mcp-server.ts";
-import { serveOverHttp } from "../mcp/serve-http.ts";
 import { serveOverStdio } from "../mcp/serve-stdio.ts";
-import { type BearerToken, bearerToken } from "../mcp/token.ts";
+import type { BearerToken } from "../mcp/token.ts";
 import { openMemory } from "../open-memory.ts";
 import { readConfig } from "../open/read-config.ts";
 import { resolvePath } from "../open/resolve-path.ts";
@@ -87,7 +86,10 @@ export async function mcp(context: CommandContext, options: McpCommandOptions): 
         signal,
       });
     else
-      await serveOverHttp({
+      // Only here: most clients talk over stdin and stdout, and wait for the start.
+      await (
+        await import("../mcp/serve-http.ts")
+      ).serveOverHttp({
         factory,
         host: options.host ?? "127.0.0.1",
         port: options.port ?? 0,
@@ -117,12 +119,13 @@ function checkOptions({ http, port, host, tokenFile }: McpCommandOptions): void 
     );
 }
 
-function tokenOf(
+async function tokenOf(
   context: CommandContext,
   config: MemslotConfig,
   { tokenFile }: McpCommandOptions,
 ): Promise<BearerToken> {
-  return bearerToken({
+  const { bearerToken } = await import("../mcp/token.ts");
+  return await bearerToken({
     tokenFile: tokenFile === undefined ? undefined : resolvePath(tokenFile, context.cwd, context.env),
     env: context.env,
     stateDir: config.stateDir,
