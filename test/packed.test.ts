@@ -4,7 +4,7 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { packAll, root } from "./support/pack-all.ts";
 import type { PackedPackage } from "./support/packed-package.ts";
-import { loadedFiles } from "./support/loaded-files.ts";
+import { type Asked, loadedFiles } from "./support/loaded-files.ts";
 import { type Registry, startRegistry } from "./support/registry.ts";
 import { type Stranger, createStranger, strangersNotes } from "./support/stranger.ts";
 import { strayFiles, undeclaredImports } from "./support/tarball-checks.ts";
@@ -94,16 +94,12 @@ describe("installed into an empty folder", () => {
     expect(own.length, own.join("\n")).toBeLessThanOrEqual(86);
   });
 
-  function load(words: readonly string[], ask?: readonly { id?: number }[]): ReturnType<typeof loadedFiles> {
+  function load(words: readonly string[], ask?: readonly Asked[]): ReturnType<typeof loadedFiles> {
     const program = path.join(stranger.project, "node_modules/memslot/bin/memslot.js");
     return loadedFiles([program, ...words], { home: stranger.home, cwd: stranger.project, ...(ask && { ask }) });
   }
 });
 
-function request(
-  id: number,
-  method: string,
-  params: object,
-): { jsonrpc: string; id: number; method: string; params: object } {
+function request(id: number, method: string, params: object): Asked {
   return { jsonrpc: "2.0", id, method, params };
 }

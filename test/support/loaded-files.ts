@@ -16,6 +16,14 @@ export interface LoadedFiles {
   files: string[];
 }
 
+/** A message of JSON-RPC; one with an id is answered. */
+export interface Asked {
+  jsonrpc: "2.0";
+  method: string;
+  id?: number;
+  params?: object;
+}
+
 const hook = pathToFileURL(path.join(import.meta.dirname, "count-loads.mjs")).href;
 
 /**
@@ -24,7 +32,7 @@ const hook = pathToFileURL(path.join(import.meta.dirname, "count-loads.mjs")).hr
  */
 export async function loadedFiles(
   program: readonly string[],
-  { home, cwd, ask = [] }: { home: string; cwd: string; ask?: readonly { id?: number }[] },
+  { home, cwd, ask = [] }: { home: string; cwd: string; ask?: readonly Asked[] },
 ): Promise<LoadedFiles> {
   const lists = mkdtempSync(path.join(os.tmpdir(), "memslot-loads-"));
   try {

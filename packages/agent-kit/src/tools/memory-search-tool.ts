@@ -65,7 +65,7 @@ export function memorySearchTool(
   return {
     name: "memory_search",
     description:
-      "Search long-term memory (MEMORY.md, USER.md, memory/**/*.md and, where set up, past conversations) for prior work, decisions, dates, people, preferences and todos. " +
+      "Search long-term memory (Markdown notes and, where set up, past conversations) for prior work, decisions, dates, people, preferences and todos. " +
       "Returns the lines that answer, best note first, with path and line numbers (… stands for what was left out, lines names those that are shown); read more around them with memory_get. more says how many results had no room. " +
       `An empty list is to be believed only when state is "ok". ${recalledTextNote}`,
     inputSchema: inputSchemaOf(fields),
