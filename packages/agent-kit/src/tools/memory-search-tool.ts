@@ -1,10 +1,17 @@
-import { type Memory, MemoryError, type MemorySearchResult, type Rest, type SearchReport } from "@memslot/core";
+import {
+  type Memory,
+  MemoryError,
+  type MemorySearchResult,
+  type Rest,
+  type SearchReport,
+  mostResults,
+} from "@memslot/core";
 import { inTime } from "../deadline.ts";
 import { type FailureAdvice, adviceForError, adviceForTimeout } from "./failure-advice.ts";
 import type { MemoryTool } from "./memory-tool.ts";
 import { recalledTextNote } from "./recalled-text.ts";
 import type { RecentRecalls } from "./recent-recalls.ts";
-import { mostResults, searchAnswer, unavailable } from "./search-answer.ts";
+import { searchAnswer, unavailable } from "./search-answer.ts";
 import type { ToolSetting } from "./tool-setting.ts";
 import { type CheckedInput, type InputFields, checkInput, inputSchemaOf } from "./tool-input.ts";
 
@@ -20,7 +27,7 @@ const fields = {
     type: "integer",
     minimum: 1,
     maximum: 200,
-    description: "How many results at most; there are never more than 12.",
+    description: `How many results at most; there are never more than ${mostResults}.`,
   },
   maxTokens: {
     type: "integer",

@@ -21,6 +21,9 @@ export function isDense(unit: number): boolean {
   );
 }
 
+/** Results of an answer for a model or a person, which is led by its budget of tokens: only so that it is no list of names. */
+export const mostResults = 12;
+
 /** What naming the place of a result costs, in tokens, wherever it is shown. */
 export const placeTokens = 8;
 
