@@ -11,6 +11,7 @@ for (const group of ["packages", "extensions", "apps"])
     if (!existsSync(dist)) continue;
     for (const file of readdirSync(dist, { recursive: true, encoding: "utf8" })) {
       const source = path.join(root, group, name, "src", file.replace(/(\.d\.ts|\.js)$/, ".ts"));
-      if (/(\.d\.ts|\.js)$/.test(file) && !existsSync(source)) rmSync(path.join(dist, file));
+      // Parts are of several sources; whoever writes them deletes the old ones.
+      if (/(\.d\.ts|(?<!\.part)\.js)$/.test(file) && !existsSync(source)) rmSync(path.join(dist, file));
     }
   }

@@ -1,5 +1,6 @@
 import { benchProviders } from "@memslot/bench/hybrid-providers";
 import { readVault } from "@memslot/bench/vault";
+import { estimateTokens } from "@memslot/core";
 import { readUsage } from "@memslot/indexing";
 import { createReferencePlugin } from "@memslot/testkit";
 import { type EmbeddingProvider, type Memory, type MemoryPlugin, openMemory, parseConfig } from "memslot";
@@ -183,4 +184,19 @@ describe("what meaning is worth", () => {
     await bounded.search("heat pump", { onDebug: (report) => (weight = report.meaning?.weight) });
     expect(weight).toBe(0.03);
   });
+});
+
+test("an estimate counts the texts that measure what meaning is worth, once", async () => {
+  const house = useHouse();
+  house.write(notes);
+  const provider = providerOf("hashed words");
+  const memory = await open(house, provider);
+  const estimate = await memory.estimate();
+  await memory.sync();
+  expect(estimate?.measuringTexts).toBe(64);
+  expect(provider.texts).toHaveLength((estimate?.pendingTexts ?? 0) + 64);
+  expect(estimate?.tokens).toBe(Math.ceil(provider.texts.reduce((sum, text) => sum + estimateTokens(text), 0)));
+  const after = await memory.estimate();
+  expect(after).toMatchObject({ pendingTexts: 0, tokens: 0, requests: 0 });
+  expect(after?.measuringTexts).toBeUndefined();
 });

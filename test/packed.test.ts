@@ -1,11 +1,12 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { packAll, root } from "./support/pack-all.ts";
 import type { PackedPackage } from "./support/packed-package.ts";
+import { type Asked, loadedFiles } from "./support/loaded-files.ts";
 import { type Registry, startRegistry } from "./support/registry.ts";
-import { createStranger, strangersNotes } from "./support/stranger.ts";
+import { type Stranger, createStranger, strangersNotes } from "./support/stranger.ts";
 import { strayFiles, undeclaredImports } from "./support/tarball-checks.ts";
 
 // It waits for the build and for npm. `packed.long.test.ts` has every package, package manager and Node.
@@ -37,15 +38,68 @@ test("the tarballs hold what was built and name what they import", () => {
   expect(packed.size).toBeGreaterThan(8);
 });
 
-test("installed into an empty folder, the command finds a note and brings no other backend", async () => {
-  const stranger = createStranger({ folder: path.join(folder, "npm"), registry: registry.url, packageManager: "npm" });
-  stranger.write({ ...strangersNotes, "package.json": '{ "name": "stranger", "private": true, "type": "module" }\n' });
-  await stranger.install("memslot");
-  const own = readdirSync(path.join(stranger.project, "node_modules/@memslot"));
-  expect(own.filter((name) => /lancedb|qmd|embeddings-/.test(name))).toEqual([]);
-  const words = ["memory", "search", "port of the staging database", "--workspace", "notes", "--json"];
-  const { exitCode, stdout, stderr } = await stranger.memslot(words);
-  expect(exitCode, stderr).toBe(0);
-  const { results } = JSON.parse(stdout) as { results: unknown[] };
-  expect(results[0]).toMatchObject({ path: "MEMORY.md", snippet: expect.stringContaining("5544") as string });
+describe("installed into an empty folder", () => {
+  let stranger: Stranger;
+
+  beforeAll(async () => {
+    stranger = createStranger({ folder: path.join(folder, "npm"), registry: registry.url, packageManager: "npm" });
+    stranger.write({
+      ...strangersNotes,
+      "package.json": '{ "name": "stranger", "private": true, "type": "module" }\n',
+    });
+    await stranger.install("memslot");
+  });
+
+  test("the command finds a note and brings no other backend", async () => {
+    const own = readdirSync(path.join(stranger.project, "node_modules/@memslot"));
+    expect(own.filter((name) => /lancedb|qmd|embeddings-/.test(name))).toEqual([]);
+    const words = ["memory", "search", "port of the staging database", "--workspace", "notes", "--json"];
+    const { exitCode, stdout, stderr } = await stranger.memslot(words);
+    expect(exitCode, stderr).toBe(0);
+    const { results } = JSON.parse(stdout) as { results: unknown[] };
+    expect(results[0]).toMatchObject({ path: "MEMORY.md", snippet: expect.stringContaining("5544") as string });
+  });
+
+  // What a start costs is what it loads: a file takes about half a millisecond, a thread twenty. Who needs more says here why.
+  test.each<[string, { files: number; threads: number; never: RegExp }]>([
+    ["--version", { files: 18, threads: 1, never: /indexing|agent-kit|sqlite|zod/ }],
+    ["--help", { files: 18, threads: 1, never: /indexing|agent-kit|sqlite|zod/ }],
+    ["memory search staging", { files: 70, threads: 1, never: /agent-kit|zod|chokidar|yaml|opencc|ajv|modelcontext/ }],
+    ["memory get MEMORY.md", { files: 70, threads: 1, never: /zod|chokidar|yaml|opencc|ajv|modelcontext/ }],
+    ["memory status", { files: 70, threads: 1, never: /agent-kit|zod|chokidar|yaml|opencc|ajv|modelcontext/ }],
+  ])("memslot %s loads no more than its budget, in a thread", async (words, budget) => {
+    const { exitCode, threads, files } = await load(`${words} --workspace notes`.split(" "));
+    expect(exitCode).toBe(0);
+    expect(files.filter((file) => budget.never.test(file))).toEqual([]);
+    expect(threads).toBe(budget.threads);
+    expect(files.length, `${files.length} files of ${budget.files}:\n${files.join("\n")}`).toBeLessThanOrEqual(
+      budget.files,
+    );
+  });
+
+  test("memslot mcp loads no more than its budget until it has told its tools", async () => {
+    const clientInfo = { name: "test", version: "1" };
+    const { stdout, files } = await load(
+      ["mcp", "--workspace", "notes"],
+      [
+        request(1, "initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo }),
+        { jsonrpc: "2.0", method: "notifications/initialized" },
+        request(2, "tools/list", {}),
+      ],
+    );
+    expect(stdout).toContain("memory_search");
+    // Most of it is zod, which the SDK brings, in a hundred files.
+    const own = files.filter((file) => !/^zod\//.test(file));
+    expect(own.filter((file) => /hono|opencc/.test(file))).toEqual([]);
+    expect(own.length, own.join("\n")).toBeLessThanOrEqual(86);
+  });
+
+  function load(words: readonly string[], ask?: readonly Asked[]): ReturnType<typeof loadedFiles> {
+    const program = path.join(stranger.project, "node_modules/memslot/bin/memslot.js");
+    return loadedFiles([program, ...words], { home: stranger.home, cwd: stranger.project, ...(ask && { ask }) });
+  }
 });
+
+function request(id: number, method: string, params: object): Asked {
+  return { jsonrpc: "2.0", id, method, params };
+}

@@ -14,7 +14,7 @@ export async function measureCommands(files: number): Promise<CommandFigures> {
       qmd(folder, workspace),
     ];
     for (const contestant of contestants) {
-      const { first, unchanged, search, indexMegabytes } = runCommands(contestant);
+      const { first, unchanged, search, indexMegabytes } = runCommands(contestant, files);
       programs.push({
         name: contestant.name,
         first: usageOf([first]),

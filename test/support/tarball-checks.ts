@@ -13,10 +13,10 @@ export function strayFiles({ files }: PackedPackage): string[] {
   return [...files.keys()].filter((file) => stray.test(file) && !isTemplate(file));
 }
 
-/** Built files whose source is gone: left in `dist` by an earlier build. */
+/** Built files whose source is gone: left in `dist` by an earlier build. Joined parts have many sources. */
 export function orphans(place: string, { files }: PackedPackage): string[] {
   return [...files.keys()].filter((file) => {
-    const match = /^dist\/(.+?)(\.d\.ts|\.js)$/.exec(file);
+    const match = /^dist\/(.+?)(\.d\.ts|(?<!\.part)\.js)$/.exec(file);
     return match !== null && !existsSync(path.join(root, place, "src", `${match[1]}.ts`));
   });
 }

@@ -20,5 +20,7 @@ if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) {
   );
   process.exitCode = 1;
 } else {
+  const { useCompileCache } = await import("./compile-cache.js");
+  useCompileCache();
   await import(built.href);
 }

@@ -105,11 +105,20 @@ const fish: Shell = {
 };
 
 /** The candidates of each Tab that begin with what is typed, sorted. */
-async function complete(shell: Shell, scriptFile: string, tabs: readonly Tab[]): Promise<string[][]> {
+async function complete(
+  shell: Shell,
+  scriptFile: string,
+  tabs: readonly Tab[],
+  programs = "/nowhere",
+): Promise<string[][]> {
   const file = `${scriptFile}.driver`;
   await writeFile(file, shell.driver(scriptFile, tabs));
   const folder = path.dirname(scriptFile);
-  const { stdout, stderr } = await execFileAsync(shell.name, [file], { cwd: folder, timeout: 60_000 });
+  const { stdout, stderr } = await execFileAsync(shell.name, [file], {
+    cwd: folder,
+    timeout: 60_000,
+    env: { ...process.env, PATH: [programs, process.env["PATH"]].join(path.delimiter) },
+  });
   expect(stderr).toBe("");
   const [, ...parts] = stdout.replace(/complete -F _memslot memslot\n$/u, "").split(/^== \d+\n/mu);
   expect(parts).toHaveLength(tabs.length);
@@ -178,6 +187,21 @@ describe.each([bash, zsh, fish])("completion in $name", (shell) => {
       expect(places.filter(({ name }) => name === "dir").length).toBeGreaterThan(20);
     });
 
+    test("offers the agents that the configuration lists", async () => {
+      const { script } = await prepare(shell);
+      const folder = path.dirname(script);
+      await writeFile(
+        path.join(folder, "memslot"),
+        "#!/bin/sh\n[ \"$1 $2\" = 'completion --agents' ] && printf 'main\\nresearch\\n'\n",
+        { mode: 0o755 },
+      );
+      const tabs = [
+        { before: ["memslot", "memory", "search", "--agent"], word: "" },
+        { before: ["memslot", "doctor", "--agent"], word: "re" },
+      ];
+      expect(await complete(shell, script, tabs, folder)).toEqual([["main", "research"], ["research"]]);
+    });
+
     test("is not led astray by values, = and what stands before", async () => {
       const { script } = await prepare(shell);
       const tabs: [before: string[], word: string, expected: string[]][] = [
@@ -209,6 +233,17 @@ describe("memslot completion", () => {
     const { exitCode, stdout, stderr } = await sandbox.run(["completion"]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     for (const shell of ["bash", "zsh", "fish"]) expect(stdout).toContain(`memslot completion ${shell}`);
+  });
+
+  test("tells the shells the agents that there are, and no name that a shell could take for more", async () => {
+    const sandbox = await createSandbox();
+    const file = path.join(sandbox.cwd, "own.json5");
+    const run = () => sandbox.run(["completion", "--agents", "--config", file]);
+    await writeFile(file, '{ agents: { list: [{ id: "main" }, { id: "re-search.2" }] } }');
+    expect(await run()).toMatchObject({ exitCode: 0, stdout: "main\nre-search.2\n", stderr: "" });
+    await writeFile(file, '{ agents: { list: [{ id: "main" }, { id: "$(touch x)" }] } }');
+    expect((await run()).stdout).not.toContain("$");
+    expect((await sandbox.run(["completion", "--help"])).stdout).not.toContain("--agents");
   });
 
   test("names the shells that there are where another one is asked for", async () => {

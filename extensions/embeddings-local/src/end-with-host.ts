@@ -1,5 +1,4 @@
-import { Socket } from "node:net";
-import { Worker, isMainThread, workerData } from "node:worker_threads";
+import { Worker } from "node:worker_threads";
 import { hostPipe } from "./protocol.ts";
 
 /**
@@ -7,14 +6,6 @@ import { hostPipe } from "./protocol.ts";
  * come back, and would hear of it never.
  */
 export function endWithHost(): void {
-  new Worker(new URL(import.meta.url), { workerData: { watches: hostPipe }, execArgv: [] }).unref();
-}
-
-const watches = (workerData as { watches?: number } | null)?.watches;
-if (!isMainThread && watches !== undefined) {
-  const socket = new Socket({ fd: watches });
-  // At once: there is nothing to tidy.
-  socket.on("close", () => process.kill(process.pid, "SIGKILL"));
-  socket.on("error", () => {});
-  socket.resume();
+  const entry = new URL(import.meta.resolve("#host-watch"));
+  new Worker(entry, { workerData: { watches: hostPipe }, execArgv: [] }).unref();
 }

@@ -17,6 +17,7 @@ const plugin: MemoryPlugin = defineMemoryPlugin({
       locksDir: join(context.stateDir, "locks"),
       vector: storage.vector,
       cacheMaxEntries: cache.enabled ? cache.maxEntries : 0,
+      oneShot: context.oneShot,
       signal: context.signal,
     });
     // Loads while the store opens in its own thread, which is started first: loading holds this one up. A failure to

@@ -1,8 +1,5 @@
 import { type EmbeddingChoice, type MemoryPluginContext, type MemorySearchManager } from "@memslot/core";
-import { checkIndex } from "./sync/check-index.ts";
 import type { ChunkIndex } from "./chunk-index.ts";
-import { createEmbedder } from "./embedding/embedder.ts";
-import { estimateSync } from "./embedding/estimate.ts";
 import { createIndexSync, type IndexSync } from "./sync/index-sync.ts";
 import { statusOfIndex } from "./sync/index-status.ts";
 import type { IndexedSource } from "./indexed-source.ts";
@@ -46,10 +43,10 @@ export async function manageIndex(input: {
   const embeddings = store.keepsVectors === false ? noVectors(context.embeddings, backend) : context.embeddings;
   const provider = embeddings.provider;
   const { notify } = context;
+  // What asks for vectors, checks and estimates is loaded where it is wanted: a search by words has no use for it.
+  const embedder = provider && settings.query.hybrid.enabled ? await import("./embedding/embedder.ts") : undefined;
   const vectors =
-    provider && settings.query.hybrid.enabled
-      ? createEmbedder({ store, provider, choice: embeddings, settings, agentId, stateDir, notify })
-      : undefined;
+    provider && embedder?.createEmbedder({ store, provider, choice: embeddings, settings, agentId, stateDir, notify });
   await vectors?.count();
   const sources = input.sources ?? sourcesOf(context);
   const unsearched = createUnsearchedCounter({ workspaceDir, settings, stateDir });
@@ -108,11 +105,15 @@ export async function manageIndex(input: {
       unsearched: await unsearched.count(signal),
     }),
 
-    check: async ({ fix, signal }) => await checkIndex({ store, sources, vectors, fix, signal }),
+    async check({ fix, signal }) {
+      const { checkIndex } = await import("./sync/check-index.ts");
+      return await checkIndex({ store, sources, vectors, fix, signal });
+    },
 
     ...(upkeep && { compact: async () => await upkeep.compact() }),
 
     async estimate({ signal }) {
+      const { estimateSync } = await import("./embedding/estimate.ts");
       return await estimateSync({
         store,
         sources,

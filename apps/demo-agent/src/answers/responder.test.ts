@@ -86,7 +86,7 @@ test("says how many notes lie where nobody looks, where nothing was found and no
   const unsearched = { files: 5, more: false, folders: ["Projects"] };
   const nothing = await ask("zebra", { files: {}, results: [], report: { unsearched } });
   expect(nothing).toContain("not searched: 5.");
-  expect(nothing).toContain("memorySearch.extraPaths");
+  expect(nothing).toContain('memorySearch.notes to "all", or name their folders in memorySearch.extraPaths');
   expect(await ask("斑马", { files: {}, results: [], report: { unsearched } })).toContain(
     "还有 5 个 Markdown 文件没有被搜索",
   );

@@ -185,7 +185,7 @@ const english: Phrases = {
   nothing: "Memory holds nothing on this.",
   wordsOnly: "(The search is by words: a note that says it in other words is not found.)",
   unsearched: ({ files, more }) =>
-    `(Markdown files below the workspace that are not searched: ${more ? "more than " : ""}${files}. Name their folders in memorySearch.extraPaths.)`,
+    `(Markdown files below the workspace that are not searched: ${more ? "more than " : ""}${files}. Set memorySearch.notes to "all", or name their folders in memorySearch.extraPaths.)`,
   notWhole: (state, reason) =>
     `Note: memory is ${state}, so this may not be all${reason === undefined ? "" : `: ${reason}`}.`,
   off: (reason) => `Memory is off${reason === undefined ? "" : ` (${reason})`}, so there is nothing to answer from.`,
@@ -197,7 +197,7 @@ const chinese: Phrases = {
   nothing: "记忆里没有这方面的内容。",
   wordsOnly: "（只按字词查找，换个说法也许能找到。）",
   unsearched: ({ files, more }) =>
-    `（工作区里还有 ${files} 个${more ? "以上的" : ""} Markdown 文件没有被搜索，把它们的文件夹写进 memorySearch.extraPaths 即可。）`,
+    `（工作区里还有 ${files} 个${more ? "以上的" : ""} Markdown 文件没有被搜索：把 memorySearch.notes 设为 "all"，或把它们的文件夹写进 memorySearch.extraPaths。）`,
   notWhole: (state, reason) => `注意：记忆的状态是 ${state}，可能不全${reason === undefined ? "" : `：${reason}`}。`,
   off: (reason) => `记忆已关闭${reason === undefined ? "" : `（${reason}）`}，没有可以回答的依据。`,
 };

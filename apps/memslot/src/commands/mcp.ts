@@ -7,11 +7,10 @@ import { ExitCode } from "../terminal/exit-code.ts";
 import { FINISH_DEADLINE_MS } from "../mcp/finish-received.ts";
 import { type McpMemory, createMcpMemory } from "../mcp/mcp-memory.ts";
 import { createMcpServers } from "../mcp/mcp-server.ts";
-import { serveOverHttp } from "../mcp/serve-http.ts";
 import { serveOverStdio } from "../mcp/serve-stdio.ts";
-import { type BearerToken, bearerToken } from "../mcp/token.ts";
+import type { BearerToken } from "../mcp/token.ts";
 import { openMemory } from "../open-memory.ts";
-import { readConfig } from "../open/read-config.ts";
+import { isFound, readConfig } from "../open/read-config.ts";
 import { resolvePath } from "../open/resolve-path.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import { CLOSE_DEADLINE_MS, closeInTime } from "../open/with-memory.ts";
@@ -32,11 +31,16 @@ const loopback = ["127.0.0.1", "::1"];
 /** `memslot mcp`: serves the memory of one agent to MCP clients until the client goes or a signal comes. */
 export async function mcp(context: CommandContext, options: McpCommandOptions): Promise<number> {
   checkOptions(options);
-  const config = await readConfig(context);
+  const config = await readConfig(context, { lookAround: "unlessUsual" });
   const agent = chooseAgent(config, options.agent);
   context.onAgent(agent.id);
   const notice = (line: string): void => context.output.notice(line);
   const token = options.http === true ? await tokenOf(context, config, options) : undefined;
+
+  // A client starts it where it works: private notes do not get into a project that happens to hold Markdown.
+  const readOnly = options.readOnly === true || isFound(config);
+  if (readOnly && options.readOnly !== true)
+    notice("no notes are written into a folder that was only found: memory_append is offered with --workspace");
 
   const ending = new AbortController();
   let hungUp = false;
@@ -59,7 +63,7 @@ export async function mcp(context: CommandContext, options: McpCommandOptions): 
         : undefined,
     tools: {
       citations: config.citations,
-      append: options.readOnly === true ? false : { timeZone: agent.userTimezone },
+      append: readOnly ? false : { timeZone: agent.userTimezone },
     },
     closeMemory: (opened) => closeInTime(context, opened),
     notice,
@@ -87,7 +91,10 @@ export async function mcp(context: CommandContext, options: McpCommandOptions): 
         signal,
       });
     else
-      await serveOverHttp({
+      // Only here: most clients talk over stdin and stdout, and wait for the start.
+      await (
+        await import("../mcp/serve-http.ts")
+      ).serveOverHttp({
         factory,
         host: options.host ?? "127.0.0.1",
         port: options.port ?? 0,
@@ -117,12 +124,13 @@ function checkOptions({ http, port, host, tokenFile }: McpCommandOptions): void 
     );
 }
 
-function tokenOf(
+async function tokenOf(
   context: CommandContext,
   config: MemslotConfig,
   { tokenFile }: McpCommandOptions,
 ): Promise<BearerToken> {
-  return bearerToken({
+  const { bearerToken } = await import("../mcp/token.ts");
+  return await bearerToken({
     tokenFile: tokenFile === undefined ? undefined : resolvePath(tokenFile, context.cwd, context.env),
     env: context.env,
     stateDir: config.stateDir,

@@ -1,5 +1,14 @@
 import type { CompletedCommand, CompletedValue } from "./completed-command.ts";
-import { branch, flagPattern, flagsWithValue, indented, quoted, stepBranches, valueBranches } from "./shell-parts.ts";
+import {
+  argumentBranches,
+  branch,
+  flagPattern,
+  flagsWithValue,
+  indented,
+  quoted,
+  valueBranches,
+  walkedWords,
+} from "./shell-parts.ts";
 
 /** The completion of a program for bash from 3.2 on, which macOS has. */
 export function bashScript(commands: readonly CompletedCommand[]): string {
@@ -20,18 +29,7 @@ _memslot() {
     case "$word" in
       --) rest=yes; break ;;
       =) at=$((at + 1)) ;;
-      -*)
-        case "$command|$word" in
-${indented(branch(all, `[[ "\${COMP_WORDS[at + 1]}" == '=' ]] || at=$((at + 1))`), 10)}
-        esac ;;
-      *)
-        case "$command|$word" in
-${indented(stepBranches(commands), 10)}
-        esac ;;
-    esac
-    at=$((at + 1))
-  done
-  if [[ -z $rest ]]; then
+${walkedWords(commands, branch(all, `[[ "\${COMP_WORDS[at + 1]}" == '=' ]] || at=$((at + 1))`))}
     case "$command|$prev" in
 ${indented(valueBranches(commands, completing), 6)}
     esac
@@ -48,7 +46,7 @@ ${indented(
     fi
   fi
   case "$command" in
-${indented(commands.flatMap(argumentBranch), 4)}
+${indented(argumentBranches(commands, { names: (children) => ofWords(children.map(({ name }) => name)), completing }), 4)}
   esac
 }
 # readline completes and quotes file names where it can be asked to.
@@ -57,6 +55,10 @@ _memslot_files() {
 }
 _memslot_folders() {
   compopt -o dirnames 2>/dev/null || { local IFS=$'\\n'; COMPREPLY=($(compgen -d -- "$cur")); }
+}
+# Their names have letters, digits, _, - and . alone: nothing that compgen would expand.
+_memslot_agents() {
+  COMPREPLY=($(compgen -W "$(memslot completion --agents 2>/dev/null)" -- "$cur"))
 }
 complete -F _memslot memslot
 `;
@@ -69,9 +71,4 @@ function ofWords(words: readonly string[]): string {
 function completing(value: CompletedValue): string {
   if (value.kind === "words") return ofWords(value.words);
   return value.kind === "text" ? ":" : `_memslot_${value.kind}`;
-}
-
-function argumentBranch({ words, commands, argument }: CompletedCommand): string[] {
-  if (commands.length > 0) return branch([quoted(words)], ofWords(commands.map(({ name }) => name)));
-  return argument === undefined || argument.kind === "text" ? [] : branch([quoted(words)], completing(argument));
 }

@@ -18,8 +18,10 @@ export interface CompletedOption {
   value: CompletedValue | undefined;
 }
 
-/** `text` cannot be completed. */
-export type CompletedValue = { kind: "words"; words: readonly string[] } | { kind: "files" | "folders" | "text" };
+/** `text` cannot be completed; `agents` are asked for with `memslot completion --agents`. */
+export type CompletedValue =
+  | { kind: "words"; words: readonly string[] }
+  | { kind: "files" | "folders" | "agents" | "text" };
 
 /** How the names of values that are files are written in the help. */
 const fileNames = new Set(["file", "path", "plugin"]);
@@ -53,7 +55,12 @@ function describe(
 function describeOption(option: Option): CompletedOption {
   const flags = [option.short, option.long].filter((flag) => flag !== undefined);
   const [, name] = /[<[]([^>\].]+)/u.exec(option.flags) ?? [];
-  const value = name === undefined ? undefined : valueOf(name, option.argChoices);
+  const isAgent = option.long === "--agent";
+  const value = isAgent
+    ? ({ kind: "agents" } as const)
+    : name === undefined
+      ? undefined
+      : valueOf(name, option.argChoices);
   return { flags, description: option.description, value };
 }
 

@@ -56,7 +56,7 @@ export function branch(patterns: readonly string[], body: string): string[] {
 }
 
 /** The branches that lead from a command to those below it, by the words before the cursor. */
-export function stepBranches(commands: readonly CompletedCommand[]): string[] {
+function stepBranches(commands: readonly CompletedCommand[]): string[] {
   return stepsOf(commands).flatMap(({ step, leadsTo }) => branch([quoted(step)], `command=${quoted(leadsTo)}`));
 }
 
@@ -73,4 +73,31 @@ export function valueBranches(
 /** Lines further to the right. */
 export function indented(lines: readonly string[], depth: number): string {
   return lines.map((line) => " ".repeat(depth) + line).join("\n");
+}
+
+/** The lines that follow the words before the cursor from command to command; `valued`: those for a flag with a value. */
+export function walkedWords(commands: readonly CompletedCommand[], valued: readonly string[]): string {
+  return `      -*)
+        case "$command|$word" in
+${indented(valued, 10)}
+        esac ;;
+      *)
+        case "$command|$word" in
+${indented(stepBranches(commands), 10)}
+        esac ;;
+    esac
+    at=$((at + 1))
+  done
+  if [[ -z $rest ]]; then`;
+}
+
+/** The branches that complete what is no option: the commands below one, or its argument. */
+export function argumentBranches(
+  commands: readonly CompletedCommand[],
+  how: { names: (children: CompletedCommand["commands"]) => string; completing: (value: CompletedValue) => string },
+): string[] {
+  return commands.flatMap(({ words, commands: children, argument }) => {
+    if (children.length > 0) return branch([quoted(words)], how.names(children));
+    return argument === undefined || argument.kind === "text" ? [] : branch([quoted(words)], how.completing(argument));
+  });
 }

@@ -1,5 +1,14 @@
 import type { CompletedCommand, CompletedValue } from "./completed-command.ts";
-import { branch, flagPattern, flagsWithValue, indented, quoted, stepBranches, valueBranches } from "./shell-parts.ts";
+import {
+  argumentBranches,
+  branch,
+  flagPattern,
+  flagsWithValue,
+  indented,
+  quoted,
+  valueBranches,
+  walkedWords,
+} from "./shell-parts.ts";
 
 /** The completion of a program for zsh, with descriptions; to be sourced, or put into a folder of `fpath`. */
 export function zshScript(commands: readonly CompletedCommand[]): string {
@@ -14,18 +23,7 @@ _memslot() {
     word="\${words[at]}"
     case "$word" in
       --) rest=yes; break ;;
-      -*)
-        case "$command|$word" in
-${indented(branch(all, "at=$((at + 1))"), 10)}
-        esac ;;
-      *)
-        case "$command|$word" in
-${indented(stepBranches(commands), 10)}
-        esac ;;
-    esac
-    at=$((at + 1))
-  done
-  if [[ -z $rest ]]; then
+${walkedWords(commands, branch(all, "at=$((at + 1))"))}
     # What stands behind --sort= is completed like the word behind --sort.
     if [[ $cur == --*=* ]]; then
       prev="\${cur%%=*}"
@@ -44,7 +42,7 @@ ${indented(commands.flatMap(optionBranch), 8)}
     fi
   fi
   case "$command" in
-${indented(commands.flatMap(argumentBranch), 4)}
+${indented(argumentBranches(commands, { names: (children) => `${items(children)}; _describe 'command' items`, completing }), 4)}
   esac
 }
 if [[ \${funcstack[1]} == _memslot ]]; then
@@ -66,10 +64,6 @@ function optionBranch({ words, options }: CompletedCommand): string[] {
 
 function completing(value: CompletedValue): string {
   if (value.kind === "words") return `compadd -- ${value.words.map(quoted).join(" ")}`;
-  return { text: ":", files: "_files", folders: "_files -/" }[value.kind];
-}
-
-function argumentBranch({ words, commands, argument }: CompletedCommand): string[] {
-  if (commands.length > 0) return branch([quoted(words)], `${items(commands)}; _describe 'command' items`);
-  return argument === undefined || argument.kind === "text" ? [] : branch([quoted(words)], completing(argument));
+  const agents = 'compadd -- ${(f)"$(memslot completion --agents 2>/dev/null)"}';
+  return { text: ":", files: "_files", folders: "_files -/", agents }[value.kind];
 }

@@ -14,7 +14,7 @@ export async function withMemory<T>(
   config: MemslotConfig,
   agent: AgentConfig,
   use: (memory: Memory) => Promise<T>,
-  how: Pick<OpenMemoryOptions, "lookOnly" | "warm"> = {},
+  how: Pick<OpenMemoryOptions, "lookOnly" | "oneShot" | "warm"> = {},
 ): Promise<T> {
   const memory = await openMemory({
     config: syncedByCommand(config),

@@ -24,7 +24,7 @@ export function memoryGetTool(setting: ToolSetting, recalls: RecentRecalls): Mem
   return {
     name: "memory_get",
     description:
-      "Read lines of a memory file (MEMORY.md, USER.md, memory/**/*.md) that memory_search has named. " +
+      "Read lines of a note that memory_search has named. " +
       `Ask only for the lines you need; nextFrom says where more begins. ${recalledTextNote}`,
     inputSchema: inputSchemaOf(fields),
     execute: async (input, options = {}) => {

@@ -1,10 +1,17 @@
-import { type Memory, MemoryError, type MemorySearchResult, type Rest, type SearchReport } from "@memslot/core";
+import {
+  type Memory,
+  MemoryError,
+  type MemorySearchResult,
+  type Rest,
+  type SearchReport,
+  mostResults,
+} from "@memslot/core";
 import { inTime } from "../deadline.ts";
 import { type FailureAdvice, adviceForError, adviceForTimeout } from "./failure-advice.ts";
 import type { MemoryTool } from "./memory-tool.ts";
 import { recalledTextNote } from "./recalled-text.ts";
 import type { RecentRecalls } from "./recent-recalls.ts";
-import { mostResults, searchAnswer, unavailable } from "./search-answer.ts";
+import { searchAnswer, unavailable } from "./search-answer.ts";
 import type { ToolSetting } from "./tool-setting.ts";
 import { type CheckedInput, type InputFields, checkInput, inputSchemaOf } from "./tool-input.ts";
 
@@ -20,7 +27,7 @@ const fields = {
     type: "integer",
     minimum: 1,
     maximum: 200,
-    description: "How many results at most; there are never more than 12.",
+    description: `How many results at most; there are never more than ${mostResults}.`,
   },
   maxTokens: {
     type: "integer",
@@ -65,7 +72,7 @@ export function memorySearchTool(
   return {
     name: "memory_search",
     description:
-      "Search long-term memory (MEMORY.md, USER.md, memory/**/*.md and, where set up, past conversations) for prior work, decisions, dates, people, preferences and todos. " +
+      "Search long-term memory (Markdown notes and, where set up, past conversations) for prior work, decisions, dates, people, preferences and todos. " +
       "Returns the lines that answer, best note first, with path and line numbers (… stands for what was left out, lines names those that are shown); read more around them with memory_get. more says how many results had no room. " +
       `An empty list is to be believed only when state is "ok". ${recalledTextNote}`,
     inputSchema: inputSchemaOf(fields),

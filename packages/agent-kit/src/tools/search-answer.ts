@@ -6,6 +6,7 @@ import {
   type SearchMatch,
   type SearchReport,
   describeReadings,
+  mostResults,
   weakConfidence,
 } from "@memslot/core";
 import { citationForm, citationsShown } from "./citations.ts";
@@ -23,9 +24,6 @@ export interface Found {
   searchMs: number;
   toolMs: number;
 }
-
-/** An answer is led by its budget of tokens: this is only so that it is no list of names. */
-export const mostResults = 12;
 
 /** No answer is longer, in characters of its JSON, however long the paths and headings in it are. */
 const maxAnswerLength = 24_000;

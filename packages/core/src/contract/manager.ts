@@ -245,7 +245,9 @@ export interface SyncEstimate {
   cachedTexts: number;
   /** Texts that would be sent. */
   pendingTexts: number;
-  /** Tokens of them, estimated. */
+  /** Short texts that would be sent besides, to measure what meaning is worth beside words. */
+  measuringTexts?: number | undefined;
+  /** Tokens of both, estimated. */
   tokens: number;
   /** Requests that they would be packed into. */
   requests: number;

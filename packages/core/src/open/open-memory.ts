@@ -47,6 +47,8 @@ export interface OpenMemoryOptions {
   warm?: boolean | undefined;
   /** Only to look: an index that is not there is not made on disk. */
   lookOnly?: boolean | undefined;
+  /** For a process that asks one question and ends. Its thread may be held up by the index, which saves starting another. */
+  oneShot?: boolean | undefined;
   /** Takes what the user should know, a line at a time. Left out: a process warning. */
   notify?: ((line: string) => void) | undefined;
   signal?: AbortSignal | undefined;
@@ -62,7 +64,7 @@ export interface OpenMemoryOptions {
 export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
   checkNode();
   checkOptions(options);
-  const { embeddings, reranker, signal, lookOnly = false } = options;
+  const { embeddings, reranker, signal, lookOnly = false, oneShot = false } = options;
   const notify = options.notify ?? warn;
   printCalls(process.env, notify);
   const deadlines = { ...usualDeadlines, ...options.deadlines };
@@ -81,6 +83,7 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
     options: pluginConfig,
     deadlines,
     lookOnly,
+    oneShot,
     ownerAllowFrom: agent.ownerAllowFrom,
   };
   const handedInSpare = options.plugins?.find(({ id }) => id === spare?.found.id);
@@ -145,7 +148,7 @@ async function openChosen(
   plugin: MemoryPlugin,
   input: OpenMemoryOptions & { deadlines: MemoryDeadlines; signal: AbortSignal; notify: (line: string) => void },
 ): Promise<Memory> {
-  const { embeddings, reranker, lookOnly, warm, deadlines, signal, notify } = input;
+  const { embeddings, reranker, lookOnly, oneShot, warm, deadlines, signal, notify } = input;
   const { stateDir } = config;
   const { id: agentId, ownerAllowFrom } = agent;
   const about = { agentId, workspaceDir, settings };
@@ -170,8 +173,9 @@ async function openChosen(
     const { choice: rerank, close: closing } = await chooseReranker({ config, settings, plugins, reranker, ...limits });
     closeReranker = closing;
     const storePlace = storePlaceOf({ stateDir, pluginId: found.id, agentId, workspaceDir });
-    const given = { stateDir, storePlace, options: pluginConfig, embeddings: choice, rerank, lookOnly, notify, signal };
-    const opened = openManager({ plugin, context: { ...about, ...given }, spare, deadlines });
+    const given = { stateDir, storePlace, options: pluginConfig, embeddings: choice, rerank };
+    const how = { lookOnly, oneShot, notify, signal };
+    const opened = openManager({ plugin, context: { ...about, ...given, ...how }, spare, deadlines });
     // After it, as an index may open in a thread of its own. What fails here fails again when it is needed.
     if (warm === true) choice.provider?.warm?.().catch(() => undefined);
     const guard = { ownerAllowFrom, backend: found.id, embeddings: choice, rerank, deadlines, onClose: close };

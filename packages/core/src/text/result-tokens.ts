@@ -1,7 +1,7 @@
 /**
- * An estimate of how many tokens a text has for a language or embedding model, without its tokenizer: a quarter of a token
- * for each character, as for English, and 0.7 for each character of a script written without spaces, where the tokenizers
- * of current models give 0.6 to 1.
+ * A quick estimate of how many tokens a text has for a language or embedding model, by which texts are cut and packed: a
+ * quarter of a token for each character, as for English, and 0.7 for each character of a script written without spaces, where
+ * the tokenizers of current models give 0.6 to 1. What is shown to a model is counted by `answerTokens`.
  */
 export function estimateTokens(text: string): number {
   let dense = 0;
@@ -21,10 +21,65 @@ export function isDense(unit: number): boolean {
   );
 }
 
+/** Results of an answer for a model or a person, which is led by its budget of tokens: only so that it is no list of names. */
+export const mostResults = 12;
+
 /** What naming the place of a result costs, in tokens, wherever it is shown. */
 export const placeTokens = 8;
 
+/** Letters of a word that a tokenizer may know as a whole. A longer one is cut into pieces. */
+const knownLetters = 12;
+
+/** What a character is to a tokenizer. `dense`: of a script that is written without spaces. */
+const Kind = { none: 0, line: 1, space: 2, digit: 3, letter: 4, dense: 5, sign: 6 } as const;
+
+/**
+ * What a text costs the model that reads it, in tokens, estimated without its tokenizer: by words, digits, signs and lines,
+ * as tokenizers cut them. Fitted to o200k_base on notes in English, German and Chinese, on tables and on code, each of which
+ * it meets within 5 %; a quarter of a token a character is up to 20 % too few for Chinese and 12 % for German.
+ */
+export function answerTokens(text: string): number {
+  let tokens = 0;
+  let before: (typeof Kind)[keyof typeof Kind] = Kind.none;
+  let digits = 0;
+  let letters = 0;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    const kind = kindOf(unit);
+    if (kind === Kind.digit) {
+      // Three digits are a token, and a space before them is one of its own.
+      digits = before === Kind.digit ? digits + 1 : 1;
+      if (digits % 3 === 1) tokens += 1;
+      if (digits === 1 && before === Kind.space) tokens += 1;
+    } else if (kind === Kind.letter) {
+      letters = before === Kind.letter ? letters + 1 : 1;
+      tokens += (letters === 1 ? 0.6 : 0) + (letters > knownLetters ? 0.3 : letterTokens(unit));
+    } else if (kind === Kind.dense) tokens += 0.9;
+    else if (kind === Kind.line) tokens += 0.65;
+    else if (kind === Kind.space) tokens += before === Kind.space ? 0.08 : 0;
+    else tokens += before === Kind.sign ? 0.2 : 0.65;
+    before = kind;
+  }
+  return tokens;
+}
+
+function kindOf(unit: number): (typeof Kind)[keyof typeof Kind] {
+  if (unit === 0x0a) return Kind.line;
+  if (unit === 0x20 || unit === 0x09) return Kind.space;
+  if (unit >= 0x30 && unit <= 0x39) return Kind.digit;
+  if (unit < 0x80) return (unit | 0x20) >= 0x61 && (unit | 0x20) <= 0x7a ? Kind.letter : Kind.sign;
+  if (isDense(unit)) return Kind.dense;
+  // Signs of Latin-1, then punctuation, arrows and other symbols.
+  return unit < 0xc0 || (unit >= 0x2000 && unit <= 0x2bff) ? Kind.sign : Kind.letter;
+}
+
+/** A letter beyond ASCII often ends what tokenizers know of a Latin word; other alphabets have words of their own. */
+function letterTokens(unit: number): number {
+  if (unit < 0x80) return 0.13;
+  return unit < 0x250 ? 0.9 : 0.18;
+}
+
 /** What a result takes of the budget of an answer, in estimated tokens: its text, the heading above it and its place. */
 export function resultTokens({ snippet, heading = "" }: { snippet: string; heading?: string | undefined }): number {
-  return placeTokens + estimateTokens(snippet) + estimateTokens(heading);
+  return placeTokens + answerTokens(snippet) + answerTokens(heading);
 }

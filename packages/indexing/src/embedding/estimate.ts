@@ -5,11 +5,13 @@ import type {
   MemorySearchSettings,
   SyncEstimate,
 } from "@memslot/core";
-import type { ChunkIndex, FileRecord } from "../chunk-index.ts";
+import type { ChunkIndex, FileRecord, SpaceFacts } from "../chunk-index.ts";
 import type { Chunk, VectorSpace } from "../chunk-store.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import type { ScannedFile } from "../files/scan.ts";
+import { isMeasured, measuringTexts, sampled } from "../fusion/space-scales.ts";
 import { createStoredListing } from "../sync/stored-files.ts";
+import { estimateTokens } from "../text/token-weight.ts";
 import {
   countRequests,
   packText,
@@ -28,7 +30,7 @@ const mostQuarantined = 1_000_000;
  * sent, and `reason` says why.
  */
 export async function estimateSync(input: {
-  store: Pick<ChunkIndex, "listFiles" | "knownVectors" | "quarantined">;
+  store: Pick<ChunkIndex, "listFiles" | "knownVectors" | "quarantined" | "spaceFacts">;
   sources: readonly IndexedSource[];
   settings: MemorySearchSettings;
   space: VectorSpace | undefined;
@@ -43,6 +45,7 @@ export async function estimateSync(input: {
   let chunks = 0;
   /** Every text once. */
   const texts = new Map<string, TextWeight>();
+  const sample = createLowest(sampled);
   const weigh = (cut: readonly Chunk[]): void => {
     chunks += cut.length;
     for (const chunk of cut) {
@@ -50,6 +53,7 @@ export async function estimateSync(input: {
       // Only the weight is kept: the texts of a large memory are better not held all at once.
       const { tokens, bytes } = packText(chunk, provider);
       texts.set(chunk.hash, { tokens, bytes });
+      sample.add(chunk);
     }
   };
   for (const source of input.sources) {
@@ -70,7 +74,8 @@ export async function estimateSync(input: {
   for (const { hash } of refused) texts.delete(hash);
 
   const pending = [...texts.values()];
-  const tokens = Math.ceil(tokensOf(pending));
+  const measuring = await measuringWeights(store.spaceFacts, space, chunks, sample.chunks());
+  const tokens = Math.ceil(tokensOf(pending) + tokensOf(measuring));
   const batches = settings.remote.batch.enabled ? provider?.batches : undefined;
   return {
     files,
@@ -79,11 +84,46 @@ export async function estimateSync(input: {
     cachedTexts,
     pendingTexts: pending.length,
     tokens,
-    requests: provider ? countRequests(pending, batches ? jobLimits(batches) : requestLimits(provider)) : 0,
+    ...(measuring.length > 0 && { measuringTexts: measuring.length }),
+    requests: provider
+      ? countRequests(pending, batches ? jobLimits(batches) : requestLimits(provider)) +
+        countRequests(measuring, requestLimits(provider))
+      : 0,
     provider: provider?.id ?? "none",
     model: provider?.model,
     reason: provider ? undefined : reason,
     price: provider?.price && priceOf(provider.price, tokens, batches !== undefined),
+  };
+}
+
+/** Those of the texts that are sent besides, once, to measure what the vectors of a space are worth beside words. */
+async function measuringWeights(
+  facts: SpaceFacts | undefined,
+  space: VectorSpace | undefined,
+  chunks: number,
+  sample: readonly SampledChunk[],
+): Promise<TextWeight[]> {
+  if (facts === undefined) return [];
+  if (space !== undefined && (await isMeasured(facts, space, chunks))) return [];
+  return measuringTexts(sample).map((text) => ({ tokens: estimateTokens(text), bytes: Buffer.byteLength(text) }));
+}
+
+interface SampledChunk {
+  hash: string;
+  text: string;
+}
+
+/** The chunks with the lowest hashes, in their order, however many are added. */
+function createLowest(count: number): { add(chunk: SampledChunk): void; chunks(): SampledChunk[] } {
+  let kept: SampledChunk[] = [];
+  const lowest = (): SampledChunk[] =>
+    (kept = kept.toSorted((one, other) => (one.hash < other.hash ? -1 : 1)).slice(0, count));
+  return {
+    add({ hash, text }) {
+      kept.push({ hash, text });
+      if (kept.length >= 8 * count) lowest();
+    },
+    chunks: lowest,
   };
 }
 

@@ -15,9 +15,6 @@ const around = 3;
 /** Characters of one text. */
 const maxLength = 400;
 
-const sentences = new Intl.Segmenter("und", { granularity: "sentence" });
-const words = new Intl.Segmenter("und", { granularity: "word" });
-
 /**
  * Takes a sentence out of each of these chunks, until there are `limit` pairs: the inverse cloze task (Lee, Chang and
  * Toutanova 2019). Words that both sides would share are taken out of the rest, so that words alone cannot tell which
@@ -25,15 +22,21 @@ const words = new Intl.Segmenter("und", { granularity: "word" });
  */
 export function partnerPairs(chunks: readonly { hash: string; text: string }[], limit: number): PartnerPair[] {
   const pairs: PartnerPair[] = [];
+  // Here and not above: their tables take some milliseconds to load, and most that load this file want no pairs.
+  const sentences = new Intl.Segmenter("und", { granularity: "sentence" });
+  const words = new Intl.Segmenter("und", { granularity: "word" });
   for (const chunk of chunks) {
     if (pairs.length >= limit) break;
-    const pair = pairOf(chunk);
+    const pair = pairOf(chunk, { sentences, words });
     if (pair !== undefined) pairs.push(pair);
   }
   return pairs;
 }
 
-function pairOf({ hash, text }: { hash: string; text: string }): PartnerPair | undefined {
+function pairOf(
+  { hash, text }: { hash: string; text: string },
+  { sentences, words }: Readonly<Record<"sentences" | "words", Intl.Segmenter>>,
+): PartnerPair | undefined {
   const parts = text
     .split("\n")
     .flatMap((line) => Array.from(sentences.segment(line), ({ segment }) => segment.trim()))
@@ -45,12 +48,12 @@ function pairOf({ hash, text }: { hash: string; text: string }): PartnerPair | u
     ...parts.slice(Math.max(0, chosen - around), chosen),
     ...parts.slice(chosen + 1, chosen + 1 + around),
   ];
-  const rest = without(beside.join("\n"), sentence).slice(0, maxLength);
+  const rest = without(beside.join("\n"), sentence, words).slice(0, maxLength);
   return termsOf(rest).size < leastTerms ? undefined : { sentence: sentence.slice(0, maxLength), rest };
 }
 
 /** The text without the words of another one. */
-function without(text: string, other: string): string {
+function without(text: string, other: string, words: Intl.Segmenter): string {
   const taken = sharedUnits(other);
   return Array.from(words.segment(text), ({ segment }) => (sharedUnits(segment).isDisjointFrom(taken) ? segment : " "))
     .join("")

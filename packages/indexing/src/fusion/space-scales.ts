@@ -1,11 +1,11 @@
 import type { SpaceFacts } from "../chunk-index.ts";
 import { spaceName, type VectorSpace } from "../chunk-store.ts";
 import { type MeaningScale, spreadOf, unmeasuredWeight } from "./fuse.ts";
-import { type PartnerPair, partnerPairs } from "./partner-pairs.ts";
+import { partnerPairs } from "./partner-pairs.ts";
 import { type MeasuredWeight, partnerQuality } from "./partner-quality.ts";
 
-/** Chunks that a spread is taken from, and that pairs are made of. */
-const sampled = 256;
+/** Chunks that a spread is taken from, and that pairs are made of: those with the lowest hashes. */
+export const sampled = 256;
 /** With fewer pairs chance decides. */
 const pairCount = 32;
 /** A sample serves while the space grows or shrinks by less than this share of it. */
@@ -67,12 +67,10 @@ export function createSpaceScales(facts: SpaceFacts | undefined): SpaceScales {
     },
     async measure(space, vectors, embed) {
       if (facts === undefined) return;
-      const before = await read(space);
-      if (before !== undefined && vectors <= weightHolds * before.vectors && before.vectors <= weightHolds * vectors)
-        return;
-      const pairs = partnerPairs(await facts.sampleVectors(space, sampled), pairCount);
-      if (pairs.length < pairCount) return;
-      const kept: KeptWeight = { ...(await qualityOf(pairs, embed)), vectors };
+      if (serves(await read(space), vectors)) return;
+      const texts = measuringTexts(await facts.sampleVectors(space, sampled));
+      if (texts.length === 0) return;
+      const kept: KeptWeight = { ...(await qualityOf(texts, embed)), vectors };
       await facts.note(noteOf(space), JSON.stringify(kept));
       weights.set(spaceName(space), kept);
     },
@@ -83,11 +81,29 @@ export function createSpaceScales(facts: SpaceFacts | undefined): SpaceScales {
   };
 }
 
+/**
+ * The texts that `measure` asks the vectors of, of a sample of chunks in the order of their hashes: sentences, each followed
+ * by what stood around it. Empty where too few can be made.
+ */
+export function measuringTexts(sample: readonly { hash: string; text: string }[]): string[] {
+  const pairs = partnerPairs(sample, pairCount);
+  return pairs.length < pairCount ? [] : pairs.flatMap(({ sentence, rest }) => [sentence, rest]);
+}
+
+/** Whether what was measured of a space serves when it has so many vectors. */
+export async function isMeasured(facts: SpaceFacts, space: VectorSpace, vectors: number): Promise<boolean> {
+  return serves(readKept(await facts.noted(noteOf(space))), vectors);
+}
+
+function serves(before: KeptWeight | undefined, vectors: number): boolean {
+  return before !== undefined && vectors <= weightHolds * before.vectors && before.vectors <= weightHolds * vectors;
+}
+
 async function qualityOf(
-  pairs: readonly PartnerPair[],
+  texts: readonly string[],
   embed: (texts: readonly string[]) => Promise<readonly Float32Array[]>,
 ): Promise<MeasuredWeight> {
-  const vectors = await embed(pairs.flatMap(({ sentence, rest }) => [sentence, rest]));
+  const vectors = await embed(texts);
   return partnerQuality(
     vectors.filter((_, index) => index % 2 === 0),
     vectors.filter((_, index) => index % 2 === 1),

@@ -78,6 +78,8 @@ export interface LedgerOptions {
   locksDir?: string | undefined;
   /** Vectors to keep beside those of the chunks that are there. */
   cacheMaxEntries: number;
+  /** True: whoever opens it asks one question and ends, for which no thread is started where the file is there. */
+  oneShot?: boolean | undefined;
   /** Gives up opening. */
   signal?: AbortSignal | undefined;
 }

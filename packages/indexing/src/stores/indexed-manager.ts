@@ -39,6 +39,7 @@ export async function createIndexedManager(input: {
       owner: { agentId, workspaceDir },
       locksDir: join(stateDir, "locks"),
       cacheMaxEntries: settings.cache.enabled ? settings.cache.maxEntries : 0,
+      oneShot: context.oneShot,
       signal,
     });
     try {

@@ -46,13 +46,26 @@ async function estimateOf(
 
 /** What a sync would cost, for people. */
 function formatEstimate(estimate: SyncEstimate): string {
-  const { files, changedFiles, chunks, cachedTexts, pendingTexts, tokens, requests, provider, model, reason } =
-    estimate;
+  const {
+    files,
+    changedFiles,
+    chunks,
+    cachedTexts,
+    pendingTexts,
+    measuringTexts = 0,
+    tokens,
+    requests,
+    provider,
+    model,
+    reason,
+  } = estimate;
   const lines = [`${counted(files, "file")} (${changedFiles} to index) · ${counted(chunks, "chunk")}`];
   if (provider === "none") lines.push(`Nothing would be sent: ${reason ?? "there is no embedding provider"}`);
   else {
     lines.push(`Provider: ${printable([provider, model].filter(Boolean).join(" "))}`);
     lines.push(`${counted(cachedTexts, "text")} embedded already, ${counted(pendingTexts, "text")} to send`);
+    if (measuringTexts > 0)
+      lines.push(`${counted(measuringTexts, "short text")} besides, to measure what meaning is worth beside words`);
     if (pendingTexts > 0) lines.push(`About ${tokens} tokens in ${counted(requests, "request")}`);
     lines.push(describePrice(estimate));
   }

@@ -43,9 +43,9 @@ export async function memoryGet(
   }
   const from = options.from ?? citation.from;
   const lines = options.lines ?? citation.lines;
-  const result = await withMemory(context, config, agent, (memory) =>
-    readFromHere(context, memory, agent.workspaceDir, { relPath: citation.path, from, lines, signal: context.signal }),
-  );
+  const params = { relPath: citation.path, from, lines, signal: context.signal };
+  const read = (memory: Memory): Promise<MemoryReadResult> => readFromHere(context, memory, agent.workspaceDir, params);
+  const result = await withMemory(context, config, agent, read, { oneShot: true });
   if (result.status === "ok" && result.lines === 0 && (from ?? 1) > 1) {
     const name = visibleName(result.path);
     throw new UsageError(`${name} ends before line ${from}; memslot memory get ${name} prints it from its beginning`);

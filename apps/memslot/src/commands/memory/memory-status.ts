@@ -1,6 +1,7 @@
 import {
   type AgentConfig,
   type AvailabilityProbe,
+  type Memory,
   type MemoryProviderStatus,
   type MemslotConfig,
   isAbort,
@@ -64,7 +65,7 @@ async function inspect(
 ): Promise<{ entry: AgentStatus; exitCode: number }> {
   const { signal } = context;
   const deep = options.deep === true || options.fix === true || options.index === true;
-  return await withMemory(context, config, agent, async (memory) => {
+  const look = async (memory: Memory): Promise<{ entry: AgentStatus; exitCode: number }> => {
     const index = await tried(options.index === true, () =>
       syncWithProgress(context, memory, { what: `indexing ${agent.id}` }),
     );
@@ -92,7 +93,8 @@ async function inspect(
     const found = check.value?.ok === false ? ExitCode.error : ExitCode.ok;
     const exitCode = [codeOf(index.error), codeOf(check.error), found].reduce(worseExitCode, failedFiles);
     return { entry, exitCode };
-  });
+  };
+  return await withMemory(context, config, agent, look, { oneShot: !deep });
 }
 
 /** A step whose failure is part of the answer and does not end it. */

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { MemoryError, messageOf, offeredPlugins } from "@memslot/core";
 import type { CommandContext } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
+import { packageFolder } from "../../package-folder.ts";
 import { packageVersion } from "../../package-version.ts";
 import { resolvePath } from "../../open/resolve-path.ts";
 import { UsageError } from "../../terminal/usage-error.ts";
@@ -13,7 +14,7 @@ export interface PluginsNewCommandOptions {
   json?: boolean;
 }
 
-const templates = fileURLToPath(new URL("../../../templates/memory-plugin/", import.meta.url));
+const templates = fileURLToPath(new URL("templates/memory-plugin/", packageFolder));
 const files: readonly string[] = ["package.json", "memslot.plugin.json", "src/index.ts", "test/conformance.test.ts"];
 /** A package that holds another package.json in a folder of its own confuses the tools that read it. */
 const packageTemplate = "package.template.json";

@@ -1,8 +1,9 @@
+import { existsSync } from "node:fs";
 import { MemoryError } from "@memslot/core";
 import type { IndexHealth } from "../../chunk-index.ts";
 import type { LedgerOptions } from "../ledger.ts";
 import type { OpenOptions } from "./protocol.ts";
-import { startWorker, type WorkerClient } from "./worker-client.ts";
+import { clientOf, startWorker, type WorkerClient } from "./worker-client.ts";
 
 /** A ledger to be opened, and what is for the one who keeps tables of its own in it, or for tests. */
 export interface ThreadOptions extends LedgerOptions {
@@ -20,14 +21,19 @@ export interface OpenedThread {
 const usualBusyTimeoutMs = 5000;
 
 /**
- * Opens a ledger in a thread of its own. A file that cannot be used (foreign, locked, read-only) is left alone and the
+ * Opens a ledger in a thread of its own, or in the caller's where it is there already and `oneShot` says so. A file that cannot be used (foreign, locked, read-only) is left alone and the
  * ledger is kept in memory; a damaged one is set aside and made anew: `health().notices` says so. Throws `UNAVAILABLE`
  * when SQLite itself does not load, and `AbortError` when `signal` is aborted.
  */
 export async function openThread(options: ThreadOptions): Promise<OpenedThread> {
-  const { signal, busyTimeoutMs = usualBusyTimeoutMs, ...others } = options;
+  const { signal, oneShot = false, busyTimeoutMs = usualBusyTimeoutMs, ...others } = options;
   signal?.throwIfAborted();
-  const client = startWorker(new URL(import.meta.resolve("#ledger-worker")), `the index ${options.path}`);
+  const what = `the index ${options.path}`;
+  // A first index is long work, which two threads share.
+  const client =
+    oneShot && existsSync(options.path)
+      ? clientOf((await import("./own-thread.ts")).openOwnThread(), what)
+      : startWorker(new URL(import.meta.resolve("#ledger-worker")), what);
   try {
     const request: OpenOptions = { ...others, busyTimeoutMs };
     await untilAborted(client.call("open", [request]), signal);

@@ -29,6 +29,16 @@ export interface WorkerClient {
   close(): Promise<void>;
 }
 
+/** What is needed of a worker. */
+export interface LedgerThread {
+  // oxlint-disable-next-line typescript/no-explicit-any -- as the events of Node have it
+  on(event: "message" | "messageerror" | "error" | "exit", listener: (value: any) => void): unknown;
+  postMessage(request: Request, transfer: ArrayBuffer[]): void;
+  ref(): void;
+  unref(): void;
+  terminate(): Promise<unknown>;
+}
+
 interface Pending {
   resolve(value: unknown): void;
   reject(error: unknown): void;
@@ -37,7 +47,11 @@ interface Pending {
 
 /** Starts a worker. It keeps the process alive only while an answer is due. `what` names it in messages. */
 export function startWorker(entry: URL, what: string, stuckMs: number = stuckAfterMs): WorkerClient {
-  const worker = new Worker(entry, { name: "memslot-ledger", ...handedDown() });
+  return clientOf(new Worker(entry, { name: "memslot-ledger", ...handedDown() }), what, stuckMs);
+}
+
+/** The caller's side of a thread that has been started. */
+export function clientOf(worker: LedgerThread, what: string, stuckMs: number = stuckAfterMs): WorkerClient {
   const pending = new Map<number, Pending>();
   let lastId = 0;
   let latestHealth: IndexHealth | undefined;
@@ -51,9 +65,9 @@ export function startWorker(entry: URL, what: string, stuckMs: number = stuckAft
     if (reply.health) latestHealth = reply.health;
     settle(reply.id, ({ resolve, reject }) => (reply.error ? reject(errorOf(reply.error)) : resolve(reply.result)));
   });
-  worker.on("messageerror", (error) => end(stopped(error)));
-  worker.on("error", (error) => end(stopped(error)));
-  worker.on("exit", (code) => {
+  worker.on("messageerror", (error: unknown) => end(stopped(error)));
+  worker.on("error", (error: unknown) => end(stopped(error)));
+  worker.on("exit", (code: number) => {
     hasExited = true;
     end(stopped(new Error(`it exited with code ${code}`)));
   });

@@ -1,4 +1,4 @@
-import { estimateTokens, resultTokens } from "@memslot/core";
+import { answerTokens, resultTokens } from "@memslot/core";
 import type { WeightedTerm } from "../line-scores.ts";
 import type { Candidate } from "../rank.ts";
 import { hasOwnLines, inOrder, type Passage, passagesOf, within } from "./passage.ts";
@@ -19,7 +19,7 @@ const fewResults = 6;
 /** An answer of fewer tokens is shown with its question. */
 const shortAnswer = 20;
 /** What the marks at both ends of a passage take. */
-const gapTokens = 1;
+const gapTokens = 2.6;
 /** Below this many tokens nothing that is worth reading fits. */
 const leastTokens = 10;
 
@@ -170,7 +170,7 @@ function neededFor({ pieces }: NotePieces, piece: Piece): Piece[] {
   const [before, next] = [pieces[at - 1], pieces[at + 1]];
   const needed: Piece[] = [];
   if (before !== undefined && isNextTo(before, piece)) {
-    const answers = isQuestion(before.text) && estimateTokens(piece.text) < shortAnswer;
+    const answers = isQuestion(before.text) && answerTokens(piece.text) < shortAnswer;
     if (answers || goesOn(before.text, piece.text)) needed.push(before);
   }
   if (next !== undefined && isNextTo(piece, next) && (goesOn(piece.text, next.text) || piece.isHeading))

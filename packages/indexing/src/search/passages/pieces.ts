@@ -1,4 +1,4 @@
-import { estimateTokens } from "@memslot/core";
+import { answerTokens } from "@memslot/core";
 import { headingOf } from "../../text/chunk-markdown.ts";
 import { indexAtTokens } from "../../text/token-weight.ts";
 import { lineScore, matchLines, type WeightedTerm } from "../line-scores.ts";
@@ -39,7 +39,7 @@ export function piecesOf(candidate: Candidate, terms: readonly WeightedTerm[], m
     if (line.trim() === "") continue;
     const isHeading = headingOf(line) !== undefined;
     const matched = candidate.matches.lines[at];
-    if (estimateTokens(line) <= limit) {
+    if (answerTokens(line) <= limit) {
       pieces.push({ candidate, at, start: 0, isCut: false, text: line, score: 0, isHeading });
       own.push(matched === undefined ? 0 : lineScore(matched, terms));
       continue;
@@ -74,7 +74,7 @@ function* cutLine(line: string, limit: number): Generator<string> {
   let start = 0;
   let end = 0;
   for (const next of [...ends, line.length]) {
-    if (end > start && estimateTokens(line.slice(start, next)) > aim) {
+    if (end > start && answerTokens(line.slice(start, next)) > aim) {
       yield* cutWords(line.slice(start, end), limit);
       start = end;
     }
@@ -86,7 +86,7 @@ function* cutLine(line: string, limit: number): Generator<string> {
 /** A sentence in parts of whole words, where it is too long to be one. */
 function* cutWords(text: string, limit: number): Generator<string> {
   let start = 0;
-  while (estimateTokens(text.slice(start)) > limit) {
+  while (answerTokens(text.slice(start)) > limit) {
     const end = Math.max(start + 2, indexAtTokens(text, start, limit));
     const space = text.lastIndexOf(" ", end - 1);
     const at = space > start + (end - start) / 2 ? space + 1 : end;

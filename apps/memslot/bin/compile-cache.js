@@ -1,0 +1,37 @@
+// Keeps what Node has compiled, so that the next start need not: a third less processor time for a short command.
+import { lstatSync, mkdirSync, statSync } from "node:fs";
+import module from "node:module";
+import os from "node:os";
+import path from "node:path";
+
+/**
+ * Uses `cache/node` of the state folder, where that is there and nobody else can write in either: whoever can write into
+ * the cache decides what is run, which rules out the usual place below the folder for temporary files. In any other case
+ * nothing is kept and nothing is made. Never throws. `NODE_COMPILE_CACHE` and `NODE_DISABLE_COMPILE_CACHE` go before it.
+ */
+export function useCompileCache() {
+  try {
+    const stateDir = stateDirOf(process.env);
+    if (!isPrivate(stateDir, statSync(stateDir))) return;
+    const folder = path.join(stateDir, "cache", "node");
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    for (const each of [path.dirname(folder), folder]) if (!isPrivate(each, lstatSync(each))) return;
+    module.enableCompileCache(folder);
+  } catch {
+    // No state folder yet, one that is read-only, or a file in its place: the command starts without.
+  }
+}
+
+/** Where `resolveStateDir` of the core finds it, which is not loaded yet. */
+function stateDirOf({ MEMSLOT_HOME: named = "", HOME, USERPROFILE }) {
+  const home = HOME || USERPROFILE || os.homedir();
+  if (named.trim() === "") return path.join(home, ".memslot");
+  return path.resolve(named.replace(/^~(?=$|[/\\])/u, () => home));
+}
+
+function isPrivate(folder, stat) {
+  if (!stat.isDirectory()) return false;
+  // Windows has no such bits: what is below the home folder belongs to its user there.
+  if (process.getuid === undefined) return path.resolve(folder).startsWith(path.resolve(os.homedir()) + path.sep);
+  return stat.uid === process.getuid() && (stat.mode & 0o022) === 0;
+}

@@ -1,0 +1,115 @@
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+
+let folder = "";
+let stateDir = "";
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "memslot-cache-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  stateDir = path.join(folder, "state");
+  cpSync(fileURLToPath(new URL("../bin", import.meta.url)), path.join(folder, "app/bin"), { recursive: true });
+  mkdirSync(path.join(folder, "app/dist"));
+  writeFileSync(path.join(folder, "app/package.json"), '{ "type": "module" }');
+  writeFileSync(
+    path.join(folder, "app/dist/cli.js"),
+    'import module from "node:module"; process.stdout.write(module.getCompileCacheDir() ?? "none");',
+  );
+});
+
+/** Starts a command that prints where the cache is that it was started with. */
+function cacheOfStart(env: NodeJS.ProcessEnv = {}): string {
+  const { NODE_COMPILE_CACHE: _cache, NODE_DISABLE_COMPILE_CACHE: _off, NODE_OPTIONS: _options, ...own } = process.env;
+  return execFileSync(process.execPath, [path.join(folder, "app/bin/memslot.js")], {
+    encoding: "utf8",
+    env: { ...own, HOME: folder, MEMSLOT_HOME: stateDir, ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+}
+
+function makeState(mode = 0o700): void {
+  mkdirSync(stateDir);
+  chmodSync(stateDir, mode);
+}
+
+test("what was compiled is kept in the state folder, where nobody else can write", () => {
+  makeState();
+  const cache = path.join(stateDir, "cache/node");
+  expect(path.dirname(cacheOfStart())).toBe(cache);
+  expect(statSync(cache).mode & 0o777).toBe(0o700);
+  expect(readdirSync(cache, { recursive: true }).length).toBeGreaterThan(1);
+});
+
+test("without a state folder nothing is kept, and none is made", () => {
+  expect(cacheOfStart()).toBe("none");
+  expect(existsSync(stateDir)).toBe(false);
+});
+
+test.skipIf(process.platform === "win32").each([
+  ["others can write in the state folder", () => makeState(0o707)],
+  ["a group can write in the state folder", () => makeState(0o770)],
+  [
+    "others can write in the cache",
+    () => {
+      makeState();
+      mkdirSync(path.join(stateDir, "cache/node"), { recursive: true });
+      chmodSync(path.join(stateDir, "cache/node"), 0o777);
+    },
+  ],
+  [
+    "others can write beside the cache",
+    () => {
+      makeState();
+      mkdirSync(path.join(stateDir, "cache"));
+      chmodSync(path.join(stateDir, "cache"), 0o777);
+    },
+  ],
+  [
+    "the cache is a link to another folder",
+    () => {
+      makeState();
+      mkdirSync(path.join(stateDir, "cache"));
+      mkdirSync(path.join(folder, "elsewhere"));
+      symlinkSync(path.join(folder, "elsewhere"), path.join(stateDir, "cache/node"));
+    },
+  ],
+  [
+    "a file stands in its place",
+    () => {
+      makeState();
+      writeFileSync(path.join(stateDir, "cache"), "");
+    },
+  ],
+])("the command starts without it where %s", (_case, prepare) => {
+  prepare();
+  expect(cacheOfStart()).toBe("none");
+  expect(existsSync(path.join(folder, "elsewhere")) ? readdirSync(path.join(folder, "elsewhere")) : []).toEqual([]);
+});
+
+test.skipIf(process.getuid?.() !== 0)("the command starts without it where the state folder is somebody else's", () => {
+  makeState();
+  execFileSync("chown", ["12345", stateDir]);
+  expect(cacheOfStart()).toBe("none");
+});
+
+test("what Node is told about its cache goes before it", () => {
+  makeState();
+  const named = path.join(folder, "named");
+  expect(path.dirname(cacheOfStart({ NODE_COMPILE_CACHE: named }))).toBe(named);
+  expect(cacheOfStart({ NODE_DISABLE_COMPILE_CACHE: "1" })).toBe("none");
+});

@@ -1,0 +1,140 @@
+import { reasonOf, StoreFailure } from "./store-failure.ts";
+import type { CompanionModule, CompanionTables } from "../database/companion.ts";
+import type { LastingStore } from "./lasting-store.ts";
+import { isPieces, type Pieces } from "./pieces.ts";
+import type { OpenOptions, Reply, Request } from "./protocol.ts";
+
+/** What a host calls all the time, and what writes nothing. */
+const readingCalls: ReadonlySet<string> = new Set(["revision", "stats", "searchKeyword"]);
+/** A little longer than an index has to be left alone before it is recorded as it is. */
+const whenQuietMs = 600;
+
+/**
+ * Answers the requests of `worker-client.ts` one after the other, in whatever thread it is: `send` is given each reply.
+ * Gives what takes a request.
+ */
+export function createLedgerService(send: (reply: Reply) => void): (request: Request) => void {
+  let store: LastingStore | undefined;
+  let sentHealth = "";
+  let queue: Promise<void> = Promise.resolve();
+  let isTidying = false;
+  /** Tidying once more, when nothing was asked for a while. */
+  let quiet: NodeJS.Timeout | undefined;
+
+  function receive(request: Request): void {
+    queue = queue.then(async () => {
+      const reply = await answer(request.id, () => run(request));
+      if (isPieces(reply.result)) goOn(request.id, reply.result);
+      const isHealthNew = !isPieces(reply.result) && post(reply);
+      // Behind a call that only reads nothing is due that was not before, unless the file was opened anew for it.
+      if (isHealthNew || !readingCalls.has(request.method)) tidyLater();
+      else quiet ??= setTimeout(tidyWhenQuiet, whenQuietMs).unref();
+    });
+  }
+
+  /** Long work: piece by piece, each behind the requests that have come in meanwhile. */
+  function goOn(id: number, pieces: Pieces<unknown>): void {
+    setImmediate(() => {
+      queue = queue.then(async () => {
+        let isDone = true;
+        const reply = await answer(id, async () => {
+          if (store === undefined) throw new StoreFailure("CLOSED", "the index is not open");
+          const step = await pieces.next();
+          isDone = step.done === true;
+          return step.value;
+        });
+        if (isDone) post(reply);
+        else goOn(id, pieces);
+      });
+    });
+  }
+
+  /** Piece by piece, each behind the requests that have come in meanwhile. */
+  function tidyLater(): void {
+    if (isTidying) return;
+    isTidying = true;
+    setImmediate(() => {
+      queue = queue.then(async () => {
+        isTidying = false;
+        if ((await store?.tidy()) === true) return tidyLater();
+        clearTimeout(quiet);
+        quiet = setTimeout(tidyWhenQuiet, whenQuietMs).unref();
+      });
+    });
+  }
+
+  /** The last thing to do: after it, nothing is due before the next request. */
+  function tidyWhenQuiet(): void {
+    quiet = undefined;
+    queue = queue.then(async () => {
+      if ((await store?.tidy()) === true) tidyLater();
+    });
+  }
+
+  /** Whether the health of the index is another than the last reply has told. */
+  function post(reply: Reply): boolean {
+    const changed = changedHealth();
+    send({ ...reply, ...changed });
+    return changed.health !== undefined;
+  }
+
+  async function run(request: Request): Promise<unknown> {
+    if (request.method === "open") return void (await open(request.args[0] as OpenOptions));
+    if (store === undefined) throw new StoreFailure("CLOSED", "the index is not open");
+    if (request.method === "close") {
+      store.close();
+      store = undefined;
+      // Whoever opens a ledger in this thread next has been told nothing.
+      sentHealth = "";
+      return undefined;
+    }
+    return await store.call(request.method, request.args);
+  }
+
+  async function open(options: OpenOptions): Promise<void> {
+    try {
+      // Here and not above, so that a library that does not load is an answer and not the end of the thread.
+      const { openLastingStore } = await import("./lasting-store.ts");
+      store = await openLastingStore(options, await companionOf(options));
+    } catch (error) {
+      if (error instanceof StoreFailure) throw error;
+      throw new StoreFailure(
+        "UNAVAILABLE",
+        `the index ${options.path} cannot be opened: ${reasonOf(error)}; reinstall the package better-sqlite3 if it does not load`,
+        { cause: error },
+      );
+    }
+  }
+
+  function changedHealth(): Pick<Reply, "health"> {
+    if (store === undefined) return {};
+    const health = store.health();
+    const text = JSON.stringify(health);
+    if (text === sentHealth) return {};
+    sentHealth = text;
+    return { health };
+  }
+
+  return receive;
+}
+
+async function answer(id: number, work: () => Promise<unknown>): Promise<Reply> {
+  try {
+    return { id, result: await work() };
+  } catch (error) {
+    return { id, error: describe(error) };
+  }
+}
+
+/** What a store keeps in the same file, made by a module of its package. */
+async function companionOf({ companion }: OpenOptions): Promise<CompanionTables | undefined> {
+  if (companion === undefined) return undefined;
+  const { createCompanion } = (await import(companion.module)) as CompanionModule;
+  return createCompanion(companion.settings);
+}
+
+function describe(error: unknown): NonNullable<Reply["error"]> {
+  const code = error instanceof StoreFailure ? error.code : "UNAVAILABLE";
+  const cause = error instanceof Error && error.cause !== undefined ? reasonOf(error.cause) : undefined;
+  return { code, message: reasonOf(error), cause };
+}
