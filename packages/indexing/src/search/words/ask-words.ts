@@ -4,7 +4,11 @@ import type { HeldLanguages } from "../../text/languages/chunk-terms.ts";
 import { queryTerms, type SearchTerm } from "../../text/words.ts";
 import { readingsShown } from "./readings-shown.ts";
 import { readOtherwise } from "./read-otherwise.ts";
-import { languagesOf, storeTerms, withForms, wordCounts, type WordSource } from "./word-source.ts";
+import type { OtherReading } from "./written-otherwise.ts";
+import { countWords, languagesOf, storeTerms, withForms, wordCounts, type WordSource } from "./word-source.ts";
+
+/** From so many terms on they are counted before chunks are looked for. */
+const manyTerms = 16;
 
 /** What a question found by its words. */
 export interface WordsFound {
@@ -24,10 +28,11 @@ export interface WordsFound {
 export async function askWords(query: string, source: WordSource): Promise<WordsFound> {
   const languages = await languagesOf(source);
   const terms = queryTerms(query, languages?.held).map((term) => withForms(term, languages));
-  const found = await find(terms, source);
-  if (!found.documentFrequencies.includes(0)) return { answer: found, terms, languages, readings: [] };
-  const others = await readOtherwise(terms, found.documentFrequencies, source, languages);
-  if (others.size === 0) return { answer: found, terms, languages, readings: [] };
+  // In a long question some word is usually unknown, and what was found before that was read is of no use.
+  const found = terms.length < manyTerms ? await find(terms, source) : undefined;
+  const counts = found?.documentFrequencies ?? (await countWords(source, terms));
+  const others = counts.includes(0) ? await readOtherwise(terms, counts, source, languages) : new Map<SearchTerm, OtherReading>();
+  if (others.size === 0) return { answer: found ?? (await find(terms, source)), terms, languages, readings: [] };
   const asked = terms.flatMap((term) => others.get(term)?.by ?? [term]);
   const distinct = [...new Map(asked.map((term) => [`${term.term} ${term.prefix}`, term])).values()];
   const answer = await find(distinct, source);
