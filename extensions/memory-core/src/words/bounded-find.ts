@@ -5,8 +5,9 @@ import { type CountedTerm, maxPostings, quoted, type WordsWith } from "./word-co
 const maxWeighed = 8000;
 /** A search asks for so many chunks at least. Who asks for less wants to see how a word is written, and a fifth is weighed. */
 const usualLimit = 100;
-/** Words of which all are to stand in a chunk, and words that stand for a beginning. */
+/** Terms of which all are to stand in a chunk, terms of which any is, and words that stand for a beginning. */
 const maxTogether = 3;
+const maxAny = 16;
 const maxWords = 64;
 
 /** What FTS5 is asked for. `newest`: among more chunks than it may weigh, the ones that were written last. */
@@ -29,9 +30,13 @@ export function findBounded(
   const rarest = terms.toSorted((left, right) => left.postings - right.postings);
   const together = ask(rarest.slice(0, maxTogether).map(matchOf).join(" AND "), share * maxWeighed);
   if (together.length >= limit) return together;
-  const some = rarest.filter((_, index) => sumOf(rarest.slice(0, index + 1)) <= share * maxPostings);
-  const more =
-    some.length > 0 ? ask(some.map(matchOf).join(" OR "), undefined) : ask(matchOf(rarest[0] as CountedTerm), share * maxWeighed);
+  const some = rarest.slice(0, maxAny).filter((_, index) => sumOf(rarest.slice(0, index + 1)) <= share * maxPostings);
+  let more = some.length > 0 ? ask(some.map(matchOf).join(" OR "), undefined) : [];
+  // The rarest word may be too common, or stand in other sources alone.
+  for (let at = some.length; together.length + more.length === 0 && at < rarest.length; at += maxTogether) {
+    const next = rarest.slice(at, at + maxTogether);
+    more = ask(next.map(matchOf).join(" OR "), share * maxWeighed);
+  }
   const known = new Set(together.map(({ id }) => id));
   return [...together, ...more.filter(({ id }) => !known.has(id))].slice(0, limit);
 }

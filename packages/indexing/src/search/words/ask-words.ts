@@ -5,9 +5,9 @@ import { queryTerms, type SearchTerm } from "../../text/words.ts";
 import { readingsShown } from "./readings-shown.ts";
 import { readOtherwise } from "./read-otherwise.ts";
 import type { OtherReading } from "./written-otherwise.ts";
-import { countWords, languagesOf, storeTerms, withForms, wordCounts, type WordSource } from "./word-source.ts";
+import { languagesOf, storeTerms, withForms, wordCounts, type WordSource } from "./word-source.ts";
 
-/** From so many terms on they are counted before chunks are looked for. */
+/** From so many terms on they are counted before all that hold them are looked for. */
 const manyTerms = 16;
 
 /** What a question found by its words. */
@@ -29,17 +29,19 @@ export async function askWords(query: string, source: WordSource): Promise<Words
   const languages = await languagesOf(source);
   const terms = queryTerms(query, languages?.held).map((term) => withForms(term, languages));
   // In a long question some word is usually unknown, and what was found before that was read is of no use.
-  const found = terms.length < manyTerms ? await find(terms, source) : undefined;
-  const counts = found?.documentFrequencies ?? (await countWords(source, terms));
-  const others = counts.includes(0) ? await readOtherwise(terms, counts, source, languages) : new Map<SearchTerm, OtherReading>();
-  if (others.size === 0) return { answer: found ?? (await find(terms, source)), terms, languages, readings: [] };
+  const isLong = terms.length >= manyTerms;
+  const found = await find(terms, source, isLong ? 1 : undefined);
+  const others = found.documentFrequencies.includes(0)
+    ? await readOtherwise(terms, found, source, languages)
+    : new Map<SearchTerm, OtherReading>();
+  if (others.size === 0) return { answer: isLong ? await find(terms, source) : found, terms, languages, readings: [] };
   const asked = terms.flatMap((term) => others.get(term)?.by ?? [term]);
   const distinct = [...new Map(asked.map((term) => [`${term.term} ${term.prefix}`, term])).values()];
   const answer = await find(distinct, source);
   return { answer, terms: distinct, languages, readings: readingsShown([...others.values()], answer.rows, languages) };
 }
 
-async function find(terms: readonly SearchTerm[], source: WordSource): Promise<IndexKeywordAnswer> {
-  const answer = await source.find(storeTerms(terms));
+async function find(terms: readonly SearchTerm[], source: WordSource, most?: number): Promise<IndexKeywordAnswer> {
+  const answer = await source.find(storeTerms(terms), most);
   return { ...answer, documentFrequencies: wordCounts(terms, answer.documentFrequencies) };
 }

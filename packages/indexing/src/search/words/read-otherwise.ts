@@ -1,5 +1,6 @@
 import type { HeldLanguages } from "../../text/languages/chunk-terms.ts";
-import type { ChunkRow } from "../../chunk-index.ts";
+import type { ChunkRow, IndexKeywordAnswer } from "../../chunk-index.ts";
+import { isLarge } from "../bm25.ts";
 import { foldWord, type SearchTerm } from "../../text/words.ts";
 import { loadCharacterVariants } from "./chinese-characters.ts";
 import { isJoining, splitWord } from "./compounds.ts";
@@ -11,7 +12,7 @@ import { type OtherReading, writtenOtherwise } from "./written-otherwise.ts";
 /** Of a long question, so many words are read otherwise: each costs the look-up of others. */
 const maxWords = 8;
 const maxMistyped = 4;
-/** Words with one letter changed that are looked up for one question. A word of eight letters has 450. */
+/** Words with one letter changed that are looked up for one question in a large index. A word of eight letters has 450. */
 const maxSpellings = 1000;
 /** Places where a compound may be cut, and typing errors, that are looked at in the notes. */
 const looksAt = 3;
@@ -21,15 +22,15 @@ const fewChunks = 10;
 /**
  * Reads the words that stand nowhere in another way, in this order: joined with a neighbour, written with other letters, as
  * the beginning of a longer word, as two words that stand together, with one typing error. What is not in the notes in
- * any way stays as it is. `counts`: how many chunks hold each of the terms.
+ * any way stays as it is. `found`: how many chunks there are, and how many of them hold each of the terms.
  */
 export async function readOtherwise(
   terms: readonly SearchTerm[],
-  counts: readonly number[],
+  found: Pick<IndexKeywordAnswer, "chunkCount" | "documentFrequencies">,
   source: WordSource,
   languages: HeldLanguages | undefined,
 ): Promise<Map<SearchTerm, OtherReading>> {
-  const unknown = terms.filter((term, index) => counts[index] === 0 && mayBeReadOtherwise(term));
+  const unknown = terms.filter((term, index) => found.documentFrequencies[index] === 0 && mayBeReadOtherwise(term));
   const readings = await readWritten(unknown, terms, source, languages);
   const left = (): SearchTerm[] =>
     unknown.filter((term) => term.kind === "word" && !term.identifier && !readings.has(term));
@@ -41,7 +42,7 @@ export async function readOtherwise(
   for (const term of left().slice(0, maxMistyped)) {
     const others = oneErrorAway(foldWord(term.written ?? term.term));
     spellings += others.length;
-    if (spellings > maxSpellings) break;
+    if (spellings > maxSpellings && isLarge(found.chunkCount)) break;
     const reading = await readMistyped(term, others, source, languages);
     if (reading) readings.set(term, reading);
   }
