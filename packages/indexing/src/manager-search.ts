@@ -18,6 +18,7 @@ import { type AskedQuery, askedQuery, isFiltered } from "./search/query/asked-qu
 import { findFiltered } from "./search/query/found-elsewhere.ts";
 import { searchFiltered } from "./search/query/filtered-search.ts";
 import { searchChunks } from "./search/search.ts";
+import { LanguageMemory } from "./search/words/language-memory.ts";
 import { sessionScope, type SourceScope } from "./search/session-scope.ts";
 import { freshnessForAll, withMissingWithin } from "./search/shared-report.ts";
 import { createSessionLookup } from "./sessions/session-lookup.ts";
@@ -54,6 +55,7 @@ export function createManagerSearch(parts: SearchParts): MemorySearchManager["se
   const hasSessions = settings.sources.some((source) => source === "sessions" || source === "journal");
   const transcripts = hasSessions ? createSessionLookup({ stateDir, agentId }) : undefined;
   const journal = journalFolder({ stateDir, agentId });
+  const languages = new LanguageMemory();
   const checked = createCheckedSearch({ store, sources: parts.sources, reread: index.reread });
 
   async function scopeOf({ sessionKey, audience, signal }: ManagerSearchOptions): Promise<SourceScope> {
@@ -73,11 +75,12 @@ export function createManagerSearch(parts: SearchParts): MemorySearchManager["se
     { query, asked, now }: Question,
     options: ManagerSearchOptions,
     allowed: SourceScope,
+    revision?: string,
   ): Promise<SearchOutcome> {
     const { sources, stats } = index.facts();
     const scope = withoutUnread(allowed, sources);
     const days: SearchInput["days"] = (places) => index.days(places);
-    const question: SearchInput = { settings, backend, query, options, scope, now, days };
+    const question: SearchInput = { settings, backend, query, options, scope, now, days, languages, revision };
     // Without a chunk there is nothing to compare with. Others who read along are not to learn whether there is one.
     const known = options.audience === "shared" || stats.chunks > 0 ? vectors : undefined;
     const outcome = isFiltered(asked)
@@ -96,7 +99,7 @@ export function createManagerSearch(parts: SearchParts): MemorySearchManager["se
     if (!find) rerank?.warm();
     const scope = await scopeOf(options);
     // A backend's own search, and what is paid for a question, are asked once and not ahead.
-    const ahead = vectors || find || rerank ? undefined : searchAhead(store, () => answerTo(question, options, scope));
+    const ahead = vectors || find || rerank ? undefined : searchAhead(store, (revision) => answerTo(question, options, scope, revision));
     const before = unreadIn(index.facts());
     const unfresh = await index.freshen(options.signal);
     const first = async (): Promise<SearchOutcome | undefined> =>

@@ -1,4 +1,4 @@
-import type { IndexKeywordAnswer, KeywordQuery, QueryTerm } from "@memslot/indexing";
+import type { IndexKeywordAnswer, KeywordQuery } from "@memslot/indexing";
 import type Database from "better-sqlite3";
 import { worthAsking } from "@memslot/indexing/ledger-tables";
 import {
@@ -13,10 +13,9 @@ import {
   type Transactions,
 } from "@memslot/indexing/ledger-tables";
 import { createScopedKeywordSearch, type ScopedKeywordSearch } from "./scoped-keyword-search.ts";
+import { type AskWords, findBounded } from "./bounded-find.ts";
+import { createWordCounts, type CountedTerm, type WordCounts } from "./word-counts.ts";
 import { wordTable } from "./word-tables.ts";
-
-/** Words that are looked at to count what a prefix matches. */
-const maxPrefixWords = 1000;
 
 /** Keyword search for a database whose SQLite has FTS5. */
 export function createKeywordSearch(input: {
@@ -48,27 +47,27 @@ export function createKeywordSearch(input: {
     const lack = isLacking ? { incomplete: "the words of the index are being made anew" } : {};
     if (query.scope) return { ...scopedSearchOf(generation)(query, terms), ...lack };
     const statements = statementsOf(generation);
-    const chunkCount = statements.countChunks.get() ?? 0;
-    const documentFrequencies = terms.map((term) => countMatches(statements, term, chunkCount));
-    const holders = (_term: QueryTerm, index: number): number => documentFrequencies[index] ?? 0;
+    const chunkCount = statements.countChunks();
+    const counted = statements.countAll(terms);
+    const documentFrequencies = counted.map(({ chunks }) => chunks);
     const present = statements.sources.all({ generation });
     // Most indexes have nothing of some kind of memory: what holds no file is not searched.
     if (!present.some((source) => query.sources.includes(source)))
       return { rows: [], chunkCount, documentFrequencies, ...lack };
     const isForAll = present.every((source) => query.sources.includes(source));
-    const find = (asked: readonly QueryTerm[]): ScoredId[] => {
-      if (asked.length === 0) return [];
-      const parameters = { match: [...new Set(asked.map(quote))].join(" OR "), limit: query.limit };
-      if (isForAll) return statements.searchAll.all(parameters);
-      return statements.searchSources.all({ ...parameters, ...filterParameters(generation, query) });
+    const { find, findNth } = isForAll ? statements.all : statements.ofSources;
+    const filter = isForAll ? {} : filterParameters(generation, query);
+    const ask: AskWords = (match, newest) => {
+      const first = newest === undefined ? undefined : findNth.get({ ...filter, match, skipped: newest - 1 });
+      return find.all({ ...filter, match, first: first ?? null, limit: query.limit });
     };
-    const asked = worthAsking(terms, holders, chunkCount);
-    let ranked = find(asked);
+    const found = (asked: readonly CountedTerm[]): ScoredId[] =>
+      findBounded(asked, query.limit, { ask, wordsWith: statements.wordsWith });
+    const asked = worthAsking(counted, ({ chunks }) => chunks, chunkCount);
+    let ranked = found(asked);
     // The rarer words may all stand in other sources: then the common ones are the question.
-    if (ranked.length === 0 && !isForAll) {
-      const rest = terms.filter((term, index) => holders(term, index) > 0 && !asked.includes(term));
-      ranked = find(rest);
-    }
+    if (ranked.length === 0 && !isForAll)
+      ranked = found(counted.filter((term) => term.chunks > 0 && !asked.includes(term)));
     return { rows: readRows(ranked), chunkCount, documentFrequencies, ...lack };
   }
 
@@ -86,40 +85,40 @@ export function createKeywordSearch(input: {
 
 type Statements = ReturnType<typeof prepareStatements>;
 
+/** One way to ask: of all chunks, or of those of some sources. */
+interface FindStatements {
+  find: Database.Statement<[Record<string, unknown>], ScoredId>;
+  /** The chunk from which on so many of those that match were written. */
+  findNth: Database.Statement<[Record<string, unknown>], number>;
+}
+
 /** Only one generation answers at a time. Called inside a transaction. */
 function prepareStatements(
   db: Database.Database,
   generation: number,
-): {
+): WordCounts & {
   generation: number;
-  frequency: Database.Statement<[string], number>;
-  prefixFrequency: Database.Statement<[string, string], number>;
-  countChunks: Database.Statement<[], number>;
   sources: Database.Statement<[{ generation: number }], string>;
-  searchAll: Database.Statement<[Record<string, unknown>], ScoredId>;
-  searchSources: Database.Statement<[Record<string, unknown>], ScoredId>;
+  all: FindStatements;
+  ofSources: FindStatements;
 } {
   const words = wordTable(generation);
-  db.exec(`
-    DROP TABLE IF EXISTS temp.chunk_words;
-    CREATE VIRTUAL TABLE temp.chunk_words USING fts5vocab(main, ${words}, 'row');
-  `);
-  const match = `SELECT rowid AS id, -bm25(${words}) AS score FROM ${words} WHERE ${words} MATCH :match`;
-  const order = "ORDER BY score DESC, id LIMIT :limit";
   // The plus keeps FTS5 from running the whole match once for each of the ids.
-  const within = `${match} AND +rowid IN (
-       SELECT c.id FROM files f JOIN chunks c ON c.file_id = f.id WHERE ${isAsked(false)}
-     ) ${order}`;
-  return {
-    generation,
-    frequency: db.prepare<[string], number>("SELECT doc FROM chunk_words WHERE term = ?").pluck(),
-    prefixFrequency: db
-      .prepare<[string, string], number>(
-        `SELECT coalesce(sum(doc), 0) FROM (SELECT doc FROM chunk_words WHERE term >= ? AND term < ? LIMIT ${maxPrefixWords})`,
+  const ofSources = `AND +rowid IN (SELECT c.id FROM files f JOIN chunks c ON c.file_id = f.id WHERE ${isAsked(false)})`;
+  const finding = (filter: string): FindStatements => ({
+    find: db.prepare(
+      `SELECT rowid AS id, -bm25(${words}) AS score FROM ${words}
+       WHERE ${words} MATCH :match AND rowid >= ifnull(:first, 0) ${filter} ORDER BY score DESC, id LIMIT :limit`,
+    ),
+    findNth: db
+      .prepare<[Record<string, unknown>], number>(
+        `SELECT rowid FROM ${words} WHERE ${words} MATCH :match ${filter} ORDER BY rowid DESC LIMIT 1 OFFSET :skipped`,
       )
       .pluck(),
-    // The smallest table that has one row for each chunk.
-    countChunks: db.prepare<[], number>(`SELECT count(*) FROM ${words}_docsize`).pluck(),
+  });
+  return {
+    ...createWordCounts(db, generation),
+    generation,
     // One step per source, where DISTINCT would read the whole index.
     sources: db
       .prepare<[{ generation: number }], string>(
@@ -131,8 +130,8 @@ function prepareStatements(
          ) SELECT source FROM known WHERE source IS NOT NULL`,
       )
       .pluck(),
-    searchAll: db.prepare<[Record<string, unknown>], ScoredId>(`${match} ${order}`),
-    searchSources: db.prepare<[Record<string, unknown>], ScoredId>(within),
+    all: finding(""),
+    ofSources: finding(ofSources),
   };
 }
 
@@ -148,16 +147,6 @@ export function createWordlessSearch(
     chunkCount: transactions.read(() => countChunks(generations.active().id)),
     documentFrequencies: terms.map(() => 0),
   });
-}
-
-function countMatches({ frequency, prefixFrequency }: Statements, { term, prefix }: QueryTerm, most: number): number {
-  if (!prefix) return frequency.get(term) ?? 0;
-  return Math.min(most, prefixFrequency.get(term, `${term}\u{10ffff}`) ?? 0);
-}
-
-/** A term as a string of the query language of FTS5, in which no character means anything but itself. */
-function quote({ term, prefix }: QueryTerm): string {
-  return `"${term.replaceAll('"', '""')}"${prefix ? " *" : ""}`;
 }
 
 /** The index folds A-Z and nothing else; what is looked up there has to be folded in the same way. */

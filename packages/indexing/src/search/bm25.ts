@@ -46,10 +46,15 @@ export function bm25Within(
   });
 }
 
-/** From this many chunks on, very common terms are not looked for: the cost of a search follows its matches. */
-const pruneFromChunks = 5000;
+/** In more chunks than this, very common terms are not looked for: the cost of a search follows its matches. */
+const manyChunks = 5000;
 /** Chunks that may hold a term, as a share of all, before it counts as very common. */
 const commonShare = 0.2;
+
+/** Whether there are so many chunks that a search may not look at all that hold a word. */
+export function isLarge(chunkCount: number): boolean {
+  return chunkCount > manyChunks;
+}
 
 /**
  * Leaves out terms that stand in no chunk, and among many chunks very common ones while a rarer one is there to find.
@@ -60,7 +65,7 @@ export function worthAsking<Term>(
   holders: (term: Term, index: number) => number,
   chunkCount: number,
 ): Term[] {
-  const limit = chunkCount > pruneFromChunks ? chunkCount * commonShare : chunkCount;
+  const limit = isLarge(chunkCount) ? chunkCount * commonShare : chunkCount;
   const matching = terms.filter((term, index) => holders(term, index) > 0);
   const rare = terms.filter((term, index) => holders(term, index) > 0 && holders(term, index) <= limit);
   return rare.length > 0 ? rare : matching;

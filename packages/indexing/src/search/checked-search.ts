@@ -59,11 +59,11 @@ export function createCheckedSearch(input: {
  */
 export function searchAhead<Answer>(
   store: Pick<ChunkIndex, "revision">,
-  search: () => Promise<Answer>,
+  search: (revision: string) => Promise<Answer>,
 ): () => Promise<Answer | undefined> {
   const found = (async () => {
     const revision = await store.revision?.();
-    return revision === undefined ? undefined : { revision, answer: await search() };
+    return revision === undefined ? undefined : { revision, answer: await search(revision) };
   })().catch(() => undefined);
   return async () => {
     const ahead = await found;

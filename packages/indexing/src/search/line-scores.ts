@@ -56,7 +56,8 @@ export function matchLines(
       if (kind === "word" || kind === "pair") words++;
       const index = exact.get(term);
       if (index !== undefined && (kind !== "stem" || foundAt?.get(index) !== start)) note(index, start);
-      for (const entry of prefixes) if (term.startsWith(entry.prefix)) note(entry.index, start);
+      if (prefixes.length > 0)
+        for (const entry of prefixes) if (term.startsWith(entry.prefix)) note(entry.index, start);
     });
     return { counts, positions };
   };

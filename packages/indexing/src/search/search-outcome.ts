@@ -22,6 +22,7 @@ import { daysOfLine } from "./query/chunk-days.ts";
 import { type Days, isoDate } from "../text/times/calendar.ts";
 import { type QueryTimes, readTimes } from "../text/times/read-times.ts";
 import type { WordsFound } from "./words/ask-words.ts";
+import type { LanguageMemory } from "./words/language-memory.ts";
 
 /** What a match is worth at least, beside the best one, where they are put in the order of their days. */
 const orderedShare = 0.5;
@@ -50,6 +51,10 @@ export interface SearchInput {
   now: Date;
   /** The days, in order, that there are notes of in these places. Absent: the calendar's years are meant. */
   days?: ((places: readonly SearchedSource[]) => Promise<readonly number[]>) | undefined;
+  /** Which languages the notes are in, as far as that is known. Absent: it is counted for each question. */
+  languages?: LanguageMemory | undefined;
+  /** The state of the index that is asked, where that is known. */
+  revision?: string | undefined;
 }
 
 /** What the legs of a search have given. */

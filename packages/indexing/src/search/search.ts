@@ -50,7 +50,7 @@ export async function searchChunks(
   const byTime = useKeywords ? timeLeg(store, times, places, limit) : undefined;
   // Redacted as the index is: a key that is pasted into a question finds the line that holds it.
   const byWords = useKeywords
-    ? keywordLeg(store, wordsOf(redactSecrets(query), input.asked), places, limit)
+    ? keywordLeg(input, wordsOf(redactSecrets(query), input.asked), places, limit)
     : undefined;
   const [keyword, vector] = await Promise.allSettled([
     byWords,
@@ -135,7 +135,7 @@ function wordsOf(query: string, asked: AskedQuery | undefined): string {
 }
 
 async function keywordLeg(
-  store: ChunkIndex,
+  { store, languages, revision }: SearchInput & { store: ChunkIndex },
   query: string,
   places: readonly SearchedSource[],
   limit: number,
@@ -151,17 +151,24 @@ async function keywordLeg(
   // Without a scope, how many chunks there are, and how many hold a word, is told of the whole index each time.
   const countsOf = (answers: readonly IndexKeywordAnswer[], terms: number): Counts =>
     isNarrowed ? sumOf(answers, terms) : (answers[0] ?? nothing);
+  let isWhole = true;
   const source: WordSource = {
-    find: async (asked) => {
-      const answers = await ask(asked, places, limit);
+    find: async (asked, most = limit) => {
+      const answers = await ask(asked, places, most);
       const incomplete = answers.find((answer) => answer.incomplete !== undefined)?.incomplete;
       const { chunkCount, documentFrequencies } = countsOf(answers, asked.length);
       return { rows: answers.flatMap(({ rows }) => rows), chunkCount, documentFrequencies, incomplete };
     },
     count: async (asked) => {
       const among = isNarrowed ? places : places.slice(0, 1).map(() => ({ source: noSource, scope: undefined }));
-      return countsOf(await ask(asked, among, 1), asked.length).documentFrequencies;
+      const answers = await ask(asked, among, 1);
+      isWhole = answers.every((answer) => answer.incomplete === undefined);
+      return countsOf(answers, asked.length).documentFrequencies;
     },
+    ...(languages && {
+      remember: async (count) =>
+        await languages.of(isNarrowed && places, revision ?? (await store.revision?.()), count, () => isWhole),
+    }),
   };
   if (queryTerms(query).length > 0) return await askWords(query, source);
   const { chunkCount } = isNarrowed ? await source.find([noWord]) : nothing;

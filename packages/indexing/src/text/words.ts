@@ -4,6 +4,7 @@ import { languageOfQuestion } from "./languages/detect-language.ts";
 import { englishWords, functionWords, type LanguageCode } from "./languages/function-words.ts";
 import { stopWords } from "./stop-words.ts";
 import { surrogateSafe } from "./token-weight.ts";
+import { addToHash, WordCache } from "./word-cache.ts";
 
 /** Part of every recipe: raise it when the same text gives other terms, so that indexes are brought up to date. */
 export const wordsVersion = 2;
@@ -35,6 +36,9 @@ const joiners = "-./:@#+&'’";
 const maxWholeLength = 100;
 const maxPartLength = 64;
 const maxStemsKept = 50_000;
+
+/** The terms of words that are one term and nothing besides, wherever they stand. */
+const plainWords = new WordCache();
 
 const classes = new Uint8Array(0x10000).fill(255);
 
@@ -70,17 +74,20 @@ export function scanTerms(text: string, sink: TermSink): void {
     if (kind === wordCharacter) {
       const start = index;
       let joined = false;
+      let hash = addToHash(0, text.charCodeAt(index));
       index++;
       while (index < length) {
         const next = classOf(text, index);
-        if (next === wordCharacter || next === invisible) index++;
+        if (next === wordCharacter || next === invisible) hash = addToHash(hash, text.charCodeAt(index++));
         else if (next === joiner && index + 1 < length && classOf(text, index + 1) === wordCharacter) {
           joined = true;
           index += 2;
         } else break;
       }
-      if (joined) scanJoined(text, start, index, sink);
-      else scanPart(text, start, index, sink);
+      const known = joined ? undefined : plainWords.get(text, start, index, hash);
+      if (known !== undefined) sink(known, start, index, "word");
+      else if (joined) scanJoined(text, start, index, sink);
+      else scanPart(text, start, index, sink, hash);
       index = scanSuffix(text, start, index, sink);
     } else if (kind === unspacedCharacter) {
       const start = index;
@@ -94,8 +101,13 @@ function isUnspaced(kind: number): boolean {
   return kind === unspacedCharacter || kind === invisible;
 }
 
+const plusSign = 0x2b;
+const numberSign = 0x23;
+
 /** `c++`, `c#`, `f#`: a short name whose punctuation is what tells it from a letter. */
 function scanSuffix(text: string, start: number, end: number, sink: TermSink): number {
+  const next = text.charCodeAt(end);
+  if (next !== plusSign && next !== numberSign) return end;
   let stop = end;
   while (stop < text.length && stop < end + 2 && (text[stop] === "+" || text[stop] === "#")) stop++;
   if (stop === end || (stop < text.length && classOf(text, stop) === wordCharacter)) return end;
@@ -135,11 +147,16 @@ const capital = String.raw`[\p{Lu}\p{Lt}]\p{M}*`;
 const capitalInside = new RegExp(String.raw`${small}${capital}|${capital}${capital}\p{Ll}`, "u");
 const capitalBoundary = new RegExp(String.raw`(?<=${small})(?=${capital})|(?<=${capital})(?=${capital}\p{Ll})|_+`, "u");
 
-function scanPart(text: string, start: number, end: number, sink: TermSink): void {
-  const part = text.slice(start, end - start > maxPartLength ? surrogateSafe(text, start + maxPartLength) : end);
+/** `hash`: of the whole, where it stands by itself. */
+function scanPart(text: string, start: number, end: number, sink: TermSink, hash?: number): void {
+  const isLong = end - start > maxPartLength;
+  const part = text.slice(start, isLong ? surrogateSafe(text, start + maxPartLength) : end);
   if (!part.includes("_") && !capitalInside.test(part)) {
-    give(termOfWord(part), start, end, "word", sink);
-    if (isInCapitals(part) && !isShouted(text, start, end)) sink(capitalTerm(part), start, end, "whole");
+    const term = termOfWord(part);
+    give(term, start, end, "word", sink);
+    if (isInCapitals(part)) {
+      if (!isShouted(text, start, end)) sink(capitalTerm(part), start, end, "whole");
+    } else if (hash !== undefined && !isLong && term !== "") plainWords.set(part, hash, term);
     return;
   }
   let from = start;

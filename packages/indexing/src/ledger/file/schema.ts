@@ -10,7 +10,7 @@ export const schemaVersion = 4;
 
 /** A vector of 1,536 float32 numbers fits five times into such a page, into one of half the size only twice. */
 export const pageBytes = 32_768;
-const cacheKibibytes = 8192;
+const cacheKibibytes = 32_768;
 const walKeptBytes = 8 * 1024 * 1024;
 const walPages = 500;
 

@@ -4,7 +4,11 @@ import type { HeldLanguages } from "../../text/languages/chunk-terms.ts";
 import { queryTerms, type SearchTerm } from "../../text/words.ts";
 import { readingsShown } from "./readings-shown.ts";
 import { readOtherwise } from "./read-otherwise.ts";
+import type { OtherReading } from "./written-otherwise.ts";
 import { languagesOf, storeTerms, withForms, wordCounts, type WordSource } from "./word-source.ts";
+
+/** From so many terms on they are counted before all that hold them are looked for. */
+const manyTerms = 16;
 
 /** What a question found by its words. */
 export interface WordsFound {
@@ -24,17 +28,20 @@ export interface WordsFound {
 export async function askWords(query: string, source: WordSource): Promise<WordsFound> {
   const languages = await languagesOf(source);
   const terms = queryTerms(query, languages?.held).map((term) => withForms(term, languages));
-  const found = await find(terms, source);
-  if (!found.documentFrequencies.includes(0)) return { answer: found, terms, languages, readings: [] };
-  const others = await readOtherwise(terms, found.documentFrequencies, source, languages);
-  if (others.size === 0) return { answer: found, terms, languages, readings: [] };
+  // In a long question some word is usually unknown, and what was found before that was read is of no use.
+  const isLong = terms.length >= manyTerms;
+  const found = await find(terms, source, isLong ? 1 : undefined);
+  const others = found.documentFrequencies.includes(0)
+    ? await readOtherwise(terms, found, source, languages)
+    : new Map<SearchTerm, OtherReading>();
+  if (others.size === 0) return { answer: isLong ? await find(terms, source) : found, terms, languages, readings: [] };
   const asked = terms.flatMap((term) => others.get(term)?.by ?? [term]);
   const distinct = [...new Map(asked.map((term) => [`${term.term} ${term.prefix}`, term])).values()];
   const answer = await find(distinct, source);
   return { answer, terms: distinct, languages, readings: readingsShown([...others.values()], answer.rows, languages) };
 }
 
-async function find(terms: readonly SearchTerm[], source: WordSource): Promise<IndexKeywordAnswer> {
-  const answer = await source.find(storeTerms(terms));
+async function find(terms: readonly SearchTerm[], source: WordSource, most?: number): Promise<IndexKeywordAnswer> {
+  const answer = await source.find(storeTerms(terms), most);
   return { ...answer, documentFrequencies: wordCounts(terms, answer.documentFrequencies) };
 }

@@ -1,4 +1,6 @@
 import type { HeldLanguages } from "../../text/languages/chunk-terms.ts";
+import type { ChunkRow, IndexKeywordAnswer } from "../../chunk-index.ts";
+import { isLarge } from "../bm25.ts";
 import { foldWord, type SearchTerm } from "../../text/words.ts";
 import { loadCharacterVariants } from "./chinese-characters.ts";
 import { isJoining, splitWord } from "./compounds.ts";
@@ -10,21 +12,25 @@ import { type OtherReading, writtenOtherwise } from "./written-otherwise.ts";
 /** Of a long question, so many words are read otherwise: each costs the look-up of others. */
 const maxWords = 8;
 const maxMistyped = 4;
+/** Words with one letter changed that are looked up for one question in a large index. A word of eight letters has 450. */
+const maxSpellings = 1000;
 /** Places where a compound may be cut, and typing errors, that are looked at in the notes. */
 const looksAt = 3;
+/** Chunks in which it is looked for first how a word is written: as a rule one of them tells. */
+const fewChunks = 10;
 
 /**
  * Reads the words that stand nowhere in another way, in this order: joined with a neighbour, written with other letters, as
  * the beginning of a longer word, as two words that stand together, with one typing error. What is not in the notes in
- * any way stays as it is. `counts`: how many chunks hold each of the terms.
+ * any way stays as it is. `found`: how many chunks there are, and how many of them hold each of the terms.
  */
 export async function readOtherwise(
   terms: readonly SearchTerm[],
-  counts: readonly number[],
+  found: Pick<IndexKeywordAnswer, "chunkCount" | "documentFrequencies">,
   source: WordSource,
   languages: HeldLanguages | undefined,
 ): Promise<Map<SearchTerm, OtherReading>> {
-  const unknown = terms.filter((term, index) => counts[index] === 0 && mayBeReadOtherwise(term));
+  const unknown = terms.filter((term, index) => found.documentFrequencies[index] === 0 && mayBeReadOtherwise(term));
   const readings = await readWritten(unknown, terms, source, languages);
   const left = (): SearchTerm[] =>
     unknown.filter((term) => term.kind === "word" && !term.identifier && !readings.has(term));
@@ -32,8 +38,12 @@ export async function readOtherwise(
     const reading = await readSplit(term, source, languages);
     if (reading) readings.set(term, reading);
   }
+  let spellings = 0;
   for (const term of left().slice(0, maxMistyped)) {
-    const reading = await readMistyped(term, source, languages);
+    const others = oneErrorAway(foldWord(term.written ?? term.term));
+    spellings += others.length;
+    if (spellings > maxSpellings && isLarge(found.chunkCount)) break;
+    const reading = await readMistyped(term, others, source, languages);
     if (reading) readings.set(term, reading);
   }
   return readings;
@@ -88,8 +98,7 @@ async function readSplit(
     .filter(({ count }) => count > 0)
     .toSorted((left, right) => right.count - left.count);
   for (const { pair } of known.slice(0, looksAt)) {
-    const { rows } = await source.find(storeTerms(pair));
-    const as = writtenTogether(rows, pair, languages);
+    const as = await lookIn(source, pair, (rows) => writtenTogether(rows, pair, languages));
     if (as !== undefined) return { word: written, by: pair, as, isTold: true };
   }
   return undefined;
@@ -98,12 +107,13 @@ async function readSplit(
 /** A word with one typing error. Its stem alone would not do: the word itself, or a form of it, has to stand there. */
 async function readMistyped(
   term: SearchTerm,
+  spelled: readonly string[],
   source: WordSource,
   languages: HeldLanguages | undefined,
 ): Promise<OtherReading | undefined> {
   const { written = term.term } = term;
   const meant = Map.groupBy(
-    oneErrorAway(foldWord(written)).map((other) => termFor(other, languages)),
+    spelled.map((other) => termFor(other, languages)),
     ({ term: stem, forms = [] }) => [stem, ...forms].join(" "),
   );
   const others = [...meant.values()];
@@ -118,13 +128,24 @@ async function readMistyped(
   for (const { spellings } of known.slice(0, looksAt)) {
     const [by] = spellings;
     if (by === undefined) continue;
-    const { rows } = await source.find(storeTerms([by]));
-    const as = writtenIn(rows, by, languages, (found, isStem) =>
-      spellings.some((other) => isFormOf(foldWord(found), other.written ?? "", isStem)),
-    );
+    const isMeant = (found: string, isStem: boolean): boolean =>
+      spellings.some((other) => isFormOf(foldWord(found), other.written ?? "", isStem));
+    const as = await lookIn(source, [by], (rows) => writtenIn(rows, by, languages, isMeant));
     if (as !== undefined) return { word: written, by: [by], as, isTold: true };
   }
   return undefined;
+}
+
+/** Looks into chunks that hold one of the words for what they tell, into a few first. */
+async function lookIn(
+  source: WordSource,
+  terms: readonly SearchTerm[],
+  look: (rows: readonly ChunkRow[]) => string | undefined,
+): Promise<string | undefined> {
+  const { rows: few } = await source.find(storeTerms(terms), fewChunks);
+  const told = look(few);
+  if (told !== undefined || few.length < fewChunks) return told;
+  return look((await source.find(storeTerms(terms))).rows);
 }
 
 /** Endings are what forms of a word differ in, where it was found by its stem in another language than English. */

@@ -1,21 +1,27 @@
 import type { IndexKeywordAnswer } from "../../chunk-index.ts";
 import type { QueryTerm } from "../../chunk-store.ts";
 import { type HeldLanguages, languageTerm, stemTerm } from "../../text/languages/chunk-terms.ts";
-import { languageCodes } from "../../text/languages/function-words.ts";
+import { type LanguageCode, languageCodes } from "../../text/languages/function-words.ts";
 import { loadStemmers } from "../../text/languages/stemmers.ts";
 import { foldWord, type SearchTerm, termOfWord } from "../../text/words.ts";
 
 /** The notes that a question may see, asked for words. */
 export interface WordSource {
-  find(terms: readonly QueryTerm[]): Promise<IndexKeywordAnswer>;
+  /** `most`: chunks that are wanted of each source, where it is to be seen how a word is written. Absent: as many as a search wants. */
+  find(terms: readonly QueryTerm[], most?: number): Promise<IndexKeywordAnswer>;
   /** How many chunks hold each of the terms. */
   count(terms: readonly QueryTerm[]): Promise<readonly number[]>;
+  /** Gives the languages that are known already, or has them counted. Absent: they are counted. */
+  remember?(countLanguages: () => Promise<readonly LanguageCode[]>): Promise<readonly LanguageCode[]>;
 }
 
 /** The languages other than English that these notes are in. Undefined where there is none. */
-export async function languagesOf({ count }: WordSource): Promise<HeldLanguages | undefined> {
-  const counts = await count(languageCodes.map((code) => ({ term: languageTerm(code), prefix: false })));
-  const held = languageCodes.filter((_, index) => (counts[index] ?? 0) > 0);
+export async function languagesOf(source: WordSource): Promise<HeldLanguages | undefined> {
+  const countLanguages = async (): Promise<readonly LanguageCode[]> => {
+    const counts = await source.count(languageCodes.map((code) => ({ term: languageTerm(code), prefix: false })));
+    return languageCodes.filter((_, index) => (counts[index] ?? 0) > 0);
+  };
+  const held = await (source.remember?.(countLanguages) ?? countLanguages());
   return held.length === 0 ? undefined : { held, stemmers: await loadStemmers() };
 }
 

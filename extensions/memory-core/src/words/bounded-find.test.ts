@@ -1,0 +1,168 @@
+import Database from "better-sqlite3";
+import type { QueryTerm } from "@memslot/indexing";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { fileOf, openHere, type StoreHere, tempPath, words } from "../test/stores.ts";
+import { findBounded } from "./bounded-find.ts";
+import { type CountedTerm, maxPostings } from "./word-counts.ts";
+
+const chunks = 20_000;
+const common = ["alpha", "beta", "gamma", "delta"];
+const beginnings = Array.from({ length: 40 }, (_, index) => `pre${index}`);
+
+/** A store of chunks of which each holds all of the common words, and three in four words of a beginning. */
+async function largeStore(): Promise<{ store: StoreHere; path: string }> {
+  const path = await tempPath();
+  const store = openHere(path);
+  onTestFinished(() => store.close());
+  const texts = Array.from({ length: chunks }, (_, index) => {
+    const own = [0, 1, 2].map((step) => beginnings[(index * 3 + step) % beginnings.length]);
+    return [...common, ...own, `n${index}`].join(" ");
+  });
+  store.replaceFiles([fileOf("a.md", texts), fileOf("b.jsonl", ["alpha alone", "beta alone"], "sessions")]);
+  return { store, path };
+}
+
+const prepare = Database.prototype.prepare;
+
+/** Notes what each statement that gives scores is asked, from here to the end of the test. */
+function noteAsked(): { sql: string; parameters: Record<string, unknown> }[] {
+  const asked: { sql: string; parameters: Record<string, unknown> }[] = [];
+  const spy = vi.spyOn(Database.prototype, "prepare").mockImplementation(function (this: Database.Database, sql) {
+    const statement = prepare.call(this, sql);
+    if (!sql.includes("bm25(")) return statement;
+    const all = statement.all.bind(statement);
+    statement.all = (parameters: unknown) => {
+      asked.push({ sql, parameters: parameters as Record<string, unknown> });
+      return all(parameters as never);
+    };
+    return statement;
+  });
+  onTestFinished(() => spy.mockRestore());
+  return asked;
+}
+
+/** How many chunks these statements have given a score to, before the best were chosen. */
+function weighed(path: string, asked: readonly { sql: string; parameters: Record<string, unknown> }[]): number[] {
+  const db = new Database(path, { readonly: true });
+  const rows = asked.map(({ sql, parameters: { limit: _limit, ...parameters } }) => {
+    const whole = sql.replace(/ORDER BY[\s\S]*$/u, "");
+    return prepare.call(db, `SELECT count(*) FROM (${whole})`).pluck().get(parameters) as number;
+  });
+  db.close();
+  return rows;
+}
+
+test("of 20,000 chunks with the same common words, 8,000 are weighed, and all are counted", async () => {
+  const asked = noteAsked();
+  const { store, path } = await largeStore();
+  const ask = (terms: QueryTerm[], ...sources: string[]) => {
+    asked.length = 0;
+    const { rows, documentFrequencies } = store.searchKeyword({ terms, sources, limit: 100 });
+    return { texts: rows.map(({ text }) => text), documentFrequencies, weighed: weighed(path, asked) };
+  };
+  const all = ask(words(...common), "memory", "sessions");
+  expect([all.weighed, all.texts.length]).toEqual([[8000], 100]);
+  expect(all.documentFrequencies).toEqual([chunks + 1, chunks + 1, chunks, chunks]);
+
+  // A source that holds none of the chunks that were written last, nor the rarest words, is answered all the same.
+  const ofSource = ask(words(...common), "sessions");
+  expect(ofSource.texts.toSorted()).toEqual(["alpha alone", "beta alone"]);
+  expect(Math.max(...ofSource.weighed)).toBeLessThanOrEqual(8000);
+
+  // A rarer word among them is all that is looked for, as before.
+  const ofRare = ask(words(...common, "n77"), "memory", "sessions");
+  expect([ofRare.weighed, ofRare.texts.map((text) => text.split(" ").at(-1))]).toEqual([[1], ["n77"]]);
+
+  // Words of a beginning that stand in more places than are weighed: some of them are looked for, and no beginning.
+  const ofBeginning = ask([{ term: "pre", prefix: true }], "memory", "sessions");
+  expect(asked.filter(({ parameters }) => String(parameters["match"]).includes("*"))).toEqual([]);
+  expect(Math.max(...ofBeginning.weighed)).toBeLessThanOrEqual(8000);
+  expect([ofBeginning.texts.length, ofBeginning.documentFrequencies]).toEqual([100, [chunks + 2]]);
+});
+
+test("of a question with 64 common words half a million places are counted, and the rest is told from the first ones", async () => {
+  const chunks = 8000;
+  const path = await tempPath();
+  const store = openHere(path);
+  onTestFinished(() => store.close());
+  const many = Array.from({ length: 64 }, (_, index) => `word${index}`);
+  store.replaceFiles([
+    fileOf(
+      "a.md",
+      Array.from({ length: chunks }, (_, index) => `${many.join(" ")} ${index % 2 === 0 ? "half" : ""} n${index}`),
+    ),
+  ]);
+  const ask = () => store.searchKeyword({ terms: words(...many, "half", "n5"), sources: ["memory"], limit: 10 });
+  const { documentFrequencies } = ask();
+  expect(documentFrequencies.slice(0, 64)).toEqual(many.map(() => chunks));
+  // What is told is right to one in a hundred, and exact for a word of few chunks.
+  expect(Math.abs((documentFrequencies[64] ?? 0) - chunks / 2)).toBeLessThan(chunks / 200);
+  expect(documentFrequencies[65]).toBe(1);
+
+  // What is remembered is forgotten with the next change.
+  store.replaceFiles([fileOf("b.md", ["word0 n5"])]);
+  expect(ask().documentFrequencies.filter((_, index) => index === 0 || index === 65)).toEqual([chunks + 1, 2]);
+});
+
+/** Asks of a store that gives these rows for each match. */
+function asking(terms: readonly [string, number][], given: Record<string, number[]>, limit = 100) {
+  const asked: { match: string; newest: number | undefined }[] = [];
+  const counted = terms.map(([term, postings]): CountedTerm => {
+    return { term: { term, prefix: false }, chunks: postings, postings };
+  });
+  const rows = findBounded(counted, limit, {
+    ask: (match, newest) => {
+      asked.push({ match, newest });
+      return (given[match] ?? []).map((id) => ({ id, score: 1 }));
+    },
+    wordsWith: () => [],
+  });
+  return { asked, ids: rows.map(({ id }) => id) };
+}
+
+test("what a search may weigh is asked for as it is", () => {
+  const { asked } = asking(
+    [
+      ["a", maxPostings / 2],
+      ["b", maxPostings / 2],
+    ],
+    {},
+  );
+  expect(asked).toEqual([{ match: '"a" OR "b"', newest: undefined }]);
+});
+
+test("of more, chunks with the three rarest words come first, then those with the rarest ones", () => {
+  const terms: [string, number][] = [
+    ["d", 90_000],
+    ["a", 20_000],
+    ["c", 40_000],
+    ["b", 30_000],
+  ];
+  const { asked, ids } = asking(terms, { '"a" AND "b" AND "c"': [7, 3], '"a" OR "b"': [1, 3, 2] });
+  expect(asked).toEqual([
+    { match: '"a" AND "b" AND "c"', newest: 8000 },
+    { match: '"a" OR "b"', newest: undefined },
+  ]);
+  expect(ids).toEqual([7, 3, 1, 2]);
+  const enough = asking(terms, { '"a" AND "b" AND "c"': Array.from({ length: 100 }, (_, id) => id) });
+  expect(enough.asked).toHaveLength(1);
+});
+
+test("where the rarest word alone stands in too many, those that were written last are weighed", () => {
+  const { asked } = asking(
+    [
+      ["a", 60_000],
+      ["b", 70_000],
+    ],
+    {},
+  );
+  expect(asked).toEqual([
+    { match: '"a" AND "b"', newest: 8000 },
+    { match: '"a" OR "b"', newest: 8000 },
+  ]);
+});
+
+test("who wants to see how a word is written has a fifth of it weighed", () => {
+  const { asked } = asking([["a", 15_000]], {}, 10);
+  expect(asked[0]).toEqual({ match: '"a"', newest: 1600 });
+});

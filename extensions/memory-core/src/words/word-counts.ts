@@ -1,0 +1,122 @@
+import type { QueryTerm } from "@memslot/indexing";
+import type Database from "better-sqlite3";
+import { wordTable } from "./word-tables.ts";
+
+/** Postings (a word in a chunk) that FTS5 weighs for one question: some 15 ms. All that a question usually asks for is less. */
+export const maxPostings = 50_000;
+/** Words that are looked at to count what a prefix matches. */
+const maxPrefixWords = 1000;
+/** Postings that are counted for one question, about 8 ms. What is left is told from its first ones. */
+const countedAtMost = 500_000;
+const lookedAt = 2000;
+/** Words whose counts are remembered until something is written. */
+const keptWords = 4000;
+
+/** A term that is looked for, as FTS5 is asked for it. */
+export interface CountedTerm {
+  term: QueryTerm;
+  /** How many chunks hold it. */
+  chunks: number;
+  /** How many places FTS5 goes through for it: more than there are chunks, where several words begin with it. */
+  postings: number;
+}
+
+/** The words of one generation that begin with something, rarest first. */
+export type WordsWith = (beginning: string) => { word: string; chunks: number }[];
+
+export interface WordCounts {
+  countChunks(): number;
+  countAll(terms: readonly QueryTerm[]): CountedTerm[];
+  wordsWith: WordsWith;
+}
+
+/** Counts words in the table of one generation. Called inside a transaction. */
+export function createWordCounts(db: Database.Database, generation: number): WordCounts {
+  const words = wordTable(generation);
+  db.exec(`
+    DROP TABLE IF EXISTS temp.chunk_words;
+    CREATE VIRTUAL TABLE temp.chunk_words USING fts5vocab(main, ${words}, 'row');
+  `);
+  const frequency = db.prepare<[string], number>("SELECT doc FROM chunk_words WHERE term = ?").pluck();
+  const beginnings = db.prepare<[string, string], { word: string; chunks: number }>(
+    `SELECT term AS word, doc AS chunks FROM chunk_words WHERE term >= ? AND term < ? LIMIT ${maxPrefixWords}`,
+  );
+  const firstHolders = db.prepare<[string], { found: number; last: number | null }>(
+    `SELECT count(*) AS found, max(rowid) AS last FROM
+       (SELECT rowid FROM ${words} WHERE ${words} MATCH ? LIMIT ${lookedAt})`,
+  );
+  const span = db.prepare<[], { first: number | null; last: number | null }>(
+    // Each by itself is one step.
+    `SELECT (SELECT min(id) FROM ${words}_docsize) AS first, (SELECT max(id) FROM ${words}_docsize) AS last`,
+  );
+  const changes = db.prepare<[], number>("SELECT total_changes()").pluck();
+  // The smallest table that has one row for each chunk.
+  const allChunks = db.prepare<[], number>(`SELECT count(*) FROM ${words}_docsize`).pluck();
+  const counts = new Map<string, number>();
+  let chunkCount = 0;
+  let countedAt = "";
+  const each = (beginning: string): IterableIterator<{ word: string; chunks: number }> =>
+    beginnings.iterate(beginning, `${beginning}\u{10ffff}`);
+
+  /** Exact where it stands in few chunks; else as if it stood as often in all as in the first ones. */
+  function estimate(term: QueryTerm): number {
+    const { found = 0, last } = firstHolders.get(quoted(term.term)) ?? {};
+    if (found < lookedAt) return found;
+    const { first, last: end } = span.get() ?? {};
+    const share = ((last ?? 0) - (first ?? 0) + 1) / ((end ?? 0) - (first ?? 0) + 1);
+    return Math.max(found, Math.min(chunkCount, Math.round(found / share)));
+  }
+
+  /** Several words of a beginning stand in one chunk: what goes beyond all chunks together, and beyond what is weighed, is not counted. */
+  function countBeginning(beginning: string): number {
+    let postings = 0;
+    for (const { chunks } of each(beginning)) {
+      postings += chunks;
+      if (postings > Math.max(chunkCount, maxPostings)) break;
+    }
+    return postings;
+  }
+
+  /** Forgets what was counted before the last change, in this process or another. */
+  function expire(): void {
+    const state = `${String(db.pragma("data_version", { simple: true }))} ${changes.get()}`;
+    if (state === countedAt && counts.size <= keptWords) return;
+    counts.clear();
+    countedAt = state;
+    chunkCount = allChunks.get() ?? 0;
+  }
+
+  function countWord(word: string): number {
+    const known = counts.get(word);
+    if (known !== undefined) return known;
+    const chunks = frequency.get(word) ?? 0;
+    counts.set(word, chunks);
+    return chunks;
+  }
+
+  return {
+    countChunks() {
+      expire();
+      return chunkCount;
+    },
+    countAll(terms) {
+      expire();
+      let counted = 0;
+      return terms.map((term) => {
+        const postings = term.prefix
+          ? countBeginning(term.term)
+          : counted > countedAtMost && !counts.has(term.term)
+            ? estimate(term)
+            : countWord(term.term);
+        counted += postings;
+        return { term, chunks: Math.min(chunkCount, postings), postings };
+      });
+    },
+    wordsWith: (beginning) => [...each(beginning)].toSorted((left, right) => left.chunks - right.chunks),
+  };
+}
+
+/** A word as a string of the query language of FTS5, in which no character means anything but itself. */
+export function quoted(word: string): string {
+  return `"${word.replaceAll('"', '""')}"`;
+}

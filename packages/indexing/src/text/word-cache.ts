@@ -1,0 +1,60 @@
+/** Slots of the table, a power of two, and the words that it holds at most. */
+const slots = 1 << 17;
+const maxWords = 50_000;
+/** Slots that are looked at for one word: words that were made to meet in one cost no more. */
+const maxProbes = 8;
+
+/** Adds a UTF-16 unit to the hash of the ones before it (as in `String.hashCode` of Java). */
+export function addToHash(hash: number, unit: number): number {
+  return (Math.imul(hash, 31) + unit) | 0;
+}
+
+/**
+ * What is known of words, found by where they stand in a text: a word that was met before is not cut out of it. A pure cache:
+ * it changes no answer, only how fast it comes.
+ */
+export class WordCache {
+  readonly #slots = new Uint32Array(slots);
+  readonly #hashes = new Int32Array(maxWords);
+  #words: string[] = [];
+  #values: string[] = [];
+
+  /** The value of the word that stands there. `hash`: of all of its units. */
+  get(text: string, start: number, end: number, hash: number): string | undefined {
+    for (let probe = 0, slot = spread(hash); probe < maxProbes; probe++, slot = (slot + 1) & (slots - 1)) {
+      const entry = (this.#slots[slot] as number) - 1;
+      if (entry < 0) return undefined;
+      if (this.#hashes[entry] === hash && isAt(this.#words[entry] as string, text, start, end))
+        return this.#values[entry];
+    }
+    return undefined;
+  }
+
+  set(word: string, hash: number, value: string): void {
+    if (this.#words.length >= maxWords) this.#clear();
+    for (let probe = 0, slot = spread(hash); probe < maxProbes; probe++, slot = (slot + 1) & (slots - 1)) {
+      if (this.#slots[slot] !== 0) continue;
+      this.#hashes[this.#words.length] = hash;
+      this.#slots[slot] = this.#words.push(word);
+      this.#values.push(value);
+      return;
+    }
+  }
+
+  #clear(): void {
+    this.#slots.fill(0);
+    this.#words = [];
+    this.#values = [];
+  }
+}
+
+function spread(hash: number): number {
+  return Math.imul(hash, 0x9e37_79b1) >>> 15;
+}
+
+function isAt(word: string, text: string, start: number, end: number): boolean {
+  if (word.length !== end - start) return false;
+  for (let index = 0; index < word.length; index++)
+    if (word.charCodeAt(index) !== text.charCodeAt(start + index)) return false;
+  return true;
+}
