@@ -4,6 +4,7 @@ import { withOfferedPeers } from "./support/command-peers.ts";
 import { withConfigTable } from "./support/config-table.ts";
 import { extensions, root } from "./support/pack-all.ts";
 import { withOwnSchema } from "./support/plugin-manifest.ts";
+import { vectorKernel } from "./support/vector-kernel.ts";
 
 async function write(name: string, made: (text: string) => string | Promise<string>): Promise<void> {
   const file = path.join(root, name);
@@ -12,4 +13,5 @@ async function write(name: string, made: (text: string) => string | Promise<stri
 
 await write("docs/configuration.md", withConfigTable);
 await write("apps/memslot/package.json", withOfferedPeers);
+await write("extensions/memory-core/src/vectors/kernel/kernel-bytes.ts", vectorKernel);
 for (const { place } of extensions) await write(`${place}/memslot.plugin.json`, (text) => withOwnSchema(text, place));

@@ -1,6 +1,7 @@
 import type { CompanionModule, CompanionTables } from "@memslot/indexing/ledger-tables";
 import { hasTable, metaKeys } from "@memslot/indexing/ledger-tables";
 import type Database from "better-sqlite3";
+import type { VectorSettings } from "./vectors/engines/vector-settings.ts";
 import { createVectorSearch } from "./vectors/vector-search.ts";
 import { noFts, settleWords, wordsNotice } from "./words/settle-words.ts";
 import { createWordIndex, hasFts, wordTable } from "./words/word-tables.ts";
@@ -8,7 +9,7 @@ import { createWords } from "./words/words.ts";
 
 /** What the thread of an index is told about words and vectors. */
 export interface CompanionSettings {
-  vector: { enabled: boolean; extensionPath?: string | undefined };
+  vector: VectorSettings;
   /** Behave as if this build of SQLite had no FTS5. */
   disableFts: boolean;
 }
@@ -42,6 +43,7 @@ function companionOf({ vector, disableFts }: CompanionSettings): CompanionTables
               searchKeyword: words.searchKeyword,
               searchVector: vectors.searchVector,
               probeVector: vectors.probeVector,
+              shareBlocks: vectors.shareBlocks,
             },
             added(chunk) {
               words.added(chunk);

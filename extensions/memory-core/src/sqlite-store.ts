@@ -1,10 +1,11 @@
 import type { ChunkIndex, IndexKeywordAnswer, IndexVectorAnswer, LedgerOptions } from "@memslot/indexing";
 import { buildCalls, keptCalls, openThread, threadCalls } from "@memslot/indexing/ledger";
 import type { CompanionSettings } from "./companion.ts";
+import type { VectorSettings } from "./vectors/engines/vector-settings.ts";
 
 export interface SqliteStoreOptions extends Omit<LedgerOptions, "store"> {
-  /** sqlite-vec; where it is off or does not load, all vectors are compared one by one. */
-  vector: { enabled: boolean; extensionPath?: string | undefined };
+  /** What compares vectors. */
+  vector: VectorSettings;
 }
 
 /** For tests: faults that cannot be brought about from outside. */
@@ -27,10 +28,7 @@ export async function openStore(
   { vector, ...options }: SqliteStoreOptions,
   { disableFts = false, busyTimeoutMs }: SqliteStoreFaults,
 ): Promise<ChunkIndex> {
-  const settings: CompanionSettings = {
-    disableFts,
-    vector: vector.extensionPath === undefined ? { enabled: vector.enabled } : { ...vector },
-  };
+  const settings: CompanionSettings = { disableFts, vector: { ...vector } };
   const companion = { module: import.meta.resolve("#companion"), settings };
   const thread = await openThread({ ...options, store: "memory-core", companion, busyTimeoutMs });
   const { call } = threadCalls(thread);

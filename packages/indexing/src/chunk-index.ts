@@ -112,6 +112,8 @@ export interface IndexHealth {
   vector: {
     enabled: boolean;
     available?: boolean | undefined;
+    /** What has compared the vectors of the last search, or is going to. */
+    engine?: string | undefined;
     extensionPath?: string | undefined;
     loadError?: string | undefined;
   };

@@ -4,7 +4,7 @@ import type { VectorSpace } from "@memslot/indexing";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { applicationId, openDatabaseStore, upgradeFromSecond } from "@memslot/indexing/ledger-tables";
-import { loadSqliteVec } from "../vectors/sqlite-vec.ts";
+import { loadSqliteVec } from "../vectors/engines/sqlite-vec.ts";
 import { edit } from "../test/damage.ts";
 import { fileOf, find, near, open, pendingTexts, sha256, tempPath, vectorOf } from "../test/stores.ts";
 

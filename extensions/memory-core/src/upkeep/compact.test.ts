@@ -100,7 +100,7 @@ test("an old build that was not yet deleted is gone after compacting", async () 
   const names = (await store.upkeep?.tables())?.map(({ name }) => name);
   expect(names).toContain("chunks_fts_2");
   expect(names).not.toContain("chunks_fts_1");
-  expect(names).not.toContain("chunks_vec_1");
+  expect(names).not.toContain("chunks_codes_1");
   expect((await store.stats()).databaseBytes).toBeLessThan(1.3 * before);
   expect(await near(store, space, textOf("note9p2"), 1)).toEqual([textOf("note9p2")]);
 });

@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import type { IndexFinding } from "@memslot/core";
 import { indexTerms, type ChunkIndex, type IndexedFile } from "@memslot/indexing";
 import Database from "better-sqlite3";
-import { getLoadablePath } from "sqlite-vec";
 import { expect, test } from "vitest";
 import { edit, spoilTable } from "../test/damage.ts";
 import { embedAll, fileOf, find, near, open, spaceOf, tempPath } from "../test/stores.ts";
@@ -40,11 +39,10 @@ function bad(findings: readonly IndexFinding[]): string[] {
   return findings.filter(({ ok }) => !ok).map(({ name, message }) => `${name}: ${message}`);
 }
 
-/** SQL that a sound program would not run, with sqlite-vec at hand. */
+/** SQL that a sound program would not run. */
 function harm(path: string, sql: string): void {
   edit(path, (db: Database.Database) => {
     db.unsafeMode(true);
-    db.loadExtension(getLoadablePath());
     db.exec(sql);
   });
 }
@@ -115,10 +113,10 @@ test.each([
   [
     "rows of the layout are missing",
     "vectors",
-    "DELETE FROM chunks_vec_1 WHERE rowid < 20",
+    "DELETE FROM chunks_codes_1_rows WHERE id < 20",
     /19 of 120 vectors are missing/u,
   ],
-  ["the layout is gone", "vectors", "DROP TABLE chunks_vec_1", /chunks_vec_1 is missing/u],
+  ["the layout is gone", "vectors", "DROP TABLE chunks_codes_1", /chunks_codes_1 is missing/u],
 ])("%s: it is found, and mended without a provider", async (_, name, sql, message) => {
   const path = await tempPath();
   await (await filled(path)).close();
@@ -240,7 +238,7 @@ test("the bytes of the tables, theirs together, are those of the file without wh
   const sizes = tables.map(({ bytes }) => bytes);
   expect(sizes).toEqual(sizes.toSorted((one, other) => other - one));
   expect(tables.map(({ name }) => name)).toEqual(
-    expect.arrayContaining(["chunks", "chunks_fts_1", "chunks_vec_1", "files", "vectors"]),
+    expect.arrayContaining(["chunks", "chunks_fts_1", "chunks_codes_1", "files", "vectors"]),
   );
   expect(tables.filter(({ name }) => /_(?:data|docsize|rowids|idx)$|^chunks_by|^sqlite_autoindex/u.test(name))).toEqual(
     [],

@@ -1,41 +1,55 @@
 import type Database from "better-sqlite3";
-import { type Generations, hasTable, type IndexPart, type Look } from "@memslot/indexing/ledger-tables";
-import type { FastLayout } from "./fast-layout.ts";
-import { hasManyHoles, vectorTable } from "./vector-index.ts";
+import type { Generations, IndexPart, Look } from "@memslot/indexing/ledger-tables";
+import { type CodeLayout, hasManyHoles } from "./codes/code-layout.ts";
+import { codeTable } from "./codes/code-tables.ts";
+import { blockRows, checksumOf } from "./codes/code-vector.ts";
 
-/** The fast layout of the vectors: one row for each chunk that has a vector in the space that is laid out. */
+/** The codes of the vectors: one row for each chunk that has a vector in the space that is laid out. */
 export function layoutPart(input: {
   db: Database.Database;
   generations: Generations;
-  layout: Pick<FastLayout, "held"> & { layOutAnew(generation: number): void };
+  layout: Pick<CodeLayout, "named" | "tables"> & { layOutAnew(generation: number): void };
 }): IndexPart {
   const { db, generations, layout } = input;
 
   function lookAt(generation: number, spaceId: number): Look {
-    const table = vectorTable(generation);
-    if (!["", "_rowids", "_chunks"].every((suffix) => hasTable(db, table + suffix)))
-      return { ok: false, message: `the table ${table} is missing` };
+    const table = codeTable(generation);
+    if (!layout.tables(generation).exists()) return { ok: false, message: `the table ${table} is missing` };
     const embedded = `SELECT c.id FROM files f JOIN chunks c ON c.file_id = f.id
       JOIN embedding_cache e ON e.hash = c.hash AND e.space_id = :spaceId WHERE f.generation = :generation`;
     const found = db
       .prepare<[Record<string, number>], Record<"rows" | "embedded" | "missing" | "extra" | "blocks", number>>(
-        `SELECT (SELECT count(*) FROM ${table}_rowids) AS rows, (SELECT count(*) FROM ${table}_chunks) AS blocks,
+        `SELECT (SELECT count(*) FROM ${table}_rows) AS rows, (SELECT count(*) FROM ${table}_slots) AS blocks,
           (SELECT count(*) FROM (${embedded})) AS embedded,
-          (SELECT count(*) FROM (${embedded}) WHERE id NOT IN (SELECT rowid FROM ${table}_rowids)) AS missing,
-          (SELECT count(*) FROM ${table}_rowids WHERE rowid NOT IN (${embedded})) AS extra`,
+          (SELECT count(*) FROM (${embedded}) WHERE id NOT IN (SELECT id FROM ${table}_rows)) AS missing,
+          (SELECT count(*) FROM ${table}_rows WHERE id NOT IN (${embedded})) AS extra`,
       )
       .get({ spaceId, generation });
     const { rows = 0, embedded: wanted = 0, missing = 0, extra = 0, blocks = 0 } = found ?? {};
     if (missing + extra > 0)
       return { ok: false, message: `${missing} of ${wanted} vectors are missing, and ${extra} are of no chunk` };
-    if (hasManyHoles(rows, blocks))
+    const spoilt = spoiltBlocks(generation);
+    if (spoilt > 0) return { ok: false, message: `${spoilt} of ${blocks} blocks are not what was written` };
+    if (hasManyHoles({ rows, blocks }))
       return { ok: false, message: `${rows} vectors in ${blocks} blocks: it is full of holes` };
     return { ok: true, message: `${rows} vectors in ${blocks} blocks` };
   }
 
+  function spoiltBlocks(generation: number): number {
+    const tables = layout.tables(generation);
+    const rowsOf = db.prepare<[number], number>(`SELECT id FROM ${codeTable(generation)}_rows WHERE block = ?`).pluck();
+    return tables.versions().filter(({ block }) => {
+      const slots = tables.slots(block);
+      const codes = tables.codes(block);
+      if (slots?.ids.length !== blockRows || slots.files.length !== blockRows || codes === undefined) return true;
+      const ids = [...slots.ids].filter((id) => id !== 0).toSorted((left, right) => left - right);
+      return checksumOf(new Uint8Array(codes)) !== slots.sum || ids.join() !== rowsOf.all(block).join();
+    }).length;
+  }
+
   function looks(): { generation: number; found: Look }[] {
     return generations.live().flatMap((generation) => {
-      const spaceId = layout.held(generation);
+      const spaceId = layout.named(generation);
       return spaceId === undefined ? [] : [{ generation, found: lookAt(generation, spaceId) }];
     });
   }

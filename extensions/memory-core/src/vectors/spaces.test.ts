@@ -44,7 +44,7 @@ test("two processes that use different spaces never meet each other's vectors", 
   expect(laidOut(path)).toBe("first");
 });
 
-test("filling one space leaves the fast layout of the other one as it is, whether sqlite-vec is there or not", async () => {
+test("filling one space leaves the codes of the other one as they are, whatever compares vectors", async () => {
   const path = await tempPath();
   const store = await open(path);
   await store.replaceFiles([fileOf("a.md", texts(50))]);
@@ -82,21 +82,6 @@ test("a space is used again after another one without a vector being asked for, 
   expect(await near(again, first, "moving", 1)).toEqual(["moving"]);
   expect(await near(again, first, "moving", 50)).toHaveLength(21);
   expect(laidOut(path)).toBe("first");
-});
-
-test("how far rounding turns vectors is known of every vector that is put in", async () => {
-  const path = await tempPath();
-  const store = await open(path);
-  await store.replaceFiles([fileOf("a.md", ["round", "steep"])]);
-  await store.useSpace(first);
-  const angle = (): number =>
-    Number(edit(path, (db) => db.prepare("SELECT value FROM meta WHERE key = 'vector_angle:1'").pluck().get()));
-  await store.putVectors(first, [{ hash: sha256("round"), vector: new Float32Array(16).fill(0.25) }]);
-  const before = angle();
-  const steep = Float32Array.from({ length: 16 }, (_, index) => (index === 0 ? 127 : 0.49));
-  await store.putVectors(first, [{ hash: sha256("steep"), vector: steep }]);
-  expect(before).toBeLessThan(1e-6);
-  expect(angle()).toBeGreaterThan(0.01);
 });
 
 test("spaces of another provider, key or length under the same name are other spaces", async () => {

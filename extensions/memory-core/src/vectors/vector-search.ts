@@ -3,17 +3,31 @@ import {
   byScore,
   checkVector,
   type Companion,
+  isFileFailure,
   type KnownSpace,
   type LedgerParts,
+  reasonOf,
+  type ScoredId,
   toVector,
 } from "@memslot/indexing/ledger-tables";
-import { openVectorComparison, similarityTo, type VectorComparison } from "./compare-vectors.ts";
-import { createFastLayout } from "./fast-layout.ts";
+import { countRows, createReadDirectory } from "./codes/code-directory.ts";
+import { createCodeLayout, hasHoles, hasManyHoles } from "./codes/code-layout.ts";
+import type { CodeScan } from "./codes/code-scan.ts";
+import { blockRows } from "./codes/code-vector.ts";
+import { dropEarlierLayouts } from "./codes/earlier-layout.ts";
+import { DamagedCodes } from "./codes/scan-job.ts";
+import { createScopeFiles } from "./codes/scope-files.ts";
+import { openVectorComparison, similarityTo, type VectorComparison } from "./engines/compare-vectors.ts";
+import { createEngines } from "./engines/engines.ts";
+import type { VectorSettings } from "./engines/vector-settings.ts";
 import { layoutPart } from "./layout-part.ts";
-import { hasHoles, hasManyHoles } from "./vector-index.ts";
+import type { BlockMemory } from "./memory/block-memory.ts";
 
-/** So many chunks leave half an empty block in the layout. */
+/** So many chunks leave a quarter of an empty block. */
 const removedBeforeLook = 64;
+/** Vectors that are scored exactly: never fewer, and so many more than are asked for. */
+const fewestRescored = 80;
+const spareRescored = 60;
 
 /** The half of an index that finds by meaning. */
 export interface VectorSearch extends Pick<
@@ -21,8 +35,10 @@ export interface VectorSearch extends Pick<
   "added" | "removed" | "embedded" | "useSpace" | "prepare" | "drop" | "holds"
 > {
   searchVector(query: VectorQuery): IndexVectorAnswer;
-  /** Loads sqlite-vec. */
+  /** Loads what compares vectors fast. */
   probeVector(): boolean;
+  /** Blocks of codes are kept in a memory that other threads use, too. */
+  shareBlocks(memory: BlockMemory, seat: number): void;
   /** Mends a layout with many holes. False: that was all. */
   tidy(): false;
   /** Mends one with any. */
@@ -31,46 +47,117 @@ export interface VectorSearch extends Pick<
   health(): IndexHealth["vector"];
 }
 
-export function createVectorSearch(
-  parts: LedgerParts & { settings: { enabled: boolean; extensionPath?: string | undefined } },
-): VectorSearch {
+export function createVectorSearch(parts: LedgerParts & { settings: VectorSettings }): VectorSearch {
   const { db, transactions, generations, vectors } = parts;
   let compared: VectorComparison | undefined;
   const comparison = (): VectorComparison => (compared ??= openVectorComparison(db));
-  const fast = createFastLayout({ ...parts, comparison });
+  const engines = createEngines(parts);
+  const layout = createCodeLayout(parts);
+  const readDirectory = createReadDirectory(db);
+  const scopeFiles = createScopeFiles(db, generations);
   /** The space to lay out for fast search. */
   let wanted: KnownSpace | undefined;
   /** Chunks that have gone since the layout was looked at. */
   let removed = 0;
+  /** Whether codes are still to be compared with the vectors that there are. */
+  let isUnchecked = true;
+  let hasEarlierLayouts = true;
+  /** A generation whose codes are not what was written. */
+  let damaged: number | undefined;
 
-  function search(query: VectorQuery, spaceId: number): IndexVectorAnswer {
-    const similarity = similarityTo(query.vector);
-    const chunks = vectors.chunks();
-    // Dropped by a process without sqlite-vec, or a build that took over without one. A process that wants another space
-    // keeps it: the two would take turns for ever.
-    const { id: answering } = generations.active();
-    if (spaceId === wanted?.id && fast.held(answering) === undefined) fast.settle(answering, wanted, chunks);
-    return transactions.read(() => {
-      const generation = generations.active().id;
-      // Of a few files the nearest may lie behind any number of others: all of theirs are compared.
-      const nearest = query.scope ? undefined : fast.rank(generation, query, spaceId, similarity);
-      const ranked = nearest ?? comparison().all(spaceId, similarity, generation, query);
-      return { rows: parts.readRows(ranked.toSorted(byScore).slice(0, query.limit)) };
-    });
+  function settle(generation: number): void {
+    if (wanted && engines.engine().name === "wasm") layout.settle(generation, wanted, vectors.chunks());
   }
 
   function layOutAnew(generation: number): void {
-    const id = transactions.read(() => fast.held(generation));
+    const id = transactions.read(() => layout.named(generation)) ?? wanted?.id;
     const dimensions = id === undefined ? undefined : vectors.dimensionsOf(id);
-    transactions.write(() => fast.distrust(generation));
-    if (id !== undefined && dimensions !== undefined) fast.settle(generation, { id, dimensions }, vectors.chunks());
+    if (id === undefined || dimensions === undefined) return;
+    vectors.chunks();
+    layout.layOutAnew(generation, { id, dimensions });
+  }
+
+  /** The best by way of the codes; undefined where they cannot tell. Called inside a transaction. */
+  function nearestByCodes(
+    scan: CodeScan,
+    generation: number,
+    query: VectorQuery,
+    spaceId: number,
+  ): number[] | undefined {
+    if (layout.held(generation) !== spaceId) return undefined;
+    try {
+      const tables = layout.tables(generation);
+      const directory = readDirectory(generation, tables);
+      // So few are compared as fast one by one.
+      if (countRows(directory) < blockRows) return undefined;
+      const files = query.scope ? scopeFiles(generation, query) : undefined;
+      const filter = { sources: query.sources, files };
+      return scan.nearest(directory, tables, { vector: query.vector, filter, limit: rescored(query.limit) });
+    } catch (error) {
+      if (isFileFailure(error)) throw error;
+      if (error instanceof DamagedCodes) damaged = generation;
+      else engines.giveUp(reasonOf(error));
+      return undefined;
+    }
+  }
+
+  function nearest(generation: number, query: VectorQuery, spaceId: number): number[] | undefined {
+    const engine = engines.engine();
+    if (engine.name === "wasm") return nearestByCodes(engine.scan, generation, query, spaceId);
+    if (engine.name === "exact") return undefined;
+    try {
+      return engine.compare(generation, query, spaceId, rescored(query.limit));
+    } catch (error) {
+      if (isFileFailure(error)) throw error;
+      engines.giveUp(reasonOf(error));
+      return undefined;
+    }
+  }
+
+  function rank(generation: number, query: VectorQuery, spaceId: number): ScoredId[] {
+    const similarity = similarityTo(query.vector);
+    const ids = nearest(generation, query, spaceId);
+    const scored = ids && comparison().some(spaceId, similarity, ids);
+    if (ids && scored && (scored.length === ids.length || scored.length >= query.limit)) {
+      engines.answered(engines.engine().name);
+      return scored;
+    }
+    // Another process has taken vectors out of the cache.
+    if (scored) isUnchecked = true;
+    engines.answered("exact");
+    return comparison().all(spaceId, similarity, generation, query);
+  }
+
+  function search(query: VectorQuery, spaceId: number): IndexVectorAnswer {
+    vectors.chunks();
+    // Dropped by an earlier release, or a build that took over without one. A process that wants another space keeps it:
+    // the two would take turns for ever.
+    const { id: answering } = generations.active();
+    if (spaceId === wanted?.id && layout.held(answering) === undefined) settle(answering);
+    const answer = transactions.read(() => {
+      const ranked = rank(generations.active().id, query, spaceId);
+      return { rows: parts.readRows(ranked.toSorted(byScore).slice(0, query.limit)) };
+    });
+    if (damaged !== undefined) layOutAnew(damaged);
+    damaged = undefined;
+    return answer;
+  }
+
+  /** What was too long to look at before a search. */
+  function check(): void {
+    if (!isUnchecked || !wanted || engines.engine().name !== "wasm") return;
+    isUnchecked = false;
+    const { id } = generations.active();
+    const chunks = vectors.chunks();
+    const isWrong = transactions.read(() => layout.held(id) === wanted?.id && !layout.isWhole(id, chunks));
+    if (isWrong) layOutAnew(id);
+    else layout.chooseBits(id);
   }
 
   function mendHoles(): void {
     const generation = transactions.read(() => {
       const { id } = generations.active();
-      const size = fast.held(id) === undefined ? undefined : fast.size(id);
-      return size && hasManyHoles(size.rows, size.blocks) ? id : undefined;
+      return layout.held(id) !== undefined && hasManyHoles(layout.tables(id).size()) ? id : undefined;
     });
     if (generation !== undefined) layOutAnew(generation);
   }
@@ -78,35 +165,44 @@ export function createVectorSearch(
   return {
     useSpace(space) {
       const { id: answering } = generations.active();
-      if (wanted?.id === space.id && fast.held(answering) === space.id) return;
+      if (wanted?.id === space.id && layout.held(answering) === space.id) return;
       wanted = space;
-      fast.settle(answering, space, vectors.chunks());
+      isUnchecked = true;
+      settle(answering);
+      if (hasEarlierLayouts) dropEarlierLayouts(db, transactions, () => void engines.loadSqliteVec());
+      hasEarlierLayouts = false;
     },
     searchVector(query) {
       checkVector(query.vector, query.space);
       const spaceId = vectors.use(query.space);
       return spaceId === undefined ? { rows: [] } : search(query, spaceId);
     },
-    probeVector: () => fast.isLoaded(),
+    probeVector: () => engines.engine().name !== "exact",
+    shareBlocks(memory, seat) {
+      const engine = engines.engine();
+      if (engine.name === "wasm") engine.scan.share(memory, seat);
+    },
     added({ id, hash, source, generation }) {
-      fast.follow(generation, (index, held) => {
-        const embedding = vectors.get(held, hash);
-        if (embedding) index.put(id, source, toVector(embedding));
-      });
+      const held = layout.named(generation);
+      const embedding = held === undefined ? undefined : vectors.get(held, hash);
+      if (embedding) layout.put(generation, { id, source }, toVector(embedding));
     },
     removed({ id, generation }) {
       removed++;
-      fast.follow(generation, (index) => index.remove(id));
+      layout.remove(generation, id);
     },
     embedded(spaceId, { id, source, generation }, vector) {
-      if (fast.held(generation) === spaceId) fast.follow(generation, (index) => index.put(id, source, vector));
+      if (layout.named(generation) === spaceId) layout.put(generation, { id, source }, vector);
     },
     prepare(generation) {
-      if (wanted) fast.settle(generation, wanted, vectors.chunks());
+      if (!wanted) return;
+      vectors.chunks();
+      settle(generation);
     },
-    drop: fast.drop,
-    holds: fast.holds,
+    drop: layout.drop,
+    holds: layout.holds,
     tidy() {
+      check();
       if (removed >= removedBeforeLook) {
         removed = 0;
         mendHoles();
@@ -114,13 +210,17 @@ export function createVectorSearch(
       return false;
     },
     compact(generation) {
-      const isLoose = transactions.read(() => {
-        const size = fast.held(generation) === undefined ? undefined : fast.size(generation);
-        return size !== undefined && hasHoles(size.rows, size.blocks);
-      });
+      const isLoose = transactions.read(
+        () => layout.held(generation) !== undefined && hasHoles(layout.tables(generation).size()),
+      );
       if (isLoose) layOutAnew(generation);
     },
-    part: layoutPart({ db, generations, layout: { held: fast.held, layOutAnew } }),
-    health: fast.health,
+    part: layoutPart({ db, generations, layout: { ...layout, layOutAnew } }),
+    health: engines.health,
   };
+}
+
+/** How many are scored exactly for an answer of so many. */
+function rescored(limit: number): number {
+  return Math.max(fewestRescored, limit + spareRescored);
 }

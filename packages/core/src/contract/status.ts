@@ -47,6 +47,8 @@ export interface MemoryProviderStatus {
         semanticAvailable?: boolean | undefined;
         /** `unverified` until they were counted. */
         index?: { state: "empty" | "complete" | "incomplete" | "unverified" } | undefined;
+        /** What has compared the vectors of the last search, or is going to, such as `wasm`, `sqlite-vec` or `exact`. */
+        engine?: string | undefined;
         extensionPath?: string | undefined;
         /** The loader's own words. */
         loadError?: string | undefined;

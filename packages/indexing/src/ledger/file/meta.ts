@@ -11,12 +11,10 @@ export interface Meta {
 
 export const metaKeys = {
   /**
-   * Followed by a generation: the id of the space whose vectors its `chunks_vec` holds, one for each chunk that has one.
-   * Absent: it cannot be relied on.
+   * Followed by a generation: the id of the space whose vectors are laid out for it, one for each chunk that has one.
+   * Absent: the layout cannot be relied on.
    */
   vectorSpace: "vector_space:",
-  /** Followed by a generation: how far rounding has turned the vectors in its `chunks_vec` at most, in radians. */
-  vectorAngle: "vector_angle:",
   /** Followed by a store: goes up with every change of its files that answer. */
   revision: "revision:",
   /** Set when chunks were written by a process that could not index their words. */

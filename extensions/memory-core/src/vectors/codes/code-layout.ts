@@ -1,0 +1,198 @@
+import {
+  type EmbeddedChunks,
+  type Generations,
+  hasTable,
+  isBusy,
+  isFileFailure,
+  type KnownSpace,
+  type Meta,
+  metaKeys,
+  toVector,
+  type Transactions,
+} from "@memslot/indexing/ledger-tables";
+import type Database from "better-sqlite3";
+import { chooseThresholds, leastForBits } from "./bit-thresholds.ts";
+import { type CodeTables, createCodeTables, type TailRow } from "./code-tables.ts";
+import { blockRows, codeWidth, encodeVector } from "./code-vector.ts";
+import { vectorTable } from "./earlier-layout.ts";
+
+/** Deleted vectors leave holes. With this many blocks beside twice those that are needed codes are made anew. */
+const spareBlocks = 8;
+/** More vectors are not counted before a search. */
+const countedAtOnce = 20_000;
+
+/**
+ * The codes of one space for each generation, kept in step with chunks and vectors. Which space that is stands in `meta`,
+ * written in the same transaction as every change; where the line is missing, or an earlier release has laid its own
+ * table out, codes are not relied on.
+ */
+export interface CodeLayout {
+  tables(generation: number): CodeTables;
+  /** The space that is laid out, whoever did it; undefined where codes cannot be relied on. */
+  held(generation: number): number | undefined;
+  /** The space that they are kept in step with, whether they can be relied on or not. */
+  named(generation: number): number | undefined;
+  /** Makes them hold this space, unless they do already. Called outside of transactions. */
+  settle(generation: number, space: KnownSpace, chunks: Pick<EmbeddedChunks, "countEmbedded">): void;
+  /** The same whatever they hold. False where another process writes for long. */
+  layOutAnew(generation: number, space: KnownSpace): boolean;
+  /** Keeps codes in step, inside a transaction that changes chunks or vectors, or says that they are not. */
+  put(generation: number, chunk: Omit<TailRow, "file" | "code">, vector: Float32Array): void;
+  remove(generation: number, id: number): void;
+  /** True where they are as many as there are vectors. Called inside a transaction. */
+  isWhole(generation: number, chunks: Pick<EmbeddedChunks, "countEmbedded">): boolean;
+  /** Chooses what bits are made with, where there are enough vectors now. Called outside of transactions. */
+  chooseBits(generation: number): void;
+  /** Deletes what is laid out for a generation, inside a transaction. True: there was something. */
+  drop(generation: number): boolean;
+  /** True while there is something. */
+  holds(generation: number): boolean;
+}
+
+/** True where there are many more blocks than vectors need. */
+export function hasManyHoles({ rows, blocks }: { rows: number; blocks: number }): boolean {
+  return blocks > 2 * Math.ceil(rows / blockRows) + spareBlocks;
+}
+
+/** True where there could be fewer. */
+export function hasHoles({ rows, blocks }: { rows: number; blocks: number }): boolean {
+  return blocks > Math.ceil(rows / blockRows);
+}
+
+export function createCodeLayout(input: {
+  db: Database.Database;
+  meta: Meta;
+  transactions: Transactions;
+  generations: Generations;
+}): CodeLayout {
+  const { db, meta, transactions, generations } = input;
+  const tables = createCodeTables(db);
+  const fileOf = db.prepare<[number], number>("SELECT file_id FROM chunks WHERE id = ?").pluck();
+  const spaceKey = (generation: number): string => `${metaKeys.vectorSpace}${generation}`;
+
+  function named(generation: number): number | undefined {
+    const id = meta.get(spaceKey(generation));
+    return id === undefined ? undefined : Number(id);
+  }
+
+  function held(generation: number): number | undefined {
+    const id = named(generation);
+    if (id === undefined || !tables(generation).exists()) return undefined;
+    return hasTable(db, `${vectorTable(generation)}_rowids`) ? undefined : id;
+  }
+
+  function rebuild(generation: number, { id, dimensions }: KnownSpace): void {
+    // Another process may have put the next one in its place.
+    if (!generations.live().includes(generation)) return;
+    const table = tables(generation);
+    table.create();
+    fill({ db, generation, spaceId: id, dimensions, table });
+    if (table.size().rows >= leastForBits) table.setThresholds(asBytes(chooseThresholds(table, codeWidth(dimensions))));
+    meta.set(spaceKey(generation), String(id));
+  }
+
+  function layOutAnew(generation: number, space: KnownSpace): boolean {
+    try {
+      transactions.write(() => rebuild(generation, space));
+      return true;
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      return false;
+    }
+  }
+
+  /** Work on codes must not fail the call: what they hold can be made anew. */
+  function follow(generation: number, work: (table: CodeTables) => void): void {
+    try {
+      work(tables(generation));
+    } catch (error) {
+      if (isFileFailure(error)) throw error;
+      meta.delete(spaceKey(generation));
+    }
+  }
+
+  function isWhole(generation: number, chunks: Pick<EmbeddedChunks, "countEmbedded">): boolean {
+    const spaceId = held(generation);
+    return spaceId !== undefined && tables(generation).size().rows === chunks.countEmbedded(spaceId, generation);
+  }
+
+  return {
+    tables,
+    held,
+    named,
+    settle(generation, space, chunks) {
+      const isSettled = transactions.read(() => {
+        if (held(generation) !== space.id) return false;
+        const size = tables(generation).size();
+        if (hasManyHoles(size)) return false;
+        return size.rows > countedAtOnce || isWhole(generation, chunks);
+      });
+      if (!isSettled) layOutAnew(generation, space);
+    },
+    layOutAnew,
+    put(generation, { id, source }, vector) {
+      follow(generation, (table) => table.put({ id, source, file: fileOf.get(id) ?? 0, code: encodeVector(vector) }));
+    },
+    remove(generation, id) {
+      if (named(generation) !== undefined) follow(generation, (table) => table.remove(id));
+    },
+    isWhole,
+    chooseBits(generation) {
+      const width = transactions.read(() => {
+        const table = tables(generation);
+        if (held(generation) === undefined || table.thresholds() !== undefined) return undefined;
+        return table.size().rows >= leastForBits ? table.width() : undefined;
+      });
+      if (width === undefined) return;
+      transactions.writeIfFree(() => {
+        const table = tables(generation);
+        if (held(generation) !== undefined) table.setThresholds(asBytes(chooseThresholds(table, width)));
+      });
+    },
+    drop(generation) {
+      meta.delete(spaceKey(generation));
+      const hasAny = tables(generation).exists();
+      tables(generation).drop();
+      return hasAny;
+    },
+    holds: (generation) => tables(generation).exists(),
+  };
+}
+
+/** Empty: no bits are to be made. */
+function asBytes(thresholds: Int8Array | undefined): Uint8Array {
+  return thresholds ? new Uint8Array(thresholds.buffer) : new Uint8Array(0);
+}
+
+type EmbeddedRow = [id: number, file: number, source: string, vectorId: number];
+
+/** Makes codes of all vectors of a space that chunks of the generation have. */
+function fill(input: {
+  db: Database.Database;
+  generation: number;
+  spaceId: number;
+  dimensions: number;
+  table: CodeTables;
+}): void {
+  const { db, generation, spaceId, dimensions, table } = input;
+  const embedded = db
+    .prepare<[number, number], EmbeddedRow>(`
+      SELECT c.id, c.file_id, f.source, e.vector_id FROM chunks c INDEXED BY chunks_by_hash
+      CROSS JOIN files f ON f.id = c.file_id AND f.generation = ?
+      CROSS JOIN embedding_cache e ON e.hash = c.hash AND e.space_id = ?
+    `)
+    .raw()
+    .all(generation, spaceId) as EmbeddedRow[];
+  const numbers = db.prepare<[number], Buffer>("SELECT embedding FROM vectors WHERE id = ?").pluck();
+  const waiting = new Map<string, TailRow[]>();
+  // In the order in which the numbers lie.
+  for (const [id, file, source, vectorId] of embedded.toSorted((left, right) => left[3] - right[3])) {
+    const bytes = numbers.get(vectorId);
+    if (bytes?.byteLength !== dimensions * Float32Array.BYTES_PER_ELEMENT) continue;
+    const rows = waiting.get(source) ?? [];
+    waiting.set(source, rows);
+    rows.push({ id, source, file, code: encodeVector(toVector(bytes)) });
+    if (rows.length === blockRows) table.fill(source, rows.splice(0));
+  }
+  for (const [source, rows] of waiting) table.fill(source, rows);
+}

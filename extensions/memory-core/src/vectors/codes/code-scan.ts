@@ -1,0 +1,85 @@
+import { openKernel } from "../kernel/kernel.ts";
+import { type BlockMemory, createBlockMemory } from "../memory/block-memory.ts";
+import { openBlockMemory } from "../memory/open-block-memory.ts";
+import { comparedByCodes, leastForBits } from "./bit-thresholds.ts";
+import { createBestSlots } from "./best-slots.ts";
+import { type CodeDirectory, countRows, type SlotFilter } from "./code-directory.ts";
+import type { CodeTables } from "./code-tables.ts";
+import { bitWidth, blockBytes, blockRows, codeWidth, encodeQuestion } from "./code-vector.ts";
+import { addBlocks, addTail } from "./scan-blocks.ts";
+import { addByBits, nearestByBits } from "./scan-bits.ts";
+import { longestWidth, type OpenScan, type ScanJob, writeOwn } from "./scan-job.ts";
+
+const mebibyte = 1024 * 1024;
+
+export interface ScanQuery {
+  vector: Float32Array;
+  filter: SlotFilter;
+  /** Vectors to give. */
+  limit: number;
+}
+
+/** Compares a question with the codes of all vectors, in WebAssembly. */
+export interface CodeScan {
+  /**
+   * The chunks whose codes are nearest, nearest first. Filters are tested before they are counted. Throws `DamagedCodes`
+   * where a block is not what was written. Undefined where the memory cannot be had now.
+   */
+  nearest(directory: CodeDirectory, tables: CodeTables, query: ScanQuery): number[] | undefined;
+  /** From now on with the blocks that other threads of this process use, too. */
+  share(memory: BlockMemory, seat: number): void;
+}
+
+/** Throws where the host has no WebAssembly with SIMD. */
+export function createCodeScan(memoryMB: number): CodeScan {
+  let shared: { memory: BlockMemory; seat: number } | undefined;
+  let opened: { key: string; scan: OpenScan } | undefined;
+  // Shows at once whether it is to be had.
+  openKernel(createBlockMemory(mebibyte).memory);
+
+  function open(width: number, bits: number, count: number): OpenScan {
+    const limitBytes = shared?.memory.limitBytes ?? memoryMB * mebibyte;
+    const withCodes = bits === 0 || (count / blockRows) * (blockBytes(width) + blockRows * bits) <= limitBytes;
+    const key = `${width} ${bits} ${withCodes}`;
+    if (opened?.key === key) return opened.scan;
+    const regionBytes = (withCodes ? blockBytes(width) : 0) + blockRows * bits;
+    const inCommon = shared && openBlockMemory(shared.memory, shared.seat, regionBytes);
+    const memory = inCommon && shared ? shared.memory : createBlockMemory(memoryMB * mebibyte);
+    const blocks = inCommon ?? openBlockMemory(memory, 0, regionBytes);
+    if (!blocks) throw new Error("a memory of its own has regions of another size");
+    const scan = { width, bits, withCodes, blocks, kernel: openKernel(memory.memory) };
+    opened = { key, scan };
+    return scan;
+  }
+
+  return {
+    share(memory, seat) {
+      shared = { memory, seat };
+      opened = undefined;
+    },
+    nearest(directory, tables, { vector, filter, limit }) {
+      const width = codeWidth(vector.length);
+      if (width > longestWidth) return undefined;
+      const count = countRows(directory);
+      const hasBits = directory.thresholds?.bytes.byteLength === width && count >= leastForBits;
+      const scan = open(width, hasBits ? bitWidth(width) : 0, count);
+      // What bits are made with was chosen by all vectors, and a scope is told nothing that depends on those outside.
+      const byBits = scan.bits > 0 && filter.files === undefined;
+      if (!byBits && !scan.withCodes) return undefined;
+      const { numbers } = encodeQuestion(vector);
+      const best = createBestSlots(limit);
+      const job: ScanJob = { ...scan, directory, tables, filter, numbers, best };
+      scan.blocks.begin();
+      try {
+        writeOwn(job, vector);
+        addTail(job);
+        if (!byBits) return addBlocks(job) ? best.ids() : undefined;
+        if (scan.withCodes) return addByBits(job, comparedByCodes(count)) ? best.ids() : undefined;
+        const proposed = nearestByBits(job);
+        return proposed && [...best.ids(), ...proposed];
+      } finally {
+        scan.blocks.release();
+      }
+    },
+  };
+}

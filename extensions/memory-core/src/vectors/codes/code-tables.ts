@@ -1,0 +1,237 @@
+import type { MemorySource } from "@memslot/core";
+import { hasTable, perGeneration } from "@memslot/indexing/ledger-tables";
+import type Database from "better-sqlite3";
+import { blockRows, checksumOf, packRows, widthOf } from "./code-vector.ts";
+
+/** The codes of the vectors of one generation. */
+export function codeTable(generation: number): string {
+  return `chunks_codes_${generation}`;
+}
+
+const largestId = 2 ** 31 - 1;
+/** In the place of a block: what bits are made with, see `bit-thresholds.ts`. */
+const thresholdsBlock = 0;
+
+/** What stands in a block, without its codes. */
+export interface BlockSlots {
+  block: number;
+  source: MemorySource;
+  /** Goes up when a chunk is taken out, and begins anywhere. */
+  version: number;
+  /** Of the codes, which never change. */
+  sum: number;
+  /** The chunk in each slot, 0 where there is none any more, and its file. */
+  ids: Int32Array;
+  files: Int32Array;
+}
+
+/** A vector that waits until there are enough for a block. */
+export interface TailRow {
+  id: number;
+  source: MemorySource;
+  file: number;
+  code: Uint8Array;
+}
+
+/**
+ * `chunks_codes_…`: the vectors of one space once more, for the chunks of one generation, one byte for each number, in
+ * blocks of 256 of one source as they are scanned. It can be made anew from the stored vectors at any time.
+ *
+ * - `chunks_codes_…`: the codes of a block, written once.
+ * - `chunks_codes_…_slots`: which chunks they are of.
+ * - `chunks_codes_…_rows`: for each chunk its block, or its codes where it waits for one.
+ *
+ * All calls are made inside a transaction.
+ */
+export interface CodeTables {
+  exists(): boolean;
+  create(): void;
+  drop(): void;
+  /** Puts a vector in place of what is there of the chunk. */
+  put(row: TailRow): void;
+  /** Puts those of a source in that are not there yet, a block of them or fewer. */
+  fill(source: MemorySource, rows: readonly TailRow[]): void;
+  remove(id: number): void;
+  /** Vectors, and the blocks that some of them lie in. Reads little. */
+  size(): { rows: number; blocks: number };
+  /** Bytes of the codes of a vector; undefined where there is no block. */
+  width(): number | undefined;
+  versions(): { block: number; version: number }[];
+  slots(block: number): BlockSlots | undefined;
+  tail(): TailRow[];
+  /** The codes of a block. */
+  codes(block: number): Buffer | undefined;
+  /** Undefined until they were chosen, empty where no bits are to be made. */
+  thresholds(): Buffer | undefined;
+  setThresholds(thresholds: Uint8Array): void;
+}
+
+export function createCodeTables(db: Database.Database): (generation: number) => CodeTables {
+  return perGeneration((generation) => openCodeTables(db, codeTable(generation)));
+}
+
+type Statements = ReturnType<typeof prepareStatements>;
+
+function openCodeTables(db: Database.Database, table: string): CodeTables {
+  let prepared: Statements | undefined;
+  const statements = (): Statements => (prepared ??= prepareStatements(db, table));
+
+  function drop(): void {
+    prepared = undefined;
+    for (const suffix of ["", "_slots", "_rows"]) db.exec(`DROP TABLE IF EXISTS ${table}${suffix}`);
+  }
+
+  function remove(id: number): void {
+    const { findRow, deleteRow, changeSlots, deleteSlots, deleteCodes } = statements();
+    const row = findRow.get(id);
+    if (row === undefined) return;
+    deleteRow.run(id);
+    const slots = row.block === null ? undefined : readSlots(statements(), row.block);
+    if (slots === undefined) return;
+    const at = slots.ids.indexOf(id);
+    if (at >= 0) slots.ids[at] = 0;
+    if (slots.ids.some((other) => other !== 0)) return void changeSlots.run(bytesOf(slots.ids), slots.block);
+    deleteSlots.run(slots.block);
+    deleteCodes.run(slots.block);
+  }
+
+  /** Makes a block of what waits, where there is enough of it. */
+  function pack(source: MemorySource): void {
+    const { countTail, tailOf, packRow } = statements();
+    if ((countTail.get(source) ?? 0) < blockRows) return;
+    const rows = tailOf.all(source);
+    const block = addBlock(source, rows);
+    for (const { id } of rows) packRow.run(block, id);
+  }
+
+  function addBlock(source: MemorySource, rows: readonly TailRow[]): number {
+    const { insertCodes, insertSlots } = statements();
+    const bytes = packRows(rows.map(({ code }) => code));
+    const block = Number(insertCodes.run(bytes).lastInsertRowid);
+    const ids = Int32Array.from(rows, ({ id }) => id);
+    const files = Int32Array.from(rows, ({ file }) => file);
+    const version = Math.trunc(Math.random() * 2 ** 31);
+    insertSlots.run(block, source, version, checksumOf(bytes), bytesOf(ids), bytesOf(files));
+    return block;
+  }
+
+  function addRow({ id, source, file, code }: TailRow): void {
+    // Blocks have four bytes for each, and an index of two thousand million chunks is none that would be compared.
+    if (id > largestId || file > largestId)
+      throw new RangeError(`the chunk ${id} of the file ${file} has too high a number`);
+    statements().insertRow.run(id, source, file, code);
+  }
+
+  return {
+    exists: () => ["", "_slots", "_rows"].every((suffix) => hasTable(db, table + suffix)),
+    create() {
+      drop();
+      db.exec(createSql(table));
+    },
+    drop,
+    put(row) {
+      remove(row.id);
+      addRow(row);
+      pack(row.source);
+    },
+    fill(source, rows) {
+      if (rows.length < blockRows || rows.some(({ id, file }) => id > largestId || file > largestId))
+        return rows.forEach(addRow);
+      const block = addBlock(source, rows);
+      for (const { id } of rows) statements().insertPacked.run(id, block);
+    },
+    remove,
+    size() {
+      const { countRows, countBlocks } = statements();
+      return { rows: countRows.get() ?? 0, blocks: countBlocks.get() ?? 0 };
+    },
+    width() {
+      const bytes = statements().bytesOfFirst.get();
+      return bytes === undefined ? undefined : widthOf(bytes);
+    },
+    versions: () => statements().versions.all(),
+    slots: (block) => readSlots(statements(), block),
+    tail: () => statements().tail.all(),
+    codes: (block) => statements().codes.get(block),
+    thresholds: () => statements().codes.get(thresholdsBlock),
+    setThresholds: (thresholds) => void statements().setCodes.run(thresholdsBlock, thresholds),
+  };
+}
+
+function createSql(table: string): string {
+  return `
+    CREATE TABLE ${table} (block INTEGER PRIMARY KEY, codes BLOB NOT NULL);
+    CREATE TABLE ${table}_slots (
+      block INTEGER PRIMARY KEY,
+      source TEXT NOT NULL,
+      version INTEGER NOT NULL,
+      sum INTEGER NOT NULL,
+      ids BLOB NOT NULL,
+      files BLOB NOT NULL
+    );
+    CREATE TABLE ${table}_rows (id INTEGER PRIMARY KEY, block INTEGER, source TEXT, file INTEGER, code BLOB);
+    CREATE INDEX ${table}_tail ON ${table}_rows (source) WHERE block IS NULL;
+  `;
+}
+
+function prepareStatements(db: Database.Database, table: string) {
+  return {
+    findRow: db.prepare<[number], { block: number | null }>(`SELECT block FROM ${table}_rows WHERE id = ?`),
+    insertRow: db.prepare<[number, string, number, Uint8Array]>(
+      `INSERT INTO ${table}_rows (id, source, file, code) VALUES (?, ?, ?, ?)`,
+    ),
+    insertPacked: db.prepare<[number, number]>(`INSERT INTO ${table}_rows (id, block) VALUES (?, ?)`),
+    deleteRow: db.prepare<[number]>(`DELETE FROM ${table}_rows WHERE id = ?`),
+    packRow: db.prepare<[number, number]>(
+      `UPDATE ${table}_rows SET block = ?, source = NULL, file = NULL, code = NULL WHERE id = ?`,
+    ),
+    countRows: db.prepare<[], number>(`SELECT count(*) FROM ${table}_rows`).pluck(),
+    countBlocks: db.prepare<[], number>(`SELECT count(*) FROM ${table}_slots`).pluck(),
+    countTail: db
+      .prepare<[string], number>(`SELECT count(*) FROM ${table}_rows WHERE block IS NULL AND source = ?`)
+      .pluck(),
+    tailOf: db.prepare<[string], TailRow>(
+      `SELECT id, source, file, code FROM ${table}_rows WHERE block IS NULL AND source = ? ORDER BY id LIMIT ${blockRows}`,
+    ),
+    tail: db.prepare<[], TailRow>(
+      `SELECT id, source, file, code FROM ${table}_rows INDEXED BY ${table}_tail WHERE block IS NULL ORDER BY id`,
+    ),
+    bytesOfFirst: db
+      .prepare<[], number>(`SELECT length(codes) FROM ${table} WHERE block > ${thresholdsBlock} ORDER BY block LIMIT 1`)
+      .pluck(),
+    versions: db.prepare<[], { block: number; version: number }>(
+      `SELECT block, version FROM ${table}_slots ORDER BY block`,
+    ),
+    slots: db.prepare<[number], Omit<BlockSlots, "ids" | "files"> & { ids: Buffer; files: Buffer }>(
+      `SELECT block, source, version, sum, ids, files FROM ${table}_slots WHERE block = ?`,
+    ),
+    insertSlots: db.prepare<[number, string, number, number, Buffer, Buffer]>(
+      `INSERT INTO ${table}_slots (block, source, version, sum, ids, files) VALUES (?, ?, ?, ?, ?, ?)`,
+    ),
+    changeSlots: db.prepare<[Buffer, number]>(
+      `UPDATE ${table}_slots SET ids = ?, version = version + 1 WHERE block = ?`,
+    ),
+    deleteSlots: db.prepare<[number]>(`DELETE FROM ${table}_slots WHERE block = ?`),
+    codes: db.prepare<[number], Buffer>(`SELECT codes FROM ${table} WHERE block = ?`).pluck(),
+    // The block of the thresholds may be there before any other, and no number comes twice in a row.
+    insertCodes: db.prepare<[Buffer]>(
+      `INSERT INTO ${table} (block, codes) VALUES (1 + (SELECT coalesce(max(block), ${thresholdsBlock}) FROM ${table}), ?)`,
+    ),
+    setCodes: db.prepare<[number, Uint8Array]>(`INSERT OR REPLACE INTO ${table} (block, codes) VALUES (?, ?)`),
+    deleteCodes: db.prepare<[number]>(`DELETE FROM ${table} WHERE block = ?`),
+  };
+}
+
+function readSlots({ slots }: Statements, block: number): BlockSlots | undefined {
+  const row = slots.get(block);
+  return row && { ...row, ids: numbersOf(row.ids), files: numbersOf(row.files) };
+}
+
+/** A copy: a small buffer is cut out of a shared pool and may begin at any byte. */
+function numbersOf(bytes: Buffer): Int32Array {
+  return new Int32Array(new Uint8Array(bytes).buffer);
+}
+
+function bytesOf(numbers: Int32Array): Buffer {
+  return Buffer.from(numbers.buffer, numbers.byteOffset, numbers.byteLength);
+}

@@ -1,0 +1,129 @@
+/** Vectors in one block: what is read, kept and compared at a time. */
+export const blockRows = 256;
+/** Rows begin at a multiple of so many bytes. */
+const alignment = 16;
+/** A float32. */
+const factorBytes = 4;
+const largestCode = 127;
+const largestAsked = 32_767;
+/** Sums of products stay below it, whatever the vectors. */
+const largestSum = 2 ** 31 - 2 ** 20;
+const lanes = 4;
+
+/** Bytes of the codes of one vector: one for each number, and zeros up to a multiple of 16. */
+export function codeWidth(dimensions: number): number {
+  return Math.ceil(dimensions / alignment) * alignment;
+}
+
+/** Bytes of the bits of one vector: one bit for each number, and zeros up to a multiple of 16. */
+export function bitWidth(width: number): number {
+  return Math.ceil(width / (8 * alignment)) * alignment;
+}
+
+/** Bytes of a vector in a row of the tail: its codes, then its factor. */
+function rowBytes(width: number): number {
+  return width + factorBytes;
+}
+
+/** Bytes of a block: the codes of all rows, then all factors. */
+export function blockBytes(width: number): number {
+  return blockRows * rowBytes(width);
+}
+
+/** Bytes of the codes of a vector in a block of so many bytes. */
+export function widthOf(bytes: number): number {
+  return bytes / blockRows - factorBytes;
+}
+
+/**
+ * A vector in whole numbers of one byte each (int8 scalar quantisation), scaled so that its own largest number takes the
+ * whole range, with the factor (float32) that makes a unit vector of them again.
+ */
+export function encodeVector(vector: Float32Array): Uint8Array {
+  const width = codeWidth(vector.length);
+  const bytes = new Uint8Array(rowBytes(width));
+  const { peak, length } = sizeOf(vector);
+  if (!(peak > 0) || !Number.isFinite(length)) return bytes;
+  const scale = largestCode / peak;
+  const codes = new Int8Array(bytes.buffer);
+  for (let index = 0; index < vector.length; index++) {
+    const value = (vector[index] as number) * scale;
+    // Faster than Math.round, which matters with every vector of an index.
+    codes[index] = Math.trunc(value + (value < 0 ? -0.5 : 0.5));
+  }
+  new DataView(bytes.buffer).setFloat32(width, 1 / (scale * length), true);
+  return bytes;
+}
+
+/**
+ * A question in whole numbers of two bytes each, as large as sums of products with codes can be without overflow: by the
+ * inequality of Cauchy and Schwarz no sum is larger than the product of the two lengths. `unit` makes a cosine of what is
+ * counted with it.
+ */
+export function encodeQuestion(vector: Float32Array): { numbers: Int16Array; unit: number } {
+  const width = codeWidth(vector.length);
+  const numbers = new Int16Array(width);
+  const { peak, length } = sizeOf(vector);
+  if (!(peak > 0)) return { numbers, unit: 0 };
+  // Rounding makes a question longer by half a step in each of its numbers at most.
+  const room = largestSum / (largestCode * Math.sqrt(width)) - Math.sqrt(width) / 2;
+  const scale = Math.min(largestAsked / peak, room / length);
+  for (let index = 0; index < vector.length; index++) numbers[index] = Math.round((vector[index] as number) * scale);
+  return { numbers, unit: 1 / (scale * length) };
+}
+
+/** The same as `products` of the kernel, to the last bit, for one row. */
+export function productOf(row: Uint8Array, question: Int16Array): number {
+  const codes = new Int8Array(row.buffer, row.byteOffset, question.length);
+  let sum = 0;
+  for (let index = 0; index < question.length; index++) sum += (codes[index] as number) * (question[index] as number);
+  return Math.fround(Math.fround(sum) * factorOf(row, question.length));
+}
+
+function factorOf(row: Uint8Array, width: number): number {
+  return new DataView(row.buffer, row.byteOffset).getFloat32(width, true);
+}
+
+/** Rows of the tail, a whole block of them, in the order of a block. */
+export function packRows(rows: readonly Uint8Array[]): Buffer {
+  const width = (rows[0]?.byteLength ?? factorBytes) - factorBytes;
+  const block = Buffer.alloc(blockBytes(width));
+  rows.forEach((row, index) => {
+    block.set(row.subarray(0, width), index * width);
+    block.set(row.subarray(width, width + factorBytes), blockRows * width + index * factorBytes);
+  });
+  return block;
+}
+
+/**
+ * The checksum of a block, as `checksum` of the kernel counts it: Fletcher's two sums over whole numbers of four bytes, in
+ * four lanes, folded into 32 bits.
+ */
+export function checksumOf(bytes: Uint8Array): number {
+  const words = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / Int32Array.BYTES_PER_ELEMENT);
+  const plain = new Int32Array(lanes);
+  const running = new Int32Array(lanes);
+  for (let from = 0; from < words.length; from += lanes) {
+    for (let lane = 0; lane < lanes; lane++) {
+      plain[lane] = (plain[lane] as number) + (words[from + lane] as number);
+      running[lane] = (running[lane] as number) + (plain[lane] as number);
+    }
+  }
+  let folded = 0;
+  for (let lane = 0; lane < lanes; lane++) {
+    const word = (running[lane] as number) ^ Math.imul(plain[lane] as number, 3 + 2 * lane);
+    folded ^= (word << (8 * lane)) | (lane === 0 ? 0 : word >>> (32 - 8 * lane));
+  }
+  return folded;
+}
+
+function sizeOf(vector: Float32Array): { peak: number; length: number } {
+  let peak = 0;
+  let squares = 0;
+  for (let index = 0; index < vector.length; index++) {
+    const value = vector[index] as number;
+    peak = Math.max(peak, Math.abs(value));
+    squares += value * value;
+  }
+  return { peak, length: Math.sqrt(squares) };
+}

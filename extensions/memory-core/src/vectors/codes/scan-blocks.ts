@@ -1,0 +1,39 @@
+import { blockRows } from "./code-vector.ts";
+import { hold, ownPlaces, type ScanJob } from "./scan-job.ts";
+import { productOf } from "./code-vector.ts";
+
+/** Vectors that lie in no block yet: few. */
+export function addTail({ directory, filter, numbers, best }: ScanJob): void {
+  const { sources, files } = filter;
+  for (const { id, source, file, code } of directory.tail)
+    if (sources.includes(source) && (files === undefined || files[file] === 1)) best.add(id, productOf(code, numbers));
+}
+
+/** Every block, by its codes. False where one could not be had. */
+export function addBlocks(job: ScanJob): boolean {
+  const { directory, filter, blocks, kernel, width, best } = job;
+  const { sources, files } = filter;
+  const { question, out } = ownPlaces(blocks);
+  for (const slots of directory.blocks) {
+    if (!sources.includes(slots.source) || (files !== undefined && !someIn(slots, files))) continue;
+    const at = hold(job, slots);
+    if (at === undefined) return false;
+    kernel.products(at, question, at + blockRows * width, out, blockRows, width);
+    const scores = new Float32Array(blocks.bytes().buffer, out, blockRows);
+    let floor = best.floor();
+    for (let slot = 0; slot < blockRows; slot++) {
+      const score = scores[slot] as number;
+      if (score < floor) continue;
+      const id = slots.ids[slot] as number;
+      if (id === 0 || (files !== undefined && files[slots.files[slot] as number] !== 1)) continue;
+      best.add(id, score);
+      floor = best.floor();
+    }
+  }
+  return true;
+}
+
+/** True where a slot of the block is of one of the files. */
+function someIn({ ids, files }: ScanJob["directory"]["blocks"][number], wanted: Uint8Array): boolean {
+  return files.some((file, slot) => ids[slot] !== 0 && wanted[file] === 1);
+}

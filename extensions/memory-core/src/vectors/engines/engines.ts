@@ -1,0 +1,100 @@
+import type { IndexHealth } from "@memslot/indexing";
+import { reasonOf } from "@memslot/indexing/ledger-tables";
+import type Database from "better-sqlite3";
+import { type CodeScan, createCodeScan } from "../codes/code-scan.ts";
+import { type CompareInSqlite, openCompareInSqlite } from "./compare-in-sqlite.ts";
+import { loadSqliteVec } from "./sqlite-vec.ts";
+import type { EngineName, VectorSettings } from "./vector-settings.ts";
+
+export type Engine =
+  | { name: "wasm"; scan: CodeScan }
+  | { name: "sqlite-vec"; compare: CompareInSqlite }
+  | { name: "exact" };
+
+/** Which engine answers, loaded at the first need of it. One that fails gives way to the next, with the same answers. */
+export interface Engines {
+  engine(): Engine;
+  /** The one that is in use cannot be used any more. */
+  giveUp(error: string): void;
+  /** Loads sqlite-vec, for whatever it is needed. True where it works. */
+  loadSqliteVec(): boolean;
+  /** Says which engine has answered. */
+  answered(name: EngineName): void;
+  health(): IndexHealth["vector"];
+}
+
+const usualMemoryMB = 1024;
+const advice = {
+  wasm: "set store.vector.engine to another engine, or update Node",
+  "sqlite-vec": "reinstall sqlite-vec or correct store.vector.extensionPath",
+} as const;
+
+export function createEngines(input: {
+  db: Database.Database;
+  settings: VectorSettings;
+  notice: (line: string) => void;
+}): Engines {
+  const { db, settings } = input;
+  const { enabled, extensionPath } = settings;
+  const left = enginesFor(settings);
+  let health: IndexHealth["vector"] = { enabled, ...(extensionPath === undefined ? {} : { extensionPath }) };
+  let current: Engine | undefined;
+  let extension: ReturnType<typeof loadSqliteVec> | undefined;
+
+  function loadExtension(): ReturnType<typeof loadSqliteVec> {
+    extension ??= loadSqliteVec(db, extensionPath);
+    const { path } = extension;
+    health = { ...health, ...(path === undefined ? {} : { extensionPath: path }) };
+    return extension;
+  }
+
+  function open(name: Exclude<EngineName, "exact">): Engine {
+    if (name === "wasm") return { name, scan: createCodeScan(settings.memoryMB ?? usualMemoryMB) };
+    const loaded = loadExtension();
+    if (!loaded.ok) throw new Error(loaded.error);
+    return { name, compare: openCompareInSqlite(db) };
+  }
+
+  function giveUp(error: string): void {
+    const failed = left.shift() as keyof typeof advice;
+    current = undefined;
+    health = { ...health, available: false, loadError: error };
+    const next = left[0] === "exact" ? "all vectors are compared one by one instead" : `${left[0]} is used instead`;
+    const what = failed === "wasm" ? "WebAssembly" : failed;
+    input.notice(
+      `${what} cannot be used to compare vectors (${error}): ${next}, with the same results but slower; ${advice[failed]}`,
+    );
+  }
+
+  function engine(): Engine {
+    while (current === undefined) {
+      const [name] = left as [EngineName];
+      if (name === "exact") current = { name };
+      else {
+        try {
+          current = open(name);
+          health = { ...health, available: true };
+        } catch (error) {
+          giveUp(reasonOf(error));
+        }
+      }
+      if (current && health.engine === undefined) health = { ...health, engine: current.name };
+    }
+    return current;
+  }
+
+  return {
+    engine,
+    giveUp,
+    loadSqliteVec: () => loadExtension().ok,
+    answered(name) {
+      if (health.engine !== name) health = { ...health, engine: name };
+    },
+    health: () => health,
+  };
+}
+
+function enginesFor({ enabled, engine = "auto" }: VectorSettings): EngineName[] {
+  if (!enabled || engine === "exact") return ["exact"];
+  return engine === "sqlite-vec" ? ["sqlite-vec", "exact"] : ["wasm", "sqlite-vec", "exact"];
+}
