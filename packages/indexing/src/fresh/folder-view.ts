@@ -101,6 +101,7 @@ export class FolderView implements FolderLook {
     for (const note of notes) {
       if (note.kind === "event") this.#happened(note);
       else if (roots.has(note.folder) || this.#watched.has(path.dirname(note.folder))) {
+        if (this.#watched.get(note.folder) !== note.identity) this.#dropTree(note.folder);
         this.#watched.set(note.folder, note.identity);
         this.#dropped.delete(note.folder);
         // What was seen of it before was not watched, or another folder.

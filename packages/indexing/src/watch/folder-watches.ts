@@ -33,6 +33,8 @@ export class FolderWatches {
   readonly #hasMounted: () => boolean;
   #sentinel: Sentinel | undefined;
   #notes: FolderNote[] = [];
+  /** Folders that are among the notes as watched. */
+  readonly #placed = new Set<string>();
   /** Events that are among the notes, and behind the last watch that was placed. */
   #known = new Set<string>();
   #events = 0;
@@ -49,28 +51,44 @@ export class FolderWatches {
 
   /** Watches a folder anew, whatever was watched at this path before. */
   place(folder: string): void {
-    this.remove(folder);
-    const before = identityOf(folder);
-    if (before === undefined) return;
-    try {
-      const barred = whyNotInOrder(folder);
-      if (barred !== undefined) return this.#lose(barred, true);
-      const handle = watch(folder, (kind, name) => this.#heard(folder, kind === "rename", name));
-      handle.on("error", (error) => this.#lose(`${folder} could not be watched: ${error.message}`, false));
-      this.#handles.set(folder, handle);
-      // Another one may have taken its place before it was watched.
-      if (identityOf(folder) !== before) return this.remove(folder);
-      this.#notes.push({ kind: "watched", folder, identity: before });
-      this.#known.clear();
-    } catch {
-      // Gone, closed to us, or one watch too many: it is not watched, and nobody is told that it is.
-      this.remove(folder);
-    }
+    const old = this.#handles.get(folder);
+    const handle = this.#open(folder);
+    if (handle === undefined) this.#handles.delete(folder);
+    else this.#handles.set(folder, handle);
+    // Behind the new one: where it is the same folder, nothing that happens is missed.
+    old?.close();
   }
 
+  /** Lets a folder go that whoever asks has heard the end of. */
   remove(folder: string): void {
+    // It has come again since.
+    if (this.#placed.has(folder)) return;
     this.#handles.get(folder)?.close();
     this.#handles.delete(folder);
+  }
+
+  #open(folder: string): FSWatcher | undefined {
+    const before = identityOf(folder);
+    if (before === undefined) return undefined;
+    let handle: FSWatcher;
+    try {
+      const barred = whyNotInOrder(folder);
+      if (barred !== undefined) this.#lose(barred, true);
+      handle = watch(folder, (kind, name) => this.#heard(folder, kind === "rename", name));
+    } catch {
+      // Gone, closed to us, or one watch too many: it is not watched, and nobody is told that it is.
+      return undefined;
+    }
+    handle.on("error", (error) => this.#lose(`${folder} could not be watched: ${error.message}`, false));
+    if (identityOf(folder) !== before) {
+      // Another one may have taken its place before it was watched.
+      handle.close();
+      return undefined;
+    }
+    this.#notes.push({ kind: "watched", folder, identity: before });
+    this.#placed.add(folder);
+    this.#known.clear();
+    return handle;
   }
 
   /** Tells all that happened before now, when the system has told it. */
@@ -127,6 +145,7 @@ export class FolderWatches {
     this.#lost = undefined;
     this.#notes = [];
     this.#known.clear();
+    this.#placed.clear();
     this.#events = 0;
     return news;
   }
