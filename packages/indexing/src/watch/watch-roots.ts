@@ -48,6 +48,7 @@ const retryAfterMs = 5 * 60_000;
 const newsWithinMs = 100;
 /** inotify has one queue for all that a thread watches. Of what other systems have this was not measured. */
 const isInOrder = process.platform === "linux";
+const ended = "the watcher has ended";
 /** Looking at thousands of files at once makes much garbage: with more room for it, it takes twice the memory. */
 const resourceLimits = { maxYoungGenerationSizeMb: 4 };
 
@@ -122,10 +123,10 @@ export function watchRoots(input: RootWatchInput): RootWatch {
   }
 
   function end(): Promise<unknown> | undefined {
-    const ended = thread?.terminate();
+    const gone = thread?.terminate();
     thread = undefined;
-    questions.end(lost("the watcher has ended"));
-    return ended;
+    questions.end(lost(ended));
+    return gone;
   }
 
   start();
@@ -133,6 +134,7 @@ export function watchRoots(input: RootWatchInput): RootWatch {
   function whyNoNews(): string | undefined {
     if (!isInOrder) return "only on Linux is it known that changes are told in their order";
     if (phase === "on") return undefined;
+    if (phase === "closed") return ended;
     return phase === "off" ? `watching is off: ${offBecause}` : "the folders are not all watched yet";
   }
 

@@ -1,5 +1,18 @@
-import { appendFileSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
-import { closeSync, existsSync, openSync, writeFileSync, writeSync } from "node:fs";
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import path from "node:path";
 import { randomFrom } from "../../../test/support/random.ts";
 
@@ -100,9 +113,9 @@ export function createChangingNotes(place: string, seed: number): ChangingNotes 
     ["delete and make", 4, (file) => inFolder(file, () => anew(file))],
     ["append", 4, (file) => inFolder(file, () => appendFileSync(file, text()))],
     ["delete", 3, (file) => rmSync(file, { recursive: true, force: true })],
-    ["rename a note", 2, (file) => existsSync(file) && renameSync(file, path.join(path.dirname(file), "renamed.md"))],
+    ["rename a note", 2, renameNote],
     ["fill a new folder", 2, () => fill(path.join(anyFolder(), `new${below(3)}`))],
-    ["make a folder and save in it twice", 1, (file) => inFolder(path.join(`${file}.d`, "x.md"), () => inPlace(path.join(`${file}.d`, "x.md")))],
+    ["save in a new folder", 1, (file) => inFolder(`${file}.d/x.md`, () => inPlace(`${file}.d/x.md`))],
     ["rename a folder", 2, () => moveFolder(anyFolder(), path.join(anyFolder(), `moved${below(2)}`))],
     ["rename a folder over another", 1, () => moveFolder(at(pick(folders)), at(pick(folders)))],
     ["delete a folder", 1, () => rmSync(anyFolder(), { recursive: true, force: true })],
@@ -112,6 +125,10 @@ export function createChangingNotes(place: string, seed: number): ChangingNotes 
     ["a link in the place of a folder", 0.5, (file) => inFolder(file, () => linkTo(path.dirname(file), ""))],
     ["what is no note", 2, (file) => inFolder(file, () => writeFileSync(`${file}.png`, text()))],
   ];
+
+  function renameNote(file: string): void {
+    if (existsSync(file)) renameSync(file, path.join(path.dirname(file), "renamed.md"));
+  }
 
   function linkTo(link: string, inside: string): void {
     const target = path.join(place, "linked");
@@ -141,7 +158,7 @@ export function createChangingNotes(place: string, seed: number): ChangingNotes 
     extra,
     change() {
       let left = below(1000) / 1000 * total;
-      const [what, , run] = changes.find(([, weight]) => (left -= weight) < 0) ?? changes[0]!;
+      const [what, , run] = changes.find(([, weight]) => (left -= weight) < 0) ?? ["nothing", 0, () => undefined];
       const file = anyFile();
       run(file);
       // A workspace that is gone is told as such by a search, and is not what is asked here.

@@ -46,6 +46,7 @@ export async function openFreshIndex(input: {
     sentinelDir: path.join(stateDir, "watch"),
     // However busy the machine is, it is not late.
     newsWithinMs: 30_000,
+    retryMs: 0,
     ...input.watch,
   });
   const catchUp = createCatchUp({ roots, news: news(watch.news), now: input.now });
@@ -58,7 +59,7 @@ export async function openFreshIndex(input: {
     names: { agentId: "main", backend: "test" },
     catchUp,
   });
-  if (input.watch?.roots === undefined) await until(() => watch.state().mode !== "off", "the folders are watched");
+  await until(() => watch.state().mode !== "off", "the folders are watched");
 
   return {
     index,

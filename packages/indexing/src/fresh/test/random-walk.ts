@@ -19,7 +19,6 @@ export async function walkAtRandom(input: {
   place: string;
   seed: number;
   steps: number;
-  log?: (line: string) => void;
   news?: ((real: RootWatch["news"]) => RootWatch["news"]) | undefined;
 }): Promise<Walked> {
   const { place, seed, steps, news } = input;
@@ -33,7 +32,6 @@ export async function walkAtRandom(input: {
     for (let step = 0; step < steps && walked.stale === undefined; step++) {
       if (chance(0.6)) {
         after.push(notes.change());
-        input.log?.(after.at(-1)!);
         continue;
       }
       // Editors and agents pause now and then: the watcher has done more or less of its work by the next change.
