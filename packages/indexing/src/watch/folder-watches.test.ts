@@ -13,7 +13,7 @@ afterEach(() => {
 });
 
 function watching(folder: string): { watches: FolderWatches; ask: () => Promise<FolderNews> } {
-  const watches = new FolderWatches({ roots: [folder], endings: [".md"], sentinelDir: folderWith() });
+  const watches = new FolderWatches({ roots: [folder], endings: [".md"], sentinelDir: path.join(folderWith(), "own") });
   return { watches, ask: () => new Promise((resolve) => watches.ask(resolve)) };
 }
 
@@ -121,13 +121,15 @@ describe.runIf(process.platform === "linux")("folders that are watched", () => {
     expect(await ask()).toEqual({ lost: `${merged} is on an overlay file system`, barred: true });
   });
 
-  test("keep one sentinel, under another name each time", async () => {
-    const sentinelDir = folderWith();
+  test("keep one sentinel, under another name each time, and take away what others have left behind", async () => {
+    const parent = folderWith({ "old/7": "", "young/7": "" });
+    utimesSync(path.join(parent, "old"), 1000, 1000);
+    const sentinelDir = path.join(parent, "own");
     const watches = new FolderWatches({ roots: [], endings: [".md"], sentinelDir });
     const ask = (): Promise<FolderNews> => new Promise((resolve) => watches.ask(resolve));
     for (let round = 0; round < 20; round++) await ask();
-    expect(readdirSync(sentinelDir)).toHaveLength(1);
-    expect(readdirSync(path.join(sentinelDir, readdirSync(sentinelDir)[0] ?? ""))).toEqual(["20"]);
+    expect(readdirSync(parent).toSorted()).toEqual(["own", "young"]);
+    expect(readdirSync(sentinelDir)).toEqual(["20"]);
   });
 });
 

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { type FSWatcher, mkdirSync, readdirSync, renameSync, rmSync, statSync, watch, writeFileSync } from "node:fs";
 import path from "node:path";
 
@@ -9,15 +8,14 @@ const keptMs = 24 * 60 * 60_000;
 export interface Sentinel {
   /** Calls back when the system has told of it, in the turn in which it tells. Throws what the file system throws. */
   send(told: () => void): void;
-  close(): void;
 }
 
 /**
  * A file in a folder of its own that gets another name with each sentinel. The name says which one it is; the content of
- * a file would not, as it may be that of a later one by the time it is read.
+ * a file would not, as it may be that of a later one by the time it is read. Folders beside it that others have left
+ * behind are taken away.
  */
-export function createSentinel(parent: string, heard: () => void): Sentinel {
-  const folder = path.join(parent, `${process.pid}-${randomBytes(6).toString("hex")}`);
+export function createSentinel(folder: string, heard: () => void): Sentinel {
   const waiting = new Map<string, () => void>();
   let handle: FSWatcher | undefined;
   let last = 0;
@@ -41,9 +39,8 @@ export function createSentinel(parent: string, heard: () => void): Sentinel {
     last++;
   }
 
-  mkdirSync(parent, { recursive: true, mode: 0o700 });
-  removeOld(parent);
   begin();
+  removeOld(path.dirname(folder));
 
   return {
     send(told) {
@@ -55,10 +52,6 @@ export function createSentinel(parent: string, heard: () => void): Sentinel {
         begin();
         step();
       }
-    },
-    close() {
-      handle?.close();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

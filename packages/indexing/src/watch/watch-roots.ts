@@ -1,10 +1,12 @@
+import { randomBytes } from "node:crypto";
+import { rmSync, statfsSync } from "node:fs";
+import path from "node:path";
 import { Worker } from "node:worker_threads";
 import { messageOf, type WatchStatus } from "@memslot/core";
 import type { WatchRoot } from "./watch-scope.ts";
 import type { FolderNews } from "./folder-watches.ts";
 import { createQuestions } from "./questions.ts";
 import type { NewsOrder, WatchOrder, WatchTold } from "./watch-thread.ts";
-import { statfsSync } from "node:fs";
 
 export interface RootWatch {
   state(): WatchStatus;
@@ -31,7 +33,7 @@ export interface RootWatchInput {
   retryMs?: number | undefined;
   /** Stands in for the thread that watches. */
   thread?: (() => URL) | undefined;
-  /** Where the thread writes a sentinel when somebody asks for news; absent: there are none. */
+  /** Below it each thread has a folder for its sentinel, which it writes when somebody asks for news; absent: no news. */
   sentinelDir?: string | undefined;
   /** How long such a question waits. */
   newsWithinMs?: number | undefined;
@@ -68,6 +70,7 @@ export function watchRoots(input: RootWatchInput): RootWatch {
   let roots: readonly WatchRoot[] = [];
   let folders = 0;
   let threads = 0;
+  let sentinelDir: string | undefined;
   const questions = createQuestions<FolderNews>(input.newsWithinMs ?? newsWithinMs);
 
   function turnOff({ reason, advice }: Failure): void {
@@ -91,7 +94,9 @@ export function watchRoots(input: RootWatchInput): RootWatch {
     const remote = remoteRoot(roots);
     if (remote) return turnOff(remote);
     try {
-      const workerData: WatchOrder = { roots, recursive, maxFiles, sentinelDir: isInOrder ? input.sentinelDir : undefined };
+      if (isInOrder && input.sentinelDir !== undefined)
+        sentinelDir = path.join(input.sentinelDir, `${process.pid}-${randomBytes(6).toString("hex")}`);
+      const workerData: WatchOrder = { roots, recursive, maxFiles, sentinelDir };
       const entry = input.thread?.() ?? new URL(import.meta.resolve("#watch-thread"));
       // Options that the process was started with may be none for a thread.
       const own = new Worker(entry, { name: "memslot-watch", workerData, execArgv: [], resourceLimits });
@@ -123,7 +128,8 @@ export function watchRoots(input: RootWatchInput): RootWatch {
   }
 
   function end(): Promise<unknown> | undefined {
-    const gone = thread?.terminate();
+    const left = sentinelDir;
+    const gone = thread?.terminate().then(() => removeQuietly(left));
     thread = undefined;
     questions.end(lost(ended));
     return gone;
@@ -166,6 +172,14 @@ export function watchRoots(input: RootWatchInput): RootWatch {
       await end();
     },
   };
+}
+
+function removeQuietly(folder: string | undefined): void {
+  try {
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  } catch {
+    // Whoever writes a sentinel there next takes it away.
+  }
 }
 
 function lost(reason: string): FolderNews {

@@ -10,7 +10,7 @@ export interface WatchOrder {
   /** Whether the system watches a whole tree with one handle; elsewhere each folder has its own watch. */
   recursive: boolean;
   maxFiles: number;
-  /** Where sentinels are written; absent where nobody asks for news. */
+  /** The folder of the sentinel; absent where nobody asks for news. */
   sentinelDir?: string | undefined;
 }
 

@@ -14,8 +14,10 @@ export interface FreshIndex {
   readonly store: FakeStore;
   readonly watch: RootWatch;
   readonly catchUp: CatchUp;
-  /** Waits as a search does; true: the answer may be called `ok`. */
-  freshen(): Promise<boolean>;
+  /** Waits as a search does, once; true: the answer may be called `ok`. */
+  tryFreshen(): Promise<boolean>;
+  /** Searches until an answer may be called `ok`: a busy machine has it called stale now and then. */
+  freshen(): Promise<void>;
   /** What the index says of each note. */
   held(): Promise<Record<string, string>>;
   /** Whether all is as a look at all files finds it. */
@@ -61,12 +63,17 @@ export async function openFreshIndex(input: {
   });
   await until(() => watch.state().mode !== "off", "the folders are watched");
 
+  const tryFreshen = async (): Promise<boolean> => (await index.freshen(never)) === undefined;
   return {
     index,
     store,
     watch,
     catchUp,
-    freshen: async () => (await index.freshen(never)) === undefined,
+    tryFreshen,
+    async freshen() {
+      const endMs = performance.now() + 40_000;
+      while (!(await tryFreshen())) if (performance.now() > endMs) throw new Error("no answer was fresh within 40 s");
+    },
     async held() {
       const notes: Record<string, string> = {};
       for (const { path: note } of await store.listFiles())

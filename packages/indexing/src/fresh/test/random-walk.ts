@@ -39,7 +39,7 @@ export async function walkAtRandom(input: {
       if (chance(0.05)) await fresh.index.look("watch");
       if (chance(0.05)) fresh.watch.refresh();
       walked.searches++;
-      const isFresh = await fresh.freshen();
+      const isFresh = await fresh.tryFreshen();
       if (fresh.catchUp.whySwept() === undefined) walked.told++;
       else walked.swept++;
       if (!isFresh) continue;
