@@ -123,7 +123,11 @@ const tasks: Record<string, () => Promise<Record<string, number>>> = {
       statWalk(workspace);
       walks?.push({ cpu: cpuMs(start), wall: performance.now() - startMs });
     }
-    const half = (given: typeof events, of: "cpu" | "wall"): number => percentile((given ?? []).map((one) => one[of]), 0.5);
+    const half = (given: typeof events, of: "cpu" | "wall"): number =>
+      percentile(
+        (given ?? []).map((one) => one[of]),
+        0.5,
+      );
     const isTold = told.status().freshness?.by === "events" ? 1 : 0;
     await told.close();
     await sweeping.close();

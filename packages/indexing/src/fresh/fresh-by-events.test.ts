@@ -62,7 +62,11 @@ describe.runIf(isLinux)("where the files are watched", () => {
     expect((await askedAbout(freshen)).toSorted()).toEqual(moved.toSorted());
     const { "memory/4/note4.md": gone, ...others } = await held();
     expect(gone).toBeUndefined();
-    expect(others).toMatchObject({ "memory/7/note7.md": "changed", "memory/3/new.md": "new", "memory/moved/note5.md": "word5" });
+    expect(others).toMatchObject({
+      "memory/7/note7.md": "changed",
+      "memory/3/new.md": "new",
+      "memory/moved/note5.md": "word5",
+    });
     expect(Object.keys(others)).toHaveLength(300);
     expect(catchUp.whySwept()).toBeUndefined();
   });
@@ -157,7 +161,10 @@ describe.runIf(isLinux)("all files are looked at", () => {
   test("when the sentinel is late, and until it has come", async () => {
     let isLate = false;
     const late: WatchNews = { lost: "the watcher was late", barred: false, thread: 1 };
-    const news = (real: RootWatch["news"]): RootWatch["news"] => async (folders) => (isLate ? late : await real(folders));
+    const news =
+      (real: RootWatch["news"]): RootWatch["news"] =>
+      async (folders) =>
+        isLate ? late : await real(folders);
     const { freshen, note, held, catchUp } = await settled(manyNotes, { news });
     isLate = true;
     writeFileSync(note("memory/7/note7.md"), "changed");
@@ -173,10 +180,12 @@ describe.runIf(isLinux)("all files are looked at", () => {
 
   test("every few minutes, which finds what was told nobody", async () => {
     let nowMs = 0;
-    const deaf = (real: RootWatch["news"]): RootWatch["news"] => async (folders) => {
-      const told = await real(folders);
-      return "notes" in told ? { ...told, notes: told.notes.filter(({ kind }) => kind === "watched") } : told;
-    };
+    const deaf =
+      (real: RootWatch["news"]): RootWatch["news"] =>
+      async (folders) => {
+        const told = await real(folders);
+        return "notes" in told ? { ...told, notes: told.notes.filter(({ kind }) => kind === "watched") } : told;
+      };
     const { freshen, note, held } = await settled({ "memory/a.md": "a" }, { news: deaf, now: () => nowMs });
     writeFileSync(note("memory/a.md"), "b");
     nowMs += 4 * 60_000;
@@ -219,11 +228,14 @@ describe.runIf(isLinux)("all files are looked at", () => {
 });
 
 describe.runIf(isLinux)("any order of changes and searches", () => {
-  test.each([1, 2])("gives no stale answer that is called fresh, and ends as a sweep finds it (walk %i)", async (seed) => {
-    const walked = await walkAtRandom({ place: folderWith(), seed, steps: 250 });
-    expect(walked).toMatchObject({ stale: undefined, sweepAgrees: true });
-    expect(walked.told).toBeGreaterThan(walked.searches / 2);
-  });
+  test.each([1, 2])(
+    "gives no stale answer that is called fresh, and ends as a sweep finds it (walk %i)",
+    async (seed) => {
+      const walked = await walkAtRandom({ place: folderWith(), seed, steps: 250 });
+      expect(walked).toMatchObject({ stale: undefined, sweepAgrees: true });
+      expect(walked.told).toBeGreaterThan(walked.searches / 2);
+    },
+  );
 
   /** Ways in which a watcher could be wrong. The walk has to notice each of them, or it proves nothing. */
   const wrong: [string, () => (real: RootWatch["news"]) => RootWatch["news"]][] = [

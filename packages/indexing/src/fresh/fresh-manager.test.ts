@@ -94,7 +94,8 @@ describe.runIf(process.platform === "linux")("a memory that is watched", () => {
     const memory = await opened(workspace, { sources: ["memory", "sessions"], sync: { sessions } });
     await settle(memory);
     const transcript = path.join(memory.stateDir, "agents/main/sessions/one.jsonl");
-    const say = (content: string): string => `${JSON.stringify({ type: "message", message: { role: "user", content } })}\n`;
+    const say = (content: string): string =>
+      `${JSON.stringify({ type: "message", message: { role: "user", content } })}\n`;
     writeFiles(path.dirname(transcript), { "one.jsonl": say("a giraffe") });
     expect(await memory.paths("giraffe")).toEqual(["sessions/one.jsonl"]);
     await settle(memory);

@@ -33,7 +33,12 @@ export function createStoredListing(store: Pick<ChunkIndex, "listFiles" | "revis
 
 /** The files of a build that nobody else writes to. */
 export function listingOf(table: Pick<FileTable, "listFiles">): StoredListing {
-  return { files: async () => bySource(await table.listFiles()), isCurrent: async () => true, revision: () => undefined, forget: () => undefined };
+  return {
+    files: async () => bySource(await table.listFiles()),
+    isCurrent: async () => true,
+    revision: () => undefined,
+    forget: () => undefined,
+  };
 }
 
 function bySource(files: readonly FileRecord[]): StoredFiles {

@@ -94,7 +94,8 @@ export async function syncFiles(input: SyncInput): Promise<SyncOutcome> {
   const { signal } = params;
   const asked = params.sessions ? input.sources.filter(({ source }) => source === "sessions") : input.sources;
   const scans: { source: IndexedSource; scan: ScanResult }[] = [];
-  for (const source of asked) scans.push({ source, scan: await source.scan(signal, () => listing.files(), input.look) });
+  for (const source of asked)
+    scans.push({ source, scan: await source.scan(signal, () => listing.files(), input.look) });
   const report: SyncReport = {
     added: 0,
     changed: 0,

@@ -68,7 +68,14 @@ export function createTriggers(input: TriggerInput): Triggers {
     ended: () => start("watch"),
   });
   const watch = settings.watch
-    ? watchRoots({ roots: input.roots, maxFiles: watchMaxFiles, event: burst.touch, began: changed, notify, sentinelDir: input.sentinelDir })
+    ? watchRoots({
+        roots: input.roots,
+        maxFiles: watchMaxFiles,
+        event: burst.touch,
+        began: changed,
+        notify,
+        sentinelDir: input.sentinelDir,
+      })
     : undefined;
   // A timer takes at most 2^31 - 1 milliseconds, about 24 days.
   const intervalMs = Math.min(intervalMinutes * 60_000, 2 ** 31 - 1);

@@ -157,7 +157,7 @@ export function createChangingNotes(place: string, seed: number): ChangingNotes 
     workspace,
     extra,
     change() {
-      let left = below(1000) / 1000 * total;
+      let left = (below(1000) / 1000) * total;
       const [what, , run] = changes.find(([, weight]) => (left -= weight) < 0) ?? ["nothing", 0, () => undefined];
       const file = anyFile();
       run(file);
@@ -168,7 +168,8 @@ export function createChangingNotes(place: string, seed: number): ChangingNotes 
     truth() {
       const notes: Record<string, string> = {};
       for (const name of ["MEMORY.md", "USER.md"])
-        if (lstatSync(at(name), { throwIfNoEntry: false })?.isFile() === true) notes[name] = readFileSync(at(name), "utf8");
+        if (lstatSync(at(name), { throwIfNoEntry: false })?.isFile() === true)
+          notes[name] = readFileSync(at(name), "utf8");
       read(at("memory"), notes);
       read(extra, notes);
       return notes;

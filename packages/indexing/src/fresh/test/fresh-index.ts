@@ -77,7 +77,10 @@ export async function openFreshIndex(input: {
     async held() {
       const notes: Record<string, string> = {};
       for (const { path: note } of await store.listFiles())
-        notes[note] = store.chunksOf(note).map((chunk) => chunk.text).join("");
+        notes[note] = store
+          .chunksOf(note)
+          .map((chunk) => chunk.text)
+          .join("");
       return notes;
     },
     async sweepAgrees() {
