@@ -97,6 +97,50 @@ const tasks: Record<string, () => Promise<Record<string, number>>> = {
     };
   },
 
+  /** Searches while nothing changes, told by the watcher and by looking at all files, in turn. */
+  async searches() {
+    settle(path.join(workspace, "memory"));
+    const told = await open({ sync: { watchMaxFiles: 1_000_000 } });
+    const sweeping = await open({ sync: { onSearch: "sweep", watch: false } });
+    await told.sync();
+    const untilMs = performance.now() + 60_000;
+    while (told.status().freshness?.by !== "events" || told.status().watch?.mode === "off") {
+      if (performance.now() > untilMs) throw new Error(`not told: ${JSON.stringify(told.status().freshness)}`);
+      await told.search("project zephyr1");
+      await sleep(50);
+    }
+    const ask = async (memory: Memory, count: number): Promise<{ cpu: number; wall: number }> => {
+      const [start, startMs] = [process.cpuUsage(), performance.now()];
+      await memory.search(`access code of project zephyr${count}`, { maxResults: 1 });
+      return { cpu: cpuMs(start), wall: performance.now() - startMs };
+    };
+    const [events, sweeps, walks]: Record<"cpu" | "wall", number>[][] = [[], [], []];
+    for (let round = 0; round < 60; round++) {
+      events?.push(await ask(told, round));
+      if (round % 6 > 0) continue;
+      sweeps?.push(await ask(sweeping, round));
+      const [start, startMs] = [process.cpuUsage(), performance.now()];
+      statWalk(workspace);
+      walks?.push({ cpu: cpuMs(start), wall: performance.now() - startMs });
+    }
+    const half = (given: typeof events, of: "cpu" | "wall"): number =>
+      percentile(
+        (given ?? []).map((one) => one[of]),
+        0.5,
+      );
+    const isTold = told.status().freshness?.by === "events" ? 1 : 0;
+    await told.close();
+    await sweeping.close();
+    return {
+      isTold,
+      toldCpu: half(events, "cpu"),
+      toldWall: half(events, "wall"),
+      sweptCpu: half(sweeps, "cpu"),
+      sweptWall: half(sweeps, "wall"),
+      walk: half(walks, "cpu"),
+    };
+  },
+
   async loop() {
     const delay = monitorEventLoopDelay({ resolution: 5 });
     delay.enable();

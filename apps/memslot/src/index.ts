@@ -10,6 +10,7 @@ export {
   type EmbeddingPlugin,
   type EmbeddingProvider,
   type EmbeddingStatus,
+  type FreshnessStatus,
   type ExtraPath,
   type GenerationStatus,
   type IndexCheck,

@@ -29,6 +29,7 @@ export type { MemoryFallback, MemorySource, SyncReport } from "./contract/status
 export type {
   BatchStatus,
   EmbeddingStatus,
+  FreshnessStatus,
   GenerationStatus,
   LastSync,
   MemoryProviderStatus,

@@ -1,6 +1,7 @@
 import type { ManagerSyncParams, MemorySource } from "@memslot/core";
 import type { IndexedFile, FileRecord } from "./chunk-index.ts";
 import type { FoundLines } from "./search/held-lines.ts";
+import type { FolderLook } from "./fresh/folder-view.ts";
 import type { ScannedFile, ScanResult } from "./files/scan.ts";
 import type { StoredFiles } from "./sync/stored-files.ts";
 
@@ -17,8 +18,11 @@ export interface IndexedSource {
   readonly source: MemorySource;
   /** Names how files are read and cut. Files that were done otherwise are done again. */
   readonly recipe: string;
-  /** `indexed` is what the index holds, of every source, as it was before this sync. */
-  scan(signal: AbortSignal, indexed: () => Promise<StoredFiles>): Promise<ScanResult>;
+  /**
+   * `indexed` is what the index holds, of every source, as it was before this sync. `look` is how the file system is asked
+   * what folders hold; where it is absent, or is not used, it is asked each time.
+   */
+  scan(signal: AbortSignal, indexed: () => Promise<StoredFiles>, look?: FolderLook): Promise<ScanResult>;
   /**
    * Whether a file that looks changed is to be read in this sync. What is not due stays as it is in the index. Absent:
    * every changed file is.

@@ -1,5 +1,7 @@
-import { type EmbeddingChoice, type MemoryPluginContext, type MemorySearchManager } from "@memslot/core";
+import path from "node:path";
+import type { EmbeddingChoice, FreshnessStatus, MemoryPluginContext, MemorySearchManager } from "@memslot/core";
 import type { ChunkIndex } from "./chunk-index.ts";
+import { createCatchUp } from "./fresh/catch-up.ts";
 import { createIndexSync, type IndexSync } from "./sync/index-sync.ts";
 import { statusOfIndex } from "./sync/index-status.ts";
 import type { IndexedSource } from "./indexed-source.ts";
@@ -51,10 +53,16 @@ export async function manageIndex(input: {
   const sources = input.sources ?? sourcesOf(context);
   const unsearched = createUnsearchedCounter({ workspaceDir, settings, stateDir });
   const journal = journalFolder({ stateDir, agentId });
+  const whyAlwaysSwept = whySearchesSweep(context, input.sources !== undefined);
+  const news: Triggers["news"] = async (folders) =>
+    (await triggers?.news(folders)) ?? { lost: "the folders are not watched yet", barred: false, thread: 0 };
+  const catchUp =
+    whyAlwaysSwept === undefined ? createCatchUp({ roots: () => watchRootsOf(context), news }) : undefined;
   const index = await createIndexSync({
     store,
     sources,
-    onSearch: settings.sync.onSearch,
+    onSearch: settings.sync.onSearch !== false,
+    catchUp,
     vectors,
     lookOnly: context.lookOnly === true,
     names: { agentId, backend },
@@ -91,6 +99,7 @@ export async function manageIndex(input: {
         health: store.health(),
         facts: index.facts(),
         watch: triggers?.state() ?? { mode: "off", reason: "opened only to look" },
+        freshness: freshnessOf(settings, whyAlwaysSwept ?? catchUp?.whySwept()),
         vectors,
       }),
 
@@ -133,6 +142,19 @@ export async function manageIndex(input: {
   };
 }
 
+/** Why each search asks the file system for all files, whatever a watcher may tell. */
+function whySearchesSweep({ settings, lookOnly }: MemoryPluginContext, hasOwnSources: boolean): string | undefined {
+  if (settings.sync.onSearch === "sweep") return 'sync.onSearch is "sweep"';
+  if (!settings.sync.watch) return "sync.watch is false";
+  if (lookOnly === true) return "opened only to look";
+  return hasOwnSources ? "the backend looks at the files in a way of its own" : undefined;
+}
+
+function freshnessOf({ sync }: MemoryPluginContext["settings"], whySwept: string | undefined): FreshnessStatus {
+  if (sync.onSearch === false) return { by: "sync", reason: "sync.onSearch is false" };
+  return whySwept === undefined ? { by: "events" } : { by: "sweep", reason: whySwept };
+}
+
 /** A store that finds by words alone has no use for a provider, whatever the configuration says. */
 function noVectors({ requested }: EmbeddingChoice, backend: string): EmbeddingChoice {
   return { provider: undefined, requested, reason: `${backend} finds by words alone`, degraded: false };
@@ -162,6 +184,7 @@ function startTriggers(context: MemoryPluginContext, index: IndexSync): Triggers
       triggers.refresh();
     },
     notify: context.notify,
+    sentinelDir: path.join(context.stateDir, "watch"),
   });
   return triggers;
 }
@@ -175,8 +198,8 @@ function watchRootsOf({ agentId, stateDir, settings, workspaceDir }: MemoryPlugi
     },
   );
   const folders = { sessions: sessionsFolder({ stateDir, agentId }), journal: journalFolder({ stateDir, agentId }) };
-  const transcripts = Object.entries(folders).flatMap(([source, path]): WatchRoot[] =>
-    settings.sources.includes(source) ? [{ path, kind: "folder", extension: ".jsonl" }] : [],
+  const transcripts = Object.entries(folders).flatMap(([source, folder]): WatchRoot[] =>
+    settings.sources.includes(source) ? [{ path: folder, kind: "folder", extension: ".jsonl" }] : [],
   );
   return [...notes, ...transcripts];
 }

@@ -33,6 +33,18 @@ export function describeWatch({ watch }: MemoryProviderStatus): string | undefin
   return reason === undefined ? watched : `${watched}: ${reason}`;
 }
 
+/** How searches make sure that they answer from the files as they are, and why not without looking at all of them. */
+export function describeFreshness({ freshness }: MemoryProviderStatus): string | undefined {
+  if (freshness === undefined) return undefined;
+  const { by, reason } = freshness;
+  const how = {
+    events: "searches are told what has changed",
+    sweep: "searches look at all files",
+    sync: "searches do not look at the files",
+  }[by];
+  return reason === undefined ? how : `${how}: ${reason}`;
+}
+
 export function describeLastSync({ lastSync }: MemoryProviderStatus): string | undefined {
   if (lastSync === undefined) return undefined;
   const { finishedAt, reason, durationMs, report } = lastSync;

@@ -21,6 +21,7 @@ import {
   describeRebuild,
   describeSources,
   describeStore,
+  describeFreshness,
   describeWatch,
 } from "./format-index.ts";
 import { describeUnread, describeUnsearched } from "./format-survey.ts";
@@ -66,6 +67,7 @@ export function formatStatus(entry: AgentStatus, options: FormatStatusOptions): 
     ["Rebuild", describeRebuild(status)],
     ["At work", describeAtWork(status)],
     ["Watching", describeWatch(status)],
+    ["Freshness", describeFreshness(status)],
     ["Last sync", describeLastSync(status)],
     ["Last sync error", status.lastSyncError],
     ["Last error", describeLastError(status)],

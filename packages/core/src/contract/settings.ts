@@ -38,7 +38,8 @@ export interface MemorySearchSettings {
   readonly chunking: { readonly tokens: number; readonly overlap: number };
   readonly sync: {
     readonly onSessionStart: boolean;
-    readonly onSearch: boolean;
+    /** `sweep`: each search looks at all files, whatever a watcher tells. */
+    readonly onSearch: boolean | "sweep";
     readonly watch: boolean;
     readonly watchDebounceMs: number;
     readonly watchMaxFiles: number;

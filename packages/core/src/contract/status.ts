@@ -64,6 +64,7 @@ export interface MemoryProviderStatus {
   /** Who is at work on the index now, in this process or another. */
   writer?: WriterStatus | undefined;
   watch?: WatchStatus | undefined;
+  freshness?: FreshnessStatus | undefined;
   lastSync?: LastSync | undefined;
   lastSyncError?: string | undefined;
   /** The last thing that went wrong, whatever it was, and when (ISO 8601). */
@@ -156,6 +157,16 @@ export interface WatchStatus {
   reason?: string | undefined;
   /** Folders or roots that are watched. */
   folders?: number | undefined;
+}
+
+/**
+ * How the last search has made sure that it answers from the files as they are. `events`: the watcher has told of every
+ * change, and nothing else was looked at. `sweep`: all files were looked at. `sync`: not at all, only a sync looks.
+ */
+export interface FreshnessStatus {
+  by: "events" | "sweep" | "sync";
+  /** Why it is not by events. */
+  reason?: string | undefined;
 }
 
 export interface LastSync {

@@ -43,7 +43,7 @@ function spareOf(
     storePlace: storePlaceOf({ ...context, pluginId: found.id }),
     options,
     // Nobody syncs a spare before it is needed: its searches look for what has changed themselves.
-    settings: { ...settings, sync: { ...settings.sync, onSearch: true } },
+    settings: { ...settings, sync: { ...settings.sync, onSearch: settings.sync.onSearch || true } },
     embeddings:
       keywordOnly === undefined
         ? embeddings

@@ -27,7 +27,7 @@ export function createNotesSource(input: {
   return {
     source: "memory",
     recipe: recipeOf(settings.chunking),
-    scan: async (signal) => await scanMemory({ workspaceDir, extraPaths, notes, signal, states }),
+    scan: async (signal, _, look) => await scanMemory({ workspaceDir, extraPaths, notes, signal, states, look }),
     stampOf: stampInNote,
     holdsContent,
     skippedBecause,

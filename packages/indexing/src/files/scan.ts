@@ -1,7 +1,8 @@
 import { type BigIntStats, type Dirent, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { type ExtraPath, MemoryError, type MemoryRootStatus, messageOf, type SyncFailure } from "@memslot/core";
-import { codeOf, listInPlace } from "@memslot/core/files";
+import { codeOf } from "@memslot/core/files";
+import { type FolderLook, plainLook } from "../fresh/folder-view.ts";
 import { adviceForLink, kindOf, linkReason, statOf, outOfDescriptors } from "./file-kind.ts";
 import { createStampTrust, FileStates } from "./file-stamp.ts";
 import { type FolderRules, folderRules, maxDepth } from "./folder/folder-rules.ts";
@@ -52,6 +53,8 @@ export interface ScanOptions {
   notes?: NotesChoice | undefined;
   /** For a caller that scans more than once. */
   states?: FileStates | undefined;
+  /** How the folders are asked what they hold; each time, where it is absent. */
+  look?: FolderLook | undefined;
 }
 
 /** Finds the memory files. Symbolic links are never followed; each file is taken once, however many roots lead to it. */
@@ -61,6 +64,7 @@ export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
   const listing = createListing(options.states ?? new FileStates());
   const { result } = listing;
   const slices = createTimeSlices(signal);
+  const { look = plainLook } = options;
   const names = new Set(listWorkspace(workspaceDir));
   for (const root of memoryRoots(workspaceDir, options.extraPaths, options.notes)) {
     if (root.label === "memory.md" && !root.extra) {
@@ -98,7 +102,7 @@ export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
 
     async function walked(): Promise<void> {
       const leftOut = root.rules === undefined ? undefined : createLeftOutCount();
-      const files = await walkRoot(root, { listing, workspaceDir, slices, leftOut });
+      const files = await walkRoot(root, { listing, look, workspaceDir, slices, leftOut });
       result.roots.push({ path: root.label, state: "indexed", files, ...(leftOut && { leftOut: leftOut.counts() }) });
     }
 
@@ -165,6 +169,7 @@ function createListing(states: FileStates): Listing {
 /** What one walk needs beside its root. */
 interface Walk {
   listing: Listing;
+  look: FolderLook;
   workspaceDir: string;
   slices: TimeSlices;
   /** Of a folder of notes. */
@@ -172,7 +177,7 @@ interface Walk {
 }
 
 /** Takes what a folder holds, and all below it. Gives the number of files taken. */
-async function walkRoot(root: MemoryRoot, { listing, workspaceDir, slices, leftOut }: Walk): Promise<number> {
+async function walkRoot(root: MemoryRoot, { listing, look, workspaceDir, slices, leftOut }: Walk): Promise<number> {
   const { result, take, fail, passOver } = listing;
   let count = 0;
 
@@ -190,7 +195,7 @@ async function walkRoot(root: MemoryRoot, { listing, workspaceDir, slices, leftO
     let entries: Dirent[];
     let rules: FolderRules | undefined;
     try {
-      entries = listInPlace(folder);
+      entries = look.list(folder);
       rules = enter?.();
     } catch (error) {
       const place = shown.slice(0, -1) || notesRootLabel;
@@ -213,7 +218,7 @@ async function walkRoot(root: MemoryRoot, { listing, workspaceDir, slices, leftO
       const { name } = entry;
       if (entry.isDirectory() || !isMarkdown(name) || !root.fits(inside + name)) continue;
       if (slices.isOver()) await slices.pause();
-      const stats = statOf(base + name);
+      const stats = look.stat(base + name);
       if (stats instanceof Error) {
         if (codeOf(stats) === "ENOENT") {
           if (name.includes(noCharacter)) fail(shown + name, "has a name that is not UTF-8: rename it");

@@ -34,8 +34,8 @@ export function createJournalSource(input: {
   return {
     source: "journal",
     recipe,
-    async scan(signal, indexed) {
-      const scan = await scanTranscripts({ folder, label: "journal" }, signal);
+    async scan(signal, indexed, look) {
+      const scan = await scanTranscripts({ folder, label: "journal" }, signal, look);
       // Nobody has to have dropped anything.
       const roots = scan.roots.filter(({ path, reason }) => path !== "journal" || reason !== "does not exist");
       if (scan.files.length === 0) return { ...scan, roots };

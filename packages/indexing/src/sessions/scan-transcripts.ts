@@ -1,4 +1,4 @@
-import { type Dirent, readdirSync } from "node:fs";
+import type { Dirent } from "node:fs";
 import path from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { messageOf } from "@memslot/core";
@@ -6,6 +6,7 @@ import { kindOf, linkReason, statOf } from "../files/file-kind.ts";
 import { codeOf } from "@memslot/core/files";
 import { createStampTrust, mtimeMsOf, stampOf } from "../files/file-stamp.ts";
 import type { ScanResult } from "../files/scan.ts";
+import { type FolderLook, plainLook } from "../fresh/folder-view.ts";
 
 const filesPerTurn = 500;
 /** Copies that hosts leave beside the transcripts: what they hold stands in another file, or was deleted. */
@@ -22,7 +23,11 @@ interface TranscriptPlace {
  * Finds the transcripts of an agent in one of its folders. Only files of its own folder are taken: nothing that a link leads to, and each
  * file once, however many names it has. A folder that is missing is normal.
  */
-export async function scanTranscripts({ folder, label }: TranscriptPlace, signal: AbortSignal): Promise<ScanResult> {
+export async function scanTranscripts(
+  { folder, label }: TranscriptPlace,
+  signal: AbortSignal,
+  look: FolderLook = plainLook,
+): Promise<ScanResult> {
   const result: ScanResult = { files: [], roots: [], failed: [], unknown: [] };
   const problem = problemOf(folder);
   if (problem) {
@@ -35,7 +40,7 @@ export async function scanTranscripts({ folder, label }: TranscriptPlace, signal
   }
   let entries: Dirent[];
   try {
-    entries = readdirSync(folder, { withFileTypes: true });
+    entries = look.list(folder);
   } catch (error) {
     const reason = `cannot be listed: ${messageOf(error)}`;
     result.roots.push({ path: label, state: "skipped", reason });
@@ -53,7 +58,7 @@ export async function scanTranscripts({ folder, label }: TranscriptPlace, signal
     if (!isTranscript(name)) continue;
     const file = `${label}/${name.normalize("NFC")}`;
     const absolutePath = path.join(folder, name);
-    const stats = statOf(absolutePath);
+    const stats = look.stat(absolutePath);
     if (stats instanceof Error) {
       if (codeOf(stats) === "ENOENT") continue;
       result.failed.push({ path: file, reason: messageOf(stats) });

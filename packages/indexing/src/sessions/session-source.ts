@@ -30,7 +30,7 @@ export function createSessionSource(input: {
   return {
     source: "sessions",
     recipe,
-    scan: async (signal) => await scanTranscripts({ folder, label: "sessions" }, signal),
+    scan: async (signal, _, look) => await scanTranscripts({ folder, label: "sessions" }, signal, look),
     issueOf(stored) {
       const lines = parseCursor(stored.cursor)?.passedOver ?? 0;
       return lines === 0 ? undefined : `${lines} lines were passed over or cut: not JSON, not UTF-8 or too long`;

@@ -31,6 +31,7 @@ export class Freshness {
   readonly #onSearch: boolean;
   readonly #closing: AbortSignal;
   readonly #inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>;
+  readonly #isUnchanged: () => Promise<boolean>;
   readonly #pass: (waitMs: () => number, onPlanned: (changed: number) => void) => Promise<void>;
   /** A look at the files that some search waits for and that has not begun: later searches wait for the same. */
   #next: Sweep | undefined;
@@ -48,6 +49,8 @@ export class Freshness {
     closing: AbortSignal;
     /** Runs a look at the files when those before it have ended. */
     inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>;
+    /** Whether a look at the files would find nothing that the index does not hold, where that is known without one. */
+    isUnchanged: () => Promise<boolean>;
     /** Looks at the files and writes what has changed. */
     pass: (waitMs: () => number, onPlanned: (changed: number) => void) => Promise<void>;
   }) {
@@ -59,6 +62,7 @@ export class Freshness {
     this.#onSearch = input.onSearch;
     this.#closing = input.closing;
     this.#inTurn = input.inTurn;
+    this.#isUnchanged = input.isUnchanged;
     this.#pass = input.pass;
   }
 
@@ -118,6 +122,7 @@ export class Freshness {
   async #look(sweep: Sweep, first: () => Promise<void> | void): Promise<SearchCondition | undefined> {
     try {
       await first();
+      if (await this.#isUnchanged()) return undefined;
       await this.#pass(
         () => this.patience(),
         (changed) => (sweep.changed = changed),

@@ -52,6 +52,8 @@ export interface IndexRecord {
   progress(update: SyncProgress): void;
   heldBy(holder: WriterStatus | undefined): void;
   markDirty(): void;
+  /** A look begins. To be called when it has found nothing new. */
+  beginLook(): () => void;
   /** Why an answer without a look at the files cannot be taken as fresh. */
   whyStale(): string | undefined;
 }
@@ -140,6 +142,11 @@ export async function createIndexFacts(
     },
     heldBy: (holder) => void (facts.writer = holder),
     markDirty: () => void seen++,
+
+    beginLook() {
+      const began = seen;
+      return () => void (covered = began);
+    },
 
     whyStale() {
       if (blocked !== undefined) return `files have changed and ${blocked}`;

@@ -1,5 +1,6 @@
 import type {
   EmbeddingChoice,
+  FreshnessStatus,
   MemoryProviderStatus,
   MemorySearchSettings,
   SourceCount,
@@ -18,6 +19,7 @@ export function statusOfIndex(input: {
   health: IndexHealth;
   facts: IndexFacts;
   watch: WatchStatus;
+  freshness: FreshnessStatus;
   vectors: Embedder | undefined;
 }): MemoryProviderStatus {
   const { settings, choice, health, facts, vectors } = input;
@@ -77,6 +79,7 @@ export function statusOfIndex(input: {
     generation: stats.generation && generationOf(stats.generation, facts),
     writer: facts.writer,
     watch: input.watch,
+    freshness: input.freshness,
     lastSync: facts.lastSync,
     lastSyncError: facts.lastSyncError,
     lastError: facts.lastError,

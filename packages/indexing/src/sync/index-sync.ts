@@ -10,6 +10,7 @@ import type { ChunkIndex } from "../chunk-index.ts";
 import type { FileKey } from "../chunk-store.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { IndexedSource } from "../indexed-source.ts";
+import type { CatchUp } from "../fresh/catch-up.ts";
 import { createNoteDays } from "./note-days.ts";
 import type { SearchedSource } from "../search/search-outcome.ts";
 import { Freshness, othersMayTakeMs } from "./freshness.ts";
@@ -56,6 +57,7 @@ interface FileParts {
   sources: readonly IndexedSource[];
   vectors: Embedder | undefined;
   record: IndexRecord;
+  catchUp: CatchUp | undefined;
 }
 
 export async function createIndexSync(input: {
@@ -67,12 +69,14 @@ export async function createIndexSync(input: {
   lookOnly?: boolean | undefined;
   /** Whose index it is, for whoever looks inside. */
   names: { agentId: string; backend: string };
+  /** Learns what has changed without a look at all files; absent: each look asks the file system for everything. */
+  catchUp?: CatchUp | undefined;
 }): Promise<IndexSync> {
-  const { store, sources, onSearch, vectors, names } = input;
+  const { store, sources, onSearch, vectors, names, catchUp } = input;
   const closing = new AbortController();
   const record = await createIndexFacts(store, input.lookOnly === true || store.isShared !== true);
   const listing = createStoredListing(store);
-  const fileParts: FileParts = { store, listing, sources, vectors, record };
+  const fileParts: FileParts = { store, listing, sources, vectors, record, catchUp };
   const daysOf = createNoteDays();
   const files = pLimit(1);
   const longWork = new LongWork({ index: store, sources, vectors, record, closing: closing.signal });
@@ -85,8 +89,19 @@ export async function createIndexSync(input: {
     onSearch,
     closing: closing.signal,
     inTurn: (work) => files(work),
+    isUnchanged,
     pass: (waitMs, onPlanned) => pass("search", waitMs, onPlanned),
   });
+
+  /** To be asked before each look that need not ask for everything. */
+  async function isUnchanged(): Promise<boolean> {
+    const found = record.beginLook();
+    if (catchUp === undefined || !(await catchUp.isUnchanged())) return false;
+    const revision = await store.revision?.();
+    if (revision === undefined || revision !== listing.revision() || longWork.isDue()) return false;
+    found();
+    return true;
+  }
 
   async function pass(reason: string, waitMs: () => number, onPlanned?: (changed: number) => void): Promise<void> {
     const params: SyncParams = { reason, force: false, progress: () => {}, signal: closing.signal };
@@ -113,6 +128,7 @@ export async function createIndexSync(input: {
       const indexed = async (given: SyncParams): Promise<SyncOutcome> =>
         await files(async () => {
           own.signal.throwIfAborted();
+          catchUp?.sweep("a sync was asked for");
           return await indexFiles(fileParts, given, isAsked ? () => waitMs : () => freshness.patience());
         });
       try {
@@ -135,10 +151,13 @@ export async function createIndexSync(input: {
     reread: (keys, signal) => freshness.reread(keys, signal),
 
     async look(reason) {
-      await files(async () => {
+      const work = async (): Promise<void> => {
         await store.revision?.({ anew: true });
+        if (reason === "interval") catchUp?.sweep("looked at by the clock");
+        else if (await isUnchanged()) return;
         await pass(reason, () => othersMayTakeMs);
-      }).catch(() => undefined);
+      };
+      await files(work).catch(() => undefined);
     },
 
     days: async (places) => daysOf(await listing.files(), places),
@@ -154,17 +173,21 @@ export async function createIndexSync(input: {
 
 /** Brings the words that answer up to date. */
 async function indexFiles(
-  { store, listing, sources, vectors, record }: FileParts,
+  { store, listing, sources, vectors, record, catchUp }: FileParts,
   params: SyncParams,
   waitMs: () => number,
   onPlanned?: (changed: number) => void,
 ): Promise<SyncOutcome> {
   const { reason, signal } = params;
-  return await record.sync(params, () =>
+  // With single transcripts named, the others are not looked at.
+  const news = params.sessions === undefined ? catchUp : undefined;
+  const foundAll = news?.begin();
+  const outcome = await record.sync(params, () =>
     syncFiles({
       table: store,
       listing,
       sources,
+      look: news?.view,
       // With builds, files of another recipe answer until the new build takes over.
       recipeCounts: store.builds === undefined,
       params: {
@@ -185,6 +208,8 @@ async function indexFiles(
         }),
     }),
   );
+  if (outcome.report.failed.length === 0) foundAll?.();
+  return outcome;
 }
 
 function countsOf({ added, changed, removed, unchanged, failed }: SyncReport): Partial<SyncMessage> {

@@ -9,6 +9,8 @@ export interface StoredListing {
   files(): Promise<StoredFiles>;
   /** True where what `files` gave last is still so, as far as the store can tell. */
   isCurrent(): Promise<boolean>;
+  /** What the store called its state when `files` was read from it last. */
+  revision(): string | undefined;
   /** The next list is read from the store, whether or not that says that it has changed. */
   forget(): void;
 }
@@ -24,13 +26,19 @@ export function createStoredListing(store: Pick<ChunkIndex, "listFiles" | "revis
       return known.files;
     },
     isCurrent: async () => known !== undefined && known.revision === (await store.revision?.()),
+    revision: () => known?.revision,
     forget: () => void (known = undefined),
   };
 }
 
 /** The files of a build that nobody else writes to. */
 export function listingOf(table: Pick<FileTable, "listFiles">): StoredListing {
-  return { files: async () => bySource(await table.listFiles()), isCurrent: async () => true, forget: () => undefined };
+  return {
+    files: async () => bySource(await table.listFiles()),
+    isCurrent: async () => true,
+    revision: () => undefined,
+    forget: () => undefined,
+  };
 }
 
 function bySource(files: readonly FileRecord[]): StoredFiles {

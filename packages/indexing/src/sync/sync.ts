@@ -18,6 +18,7 @@ import type { FileTable, FileRecord } from "../chunk-index.ts";
 import type { FileKey } from "../chunk-store.ts";
 import { forEachAtOnce } from "./for-each-at-once.ts";
 import { outOfDescriptors } from "../files/file-kind.ts";
+import type { FolderLook } from "../fresh/folder-view.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import type { ScannedFile, ScanResult } from "../files/scan.ts";
 import type { StoredFiles, StoredListing } from "./stored-files.ts";
@@ -52,6 +53,8 @@ export interface SyncInput {
   table: FileTable;
   listing: StoredListing;
   sources: readonly IndexedSource[];
+  /** How the file system is asked; each time, where it is absent. */
+  look?: FolderLook | undefined;
   /** A file that was made by another recipe counts as changed. */
   recipeCounts: boolean;
   params: Omit<ManagerSyncParams, "wait">;
@@ -91,7 +94,8 @@ export async function syncFiles(input: SyncInput): Promise<SyncOutcome> {
   const { signal } = params;
   const asked = params.sessions ? input.sources.filter(({ source }) => source === "sessions") : input.sources;
   const scans: { source: IndexedSource; scan: ScanResult }[] = [];
-  for (const source of asked) scans.push({ source, scan: await source.scan(signal, () => listing.files()) });
+  for (const source of asked)
+    scans.push({ source, scan: await source.scan(signal, () => listing.files(), input.look) });
   const report: SyncReport = {
     added: 0,
     changed: 0,

@@ -1,5 +1,5 @@
 import type { MemorySearchSettings, WatchStatus } from "@memslot/core";
-import { watchRoots } from "./watch-roots.ts";
+import { type RootWatch, watchRoots } from "./watch-roots.ts";
 import type { WatchRoot } from "./watch-scope.ts";
 
 /** A file that is written for ever is indexed all the same: after so many times the quiet that is waited for. */
@@ -10,6 +10,8 @@ export interface Triggers {
   state(): WatchStatus;
   /** Look again at which roots there are; to be called after each sync. */
   refresh(): void;
+  /** As of the watch of the roots; lost where files are not watched. */
+  news: RootWatch["news"];
   /** Ends all, and waits for the run that is on its way: its owner makes it end first. */
   close(): Promise<void>;
 }
@@ -25,7 +27,11 @@ export interface TriggerInput {
   /** Looks at the files. One at a time; what it throws is its own to record. */
   run: (reason: "watch" | "interval") => Promise<void>;
   notify: (line: string) => void;
+  /** As for `watchRoots`. */
+  sentinelDir?: string | undefined;
 }
+
+const unwatched = "sync.watch is false";
 
 /**
  * Starts a run when files have changed and then been left alone for a moment, and at intervals. An event says only that
@@ -62,14 +68,25 @@ export function createTriggers(input: TriggerInput): Triggers {
     ended: () => start("watch"),
   });
   const watch = settings.watch
-    ? watchRoots({ roots: input.roots, maxFiles: watchMaxFiles, event: burst.touch, began: changed, notify })
+    ? watchRoots({
+        roots: input.roots,
+        maxFiles: watchMaxFiles,
+        event: burst.touch,
+        began: changed,
+        notify,
+        sentinelDir: input.sentinelDir,
+      })
     : undefined;
   // A timer takes at most 2^31 - 1 milliseconds, about 24 days.
   const intervalMs = Math.min(intervalMinutes * 60_000, 2 ** 31 - 1);
   const interval = intervalMinutes > 0 ? setInterval(() => start("interval"), intervalMs).unref() : undefined;
 
   return {
-    state: () => watch?.state() ?? { mode: "off", reason: "sync.watch is false" },
+    state: () => watch?.state() ?? { mode: "off", reason: unwatched },
+
+    async news(folders) {
+      return (await watch?.news(folders)) ?? { lost: `watching is off: ${unwatched}`, barred: false, thread: 0 };
+    },
 
     refresh() {
       if (!closed) watch?.refresh();

@@ -1,15 +1,24 @@
+import { randomBytes } from "node:crypto";
+import { rmSync, statfsSync } from "node:fs";
+import path from "node:path";
 import { Worker } from "node:worker_threads";
 import { messageOf, type WatchStatus } from "@memslot/core";
 import type { WatchRoot } from "./watch-scope.ts";
-import type { WatchOrder, WatchTold } from "./watch-thread.ts";
-import { statfsSync } from "node:fs";
+import type { FolderNews } from "./folder-watches.ts";
+import { createQuestions } from "./questions.ts";
+import type { NewsOrder, WatchOrder, WatchTold } from "./watch-thread.ts";
 
 export interface RootWatch {
   state(): WatchStatus;
   /** Looks again at which roots there are. After a failure, tries once more when some time has passed. */
   refresh(): void;
+  /** All that has happened to folders until now. Never throws: what cannot be told is lost, with the reason. */
+  news(folders: Pick<NewsOrder, "add" | "drop">): Promise<WatchNews>;
   close(): Promise<void>;
 }
+
+/** What has happened, as one thread has seen it: with another number, nothing that was watched before is any more. */
+export type WatchNews = FolderNews & { thread: number };
 
 export interface RootWatchInput {
   roots: () => readonly WatchRoot[];
@@ -24,6 +33,10 @@ export interface RootWatchInput {
   retryMs?: number | undefined;
   /** Stands in for the thread that watches. */
   thread?: (() => URL) | undefined;
+  /** Below it each thread has a folder for its sentinel, which it writes when somebody asks for news; absent: no news. */
+  sentinelDir?: string | undefined;
+  /** How long such a question waits. */
+  newsWithinMs?: number | undefined;
 }
 
 /** Why nothing can be watched, and what a person can do. */
@@ -33,6 +46,11 @@ interface Failure {
 }
 
 const retryAfterMs = 5 * 60_000;
+/** An answer comes in less than a millisecond, or the machine is so busy that looking at the files is no slower. */
+const newsWithinMs = 100;
+/** inotify has one queue for all that a thread watches. Of what other systems have this was not measured. */
+const isInOrder = process.platform === "linux";
+const ended = "the watcher has ended";
 /** Looking at thousands of files at once makes much garbage: with more room for it, it takes twice the memory. */
 const resourceLimits = { maxYoungGenerationSizeMb: 4 };
 
@@ -51,6 +69,9 @@ export function watchRoots(input: RootWatchInput): RootWatch {
   let thread: Worker | undefined;
   let roots: readonly WatchRoot[] = [];
   let folders = 0;
+  let threads = 0;
+  let sentinelDir: string | undefined;
+  const questions = createQuestions<FolderNews>(input.newsWithinMs ?? newsWithinMs);
 
   function turnOff({ reason, advice }: Failure): void {
     phase = "off";
@@ -73,11 +94,14 @@ export function watchRoots(input: RootWatchInput): RootWatch {
     const remote = remoteRoot(roots);
     if (remote) return turnOff(remote);
     try {
-      const workerData: WatchOrder = { roots, recursive, maxFiles };
+      if (isInOrder && input.sentinelDir !== undefined)
+        sentinelDir = path.join(input.sentinelDir, `${process.pid}-${randomBytes(6).toString("hex")}`);
+      const workerData: WatchOrder = { roots, recursive, maxFiles, sentinelDir };
       const entry = input.thread?.() ?? new URL(import.meta.resolve("#watch-thread"));
       // Options that the process was started with may be none for a thread.
       const own = new Worker(entry, { name: "memslot-watch", workerData, execArgv: [], resourceLimits });
       thread = own;
+      threads++;
       const failed = (message: string): void => {
         if (thread === own) turnOff(failureOf(message));
       };
@@ -85,6 +109,7 @@ export function watchRoots(input: RootWatchInput): RootWatch {
       own.on("exit", (code) => failed(`the thread that watches has ended with code ${code}`));
       own.on("message", (message: WatchTold) => {
         if (thread !== own) return;
+        if (message.kind === "news") return questions.answered(message.id, message.news);
         if (message.kind === "failed") return failed(message.message);
         if (message.kind === "tooMany") return turnOff(tooMany(maxFiles));
         if (message.kind === "rules") return start();
@@ -103,14 +128,31 @@ export function watchRoots(input: RootWatchInput): RootWatch {
   }
 
   function end(): Promise<unknown> | undefined {
-    const ended = thread?.terminate();
+    const left = sentinelDir;
+    const gone = thread?.terminate().then(() => removeQuietly(left));
     thread = undefined;
-    return ended;
+    questions.end(lost(ended));
+    return gone;
   }
 
   start();
 
+  function whyNoNews(): string | undefined {
+    if (!isInOrder) return "only on Linux is it known that changes are told in their order";
+    if (phase === "on") return undefined;
+    if (phase === "closed") return ended;
+    return phase === "off" ? `watching is off: ${offBecause}` : "the folders are not all watched yet";
+  }
+
   return {
+    async news({ add, drop }) {
+      const reason = whyNoNews() ?? (input.sentinelDir === undefined ? "there is no place for a sentinel" : undefined);
+      if (reason !== undefined) return { ...lost(reason), thread: threads };
+      const asked = threads;
+      const ask = (id: number): void => thread?.postMessage({ id, add, drop } satisfies NewsOrder);
+      return { ...(await questions.ask(ask, lost("the watcher was late"))), thread: asked };
+    },
+
     state() {
       if (phase === "on")
         return { mode: recursive ? "recursive" : "folders", folders: recursive ? roots.length : folders };
@@ -130,6 +172,18 @@ export function watchRoots(input: RootWatchInput): RootWatch {
       await end();
     },
   };
+}
+
+function removeQuietly(folder: string | undefined): void {
+  try {
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  } catch {
+    // Whoever writes a sentinel there next takes it away.
+  }
+}
+
+function lost(reason: string): FolderNews {
+  return { lost: reason, barred: false };
 }
 
 function remoteRoot(roots: readonly WatchRoot[]): Failure | undefined {

@@ -1,4 +1,7 @@
+import path from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
+import { markdownEndings } from "../files/folder/markdown-name.ts";
+import { type FolderNews, FolderWatches } from "./folder-watches.ts";
 import { createWatchScope, type WatchRoot } from "./watch-scope.ts";
 
 /** What the thread is given. */
@@ -7,6 +10,15 @@ export interface WatchOrder {
   /** Whether the system watches a whole tree with one handle; elsewhere each folder has its own watch. */
   recursive: boolean;
   maxFiles: number;
+  /** The folder of the sentinel; absent where nobody asks for news. */
+  sentinelDir?: string | undefined;
+}
+
+/** A question for the news, with the folders that are to be watched for it and those that need not be any more. */
+export interface NewsOrder {
+  id: number;
+  add: readonly string[];
+  drop: readonly string[];
 }
 
 /** What it tells. */
@@ -14,11 +26,21 @@ export type WatchTold =
   | { kind: "ready" | "changed"; folders: number }
   | { kind: "failed"; message: string }
   | { kind: "tooMany" }
+  /** The answer to a question. */
+  | { kind: "news"; id: number; news: FolderNews }
   /** What is to be watched has to be chosen anew. */
   | { kind: "rules" };
 
-const { roots, recursive, maxFiles } = workerData as WatchOrder;
+const { roots, recursive, maxFiles, sentinelDir } = workerData as WatchOrder;
 const scope = createWatchScope(roots);
+const folderWatches =
+  sentinelDir === undefined
+    ? undefined
+    : new FolderWatches({
+        roots: roots.map((root) => root.path),
+        endings: [...markdownEndings, ...roots.flatMap(({ extension }) => extension ?? [])],
+        sentinelDir,
+      });
 let files = 0;
 let folders = 0;
 let isReady = false;
@@ -59,12 +81,15 @@ watch(
 )
   // As the system tells it: at once, and with nothing held back.
   .on("raw", (_kind, name, details) => {
+    folderWatches?.count();
     const { watchedPath } = details as { watchedPath: string };
     if (scope.changesRules(watchedPath, name)) tell({ kind: "rules" });
     else if (scope.concerns(watchedPath, name)) tell({ kind: "changed", folders });
   })
   // Folders come and go, and so do roots.
-  .on("all", (kind) => {
+  .on("all", (kind, folder) => {
+    // Before anybody asks: then the first look at it counts.
+    if (kind === "addDir") folderWatches?.place(path.normalize(folder));
     if (kind === "addDir") folders += 1;
     if (kind === "unlinkDir") folders -= 1;
     if (kind === "addDir") count();
@@ -75,6 +100,13 @@ watch(
     tell({ kind: "ready", folders });
   })
   .on("error", (error) => tell({ kind: "failed", message: error instanceof Error ? error.message : String(error) }));
+
+if (folderWatches !== undefined)
+  parentPort?.on("message", ({ id, add, drop }: NewsOrder) => {
+    for (const folder of drop) folderWatches.remove(folder);
+    for (const folder of add) folderWatches.place(folder);
+    folderWatches.ask((news) => tell({ kind: "news", id, news }));
+  });
 
 // With nothing to watch, as where all is closed to us, the thread is there all the same.
 parentPort?.ref();

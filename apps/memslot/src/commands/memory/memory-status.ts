@@ -113,7 +113,12 @@ function codeOf(error: unknown): number {
 }
 
 /** A command is over before a watcher is any use: it watches nothing, whatever is set. That is not to look like a fault. */
-function withWatch(status: MemoryProviderStatus, agent: AgentConfig): MemoryProviderStatus {
-  if (status.watch === undefined || !agent.memorySearch.sync.watch) return status;
-  return { ...status, watch: { mode: "off", reason: "a command does not watch; an agent that runs does" } };
+function withWatch(given: MemoryProviderStatus, agent: AgentConfig): MemoryProviderStatus {
+  const { watch, onSearch } = agent.memorySearch.sync;
+  const reason = "a command does not watch; an agent that runs does";
+  // Its search has a sync of its own before it.
+  const isSwept = given.freshness !== undefined && onSearch !== false;
+  const sweep = { by: "sweep", reason: watch ? reason : "sync.watch is false" } as const;
+  const status = isSwept ? { ...given, freshness: sweep } : given;
+  return status.watch === undefined || !watch ? status : { ...status, watch: { mode: "off", reason } };
 }

@@ -13,7 +13,7 @@ export function wantedValue(key: ConfigKey): string {
     case "url":
       return "an address that starts with http:// or https://";
     case "boolean":
-      return "true or false";
+      return ["true or false", ...(key.choices ?? []).map((choice) => `"${choice}"`)].join(", or ");
     case "timeZone":
       return "the name of a time zone, such as Europe/Amsterdam or UTC";
     case "integer":
@@ -47,7 +47,7 @@ export function isWanted(key: ConfigKey, value: unknown): boolean {
     case "url":
       return typeof value === "string" && /^https?:\/\//i.test(value) && URL.canParse(value);
     case "boolean":
-      return typeof value === "boolean";
+      return typeof value === "boolean" || isChoice(key, value);
     case "timeZone":
       return isTimeZone(value);
     case "integer":
@@ -55,7 +55,7 @@ export function isWanted(key: ConfigKey, value: unknown): boolean {
     case "number":
       return Number.isFinite(value) && isBetween(key, value);
     case "choice":
-      return key.choices?.some((choice) => choice === value) ?? false;
+      return isChoice(key, value);
     case "strings":
       return Array.isArray(value) && value.every((item) => typeof item === "string" && item.trim() !== "");
     case "paths":
@@ -80,6 +80,10 @@ export function shownValue(key: ConfigKey, value: unknown): string {
   if (typeof value === "number") return key.secret === true ? "a number" : `the number ${value}`;
   if (typeof value === "boolean") return String(value);
   return `a ${typeof value}`;
+}
+
+function isChoice({ choices }: ConfigKey, value: unknown): boolean {
+  return choices?.some((choice) => choice === value) ?? false;
 }
 
 function isPath(value: unknown): value is string {

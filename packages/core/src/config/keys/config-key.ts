@@ -24,6 +24,7 @@ export interface ConfigKey {
   /** One line in plain words. */
   readonly doc: string;
   readonly range?: readonly [minimum: number, maximum: number];
+  /** Of type `choice` all that there are; of type `boolean` what it may be besides. */
   readonly choices?: readonly string[];
   /** Never printed. */
   readonly secret?: true;

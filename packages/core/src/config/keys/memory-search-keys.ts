@@ -83,9 +83,13 @@ export const memorySearchKeys: readonly ConfigKey[] = [
   ),
 
   row("sync.onSessionStart", "boolean", true, "Bring the index up to date when a session starts."),
-  row("sync.onSearch", "boolean", true, "Bring the index up to date before a search when files have changed.", {
-    common: true,
-  }),
+  row(
+    "sync.onSearch",
+    "boolean",
+    true,
+    "Bring the index up to date before a search when files have changed; `sweep`: and look at all of them for that, whatever a watcher tells.",
+    { choices: ["sweep"], common: true },
+  ),
   row("sync.watch", "boolean", true, "Watch the files while an agent runs, and index what changes."),
   integer("sync.watchDebounceMs", 1500, [0, 600_000], "Milliseconds of quiet after a change before it is indexed."),
   integer(

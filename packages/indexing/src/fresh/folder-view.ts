@@ -1,0 +1,166 @@
+import type { BigIntStats, Dirent } from "node:fs";
+import path from "node:path";
+import { listInPlace } from "@memslot/core/files";
+import { statOf } from "../files/file-kind.ts";
+import { stampOf } from "../files/file-stamp.ts";
+import { isMarkdown } from "../files/folder/markdown-name.ts";
+import { identityOf } from "../watch/folder-identity.ts";
+import type { FolderNote } from "../watch/folder-watches.ts";
+import { lastingStamp } from "./lasting-stamp.ts";
+
+/** How a look at the files asks the file system. */
+export interface FolderLook {
+  /** What a folder holds. Throws what the file system throws. */
+  list(folder: string): Dirent[];
+  /** What stands at a path, links not followed. */
+  stat(file: string): BigIntStats | Error;
+}
+
+/** Asks each time. */
+export const plainLook: FolderLook = { list: listInPlace, stat: statOf };
+
+/** What was seen of a folder; without `entries` its names have to be asked for again. */
+interface Seen {
+  entries: Dirent[] | undefined;
+  /** By name. */
+  stats: Map<string, BigIntStats>;
+}
+
+/**
+ * What the file system has said of folders, as long as it is so. Kept is only what was seen while the folder was watched,
+ * and so were all folders on the way to it from its root: then whatever changes it is told, and what was told is
+ * asked again.
+ */
+export class FolderView implements FolderLook {
+  /** Which folder was watched at a path. */
+  readonly #watched = new Map<string, string>();
+  readonly #seen = new Map<string, Seen>();
+  /** Folders that were listed without being watched. */
+  readonly #unwatched = new Set<string>();
+  /** Folders that are not to be watched any more. */
+  readonly #dropped = new Set<string>();
+  /** Files with more than one name, with their state: a change under a name elsewhere is told nobody. */
+  readonly #linked = new Map<string, string>();
+  #isNew = true;
+
+  /** Whether every folder of the last look was watched before it was listed. */
+  get isWhole(): boolean {
+    return this.#unwatched.size === 0;
+  }
+
+  /** A look at all files begins; what changes from now on is for the next one. */
+  begin(): void {
+    this.#isNew = false;
+    this.#unwatched.clear();
+    this.#linked.clear();
+  }
+
+  list(folder: string): Dirent[] {
+    const seen = this.#seen.get(folder);
+    if (seen?.entries !== undefined) return seen.entries;
+    const isWatched = this.#watched.has(folder);
+    const entries = listInPlace(folder);
+    if (isWatched) this.#seen.set(folder, { entries, stats: seen?.stats ?? new Map<string, BigIntStats>() });
+    else this.#unwatched.add(folder);
+    return entries;
+  }
+
+  stat(file: string): BigIntStats | Error {
+    const seen = this.#seen.get(path.dirname(file));
+    if (seen === undefined) return statOf(file);
+    const name = path.basename(file);
+    const known = seen.stats.get(name);
+    if (known !== undefined) return known;
+    const stats = statOf(file);
+    if (stats instanceof Error || !stats.isFile()) return stats;
+    if (stats.nlink > 1n) this.#linked.set(file, lastingStamp(stats));
+    else seen.stats.set(name, stats);
+    return stats;
+  }
+
+  /** Whether something may be otherwise than when the last look began. */
+  hasChanged(): boolean {
+    for (const [file, stamp] of this.#isNew ? [] : this.#linked) {
+      const stats = statOf(file);
+      if (stats instanceof Error || stampOf(stats) !== stamp) this.#isNew = true;
+    }
+    return this.#isNew;
+  }
+
+  /** Folders that are to be watched, those above before those in them, and those that are not any more. */
+  wanted(most: number): { add: string[]; drop: string[] } {
+    const add = [...this.#unwatched].sort((left, right) => left.length - right.length).slice(0, most);
+    for (const folder of add) this.#dropped.delete(folder);
+    const drop = [...this.#dropped];
+    this.#dropped.clear();
+    return { add, drop };
+  }
+
+  /** Takes in what a watch has told, in its order. `roots`: folders that need not be watched from above. */
+  take(notes: readonly FolderNote[], roots: ReadonlySet<string>): void {
+    for (const note of notes) {
+      if (note.kind === "event") this.#happened(note);
+      else if (roots.has(note.folder) || this.#watched.has(path.dirname(note.folder))) {
+        if (this.#watched.get(note.folder) !== note.identity) this.#dropTree(note.folder);
+        this.#watched.set(note.folder, note.identity);
+        this.#dropped.delete(note.folder);
+        // What was seen of it before was not watched, or another folder.
+        if (this.#seen.delete(note.folder)) this.#isNew = true;
+      }
+    }
+  }
+
+  /** Roots whose path leads elsewhere by now: a folder above them may have been moved, of which nobody is told. */
+  checkRoots(roots: ReadonlySet<string>): void {
+    for (const root of roots) {
+      const identity = this.#watched.get(root);
+      if (identity !== undefined && identity !== identityOf(root)) this.#dropTree(root);
+    }
+  }
+
+  /** Forgets what was seen, so that everything is asked again. What is watched stays watched. */
+  forget(): void {
+    this.#seen.clear();
+    this.#linked.clear();
+    this.#isNew = true;
+  }
+
+  /** Forgets what is watched as well, and would have all of it watched again. */
+  reset(): void {
+    for (const folder of this.#watched.keys()) this.#unwatched.add(folder);
+    this.#watched.clear();
+    this.forget();
+  }
+
+  #happened({ folder, name, isRename }: Extract<FolderNote, { kind: "event" }>): void {
+    if (name === undefined) return this.#dropTree(folder);
+    const seen = this.#seen.get(folder);
+    const file = path.join(folder, name);
+    if (seen !== undefined) {
+      seen.stats.delete(name);
+      if (isRename) seen.entries = undefined;
+    }
+    // The folder itself goes by its name too.
+    if (name === path.basename(folder)) this.#dropTree(folder);
+    if (this.#watched.has(file)) this.#dropTree(file);
+    if (!this.#isNew) this.#isNew = mayBeMemory(file, name);
+  }
+
+  #dropTree(folder: string): void {
+    this.#isNew = true;
+    const inside = `${folder}/`;
+    for (const known of this.#watched.keys()) {
+      if (known !== folder && !known.startsWith(inside)) continue;
+      this.#watched.delete(known);
+      this.#seen.delete(known);
+      this.#dropped.add(known);
+    }
+  }
+}
+
+/** Whether a name may be one of memory, or a folder that holds some, or a link that is told of. */
+function mayBeMemory(file: string, name: string): boolean {
+  if (isMarkdown(name) || name.toLowerCase().endsWith(".jsonl") || name === ".gitignore") return true;
+  const stats = statOf(file);
+  return !(stats instanceof Error) && !stats.isFile();
+}

@@ -1,0 +1,269 @@
+import { lstatSync, linkSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { useTempFolders, writeFiles } from "../../test/support/temp-folder.ts";
+import { until } from "../../test/support/until.ts";
+import type { RootWatch, WatchNews } from "../watch/watch-roots.ts";
+import type { WatchRoot } from "../watch/watch-scope.ts";
+import { type FreshIndex, openFreshIndex } from "./test/fresh-index.ts";
+import { walkAtRandom } from "./test/random-walk.ts";
+
+vi.mock("node:fs", async (original) => {
+  const fs = await original<typeof import("node:fs")>();
+  return { ...fs, lstatSync: vi.fn<typeof fs.lstatSync>(fs.lstatSync) };
+});
+
+const folderWith = useTempFolders();
+const open: FreshIndex[] = [];
+afterEach(async () => {
+  for (const fresh of open.splice(0)) await fresh.close();
+});
+const isLinux = process.platform === "linux";
+
+/** A workspace whose notes are watched, and an index that searches have settled: the last one had nothing to look at. */
+async function settled(
+  files: Record<string, string>,
+  more: Partial<Parameters<typeof openFreshIndex>[0]> = {},
+): Promise<FreshIndex & { workspace: string; note: (name: string) => string }> {
+  const workspace = folderWith(files);
+  const fresh = await openFreshIndex({ workspace, stateDir: folderWith(), ...more });
+  open.push(fresh);
+  let looked;
+  do {
+    looked = fresh.index.facts().lastSync;
+    await fresh.freshen();
+  } while (looked === undefined || fresh.index.facts().lastSync !== looked);
+  return { ...fresh, workspace, note: (name) => path.join(workspace, name) };
+}
+
+/** The notes that the file system is asked about while something runs. */
+async function askedAbout(run: () => Promise<unknown>): Promise<string[]> {
+  vi.mocked(lstatSync).mockClear();
+  await run();
+  const asked = vi.mocked(lstatSync).mock.calls.map(([file]) => path.basename(String(file)));
+  return [...new Set(asked)].filter((name) => name.endsWith(".md") && !/^(?:MEMORY|memory|USER)\.md$/.test(name));
+}
+
+const manyNotes = Object.fromEntries(
+  Array.from({ length: 300 }, (_, number) => [`memory/${number % 30}/note${number}.md`, `word${number}`]),
+);
+
+describe.runIf(isLinux)("where the files are watched", () => {
+  test("a search asks the file system about the notes that have changed, and about no other", async () => {
+    const { freshen, note, held, catchUp } = await settled(manyNotes);
+    expect(await askedAbout(freshen)).toEqual([]);
+    writeFileSync(note("memory/7/note7.md"), "changed");
+    expect(await askedAbout(freshen)).toEqual(["note7.md"]);
+    writeFileSync(note("memory/3/new.md"), "new");
+    rmSync(note("memory/4/note4.md"));
+    expect(await askedAbout(freshen)).toEqual(["new.md"]);
+    renameSync(note("memory/5"), note("memory/moved"));
+    const moved = Array.from({ length: 10 }, (_, number) => `note${number * 30 + 5}.md`);
+    expect((await askedAbout(freshen)).toSorted()).toEqual(moved.toSorted());
+    const { "memory/4/note4.md": gone, ...others } = await held();
+    expect(gone).toBeUndefined();
+    expect(others).toMatchObject({
+      "memory/7/note7.md": "changed",
+      "memory/3/new.md": "new",
+      "memory/moved/note5.md": "word5",
+    });
+    expect(Object.keys(others)).toHaveLength(300);
+    expect(catchUp.whySwept()).toBeUndefined();
+  });
+
+  test("what is no note is looked at by nobody", async () => {
+    const { freshen, note, index } = await settled({ "memory/a.md": "a" });
+    const { lastSync } = index.facts();
+    for (let count = 0; count < 50; count++) writeFileSync(note(`memory/picture${count}.png`), "p");
+    rmSync(note("memory/picture3.png"));
+    await freshen();
+    expect(index.facts().lastSync).toBe(lastSync);
+  });
+
+  test("a new folder is looked at until it is watched, and as a whole then", async () => {
+    const { freshen, note, held } = await settled({ "memory/a.md": "a" });
+    for (let round = 0; round < 10; round++) {
+      writeFiles(note("memory"), { [`new${round}/deep/b.md`]: "first" });
+      await freshen();
+      writeFileSync(note(`memory/new${round}/deep/b.md`), "again");
+      await freshen();
+      expect((await held())[`memory/new${round}/deep/b.md`]).toBe("again");
+      writeFileSync(note(`memory/new${round}/deep/c.md`), "c");
+      await freshen();
+      expect((await held())[`memory/new${round}/deep/c.md`]).toBe("c");
+    }
+  });
+
+  test("a note with another name elsewhere is asked about each time, as a change under that name is told nobody", async () => {
+    const elsewhere = folderWith({ "other.md": "one" });
+    const workspace = folderWith({ "memory/a.md": "a", "memory/b.md": "b" });
+    linkSync(path.join(elsewhere, "other.md"), path.join(workspace, "memory/linked.md"));
+    const fresh = await openFreshIndex({ workspace, stateDir: folderWith() });
+    open.push(fresh);
+    for (const text of ["two", "six", "ten"]) {
+      for (let search = 0; search < 3; search++) await fresh.freshen();
+      writeFileSync(path.join(elsewhere, "other.md"), text);
+      expect(await askedAbout(fresh.freshen)).toContain("linked.md");
+      expect((await fresh.held())["memory/linked.md"]).toBe(text);
+    }
+  });
+
+  test("a root, or a folder above it, that another takes the place of is noticed", async () => {
+    const place = folderWith({ "home/ws/memory/a.md": "old", "home/ws/MEMORY.md": "m", "other/ws/memory/a.md": "new" });
+    const workspace = path.join(place, "home/ws");
+    const fresh = await openFreshIndex({ workspace, stateDir: folderWith() });
+    open.push(fresh);
+    for (let search = 0; search < 3; search++) await fresh.freshen();
+    expect(await fresh.held()).toEqual({ "memory/a.md": "old", "MEMORY.md": "m" });
+    renameSync(path.join(place, "home"), path.join(place, "away"));
+    renameSync(path.join(place, "other"), path.join(place, "home"));
+    await fresh.freshen();
+    expect(await fresh.held()).toEqual({ "memory/a.md": "new" });
+    for (let search = 0; search < 3; search++) await fresh.freshen();
+    writeFileSync(path.join(workspace, "memory/a.md"), "own");
+    await fresh.freshen();
+    expect(await fresh.held()).toEqual({ "memory/a.md": "own" });
+  });
+
+  test("another process that writes to the index is noticed though no note has changed", async () => {
+    const { freshen, store, held } = await settled({ "memory/a.md": "a" });
+    await store.removeFiles([{ path: "memory/a.md", source: "memory" }]);
+    expect(await held()).toEqual({});
+    await freshen();
+    expect(await held()).toEqual({ "memory/a.md": "a" });
+  });
+
+  test("a sentinel that somebody has taken away is made again", async () => {
+    const stateDir = folderWith();
+    const { freshen, note, held, catchUp } = await settled({ "memory/a.md": "a" }, { stateDir });
+    const sentinels = path.join(stateDir, "watch");
+    expect(readdirSync(sentinels)).toHaveLength(1);
+    rmSync(sentinels, { recursive: true });
+    writeFileSync(note("memory/a.md"), "b");
+    await freshen();
+    expect(await held()).toEqual({ "memory/a.md": "b" });
+    expect(catchUp.whySwept()).toBeUndefined();
+  });
+
+  test("a state folder that cannot be written leads to sweeps, with the reason", async () => {
+    const workspace = folderWith({ "memory/a.md": "a" });
+    const fresh = await openFreshIndex({ workspace, stateDir: folderWith({ watch: "a file" }) });
+    open.push(fresh);
+    await fresh.freshen();
+    writeFileSync(path.join(workspace, "memory/a.md"), "b");
+    await fresh.freshen();
+    expect(await fresh.held()).toEqual({ "memory/a.md": "b" });
+    expect(fresh.catchUp.whySwept()).toMatch(/^the sentinel could not be written: E/);
+  });
+});
+
+describe.runIf(isLinux)("all files are looked at", () => {
+  test("when the sentinel is late, and until it has come", async () => {
+    let isLate = false;
+    const late: WatchNews = { lost: "the watcher was late", barred: false, thread: 1 };
+    const news =
+      (real: RootWatch["news"]): RootWatch["news"] =>
+      async (folders) =>
+        isLate ? late : await real(folders);
+    const { freshen, note, held, catchUp } = await settled(manyNotes, { news });
+    isLate = true;
+    writeFileSync(note("memory/7/note7.md"), "changed");
+    expect(await askedAbout(freshen)).toHaveLength(300);
+    expect((await held())["memory/7/note7.md"]).toBe("changed");
+    expect(catchUp.whySwept()).toBe("the watcher was late");
+    isLate = false;
+    await freshen();
+    await freshen();
+    expect(await askedAbout(freshen)).toEqual([]);
+    expect(catchUp.whySwept()).toBeUndefined();
+  });
+
+  test("every few minutes, which finds what was told nobody", async () => {
+    let nowMs = 0;
+    const deaf =
+      (real: RootWatch["news"]): RootWatch["news"] =>
+      async (folders) => {
+        const told = await real(folders);
+        return "notes" in told ? { ...told, notes: told.notes.filter(({ kind }) => kind === "watched") } : told;
+      };
+    const { freshen, note, held } = await settled({ "memory/a.md": "a" }, { news: deaf, now: () => nowMs });
+    writeFileSync(note("memory/a.md"), "b");
+    nowMs += 4 * 60_000;
+    await freshen();
+    expect(await held()).toEqual({ "memory/a.md": "a" });
+    nowMs += 2 * 60_000;
+    await freshen();
+    expect(await held()).toEqual({ "memory/a.md": "b" });
+  });
+
+  test("when the watcher has ended", async () => {
+    const { freshen, note, held, watch, catchUp } = await settled({ "memory/a.md": "a" });
+    await watch.close();
+    writeFileSync(note("memory/a.md"), "b");
+    await freshen();
+    expect(await held()).toEqual({ "memory/a.md": "b" });
+    expect(catchUp.whySwept()).toBe("the watcher has ended");
+  });
+
+  test("when another watcher has begun: what the one before had watched is not believed", async () => {
+    const workspace = folderWith({ "memory/a.md": "a", "memory/deep/b.md": "b" });
+    const roots: WatchRoot[] = [{ path: path.join(workspace, "memory"), kind: "folder" }];
+    const fresh = await openFreshIndex({ workspace, stateDir: folderWith(), watch: { roots: () => roots } });
+    open.push(fresh);
+    for (let search = 0; search < 3; search++) await fresh.freshen();
+    roots.push({ path: path.join(workspace, "more"), kind: "folder" });
+    fresh.watch.refresh();
+    writeFileSync(path.join(workspace, "memory/deep/b.md"), "changed");
+    await until(() => fresh.watch.state().mode !== "off", "it is on again");
+    await fresh.freshen();
+    expect(await fresh.held()).toEqual({ "memory/a.md": "a", "memory/deep/b.md": "changed" });
+    for (let search = 0; search < 3; search++) await fresh.freshen();
+    expect(fresh.catchUp.whySwept()).toBeUndefined();
+  });
+
+  test("by a sync that somebody asks for", async () => {
+    const { sweepAgrees } = await settled(manyNotes);
+    expect(await askedAbout(sweepAgrees)).toHaveLength(300);
+  });
+});
+
+describe.runIf(isLinux)("any order of changes and searches", () => {
+  test.each([1, 2])(
+    "gives no stale answer that is called fresh, and ends as a sweep finds it (walk %i)",
+    async (seed) => {
+      const walked = await walkAtRandom({ place: folderWith(), seed, steps: 250 });
+      expect(walked).toMatchObject({ stale: undefined, sweepAgrees: true });
+      expect(walked.told).toBeGreaterThan(walked.searches / 2);
+    },
+  );
+
+  /** Ways in which a watcher could be wrong. The walk has to notice each of them, or it proves nothing. */
+  const wrong: [string, () => (real: RootWatch["news"]) => RootWatch["news"]][] = [
+    ["loses every fifth event", () => losing()],
+    ["does not wait for the sentinel", () => oneBehind()],
+  ];
+  test.each(wrong)("a watcher that %s is found out", async (_, news) => {
+    const walked = await walkAtRandom({ place: folderWith(), seed: 1, steps: 2000, news: news() });
+    expect(walked.stale).toBeDefined();
+  });
+});
+
+function losing(): (real: RootWatch["news"]) => RootWatch["news"] {
+  let events = 0;
+  return (real) => async (folders) => {
+    const told = await real(folders);
+    if ("lost" in told) return told;
+    return { ...told, notes: told.notes.filter(({ kind }) => kind === "watched" || ++events % 5 !== 0) };
+  };
+}
+
+/** What a question would be given that is answered at once: what was told before it. */
+function oneBehind(): (real: RootWatch["news"]) => RootWatch["news"] {
+  let behind: WatchNews | undefined;
+  return (real) => async (folders) => {
+    const told = await real(folders);
+    const before = behind ?? told;
+    behind = told;
+    return before === told && "notes" in told ? { ...told, notes: [] } : before;
+  };
+}

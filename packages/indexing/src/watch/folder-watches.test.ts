@@ -1,0 +1,153 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { useTempFolders, writeFiles } from "../../test/support/temp-folder.ts";
+import { type FolderNews, type FolderNote, FolderWatches } from "./folder-watches.ts";
+import { createMountCheck, whyNotInOrder } from "./mounts.ts";
+
+const folderWith = useTempFolders();
+const mounted: string[] = [];
+afterEach(() => {
+  for (const place of mounted.splice(0)) spawnSync("umount", ["-l", place]);
+});
+
+function watching(folder: string): { watches: FolderWatches; ask: () => Promise<FolderNews> } {
+  const watches = new FolderWatches({ roots: [folder], endings: [".md"], sentinelDir: path.join(folderWith(), "own") });
+  return { watches, ask: () => new Promise((resolve) => watches.ask(resolve)) };
+}
+
+function notesOf(news: FolderNews): FolderNote[] {
+  if ("lost" in news) throw new Error(`lost: ${news.lost}`);
+  return news.notes;
+}
+
+function eventsOf(news: FolderNews): string[] {
+  return notesOf(news).flatMap((note) => (note.kind === "event" ? (note.name ?? "") : []));
+}
+
+/** False where nothing may be mounted. */
+function mount(place: string, ...options: string[]): boolean {
+  const isMounted = spawnSync("mount", [...options, place]).status === 0;
+  if (isMounted) mounted.push(place);
+  return isMounted;
+}
+
+const noMount = "nothing may be mounted here";
+
+describe.runIf(process.platform === "linux")("folders that are watched", () => {
+  test("tell all that was done before the question, in order, and nothing twice", async () => {
+    const folder = folderWith({ "sub/a.md": "a" });
+    const { watches, ask } = watching(folder);
+    watches.place(folder);
+    watches.place(path.join(folder, "sub"));
+    for (let round = 0; round < 100; round++) {
+      writeFileSync(path.join(folder, `n${round}.md`), "n");
+      writeFileSync(path.join(folder, "sub/a.md"), `${round}`);
+      writeFileSync(path.join(folder, "sub/picture.png"), `${round}`);
+      const names = eventsOf(await ask());
+      expect(names).toContain(`n${round}.md`);
+      expect(names).toContain("a.md");
+      expect(names.filter((name) => name === "picture.png")).toHaveLength(round === 0 ? 1 : 0);
+    }
+    expect(eventsOf(await ask())).toEqual([]);
+  });
+
+  test("tell of nothing any more when they are let go, and again when they are watched again", async () => {
+    const folder = folderWith({ "a.md": "a" });
+    const { watches, ask } = watching(folder);
+    watches.place(folder);
+    // What was watched since the last answer is not what somebody lets go who has only heard that.
+    watches.remove(folder);
+    writeFileSync(path.join(folder, "a.md"), "b");
+    expect(eventsOf(await ask())).toEqual(["a.md"]);
+    watches.remove(folder);
+    writeFileSync(path.join(folder, "a.md"), "c");
+    expect(eventsOf(await ask())).toEqual([]);
+    watches.place(folder);
+    expect(notesOf(await ask())).toMatchObject([{ kind: "watched", folder }]);
+  });
+
+  test("do not say that they are watched where there is no folder, or a link to one", async () => {
+    const folder = folderWith({ "file.md": "f" });
+    const { watches, ask } = watching(folder);
+    watches.place(path.join(folder, "missing"));
+    watches.place(path.join(folder, "file.md"));
+    expect(notesOf(await ask())).toEqual([]);
+  });
+
+  test("say that something was lost when more happened than the system keeps, and only then", async () => {
+    const folder = folderWith({ "a.md": "a", "b.md": "b" });
+    const { watches, ask } = watching(folder);
+    watches.place(folder);
+    // The event loop does not go on while this runs: nothing is taken out of the queue. Two by turns are not merged.
+    const change = (times: number): void => {
+      for (let time = 0; time < times; time++)
+        utimesSync(path.join(folder, time % 2 === 0 ? "a.md" : "b.md"), time, time);
+    };
+    change(1000);
+    expect(new Set(eventsOf(await ask()))).toEqual(new Set(["a.md", "b.md"]));
+    change(20_000);
+    // Were it not dropped, it would be told.
+    writeFileSync(path.join(folder, "new.md"), "n");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await ask()).toEqual({ lost: "more has happened at once than the system keeps", barred: false });
+    change(10);
+    expect(eventsOf(await ask())).toHaveLength(2);
+  });
+
+  test("are lost when something was mounted over one of them", async ({ skip }) => {
+    const folder = folderWith({ "sub/a.md": "a" });
+    const { watches, ask } = watching(folder);
+    watches.place(folder);
+    await ask();
+    if (!mount(path.join(folder, "sub"), "-t", "tmpfs", "none")) skip(noMount);
+    expect(await ask()).toEqual({ lost: "something was mounted or unmounted", barred: false });
+    expect(await ask()).toEqual({ notes: [] });
+    spawnSync("umount", [path.join(folder, "sub")]);
+    expect(await ask()).toMatchObject({ lost: "something was mounted or unmounted" });
+  });
+
+  test("are barred on a file system that is not known to tell all", async ({ skip }) => {
+    const folder = folderWith({ "lower/a.md": "a" });
+    expect(whyNotInOrder("/proc")).toBe("/proc is on an unknown (0x9fa0) file system");
+    writeFiles(folder, { "upper/x": "", "work/x": "" });
+    const merged = path.join(folder, "merged");
+    mkdirSync(merged);
+    const layers = `lowerdir=${folder}/lower,upperdir=${folder}/upper,workdir=${folder}/work`;
+    if (!mount(merged, "-t", "overlay", "overlay", "-o", layers)) skip(noMount);
+    const { watches, ask } = watching(merged);
+    watches.place(merged);
+    expect(await ask()).toEqual({ lost: `${merged} is on an overlay file system`, barred: true });
+  });
+
+  test("keep one sentinel, under another name each time, and take away what others have left behind", async () => {
+    const parent = folderWith({ "old/7": "", "young/7": "" });
+    utimesSync(path.join(parent, "old"), 1000, 1000);
+    const sentinelDir = path.join(parent, "own");
+    const watches = new FolderWatches({ roots: [], endings: [".md"], sentinelDir });
+    const ask = (): Promise<FolderNews> => new Promise((resolve) => watches.ask(resolve));
+    for (let round = 0; round < 20; round++) await ask();
+    expect(readdirSync(parent).toSorted()).toEqual(["own", "young"]);
+    expect(readdirSync(sentinelDir)).toEqual(["20"]);
+  });
+});
+
+test("what is mounted elsewhere makes no difference", () => {
+  const line = (place: string): string => `36 35 98:0 / ${place} rw - ext4 /dev/sda rw`;
+  let table = [line("/"), line("/home")].join("\n");
+  const hasMounted = createMountCheck(["/home/me/my notes"], () => table);
+  expect(hasMounted()).toBe(false);
+  const steps: [string, boolean][] = [
+    ["/mnt/disk", false],
+    ["/home/me/my", false],
+    ["/home/me/my\\040notes/deep", true],
+    ["/home/me/my\\040notes", true],
+    ["/home/me", true],
+  ];
+  for (const [place, matters] of steps) {
+    table += `\n${line(place)}`;
+    expect([place, hasMounted()]).toEqual([place, matters]);
+    expect(hasMounted()).toBe(false);
+  }
+});

@@ -1,0 +1,160 @@
+import { type FSWatcher, readFileSync, watch } from "node:fs";
+import path from "node:path";
+import { identityOf } from "./folder-identity.ts";
+import { createMountCheck, whyNotInOrder } from "./mounts.ts";
+import { createSentinel, type Sentinel } from "./sentinel.ts";
+
+/** One thing that the thread has to tell of a folder. They are in order: each counts for what was told before it. */
+export type FolderNote =
+  /** From here on all that happens in the folder is told. `identity` says which folder it is that stands at this path. */
+  | { kind: "watched"; folder: string; identity: string }
+  /** Something has happened to a name in it; without a name, to the folder. `isRename`: the name may have come or gone. */
+  | { kind: "event"; folder: string; name: string | undefined; isRename: boolean };
+
+/** All that has happened to folders since it was told last. */
+export type FolderNews =
+  | { notes: FolderNote[] }
+  /** What has happened is not known. `barred`: nor will it be soon. */
+  | { lost: string; barred: boolean };
+
+/** More is not told one by one. */
+const mostEvents = 2000;
+
+/**
+ * Watches single folders and keeps what the system tells of them until somebody asks. All watches of a thread are told of
+ * through one queue in the order in which things happen (inotify), so that what was told before a sentinel is all that
+ * happened before it.
+ */
+export class FolderWatches {
+  readonly #endings: readonly string[];
+  readonly #sentinelDir: string;
+  readonly #handles = new Map<string, FSWatcher>();
+  readonly #overflowsAt: number;
+  readonly #hasMounted: () => boolean;
+  #sentinel: Sentinel | undefined;
+  #notes: FolderNote[] = [];
+  /** Folders that are among the notes as watched. */
+  readonly #placed = new Set<string>();
+  /** Events that are among the notes, and behind the last watch that was placed. */
+  #known = new Set<string>();
+  #events = 0;
+  /** Since the event loop went on. */
+  #burst = 0;
+  #lost: { lost: string; barred: boolean } | undefined;
+
+  constructor(input: { roots: readonly string[]; endings: readonly string[]; sentinelDir: string }) {
+    this.#hasMounted = createMountCheck(input.roots);
+    this.#endings = input.endings;
+    this.#sentinelDir = input.sentinelDir;
+    this.#overflowsAt = longestQueue() / 2;
+  }
+
+  /** Watches a folder anew, whatever was watched at this path before. */
+  place(folder: string): void {
+    const old = this.#handles.get(folder);
+    const handle = this.#open(folder);
+    if (handle === undefined) this.#handles.delete(folder);
+    else this.#handles.set(folder, handle);
+    // Behind the new one: where it is the same folder, nothing that happens is missed.
+    old?.close();
+  }
+
+  /** Lets a folder go that whoever asks has heard the end of. */
+  remove(folder: string): void {
+    // It has come again since.
+    if (this.#placed.has(folder)) return;
+    this.#handles.get(folder)?.close();
+    this.#handles.delete(folder);
+  }
+
+  #open(folder: string): FSWatcher | undefined {
+    const before = identityOf(folder);
+    if (before === undefined) return undefined;
+    let handle: FSWatcher;
+    try {
+      const barred = whyNotInOrder(folder);
+      if (barred !== undefined) this.#lose(barred, true);
+      handle = watch(folder, (kind, name) => this.#heard(folder, kind === "rename", name));
+    } catch {
+      // Gone, closed to us, or one watch too many: it is not watched, and nobody is told that it is.
+      return undefined;
+    }
+    handle.on("error", (error) => this.#lose(`${folder} could not be watched: ${error.message}`, false));
+    if (identityOf(folder) !== before) {
+      // Another one may have taken its place before it was watched.
+      handle.close();
+      return undefined;
+    }
+    this.#notes.push({ kind: "watched", folder, identity: before });
+    this.#placed.add(folder);
+    this.#known.clear();
+    return handle;
+  }
+
+  /** Tells all that happened before now, when the system has told it. */
+  ask(answer: (news: FolderNews) => void): void {
+    try {
+      this.#sentinel ??= createSentinel(this.#sentinelDir, () => this.count());
+      this.#sentinel.send(() => answer(this.#take()));
+    } catch (error) {
+      answer({ lost: `the sentinel could not be written: ${(error as Error).message}`, barred: true });
+    }
+  }
+
+  /**
+   * To be called with everything that the system tells this thread. With as much as its queue holds, all told without the
+   * event loop going on in between, some may have been dropped: the system says so, and Node does not hand that on.
+   */
+  count(): void {
+    if (this.#burst++ === 0) setImmediate(() => (this.#burst = 0));
+    if (this.#burst >= this.#overflowsAt) this.#lose("more has happened at once than the system keeps", false);
+  }
+
+  #heard(folder: string, isRename: boolean, given: string | null): void {
+    this.count();
+    // What is no UTF-8 could be any name.
+    const name = given === null || given === "" || given.includes("\ufffd") ? undefined : given;
+    if (name !== undefined && !isRename && !this.#matters(folder, name)) return;
+    const key = `${folder}\0${name ?? ""}\0${isRename}`;
+    if (this.#known.has(key)) return;
+    this.#known.add(key);
+    if (++this.#events > mostEvents) return this.#lose("more has happened than is told one by one", false);
+    this.#notes.push({ kind: "event", folder, name, isRename });
+  }
+
+  /** Whether content or rights that have changed are those of memory, or of a folder. */
+  #matters(folder: string, name: string): boolean {
+    const lower = name.toLowerCase();
+    return (
+      this.#endings.some((ending) => lower.endsWith(ending)) ||
+      name === ".gitignore" ||
+      name === path.basename(folder) ||
+      this.#handles.has(path.join(folder, name))
+    );
+  }
+
+  #lose(lost: string, barred: boolean): void {
+    this.#lost ??= { lost, barred };
+    this.#notes = [];
+    this.#known.clear();
+  }
+
+  #take(): FolderNews {
+    if (this.#hasMounted()) this.#lose("something was mounted or unmounted", false);
+    const news = this.#lost ?? { notes: this.#notes };
+    this.#lost = undefined;
+    this.#notes = [];
+    this.#known.clear();
+    this.#placed.clear();
+    this.#events = 0;
+    return news;
+  }
+}
+
+function longestQueue(): number {
+  try {
+    return Number(readFileSync("/proc/sys/fs/inotify/max_queued_events", "utf8")) || 16_384;
+  } catch {
+    return 16_384;
+  }
+}
