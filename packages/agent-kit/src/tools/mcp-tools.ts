@@ -89,7 +89,7 @@ const knownTools: Readonly<Record<string, Facts>> = {
       stale: flag,
       confidence: {
         ...words,
-        description: "strong, weak or none: whether the results answer the question, by its words.",
+        description: "strong, weak or none: whether the results answer the question.",
       },
       filters: { type: "object", description: "How the question was read, where it is more than words." },
       notes: { ...words, description: "Words that were read otherwise, as they stand nowhere." },

@@ -132,8 +132,8 @@ export interface SearchReport {
     duplicate?: number | undefined;
   };
   /**
-   * How much of what the query asks for stands in one place of what is shown, 0 to 1, by its words. Under 0.4 the match is
-   * weak. Absent when the keyword leg did not run.
+   * How much of what the query asks for stands in one place of what is shown, 0 to 1, by its words, or how near that is in
+   * meaning. Under 0.4 the match is weak. Absent when the keyword leg did not run.
    */
   confidence?: number | undefined;
   /** The same in words. Absent when the keyword leg did not run, or the manager does not tell. */
@@ -156,7 +156,7 @@ export interface SearchReport {
   timingsMs?: Readonly<Record<string, number>> | undefined;
 }
 
-/** Whether the results answer the question, as far as its words tell. They are shown all the same. */
+/** Whether the results answer the question, as far as words and meaning tell. They are shown all the same. */
 export interface SearchMatch {
   /** `none`: a name of the question, or an identifier, stands in none of them. `weak`: its words do not stand together. */
   level: "strong" | "weak" | "none";

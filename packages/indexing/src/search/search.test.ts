@@ -143,6 +143,9 @@ describe("by time", () => {
   test("a time that no note is of finds what mentions it, and says no more than that", async () => {
     const found = await search(await storeWith(diary), "what happened on 1 January 2020", { days });
     expect(found.report.confidence).toBeLessThan(0.5);
+    const near = await search(await storeWith(diary), "what did I do on 11 March 2026", { days });
+    expect(paths(near)).toContain("memory/2026-03-14.md");
+    expect(near.report.match).toEqual({ level: "weak", reason: "no note is of that time; these are of days near it" });
     const nothing = await search(await storeWith({ "a.md": "words" }), "what did I do last week");
     expect(nothing.results).toEqual([]);
     expect(nothing.report.reason).toBe("there is no note of 2026-03-02 to 2026-03-08");
@@ -265,6 +268,21 @@ describe("by both legs", () => {
       mode: "hybrid",
       state: "ok",
       legs: { keyword: { candidates: 0, kept: 0 }, vector: { candidates: 5, kept: 2 } },
+    });
+  });
+
+  test("what is found by meaning is no miss for want of its words; a name that is missing stays one", async () => {
+    const days = Array.from({ length: 60 }, (_, index) => [`memory/day-${index}.md`, "The kitten slept.\n"] as const);
+    const store = await storeWith({ ...Object.fromEntries(days), "MEMORY.md": "Anna keeps the budget.\n" });
+    const match = async (query: string, provider?: FakeEmbeddings): Promise<SearchReport["match"]> =>
+      (await search(store, query, { ...(provider && { provider }) })).report.match;
+    // Where all words are written like names, one that no note holds is taken for one.
+    expect(await match("Anna Money")).toEqual({ level: "none", reason: 'none of these results holds "Money"' });
+    expect((await match("Anna Money", fakeEmbeddings()))?.level).not.toBe("none");
+    expect((await match("where is the money", fakeEmbeddings()))?.level).not.toBe("none");
+    expect(await match("where is the money of Petra", fakeEmbeddings())).toEqual({
+      level: "none",
+      reason: 'none of these results holds "Petra"',
     });
   });
 
