@@ -29,7 +29,7 @@ async function startFake(): Promise<Server> {
 }
 
 const missing = missingPrograms();
-if (missing.length > 0) console.warn(`only the fake S3 is tried: not installed are ${missing.join(", ")}`);
+if (missing.length > 0) process.stderr.write(`only the fake S3 is tried: not installed are ${missing.join(", ")}\n`);
 
 const servers: [string, () => Promise<Server>][] = [["the fake", startFake]];
 if (missing.length === 0) servers.push(["the gateway of Ceph", startS3Gateway]);

@@ -12,8 +12,12 @@ export type AsOnlyHost = (work: () => Promise<void>, waitMs?: number) => Promise
 
 export function onlyHost({ leases, location }: Pick<LancePlace, "leases" | "location">): AsOnlyHost {
   return async (work, waitMs) => {
+    if (!leases) {
+      await work();
+      return true;
+    }
     const started = performance.now();
-    while (leases && !(await leases.acquire("compact", "compacting"))) {
+    while (!(await leases.acquire("compact", "compacting"))) {
       if (waitMs === undefined) return false;
       if (performance.now() - started >= waitMs) {
         const { pid, host, since } = (await leases.holder("compact")) ?? {};
@@ -28,7 +32,7 @@ export function onlyHost({ leases, location }: Pick<LancePlace, "leases" | "loca
       return true;
     } finally {
       // Where the place does not answer it ends by itself.
-      await leases?.release("compact").catch(() => undefined);
+      await leases.release("compact").catch(() => undefined);
     }
   };
 }

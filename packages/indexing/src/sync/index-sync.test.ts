@@ -273,6 +273,26 @@ describe("another process at work", () => {
     expect(source.reads).toEqual([]);
   });
 
+  test("what it has left is looked at anew by whoever has the right after it, before he writes", async () => {
+    const { store, source } = await lab();
+    // As a place of many hosts: what was found out serves until somebody wants to know it anew.
+    const revision = store.revision.bind(store);
+    let known: string | undefined;
+    store.revision = async (how?: { anew: boolean }) =>
+      (known = how?.anew === true ? await revision() : (known ??= await revision()));
+    const { index } = await lab({ store, source });
+    await index.sync(syncParams());
+    source.write("c.md", "gamma");
+    store.before("leases.acquire", async () => {
+      store.before("leases.acquire", () => undefined);
+      const other = createFakeSource({ "a.md": "alpha", "b.md": "beta", "c.md": "gamma" });
+      await (await lab({ store: { ...store, revision }, source: other })).index.sync(syncParams());
+      store.calls.length = 0;
+    });
+    await index.sync(syncParams());
+    expect(work(store)).toEqual([]);
+  });
+
   test("a sync for a search neither fails nor waits long, and the answer is stale", async () => {
     const { store, source, index } = await lab({ onSearch: false });
     await index.sync(syncParams());
