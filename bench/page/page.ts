@@ -1,5 +1,5 @@
 import { type ScaleMetric, type ScaleReport, type ScaleRow, scaleMetrics } from "../scale/rows.ts";
-import { markdownTable } from "../table.ts";
+import { markdownTable } from "../support/table.ts";
 import type { Machine } from "./machine.ts";
 import { drawCommands, drawScale } from "./plots.ts";
 import type { BenchResults, CommandFigures, CommandUsage, InProcessFigures } from "./results.ts";
