@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
-import { memslot, withNotes } from "./contestants.ts";
-import { median, percentile, printTable } from "./table.ts";
+import { memslot, withNotes } from "./support/contestants.ts";
+import { median, percentile, printTable } from "./support/table.ts";
 
 const starts = 9;
 const timeoutMs = 10 * 60_000;
@@ -75,7 +75,9 @@ export async function benchAgent(files: number): Promise<void> {
 
 /** Runs a program of this folder on the built packages, and gives what it prints as JSON. */
 function task<Result>(name: string, workspace: string, environment: NodeJS.ProcessEnv): Result {
-  return JSON.parse(run([path.join(import.meta.dirname, `${name}-task.ts`), workspace], environment)) as Result;
+  return JSON.parse(
+    run([path.join(import.meta.dirname, "tasks", `${name}-task.ts`), workspace], environment),
+  ) as Result;
 }
 
 function run(program: readonly string[], env: NodeJS.ProcessEnv): string {

@@ -1,11 +1,11 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import path from "node:path";
-import { withNotes } from "./contestants.ts";
-import { type DataSet, loadCmrc, loadLocomo } from "./datasets.ts";
-import { openSet, tallies } from "./recall.ts";
-import { startEmbeddingServer } from "./start-embedding-server.ts";
-import { printTable } from "./table.ts";
+import { withNotes } from "./support/contestants.ts";
+import { type DataSet, loadCmrc, loadLocomo } from "./retrieval/datasets.ts";
+import { openSet, tallies } from "./retrieval/recall.ts";
+import { startEmbeddingServer } from "./support/start-embedding-server.ts";
+import { printTable } from "./support/table.ts";
 
 interface Backend {
   name: string;
@@ -140,7 +140,7 @@ async function reportFallback(files: number): Promise<void> {
 function runTask<Result>(task: string, folder: string, args: readonly string[], files: number): Result {
   const home = path.join(folder, "home");
   mkdirSync(home);
-  const program = path.join(import.meta.dirname, `${task}-task.ts`);
+  const program = path.join(import.meta.dirname, "tasks", `${task}-task.ts`);
   const run = spawnSync(process.execPath, ["--conditions=@memslot/source", program, folder, ...args], {
     encoding: "utf8",
     timeout: timeoutMs,

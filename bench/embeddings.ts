@@ -1,10 +1,10 @@
 import { appendFileSync } from "node:fs";
 import path from "node:path";
-import { type Contestant, megabytesOf, memslot, openclaw, withNotes } from "./contestants.ts";
-import { accessCode } from "./corpus.ts";
-import { measure, type Usage } from "./measure.ts";
-import { type EmbeddingServer, type ServerStats, startEmbeddingServer } from "./start-embedding-server.ts";
-import { median, printTable } from "./table.ts";
+import { type Contestant, megabytesOf, memslot, openclaw, withNotes } from "./support/contestants.ts";
+import { accessCode } from "./support/corpus.ts";
+import { measure, type Usage } from "./support/measure.ts";
+import { type EmbeddingServer, type ServerStats, startEmbeddingServer } from "./support/start-embedding-server.ts";
+import { median, printTable } from "./support/table.ts";
 
 const rounds = 5;
 

@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import path from "node:path";
-import { withNotes } from "./contestants.ts";
-import { printTable } from "./table.ts";
+import { withNotes } from "./support/contestants.ts";
+import { printTable } from "./support/table.ts";
 
-const program = path.join(import.meta.dirname, "freshness-task.ts");
+const program = path.join(import.meta.dirname, "tasks/freshness-task.ts");
 const timeoutMs = 15 * 60_000;
 
 /**

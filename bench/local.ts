@@ -4,8 +4,8 @@ import os from "node:os";
 import path from "node:path";
 import localPlugin from "@memslot/embeddings-local";
 import { parseConfig } from "memslot";
-import { writeCorpus } from "./corpus.ts";
-import { median, printTable } from "./table.ts";
+import { writeCorpus } from "./support/corpus.ts";
+import { median, printTable } from "./support/table.ts";
 
 const rounds = 5;
 // The shape of all-MiniLM-L6, a common small model. The weights are random: they cost as much as good ones.

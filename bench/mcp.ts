@@ -3,9 +3,9 @@ import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { memslot, withNotes } from "./contestants.ts";
-import { accessCode } from "./corpus.ts";
-import { median, percentile, printTable } from "./table.ts";
+import { memslot, withNotes } from "./support/contestants.ts";
+import { accessCode } from "./support/corpus.ts";
+import { median, percentile, printTable } from "./support/table.ts";
 
 const searches = 200;
 const starts = 5;

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import path from "node:path";
 import { missingPrograms } from "@memslot/fakes/s3-gateway";
-import { printTable } from "./table.ts";
+import { printTable } from "./support/table.ts";
 
 interface Repeated {
   p50: number;
@@ -61,7 +61,7 @@ export function benchPlaces(chunks: number): void {
 }
 
 function measure(chunks: number, kind: string): Figures {
-  const program = path.join(import.meta.dirname, "lancedb-task.ts");
+  const program = path.join(import.meta.dirname, "tasks/lancedb-task.ts");
   const args = ["--conditions=@memslot/source", program, `${chunks}`, `${dimensions}`, kind];
   const run = spawnSync(process.execPath, args, { encoding: "utf8", timeout: timeoutMs });
   if (run.status !== 0) throw new Error(`${kind} ended with ${run.status ?? run.signal}: ${run.stderr.slice(-2000)}`);

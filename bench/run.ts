@@ -4,13 +4,13 @@ import { benchAgent } from "./agent.ts";
 import { benchBackends } from "./backends.ts";
 import { benchEmbeddings } from "./embeddings.ts";
 import { benchFreshness } from "./freshness.ts";
-import { benchHybrid } from "./hybrid.ts";
+import { benchHybrid } from "./retrieval/hybrid.ts";
 import { benchLocal } from "./local.ts";
 import { benchMcp } from "./mcp.ts";
 import { benchPlaces } from "./places.ts";
 import { benchPage } from "./page/bench-page.ts";
-import { benchRerank } from "./rerank.ts";
-import { benchRetrieval } from "./retrieval.ts";
+import { benchRerank } from "./retrieval/rerank.ts";
+import { benchRetrieval } from "./retrieval/retrieval.ts";
 import { benchScale, usualSizes } from "./scale/scale.ts";
 import { benchSpeed } from "./speed.ts";
 

@@ -1,7 +1,7 @@
-import { type Contestant, megabytesOf, memslot, openclaw, withNotes } from "./contestants.ts";
-import { accessCode } from "./corpus.ts";
-import { measure, type Usage } from "./measure.ts";
-import { median, printTable } from "./table.ts";
+import { type Contestant, megabytesOf, memslot, openclaw, withNotes } from "./support/contestants.ts";
+import { accessCode } from "./support/corpus.ts";
+import { measure, type Usage } from "./support/measure.ts";
+import { median, printTable } from "./support/table.ts";
 
 export const rounds = 5;
 /** A note that is searched for, where there are as many. */

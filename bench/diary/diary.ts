@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { randomNumbers } from "../corpus.ts";
-import type { EvidenceLines, Vault, VaultQuestion } from "../vault.ts";
+import { randomNumbers } from "../support/corpus.ts";
+import type { EvidenceLines, Vault, VaultQuestion } from "../retrieval/vault.ts";
 import { type Day, dayNames, dayOf, iso, monthAround, type SaidTime, weekdayOf } from "./said-days.ts";
 
 /** What somebody writes about, and how it is asked for. */

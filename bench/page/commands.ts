@@ -1,7 +1,7 @@
-import { type Contestant, memslot, openclaw, qmd, withNotes } from "../contestants.ts";
-import type { Usage } from "../measure.ts";
+import { type Contestant, memslot, openclaw, qmd, withNotes } from "../support/contestants.ts";
+import type { Usage } from "../support/measure.ts";
 import { rounds, runCommands } from "../speed.ts";
-import { median } from "../table.ts";
+import { median } from "../support/table.ts";
 import type { CommandFigures, CommandUsage } from "./results.ts";
 
 /** Whole commands of this project, OpenClaw and qmd on the same notes, by words, one program after the other. */

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { accessCode } from "../corpus.ts";
+import { accessCode } from "../support/corpus.ts";
 import { isAnswerable } from "./in-process.ts";
-import { percentile } from "../table.ts";
-import { readVault } from "../vault.ts";
+import { percentile } from "../support/table.ts";
+import { readVault } from "../retrieval/vault.ts";
 import { type OpenedProgram, openProgram } from "./programs.ts";
 import type { InProcessFigures } from "./results.ts";
 

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { writeCorpus } from "../corpus.ts";
-import { readVault, type VaultQuestion } from "../vault.ts";
+import { writeCorpus } from "../support/corpus.ts";
+import { readVault, type VaultQuestion } from "../retrieval/vault.ts";
 import { programNames } from "./programs.ts";
 import type { InProcessFigures } from "./results.ts";
 

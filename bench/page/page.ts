@@ -1,5 +1,5 @@
 import { type ScaleMetric, type ScaleReport, type ScaleRow, scaleMetrics } from "../scale/rows.ts";
-import { markdownTable } from "../table.ts";
+import { markdownTable } from "../support/table.ts";
 import type { Machine } from "./machine.ts";
 import { drawCommands, drawScale } from "./plots.ts";
 import type { BenchResults, CommandFigures, CommandUsage, InProcessFigures } from "./results.ts";
@@ -72,7 +72,7 @@ function commandsPart(figures: CommandFigures | undefined, plots: Map<string, st
 
 ${files.toLocaleString("en")} generated notes of 4 kB, by words alone: no program has a model here. Each command is a fresh process; the first
 index once, the rest ${rounds} times, the median. Each search is for a fact that one note holds, six results, and each program
-finds it. Above 1x in a column of ratios the other program takes more.
+finds it; qmd answers from the index as it was made, the others look whether notes have changed. Above 1x in a column of ratios the other program takes more.
 
 ${table}
 
@@ -132,7 +132,7 @@ function scalePart({ rows }: ScaleReport, plots: Map<string, string>): string {
 \`pnpm bench scale\`: chunks of 180 words and vectors of 768 numbers, made with a fixed seed, in 400 groups; the vectors are
 given, no model is asked. Each engine makes its index and answers in processes of its own, in turn with the others: 24 rows for each
 query, of which the first ten are compared with the exact ten nearest (\`recall_at_10\`). \`hybrid\` asks for words and vector
-together and does not make one list of them; memory-lancedb alone gives places without their texts, which lie in the ledger. \`memslot\` is memory-core, the backend that it comes with. \`sqlite-vec\` is one table of it, one of FTS5 and nothing else. \`A2\` is the
+together and does not make one list of them; memory-lancedb alone gives places without their texts, which lie in the ledger. What begins with \`memslot\` is memory-core, the backend that it comes with. \`sqlite-vec\` is one table of it, one of FTS5 and nothing else. \`A2\` is the
 query of OpenClaw 2026.9.6 on tables of its shape, \`A\` its older one, both written anew from what they do. The ratios are of processor
 time for a search by vector: how often an engine could answer while the baseline answers once. Memory is that of the whole
 process, Node and the bench included: look at how it grows.

@@ -3,9 +3,9 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { openMemory } from "memslot";
-import { measure } from "../measure.ts";
-import { installPeer, openclawPeer, qmdPeer } from "../peers.ts";
-import { plainFts } from "../plain-fts.ts";
+import { measure } from "../support/measure.ts";
+import { installPeer, openclawPeer, qmdPeer } from "../support/peers.ts";
+import { plainFts } from "../retrieval/plain-fts.ts";
 
 /** A program with its index open, asked by words. */
 export interface OpenedProgram {

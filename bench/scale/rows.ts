@@ -1,4 +1,4 @@
-import { median } from "../table.ts";
+import { median } from "../support/table.ts";
 
 /** In the order of the table. Times in milliseconds, memory in megabytes, disk in kilobytes. */
 export const scaleMetrics = [

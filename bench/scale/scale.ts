@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { megabytesOf } from "../contestants.ts";
-import { printTable } from "../table.ts";
+import { megabytesOf } from "../support/contestants.ts";
+import { printTable } from "../support/table.ts";
 import { scaleEngines } from "./engines.ts";
 import { measureEngines, runTask } from "./processes.ts";
 import { recallDepth } from "./synthetic.ts";

@@ -52,7 +52,12 @@ export function memslotEngines(): ScaleEngine[] {
           ]);
           return keyword.rows.length + near.length;
         },
-        close: () => index.close(),
+        async close() {
+          const used = usedEngine(index);
+          await index.close();
+          if (choice !== undefined && used !== undefined && used !== choice)
+            throw new Error(`${used} has answered in place of ${choice}`);
+        },
       };
     },
   }));
@@ -94,8 +99,14 @@ function offered(): { choice: string | undefined; settings: VectorSettings }[] {
   return choices.map(({ key, choice }) => ({ choice, settings: { ...settings, [key]: choice } }));
 }
 
+/** What has compared vectors, where the store says so: a spare must not be measured under another name. */
+function usedEngine(index: ChunkIndex): string | undefined {
+  const vector: { enabled: boolean; engine?: string | undefined } = index.health().vector;
+  return vector.engine;
+}
+
 async function openIndex(folder: string, vector: VectorSettings): Promise<ChunkIndex> {
-  const index = await openSqliteStore({
+  return await openSqliteStore({
     path: path.join(folder, "index.sqlite"),
     vector,
     cacheMaxEntries: 2_000_000,
@@ -103,7 +114,6 @@ async function openIndex(folder: string, vector: VectorSettings): Promise<ChunkI
     isOwnPlace: true,
     signal: AbortSignal.timeout(60_000),
   });
-  return index;
 }
 
 function sha256(text: string): string {

@@ -6,7 +6,7 @@ import { installPeer, openclawPeer, qmdPeer } from "./peers.ts";
 
 /** As many as the command of this project gives. */
 const results = 6;
-const root = path.resolve(import.meta.dirname, "..");
+const root = path.resolve(import.meta.dirname, "../..");
 
 /** A program under test: how its commands are called, and where its index stands. */
 export interface Contestant {

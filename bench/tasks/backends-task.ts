@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { type Memory, openMemory } from "memslot";
-import { accessCode } from "./corpus.ts";
-import { megabytesOf } from "./contestants.ts";
+import { accessCode } from "../support/corpus.ts";
+import { megabytesOf } from "../support/contestants.ts";
 
 /**
  * One backend over the notes of a folder, in a process of its own: `node backends-task.ts FOLDER CONFIG`, the

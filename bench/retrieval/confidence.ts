@@ -1,7 +1,7 @@
 import { type Memory, type MemorySearchResult, type SearchMatch, weakConfidence } from "@memslot/core";
 import type { DataSet, Question, RetrievalSet } from "./datasets.ts";
 import { openNotes } from "./recall.ts";
-import { printTable } from "./table.ts";
+import { printTable } from "../support/table.ts";
 
 /** How far an answer says that it is one, and whether it is. */
 export interface Believed {

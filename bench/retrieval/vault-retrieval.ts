@@ -2,7 +2,7 @@ import { mock } from "node:test";
 import { askSix, type Believed, printCalibration, printConfidence } from "./confidence.ts";
 import { plainFts, type Answer } from "./plain-fts.ts";
 import { openNotes } from "./recall.ts";
-import { printTable } from "./table.ts";
+import { printTable } from "../support/table.ts";
 import { type EvidenceLines, isSetAside, readVault, type Vault, type VaultQuestion } from "./vault.ts";
 
 /** What came of one question: the first six results, and how sure the answer is of itself. */

@@ -7,7 +7,7 @@ import { openMemory } from "memslot";
 import { type DataSet, loadCmrc, loadLocomo, type RetrievalSet } from "./datasets.ts";
 import { benchProviders, type ProviderOf } from "./hybrid-providers.ts";
 import { openSet, type Searcher, type Tally, tallies } from "./recall.ts";
-import { printTable } from "./table.ts";
+import { printTable } from "../support/table.ts";
 import { readVault } from "./vault.ts";
 
 /** Questions of one set at most: those whose text has the lowest SHA-256. */
@@ -28,7 +28,7 @@ export interface HybridOptions {
  * Both halves of the questions are shown, each by itself: what depends on chance differs.
  */
 export async function benchHybrid({ data, wordVectors, endpoint }: HybridOptions): Promise<void> {
-  const folder = data ?? path.join(import.meta.dirname, "data");
+  const folder = data ?? path.join(import.meta.dirname, "../data");
   const dataSets = [
     vaultSet(),
     loadLocomo(path.join(folder, "locomo-dev")),

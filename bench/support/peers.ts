@@ -19,7 +19,7 @@ export const qmdPeer: Peer = {
 };
 
 const installTimeoutMs = 20 * 60_000;
-const kept = path.resolve(import.meta.dirname, "../.tools/bench");
+const kept = path.resolve(import.meta.dirname, "../../.tools/bench");
 
 /**
  * The folder of the package, installed from npm into `.tools/bench` of this clone where it is not there yet: 650 MB for

@@ -1,4 +1,4 @@
-import { diarists, makeDiary } from "./diary/diary.ts";
+import { diarists, makeDiary } from "../diary/diary.ts";
 import { type Asked, askMemory, askPlain, halves, printGroups } from "./vault-retrieval.ts";
 
 /** Measures, in keyword mode, whether the day that a question names comes first, in diaries whose days are much alike. */

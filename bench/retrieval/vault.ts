@@ -29,8 +29,8 @@ export interface EvidenceLines {
   endLine: number;
 }
 
-/** Reads the vault that stands beside this file. */
-export function readVault(folder: string = path.join(import.meta.dirname, "vault")): Vault {
+/** Reads the vault that stands of this repository. */
+export function readVault(folder: string = path.join(import.meta.dirname, "../vault")): Vault {
   const root = path.join(folder, "notes");
   const files = readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -3,7 +3,7 @@ import { benchConfidence } from "./confidence.ts";
 import { type DataSet, loadCmrc, loadLocomo, loadQmdEval } from "./datasets.ts";
 import { plainFts } from "./plain-fts.ts";
 import { openSet, type Tally, tallies } from "./recall.ts";
-import { printTable } from "./table.ts";
+import { printTable } from "../support/table.ts";
 import { benchDiaries } from "./diary-retrieval.ts";
 import { benchVault } from "./vault-retrieval.ts";
 
@@ -15,7 +15,7 @@ import { benchVault } from "./vault-retrieval.ts";
 export async function benchRetrieval(dataFolder: string | undefined): Promise<void> {
   await benchVault();
   await benchDiaries();
-  const folder = dataFolder ?? path.join(import.meta.dirname, "data");
+  const folder = dataFolder ?? path.join(import.meta.dirname, "../data");
   const found = [
     loadLocomo(path.join(folder, "locomo-dev")),
     loadCmrc(path.join(folder, "cmrc2018-dev")),

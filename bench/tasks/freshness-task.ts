@@ -5,7 +5,7 @@ import path from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Memory, openMemory } from "memslot";
-import { percentile } from "./table.ts";
+import { percentile } from "../support/table.ts";
 
 /** One measurement, in a process of its own: `node freshness-task.ts TASK FOLDER`. Prints its figures as JSON. */
 const [task = "", folder = ""] = process.argv.slice(2);

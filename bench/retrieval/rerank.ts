@@ -1,7 +1,7 @@
 import { type MemorySearchResult, type Reranker, parseConfig } from "@memslot/core";
 import rerankHttp from "@memslot/rerank-http";
 import { openNotes } from "./recall.ts";
-import { printTable } from "./table.ts";
+import { printTable } from "../support/table.ts";
 import { readVault, type Vault, type VaultQuestion } from "./vault.ts";
 
 export interface RerankBenchOptions {
