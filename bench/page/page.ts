@@ -72,7 +72,8 @@ function commandsPart(figures: CommandFigures | undefined, plots: Map<string, st
 
 ${files.toLocaleString("en")} generated notes of 4 kB, by words alone: no program has a model here. Each command is a fresh process; the first
 index once, the rest ${rounds} times, the median. Each search is for a fact that one note holds, six results, and each program
-finds it; qmd answers from the index as it was made, the others look whether notes have changed. Above 1x in a column of ratios the other program takes more.
+finds it; qmd answers from the index as it was made, memslot looks whether notes have changed. Above
+1x in a column of ratios the other program takes more.
 
 ${table}
 
@@ -111,8 +112,8 @@ function inProcessPart(figures: InProcessFigures | undefined): string {
 Each program is loaded as a library into a process of its own, with its index made. Times are of ${searches} searches by words in
 ${files.toLocaleString("en")} generated notes, after a first one that stands by itself; \`fact first\` says how often the first result held the fact
 that was asked for. The right note is that of ${questions} questions to [the vault](../bench/vault/README.md), six results each, by words alone
-and with the usual settings of each program. A search of memslot looks whether notes have changed; the others answer from
-the index as it was made, and so does memslot in its second row. OpenClaw's index was made by its command. qmd is asked for
+and with the usual settings of each program. A search of memslot looks whether notes have changed, but for its
+second row; qmd and plain FTS5 answer from the index as it was made. OpenClaw's index was made by its command. qmd is asked for
 all words at once and, where that finds nothing, for each of them.
 
 ${table}`;
@@ -132,7 +133,9 @@ function scalePart({ rows }: ScaleReport, plots: Map<string, string>): string {
 \`pnpm bench scale\`: chunks of 180 words and vectors of 768 numbers, made with a fixed seed, in 400 groups; the vectors are
 given, no model is asked. Each engine makes its index and answers in processes of its own, in turn with the others: 24 rows for each
 query, of which the first ten are compared with the exact ten nearest (\`recall_at_10\`). \`hybrid\` asks for words and vector
-together and does not make one list of them; memory-lancedb alone gives places without their texts, which lie in the ledger. What begins with \`memslot\` is memory-core, the backend that it comes with. \`sqlite-vec\` is one table of it, one of FTS5 and nothing else. \`A2\` is the
+together and does not make one list of them; memory-lancedb is its store
+alone, which gives places: the texts lie in the ledger, whose time and disk are not in its rows. What begins
+with \`memslot\` is memory-core, the backend that it comes with. \`sqlite-vec\` is one table of it, one of FTS5 and nothing else. \`A2\` is the
 query of OpenClaw 2026.9.6 on tables of its shape, \`A\` its older one, both written anew from what they do. The ratios are of processor
 time for a search by vector: how often an engine could answer while the baseline answers once. Memory is that of the whole
 process, Node and the bench included: look at how it grows.
