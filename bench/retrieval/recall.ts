@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { type Memory, type Reranker, estimateTokens, placeTokens } from "@memslot/core";
+import { type Memory, type Reranker, answerTokens, placeTokens } from "@memslot/core";
 import { openMemory } from "memslot";
 import type { DataSet, Question, RetrievalSet } from "./datasets.ts";
 import type { Answer } from "./plain-fts.ts";
@@ -92,7 +92,7 @@ function within(tokens: number, results: readonly Answer[]): Answer[] {
   let left = tokens;
   return results.flatMap((result) => {
     left -= placeTokens;
-    const text = estimateTokens(result.snippet);
+    const text = answerTokens(result.snippet);
     const share = Math.max(0, Math.min(1, left / text));
     left -= text;
     return share === 0

@@ -22,7 +22,7 @@ async function serve(sandbox: Sandbox, args: readonly string[] = []): Promise<Se
   server.child.stdin.end();
   await server.ended();
   return {
-    tools: (result?.["tools"] as { name: string }[]).map(({ name }) => name),
+    tools: ((result?.["tools"] ?? []) as { name: string }[]).map(({ name }) => name),
     instructions: String(greeting?.["instructions"]),
     answer: JSON.stringify(answer),
     stderr: server.stderr(),
