@@ -15,7 +15,6 @@ import { createCodeLayout, hasHoles, hasManyHoles } from "./codes/code-layout.ts
 import type { CodeScan } from "./codes/code-scan.ts";
 import { blockRows } from "./codes/code-vector.ts";
 import { dropEarlierLayouts } from "./codes/earlier-layout.ts";
-import { DamagedCodes } from "./codes/scan-job.ts";
 import { createScopeFiles } from "./codes/scope-files.ts";
 import { openVectorComparison, similarityTo, type VectorComparison } from "./engines/compare-vectors.ts";
 import { createEngines } from "./engines/engines.ts";
@@ -25,6 +24,8 @@ import type { BlockMemory } from "./memory/block-memory.ts";
 
 /** So many chunks leave a quarter of an empty block. */
 const removedBeforeLook = 64;
+/** After so many times it is not the codes that are at fault. */
+const mostDamages = 3;
 /** Vectors that are scored exactly: never fewer, and so many more than are asked for. */
 const fewestRescored = 80;
 const spareRescored = 60;
@@ -64,6 +65,7 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
   let hasEarlierLayouts = true;
   /** A generation whose codes are not what was written. */
   let damaged: number | undefined;
+  let damages = 0;
 
   function settle(generation: number): void {
     if (wanted && engines.engine().name === "wasm") layout.settle(generation, wanted, vectors.chunks());
@@ -95,8 +97,9 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
       return scan.nearest(directory, tables, { vector: query.vector, filter, limit: rescored(query.limit) });
     } catch (error) {
       if (isFileFailure(error)) throw error;
-      if (error instanceof DamagedCodes) damaged = generation;
-      else engines.giveUp(reasonOf(error));
+      damages++;
+      if (damages > mostDamages) engines.giveUp(reasonOf(error));
+      else damaged = generation;
       return undefined;
     }
   }

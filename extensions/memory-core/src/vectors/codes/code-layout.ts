@@ -113,7 +113,10 @@ export function createCodeLayout(input: {
 
   function isWhole(generation: number, chunks: Pick<EmbeddedChunks, "countEmbedded">): boolean {
     const spaceId = held(generation);
-    return spaceId !== undefined && tables(generation).size().rows === chunks.countEmbedded(spaceId, generation);
+    if (spaceId === undefined) return false;
+    const table = tables(generation);
+    const { rows } = table.size();
+    return rows === chunks.countEmbedded(spaceId, generation) && rows === countSlots(table);
   }
 
   return {
@@ -157,6 +160,15 @@ export function createCodeLayout(input: {
     },
     holds: (generation) => tables(generation).exists(),
   };
+}
+
+/** Chunks that stand in a slot or wait for one. */
+function countSlots(table: CodeTables): number {
+  const inBlocks = table.versions().reduce((sum, { block }) => {
+    const ids = table.slots(block)?.ids ?? new Int32Array(0);
+    return sum + ids.reduce((count, id) => count + (id === 0 ? 0 : 1), 0);
+  }, 0);
+  return inBlocks + table.tail().length;
 }
 
 /** Empty: no bits are to be made. */

@@ -111,10 +111,15 @@ export function checksumOf(bytes: Uint8Array): number {
   }
   let folded = 0;
   for (let lane = 0; lane < lanes; lane++) {
-    const word = (running[lane] as number) ^ Math.imul(plain[lane] as number, 3 + 2 * lane);
-    folded ^= (word << (8 * lane)) | (lane === 0 ? 0 : word >>> (32 - 8 * lane));
+    const sum = plain[lane] as number;
+    // Turned, so that a change of one bit does not cancel out.
+    folded ^= rotated((running[lane] as number) ^ rotated(sum, 13), 8 * lane);
   }
   return folded;
+}
+
+function rotated(word: number, bits: number): number {
+  return bits === 0 ? word : (word << bits) | (word >>> (32 - bits));
 }
 
 function sizeOf(vector: Float32Array): { peak: number; length: number } {
