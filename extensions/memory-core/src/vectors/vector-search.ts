@@ -26,6 +26,7 @@ import type { BlockMemory } from "./memory/block-memory.ts";
 const removedBeforeLook = 64;
 /** After so many times it is not the codes that are at fault. */
 const mostDamages = 3;
+const fewestDimensions = 8;
 /** Vectors that are scored exactly: never fewer, and so many more than are asked for. */
 const fewestRescored = 80;
 const spareRescored = 60;
@@ -62,6 +63,9 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
   let removed = 0;
   /** Whether codes are still to be compared with the vectors that there are. */
   let isUnchecked = true;
+  /** Vectors that have come since that was so last. */
+  let added = 0;
+  let addedBeforeCheck = 2 * blockRows;
   let hasEarlierLayouts = true;
   /** A generation whose codes are not what was written. */
   let damaged: number | undefined;
@@ -90,8 +94,8 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     try {
       const tables = layout.tables(generation);
       const directory = readDirectory(generation, tables);
-      // So few are compared as fast one by one.
-      if (countRows(directory) < blockRows) return undefined;
+      // So few are compared as fast one by one, and so short ones differ by less than codes can tell.
+      if (countRows(directory) < blockRows || query.vector.length < fewestDimensions) return undefined;
       const files = query.scope ? scopeFiles(generation, query) : undefined;
       const filter = { sources: query.sources, files };
       return scan.nearest(directory, tables, { vector: query.vector, filter, limit: rescored(query.limit) });
@@ -152,7 +156,9 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     isUnchecked = false;
     const { id } = generations.active();
     const chunks = vectors.chunks();
-    const isWrong = transactions.read(() => layout.held(id) === wanted?.id && !layout.isWhole(id, chunks));
+    const isWrong = transactions.read(
+      () => layout.held(id) === wanted?.id && (layout.lacksMean(id) || !layout.isWhole(id, chunks)),
+    );
     if (isWrong) layOutAnew(id);
     else layout.chooseBits(id);
   }
@@ -195,7 +201,12 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
       layout.remove(generation, id);
     },
     embedded(spaceId, { id, source, generation }, vector) {
-      if (layout.named(generation) === spaceId) layout.put(generation, { id, source }, vector);
+      if (layout.named(generation) !== spaceId) return;
+      layout.put(generation, { id, source }, vector);
+      if (++added < addedBeforeCheck) return;
+      added = 0;
+      addedBeforeCheck *= 2;
+      isUnchecked = true;
     },
     prepare(generation) {
       if (!wanted) return;

@@ -55,8 +55,9 @@ export function createEngines(input: {
   }
 
   function giveUp(error: string): void {
-    if (left[0] === "exact") return;
-    const failed = left.shift() as keyof typeof advice;
+    const failed = left[0];
+    if (failed === undefined || failed === "exact") return;
+    left.shift();
     current = undefined;
     health = { ...health, available: false, loadError: error };
     const next = left[0] === "exact" ? "all vectors are compared one by one instead" : `${left[0]} is used instead`;

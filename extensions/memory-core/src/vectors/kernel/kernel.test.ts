@@ -31,7 +31,7 @@ test.each([1, 8, 16, 17, 100, 768, 4096])(
     // The largest sum that there can be, and none.
     vectors[0] = question?.map(() => 1) ?? expect.fail();
     vectors[1] = new Float32Array(dimensions);
-    const rows = vectors.map(encodeVector);
+    const rows = vectors.map((vector) => encodeVector(vector));
     const block = packRows(rows);
     const { memory, kernel } = memoryOf(at.block + blockBytes(width));
     memory.set(block, at.block);
@@ -72,7 +72,7 @@ test.each([1, 8, 16, 17, 100, 768, 4096])(
 );
 
 test("a checksum tells any change of a byte, and two rows that have changed places", () => {
-  const rows = vectorsOf("random", 16, blockRows, randomFrom(2)).map(encodeVector);
+  const rows = vectorsOf("random", 16, blockRows, randomFrom(2)).map((vector) => encodeVector(vector));
   const sum = checksumOf(new Uint8Array(packRows(rows)));
   expect(
     checksumOf(new Uint8Array(packRows(rows.toSpliced(3, 2, rows[4] ?? expect.fail(), rows[3] ?? expect.fail())))),
