@@ -47,8 +47,10 @@ async function useMemory(memory: RemoteMemory): Promise<void> {
 }
 
 const missing = {
-  "is missing": { vector: { extensionPath: "/nowhere/vec0.so" } },
-  "is no library": { vector: { extensionPath: path.join(import.meta.dirname, "../support/notes.ts") } },
+  "is missing": { vector: { engine: "sqlite-vec", extensionPath: "/nowhere/vec0.so" } },
+  "is no library": {
+    vector: { engine: "sqlite-vec", extensionPath: path.join(import.meta.dirname, "../support/notes.ts") },
+  },
 };
 
 describe("the vector extension", () => {
@@ -88,7 +90,10 @@ describe("the vector extension", () => {
 
   test("whose package cannot be loaded: the same", async () => {
     const house = useNotes();
-    const memory = house.start({ model: "model-a" }, without(house, "sqlite-vec"));
+    const memory = house.start(
+      { model: "model-a", memorySearch: { store: { vector: { engine: "sqlite-vec" } } } },
+      without(house, "sqlite-vec"),
+    );
     await useMemory(memory);
     expect(resultOf(await memory.status()).vector).toMatchObject({
       available: false,

@@ -6,7 +6,7 @@ import plugin, { openSqliteStore } from "@memslot/memory-core";
 
 const whole = { enabled: true };
 /** As on a host where sqlite-vec does not load. */
-const withoutVec = { enabled: true, extensionPath: "/nowhere/vec0" };
+const withoutVec = { enabled: true, engine: "sqlite-vec", extensionPath: "/nowhere/vec0" } as const;
 
 const placesIn = (stateDir: string) => ({ path: join(stateDir, "main.sqlite"), locksDir: join(stateDir, "locks") });
 

@@ -28,7 +28,10 @@ const defaultSettings = {
     batch: { enabled: false, wait: true, concurrency: 2, pollIntervalMs: 2000, timeoutMinutes: 60 },
   },
   local: { modelPath: undefined, modelCacheDir: undefined },
-  store: { path: "/state/memory/main.sqlite", vector: { enabled: true, extensionPath: undefined } },
+  store: {
+    path: "/state/memory/main.sqlite",
+    vector: { enabled: true, engine: "auto", extensionPath: undefined, memoryMB: 1024 },
+  },
   chunking: { tokens: 400, overlap: 80 },
   sync: {
     onSessionStart: true,

@@ -183,7 +183,8 @@ function describeVector({ vector }: MemoryProviderStatus): string | undefined {
   if (vector === undefined) return undefined;
   if (!vector.enabled) return "off";
   const embedded = vector.embedded === undefined ? "" : `, ${counted(vector.embedded, "chunk")} with a vector`;
-  if (vector.available === true) return `ready${embedded}`;
+  const engine = vector.engine === undefined ? "" : ` (${vector.engine})`;
+  if (vector.available === true) return `ready${engine}${embedded}`;
   if (vector.loadError !== undefined)
     return `the vector index is not used, vectors are compared one by one: ${vector.loadError}${embedded}`;
   return vector.available === undefined

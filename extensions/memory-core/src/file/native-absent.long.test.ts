@@ -39,7 +39,7 @@ test.each(Object.keys(places))(
   async (which) => {
     const extensionPath = (await places[which]?.(await tempFolder())) ?? "";
     const path = await tempPath();
-    const without = await open(path, { vector: { enabled: true, extensionPath } });
+    const without = await open(path, { vector: { enabled: true, engine: "sqlite-vec", extensionPath } });
     for (const note of notes) await without.replaceFiles([note]);
     await without.useSpace(space);
     await embedAll(without, space);
@@ -66,7 +66,7 @@ test.each(Object.keys(places))(
   },
 );
 
-test("scenario 9: the table of sqlite-vec is missing: answers are right at once, and it is filled from the stored vectors", async () => {
+test("scenario 9: the table of codes is missing: answers are right at once, and it is filled from the stored vectors", async () => {
   const path = await tempPath();
   const store = await open(path);
   await store.replaceFiles(notes);
@@ -74,8 +74,7 @@ test("scenario 9: the table of sqlite-vec is missing: answers are right at once,
   await embedAll(store, space);
   await store.close();
   edit(path, (db: Database.Database) => {
-    db.loadExtension(getLoadablePath());
-    db.exec("DROP TABLE chunks_vec_1");
+    db.exec("DROP TABLE chunks_codes_1");
   });
   const again = await open(path);
   expect(await near(again, space, "pear number17", 1)).toEqual(["pear number17"]);

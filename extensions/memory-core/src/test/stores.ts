@@ -15,6 +15,7 @@ import type {
 import { openDatabaseStore, type OpenedStore } from "@memslot/indexing/ledger-tables";
 import { onTestFinished } from "vitest";
 import { createCompanion } from "../companion.ts";
+import type { VectorSettings } from "../vectors/engines/vector-settings.ts";
 import { openStore, type SqliteStoreFaults, type SqliteStoreOptions } from "../sqlite-store.ts";
 
 /** A folder that is deleted when the test has ended. */
@@ -46,6 +47,7 @@ export async function open(
 export type StoreHere = OpenedStore & {
   searchKeyword(query: KeywordQuery): IndexKeywordAnswer;
   searchVector(query: VectorQuery): IndexVectorAnswer;
+  probeVector(): boolean;
 };
 
 /** The store on this thread, so that nothing happens between two calls. */
@@ -55,9 +57,10 @@ export function openHere(
     enabled = true,
     busyTimeoutMs = 1000,
     cacheMaxEntries = 50_000,
-  }: { enabled?: boolean; busyTimeoutMs?: number; cacheMaxEntries?: number } = {},
+    ...vector
+  }: Partial<VectorSettings> & { busyTimeoutMs?: number; cacheMaxEntries?: number } = {},
 ): StoreHere {
-  const tables = createCompanion({ disableFts: false, vector: { enabled } });
+  const tables = createCompanion({ disableFts: false, vector: { enabled, ...vector } });
   const options = { path, store: "memory-core", cacheMaxEntries, busyTimeoutMs };
   return openDatabaseStore(options, tables) as StoreHere;
 }

@@ -15,7 +15,6 @@ import { createCodeLayout, hasHoles, hasManyHoles } from "./codes/code-layout.ts
 import type { CodeScan } from "./codes/code-scan.ts";
 import { blockRows } from "./codes/code-vector.ts";
 import { dropEarlierLayouts } from "./codes/earlier-layout.ts";
-import { DamagedCodes } from "./codes/scan-job.ts";
 import { createScopeFiles } from "./codes/scope-files.ts";
 import { openVectorComparison, similarityTo, type VectorComparison } from "./engines/compare-vectors.ts";
 import { createEngines } from "./engines/engines.ts";
@@ -25,6 +24,9 @@ import type { BlockMemory } from "./memory/block-memory.ts";
 
 /** So many chunks leave a quarter of an empty block. */
 const removedBeforeLook = 64;
+/** After so many times it is not the codes that are at fault. */
+const mostDamages = 3;
+const fewestDimensions = 8;
 /** Vectors that are scored exactly: never fewer, and so many more than are asked for. */
 const fewestRescored = 80;
 const spareRescored = 60;
@@ -61,9 +63,13 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
   let removed = 0;
   /** Whether codes are still to be compared with the vectors that there are. */
   let isUnchecked = true;
+  /** Vectors that have come since that was so last. */
+  let added = 0;
+  let addedBeforeCheck = 2 * blockRows;
   let hasEarlierLayouts = true;
   /** A generation whose codes are not what was written. */
   let damaged: number | undefined;
+  let damages = 0;
 
   function settle(generation: number): void {
     if (wanted && engines.engine().name === "wasm") layout.settle(generation, wanted, vectors.chunks());
@@ -88,15 +94,16 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     try {
       const tables = layout.tables(generation);
       const directory = readDirectory(generation, tables);
-      // So few are compared as fast one by one.
-      if (countRows(directory) < blockRows) return undefined;
+      // So few are compared as fast one by one, and so short ones differ by less than codes can tell.
+      if (countRows(directory) < blockRows || query.vector.length < fewestDimensions) return undefined;
       const files = query.scope ? scopeFiles(generation, query) : undefined;
       const filter = { sources: query.sources, files };
       return scan.nearest(directory, tables, { vector: query.vector, filter, limit: rescored(query.limit) });
     } catch (error) {
       if (isFileFailure(error)) throw error;
-      if (error instanceof DamagedCodes) damaged = generation;
-      else engines.giveUp(reasonOf(error));
+      damages++;
+      if (damages > mostDamages) engines.giveUp(reasonOf(error));
+      else damaged = generation;
       return undefined;
     }
   }
@@ -149,7 +156,9 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     isUnchecked = false;
     const { id } = generations.active();
     const chunks = vectors.chunks();
-    const isWrong = transactions.read(() => layout.held(id) === wanted?.id && !layout.isWhole(id, chunks));
+    const isWrong = transactions.read(
+      () => layout.held(id) === wanted?.id && (layout.lacksMean(id) || !layout.isWhole(id, chunks)),
+    );
     if (isWrong) layOutAnew(id);
     else layout.chooseBits(id);
   }
@@ -192,7 +201,12 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
       layout.remove(generation, id);
     },
     embedded(spaceId, { id, source, generation }, vector) {
-      if (layout.named(generation) === spaceId) layout.put(generation, { id, source }, vector);
+      if (layout.named(generation) !== spaceId) return;
+      layout.put(generation, { id, source }, vector);
+      if (++added < addedBeforeCheck) return;
+      added = 0;
+      addedBeforeCheck *= 2;
+      isUnchecked = true;
     },
     prepare(generation) {
       if (!wanted) return;

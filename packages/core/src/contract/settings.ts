@@ -33,7 +33,12 @@ export interface MemorySearchSettings {
   readonly store: {
     /** An absolute path, `{agentId}` and `~` already replaced. */
     readonly path: string;
-    readonly vector: { readonly enabled: boolean; readonly extensionPath: string | undefined };
+    readonly vector: {
+      readonly enabled: boolean;
+      readonly engine: "auto" | "wasm" | "sqlite-vec" | "exact";
+      readonly extensionPath: string | undefined;
+      readonly memoryMB: number;
+    };
   };
   readonly chunking: { readonly tokens: number; readonly overlap: number };
   readonly sync: {

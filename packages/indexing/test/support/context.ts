@@ -42,7 +42,10 @@ export function settingsWith(
       batch: { enabled: false, wait: true, concurrency: 2, pollIntervalMs: 2000, timeoutMinutes: 60 },
     },
     local: { modelPath: undefined, modelCacheDir: undefined },
-    store: { path: "/nowhere/main.sqlite", vector: { enabled: true, extensionPath: undefined } },
+    store: {
+      path: "/nowhere/main.sqlite",
+      vector: { enabled: true, engine: "auto", extensionPath: undefined, memoryMB: 1024 },
+    },
     chunking: change.chunking ?? { tokens: 400, overlap: 80 },
     sync: {
       onSessionStart: true,

@@ -31,9 +31,11 @@ export function chooseThresholds(tables: CodeTables, width: number): Int8Array |
   if (width < leastDimensions) return undefined;
   const sample = sampleOf(tables, width);
   if (sample.length < sampled / 2) return undefined;
+  const vectors = tables.size().rows;
+  const depth = Math.ceil((sample.length * comparedByCodes(vectors)) / vectors);
   const choices = [meanOf(sample, width), new Int8Array(width)].map((thresholds) => ({
     thresholds,
-    recall: recallOf(sample, thresholds),
+    recall: recallOf(sample, thresholds, depth),
   }));
   const [best] = choices.toSorted((left, right) => right.recall - left.recall);
   return best !== undefined && best.recall >= wantedRecall ? best.thresholds : undefined;
@@ -49,7 +51,7 @@ export function writeSigns(codes: Int8Array | Int16Array, thresholds: Int8Array,
 }
 
 /** A question in the scale of codes, to be compared with the thresholds. */
-export function questionCodes(vector: Float32Array, width: number): Int16Array {
+export function questionCodes(vector: Float64Array, width: number): Int16Array {
   const { numbers } = encodeQuestion(vector);
   const peak = numbers.reduce((highest, value) => Math.max(highest, Math.abs(value)), 0);
   return Int16Array.from({ length: width }, (_, index) =>
@@ -79,8 +81,7 @@ function meanOf(sample: readonly Int8Array[], width: number): Int8Array {
 }
 
 /** How many of the nearest of some vectors are among the nearest by bits, as deep as a search looks. */
-function recallOf(sample: readonly Int8Array[], thresholds: Int8Array): number {
-  const depth = Math.ceil(sample.length / narrowing);
+function recallOf(sample: readonly Int8Array[], thresholds: Int8Array, depth: number): number {
   const bits = sample.map((codes) => {
     const row = new Uint8Array(Math.ceil(codes.length / 8));
     writeSigns(codes, thresholds, row);

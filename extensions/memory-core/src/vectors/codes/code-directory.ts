@@ -7,6 +7,8 @@ import { blockRows, checksumOf } from "./code-vector.ts";
 export interface CodeDirectory {
   blocks: readonly BlockSlots[];
   tail: readonly TailRow[];
+  /** What codes are differences from; undefined where they are not. */
+  mean: Float32Array | undefined;
   /** What bits are made with; undefined where there are none. */
   thresholds: { bytes: Buffer; sum: number } | undefined;
 }
@@ -38,6 +40,7 @@ export function createReadDirectory(db: Database.Database): ReadDirectory {
     return {
       blocks,
       tail: tables.tail(),
+      mean: tables.mean(),
       thresholds: bytes && bytes.byteLength > 0 ? { bytes, sum: checksumOf(new Uint8Array(bytes)) } : undefined,
     };
   }

@@ -13,11 +13,14 @@ import {
 import type Database from "better-sqlite3";
 import { chooseThresholds, leastForBits } from "./bit-thresholds.ts";
 import { type CodeTables, createCodeTables, type TailRow } from "./code-tables.ts";
-import { blockRows, codeWidth, encodeVector } from "./code-vector.ts";
+import { blockRows, codeWidth, differenceOf, encodeVector } from "./code-vector.ts";
 import { vectorTable } from "./earlier-layout.ts";
 
 /** Deleted vectors leave holes. With this many blocks beside twice those that are needed codes are made anew. */
 const spareBlocks = 8;
+/** Of fewer vectors there is no mean. */
+const leastForMean = blockRows;
+const sampledForMean = 1024;
 /** More vectors are not counted before a search. */
 const countedAtOnce = 20_000;
 
@@ -41,6 +44,8 @@ export interface CodeLayout {
   remove(generation: number, id: number): void;
   /** True where they are as many as there are vectors. Called inside a transaction. */
   isWhole(generation: number, chunks: Pick<EmbeddedChunks, "countEmbedded">): boolean;
+  /** True where there are enough vectors for a mean, and codes were made without one. Called inside a transaction. */
+  lacksMean(generation: number): boolean;
   /** Chooses what bits are made with, where there are enough vectors now. Called outside of transactions. */
   chooseBits(generation: number): void;
   /** Deletes what is laid out for a generation, inside a transaction. True: there was something. */
@@ -113,7 +118,10 @@ export function createCodeLayout(input: {
 
   function isWhole(generation: number, chunks: Pick<EmbeddedChunks, "countEmbedded">): boolean {
     const spaceId = held(generation);
-    return spaceId !== undefined && tables(generation).size().rows === chunks.countEmbedded(spaceId, generation);
+    if (spaceId === undefined) return false;
+    const table = tables(generation);
+    const { rows } = table.size();
+    return rows === chunks.countEmbedded(spaceId, generation) && rows === countSlots(table);
   }
 
   return {
@@ -131,12 +139,16 @@ export function createCodeLayout(input: {
     },
     layOutAnew,
     put(generation, { id, source }, vector) {
-      follow(generation, (table) => table.put({ id, source, file: fileOf.get(id) ?? 0, code: encodeVector(vector) }));
+      follow(generation, (table) =>
+        table.put({ id, source, file: fileOf.get(id) ?? 0, code: encodeVector(vector, table.mean()) }),
+      );
     },
     remove(generation, id) {
       if (named(generation) !== undefined) follow(generation, (table) => table.remove(id));
     },
     isWhole,
+    lacksMean: (generation) =>
+      tables(generation).mean() === undefined && tables(generation).size().rows >= leastForMean,
     chooseBits(generation) {
       const width = transactions.read(() => {
         const table = tables(generation);
@@ -159,9 +171,38 @@ export function createCodeLayout(input: {
   };
 }
 
+/** Chunks that stand in a slot or wait for one. */
+function countSlots(table: CodeTables): number {
+  const inBlocks = table.versions().reduce((sum, { block }) => {
+    const ids = table.slots(block)?.ids ?? new Int32Array(0);
+    return sum + ids.reduce((count, id) => count + (id === 0 ? 0 : 1), 0);
+  }, 0);
+  return inBlocks + table.tail().length;
+}
+
 /** Empty: no bits are to be made. */
 function asBytes(thresholds: Int8Array | undefined): Uint8Array {
   return thresholds ? new Uint8Array(thresholds.buffer) : new Uint8Array(0);
+}
+
+/** The mean of some of them, each in the length 1. */
+function meanOf(
+  embedded: readonly EmbeddedRow[],
+  dimensions: number,
+  read: (vectorId: number) => Float32Array | undefined,
+): Float32Array {
+  const sums = new Float64Array(dimensions);
+  const step = Math.max(1, Math.floor(embedded.length / sampledForMean));
+  let count = 0;
+  for (let at = 0; at < embedded.length; at += step) {
+    const vector = read(embedded[at]?.[3] ?? 0);
+    // Zeros have no direction.
+    if (vector === undefined || vector.every((value) => value === 0)) continue;
+    count++;
+    for (const [index, value] of differenceOf(vector, undefined).entries())
+      sums[index] = (sums[index] as number) + value;
+  }
+  return Float32Array.from(sums, (sum) => (count === 0 ? 0 : sum / count));
 }
 
 type EmbeddedRow = [id: number, file: number, source: string, vectorId: number];
@@ -184,14 +225,20 @@ function fill(input: {
     .raw()
     .all(generation, spaceId) as EmbeddedRow[];
   const numbers = db.prepare<[number], Buffer>("SELECT embedding FROM vectors WHERE id = ?").pluck();
+  const read = (vectorId: number): Float32Array | undefined => {
+    const bytes = numbers.get(vectorId);
+    return bytes?.byteLength === dimensions * Float32Array.BYTES_PER_ELEMENT ? toVector(bytes) : undefined;
+  };
+  const mean = embedded.length < leastForMean ? undefined : meanOf(embedded, dimensions, read);
+  if (mean) table.setMean(mean);
   const waiting = new Map<string, TailRow[]>();
   // In the order in which the numbers lie.
   for (const [id, file, source, vectorId] of embedded.toSorted((left, right) => left[3] - right[3])) {
-    const bytes = numbers.get(vectorId);
-    if (bytes?.byteLength !== dimensions * Float32Array.BYTES_PER_ELEMENT) continue;
+    const vector = read(vectorId);
+    if (vector === undefined) continue;
     const rows = waiting.get(source) ?? [];
     waiting.set(source, rows);
-    rows.push({ id, source, file, code: encodeVector(toVector(bytes)) });
+    rows.push({ id, source, file, code: encodeVector(vector, mean) });
     if (rows.length === blockRows) table.fill(source, rows.splice(0));
   }
   for (const [source, rows] of waiting) table.fill(source, rows);

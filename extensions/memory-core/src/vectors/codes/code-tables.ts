@@ -9,6 +9,8 @@ export function codeTable(generation: number): string {
 }
 
 const largestId = 2 ** 31 - 1;
+/** In the place of a block: the mean of the vectors that are coded. */
+const meanBlock = -1;
 /** In the place of a block: what bits are made with, see `bit-thresholds.ts`. */
 const thresholdsBlock = 0;
 
@@ -61,6 +63,9 @@ export interface CodeTables {
   tail(): TailRow[];
   /** The codes of a block. */
   codes(block: number): Buffer | undefined;
+  /** What codes are differences from; undefined where they are not. */
+  mean(): Float32Array | undefined;
+  setMean(mean: Float32Array): void;
   /** Undefined until they were chosen, empty where no bits are to be made. */
   thresholds(): Buffer | undefined;
   setThresholds(thresholds: Uint8Array): void;
@@ -153,6 +158,11 @@ function openCodeTables(db: Database.Database, table: string): CodeTables {
     slots: (block) => readSlots(statements(), block),
     tail: () => statements().tail.all(),
     codes: (block) => statements().codes.get(block),
+    mean() {
+      const bytes = statements().codes.get(meanBlock);
+      return bytes && new Float32Array(new Uint8Array(bytes).buffer);
+    },
+    setMean: (mean) => void statements().setCodes.run(meanBlock, new Uint8Array(mean.buffer)),
     thresholds: () => statements().codes.get(thresholdsBlock),
     setThresholds: (thresholds) => void statements().setCodes.run(thresholdsBlock, thresholds),
   };

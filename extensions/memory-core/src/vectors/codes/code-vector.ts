@@ -36,23 +36,33 @@ export function widthOf(bytes: number): number {
 }
 
 /**
- * A vector in whole numbers of one byte each (int8 scalar quantisation), scaled so that its own largest number takes the
- * whole range, with the factor (float32) that makes a unit vector of them again.
+ * How a vector of length 1 differs from the mean, in whole numbers of one byte each (int8 scalar quantisation): scaled so
+ * that the largest difference takes the whole range, with the factor (float32) that undoes it. The product of a question
+ * with the mean is the same for all vectors and does not change their order, and of vectors that lie close together the
+ * differences tell more than the vectors.
  */
-export function encodeVector(vector: Float32Array): Uint8Array {
+export function encodeVector(vector: Float32Array, mean?: Float32Array): Uint8Array {
   const width = codeWidth(vector.length);
   const bytes = new Uint8Array(rowBytes(width));
-  const { peak, length } = sizeOf(vector);
-  if (!(peak > 0) || !Number.isFinite(length)) return bytes;
+  const difference = differenceOf(vector, mean);
+  const { peak } = sizeOf(difference);
+  if (!(peak > 0) || !Number.isFinite(peak)) return bytes;
   const scale = largestCode / peak;
   const codes = new Int8Array(bytes.buffer);
-  for (let index = 0; index < vector.length; index++) {
-    const value = (vector[index] as number) * scale;
+  for (let index = 0; index < difference.length; index++) {
+    const value = (difference[index] as number) * scale;
     // Faster than Math.round, which matters with every vector of an index.
     codes[index] = Math.trunc(value + (value < 0 ? -0.5 : 0.5));
   }
-  new DataView(bytes.buffer).setFloat32(width, 1 / (scale * length), true);
+  new DataView(bytes.buffer).setFloat32(width, 1 / scale, true);
   return bytes;
+}
+
+/** The vector in the length 1, less the mean. Of zeros only the mean is left. */
+export function differenceOf(vector: Float32Array, mean: Float32Array | undefined): Float64Array {
+  const { length } = sizeOf(vector);
+  const scale = length > 0 ? 1 / length : 0;
+  return Float64Array.from(vector, (value, index) => value * scale - (mean?.[index] ?? 0));
 }
 
 /**
@@ -60,7 +70,7 @@ export function encodeVector(vector: Float32Array): Uint8Array {
  * inequality of Cauchy and Schwarz no sum is larger than the product of the two lengths. `unit` makes a cosine of what is
  * counted with it.
  */
-export function encodeQuestion(vector: Float32Array): { numbers: Int16Array; unit: number } {
+export function encodeQuestion(vector: Float32Array | Float64Array): { numbers: Int16Array; unit: number } {
   const width = codeWidth(vector.length);
   const numbers = new Int16Array(width);
   const { peak, length } = sizeOf(vector);
@@ -111,13 +121,18 @@ export function checksumOf(bytes: Uint8Array): number {
   }
   let folded = 0;
   for (let lane = 0; lane < lanes; lane++) {
-    const word = (running[lane] as number) ^ Math.imul(plain[lane] as number, 3 + 2 * lane);
-    folded ^= (word << (8 * lane)) | (lane === 0 ? 0 : word >>> (32 - 8 * lane));
+    const sum = plain[lane] as number;
+    // Turned, so that a change of one bit does not cancel out.
+    folded ^= rotated((running[lane] as number) ^ rotated(sum, 13), 8 * lane);
   }
   return folded;
 }
 
-function sizeOf(vector: Float32Array): { peak: number; length: number } {
+function rotated(word: number, bits: number): number {
+  return bits === 0 ? word : (word << bits) | (word >>> (32 - bits));
+}
+
+function sizeOf(vector: Float32Array | Float64Array): { peak: number; length: number } {
   let peak = 0;
   let squares = 0;
   for (let index = 0; index < vector.length; index++) {

@@ -4,7 +4,7 @@ import type { BestSlots } from "./best-slots.ts";
 import { questionCodes, writeSigns } from "./bit-thresholds.ts";
 import type { CodeDirectory, SlotFilter } from "./code-directory.ts";
 import type { BlockSlots, CodeTables } from "./code-tables.ts";
-import { blockBytes, blockRows, checksumOf } from "./code-vector.ts";
+import { blockBytes, blockRows, checksumOf, differenceOf } from "./code-vector.ts";
 
 /** Longer vectors do not fit into what a thread has of its own. */
 export const longestWidth = 16_384;
@@ -42,7 +42,7 @@ export function writeOwn({ blocks, bits, width, numbers, directory }: ScanJob, v
   if (bits === 0 || !thresholds) return;
   blocks.bytes().set(thresholds, at + own.thresholds);
   const asked = new Uint8Array(bits);
-  writeSigns(questionCodes(vector, width), signed(thresholds), asked);
+  writeSigns(questionCodes(differenceOf(vector, directory.mean), width), signed(thresholds), asked);
   blocks.bytes().set(asked, at + own.bits);
 }
 

@@ -10,7 +10,7 @@ export type CompareInSqlite = (
   limit: number,
 ) => number[];
 
-/** Needs sqlite-vec, and the index of chunks by their hash. It compares the stored vectors: nothing is laid out for it. */
+/** Needs sqlite-vec. It compares the stored vectors: nothing is laid out for it. */
 export function openCompareInSqlite(db: Database.Database): CompareInSqlite {
   // A vector of zeros is at no angle to anything, and one of another length cannot be compared.
   const nearest = (scoped: boolean): Database.Statement<[Record<string, unknown>], number> =>
@@ -23,11 +23,15 @@ export function openCompareInSqlite(db: Database.Database): CompareInSqlite {
         ORDER BY coalesce(vec_distance_cosine(v.embedding, :question), 1), c.id LIMIT :limit
       `)
       .pluck();
-  const [amongSources, amongScope] = [nearest(false), nearest(true)];
+  // Made at the first search: before it the index of chunks may not be there.
+  const prepared = new Map<boolean, ReturnType<typeof nearest>>();
   return (generation, query, spaceId, limit) => {
     const { vector } = query;
     const question = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
-    return (query.scope ? amongScope : amongSources).all({
+    const isScoped = query.scope !== undefined;
+    const statement = prepared.get(isScoped) ?? nearest(isScoped);
+    prepared.set(isScoped, statement);
+    return statement.all({
       ...filterParameters(generation, query),
       spaceId,
       question,

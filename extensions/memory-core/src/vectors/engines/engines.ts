@@ -4,7 +4,7 @@ import type Database from "better-sqlite3";
 import { type CodeScan, createCodeScan } from "../codes/code-scan.ts";
 import { type CompareInSqlite, openCompareInSqlite } from "./compare-in-sqlite.ts";
 import { loadSqliteVec } from "./sqlite-vec.ts";
-import type { EngineName, VectorSettings } from "./vector-settings.ts";
+import { type EngineName, usualMemoryMB, type VectorSettings } from "./vector-settings.ts";
 
 export type Engine =
   | { name: "wasm"; scan: CodeScan }
@@ -23,7 +23,6 @@ export interface Engines {
   health(): IndexHealth["vector"];
 }
 
-const usualMemoryMB = 1024;
 const advice = {
   wasm: "set store.vector.engine to another engine, or update Node",
   "sqlite-vec": "reinstall sqlite-vec or correct store.vector.extensionPath",
@@ -56,7 +55,9 @@ export function createEngines(input: {
   }
 
   function giveUp(error: string): void {
-    const failed = left.shift() as keyof typeof advice;
+    const failed = left[0];
+    if (failed === undefined || failed === "exact") return;
+    left.shift();
     current = undefined;
     health = { ...health, available: false, loadError: error };
     const next = left[0] === "exact" ? "all vectors are compared one by one instead" : `${left[0]} is used instead`;

@@ -1,6 +1,9 @@
 /** What compares vectors: codes in WebAssembly, sqlite-vec, or every vector exactly in JavaScript. */
 export type EngineName = "wasm" | "sqlite-vec" | "exact";
 
+/** Where nothing else is said. */
+export const usualMemoryMB = 1024;
+
 /** How vectors are compared. */
 export interface VectorSettings {
   /** False: every vector is compared exactly. */

@@ -71,8 +71,26 @@ export const memorySearchKeys: readonly ConfigKey[] = [
     "{stateDir}/memory/{agentId}.sqlite",
     "The index file, and for a backend that keeps its chunks elsewhere the ledger; `{agentId}` is replaced.",
   ),
-  row("store.vector.enabled", "boolean", true, "Use the vector extension of the store where it loads."),
-  row("store.vector.extensionPath", "path", undefined, "Another build of the vector extension."),
+  row(
+    "store.vector.enabled",
+    "boolean",
+    true,
+    "Compare vectors with what is fast; `false`: one by one, in JavaScript.",
+  ),
+  row(
+    "store.vector.engine",
+    "choice",
+    "auto",
+    "What compares vectors: `wasm` (WebAssembly), `sqlite-vec`, or `exact` (JavaScript). One that does not load gives way to the next; `auto` begins with the first.",
+    { choices: ["auto", "wasm", "sqlite-vec", "exact"] },
+  ),
+  row("store.vector.extensionPath", "path", undefined, "Another build of sqlite-vec."),
+  integer(
+    "store.vector.memoryMB",
+    1024,
+    [1, 4000],
+    "Mebibytes of memory for codes of vectors at most, one byte for each number of a vector.",
+  ),
 
   integer("chunking.tokens", 400, [50, 8000], "Tokens of a chunk."),
   integer(

@@ -1,0 +1,200 @@
+import { expect, test } from "vitest";
+import { getLoadablePath } from "sqlite-vec";
+import { randomFrom } from "../../../test/support/vectors.ts";
+import { edit } from "../../test/damage.ts";
+import {
+  fileOf,
+  open,
+  openHere,
+  pendingTexts,
+  spaceOf,
+  type StoreHere,
+  tempPath,
+  vectorOf,
+} from "../../test/stores.ts";
+
+const space = spaceOf("m", 16);
+const both = ["memory", "sessions"];
+
+function fill(store: StoreHere): void {
+  const pending = store.pendingVectors(space, 10_000);
+  store.putVectors(
+    space,
+    pending.map(({ hash, text }) => ({ hash, vector: vectorOf(text, 16) })),
+  );
+}
+
+/** A file with two whole blocks and some more. */
+async function filled(): Promise<string> {
+  const path = await tempPath();
+  const store = openHere(path);
+  store.replaceFiles([
+    fileOf(
+      "a.md",
+      Array.from({ length: 600 }, (_, index) => `text ${index}`),
+    ),
+  ]);
+  store.useSpace(space);
+  fill(store);
+  store.close();
+  return path;
+}
+
+function ask(store: StoreHere, text: string, limit = 5): unknown {
+  return store.searchVector({ space, vector: vectorOf(text, 16), sources: both, limit }).rows;
+}
+
+/** Whether all codes are there and are what was written. */
+async function lookAt(path: string): Promise<string | undefined> {
+  const store = await open(path);
+  const findings = await store.upkeep?.check();
+  await store.close();
+  return findings?.find(({ name }) => name === "vectors")?.message;
+}
+
+test.each([
+  ["codes of zeros", "UPDATE chunks_codes_1 SET codes = zeroblob(length(codes)) WHERE block = 1"],
+  ["codes of another block", "UPDATE chunks_codes_1 SET codes = (SELECT codes FROM chunks_codes_1 WHERE block = 2)"],
+  ["codes cut short", "UPDATE chunks_codes_1 SET codes = substr(codes, 1, 500)"],
+  ["no codes", "DELETE FROM chunks_codes_1 WHERE block = 2"],
+  ["slots cut short", "UPDATE chunks_codes_1_slots SET ids = substr(ids, 1, 100)"],
+  ["chunks that are gone from it", "DELETE FROM chunks_codes_1_rows WHERE id < 20"],
+  ["tables that are gone", "DROP TABLE chunks_codes_1_slots"],
+  ["the codes of another space", "UPDATE meta SET value = '7' WHERE key = 'vector_space:1'"],
+  ["many more slots than chunks", "UPDATE chunks_codes_1_slots SET ids = zeroblob(1024) WHERE block = 2"],
+])(
+  "a layout with %s is noticed, the answer is the exact one, and codes are made anew from the vectors",
+  async (_, sql) => {
+    const path = await filled();
+    const exact = openHere(path, { engine: "exact" });
+    edit(path, (db) => db.exec(sql));
+    const store = openHere(path);
+    store.useSpace(space);
+    for (const text of ["text 3", "text 300", "text 599"]) expect(ask(store, text)).toEqual(ask(exact, text));
+    while (await store.tidy());
+    expect([store.health().notices, store.pendingVectors(space, 10)]).toEqual([[], []]);
+    for (const text of ["text 3", "text 300", "text 599"]) expect(ask(store, text)).toEqual(ask(exact, text));
+    expect(store.health().vector.engine).toBe("wasm");
+    store.close();
+    exact.close();
+    expect(await lookAt(path)).toBe("600 vectors in 2 blocks");
+  },
+);
+
+test("damage that comes while it is open is noticed when a block is read, and the same search mends it", async () => {
+  const path = await filled();
+  const store = openHere(path);
+  const exact = openHere(path, { engine: "exact" });
+  store.useSpace(space);
+  edit(path, (db) => db.exec("UPDATE chunks_codes_1 SET codes = zeroblob(length(codes))"));
+  expect(ask(store, "text 300")).toEqual(ask(exact, "text 300"));
+  expect(await lookAt(path)).toBe("600 vectors in 2 blocks");
+  store.close();
+  exact.close();
+});
+
+test("through 150 edits by two processes, builds and changes of the space the answers are the exact ones", async () => {
+  const path = await tempPath();
+  const random = randomFrom(9);
+  const [one, two] = [openHere(path), openHere(path)];
+  const exact = openHere(path, { engine: "exact" });
+  one.replaceFiles([
+    fileOf(
+      "base.md",
+      Array.from({ length: 700 }, (_, index) => `base ${index}`),
+    ),
+  ]);
+  fill(one);
+  for (const store of [one, two]) store.useSpace(space);
+  let byCodes = 0;
+  for (let step = 0; step < 150; step++) {
+    const store = random() < 0.5 ? one : two;
+    const file = `${Math.floor(random() * 12)}.md`;
+    const source = random() < 0.3 ? "sessions" : "memory";
+    const roll = random();
+    const texts = Array.from({ length: Math.floor(random() * 40) }, () => `word ${Math.floor(random() * 500)}`);
+    if (roll < 0.6) store.replaceFiles([fileOf(file, texts, source)]);
+    else if (roll < 0.8) store.removeFiles([{ path: file, source }]);
+    else if (roll < 0.82) {
+      const build = store.buildStart(`build ${step}`);
+      store.nextReplaceFiles(build, [
+        fileOf(
+          "base.md",
+          Array.from({ length: 600 }, (_, index) => `base ${step + index}`),
+        ),
+      ]);
+      fill(store);
+      store.buildFinish();
+    } else if (roll < 0.84) store.useSpace(random() < 0.5 ? spaceOf("other", 16) : space);
+    else while (await store.tidy());
+    if (random() < 0.8) fill(store);
+    const text = `base ${Math.floor(random() * 700)}`;
+    expect([step, ask(store, text, 9)]).toEqual([step, ask(exact, text, 9)]);
+    if (store.health().vector.engine === "wasm") byCodes++;
+  }
+  expect(byCodes).toBeGreaterThan(40);
+  for (const store of [one, two]) store.useSpace(space);
+  for (const store of [one, two, exact]) store.close();
+  expect(await lookAt(path)).toMatch(/^\d+ vectors in \d+ blocks$/u);
+});
+
+test("what is rolled back is not in the codes that are asked next", async () => {
+  const path = await filled();
+  const store = openHere(path);
+  store.useSpace(space);
+  const before = ask(store, "text 5");
+  const wrong = { ...fileOf("b.md", ["text 5"]), hash: undefined as unknown as string };
+  expect(() => store.replaceFiles([fileOf("c.md", ["text 5"]), wrong])).toThrow(/hash|NOT NULL|undefined/u);
+  expect(ask(store, "text 5")).toEqual(before);
+  store.close();
+  expect(await lookAt(path)).toBe("600 vectors in 2 blocks");
+});
+
+/** Makes of the codes in a file what a release before them laid out, with sqlite-vec. */
+function layOutAsBefore(path: string): void {
+  edit(path, (db) => {
+    db.loadExtension(getLoadablePath());
+    for (const suffix of ["", "_slots", "_rows"]) db.exec(`DROP TABLE chunks_codes_1${suffix}`);
+    db.exec(`CREATE VIRTUAL TABLE chunks_vec_1 USING vec0(source TEXT PARTITION KEY,
+      embedding INT8[16] distance_metric=cosine, chunk_size=128)`);
+    const insert = db.prepare("INSERT INTO chunks_vec_1 (rowid, source, embedding) VALUES (?, 'memory', vec_int8(?))");
+    for (const id of db.prepare<[], number>("SELECT id FROM chunks").pluck().all())
+      insert.run(BigInt(id), Buffer.alloc(16, id % 100));
+    db.exec("INSERT INTO meta VALUES ('vector_angle:1', '0.01')");
+  });
+}
+
+test.each([
+  ["where sqlite-vec loads", {}],
+  ["where it does not", { extensionPath: "/nowhere/vec0" }],
+])("an index of a release that used sqlite-vec is taken over without embedding again, %s", async (_, settings) => {
+  const path = await filled();
+  layOutAsBefore(path);
+  const store = await open(path, { vector: { enabled: true, ...settings } });
+  await store.useSpace(space);
+  expect(await pendingTexts(store, space)).toEqual([]);
+  const { rows } = await store.searchVector({ space, vector: vectorOf("text 77", 16), sources: both, limit: 1 });
+  expect(rows.map(({ text }) => text)).toEqual(["text 77"]);
+  expect(store.health()).toMatchObject({ notices: [], vector: { engine: "wasm" } });
+  await store.close();
+  const left = edit(path, (db) =>
+    db.prepare("SELECT name FROM sqlite_schema WHERE name GLOB 'chunks_vec_1_*'").pluck().all(),
+  );
+  expect(left).toEqual([]);
+  expect(await lookAt(path)).toBe("600 vectors in 2 blocks");
+});
+
+test("what a release that used sqlite-vec lays out again is not mistaken for codes that are in step", async () => {
+  const path = await filled();
+  edit(path, (db) => {
+    db.loadExtension(getLoadablePath());
+    db.exec("CREATE VIRTUAL TABLE chunks_vec_1 USING vec0(source TEXT PARTITION KEY, embedding INT8[16])");
+    // As that release has changed the file: codes are of no chunk any more.
+    db.exec("UPDATE chunks_codes_1_rows SET id = id + 5000; UPDATE chunks_codes_1_slots SET ids = zeroblob(1024)");
+  });
+  const store = openHere(path);
+  store.useSpace(space);
+  expect(ask(store, "text 5", 1)).toMatchObject([{ text: "text 5" }]);
+  store.close();
+  expect(await lookAt(path)).toBe("600 vectors in 2 blocks");
+});
