@@ -126,8 +126,8 @@ export class Agreement {
         return result;
       } catch (error) {
         // Nobody knows how far it came.
-        this.#isDistrusted = true;
         this.#asked = undefined;
+        this.#isDistrusted = true;
         throw error;
       } finally {
         this.#isWriting = false;
