@@ -102,6 +102,7 @@ const tasks: Record<string, () => Promise<Record<string, number>>> = {
     settle(path.join(workspace, "memory"));
     const told = await open({ sync: { watchMaxFiles: 1_000_000 } });
     const sweeping = await open({ sync: { onSearch: "sweep", watch: false } });
+    const blind = await open({ sync: { onSearch: false, watch: false } });
     await told.sync();
     const untilMs = performance.now() + 60_000;
     while (told.status().freshness?.by !== "events" || told.status().watch?.mode === "off") {
@@ -114,9 +115,10 @@ const tasks: Record<string, () => Promise<Record<string, number>>> = {
       await memory.search(`access code of project zephyr${count}`, { maxResults: 1 });
       return { cpu: cpuMs(start), wall: performance.now() - startMs };
     };
-    const [events, sweeps, walks]: Record<"cpu" | "wall", number>[][] = [[], [], []];
+    const [events, searches, sweeps, walks]: Record<"cpu" | "wall", number>[][] = [[], [], [], []];
     for (let round = 0; round < 60; round++) {
       events?.push(await ask(told, round));
+      searches?.push(await ask(blind, round));
       if (round % 6 > 0) continue;
       sweeps?.push(await ask(sweeping, round));
       const [start, startMs] = [process.cpuUsage(), performance.now()];
@@ -131,10 +133,12 @@ const tasks: Record<string, () => Promise<Record<string, number>>> = {
     const isTold = told.status().freshness?.by === "events" ? 1 : 0;
     await told.close();
     await sweeping.close();
+    await blind.close();
     return {
       isTold,
       toldCpu: half(events, "cpu"),
       toldWall: half(events, "wall"),
+      blindCpu: half(searches, "cpu"),
       sweptCpu: half(sweeps, "cpu"),
       sweptWall: half(sweeps, "wall"),
       walk: half(walks, "cpu"),
