@@ -129,6 +129,31 @@ describe("search", () => {
     expect(seen[1]).toMatchObject({ maxResults: 3, minScore: 0.2, strict: true, sources: ["mail"], sessionKey: "s" });
   });
 
+  test("each result that is asked for by number has its room; who is led by the budget has that", async () => {
+    const seen: number[] = [];
+    const memory = guarded(
+      {
+        search: async (_query, { maxTokens }) => {
+          seen.push(maxTokens);
+          return [];
+        },
+      },
+      { settings: settings({ query: { maxTokens: 900 } }) },
+    );
+    for (const options of [
+      {},
+      { maxResults: 3 },
+      { maxResults: 6 },
+      { maxResults: 10 },
+      { maxResults: 200 },
+      { maxResults: 10, maxTokens: 500 },
+      { maxResults: 10, defaultMaxResults: 12 },
+      { defaultMaxResults: 12 },
+    ])
+      await memory.search("q", options);
+    expect(seen).toEqual([900, 900, 900, 1500, 4000, 500, 900, 900]);
+  });
+
   test.each(["", " ", "\n\t", "\u3000"])(
     "answers the blank query %j with nothing and a report, without asking the manager",
     async (query) => {

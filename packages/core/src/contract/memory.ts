@@ -20,7 +20,10 @@ export interface MemorySearchOptions {
   maxResults?: number | undefined;
   /** What `maxResults` is where neither this call nor the configuration says; 6 if left out. */
   defaultMaxResults?: number | undefined;
-  /** 100 to 4,000: estimated tokens of all texts together, 1,000 where the configuration does not say. */
+  /**
+   * 100 to 4,000: estimated tokens of all texts together. Left out, it is what the configuration says, or 1,000; of more than
+   * six results each has a sixth of that, where no `defaultMaxResults` is given.
+   */
   maxTokens?: number | undefined;
   minScore?: number | undefined;
   sources?: readonly MemorySource[] | undefined;

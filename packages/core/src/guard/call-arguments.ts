@@ -55,13 +55,14 @@ export function checkSearch(
   if (text !== query) notes.push(`the query was cut to its first ${queryLimit} characters`);
   const audience = checkSessionKey(options.sessionKey, asker);
   if (audience === "shared") notes.push("private notes are left out in a shared session");
+  const maxResults = checkMaxResults(
+    options.maxResults ?? settings.query.maxResults ?? options.defaultMaxResults ?? usualMaxResults,
+  );
   return {
     query: text,
     options: {
-      maxResults: checkMaxResults(
-        options.maxResults ?? settings.query.maxResults ?? options.defaultMaxResults ?? usualMaxResults,
-      ),
-      maxTokens: checkMaxTokens(options.maxTokens ?? settings.query.maxTokens),
+      maxResults,
+      maxTokens: checkMaxTokens(options.maxTokens ?? roomFor(maxResults, options, settings)),
       minScore: checkMinScore(options.minScore ?? settings.query.minScore),
       strict: options.minScore !== undefined,
       sources: options.sources === undefined ? [...settings.sources] : checkSources(options.sources, lookedAt(), notes),
@@ -86,6 +87,19 @@ function checkMaxResults(value: number): number {
   if (!Number.isInteger(value) || value < 1 || value > maxResultsLimit)
     throw invalid("maxResults", `a whole number from 1 to ${maxResultsLimit}`, value);
   return value;
+}
+
+/**
+ * The budget of a search that names none. Where a number of results is asked for, each has the room that it has among the
+ * usual six; who gives a default for it, as the tools do, is led by the budget.
+ */
+function roomFor(
+  maxResults: number,
+  { defaultMaxResults }: MemorySearchOptions,
+  { query }: MemorySearchSettings,
+): number {
+  if (defaultMaxResults !== undefined || maxResults <= usualMaxResults) return query.maxTokens;
+  return Math.min(tokenLimits[1], Math.round((query.maxTokens * maxResults) / usualMaxResults));
 }
 
 function checkMaxTokens(value: number): number {

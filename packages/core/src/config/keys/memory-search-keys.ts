@@ -155,10 +155,16 @@ export const memorySearchKeys: readonly ConfigKey[] = [
     "Results of a search: where it is not set, 6 for the library, and for tools and the command as many as fit `query.maxTokens`, 12 at most.",
     { harmless: true },
   ),
-  integer("query.maxTokens", 1000, [100, 4000], "Tokens of note text in one answer, all results together.", {
-    common: true,
-    harmless: true,
-  }),
+  integer(
+    "query.maxTokens",
+    1000,
+    [100, 4000],
+    "Tokens of note text in one answer, all results together; of more than six results that the library is asked for, a sixth for each, 4000 at most.",
+    {
+      common: true,
+      harmless: true,
+    },
+  ),
   number("query.minScore", 0.35, [0, 1], "The score that a result found by meaning alone needs.", {
     common: true,
     harmless: true,

@@ -163,6 +163,30 @@ describe("a long line", () => {
   });
 });
 
+describe("of twelve notes, the later ones worth little", () => {
+  const notes = Array.from({ length: 12 }, (_, rank) => {
+    const path = `n${String(rank).padStart(2, "0")}.md`;
+    const lines =
+      rank === 0
+        ? Array.from({ length: 40 }, (__, line) => `The ferry leaves quay ${line} ${"now ".repeat(20)}.`)
+        : ["The ferry, once."];
+    return [candidate("ferry", lines, { path, score: rank === 0 ? 0.9 : 0.05 })];
+  });
+  const paths = (limits: { maxResults: number; maxTokens: number }): string[] => {
+    return [...new Set(shown("ferry", notes.slice(0, limits.maxResults), limits).map(({ best }) => best.row.path))];
+  };
+
+  test("each but three has its result where the number counts, and one more of the best note has the rest", () => {
+    expect(paths({ maxResults: 12, maxTokens: 2000 }).length).toBe(9);
+    expect(shown("ferry", notes, { maxResults: 12, maxTokens: 2000 }).length).toBe(12);
+    expect(paths({ maxResults: 8, maxTokens: 1333 }).length).toBe(5);
+  });
+
+  test("three have where the budget counts", () => {
+    expect(paths({ maxResults: 12, maxTokens: 1000 }).length).toBe(3);
+  });
+});
+
 test("transcripts keep the range of their chunk, and name no lines", () => {
   const [passage] = passages("ferry", ["User: The ferry?", "Assistant: At nine."], {
     source: "sessions",

@@ -8,14 +8,18 @@ import { isQuestion, type Piece, piecesOf } from "./pieces.ts";
 const lookedAt = 30;
 /** Notes whose best line is taken before others compete for the rest of the budget. */
 const surePlaces = 3;
+/** Where the number of results counts, each but so many: these are for what more the best notes hold. */
+const freePlaces = 3;
 /** What a line is worth for its chunk alone, beside what it holds of the query. */
 const chunkShare = 0.6;
 const power = 0.5;
 /** A further line of a note that is worth less than this share of the worthiest is left out, whatever room there is. */
 const leastShare = 0.35;
-/** The same for the first line of a note, where so many results are wanted that it is the budget that counts. */
+/** The same for the first line of a note, where it is the budget that counts. */
 const leastOfNote = 0.3;
+/** It is the number of results that counts where there are so few, or where each has so many tokens. */
 const fewResults = 6;
+const roomOfResult = 160;
 /** An answer of fewer tokens is shown with its question. */
 const shortAnswer = 20;
 /** What the marks at both ends of a passage take. */
@@ -82,8 +86,10 @@ export function choosePassages(
     );
     return { candidates, pieces, chosen: [], passages: [], tokens: 0 };
   });
+  const numberCounts = limits.maxResults <= fewResults || limits.maxTokens >= roomOfResult * limits.maxResults;
+  const sure = numberCounts ? Math.max(surePlaces, limits.maxResults - freePlaces) : surePlaces;
   const budget = new Budget(limits);
-  for (const note of all.filter((each, place) => place < surePlaces || isFirstOfItsKind(each, all))) {
+  for (const note of all.filter((each, place) => place < sure || isFirstOfItsKind(each, all))) {
     const [best] = note.pieces.toSorted((a, b) => worthOf(b) - worthOf(a));
     if (best !== undefined) budget.take(note, best);
   }
@@ -92,7 +98,7 @@ export function choosePassages(
     // Where all are worth the same, each note is shown from its beginning.
     .toSorted((a, b) => b.worth - a.worth || a.place - b.place);
   const best = rest[0]?.worth ?? 0;
-  const leastWorth = limits.maxResults > fewResults ? leastOfNote * best : 0;
+  const leastWorth = numberCounts ? 0 : leastOfNote * best;
   for (const { note, piece, worth } of rest) {
     if (budget.left < leastTokens || worth < leastWorth) break;
     if (note.chosen.length > 0 && (worth < leastShare * best || isBeside(note, piece))) continue;
