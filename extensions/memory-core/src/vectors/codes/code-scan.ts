@@ -12,7 +12,7 @@ import { longestWidth, type OpenScan, type ScanJob, writeOwn } from "./scan-job.
 
 const mebibyte = 1024 * 1024;
 
-export interface ScanQuery {
+interface ScanQuery {
   vector: Float32Array;
   filter: SlotFilter;
   /** Vectors to give. */
@@ -22,7 +22,7 @@ export interface ScanQuery {
 /** Compares a question with the codes of all vectors, in WebAssembly. */
 export interface CodeScan {
   /**
-   * The chunks whose codes are nearest, nearest first. Filters are tested before they are counted. Throws `DamagedCodes`
+   * The chunks whose codes are nearest, nearest first. Filters are tested before they are counted. Throws
    * where a block is not what was written. Undefined where the memory cannot be had now.
    */
   nearest(directory: CodeDirectory, tables: CodeTables, query: ScanQuery): number[] | undefined;

@@ -12,7 +12,7 @@ export const longestWidth = 16_384;
 const own = { question: 0, bits: 32_768, thresholds: 36_864, out: 53_248 } as const;
 
 /** A block is not what was written. */
-export class DamagedCodes extends Error {}
+class DamagedCodes extends Error {}
 
 /** A view of one space's blocks. */
 export interface OpenScan {

@@ -6,10 +6,7 @@ import { type CompareInSqlite, openCompareInSqlite } from "./compare-in-sqlite.t
 import { loadSqliteVec } from "./sqlite-vec.ts";
 import { type EngineName, usualMemoryMB, type VectorSettings } from "./vector-settings.ts";
 
-export type Engine =
-  | { name: "wasm"; scan: CodeScan }
-  | { name: "sqlite-vec"; compare: CompareInSqlite }
-  | { name: "exact" };
+type Engine = { name: "wasm"; scan: CodeScan } | { name: "sqlite-vec"; compare: CompareInSqlite } | { name: "exact" };
 
 /** Which engine answers, loaded at the first need of it. One that fails gives way to the next, with the same answers. */
 export interface Engines {

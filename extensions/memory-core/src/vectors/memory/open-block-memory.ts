@@ -8,7 +8,7 @@ const pageBytes = 65_536;
 const growPages = 64;
 
 /** What is needed of a block: its number and the checksum of its bytes name it, whichever thread has put it in. */
-export interface BlockName {
+interface BlockName {
   block: number;
   sum: number;
 }
