@@ -74,7 +74,7 @@ async function searchSix(memory: Memory, query: string): Promise<[Answer[], numb
 }
 
 function askPlain(vault: Vault): Asked[] {
-  const plain = plainFts({ files: vault.notes, questions: [] });
+  const plain = plainFts({ files: vault.notes });
   try {
     return vault.questions.map((question) => judge(question, plain.search(question.query, 6), 0));
   } finally {
