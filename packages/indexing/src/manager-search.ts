@@ -99,7 +99,10 @@ export function createManagerSearch(parts: SearchParts): MemorySearchManager["se
     if (!find) rerank?.warm();
     const scope = await scopeOf(options);
     // A backend's own search, and what is paid for a question, are asked once and not ahead.
-    const ahead = vectors || find || rerank ? undefined : searchAhead(store, (revision) => answerTo(question, options, scope, revision));
+    const ahead =
+      vectors || find || rerank
+        ? undefined
+        : searchAhead(store, (revision) => answerTo(question, options, scope, revision));
     const before = unreadIn(index.facts());
     const unfresh = await index.freshen(options.signal);
     const first = async (): Promise<SearchOutcome | undefined> =>
