@@ -13,9 +13,11 @@ import { benchRerank } from "./retrieval/rerank.ts";
 import { benchRetrieval } from "./retrieval/retrieval.ts";
 import { benchScale, usualSizes } from "./scale/scale.ts";
 import { benchSpeed } from "./speed.ts";
+import { benchWords } from "./words.ts";
 
 const usage = `Usage: pnpm bench [page] [--chunks 1000,10000,100000] [--engines NAME,NAME] [--again STEP,STEP] [--draw] [--files 2000]
        pnpm bench speed [--files 2000] [--openclaw]
+       pnpm bench words [--files 2000]
        pnpm bench embeddings [--files 2000] [--openclaw]
        pnpm bench freshness [--files 10000]
        pnpm bench local [--model FILE]
@@ -30,7 +32,8 @@ const usage = `Usage: pnpm bench [page] [--chunks 1000,10000,100000] [--engines 
 
 page        docs/benchmarks.md: measures all that this clone has not measured yet, and draws it; --draw measures nothing
 speed       whole commands on generated notes; --openclaw installs openclaw into .tools and runs it in turn
-embeddings  the same with an embedding server on this machine, and what is asked of it
+words       the first index and questions of every kind by words alone, beside plain FTS5 in the same process
+embeddings  the same as speed with an embedding server on this machine, and what is asked of it
 freshness   what it costs to be right: unchanged and changed files, event loop, watching, transcripts, rebuilds
 local       tokens per second of the local embeddings, on a made model if no GGUF file is given
 retrieval   recall on the vault beside it and on public data sets; --data is the folder that holds them
@@ -68,6 +71,7 @@ const options = { files: Number(values.files ?? 2000), openclaw: values.openclaw
 if (positionals[0] === undefined || positionals[0] === "page")
   await benchPage({ files: options.files, sizes, engines, again: values.again?.split(",") ?? [], draw: values.draw });
 else if (positionals[0] === "speed") await benchSpeed(options);
+else if (positionals[0] === "words") await benchWords(options.files);
 else if (positionals[0] === "embeddings") await benchEmbeddings(options);
 else if (positionals[0] === "freshness") await benchFreshness(Number(values.files ?? 10_000));
 else if (positionals[0] === "local") await benchLocal(values.model && path.resolve(values.model));

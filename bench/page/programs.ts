@@ -57,7 +57,7 @@ async function openMemslot(name: string, workspace: string, state: string, looks
 }
 
 async function openPlain(workspace: string): Promise<OpenedProgram> {
-  const index = plainFts({ files: notesOf(workspace), questions: [] });
+  const index = plainFts({ files: notesOf(workspace) });
   return {
     name: "plain FTS5",
     search: async (query, limit) => files(index.search(query, limit)),

@@ -19,7 +19,10 @@ const stopWords = new Set(
  * The baseline: SQLite FTS5 with its porter stemmer over chunks of 1,600 characters with 320 of overlap, the words of the
  * question joined by OR, Chinese as overlapping pairs, and the head of the chunk as its snippet.
  */
-export function plainFts(set: RetrievalSet): { search(query: string, limit: number): Answer[]; close(): void } {
+export function plainFts(set: Pick<RetrievalSet, "files">): {
+  search(query: string, limit: number): Answer[];
+  close(): void;
+} {
   const database = new Database(":memory:");
   database.exec("CREATE VIRTUAL TABLE chunks USING fts5(text, tokenize='porter unicode61')");
   const insert = database.prepare("INSERT INTO chunks(rowid, text) VALUES (?, ?)");

@@ -78,7 +78,7 @@ async function onTheDay<Answer>(day: string | undefined, ask: () => Promise<Answ
 }
 
 export function askPlain(vault: Vault): Asked[] {
-  const plain = plainFts({ files: vault.notes, questions: [] });
+  const plain = plainFts({ files: vault.notes });
   try {
     return vault.questions.map((question) =>
       judge(question, plain.search(question.query, 6), { confidence: 0, level: "none" }),

@@ -16,6 +16,7 @@ import { isoDate } from "../text/times/calendar.ts";
 import { pathTimesVersion, timeOfPath } from "../text/times/time-of-path.ts";
 import { chunkTerms } from "../text/languages/chunk-terms.ts";
 import { languageOfFile } from "../text/languages/detect-language.ts";
+import type { LanguageCode } from "../text/languages/function-words.ts";
 import { loadStemmers } from "../text/languages/stemmers.ts";
 import { wordsVersion } from "../text/words.ts";
 
@@ -68,11 +69,13 @@ export async function readChunks(
   // What reads YAML is only loaded for a note that has some.
   const parse = mayHaveFrontMatter(lines) ? (await import("yaml")).parse : undefined;
   const stemmers = await loadStemmers();
-  const language = languageOfFile(lines);
+  // Most chunks tell their own.
+  let known: { language: LanguageCode | undefined } | undefined;
+  const languageOf = (): LanguageCode | undefined => (known ??= { language: languageOfFile(lines) }).language;
   for (const chunk of chunkMarkdown(lines, chunking, contextOfNote(dayOf(file.path), lines, parse))) {
     // Not in the context: a note that is moved keeps its vectors.
     const searched = [chunk.text, chunk.context, name].filter(Boolean).join("\n");
-    chunks.push({ ...chunk, terms: chunkTerms(searched, stemmers, language) });
+    chunks.push({ ...chunk, terms: chunkTerms(searched, stemmers, languageOf) });
     if (performance.now() - sliceStart > sliceMs) {
       await nextTurn(undefined, { signal });
       sliceStart = performance.now();

@@ -1,4 +1,4 @@
-import { scanTerms, type TermSink } from "../words.ts";
+import { indexTerms, scanTerms, type TermSink } from "../words.ts";
 import { languageOfText } from "./detect-language.ts";
 import { functionWords, type LanguageCode } from "./function-words.ts";
 import type { Stemmers } from "./stemmers.ts";
@@ -18,17 +18,17 @@ export function languageTerm(code: LanguageCode): string {
 
 /**
  * The terms of a text, joined by spaces, as a store indexes them: its words, and where it is in another language than
- * English the stems of that, besides. `ofFile`: the language of the file, for a text that does not tell.
+ * English the stems of that, besides. `ofFile`: asked for the language of the file, where a text does not tell its own.
  */
-export function chunkTerms(text: string, stemmers: Stemmers, ofFile?: LanguageCode): string {
+export function chunkTerms(text: string, stemmers: Stemmers, ofFile?: () => LanguageCode | undefined): string {
+  const told = languageOfText(text) ?? ofFile?.();
+  if (told === undefined || told === "en") return indexTerms(text);
   const terms: string[] = [];
   const words: string[] = [];
   scanTerms(text, (term, start, end, kind) => {
     terms.push(term);
     if (kind === "word") words.push(text.slice(start, end));
   });
-  const told = languageOfText(text) ?? ofFile;
-  if (told === undefined || told === "en") return terms.join(" ");
   const stem = stemmers[told];
   for (const word of words) {
     if (functionWords[told].has(word.toLowerCase())) continue;
