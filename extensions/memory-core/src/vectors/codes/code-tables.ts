@@ -225,7 +225,7 @@ function prepareStatements(db: Database.Database, table: string) {
     codes: db.prepare<[number], Buffer>(`SELECT codes FROM ${table} WHERE block = ?`).pluck(),
     // The block of the thresholds may be there before any other, and no number comes twice in a row.
     insertCodes: db.prepare<[Buffer]>(
-      `INSERT INTO ${table} (block, codes) VALUES (1 + (SELECT coalesce(max(block), ${thresholdsBlock}) FROM ${table}), ?)`,
+      `INSERT INTO ${table} (block, codes) VALUES (1 + (SELECT max(${thresholdsBlock}, coalesce(max(block), ${thresholdsBlock})) FROM ${table}), ?)`,
     ),
     setCodes: db.prepare<[number, Uint8Array]>(`INSERT OR REPLACE INTO ${table} (block, codes) VALUES (?, ?)`),
     deleteCodes: db.prepare<[number]>(`DELETE FROM ${table} WHERE block = ?`),

@@ -62,7 +62,10 @@ export function encodeVector(vector: Float32Array, mean?: Float32Array): Uint8Ar
 export function differenceOf(vector: Float32Array, mean: Float32Array | undefined): Float64Array {
   const { length } = sizeOf(vector);
   const scale = length > 0 ? 1 / length : 0;
-  return Float64Array.from(vector, (value, index) => value * scale - (mean?.[index] ?? 0));
+  const difference = new Float64Array(vector.length);
+  for (let index = 0; index < vector.length; index++)
+    difference[index] = (vector[index] as number) * scale - (mean === undefined ? 0 : (mean[index] as number));
+  return difference;
 }
 
 /**

@@ -198,3 +198,17 @@ test("what a release that used sqlite-vec lays out again is not mistaken for cod
   store.close();
   expect(await lookAt(path)).toBe("600 vectors in 2 blocks");
 });
+
+test("blocks of codes never take the places of the mean and of the thresholds", async () => {
+  const path = await filled();
+  const store = openHere(path);
+  store.useSpace(space);
+  // Laid out with a mean from the beginning, as it is not in an index that has just been filled.
+  while (await store.tidy());
+  store.close();
+  const blocks = edit(path, (db) => ({
+    slots: db.prepare("SELECT block FROM chunks_codes_1_slots ORDER BY block").pluck().all(),
+    codes: db.prepare("SELECT block FROM chunks_codes_1 ORDER BY block").pluck().all(),
+  }));
+  expect(blocks).toEqual({ slots: [1, 2], codes: [-1, 1, 2] });
+});
