@@ -182,6 +182,14 @@ describe("of twelve notes, the later ones worth little", () => {
     expect(paths({ maxResults: 8, maxTokens: 1333 }).length).toBe(5);
   });
 
+  test("each has its result where the number counts and the best note has no more to say", () => {
+    const short = notes.map(([own], rank) => [
+      candidate("ferry", ["The ferry, once."], { path: own?.row.path ?? "", score: rank === 0 ? 0.9 : 0.05 }),
+    ]);
+    expect(shown("ferry", short, { maxResults: 12, maxTokens: 2000 }).length).toBe(12);
+    expect(shown("ferry", short, { maxResults: 12, maxTokens: 1000 }).length).toBe(3);
+  });
+
   test("three have where the budget counts", () => {
     expect(paths({ maxResults: 12, maxTokens: 1000 }).length).toBe(3);
   });
