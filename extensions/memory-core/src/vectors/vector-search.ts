@@ -54,7 +54,7 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
   let compared: VectorComparison | undefined;
   const comparison = (): VectorComparison => (compared ??= openVectorComparison(db));
   const engines = createEngines(parts);
-  const layout = createCodeLayout(parts);
+  const layout = createCodeLayout({ ...parts, leastForBits: parts.settings.leastForBits });
   const readDirectory = createReadDirectory(db);
   const scopeFiles = createScopeFiles(db, generations);
   /** The space to lay out for fast search. */
@@ -81,6 +81,8 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     if (id === undefined || dimensions === undefined) return;
     vectors.chunks();
     layout.layOutAnew(generation, { id, dimensions });
+    // Bits are chosen when nobody waits.
+    isUnchecked = true;
   }
 
   /** The best by way of the codes; undefined where they cannot tell. Called inside a transaction. */
@@ -153,14 +155,14 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
   /** What was too long to look at before a search. */
   function check(): void {
     if (!isUnchecked || !wanted || engines.engine().name !== "wasm") return;
-    isUnchecked = false;
     const { id } = generations.active();
     const chunks = vectors.chunks();
     const isWrong = transactions.read(
       () => layout.held(id) === wanted?.id && (layout.lacksMean(id) || !layout.isWhole(id, chunks)),
     );
     if (isWrong) layOutAnew(id);
-    else layout.chooseBits(id);
+    isUnchecked = false;
+    layout.chooseBits(id);
   }
 
   function mendHoles(): void {

@@ -1,44 +1,76 @@
+import { evenly, measureRanks } from "./bit-ranks.ts";
 import type { CodeTables } from "./code-tables.ts";
 import { blockBytes, blockRows, encodeQuestion } from "./code-vector.ts";
 
 /** From so many vectors on, bits are compared before codes. */
-export const leastForBits = 50_000;
+export const usualLeastForBits = 50_000;
 /** Bits of shorter vectors say too little. */
 const leastDimensions = 256;
-/** Of each vector that is compared by its bits, one in so many is compared by its codes. */
-const narrowing = 64;
-/** And never fewer. */
-const leastByCodes = 4096;
 const sampled = 1024;
-const questions = 32;
-/** Neighbours of a sampled vector that bits have to find, and how many of all of them. */
-const neighbours = 4;
-const wantedRecall = 0.98;
+/** Of the nearest neighbours that are tried, the part that has to lie within the depth. */
+const wantedRecall = 0.995;
+/** Other questions may want more than those that were tried. */
+const spareDepth = 2;
+const leastDepth = 512;
+/** Where more of all vectors than this would have to be compared by their codes, bits are not worth it. */
+const mostCompared = 1 / 8;
 const largestCode = 127;
+/** The choice as bytes begins with `depth` and `vectors`. */
+const headBytes = 8;
+const alignment = 16;
 
-/** Vectors whose codes are compared, of so many whose bits were. */
-export function comparedByCodes(vectors: number): number {
-  return Math.max(leastByCodes, Math.ceil(vectors / narrowing));
+/** What bits are made with, and how far they are trusted. */
+export interface BitChoice {
+  /** For each number of a vector, in codes: its bit says whether it is greater. Empty: no bits are to be made. */
+  thresholds: Int8Array;
+  /** Of so many `vectors`, so many are compared by their codes: those that are nearest by their bits. */
+  depth: number;
+  vectors: number;
 }
 
 /**
- * The threshold for each number of a vector, in codes: its bit says whether it is greater. It is the mean of the number
- * over a sample (mean-centred binary quantisation) or 0, whichever finds more of the nearest neighbours of some sampled
- * vectors; undefined where neither finds enough, as where most numbers are 0. The mean is not made of single vectors in a
- * way that a search would tell.
+ * The threshold of each number is its mean over a sample (mean-centred binary quantisation). How deep a search has to look
+ * is measured on vectors of the index, each asked for among the others; where it is too deep, as where most numbers are 0,
+ * no bits are made. The mean is not made of single vectors in a way that a search would tell. Called inside a transaction.
+ * Throws what the host throws where it has no WebAssembly.
  */
-export function chooseThresholds(tables: CodeTables, width: number): Int8Array | undefined {
-  if (width < leastDimensions) return undefined;
-  const sample = sampleOf(tables, width);
-  if (sample.length < sampled / 2) return undefined;
-  const vectors = tables.size().rows;
-  const depth = Math.ceil((sample.length * comparedByCodes(vectors)) / vectors);
-  const choices = [meanOf(sample, width), new Int8Array(width)].map((thresholds) => ({
-    thresholds,
-    recall: recallOf(sample, thresholds, depth),
-  }));
-  const [best] = choices.toSorted((left, right) => right.recall - left.recall);
-  return best !== undefined && best.recall >= wantedRecall ? best.thresholds : undefined;
+export function chooseBits(tables: CodeTables, width: number): BitChoice {
+  const { rows: vectors } = tables.size();
+  const none: BitChoice = { thresholds: new Int8Array(0), depth: 0, vectors };
+  if (width < leastDimensions) return none;
+  const thresholds = meanOf(tables, width);
+  const measured = measureRanks(tables, width, thresholds);
+  const ranks = measured.ranks.toSorted((left, right) => left - right);
+  const deepest = ranks[Math.ceil(wantedRecall * ranks.length) - 1];
+  if (deepest === undefined) return none;
+  const depth = Math.max(leastDepth, Math.ceil((spareDepth * deepest * vectors) / measured.vectors));
+  return depth > vectors * mostCompared ? none : { thresholds, depth, vectors };
+}
+
+/** How many vectors are compared by their codes, of so many whose bits were. */
+export function depthFor({ depth, vectors }: BitChoice, count: number): number {
+  return Math.max(leastDepth, Math.ceil((depth * count) / vectors));
+}
+
+/** True where there are so many more vectors that it has to be made again. */
+export function isOutgrown({ vectors }: BitChoice, count: number): boolean {
+  return count >= 2 * vectors;
+}
+
+export function bytesOfChoice({ thresholds, depth, vectors }: BitChoice): Uint8Array {
+  const bytes = new Uint8Array(headBytes + thresholds.length);
+  bytes.set(new Uint8Array(Int32Array.of(depth, vectors).buffer));
+  bytes.set(new Uint8Array(thresholds.buffer, thresholds.byteOffset, thresholds.length), headBytes);
+  return bytes;
+}
+
+/** Undefined where it is no choice. */
+export function choiceOf(bytes: Uint8Array | undefined): BitChoice | undefined {
+  if (bytes === undefined || bytes.byteLength < headBytes) return undefined;
+  const copy = new Uint8Array(bytes);
+  const [depth = 0, vectors = 0] = new Int32Array(copy.buffer, 0, 2);
+  if ((copy.byteLength - headBytes) % alignment !== 0 || vectors <= 0) return undefined;
+  return { thresholds: new Int8Array(copy.buffer, headBytes), depth, vectors };
 }
 
 /** The bits of a row of codes, as the kernel makes them: written into `bits`, which is all zero. */
@@ -59,63 +91,18 @@ export function questionCodes(vector: Float64Array, width: number): Int16Array {
   );
 }
 
-/** Codes of vectors from all over the blocks. */
-function sampleOf(tables: CodeTables, width: number): Int8Array[] {
-  const blocks = tables.versions();
-  const step = Math.max(1, Math.floor(blocks.length / (sampled / 4)));
-  const sample: Int8Array[] = [];
-  for (let at = 0; at < blocks.length && sample.length < sampled; at += step) {
-    const bytes = tables.codes(blocks[at]?.block ?? 0);
-    if (bytes?.byteLength !== blockBytes(width)) continue;
-    for (let row = 0; row < blockRows; row += blockRows / 4)
-      sample.push(new Int8Array(new Uint8Array(bytes.subarray(row * width, (row + 1) * width)).buffer));
-  }
-  return sample;
-}
-
-function meanOf(sample: readonly Int8Array[], width: number): Int8Array {
+/** The mean of some codes from all over the blocks. */
+function meanOf(tables: CodeTables, width: number): Int8Array {
   const sums = new Float64Array(width);
-  for (const codes of sample)
-    for (let index = 0; index < width; index++) sums[index] = (sums[index] as number) + (codes[index] as number);
-  return Int8Array.from(sums, (sum) => Math.round(sum / sample.length));
-}
-
-/** How many of the nearest of some vectors are among the nearest by bits, as deep as a search looks. */
-function recallOf(sample: readonly Int8Array[], thresholds: Int8Array, depth: number): number {
-  const bits = sample.map((codes) => {
-    const row = new Uint8Array(Math.ceil(codes.length / 8));
-    writeSigns(codes, thresholds, row);
-    return row;
-  });
-  const lengths = sample.map((codes) => Math.hypot(...codes) || 1);
-  let found = 0;
-  for (let asked = 0; asked < questions; asked++) {
-    const question = Math.floor((asked * sample.length) / questions);
-    const others = sample.map((_, index) => index).filter((index) => index !== question);
-    const cosines = sample.map(
-      (codes, index) => dot(codes, sample[question] as Int8Array) / (lengths[index] as number),
-    );
-    const distances = bits.map((row) => differing(row, bits[question] as Uint8Array));
-    const nearest = others.toSorted((left, right) => (cosines[right] as number) - (cosines[left] as number));
-    const wanted = nearest.slice(0, neighbours);
-    // Of bits that differ equally often, those come last that are wanted.
-    const isBefore = (index: number, other: number): boolean =>
-      (distances[other] as number) <= (distances[index] as number);
-    found += wanted.filter((index) => others.filter((other) => isBefore(index, other)).length <= depth).length;
-  }
-  return found / (questions * neighbours);
-}
-
-function dot(left: Int8Array, right: Int8Array): number {
-  let sum = 0;
-  for (let index = 0; index < left.length; index++) sum += (left[index] as number) * (right[index] as number);
-  return sum;
-}
-
-function differing(left: Uint8Array, right: Uint8Array): number {
   let count = 0;
-  for (let index = 0; index < left.length; index++) {
-    for (let byte = (left[index] as number) ^ (right[index] as number); byte !== 0; byte &= byte - 1) count++;
+  for (const { block } of evenly(tables.versions(), sampled / 4)) {
+    const bytes = tables.codes(block);
+    if (bytes?.byteLength !== blockBytes(width)) continue;
+    for (let row = 0; row < blockRows; row += blockRows / 4) {
+      const codes = new Int8Array(bytes.buffer, bytes.byteOffset + row * width, width);
+      for (let index = 0; index < width; index++) sums[index] = (sums[index] as number) + (codes[index] as number);
+      count++;
+    }
   }
-  return count;
+  return Int8Array.from(sums, (sum) => (count === 0 ? 0 : Math.round(sum / count)));
 }

@@ -1,5 +1,6 @@
 import type { MemorySource } from "@memslot/core";
 import type Database from "better-sqlite3";
+import type { BitChoice } from "./bit-thresholds.ts";
 import type { BlockSlots, CodeTables, TailRow } from "./code-tables.ts";
 import { blockRows, checksumOf } from "./code-vector.ts";
 
@@ -10,7 +11,7 @@ export interface CodeDirectory {
   /** What codes are differences from; undefined where they are not. */
   mean: Float32Array | undefined;
   /** What bits are made with; undefined where there are none. */
-  thresholds: { bytes: Buffer; sum: number } | undefined;
+  bits: (BitChoice & { sum: number }) | undefined;
 }
 
 /** Reads what has changed since the last time, whoever changed it. Called inside a transaction. Throws where it is damaged. */
@@ -36,12 +37,12 @@ export function createReadDirectory(db: Database.Database): ReadDirectory {
       blocks.push(now);
     }
     for (const block of left) slots.delete(block);
-    const bytes = tables.thresholds();
+    const bits = tables.bits();
     return {
       blocks,
       tail: tables.tail(),
       mean: tables.mean(),
-      thresholds: bytes && bytes.byteLength > 0 ? { bytes, sum: checksumOf(new Uint8Array(bytes)) } : undefined,
+      bits: bits && bits.thresholds.length > 0 ? { ...bits, sum: checksumOf(bytesOf(bits.thresholds)) } : undefined,
     };
   }
 
@@ -56,6 +57,10 @@ export function createReadDirectory(db: Database.Database): ReadDirectory {
     known = { key, directory };
     return directory;
   };
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Int8Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
 /** Chunks that are in it. */

@@ -11,9 +11,9 @@ import {
   type Transactions,
 } from "@memslot/indexing/ledger-tables";
 import type Database from "better-sqlite3";
-import { chooseThresholds, leastForBits } from "./bit-thresholds.ts";
+import { chooseBits, isOutgrown, usualLeastForBits } from "./bit-thresholds.ts";
 import { type CodeTables, createCodeTables, type TailRow } from "./code-tables.ts";
-import { blockRows, codeWidth, differenceOf, encodeVector } from "./code-vector.ts";
+import { blockRows, differenceOf, encodeVector } from "./code-vector.ts";
 import { vectorTable } from "./earlier-layout.ts";
 
 /** Deleted vectors leave holes. With this many blocks beside twice those that are needed codes are made anew. */
@@ -69,8 +69,10 @@ export function createCodeLayout(input: {
   meta: Meta;
   transactions: Transactions;
   generations: Generations;
+  /** From so many vectors on there are bits. */
+  leastForBits?: number | undefined;
 }): CodeLayout {
-  const { db, meta, transactions, generations } = input;
+  const { db, meta, transactions, generations, leastForBits = usualLeastForBits } = input;
   const tables = createCodeTables(db);
   const fileOf = db.prepare<[number], number>("SELECT file_id FROM chunks WHERE id = ?").pluck();
   const spaceKey = (generation: number): string => `${metaKeys.vectorSpace}${generation}`;
@@ -92,7 +94,6 @@ export function createCodeLayout(input: {
     const table = tables(generation);
     table.create();
     fill({ db, generation, spaceId: id, dimensions, table });
-    if (table.size().rows >= leastForBits) table.setThresholds(asBytes(chooseThresholds(table, codeWidth(dimensions))));
     meta.set(spaceKey(generation), String(id));
   }
 
@@ -150,15 +151,21 @@ export function createCodeLayout(input: {
     lacksMean: (generation) =>
       tables(generation).mean() === undefined && tables(generation).size().rows >= leastForMean,
     chooseBits(generation) {
-      const width = transactions.read(() => {
+      const wants = (): number | undefined => {
         const table = tables(generation);
-        if (held(generation) === undefined || table.thresholds() !== undefined) return undefined;
-        return table.size().rows >= leastForBits ? table.width() : undefined;
+        if (held(generation) === undefined) return undefined;
+        const { rows } = table.size();
+        const before = table.bits();
+        return rows >= leastForBits && (!before || isOutgrown(before, rows)) ? table.width() : undefined;
+      };
+      // Measured before anybody is kept from writing.
+      const chosen = transactions.read(() => {
+        const width = wants();
+        return width === undefined ? undefined : { width, choice: chooseBits(tables(generation), width) };
       });
-      if (width === undefined) return;
+      if (!chosen) return;
       transactions.writeIfFree(() => {
-        const table = tables(generation);
-        if (held(generation) !== undefined) table.setThresholds(asBytes(chooseThresholds(table, width)));
+        if (wants() === chosen.width) tables(generation).setBits(chosen.choice);
       });
     },
     drop(generation) {
@@ -178,11 +185,6 @@ function countSlots(table: CodeTables): number {
     return sum + ids.reduce((count, id) => count + (id === 0 ? 0 : 1), 0);
   }, 0);
   return inBlocks + table.tail().length;
-}
-
-/** Empty: no bits are to be made. */
-function asBytes(thresholds: Int8Array | undefined): Uint8Array {
-  return thresholds ? new Uint8Array(thresholds.buffer) : new Uint8Array(0);
 }
 
 /** The mean of some of them, each in the length 1. */

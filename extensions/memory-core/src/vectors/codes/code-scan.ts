@@ -1,7 +1,7 @@
 import { openKernel } from "../kernel/kernel.ts";
 import { type BlockMemory, createBlockMemory } from "../memory/block-memory.ts";
 import { openBlockMemory } from "../memory/open-block-memory.ts";
-import { comparedByCodes, leastForBits } from "./bit-thresholds.ts";
+import { depthFor } from "./bit-thresholds.ts";
 import { createBestSlots } from "./best-slots.ts";
 import { type CodeDirectory, countRows, type SlotFilter } from "./code-directory.ts";
 import type { CodeTables } from "./code-tables.ts";
@@ -61,10 +61,10 @@ export function createCodeScan(memoryMB: number): CodeScan {
       const width = codeWidth(vector.length);
       if (width > longestWidth) return undefined;
       const count = countRows(directory);
-      const hasBits = directory.thresholds?.bytes.byteLength === width && count >= leastForBits;
-      const scan = open(width, hasBits ? bitWidth(width) : 0, count);
+      const choice = directory.bits?.thresholds.length === width ? directory.bits : undefined;
+      const scan = open(width, choice ? bitWidth(width) : 0, count);
       // What bits are made with was chosen by all vectors, and a scope is told nothing that depends on those outside.
-      const byBits = scan.bits > 0 && filter.files === undefined;
+      const byBits = filter.files === undefined ? choice : undefined;
       if (!byBits && !scan.withCodes) return undefined;
       const { numbers } = encodeQuestion(vector);
       const best = createBestSlots(limit);
@@ -74,7 +74,7 @@ export function createCodeScan(memoryMB: number): CodeScan {
         writeOwn(job, vector);
         addTail(job);
         if (!byBits) return addBlocks(job) ? best.ids() : undefined;
-        if (scan.withCodes) return addByBits(job, comparedByCodes(count)) ? best.ids() : undefined;
+        if (scan.withCodes) return addByBits(job, depthFor(byBits, count)) ? best.ids() : undefined;
         const proposed = nearestByBits(job);
         return proposed && [...best.ids(), ...proposed];
       } finally {

@@ -1,6 +1,7 @@
 import type { MemorySource } from "@memslot/core";
 import { hasTable, perGeneration } from "@memslot/indexing/ledger-tables";
 import type Database from "better-sqlite3";
+import { type BitChoice, bytesOfChoice, choiceOf } from "./bit-thresholds.ts";
 import { blockRows, checksumOf, packRows, widthOf } from "./code-vector.ts";
 
 /** The codes of the vectors of one generation. */
@@ -66,9 +67,9 @@ export interface CodeTables {
   /** What codes are differences from; undefined where they are not. */
   mean(): Float32Array | undefined;
   setMean(mean: Float32Array): void;
-  /** Undefined until they were chosen, empty where no bits are to be made. */
-  thresholds(): Buffer | undefined;
-  setThresholds(thresholds: Uint8Array): void;
+  /** Undefined until it was chosen. */
+  bits(): BitChoice | undefined;
+  setBits(choice: BitChoice): void;
 }
 
 export function createCodeTables(db: Database.Database): (generation: number) => CodeTables {
@@ -163,8 +164,8 @@ function openCodeTables(db: Database.Database, table: string): CodeTables {
       return bytes && new Float32Array(new Uint8Array(bytes).buffer);
     },
     setMean: (mean) => void statements().setCodes.run(meanBlock, new Uint8Array(mean.buffer)),
-    thresholds: () => statements().codes.get(thresholdsBlock),
-    setThresholds: (thresholds) => void statements().setCodes.run(thresholdsBlock, thresholds),
+    bits: () => choiceOf(statements().codes.get(thresholdsBlock)),
+    setBits: (choice) => void statements().setCodes.run(thresholdsBlock, bytesOfChoice(choice)),
   };
 }
 

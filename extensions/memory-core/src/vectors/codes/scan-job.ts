@@ -38,11 +38,11 @@ export interface ScanJob extends OpenScan {
 export function writeOwn({ blocks, bits, width, numbers, directory }: ScanJob, vector: Float32Array): void {
   const { at } = blocks.own;
   blocks.bytes().set(new Uint8Array(numbers.buffer), at + own.question);
-  const thresholds = directory.thresholds?.bytes;
+  const thresholds = directory.bits?.thresholds;
   if (bits === 0 || !thresholds) return;
   blocks.bytes().set(thresholds, at + own.thresholds);
   const asked = new Uint8Array(bits);
-  writeSigns(questionCodes(differenceOf(vector, directory.mean), width), signed(thresholds), asked);
+  writeSigns(questionCodes(differenceOf(vector, directory.mean), width), thresholds, asked);
   blocks.bytes().set(asked, at + own.bits);
 }
 
@@ -51,7 +51,7 @@ export function hold(
   { blocks, directory, tables, kernel, width, bits, withCodes }: ScanJob,
   slots: BlockSlots,
 ): number | undefined {
-  const name = { block: slots.block, sum: slots.sum ^ (bits > 0 ? (directory.thresholds?.sum ?? 0) : 0) };
+  const name = { block: slots.block, sum: slots.sum ^ (bits > 0 ? (directory.bits?.sum ?? 0) : 0) };
   return blocks.hold(name, (at) => {
     const bytes = tables.codes(slots.block);
     const expected = blockBytes(width);
@@ -65,7 +65,7 @@ export function hold(
     const bitsAt = at + (withCodes ? expected : 0);
     memory.fill(0, bitsAt, bitsAt + blockRows * bits);
     if (withCodes) kernel.signs(at, blocks.own.at + own.thresholds, bitsAt, blockRows, width, bits);
-    else writeBits(bytes, slots, { width, bits, thresholds: directory.thresholds?.bytes }, memory.subarray(bitsAt));
+    else writeBits(bytes, slots, { width, bits, thresholds: directory.bits?.thresholds }, memory.subarray(bitsAt));
   });
 }
 
@@ -76,26 +76,18 @@ function damagedBlock(block: number): DamagedCodes {
 function writeBits(
   bytes: Buffer,
   { block, sum }: BlockSlots,
-  { width, bits, thresholds }: { width: number; bits: number; thresholds: Buffer | undefined },
+  { width, bits, thresholds }: { width: number; bits: number; thresholds: Int8Array | undefined },
   out: Uint8Array,
 ): void {
   const copy = new Uint8Array(bytes);
   if (checksumOf(copy) !== sum) throw damagedBlock(block);
   if (!thresholds) return;
   for (let row = 0; row < blockRows; row++)
-    writeSigns(
-      new Int8Array(copy.buffer, row * width, width),
-      signed(thresholds),
-      out.subarray(row * bits, (row + 1) * bits),
-    );
+    writeSigns(new Int8Array(copy.buffer, row * width, width), thresholds, out.subarray(row * bits, (row + 1) * bits));
 }
 
 /** Where a thread's own things lie in memory. */
 export function ownPlaces(blocks: OpenBlockMemory): Record<keyof typeof own, number> {
   const { at } = blocks.own;
   return { question: at + own.question, bits: at + own.bits, thresholds: at + own.thresholds, out: at + own.out };
-}
-
-function signed(bytes: Buffer): Int8Array {
-  return new Int8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -14,4 +14,6 @@ export interface VectorSettings {
   extensionPath?: string | undefined;
   /** Mebibytes of blocks of codes kept in memory at most, over all connections of a process. */
   memoryMB?: number | undefined;
+  /** From so many vectors on their bits are compared first. */
+  leastForBits?: number | undefined;
 }

@@ -1,0 +1,131 @@
+import { expect, test } from "vitest";
+import { type Kind, randomFrom, vectorsOf } from "../../../test/support/vectors.ts";
+import { edit } from "../../test/damage.ts";
+import { fileOf, openHere, spaceOf, type StoreHere, tempPath } from "../../test/stores.ts";
+import { type BitChoice, bytesOfChoice, choiceOf } from "./bit-thresholds.ts";
+
+const dimensions = 512;
+const count = 4608;
+const space = spaceOf("m", dimensions);
+const leastForBits = 4000;
+const questions = 12;
+
+/** A file with vectors, and questions that are drawn like these. */
+async function filled(kind: Kind): Promise<{ path: string; asked: Float32Array[] }> {
+  const path = await tempPath();
+  const drawn = vectorsOf(kind, dimensions, count + questions, randomFrom(77));
+  const store = openHere(path, { leastForBits });
+  const files = Array.from({ length: 9 }, (_, file) =>
+    fileOf(
+      `${file}.md`,
+      Array.from({ length: count / 9 }, (_, at) => `${file * (count / 9) + at}`),
+      file % 3 === 2 ? "sessions" : "memory",
+    ),
+  );
+  store.replaceFiles(files);
+  store.putVectors(
+    space,
+    files.flatMap(({ chunks }) =>
+      chunks.map(({ hash, text }) => ({ hash, vector: drawn[Number(text)] as Float32Array })),
+    ),
+  );
+  store.useSpace(space);
+  while (await store.tidy());
+  store.close();
+  return { path, asked: drawn.slice(count) };
+}
+
+function choiceIn(path: string): BitChoice | undefined {
+  return edit(path, (db) =>
+    choiceOf(db.prepare<[], Buffer>(`SELECT codes FROM chunks_codes_1 WHERE block = 0`).pluck().get()),
+  );
+}
+
+function putChoice(path: string, bytes: Uint8Array): void {
+  edit(path, (db) => db.prepare("UPDATE chunks_codes_1 SET codes = ? WHERE block = 0").run(bytes));
+}
+
+function opened(path: string, settings: Parameters<typeof openHere>[1] = {}): StoreHere {
+  const store = openHere(path, { leastForBits, ...settings });
+  store.useSpace(space);
+  return store;
+}
+
+type Found = ReturnType<StoreHere["searchVector"]>["rows"];
+
+function ask(store: StoreHere, asked: readonly Float32Array[], sources: string[]): Found[] {
+  return asked.map((vector) => store.searchVector({ space, vector, sources, limit: 10 }).rows);
+}
+
+/** The part of the ten nearest that is found, each of them with its exact score. */
+function recall(answers: readonly Found[], exact: readonly Found[]): number {
+  let found = 0;
+  for (const [index, rows] of answers.entries()) {
+    const wanted = new Map(exact[index]?.map(({ id, score }) => [id, score]));
+    expect(rows).toHaveLength(10);
+    for (const { id, score } of rows.filter((row) => wanted.has(row.id))) {
+      expect(score).toBe(wanted.get(id));
+      found++;
+    }
+  }
+  return found / (10 * answers.length);
+}
+
+function agree(
+  stores: readonly StoreHere[],
+  exact: StoreHere,
+  asked: readonly Float32Array[],
+  sources: string[],
+): void {
+  const wanted = ask(exact, asked, sources);
+  for (const store of stores) {
+    expect(recall(ask(store, asked, sources), wanted)).toBeGreaterThan(0.99);
+    expect(store.health()).toMatchObject({ notices: [], vector: { engine: "wasm" } });
+  }
+}
+
+test("with bits first the nearest are found, with codes in memory and without, through deletions and filters", async () => {
+  const { path, asked } = await filled("clustered");
+  const choice = choiceIn(path) ?? expect.fail("no choice");
+  expect([choice.thresholds.length, choice.vectors]).toEqual([dimensions, count]);
+  expect(choice.depth).toBeLessThanOrEqual(count / 8);
+  const exact = opened(path, { engine: "exact" });
+  // The codes of 18 blocks do not fit into one mebibyte.
+  const stores = [opened(path), opened(path, { memoryMB: 1 })];
+  for (const sources of [["memory", "sessions"], ["sessions"]]) agree(stores, exact, asked, sources);
+  stores[0]?.removeFiles([{ path: "4.md", source: "memory" }]);
+  agree(stores, exact, asked, ["memory"]);
+  for (const store of [...stores, exact]) store.close();
+  // It is the bits that choose: with those of two numbers alone much is missed.
+  const few = choice.thresholds.map((value, index) => (index < 2 ? value : 127));
+  putChoice(path, bytesOfChoice({ ...choice, thresholds: few }));
+  const [blind, again] = [opened(path), opened(path, { engine: "exact" })];
+  expect(recall(ask(blind, asked, ["memory"]), ask(again, asked, ["memory"]))).toBeLessThan(0.9);
+  blind.close();
+  again.close();
+});
+
+test("where bits tell too little none are made, and the answers are those of the codes", async () => {
+  const { path, asked } = await filled("counted");
+  expect(choiceIn(path)).toMatchObject({ thresholds: new Int8Array(0), vectors: count });
+  const [store, exact] = [opened(path), opened(path, { engine: "exact" })];
+  agree([store], exact, asked, ["memory"]);
+  // Made for half as many, or in another form, it is made again.
+  const right = choiceIn(path) as BitChoice;
+  for (const bytes of [
+    bytesOfChoice({ ...right, vectors: count / 2 }),
+    new Uint8Array(dimensions),
+    new Uint8Array(0),
+  ]) {
+    putChoice(path, bytes);
+    const other = opened(path);
+    while (await other.tidy());
+    other.close();
+    expect(choiceIn(path)).toEqual(right);
+  }
+  putChoice(path, bytesOfChoice({ ...right, vectors: count / 2 + 1 }));
+  const other = opened(path);
+  while (await other.tidy());
+  expect(choiceIn(path)?.vectors).toBe(count / 2 + 1);
+  for (const one of [store, exact, other]) one.close();
+});
