@@ -1,4 +1,4 @@
-import { appendFileSync, type PathLike, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, fstatSync, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -13,10 +13,18 @@ vi.mock("node:fs/promises", async (original) => {
   const fs = await original<typeof import("node:fs/promises")>();
   return { ...fs, open: vi.fn<Open>(fs.open) };
 });
+vi.mock("node:fs", async (original) => {
+  const fs = await original<typeof import("node:fs")>();
+  return { ...fs, fstatSync: vi.fn<typeof fstatSync>(fs.fstatSync) };
+});
+const { fstatSync: realFstat } = await vi.importActual<typeof import("node:fs")>("node:fs");
 const { open: realOpen } = await vi.importActual<typeof import("node:fs/promises")>("node:fs/promises");
 
 const folderWith = useTempFolders();
-afterEach(() => void vi.mocked(open).mockReset().mockImplementation(realOpen));
+afterEach(() => {
+  vi.mocked(open).mockReset().mockImplementation(realOpen);
+  vi.mocked(fstatSync).mockReset().mockImplementation(realFstat);
+});
 
 function fileWith(content: string): string {
   return path.join(folderWith({ "a.md": content }), "a.md");
@@ -24,17 +32,11 @@ function fileWith(content: string): string {
 
 /** Lets something happen to the file between two looks of each reading: when it was read, before it is looked at again. */
 function duringReading(happens: (reading: number) => void): void {
-  let readings = 0;
-  vi.mocked(open).mockImplementation(async (file: PathLike, ...more) => {
-    const handle = await realOpen(file, ...more);
-    const { stat } = handle;
-    let looks = 0;
-    handle.stat = (async (...options: []) => {
-      if (++looks === 2) happens(++readings);
-      return await stat.apply(handle, options);
-    }) as typeof stat;
-    return handle;
-  });
+  let looks = 0;
+  vi.mocked(fstatSync).mockImplementation(((...asked: [number]) => {
+    if (++looks % 2 === 0) happens(looks / 2);
+    return realFstat(...asked);
+  }) as typeof fstatSync);
 }
 
 async function read(file: string, knownSize?: number): Promise<FileState | undefined> {

@@ -61,6 +61,8 @@ const logins: readonly { holds: RegExp; pattern: RegExp }[] = [
       /(\b(?:login|logins|credentials|creds|zugang|zugangsdaten|anmeldung|accès|acceso|логин)\s?[:：]\s?[*`]{0,2}[\w.@-]{1,60}[*`]{0,2}\s?[/|]\s?[*`]{0,2})([!-)+-_a-~]{4,100})/gi,
   },
 ];
+/** Whether a line holds any of it: one look, where most lines with a sign hold none. */
+const anyLogin = new RegExp(logins.map(({ holds }) => holds.source).join("|"), "i");
 /** The file of PostgreSQL: host, port, database, user and password. */
 const pgpass = /^([\w.*-]{1,100}:(?:\d{2,5}|\*):[\w.*-]{1,60}:[\w.*-]{1,60}:)(\S{4,100})$/;
 /** … is the password of the router. */
@@ -79,7 +81,7 @@ export function redactLogins(line: string, signs: number): string {
     kept = kept.replace(encoded, (match, before: string, code: string) =>
       isCredentials(code) ? before + redacted : match,
     );
-  if (signs & lineSigns.login) {
+  if (signs & lineSigns.login && anyLogin.test(kept)) {
     for (const { holds, pattern } of logins) if (holds.test(kept)) kept = kept.replace(pattern, redactTyped);
   }
   if (signs & lineSigns.password) kept = redactTurned(kept);

@@ -414,6 +414,18 @@ describe("what is known without looking", () => {
     expect(index.facts().writer).toBeUndefined();
   });
 
+  test("others are told how far it is once in a while, not of every file", async () => {
+    // Half a second does not pass.
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const notes = Array.from({ length: 300 }, (_, index): [string, string] => [`${index}.md`, `note ${index}`]);
+    const { store, index } = await lab({ source: createFakeSource(Object.fromEntries(notes)) });
+    const own: number[] = [];
+    await index.sync(syncParams({ progress: ({ completed }) => void own.push(completed) }));
+    expect(own).toHaveLength(301);
+    expect(store.calls.filter(({ method }) => method === "leases.report")).toHaveLength(1);
+  });
+
   test("by source: files that are there, and what was passed over", async () => {
     const { index } = await lab();
     expect(index.facts().sources.size).toBe(0);

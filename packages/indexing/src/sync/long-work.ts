@@ -13,6 +13,7 @@ import type { IndexedSource } from "../indexed-source.ts";
 import type { IndexRecord } from "./index-facts.ts";
 import { buildName, rebuildIndex } from "./rebuild.ts";
 import type { SyncOutcome } from "./sync.ts";
+import { createProgressTeller } from "./tell-progress.ts";
 import { HeldElsewhere, withWriteRight } from "./write-right.ts";
 
 /** Reasons of a sync that nobody waits for. A provider that refuses everything is not asked again for one of them. */
@@ -42,9 +43,7 @@ export class LongWork {
   /** Work with nobody waiting for all of it. */
   #behind: Promise<void> | undefined;
   #again = false;
-  /** How far the work is, as others are still to be told, and whether they are being told. */
-  #untold: SyncProgress | undefined;
-  #isTelling = false;
+  readonly #tellOthers = createProgressTeller(async (update) => await this.#index.leases?.report(update));
 
   constructor(input: {
     index: ChunkIndex;
@@ -185,23 +184,7 @@ export class LongWork {
   #tell(update: SyncProgress): void {
     for (const watcher of this.#watchers) watcher(update);
     this.#record.progress(update);
-    void this.#tellOthers(update);
-  }
-
-  /** One message at a time: what comes meanwhile is told with the next, and the last is not lost. */
-  async #tellOthers(latest: SyncProgress): Promise<void> {
-    this.#untold = latest;
-    if (this.#isTelling) return;
-    this.#isTelling = true;
-    for (let update = this.#takeUntold(); update; update = this.#takeUntold())
-      await this.#index.leases?.report(update).catch(() => undefined);
-    this.#isTelling = false;
-  }
-
-  #takeUntold(): SyncProgress | undefined {
-    const update = this.#untold;
-    this.#untold = undefined;
-    return update;
+    this.#tellOthers(update);
   }
 
   /** The build to make: a new one, or one that was begun before. */

@@ -1,3 +1,4 @@
+import { addToHash, WordCache } from "../word-cache.ts";
 import { englishWords, type LanguageCode, tellingWords } from "./function-words.ts";
 
 /** Weight of function words from which on a text, or a question, is taken to be in their language. */
@@ -13,35 +14,38 @@ const mostOfFile = 400;
  * The language of a chunk, by its function words: `en`, or one whose stemmer we have; undefined where it does not tell.
  */
 export function languageOfText(text: string): LanguageCode | "en" | undefined {
-  return told(wordsOf(text, mostOfChunk));
+  return told(firstWords(text, mostOfChunk));
 }
 
 /** The language of a whole file, where it is another than English. */
 export function languageOfFile(lines: readonly string[]): LanguageCode | undefined {
-  const language = told(wordsOf(lines.join("\n"), mostOfFile));
+  const language = told(firstWords(lines.join("\n"), mostOfFile));
   return language === "en" ? undefined : language;
 }
 
 /** The language of a question, which is short, among those that its notes are in. `words` are as they are written. */
 export function languageOfQuestion(words: readonly string[], held: readonly LanguageCode[]): LanguageCode | undefined {
-  const { best, weight, english } = weigh(words, held);
+  const { best, weight, english } = weigh(
+    words.map((word) => word.toLowerCase()),
+    held,
+  );
   return weight > english && weight >= enoughInQuestion ? best : undefined;
 }
 
-function told(words: readonly string[]): LanguageCode | "en" | undefined {
-  const { best, weight, english } = weigh(words);
-  if (weight > english && weight >= enoughInText && weight >= leastShare * words.length) return best;
+function told({ count, functionWords }: FirstWords): LanguageCode | "en" | undefined {
+  const { best, weight, english } = weigh(functionWords);
+  if (weight > english && weight >= enoughInText && weight >= leastShare * count) return best;
   return english >= enoughInText && english > weight ? "en" : undefined;
 }
 
+/** `words` are in small letters. */
 function weigh(
   words: readonly string[],
   among?: readonly LanguageCode[],
 ): { best: LanguageCode | undefined; weight: number; english: number } {
   const weights = new Map<LanguageCode, number>();
   let english = 0;
-  for (const written of words) {
-    const word = written.toLowerCase();
+  for (const word of words) {
     if (englishWords.has(word)) english++;
     const telling = tellingWords.get(word);
     if (telling === undefined) continue;
@@ -54,11 +58,55 @@ function weigh(
   return { best, weight, english };
 }
 
-const letters = /[\p{L}\p{M}]+/gu;
+/** The beginning of a text: how many words it is, and those among them that are function words of any language. */
+interface FirstWords {
+  count: number;
+  /** In small letters. */
+  functionWords: string[];
+}
 
-/** The first words of a text, as they are written. */
-function wordsOf(text: string, most: number): string[] {
-  const words: string[] = [];
-  for (const [word] of text.matchAll(letters)) if (words.push(word) >= most) break;
-  return words;
+/** What words are that were met before: the function word, or nothing. */
+const known = new WordCache();
+const letter = /[\p{L}\p{M}]/u;
+const isLetter = new Int8Array(0x10000).fill(-1);
+
+/** Words are runs of letters. */
+function firstWords(text: string, most: number): FirstWords {
+  const functionWords: string[] = [];
+  let count = 0;
+  let index = 0;
+  while (index < text.length && count < most) {
+    if (!isLetterAt(text, index)) {
+      index++;
+      continue;
+    }
+    const start = index;
+    let hash = 0;
+    while (index < text.length && isLetterAt(text, index)) hash = addToHash(hash, text.charCodeAt(index++));
+    count++;
+    const word = known.get(text, start, index, hash) ?? look(text.slice(start, index), hash);
+    if (word !== "") functionWords.push(word);
+  }
+  return { count, functionWords };
+}
+
+function look(written: string, hash: number): string {
+  const word = written.toLowerCase();
+  const found = englishWords.has(word) || tellingWords.has(word) ? word : "";
+  known.set(written, hash, found);
+  return found;
+}
+
+function isLetterAt(text: string, index: number): boolean {
+  const unit = text.charCodeAt(index);
+  const told = isLetter[unit] as number;
+  if (told >= 0) return told === 1;
+  // Both halves of a pair are what the pair is, and are not remembered.
+  if (unit >= 0xd800 && unit <= 0xdfff) {
+    const start = unit >= 0xdc00 && index > 0 && (text.charCodeAt(index - 1) & 0xfc00) === 0xd800 ? index - 1 : index;
+    return letter.test(String.fromCodePoint(text.codePointAt(start) ?? unit));
+  }
+  const found = letter.test(String.fromCharCode(unit));
+  isLetter[unit] = found ? 1 : 0;
+  return found;
 }
