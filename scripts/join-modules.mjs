@@ -31,7 +31,7 @@ await bundle.write({
   // Stack traces name functions and lines that can be read.
   minify: false,
   comments: false,
-  codeSplitting: manifest.bin && {
+  codeSplitting: {
     includeDependenciesRecursively: false,
     groups: [{ name: sharedPart, debugName: "shared" }],
   },

@@ -52,7 +52,8 @@ function optionOf({ flags, description, value }: CompletedOption): string {
 
 function completing(value: CompletedValue): string {
   if (value.kind === "words") return `-a ${quoted(value.words.join(" "))}`;
-  const agents = "-a '(memslot completion --agents 2>/dev/null)'";
+  // Where memslot is no longer found, fish would print that over the line.
+  const agents = "-a '(type -q memslot; and memslot completion --agents 2>/dev/null)'";
   return { text: "", files: "-F", folders: "-a '(__fish_complete_directories)'", agents }[value.kind];
 }
 
