@@ -38,7 +38,7 @@ const defaultSettings = {
     onSearch: true,
     watch: true,
     watchDebounceMs: 1500,
-    watchMaxFiles: 20_000,
+    watchMaxFiles: 30_000,
     embeddingBatchTimeoutSeconds: undefined,
     intervalMinutes: 0,
     sessions: { deltaBytes: 100_000, deltaMessages: 50, postCompactionForce: true },

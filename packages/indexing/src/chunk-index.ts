@@ -123,16 +123,25 @@ export interface IndexHealth {
   notices: readonly string[];
 }
 
-/** The files of one build of the index, with their chunks. */
+/** What a write has made of the index: `to` is `from` with that write and nothing else. Both as `revision` says them. */
+export interface RevisionStep {
+  from: string;
+  to: string;
+}
+
+/**
+ * The files of one build of the index, with their chunks. A write of the build that answers says which step it was, where that
+ * is known.
+ */
 export interface FileTable {
   listFiles(): Promise<FileRecord[]>;
   /**
    * Puts each file in place of what the store held for it, or of its end (`fromLine`). A crash leaves whole files.
    */
-  replaceFiles(files: readonly IndexedFile[]): Promise<void>;
+  replaceFiles(files: readonly IndexedFile[]): Promise<RevisionStep | void>;
   /** Records a new modification time for files whose content is the same. */
-  touchFiles(files: readonly FileRecord[]): Promise<void>;
-  removeFiles(files: readonly FileKey[]): Promise<void>;
+  touchFiles(files: readonly FileRecord[]): Promise<RevisionStep | void>;
+  removeFiles(files: readonly FileKey[]): Promise<RevisionStep | void>;
 }
 
 /**

@@ -3,6 +3,7 @@ export type {
   ChunkIndex,
   IndexedFile,
   FileTable,
+  RevisionStep,
   IndexKeywordAnswer,
   LeaseName,
   QuarantinedChunk,

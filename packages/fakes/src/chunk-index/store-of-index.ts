@@ -20,7 +20,9 @@ export function storeOfIndex(index: ChunkIndex, hashes: HashTable): ChunkStore {
       for (const { chunks } of files) for (const chunk of chunks) hashes.set(nameOf(chunk), chunk.hash);
       await table.replaceFiles(files.map((file: FileChunks) => ({ ...file, mtimeMs: 1, size: 1 })));
     },
-    removeFiles: (files) => table.removeFiles(files),
+    async removeFiles(files) {
+      await table.removeFiles(files);
+    },
   });
   const scored = ({ path, source, startLine, score, ...row }: Row): ScoredChunk => {
     return { path, source, startLine, hash: hashes.get(nameOf(row)) ?? "", score };

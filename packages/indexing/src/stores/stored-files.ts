@@ -1,5 +1,5 @@
 import { MemoryError } from "@memslot/core";
-import type { FileTable, IndexBuilds, IndexedFile } from "../chunk-index.ts";
+import type { FileTable, IndexBuilds, IndexedFile, RevisionStep } from "../chunk-index.ts";
 import type { FileChunks, StoreBuild, StoreFiles } from "../chunk-store.ts";
 import type { Agreement, StoreParts } from "./agreement.ts";
 
@@ -10,24 +10,44 @@ export function createStoredFiles(parts: StoreParts): FileTable {
   return {
     ...files,
     listFiles: async () => [...(await ledger.listFiles()), ...agreement.unknownFiles()],
-    async replaceFiles(replaced) {
-      await agreement.write(async () => {
+    replaceFiles: (replaced) =>
+      stepOf(agreement, async () => {
         await giveFiles(
           store,
           replaced.filter((file) => !agreement.isHeld(file)),
         );
-        await ledger.replaceFiles(replaced);
+        const step = await ledger.replaceFiles(replaced);
         await agreement.settled(replaced);
-      });
-    },
-    async removeFiles(removed) {
-      await agreement.write(async () => {
+        return step;
+      }),
+    touchFiles: (touched) => stepOf(agreement, () => ledger.touchFiles(touched)),
+    removeFiles: (removed) =>
+      stepOf(agreement, async () => {
         await store.removeFiles(removed);
-        await ledger.removeFiles(removed);
+        const step = await ledger.removeFiles(removed);
         await agreement.settled(removed);
-      });
-    },
+        return step;
+      }),
   };
+}
+
+/** Writes, and gives the step of the ledger as one of the index, whose revision says what was found out of the store as well. */
+async function stepOf(
+  agreement: Agreement,
+  work: () => Promise<RevisionStep | void>,
+): Promise<RevisionStep | undefined> {
+  let before = "";
+  const step = await agreement.write(async () => {
+    before = agreement.changes;
+    return await work();
+  });
+  if (step === undefined || agreement.changes !== before) return undefined;
+  return { from: indexRevision(step.from, before), to: indexRevision(step.to, before) };
+}
+
+/** What both a ledger and what is known of its store are like. */
+export function indexRevision(ledger: string, changes: string): string {
+  return `${ledger}.${changes}`;
 }
 
 /** Makes a build beside the one that answers, in the store and in the ledger. */

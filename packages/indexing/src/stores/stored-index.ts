@@ -2,7 +2,7 @@ import type { ChunkIndex, IndexHealth, IndexLeases } from "../chunk-index.ts";
 import type { ChunkStore, StoreStats } from "../chunk-store.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { Agreement } from "./agreement.ts";
-import { createStoredBuilds, createStoredFiles } from "./stored-files.ts";
+import { createStoredBuilds, createStoredFiles, indexRevision } from "./stored-files.ts";
 import { createStoredSearch } from "./stored-search.ts";
 import { createStoreUpkeep } from "./store-upkeep.ts";
 
@@ -43,7 +43,7 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<Ch
     listChunks: ledger.listChunks,
     async revision(how) {
       await agreement.follow(how);
-      return `${await ledger.revision()}.${agreement.changes}`;
+      return indexRevision(await ledger.revision(), agreement.changes);
     },
     ...(store.build && { builds: createStoredBuilds(parts) }),
     leases: options.leases ?? ledger.leases,

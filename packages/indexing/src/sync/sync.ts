@@ -213,8 +213,10 @@ function isUnknown(path: string, { unknown }: ScanResult): boolean {
   return unknown.some((prefix) => path === prefix || (prefix.endsWith("/") && path.startsWith(prefix)));
 }
 
-async function carryOut({ work, gone }: Plan, { table, params, batch }: SyncInput, report: SyncReport): Promise<void> {
+async function carryOut({ work, gone }: Plan, input: SyncInput, report: SyncReport): Promise<void> {
+  const { params, batch } = input;
   const { signal } = params;
+  const table = input.listing.follow(input.table);
   const writer = createBatchWriter(table, batch ?? largeBatch);
   let completed = 0;
   if (work.length > 0) params.progress({ completed, total: work.length });

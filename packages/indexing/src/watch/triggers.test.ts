@@ -9,7 +9,7 @@ import { until } from "../../test/support/until.ts";
 
 const folderWith = useTempFolders();
 const open: Triggers[] = [];
-const watchMaxFiles = 20_000;
+const watchMaxFiles = 30_000;
 afterEach(async () => {
   vi.useRealTimers();
   for (const triggers of open.splice(0)) await triggers.close();

@@ -126,6 +126,54 @@ describe("when the system allows no more watches", () => {
   });
 });
 
+describe("when a link has become a folder while it was looked at", () => {
+  const changing: SystemFault = { code: "EINVAL", after: 2, asked: "readlink" };
+
+  /** A system in which the first so many threads meet it. */
+  function changingSystem(times: number): { thread: () => URL; threads: () => number } {
+    let threads = 0;
+    const [failing, sound] = [failingSystem(changing), failingSystem({})];
+    return { thread: () => (++threads > times ? sound : failing).thread(), threads: () => threads };
+  }
+
+  test("watching is on again in a moment, with nobody asking, and nothing is said", async () => {
+    const workspace = folderWith({ "memory/a/b/c.md": "c" });
+    const system = changingSystem(3);
+    const before = watchDescriptors();
+    const { watch, began, lines } = watching(workspace, { thread: system.thread, quickRetryMs: 1 });
+    await until(() => watch.state().mode === "folders", "it is on");
+    // What changed in between is to be looked for: once for each failure, and once when it is on.
+    expect([system.threads(), began(), lines]).toEqual([4, 4, []]);
+    await watch.close();
+    expect(watchDescriptors()).toBe(before);
+  });
+
+  test("it is off after three tries, as for any other reason, until it is asked for when some time has passed", async () => {
+    const workspace = folderWith({ "memory/a/b/c.md": "c" });
+    const system = changingSystem(4);
+    const { watch, lines } = watching(workspace, { thread: system.thread, quickRetryMs: 1, retryMs: 0 });
+    await until(() => lines.length > 0, "the note");
+    expect(watch.state().reason).toContain("EINVAL");
+    expect(system.threads()).toBe(4);
+    watch.refresh();
+    await until(() => watch.state().mode === "folders", "it is on");
+    expect([system.threads(), lines.length]).toEqual([5, 1]);
+  });
+
+  test("no thread is started when it was closed meanwhile", async () => {
+    const workspace = folderWith({ "memory/a/b/c.md": "c" });
+    const system = changingSystem(1);
+    let closing: Promise<void> | undefined;
+    const began = (): void => void (closing = watch.close());
+    const { watch } = watching(workspace, { thread: system.thread, quickRetryMs: 1, began });
+    await until(() => closing !== undefined, "it has failed");
+    await closing;
+    // By then it would have been tried again.
+    await new Promise((resolve) => void setTimeout(resolve, 20));
+    expect([system.threads(), watch.state().mode]).toEqual([1, "off"]);
+  });
+});
+
 test("a watch that breaks later turns watching off", async () => {
   const workspace = folderWith({ "memory/a.md": "a" });
   const { watch } = watching(workspace, { thread: failingSystem({ breaks: true }).thread });

@@ -31,6 +31,7 @@ export interface RootWatchInput {
   notify: (line: string) => void;
   recursive?: boolean | undefined;
   retryMs?: number | undefined;
+  quickRetryMs?: number | undefined;
   /** Stands in for the thread that watches. */
   thread?: (() => URL) | undefined;
   /** Below it each thread has a folder for its sentinel, which it writes when somebody asks for news; absent: no news. */
@@ -46,6 +47,9 @@ interface Failure {
 }
 
 const retryAfterMs = 5 * 60_000;
+/** What was another thing by the time it was asked about is so no more at the next try. Within `retryAfterMs` so often. */
+const mostQuickRetries = 3;
+const quickRetryMs = 200;
 /** An answer comes in less than a millisecond, or the machine is so busy that looking at the files is no slower. */
 const newsWithinMs = 100;
 /** inotify has one queue for all that a thread watches. Of what other systems have this was not measured. */
@@ -70,6 +74,9 @@ export function watchRoots(input: RootWatchInput): RootWatch {
   let roots: readonly WatchRoot[] = [];
   let folders = 0;
   let threads = 0;
+  let quickRetries = 0;
+  let firstQuickAt = Number.NEGATIVE_INFINITY;
+  let quickRetry: NodeJS.Timeout | undefined;
   let sentinelDir: string | undefined;
   const questions = createQuestions<FolderNews>(input.newsWithinMs ?? newsWithinMs);
 
@@ -86,8 +93,21 @@ export function watchRoots(input: RootWatchInput): RootWatch {
     told = true;
   }
 
+  /** What stood at a path has changed while chokidar looked at it: that is over as soon as it is told. */
+  function startAgain(failure: Failure): void {
+    if (performance.now() - firstQuickAt > retryAfterMs) [quickRetries, firstQuickAt] = [0, performance.now()];
+    if (quickRetries++ >= mostQuickRetries) return turnOff(failure);
+    phase = "off";
+    offBecause = failure.reason;
+    retryAt = Number.POSITIVE_INFINITY;
+    end();
+    quickRetry = setTimeout(start, input.quickRetryMs ?? quickRetryMs).unref();
+    began();
+  }
+
   function start(): void {
     const isAnother = phase === "on";
+    clearTimeout(quickRetry);
     end();
     phase = "starting";
     roots = [...input.roots()];
@@ -103,7 +123,9 @@ export function watchRoots(input: RootWatchInput): RootWatch {
       thread = own;
       threads++;
       const failed = (message: string): void => {
-        if (thread === own) turnOff(failureOf(message));
+        if (thread !== own) return;
+        if (isPassing(message)) startAgain(failureOf(message));
+        else turnOff(failureOf(message));
       };
       own.on("error", (error) => failed(messageOf(error)));
       own.on("exit", (code) => failed(`the thread that watches has ended with code ${code}`));
@@ -169,6 +191,7 @@ export function watchRoots(input: RootWatchInput): RootWatch {
 
     async close() {
       phase = "closed";
+      clearTimeout(quickRetry);
       await end();
     },
   };
@@ -203,6 +226,11 @@ function tooMany(maxFiles: number): Failure {
     reason: `there are more than ${maxFiles} files and folders (sync.watchMaxFiles)`,
     advice: "Raise sync.watchMaxFiles, name fewer folders in extraPaths",
   };
+}
+
+/** What chokidar asks about may be another thing by then: a link that is a folder now has no `readlink`. */
+function isPassing(message: string): boolean {
+  return /\b(?:EINVAL\b.*\breadlink|ENOTDIR|ENOENT)\b/.test(message);
 }
 
 function failureOf(message: string): Failure {

@@ -52,7 +52,7 @@ export function settingsWith(
       onSearch: change.onSearch ?? true,
       watch: false,
       watchDebounceMs: 1500,
-      watchMaxFiles: 20_000,
+      watchMaxFiles: 30_000,
       embeddingBatchTimeoutSeconds: undefined,
       intervalMinutes: 0,
       sessions: { deltaBytes: 100_000, deltaMessages: 50, postCompactionForce: true },

@@ -8,6 +8,7 @@ import type {
   KeywordQuery,
   PathScope,
   FileRecord,
+  RevisionStep,
 } from "@memslot/indexing";
 
 export interface KeptChunk extends Chunk, ChunkRow {
@@ -124,7 +125,7 @@ export function createFakeBuild(nextId: () => number): FakeBuild {
 export function tableOf(
   build: () => FakeBuild,
   enter: (method: keyof FileTable, argument?: unknown) => Promise<void>,
-  changed: () => void,
+  changed: () => RevisionStep | undefined,
 ): FileTable {
   return {
     async listFiles() {
@@ -134,17 +135,17 @@ export function tableOf(
     async replaceFiles(files) {
       await enter("replaceFiles", files);
       build().replace(files);
-      if (files.length > 0) changed();
+      return files.length > 0 ? changed() : undefined;
     },
     async touchFiles(files) {
       await enter("touchFiles", files);
       build().touch(files);
-      if (files.length > 0) changed();
+      return files.length > 0 ? changed() : undefined;
     },
     async removeFiles(files) {
       await enter("removeFiles", files);
       build().remove(files);
-      if (files.length > 0) changed();
+      return files.length > 0 ? changed() : undefined;
     },
   };
 }

@@ -9,6 +9,7 @@ import type {
   IndexLeases,
   IndexStats,
   IndexUpkeep,
+  RevisionStep,
   VectorSpace,
 } from "@memslot/indexing";
 import { type FakeBuild, createFakeBuild, isAsked, rowOf, tableOf } from "./fake-build.ts";
@@ -90,8 +91,13 @@ export function createFakeStore(): FakeStore {
   );
   const table = tableOf(() => answering.build, enter, changed);
 
-  function changed(): void {
+  function changed(): RevisionStep {
+    const from = String(revision);
     revision += 1;
+    forgetRefused();
+    return { from, to: String(revision) };
+  }
+  function nextChanged(): undefined {
     forgetRefused();
   }
 
@@ -171,7 +177,7 @@ export function createFakeStore(): FakeStore {
           if (next?.id !== id) throw new Error(`build "${name}" is over: it was finished, abandoned or dropped`);
           return next.build;
         };
-        return tableOf(ofThis, (method, argument) => enter(`next.${method}`, argument), forgetRefused);
+        return tableOf(ofThis, (method, argument) => enter(`next.${method}`, argument), nextChanged);
       },
       async finish() {
         await enter("builds.finish");

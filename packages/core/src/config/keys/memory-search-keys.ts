@@ -112,7 +112,7 @@ export const memorySearchKeys: readonly ConfigKey[] = [
   integer("sync.watchDebounceMs", 1500, [0, 600_000], "Milliseconds of quiet after a change before it is indexed."),
   integer(
     "sync.watchMaxFiles",
-    20_000,
+    30_000,
     [1, 10_000_000],
     "Files and folders to watch: where there are more, watching is off, and searches look at the files themselves.",
   ),

@@ -41,7 +41,7 @@ export async function openFreshIndex(input: {
     memoryRoots(workspace, settings.extraPaths).map(({ absolutePath, kind }) => ({ path: absolutePath, kind }));
   const watch = watchRoots({
     roots,
-    maxFiles: 20_000,
+    maxFiles: 30_000,
     event: () => index.markDirty(),
     began: () => undefined,
     notify: () => undefined,

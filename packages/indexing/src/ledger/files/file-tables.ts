@@ -1,4 +1,4 @@
-import type { IndexedFile, FileRecord } from "../../chunk-index.ts";
+import type { IndexedFile, FileRecord, RevisionStep } from "../../chunk-index.ts";
 import type { FileKey } from "../../chunk-store.ts";
 import type { MemorySource } from "@memslot/core";
 import type Database from "better-sqlite3";
@@ -25,9 +25,9 @@ export interface ChunkListener {
 /** The files of one generation. */
 export interface FileTables {
   listFiles(): FileRecord[];
-  replaceFiles(files: readonly IndexedFile[]): void;
-  touchFiles(files: readonly FileRecord[]): void;
-  removeFiles(files: readonly FileKey[]): void;
+  replaceFiles(files: readonly IndexedFile[]): RevisionStep | undefined;
+  touchFiles(files: readonly FileRecord[]): RevisionStep | undefined;
+  removeFiles(files: readonly FileKey[]): RevisionStep | undefined;
   /** The same, inside a transaction that has begun. */
   removeInside(files: readonly FileKey[]): void;
 }
@@ -35,8 +35,8 @@ export interface FileTables {
 /** Which generation a call is about, asked at the beginning of its transaction. */
 export interface FileTarget {
   generation(): number;
-  /** Called at the end of a transaction that has changed files. */
-  changed(): void;
+  /** Called at the end of a transaction that has changed files. Gives the step that it is, where they are those that answer. */
+  changed(): RevisionStep | undefined;
 }
 
 interface FileRow {
@@ -95,15 +95,21 @@ export function createFileTables(input: {
   }
 
   return (target) => {
-    function change<File>(files: readonly File[], work: (generation: number, file: File) => void): void {
+    function change<File>(
+      files: readonly File[],
+      work: (generation: number, file: File) => void,
+    ): RevisionStep | undefined {
       const generation = target.generation();
       for (const file of files) work(generation, file);
       listener.changed();
-      target.changed();
+      return target.changed();
     }
 
-    function write<File>(files: readonly File[], work: (generation: number, file: File) => void): void {
-      if (files.length > 0) transactions.write(() => change(files, work));
+    function write<File>(
+      files: readonly File[],
+      work: (generation: number, file: File) => void,
+    ): RevisionStep | undefined {
+      return files.length > 0 ? transactions.write(() => change(files, work)) : undefined;
     }
 
     return {
@@ -115,13 +121,13 @@ export function createFileTables(input: {
         }),
       replaceFiles: (files) => write(files, replaceFile),
       removeFiles: (files) => write(files, removeFile),
-      removeInside: (files) => change(files, removeFile),
+      removeInside: (files) => void change(files, removeFile),
       touchFiles(files) {
-        if (files.length === 0) return;
-        transactions.write(() => {
+        if (files.length === 0) return undefined;
+        return transactions.write(() => {
           const generation = target.generation();
           for (const file of files) touchFile.run({ ...file, cursor: file.cursor ?? null, generation });
-          target.changed();
+          return target.changed();
         });
       },
     };

@@ -1,4 +1,5 @@
 import type Database from "better-sqlite3";
+import type { RevisionStep } from "../../chunk-index.ts";
 import { Damage } from "../file/file-faults.ts";
 import { type Meta, metaKeys } from "../file/meta.ts";
 import { addGeneration, type BeginTables } from "../file/schema.ts";
@@ -31,7 +32,7 @@ export interface Generations {
   /** Changes with every change of the files that answer. */
   revision(): string;
   /** Called inside the transaction of such a change. */
-  revise(): void;
+  revise(): RevisionStep;
 }
 
 /** Those of one store. `begin` makes what else a new one needs. */
@@ -64,6 +65,7 @@ export function openGenerations(input: {
   const revise = db.prepare<[string]>(
     "INSERT INTO meta VALUES (?, '1') ON CONFLICT DO UPDATE SET value = CAST(value AS INTEGER) + 1",
   );
+  const revision = (): string => meta.get(metaKeys.revision + store) ?? "0";
   return {
     active() {
       const generation = inState.get(store, "active");
@@ -77,8 +79,12 @@ export function openGenerations(input: {
     drop: (id) => void drop.run(id),
     flip: (at) => void flip.run(at, store),
     forget: (id) => void forget.run(id),
-    revision: () => meta.get(metaKeys.revision + store) ?? "0",
-    revise: () => void revise.run(metaKeys.revision + store),
+    revision,
+    revise() {
+      const from = revision();
+      revise.run(metaKeys.revision + store);
+      return { from, to: revision() };
+    },
   };
 }
 

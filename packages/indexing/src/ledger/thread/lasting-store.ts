@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { IndexHealth } from "../../chunk-index.ts";
+import type { IndexHealth, RevisionStep } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
 import { type OpenedStore, openDatabaseStore } from "../database/database-store.ts";
 import { type CompanionTables, noCompanion } from "../database/companion.ts";
@@ -39,6 +39,9 @@ const watchful: ReadonlySet<string> = new Set([
   "repair",
   "compact",
 ] satisfies StoreMethod[]);
+
+/** The calls that answer with a step of the revision, or with nothing. */
+const steps: ReadonlySet<string> = new Set(["replaceFiles", "touchFiles", "removeFiles"] satisfies StoreMethod[]);
 
 /**
  * A store that outlives its file: one that is deleted or replaced by another while it is open, can no longer be written
@@ -118,7 +121,11 @@ export async function openLastingStore(
     const call = (store as unknown as Record<string, (...args: readonly unknown[]) => unknown>)[method];
     if (call === undefined) throw new StoreFailure("INVALID_ARGUMENT", `there is no call ${method}`);
     const answer = call(...args);
-    return method === "revision" ? `${openings}.${String(answer)}` : answer;
+    const named = (revision: unknown): string => `${openings}.${String(revision)}`;
+    if (method === "revision") return named(answer);
+    if (!steps.has(method) || answer === undefined) return answer;
+    const { from, to } = answer as RevisionStep;
+    return { from: named(from), to: named(to) } satisfies RevisionStep;
   }
 
   async function* inPieces(method: string, args: readonly unknown[], first: Pieces<unknown>): Pieces<unknown> {

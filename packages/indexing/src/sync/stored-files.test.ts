@@ -1,0 +1,115 @@
+import { rm } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { randomFrom } from "../../test/support/random.ts";
+import type { ChunkIndex, FileRecord, IndexedFile } from "../chunk-index.ts";
+import { fileOf, open, tempPath } from "../ledger/test/ledgers.ts";
+import { createStoredListing, type StoredFiles } from "./stored-files.ts";
+
+/** A listing of a real ledger, and how often it has read all files. */
+function listingOf(index: Pick<ChunkIndex, "listFiles" | "revision">): {
+  listing: ReturnType<typeof createStoredListing>;
+  lists: () => number;
+} {
+  let lists = 0;
+  const listFiles = async (): Promise<FileRecord[]> => {
+    lists++;
+    return await index.listFiles();
+  };
+  return {
+    listing: createStoredListing({ listFiles, revision: () => index.revision?.() ?? Promise.reject() }),
+    lists: () => lists,
+  };
+}
+
+function plain(files: StoredFiles): FileRecord[] {
+  return inOrder([...files.values()].flatMap((own) => [...own.values()]));
+}
+
+function inOrder(files: readonly FileRecord[]): FileRecord[] {
+  return files.map((file) => ({ ...file, cursor: file.cursor })).toSorted((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** Like files that a look at the notes makes: times that are no whole numbers, and a state that is kept, or none. */
+function noteOf(path: string, version: number): IndexedFile {
+  const file = fileOf(path, [`${path} ${version}`]);
+  return {
+    ...file,
+    mtimeMs: 1.7e12 + version + 0.123456,
+    size: version,
+    cursor: version % 3 === 0 ? undefined : `state ${version}`,
+  };
+}
+
+test("what we write ourselves is listed without reading all files, and what others write by reading them once", async () => {
+  const path = await tempPath();
+  const [own, other] = [await open(path), await open(path)];
+  const { listing, lists } = listingOf(own);
+  const table = listing.follow(own);
+  const { pick, chance, below } = randomFrom(7);
+  const names = Array.from({ length: 12 }, (_, number) => `memory/${number}.md`);
+  await listing.files();
+  let othersWrote = 0;
+  let isOthers = false;
+  for (let step = 1; step <= 600; step++) {
+    const isOther = chance(0.15);
+    const writer = isOther ? other : table;
+    const chosen = [...new Set([pick(names), pick(names)])];
+    const kind = below(4);
+    const before = plain(await createStoredListing(own).files());
+    if (kind < 2) await writer.replaceFiles(chosen.map((name) => noteOf(name, step)));
+    else if (kind === 2) await writer.removeFiles(chosen.map((name) => ({ path: name, source: "memory" })));
+    else {
+      const touched = chosen.map((name) => noteOf(name, step)).map(({ chunks: _chunks, ...file }) => file);
+      await writer.touchFiles(touched);
+    }
+    isOthers ||= isOther;
+    if (chance(0.4)) continue;
+    if (isOthers) othersWrote++;
+    isOthers = false;
+    const now = inOrder(await own.listFiles());
+    expect(plain(await listing.files()), `step ${step}, after ${before.length} files`).toEqual(now);
+    expect(lists()).toBe(1 + othersWrote);
+    expect(await listing.isCurrent()).toBe(true);
+  }
+  expect(othersWrote).toBeGreaterThan(20);
+});
+
+test("a list that somebody holds stays as it was when more is written", async () => {
+  const own = await open(await tempPath());
+  const { listing } = listingOf(own);
+  await listing.follow(own).replaceFiles([noteOf("a.md", 1)]);
+  const before = await listing.files();
+  await listing.follow(own).replaceFiles([noteOf("b.md", 1)]);
+  expect(plain(await listing.files()).map(({ path }) => path)).toEqual(["a.md", "b.md"]);
+  expect(plain(before).map(({ path }) => path)).toEqual(["a.md"]);
+});
+
+test("what another has written right before or right after a write of ours is read", async () => {
+  const path = await tempPath();
+  const [own, other] = [await open(path), await open(path)];
+  const { listing } = listingOf(own);
+  await listing.files();
+  for (let round = 0; round < 20; round++) {
+    const writes = [
+      () => other.replaceFiles([noteOf(`other${round}.md`, round)]),
+      () => listing.follow(own).replaceFiles([noteOf(`own${round}.md`, round)]),
+    ];
+    for (const write of round % 2 === 0 ? writes : writes.toReversed()) await write();
+    expect(plain(await listing.files())).toEqual(inOrder(await own.listFiles()));
+    // And both at the same time.
+    await Promise.all(writes.map((write) => write()));
+    expect(plain(await listing.files())).toEqual(inOrder(await own.listFiles()));
+  }
+});
+
+test("a file of the index that is begun anew has not the numbers of the one before", async () => {
+  const path = await tempPath();
+  const own = await open(path);
+  const { listing } = listingOf(own);
+  await listing.follow(own).replaceFiles([noteOf("a.md", 1)]);
+  await listing.files();
+
+  for (const end of ["", "-wal", "-shm"]) await rm(path + end, { force: true });
+  await listing.follow(own).replaceFiles([noteOf("b.md", 2)]);
+  expect(plain(await listing.files()).map((file) => file.path)).toEqual(["b.md"]);
+});
