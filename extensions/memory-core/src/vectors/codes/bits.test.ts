@@ -114,7 +114,7 @@ test("where bits tell too little none are made, and the answers are those of the
   const right = choiceIn(path) as BitChoice;
   for (const bytes of [
     bytesOfChoice({ ...right, vectors: count / 2 }),
-    new Uint8Array(dimensions),
+    new Uint8Array(dimensions).fill(1),
     new Uint8Array(0),
   ]) {
     putChoice(path, bytes);
