@@ -1,5 +1,5 @@
 /** So much is read in a few milliseconds. */
-export const sliceCharacters = 64_000;
+const sliceCharacters = 64_000;
 
 /** Work that can be done in slices. */
 export type Slices<Result> = Generator<void, Result, void>;
