@@ -10,7 +10,7 @@ import { isLasting, stampOf } from "./file-stamp.ts";
 import { decodeLines } from "../text/file-text.ts";
 import { whyNotText } from "../text/not-text.ts";
 import { readSettled } from "./read-settled.ts";
-import { redactionVersion, redactLines } from "../secrets/redact-secrets.ts";
+import { redactInSlices, redactionVersion } from "../secrets/redact-secrets.ts";
 import type { ScannedFile } from "./scan.ts";
 import { isoDate } from "../text/times/calendar.ts";
 import { pathTimesVersion, timeOfPath } from "../text/times/time-of-path.ts";
@@ -64,7 +64,15 @@ export async function readChunks(
 
   const chunks: Chunk[] = [];
   let sliceStart = performance.now();
-  const lines = redactLines(decodeLines(read.bytes));
+  async function letOthersWork(): Promise<void> {
+    if (performance.now() - sliceStart <= sliceMs) return;
+    await nextTurn(undefined, { signal });
+    sliceStart = performance.now();
+  }
+  const redacting = redactInSlices(decodeLines(read.bytes));
+  let redacted = redacting.next();
+  for (; redacted.done !== true; redacted = redacting.next()) await letOthersWork();
+  const lines = redacted.value;
   const name = nameOfNote(file.path);
   // What reads YAML is only loaded for a note that has some.
   const parse = mayHaveFrontMatter(lines) ? (await import("yaml")).parse : undefined;
@@ -76,10 +84,7 @@ export async function readChunks(
     // Not in the context: a note that is moved keeps its vectors.
     const searched = [chunk.text, chunk.context, name].filter(Boolean).join("\n");
     chunks.push({ ...chunk, terms: chunkTerms(searched, stemmers, languageOf) });
-    if (performance.now() - sliceStart > sliceMs) {
-      await nextTurn(undefined, { signal });
-      sliceStart = performance.now();
-    }
+    await letOthersWork();
   }
   return { record, changed: { ...record, chunks } };
 }

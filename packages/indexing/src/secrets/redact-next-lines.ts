@@ -1,5 +1,6 @@
 import { lineSigns } from "./line-signs.ts";
 import { isName, openName, redactNamedSecrets } from "./redact-named-secrets.ts";
+import { countSlices, type Slices } from "./slices.ts";
 
 /** A value may stand so many empty or fenced lines below its name. */
 const farthest = 2;
@@ -20,12 +21,14 @@ const rule = /^\|?\s{0,9}:?-{3,200}:?\s{0,9}(?:\|\s{0,9}:?-{3,200}:?\s{0,9}){0,5
  * Takes out the secrets whose names stand on a line above: in YAML, JSON, Markdown and the columns of a table. Only
  * lines with the sign of a name are looked at.
  */
-export function redactNextLines(lines: readonly string[], signs: readonly number[]): readonly string[] {
+export function* redactNextLines(lines: readonly string[], signs: readonly number[]): Slices<readonly string[]> {
   if (!signs.some((sign) => (sign & lineSigns.name) !== 0)) return lines;
   const kept = [...lines];
+  const isFull = countSlices();
   for (let index = 0; index < kept.length; index++) {
     if (((signs[index] ?? 0) & lineSigns.name) === 0) continue;
     const line = kept[index] ?? "";
+    if (isFull(line)) yield;
     const name = opened(line);
     if (name !== undefined) redactBelow(kept, index, name, block.test(line.slice(-looked)));
     else if (isRule(kept[index + 1])) redactColumns(kept, { head: index, first: index + 2, between: "|" });

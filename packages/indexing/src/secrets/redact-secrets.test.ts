@@ -180,6 +180,13 @@ describe("a text that is redacted", () => {
   });
 });
 
+test.each(["creds", "Credentials", "ZUGANG", "Anmeldung", "accès", "Acceso", "login", "Logins"])(
+  "a password behind a name is found on a line that holds nothing else of a login: %s",
+  (word) => {
+    expect(redactSecrets(`${word}: mara / hunter2-b0at`)).toBe(`${word}: mara / [redacted: password]`);
+  },
+);
+
 describe("a text that is made to take long", () => {
   const begin = `-----BEGIN RSA PRIVATE${" KEY"}-----`;
 

@@ -5,6 +5,7 @@ import { redactNamedSecrets } from "./redact-named-secrets.ts";
 import { redactNextLines } from "./redact-next-lines.ts";
 import { redactPrivateKeys } from "./redact-private-keys.ts";
 import { redactShapes } from "./redact-shapes.ts";
+import { countSlices, inOneGo, type Slices } from "./slices.ts";
 
 /** Part of every recipe: raise it when the same text is redacted otherwise, so that indexes are brought up to date. */
 export const redactionVersion = 3;
@@ -23,9 +24,24 @@ export function redactSecrets(text: string): string {
 
 /** The same for a text that is cut into lines. Gives as many lines as it gets. */
 export function redactLines(lines: readonly string[]): string[] {
+  return inOneGo(redactInSlices(lines));
+}
+
+/** The same in slices, so that others can work in between while a large file is read. */
+export function* redactInSlices(lines: readonly string[]): Slices<string[]> {
   const withoutKeys = redactPrivateKeys(lines);
-  const signs = withoutKeys.map(signsOf);
-  return redactNextLines(withoutKeys, signs).map((line, index) => redactLine(line, signs[index] ?? 0));
+  const isFull = countSlices();
+  const signs: number[] = [];
+  for (const line of withoutKeys) {
+    signs.push(signsOf(line));
+    if (isFull(line)) yield;
+  }
+  const kept: string[] = [];
+  for (const line of yield* redactNextLines(withoutKeys, signs)) {
+    kept.push(redactLine(line, signs[kept.length] ?? 0));
+    if (isFull(line)) yield;
+  }
+  return kept;
 }
 
 function redactLine(line: string, signsOfLine: number): string {
