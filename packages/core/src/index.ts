@@ -43,6 +43,7 @@ export type {
 export { weakConfidence, withConditions } from "./fallback/conditions.ts";
 export { describeReadings } from "./text/describe-readings.ts";
 export { createGlob, globProblem } from "./text/glob.ts";
+export { lazily } from "./text/lazily.ts";
 export { answerTokens, estimateTokens, isDense, mostResults, placeTokens, resultTokens } from "./text/result-tokens.ts";
 export { hasOtherNames, isPrivateNote } from "./guard/private-notes.ts";
 export { type SessionKind, audienceOf, sessionKindOf } from "./guard/session-audience.ts";

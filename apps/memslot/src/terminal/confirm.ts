@@ -1,8 +1,8 @@
-import { createInterface } from "node:readline/promises";
 import type { CommandContext } from "../command-context.ts";
 
 /** Asks on the terminal, on stderr. Enter alone is a yes; the end of the input is a no. */
 export async function confirm({ output, signal, stdin }: CommandContext, question: string): Promise<boolean> {
+  const { createInterface } = await import("node:readline/promises");
   // Without line editing, so that Ctrl-C reaches the process as a signal.
   const prompt = createInterface({ input: stdin, output: output.stderr, terminal: false });
   try {

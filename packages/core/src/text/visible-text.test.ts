@@ -117,3 +117,16 @@ test.each(Object.values(hidden).map(([given]) => given))("JSON means the same an
   expect(JSON.parse(json)).toEqual({ text });
   expect(unseenCharacter(json)).toBeUndefined();
 });
+
+test("a character is seen alone as it is seen beside one that nobody sees: the short way leaves none in", () => {
+  const codes = Array.from({ length: 0x3000 }, (_, code) => code).concat(
+    Array.from({ length: 0x1_0000 - 0xd7f0 }, (_, at) => 0xd7f0 + at),
+  );
+  // The Arabic letter mark makes its line one from right to left, alone too.
+  const differing = codes.filter((code) => {
+    if (code === 0x061c) return false;
+    const character = String.fromCharCode(code);
+    return (visibleText(character) === character) !== visibleText(`${character}\u200B`).startsWith(character);
+  });
+  expect(differing).toEqual([]);
+});

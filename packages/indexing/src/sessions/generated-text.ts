@@ -1,3 +1,5 @@
+import { lazily } from "@memslot/core";
+
 /** What a turn is about: a person's message, the check of a heartbeat, or the saving of notes before compaction. */
 export type Turn = "plain" | "heartbeat" | "flush";
 
@@ -16,8 +18,8 @@ const heartbeatOrder =
 const eventPrompt =
   /^(?:\[cron:[^\]\n]+\]|\[Scheduled [^\]\n]+\]|A scheduled (?:reminder|cron event) (?:has been|was) triggered|An async command you ran earlier has completed|Exec finished(?::|\s?\()|Exec (?:completed|failed) \([\w-]{1,64}, (?:code|signal) |A new session was started via \/new or \/reset|\[(?:Subagent Context|System Message|Inter-session message)\b[^\]\n]*\])/i;
 
-const silentReply = /^(?:[\s\p{P}\p{S}]*NO_REPLY[\s\p{P}\p{S}]*|\{\s*"action"\s*:\s*"NO_REPLY"\s*\})$/iu;
-const heartbeatReply = /^[\s\p{P}\p{S}]*HEARTBEAT_OK[\s\p{P}\p{S}]*$/iu;
+const silentReply = lazily(() => /^(?:[\s\p{P}\p{S}]*NO_REPLY[\s\p{P}\p{S}]*|\{\s*"action"\s*:\s*"NO_REPLY"\s*\})$/iu);
+const heartbeatReply = lazily(() => /^[\s\p{P}\p{S}]*HEARTBEAT_OK[\s\p{P}\p{S}]*$/iu);
 const heartbeatToken = /^[^\p{L}\p{N}]{0,10}HEARTBEAT_OK\b|\bHEARTBEAT_OK[^\p{L}\p{N}]{0,10}$/u;
 const silentEdges = /^\s*NO_REPLY[ \t]*\n|\n[ \t]*NO_REPLY\s*$/g;
 
@@ -32,11 +34,11 @@ export function readUserText(text: string): { turn: Turn; text: string } {
 /** What of an answer is kept, by the turn that it belongs to. */
 export function readAssistantText(text: string, turn: Turn): string {
   if (turn === "flush" || isSilent(text)) return "";
-  if (text.length <= maxTokenLength && heartbeatReply.test(text)) return "";
+  if (text.length <= maxTokenLength && heartbeatReply().test(text)) return "";
   if (turn === "heartbeat" && text.length <= maxAckLength && heartbeatToken.test(text)) return "";
   return text.replace(silentEdges, "");
 }
 
 function isSilent(text: string): boolean {
-  return text.length <= maxTokenLength && silentReply.test(text);
+  return text.length <= maxTokenLength && silentReply().test(text);
 }

@@ -1,3 +1,4 @@
+import { lazily } from "@memslot/core";
 import { stemmer } from "stemmer";
 import { irregularForms } from "./irregular-forms.ts";
 import { languageOfQuestion } from "./languages/detect-language.ts";
@@ -145,7 +146,9 @@ function isApostrophe(text: string, index: number): boolean {
 const small = String.raw`[\p{Ll}\p{N}]\p{M}*`;
 const capital = String.raw`[\p{Lu}\p{Lt}]\p{M}*`;
 const capitalInside = new RegExp(String.raw`${small}${capital}|${capital}${capital}\p{Ll}`, "u");
-const capitalBoundary = new RegExp(String.raw`(?<=${small})(?=${capital})|(?<=${capital})(?=${capital}\p{Ll})|_+`, "u");
+const capitalBoundary = lazily(
+  () => new RegExp(String.raw`(?<=${small})(?=${capital})|(?<=${capital})(?=${capital}\p{Ll})|_+`, "u"),
+);
 
 /** `hash`: of the whole, where it stands by itself. */
 function scanPart(text: string, start: number, end: number, sink: TermSink, hash?: number): void {
@@ -160,7 +163,7 @@ function scanPart(text: string, start: number, end: number, sink: TermSink, hash
     return;
   }
   let from = start;
-  for (const piece of part.split(capitalBoundary)) {
+  for (const piece of part.split(capitalBoundary())) {
     if (piece === "") continue;
     const at = text.indexOf(piece, from);
     from = at + piece.length;

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type ConfigEntry, configReference } from "../../index.ts";
 import { configKeys } from "./keys.ts";
 import { editDistance, nearestWord } from "./nearest.ts";
@@ -76,6 +76,19 @@ describe("the list of effective values", () => {
     expect(valueOf("models.providers.openai.apiKey")).toBe("(set)");
     expect(valueOf("models.providers.openai.baseUrl")).toBe("https://proxy.example/v1");
   });
+});
+
+test("a description looks up the zone of time only for who reads it: Intl loads the tables of all zones", async () => {
+  const entries = (await computer.load()).describe();
+  const lookUp = vi.spyOn(Intl, "DateTimeFormat");
+  try {
+    expect(entries.some(({ origin }) => origin === "nowhere")).toBe(false);
+    expect(lookUp).not.toHaveBeenCalled();
+    expect(entries.find(({ key }) => key === "agents.defaults.userTimezone")?.value).toMatch(/\w/);
+    expect(lookUp).toHaveBeenCalledTimes(1);
+  } finally {
+    lookUp.mockRestore();
+  }
 });
 
 describe("the table of keys", () => {

@@ -36,8 +36,18 @@ export function describeConfig({ sources, slot, defaults, own, agents }: Describ
     if (key.key === "plugins.slots.memory") return [entry(key.key, key, slot)];
     const found = values.get(key.key);
     if (!key.key.startsWith("agents.defaults.")) return [entry(key.key, key, found)];
-    const value = valueAt(defaults, lookupKey(key, undefined, true));
-    return [{ key: key.key, value: redactValue(key, value), origin: found?.origin ?? "default" }];
+    // Only when it is asked for: for the time zone Node loads its tables of all zones, a third of its own start.
+    const value = (): unknown => redactValue(key, valueAt(defaults, lookupKey(key, undefined, true)));
+    const origin = found?.origin ?? "default";
+    return [
+      {
+        key: key.key,
+        get value() {
+          return value();
+        },
+        origin,
+      },
+    ];
   }
 
   function overridesOf(id: string): ConfigEntry[] {

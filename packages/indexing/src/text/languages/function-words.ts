@@ -74,11 +74,16 @@ export const functionWords: Readonly<Record<LanguageCode, ReadonlySet<string>>> 
 export const languageCodes = Object.keys(lists) as readonly LanguageCode[];
 
 /** Which languages a word is a function word of, with how much it tells of them. */
-export const tellingWords: ReadonlyMap<string, { codes: readonly LanguageCode[]; weight: number }> = new Map(
-  languageCodes
-    .flatMap((code) => [...functionWords[code]])
-    .map((word) => {
-      const codes = languageCodes.filter((code) => functionWords[code].has(word));
-      return [word, { codes, weight: englishToo.has(word) ? 0.4 : 1 }];
-    }),
-);
+export const tellingWords: ReadonlyMap<string, { codes: readonly LanguageCode[]; weight: number }> = tellingOf();
+
+function tellingOf(): Map<string, { codes: LanguageCode[]; weight: number }> {
+  const telling = new Map<string, { codes: LanguageCode[]; weight: number }>();
+  for (const code of languageCodes) {
+    for (const word of functionWords[code]) {
+      const told = telling.get(word);
+      if (told === undefined) telling.set(word, { codes: [code], weight: englishToo.has(word) ? 0.4 : 1 });
+      else told.codes.push(code);
+    }
+  }
+  return telling;
+}

@@ -2,7 +2,7 @@ import { type Groups, namedPattern } from "./named-pattern.ts";
 import { dayNumber, isoDate, monthDays, oneDay, quarterDays, weekDays, yearDays } from "./calendar.ts";
 import { findAll, type FoundTime, known, ofYear, type ReadingContext, type TimeRead } from "./found-time.ts";
 import { edge } from "./grammar/language.ts";
-import { lazily } from "./lazily.ts";
+import { lazily } from "@memslot/core";
 
 /** Neither within a number, a word or a version such as 1.2024, nor behind a sign that makes a figure something else. */
 const start = `(?<!${edge}|[_#$€£+=]|\\d[.,:/-]|${edge}[-.:]|\\d\\s)`;

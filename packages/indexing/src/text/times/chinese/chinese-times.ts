@@ -14,7 +14,7 @@ import { chineseNumber, figure, yearFigure } from "./chinese-numbers.ts";
 import { feastDays, isOneDay } from "../feasts.ts";
 import { findAll, type FoundTime, known, ofYear, type ReadingContext, type TimeRead } from "../found-time.ts";
 import type { CountedUnit, Part } from "../grammar/language.ts";
-import { lazily } from "../lazily.ts";
+import { lazily } from "@memslot/core";
 import { openTime } from "../grammar/open-times.ts";
 import { years, days, seasons, feasts, units } from "./chinese-vocabulary.ts";
 import { nthWithin, thirdOf } from "../grammar/pieces-of-spans.ts";

@@ -9,7 +9,7 @@ import { italian } from "./languages/italian.ts";
 import { portuguese } from "./languages/portuguese.ts";
 import { russian } from "./languages/russian.ts";
 import { spanish } from "./languages/spanish.ts";
-import { lazily } from "../lazily.ts";
+import { lazily } from "@memslot/core";
 import { type PhraseReader, phraseReader } from "./phrases.ts";
 import { type WordsAround, wordsAround } from "./words-around.ts";
 

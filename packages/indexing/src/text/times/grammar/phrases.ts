@@ -21,7 +21,7 @@ import {
   type TimeRead,
 } from "../found-time.ts";
 import { type CountedUnit, countedUnits, indexOf, type Language, noLetterBefore, oneOf } from "./language.ts";
-import { lazily } from "../lazily.ts";
+import { lazily } from "@memslot/core";
 import { thirdOf } from "./pieces-of-spans.ts";
 import { piecesOf } from "./pieces.ts";
 import { agoDays, recentDays, sameDayAgo, unitBeside, weekdayBeside } from "./relative-times.ts";
