@@ -1,4 +1,3 @@
-import path from "node:path";
 import { startObjectStorage } from "@memslot/fakes/object-storage";
 import { type Memory, openMemory, parseConfig } from "memslot";
 import { expect, onTestFinished, test } from "vitest";
