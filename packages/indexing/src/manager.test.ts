@@ -127,14 +127,15 @@ describe("a search", () => {
     const workspace = folderWith({ "memory/a.md": "zebra" });
     const { manager, store } = await open(workspace);
     await search(manager, "zebra");
-    store.fail("listFiles", () => new Error("disk full"));
+    writeFiles(workspace, { "memory/b.md": "giraffe" });
+    store.fail("replaceFiles", () => new Error("disk full"));
     const failed = await search(manager, "zebra");
     expect(failed).toMatchObject({
       paths: ["memory/a.md"],
       report: { state: "stale", reason: "the index could not be brought up to date: disk full" },
     });
     expect(manager.status()).toMatchObject({ dirty: true, lastSyncError: "disk full" });
-    store.fail("listFiles", undefined);
+    store.fail("replaceFiles", undefined);
     expect(await search(manager, "zebra")).toMatchObject({ report: { state: "ok" } });
     expect(manager.status().lastSyncError).toBeUndefined();
   });
@@ -207,9 +208,11 @@ describe("where searches do not sync", () => {
   });
 
   test("a sync that failed is told with every answer", async () => {
-    const { manager, store, sync } = await open(folderWith({ "MEMORY.md": "zebra" }), { settings });
+    const workspace = folderWith({ "MEMORY.md": "zebra" });
+    const { manager, store, sync } = await open(workspace, { settings });
     await sync();
-    store.fail("listFiles", () => new Error("disk full"));
+    writeFiles(workspace, { "memory/b.md": "giraffe" });
+    store.fail("replaceFiles", () => new Error("disk full"));
     await expect(sync()).rejects.toThrow("disk full");
     expect((await search(manager, "zebra")).report).toMatchObject({
       state: "stale",
