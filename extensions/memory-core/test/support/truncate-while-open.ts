@@ -1,4 +1,4 @@
-// Fills an index, cuts its file short while it is open, and asks on. Argument: path.
+// Fills an index with more than SQLite keeps of it in memory, cuts its file short while it is open, and asks on. Argument: path.
 import { truncateSync } from "node:fs";
 import { openSqliteStore } from "@memslot/memory-core";
 
@@ -7,7 +7,7 @@ const options = { path, vector: { enabled: true }, cacheMaxEntries: 10 };
 const store = await openSqliteStore(options);
 for (let batch = 0; batch < 20; batch++) {
   const files = Array.from({ length: 100 }, (_, index) => {
-    const text = `note ${batch} ${index} ${"filler ".repeat(2000)}`;
+    const text = `note ${batch} ${index} ${"filler ".repeat(6000)}`;
     const chunk = {
       startLine: 1,
       endLine: 1,
