@@ -17,14 +17,15 @@ describe("memslot memory search", () => {
     expect(stderr).toContain("indexed 1 file");
   });
 
-  test("finds what was written after the last search, and says nothing more on stderr", async () => {
+  test("finds what was written after the last search, and says nothing more on stderr but how far it is", async () => {
     const sandbox = await createSandbox();
     await sandbox.write("MEMORY.md", "# Memory\n\nThe harbour is Kiel.\n");
     await sandbox.runHere(["memory", "search", "harbour"]);
     await sandbox.write("memory/new.md", "The lighthouse keeper is called Ole.\n");
     const { stdout, stderr } = await sandbox.runHere(["memory", "search", "lighthouse keeper"]);
     expect(stdout).toContain("memory/new.md:1");
-    expect(stderr).toBe("");
+    // How far it is is told after a second, on a machine that is as slow.
+    expect(stderr.replace(/^indexing: .*\n/gmu, "")).toBe("");
   });
 
   test("takes a query of several words without quotes, and --query before words", async () => {

@@ -58,7 +58,7 @@ const logins: readonly { holds: RegExp; pattern: RegExp }[] = [
   {
     holds: /log[io]|cred|zugang|anmeldung|accès|acceso|логин/i,
     pattern:
-      /(\b(?:login|logins|credentials|creds|zugang|zugangsdaten|anmeldung|accès|acceso|логин)\s?[:：]\s?[*`]{0,2}[\w.@-]{1,60}[*`]{0,2}\s?[/|]\s?[*`]{0,2})([!-)+-_a-~]{4,100})/gi,
+      /((?<![\w\u0400-\u04ff])(?:login|logins|credentials|creds|zugang|zugangsdaten|anmeldung|accès|acceso|логин)\s?[:：]\s?[*`]{0,2}[\w.@-]{1,60}[*`]{0,2}\s?[/|]\s?[*`]{0,2})([!-)+-_a-~]{4,100})/gi,
   },
 ];
 /** Whether a line holds any of it: one look, where most lines with a sign hold none. */

@@ -180,7 +180,7 @@ describe("a text that is redacted", () => {
   });
 });
 
-test.each(["creds", "Credentials", "ZUGANG", "Anmeldung", "accès", "Acceso", "login", "Logins"])(
+test.each(["creds", "Credentials", "ZUGANG", "Anmeldung", "accès", "Acceso", "login", "Logins", "Логин"])(
   "a password behind a name is found on a line that holds nothing else of a login: %s",
   (word) => {
     expect(redactSecrets(`${word}: mara / hunter2-b0at`)).toBe(`${word}: mara / [redacted: password]`);
