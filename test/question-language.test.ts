@@ -51,6 +51,7 @@ const inflected: Record<string, { note: string; questions: readonly string[] }> 
 };
 
 const others: Record<string, string> = {
+  "memory/Urlaub.md": "# Ferien\n\nDie Regelung für den Sommer hat das Team im Februar mit der Chefin besprochen.\n",
   "memory/compound.md": "Die Frist der Steuer ist am 31. Juli, und das ist bald.\n",
   "memory/joined.md": "Wir haben den Kellerschlüssel bei der Nachbarin gelassen.\n",
   "memory/sweets.md": "The best icecream of the town is at the harbour.\n",
@@ -135,6 +136,7 @@ describe.each(backends)("in %s", (backend) => {
     ["Mueller", "memory/umlaut.md", "Müller"],
     ["König", "memory/spelled.md", "Koenig"],
     ["Steuerfrist", "memory/compound.md", "Frist der Steuer"],
+    ["Urlaubsregelung", "memory/Urlaub.md", "Urlaub … Regelung"],
     ["yachtharbour", "memory/parlour.md", "yacht harbour"],
     ["數據庫", "memory/simplified.md", "数据库"],
     ["头发", "memory/traditional.md", "頭髮"],

@@ -5,7 +5,7 @@ import { foldWord, type SearchTerm } from "../../text/words.ts";
 import { loadCharacterVariants } from "./chinese-characters.ts";
 import { isJoining, splitWord } from "./compounds.ts";
 import { oneErrorAway } from "./spellings.ts";
-import { writtenIn, writtenTogether } from "./word-places.ts";
+import { writtenIn, writtenTogether, writtenUnderName } from "./word-places.ts";
 import { countWords, storeTerms, termFor, type WordSource } from "./word-source.ts";
 import { type OtherReading, writtenOtherwise } from "./written-otherwise.ts";
 
@@ -82,14 +82,18 @@ async function readWritten(
   return readings;
 }
 
-/** A compound whose parts stand together somewhere. That they stand in the notes says nothing yet. */
+/**
+ * A compound whose parts stand together somewhere, or, in a language that joins words, whose first part names what holds the
+ * second. That they stand in the notes says nothing yet.
+ */
 async function readSplit(
   term: SearchTerm,
   source: WordSource,
   languages: HeldLanguages | undefined,
 ): Promise<OtherReading | undefined> {
   const { written = term.term } = term;
-  const pairs = splitWord(foldWord(written), isJoining(languages?.held ?? [])).map(
+  const isLinked = isJoining(languages?.held ?? []);
+  const pairs = splitWord(foldWord(written), isLinked).map(
     ([head, tail]) => [termFor(head, languages), termFor(tail, languages)] as const,
   );
   const counts = await countWords(source, pairs.flat());
@@ -97,9 +101,11 @@ async function readSplit(
     .map((pair, index) => ({ pair, count: Math.min(counts[2 * index] ?? 0, counts[2 * index + 1] ?? 0) }))
     .filter(({ count }) => count > 0)
     .toSorted((left, right) => right.count - left.count);
-  for (const { pair } of known.slice(0, looksAt)) {
-    const as = await lookIn(source, pair, (rows) => writtenTogether(rows, pair, languages));
-    if (as !== undefined) return { word: written, by: pair, as, isTold: true };
+  for (const look of isLinked ? [writtenTogether, writtenUnderName] : [writtenTogether]) {
+    for (const { pair } of known.slice(0, looksAt)) {
+      const as = await lookIn(source, pair, (rows) => look(rows, pair, languages));
+      if (as !== undefined) return { word: written, by: pair, as, isTold: true };
+    }
   }
   return undefined;
 }

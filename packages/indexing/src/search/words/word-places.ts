@@ -56,12 +56,42 @@ export function writtenTogether(
   return undefined;
 }
 
-function* linesWith(
+/**
+ * Two words of which the first stands in the name of a note or in a heading, and the second in the text below, as "Frist" in a
+ * note called "Steuer"; undefined where there is none.
+ */
+export function writtenUnderName(
+  rows: readonly ChunkRow[],
+  [head, tail]: readonly [SearchTerm, SearchTerm],
+  languages: HeldLanguages | undefined,
+): string | undefined {
+  const written = (text: string, term: SearchTerm): string | undefined => {
+    for (const { line, places } of linesIn(text, [term], languages))
+      for (const { start, end } of places) return line.slice(start, end);
+    return undefined;
+  };
+  for (const row of rows) {
+    const name = written(`${nameOfNote(row.path)}\n${row.context}`, head);
+    const held = name && written(row.text, tail);
+    if (held !== undefined) return `${name} … ${held}`;
+  }
+  return undefined;
+}
+
+function linesWith(
   row: ChunkRow,
   terms: readonly SearchTerm[],
   languages: HeldLanguages | undefined,
 ): Generator<{ line: string; places: WordPlace[] }> {
-  const lines = [row.text, row.context, nameOfNote(row.path)].join("\n").split("\n");
+  return linesIn([row.text, row.context, nameOfNote(row.path)].join("\n"), terms, languages);
+}
+
+function* linesIn(
+  text: string,
+  terms: readonly SearchTerm[],
+  languages: HeldLanguages | undefined,
+): Generator<{ line: string; places: WordPlace[] }> {
+  const lines = text.split("\n");
   const scan = languages ? scannerFor(lines, languages) : scanTerms;
   for (const line of lines) {
     const places: WordPlace[] = [];
