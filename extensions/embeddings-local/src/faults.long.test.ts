@@ -1,22 +1,14 @@
 import { expect, test } from "vitest";
-import type { FromChild } from "./protocol.ts";
 import { startChild } from "@memslot/fakes/child";
-import { watchChildren } from "./test/children.ts";
+import { killInBatch, watchChildren } from "./test/children.ts";
 import { isRunning } from "@memslot/fakes/child";
 import { eventually } from "@memslot/fakes/wait";
 import { failureOf, openModel, tinyModel } from "./test/lab.ts";
 
 const texts = Array.from({ length: 24 }, (_, index) => `note number ${index} with some words`);
 
-function isVector({ type }: FromChild): boolean {
-  return type === "vector";
-}
-
 test("when the process is killed in the middle of a batch, the batch is done again by a new one", async () => {
-  let kills = 0;
-  const children = watchChildren((child, message) => {
-    if (isVector(message) && kills++ === 0) child.kill("SIGKILL");
-  });
+  const children = killInBatch(1);
   const provider = await openModel(tinyModel());
   const vectors = await provider.embedBatch(texts);
   expect(children.length).toBe(2);
@@ -26,14 +18,9 @@ test("when the process is killed in the middle of a batch, the batch is done aga
 });
 
 test("when it is killed twice in a row the call fails as transient, the host lives, and the next call works", async () => {
-  let kills = 0;
-  const children = watchChildren((child, message) => {
-    if (isVector(message) && kills++ < 2) child.kill("SIGKILL");
-  });
-  const provider = await openModel(tinyModel(), { options: { contexts: 1 } });
-  // So many that none is done with all of them before the end reaches it.
-  const many = Array.from({ length: 400 }, (_, index) => `note ${index}`);
-  expect(await failureOf(provider.embedBatch(many))).toMatchObject({
+  const children = killInBatch(2);
+  const provider = await openModel(tinyModel());
+  expect(await failureOf(provider.embedBatch(texts))).toMatchObject({
     kind: "transient",
     message: expect.stringMatching(/ended with SIGKILL/),
   });
