@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { readNoteHead } from "./note-head.ts";
+import { readNoteHead, silentLines } from "./note-head.ts";
 
 const headOf = (...lines: string[]): ReturnType<typeof readNoteHead> => readNoteHead(lines, parse);
 
@@ -77,4 +77,17 @@ test("tags of the text are words behind a hash, not headings, numbers, links, co
     "[a](#b) 颜色#红 #日记",
   ];
   expect(readNoteHead(lines, parse).tags).toEqual(["garden", "日记"]);
+});
+
+test.each([
+  [
+    "properties that name the note",
+    ["---", "title: A", "aliases:", "  - B", "tags: [c]", "---", "text"],
+    [0, 1, 2, 3, 4, 5],
+  ],
+  ["and not one that says something", ["---", "status: done", "  of: May", "Tags: x", "---"], [0, 3, 4]],
+  ["and not what is no YAML", ["---", "- a", "- b", "---"], [0, 3]],
+  ["nothing of a text", ["# A", "title: B"], []],
+])("lines of front matter that are no text: %s", (_, lines, silent) => {
+  expect([...silentLines(lines)].toSorted((a, b) => a - b)).toEqual(silent);
 });

@@ -87,6 +87,22 @@ function endOfFrontMatter(lines: readonly string[]): number {
   return -1;
 }
 
+/**
+ * Numbers (from 0) of the lines of front matter that say nothing of the note's subject: its marks, and properties that name,
+ * file or show the note, with what is indented below them. Empty where the text does not begin with front matter.
+ */
+export function silentLines(lines: readonly string[]): ReadonlySet<number> {
+  const end = endOfFrontMatter(lines);
+  const silent = new Set(end < 0 ? [] : [0, end]);
+  let isSilent = false;
+  for (let index = 1; index < end; index++) {
+    const name = /^["']?([^\s"':#-][^:"']*)["']?\s*:/u.exec(lines[index] ?? "")?.[1];
+    if (name !== undefined) isSilent = ownProperties.has(name.trim().toLowerCase());
+    if (isSilent) silent.add(index);
+  }
+  return silent;
+}
+
 /** By their names in lower case; undefined where it is no list of properties. */
 function parseProperties(text: string, parse: typeof parseYaml): Map<string, unknown> | undefined {
   try {

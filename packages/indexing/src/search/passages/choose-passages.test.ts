@@ -253,3 +253,24 @@ test("600 random notes: within the budget, at most so many results of at most 70
   }
   expect(answers).toBeGreaterThan(200);
 });
+
+describe("front matter", () => {
+  const head = ["---", "aliases: [ferry]", "status: done, with the ferry", "phone: 0171", "---"];
+
+  test("is no text: what names the note is left out, and what it says comes where it answers", () => {
+    const body = candidate("ferry", ["The ferry leaves."], { startLine: 6, score: 0.5 });
+    const found = shown("ferry", [[candidate("ferry", head, { score: 0.9 }), body]]);
+    expect(found.map(({ snippet }) => snippet)).toEqual(["…\nstatus: done, with the ferry\n…\nThe ferry leaves."]);
+    expect(found[0]?.lines).toEqual([
+      [3, 3],
+      [6, 6],
+    ]);
+    const named = candidate("ferry", ["---", "aliases: [ferry]", "phone: 0171", "---"]);
+    expect(shown("ferry", [[named, body]]).map(({ snippet }) => snippet)).toEqual(["The ferry leaves."]);
+  });
+
+  test("is shown where a note says nothing else", () => {
+    const [only] = shown("ferry", [[candidate("ferry", ["---", "aliases: [ferry]", "---"])]]);
+    expect(only?.snippet).toContain("aliases: [ferry]");
+  });
+});

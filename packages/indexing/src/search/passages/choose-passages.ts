@@ -2,7 +2,7 @@ import { answerTokens, resultTokens } from "@memslot/core";
 import type { WeightedTerm } from "../line-scores.ts";
 import type { Candidate } from "../rank.ts";
 import { hasOwnLines, inOrder, type Passage, passagesOf, within } from "./passage.ts";
-import { isQuestion, type Piece, piecesOf } from "./pieces.ts";
+import { allPiecesOf, isQuestion, type Piece, piecesOf } from "./pieces.ts";
 
 /** Chunks that lines are chosen from, at most: the best of each note that has a place, and the best of all. */
 const lookedAt = 30;
@@ -80,10 +80,14 @@ export function choosePassages(
   );
   const all = notes.map((candidates): NotePieces => {
     const read = candidates.filter((candidate, index) => index === 0 || looked.has(candidate));
-    const pieces = onceEach(
-      read.flatMap((candidate) => piecesOf(candidate, terms, limits.maxTokens - 40)),
-      worthOf,
-    );
+    const piecesBy = (make: typeof piecesOf): Piece[] =>
+      onceEach(
+        read.flatMap((candidate) => make(candidate, terms, limits.maxTokens - 40)),
+        worthOf,
+      );
+    // A note that says nothing else is shown by its properties.
+    const told = piecesBy(piecesOf);
+    const pieces = told.length > 0 ? told : piecesBy(allPiecesOf);
     return { candidates, pieces, chosen: [], passages: [], tokens: 0 };
   });
   const numberCounts = limits.maxResults <= fewResults || limits.maxTokens >= roomOfResult * limits.maxResults;

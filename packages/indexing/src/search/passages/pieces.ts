@@ -1,5 +1,6 @@
 import { answerTokens } from "@memslot/core";
 import { headingOf } from "../../text/chunk-markdown.ts";
+import { mayHaveFrontMatter, silentLines } from "../../text/note-head.ts";
 import { indexAtTokens } from "../../text/token-weight.ts";
 import { lineScore, matchLines, type WeightedTerm } from "../line-scores.ts";
 import type { Candidate } from "../rank.ts";
@@ -30,8 +31,23 @@ export function isQuestion(text: string): boolean {
   return /[?？]["'”’」)\s]*$/u.test(text);
 }
 
-/** The pieces of a chunk in their order, without its empty lines. None is longer than `maxTokens`. */
+/**
+ * The pieces of a chunk in their order, without its empty lines. None is longer than `maxTokens`. Of front matter only what
+ * is a thing that the note says, and holds a word of the query: the rest of it is no text.
+ */
 export function piecesOf(candidate: Candidate, terms: readonly WeightedTerm[], maxTokens: number): Piece[] {
+  const pieces = allPiecesOf(candidate, terms, maxTokens);
+  const { row, lines, matches } = candidate;
+  if (row.startLine !== 1 || !mayHaveFrontMatter(lines)) return pieces;
+  const silent = silentLines(lines);
+  if (silent.size === 0) return pieces;
+  const end = Math.max(...silent);
+  const holdsWord = (at: number): boolean => (matches.lines[at]?.counts.size ?? 0) > 0;
+  return pieces.filter(({ at }) => at > end || (holdsWord(at) && !silent.has(at)));
+}
+
+/** The same with all of its front matter. */
+export function allPiecesOf(candidate: Candidate, terms: readonly WeightedTerm[], maxTokens: number): Piece[] {
   const limit = Math.min(maxPieceTokens, maxTokens);
   const pieces: Piece[] = [];
   const own: number[] = [];
