@@ -19,6 +19,11 @@ const search = (sandbox: Sandbox, folder = ".", args: string[] = []): Promise<Fi
 describe("a command that is run in or below a folder of notes", () => {
   test.each<[string, Record<string, string>, string]>([
     ["with Markdown in the current folder", { "notes/a.md": "walrus\n" }, "notes"],
+    [
+      "with Markdown in its folders alone",
+      { "notes/x/a.md": "walrus\n", "notes/x/y/b.md": "b", "notes/z/c.png": "" },
+      "notes",
+    ],
     ["with MEMORY.md above", { "notes/MEMORY.md": "walrus\n", "notes/x/y/z.txt": "" }, "notes/x/y"],
     ["with a memory/ that holds notes above", { "notes/memory/a.md": "walrus\n", "notes/x/z.txt": "" }, "notes/x"],
     ["with .obsidian above", { "notes/.obsidian/app.json": "{}", "notes/x/a.md": "walrus\n" }, "notes/x"],
@@ -43,6 +48,13 @@ describe("a command that is run in or below a folder of notes", () => {
     ["Markdown in a folder above, which nothing marks", { "notes/a.md": "walrus\n", "notes/x/z.txt": "" }, "notes/x"],
     ["a memory/ of something else", { "notes/memory/alloc.c": "walrus", "notes/x/z.txt": "" }, "notes/x"],
     ["hidden files alone", { "notes/.a.md": "walrus\n" }, "notes"],
+    ["a folder of repositories", { "notes/x/a.md": "walrus\n", "notes/y/.git/HEAD": "" }, "notes"],
+    ["a folder of packages", { "notes/x/a.md": "walrus\n", "notes/y/package.json": "{}" }, "notes"],
+    [
+      "folders that hold more of other things",
+      { "notes/x/a.md": "walrus\n", "notes/y/b.c": "", "notes/y/c.c": "" },
+      "notes",
+    ],
     ["nothing", { "notes/z.txt": "" }, "notes"],
   ])("does not use %s", async (_, files, folder) => {
     const sandbox = await createSandbox();
@@ -51,6 +63,24 @@ describe("a command that is run in or below a folder of notes", () => {
     expect(exitCode).toBe(1);
     expect(stderr).toContain(path.join(sandbox.stateDir, "workspace"));
     expect(stderr).not.toContain("found from the current folder");
+  });
+
+  test("goes from below to a folder that was indexed before, as long as no usual workspace was made", async () => {
+    const sandbox = await createSandbox();
+    await write(sandbox, { "notes/x/a.md": "a walrus\n", "notes/y/b.md": "another walrus\n", "notes/y/z/c.txt": "" });
+    // The folder alone, before anybody has said what it is a part of.
+    expect((await search(sandbox, "notes/y", ["--paths"])).stdout).toBe("b.md\n");
+    await write(sandbox, { "vault/x/a.md": "a walrus\n", "vault/y/b.md": "another walrus\n", "vault/y/z/c.txt": "" });
+    await search(sandbox, ".", ["--workspace", "vault"]);
+    for (const folder of ["vault/y", "vault/y/z"]) {
+      const { stdout, stderr } = await search(sandbox, folder, ["--paths"]);
+      expect(stderr).toContain(`workspace: ${await realpath(path.join(sandbox.cwd, "vault"))} (found from`);
+      expect(stdout).toContain("x/a.md\n");
+      expect(stdout).toContain("b.md\n");
+    }
+    await mkdir(path.join(sandbox.stateDir, "workspace"), { recursive: true });
+    await writeFile(path.join(sandbox.stateDir, "workspace/MEMORY.md"), "the owner's walrus\n");
+    expect((await search(sandbox, "vault/y")).stdout).toContain("the owner's walrus");
   });
 
   test("never takes the home folder, the state folder, or a folder above them by itself", async () => {

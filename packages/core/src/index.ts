@@ -86,7 +86,7 @@ export type { StorePlace } from "./open/store-place.ts";
 export type { AgentConfig, CompactionSettings, ConfigEntry, MemslotConfig } from "./config/types.ts";
 export { agentIdProblem, agentsWithState, checkAgentPlace } from "./config/agent-id.ts";
 export { changeConfigFile } from "./config/change-file.ts";
-export { foundOrigin } from "./config/agent-settings.ts";
+export { foundOrigin, indexedBefore } from "./config/agent-settings.ts";
 export {
   type FoundFolder,
   type LoadConfigOptions,

@@ -50,7 +50,7 @@ export function checkAgentPlace({ stateDir, agentId }: { stateDir: string; agent
   if (twin !== undefined) throw twinError(agentId, twin);
 }
 
-function namesIn(folder: string): string[] {
+export function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { MemoryError } from "../contract/errors.ts";
+import { namesIn } from "./agent-id.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
 import { isObject } from "./deep.ts";
 import { configKeys } from "./keys/keys.ts";
@@ -103,8 +104,18 @@ function storePath(id: string, written: unknown, own: FoundValues, sources: Agen
   const isOwn = configured.origin === "default" || configured.origin === sources.ownOrigin;
   const plain = isOwn ? configured.path : join(sources.stateDir, "workspace");
   const { path } = workspaceOf(own, sources);
-  const mark = path === plain || canonical(path) === canonical(plain) ? "" : `-${shortHash(canonical(path))}`;
+  const mark = path === plain || canonical(path) === canonical(plain) ? "" : markOfWorkspace(path);
   return join(sources.stateDir, "memory", `${id}${mark}.sqlite`);
+}
+
+function markOfWorkspace(path: string): string {
+  return `-${shortHash(canonical(path))}`;
+}
+
+/** For each folder, whether an agent has had an index of it as a workspace of its own, at the usual place. */
+export function indexedBefore(stateDir: string): (folder: string) => boolean {
+  const files = namesIn(join(stateDir, "memory"));
+  return (folder) => files.some((name) => name.endsWith(`${markOfWorkspace(folder)}.sqlite`));
 }
 
 function mergedHeaders(own: FoundValues, values: FoundValues): Readonly<Record<string, string>> {

@@ -22,7 +22,7 @@ export async function checkWorkspace(folder: string): Promise<string> {
     if (MemoryError.is(error)) throw error;
     const missing = codeOf(error) === "ENOENT";
     const what = missing
-      ? "does not exist; run `memslot init` to make one, or name another folder"
+      ? "does not exist; name the folder with your notes (`--workspace .` for the current one), or run `memslot init` to make one"
       : `cannot be read: ${messageOf(error)}`;
     throw new MemoryError("WORKSPACE", `the workspace ${folder} ${what}`, { cause: error });
   }
