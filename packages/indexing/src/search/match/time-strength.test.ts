@@ -17,5 +17,6 @@ test("a note of the time that is asked for is an answer, one of the days after i
   const after = strengthOf("memory/2026-03-06.md", 0.53);
   expect(after.confidence).toBeLessThan(0.4);
   expect(after.match).toEqual({ level: "weak", reason: "no note is of that time; these are of days near it" });
+  expect(strengthOf("memory/2024-08-20.md", 0).match).toEqual({ level: "none", reason: "no note is of that time" });
   expect(timeStrength([], asked).match.level).toBe("none");
 });

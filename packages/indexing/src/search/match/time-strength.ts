@@ -16,6 +16,8 @@ export function timeStrength(shown: readonly Candidate[], periods: readonly Days
   const isOfTime = shown
     .slice(0, lookedAt)
     .some(({ row }) => daysOfChunk(row).some((days) => isWithinAny(days, periods)));
+  // What is shown was found by the words of the time.
+  if (!isOfTime && best === 0) return { confidence: 0, match: { level: "none", reason: "no note is of that time" } };
   const confidence = isOfTime ? best : nearShare * best;
   if (!isOfTime)
     return { confidence, match: { level: "weak", reason: "no note is of that time; these are of days near it" } };
