@@ -24,6 +24,15 @@ export type {
   UnsearchedFiles,
   WordReading,
 } from "./contract/manager.ts";
+export type {
+  LeftOutFile,
+  MemoryFile,
+  MemoryFileFacts,
+  MemoryFileList,
+  MemoryPassage,
+  NoteBacklink,
+  NoteLink,
+} from "./contract/memory-files.ts";
 export type { SyncFailure, SyncProgress } from "./contract/status.ts";
 export type { MemoryFallback, MemorySource, SyncReport } from "./contract/status.ts";
 export type {
