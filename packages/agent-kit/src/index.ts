@@ -1,4 +1,6 @@
 export { type AppendNoteOptions, type AppendedNote, type NoteKind, appendNote } from "./notes/append-note.ts";
+export type { NoteContent } from "./notes/note-content.ts";
+export { type ReplaceNoteOptions, type ReplacedNote, readNote, replaceNote } from "./notes/replace-note.ts";
 export { type ChatType, type CitationsMode, formatCitation, parseCitation } from "./tools/citations.ts";
 export type {
   AssistantMessage,
