@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import type { AgentConfig, MemorySearchSettings, MemslotConfig } from "@memslot/core";
-import type { ConfigEdit } from "../config-file/edit-text.ts";
+import type { AgentConfig, MemorySearchSettings, MemslotConfig, ConfigEdit } from "@memslot/core";
 
 /** What is chosen for every agent that has no choice of its own. */
 export interface ProviderChoice {

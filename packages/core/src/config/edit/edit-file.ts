@@ -1,4 +1,4 @@
-import { changeConfigFile } from "@memslot/core";
+import { changeConfigFile } from "../change-file.ts";
 import { type ConfigEdit, editConfigText } from "./edit-text.ts";
 
 const newFile = `// The configuration of memslot, in JSON5: comments and commas at the end are fine.
