@@ -95,7 +95,8 @@ export type { StorePlace } from "./open/store-place.ts";
 export type { AgentConfig, CompactionSettings, ConfigEntry, MemslotConfig } from "./config/types.ts";
 export { agentIdProblem, agentsWithState, checkAgentPlace } from "./config/agent-id.ts";
 export { changeConfigFile } from "./config/change-file.ts";
-export { editConfigFile } from "./config/edit/edit-file.ts";
+export { fileToEdit, searchGroupIn } from "./config/edit/where-to-edit.ts";
+export { editConfigFile, newConfigText } from "./config/edit/edit-file.ts";
 export { type ConfigEdit, editConfigText } from "./config/edit/edit-text.ts";
 export { foundOrigin } from "./config/agent-settings.ts";
 export {

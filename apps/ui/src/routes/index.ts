@@ -3,6 +3,8 @@ import type { EventHub } from "../server/event-hub.ts";
 import type { UiHost } from "../ui-host.ts";
 import { serveEvents } from "./events.ts";
 import { serveFacts } from "./facts.ts";
+import { serveNotes } from "./notes.ts";
+import { serveTime } from "./time.ts";
 
 export interface RouteWorld {
   host: UiHost;
@@ -15,4 +17,6 @@ export interface RouteWorld {
 export function serveRoutes(app: Hono, { host, hub, signal }: RouteWorld): void {
   serveFacts(app, host);
   serveEvents(app, hub, signal);
+  serveNotes(app, host);
+  serveTime(app, host);
 }

@@ -20,6 +20,7 @@ const statuses: Partial<Record<MemoryErrorCode, ContentfulStatusCode>> = {
   INVALID_ARGUMENT: 400,
   PATH_NOT_ALLOWED: 403,
   CONFIG: 409,
+  WORKSPACE: 409,
   BUSY: 409,
   CLOSED: 503,
   UNAVAILABLE: 503,
