@@ -10,6 +10,8 @@ for (const group of ["packages", "extensions", "apps"])
     const dist = path.join(root, group, name, "dist");
     if (!existsSync(dist)) continue;
     for (const file of readdirSync(dist, { recursive: true, encoding: "utf8" })) {
+      // What the page of the browser is built into has no source of the same name, and is emptied by its own build.
+      if (file.startsWith(`page${path.sep}`)) continue;
       const source = path.join(root, group, name, "src", file.replace(/(\.d\.ts|\.js)$/, ".ts"));
       // Parts are of several sources; whoever writes them deletes the old ones.
       if (/(\.d\.ts|(?<!\.part)\.js)$/.test(file) && !existsSync(source)) rmSync(path.join(dist, file));

@@ -53,6 +53,8 @@ export function fakeNotes(notes: FakeNotes): Memory {
     status: () => ({ backend: "fake", provider: "none" }),
     sync: async () => undefined,
     survey: async () => undefined,
+    listFiles: async () => undefined,
+    describeFile: async () => undefined,
     estimate: async () => undefined,
     check: async () => undefined,
     compact: async () => undefined,

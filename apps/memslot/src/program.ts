@@ -77,6 +77,19 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     )
     .action(run(async () => (await import("./commands/mcp.ts")).mcp));
 
+  program
+    .command("ui")
+    .description(
+      "serve a page on this machine that shows the memory: search and why, notes, time, map, health, sessions",
+    )
+    .option(...option.agent)
+    .option("--port <n>", "the port (default: any that is free; it is printed)", wholeNumber(0, 65_535))
+    .option("--open", "open it in the browser")
+    .option("--read-only", "nothing is written: no note, no setting")
+    .option("--json", 'print one line, {"url": …}, once it can be opened')
+    .addHelpText("after", examples("memslot ui --open", "memslot ui --workspace ~/notes --read-only --port 7332"))
+    .action(run(async () => (await import("./commands/ui.ts")).ui));
+
   const embeddings = describeEmbeddings(program, run);
   const plugins = describePlugins(program, run);
 

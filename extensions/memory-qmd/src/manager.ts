@@ -184,6 +184,8 @@ function managerOf(parts: QmdParts): MemorySearchManager {
       }),
 
     sync: (params) => syncBoth(inner, updates, params),
+    ...(inner.listFiles && { listFiles: (params) => inner.listFiles?.(params) ?? Promise.resolve(undefined) }),
+    ...(inner.describeFile && { describeFile: (params) => inner.describeFile?.(params) ?? Promise.resolve(undefined) }),
     ...(inner.survey && { survey: (params) => inner.survey?.(params) ?? Promise.resolve(undefined) }),
 
     check: ({ fix, signal }) => checkQmd({ ...parts, fix, signal }),

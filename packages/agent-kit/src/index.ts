@@ -1,4 +1,6 @@
 export { type AppendNoteOptions, type AppendedNote, type NoteKind, appendNote } from "./notes/append-note.ts";
+export type { NoteContent } from "./notes/note-content.ts";
+export { type ReplaceNoteOptions, type ReplacedNote, readNote, replaceNote } from "./notes/replace-note.ts";
 export { type ChatType, type CitationsMode, formatCitation, parseCitation } from "./tools/citations.ts";
 export type {
   AssistantMessage,
@@ -40,6 +42,11 @@ export {
   type Summarize,
   compactSession,
 } from "./session/compact-session.ts";
+export {
+  type ConversationTime,
+  type ConversationTimes,
+  conversationTimes,
+} from "./session/conversation-times.ts";
 export { handedOver } from "./session/model-context.ts";
 export { openSessions } from "./session/open-sessions.ts";
 export {

@@ -83,6 +83,8 @@ export function fakeMemory(behaviour: FakeBehaviour = {}): FakeMemory {
       return behaviour.sync?.(params);
     },
     survey: async () => undefined,
+    listFiles: async () => undefined,
+    describeFile: async () => undefined,
     estimate: async () => undefined,
     check: async () => undefined,
     compact: async () => undefined,

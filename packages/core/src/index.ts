@@ -24,6 +24,15 @@ export type {
   UnsearchedFiles,
   WordReading,
 } from "./contract/manager.ts";
+export type {
+  LeftOutFile,
+  MemoryFile,
+  MemoryFileFacts,
+  MemoryFileList,
+  MemoryPassage,
+  NoteBacklink,
+  NoteLink,
+} from "./contract/memory-files.ts";
 export type { SyncFailure, SyncProgress } from "./contract/status.ts";
 export type { MemoryFallback, MemorySource, SyncReport } from "./contract/status.ts";
 export type {
@@ -86,6 +95,9 @@ export type { StorePlace } from "./open/store-place.ts";
 export type { AgentConfig, CompactionSettings, ConfigEntry, MemslotConfig } from "./config/types.ts";
 export { agentIdProblem, agentsWithState, checkAgentPlace } from "./config/agent-id.ts";
 export { changeConfigFile } from "./config/change-file.ts";
+export { fileToEdit, searchGroupIn } from "./config/edit/where-to-edit.ts";
+export { editConfigFile, newConfigText } from "./config/edit/edit-file.ts";
+export { type ConfigEdit, editConfigText } from "./config/edit/edit-text.ts";
 export { foundOrigin, indexedBefore } from "./config/agent-settings.ts";
 export {
   type FoundFolder,

@@ -1,5 +1,11 @@
 import path from "node:path";
-import type { EmbeddingChoice, FreshnessStatus, MemoryPluginContext, MemorySearchManager } from "@memslot/core";
+import {
+  type EmbeddingChoice,
+  type FreshnessStatus,
+  lazily,
+  type MemoryPluginContext,
+  type MemorySearchManager,
+} from "@memslot/core";
 import type { ChunkIndex } from "./chunk-index.ts";
 import { createCatchUp } from "./fresh/catch-up.ts";
 import { createIndexSync, type IndexSync } from "./sync/index-sync.ts";
@@ -73,6 +79,8 @@ export async function manageIndex(input: {
   const searchParts = { ...shared, rerank, find: input.search };
   const triggers = context.lookOnly === true ? undefined : startTriggers(context, index);
   for (const notice of store.health().notices) notify(notice);
+  // A person asks for it, who looks at the notes: nothing of it is loaded for a search.
+  const listed = lazily(async () => (await import("./listing/listed-memory.ts")).createListedMemory(store, context));
 
   return {
     capabilities: { keyword: store.health().fts.available, vector: store.keepsVectors !== false, ownsIndex: true },
@@ -108,6 +116,9 @@ export async function manageIndex(input: {
     },
 
     probeVectorAvailability: async () => await store.probeVector(),
+
+    listFiles: async (params) => await (await listed()).listFiles(params),
+    describeFile: async (params) => await (await listed()).describeFile(params),
 
     survey: async ({ signal }) => ({
       unread: await findUnread(sources, signal),

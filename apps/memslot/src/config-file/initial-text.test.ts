@@ -1,7 +1,7 @@
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type MemslotConfig, configReference, loadConfig } from "@memslot/core";
+import { type MemslotConfig, configReference, editConfigText, loadConfig } from "@memslot/core";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { initialConfigText } from "./initial-text.ts";
 
@@ -37,4 +37,11 @@ test("says in its comments what the defaults are", async () => {
   expect(full.config.describe().filter(({ origin }) => origin === full.file).length).toBe(
     configReference().filter(({ isCommon }) => isCommon).length,
   );
+});
+
+test("takes a choice of the slot below the default that is commented out", async () => {
+  const text = initialConfigText({ workspace: "." });
+  const edited = await editConfigText(text, [{ key: ["plugins", "slots", "memory"], value: "memory-mine" }]);
+  expect(edited.replace('\n      memory: "memory-mine",', "")).toBe(text);
+  expect(edited).toContain('// memory: "memory-core",\n      memory: "memory-mine",\n    },');
 });

@@ -1,7 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
-import path from "node:path";
-import type { AgentConfig, MemorySearchSettings, MemslotConfig } from "@memslot/core";
-import type { ConfigEdit } from "../config-file/edit-text.ts";
+import { type AgentConfig, type MemorySearchSettings, type MemslotConfig, type ConfigEdit, fileToEdit, searchGroupIn } from "@memslot/core";
 
 /** What is chosen for every agent that has no choice of its own. */
 export interface ProviderChoice {
@@ -21,14 +18,13 @@ export interface ConfigTarget {
 }
 
 export function configTarget(config: MemslotConfig): ConfigTarget {
-  const own = path.join(config.stateDir, "memslot.json5");
   const keys = new Set(config.describe().map(({ key }) => key));
   const ownKey = ({ id }: AgentConfig): string | undefined =>
     ["provider", "local.modelPath"]
       .flatMap((name) => [id, JSON.stringify(id)].map((shown) => `agents.list[${shown}].memorySearch.${name}`))
       .find((key) => keys.has(key));
   return {
-    file: config.trusted ? (config.file ?? own) : own,
+    file: fileToEdit(config),
     agents: config.agents.filter((agent) => ownKey(agent) === undefined),
     keepers: config.agents.flatMap((agent) => {
       const key = ownKey(agent);
@@ -62,25 +58,7 @@ export function withChoice(
 
 /** The changes of the file, in the spelling that it has for this group already. */
 export async function editsFor(file: string, { provider, modelPath }: ProviderChoice): Promise<ConfigEdit[]> {
-  const group = await groupIn(file);
+  const group = await searchGroupIn(file);
   const edits: ConfigEdit[] = [{ key: [...group, "provider"], value: provider }];
   return modelPath === undefined ? edits : [...edits, { key: [...group, "local", "modelPath"], value: modelPath }];
-}
-
-type Group = readonly [string, ...string[]];
-
-const usualGroup: Group = ["agents", "defaults", "memorySearch"];
-
-async function groupIn(file: string): Promise<Group> {
-  if (!existsSync(file)) return usualGroup;
-  const { default: json5 } = (await import("json5")) as { default: { parse(text: string): unknown } };
-  const content = json5.parse(readFileSync(file, "utf8").replace(/^\uFEFF/u, ""));
-  const other: Group = ["memory", "search"];
-  return groupAt(content, usualGroup) === undefined && groupAt(content, other) !== undefined ? other : usualGroup;
-}
-
-function groupAt(content: unknown, group: Group): unknown {
-  let value = content;
-  for (const name of group) value = (value as Record<string, unknown> | null | undefined)?.[name];
-  return value;
 }

@@ -1,5 +1,5 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import { type LoopbackPlace, createHostCheck, isSameSecret } from "@memslot/core/loopback";
 
 /** Why a request is not let in; undefined for one that is. */
 export interface Refusal {
@@ -10,25 +10,16 @@ export interface Refusal {
 
 type HttpGuard = (request: IncomingMessage) => Refusal | undefined;
 
-/**
- * Decides by the head of a request alone. `Host` and `Origin` come first: a web page that had its name lead to this
- * machine is turned away before it learns anything.
- */
-export function createHttpGuard(options: { port: number; host: string; path: string; token: string }): HttpGuard {
-  const { port, host, path } = options;
-  const hostname = host.includes(":") ? `[${host}]` : host;
-  // Through URL, which leaves the usual port out as a client does.
-  const origins = new Set([hostname, "localhost"].map((name) => new URL(`http://${name}:${port}`).origin));
-  const expected = digest(options.token);
+/** Decides by the head of a request alone. `Host` and `Origin` come first. */
+export function createHttpGuard(options: LoopbackPlace & { path: string; token: string }): HttpGuard {
+  const { path, token } = options;
+  const notHere = createHostCheck(options);
 
   return (request) => {
-    if (!origins.has(originOf(`http://${request.headers.host ?? ""}`) ?? ""))
-      return { status: 403, message: "this Host is not served" };
-    const { origin } = request.headers;
-    if (origin !== undefined && !origins.has(originOf(origin) ?? ""))
-      return { status: 403, message: "this Origin is not served" };
+    const message = notHere(request);
+    if (message !== undefined) return { status: 403, message };
     const [, given] = /^Bearer +(\S+)$/iu.exec(request.headers.authorization ?? "") ?? [];
-    if (given === undefined || !timingSafeEqual(digest(given), expected))
+    if (given === undefined || !isSameSecret(given, token))
       return {
         status: 401,
         message: "a bearer token is needed",
@@ -40,14 +31,4 @@ export function createHttpGuard(options: { port: number; host: string; path: str
       return { status: 404, message: `only ${path} is served` };
     return undefined;
   };
-}
-
-/** Of one length whatever is compared, so that the time it takes says nothing. */
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
-}
-
-function originOf(text: string): string | undefined {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  return url?.pathname === "/" && url.username === "" && url.search === "" && url.hash === "" ? url.origin : undefined;
 }

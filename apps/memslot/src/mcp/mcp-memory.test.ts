@@ -15,6 +15,8 @@ function memoryThat(behaviour: Partial<Memory> = {}): Memory {
     status: () => ({ backend: "fake", provider: "none" }),
     sync: async () => undefined,
     survey: unused,
+    listFiles: unused,
+    describeFile: unused,
     estimate: unused,
     check: unused,
     compact: unused,

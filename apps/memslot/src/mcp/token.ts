@@ -25,11 +25,11 @@ export async function bearerToken(options: {
   const given = options.env[VARIABLE]?.trim() ?? "";
   if (given !== "") return { token: checked(given, VARIABLE), origin: `that of ${VARIABLE}` };
   const file = path.join(options.stateDir, "mcp-token");
-  return { token: checked(await keptToken(file), file), origin: `in ${file}` };
+  return { token: await keptToken(file), origin: `in ${file}` };
 }
 
-/** Made once. Whoever is first writes it; others read what stands there then. */
-async function keptToken(file: string): Promise<string> {
+/** A secret in a file that nobody else can read. Made once. Whoever is first writes it; others read what stands there then. */
+export async function keptToken(file: string): Promise<string> {
   try {
     await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
     const handle = await open(file, "wx", 0o600);
@@ -50,7 +50,7 @@ async function keptToken(file: string): Promise<string> {
     const { mode } = await stat(file);
     if ((mode & 0o077) !== 0 && process.platform !== "win32") await chmod(file, 0o600);
   }
-  return readToken(file);
+  return checked(await readToken(file), file);
 }
 
 async function readToken(file: string): Promise<string> {

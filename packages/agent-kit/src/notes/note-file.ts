@@ -61,7 +61,8 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
 }
 
 /** Why a note cannot be written, with the file and the next step. */
-export function cannotWrite({ relPath, workspaceDir }: NoteTarget, reason: string, cause?: unknown): MemoryError {
+export function cannotWrite(
+  { relPath, workspaceDir }: Pick<NoteTarget, "workspaceDir" | "relPath">, reason: string, cause?: unknown): MemoryError {
   return new MemoryError("WORKSPACE", `cannot write ${relPath} in ${workspaceDir}: ${reason}`, { cause });
 }
 
@@ -112,7 +113,7 @@ async function openWay(target: NoteTarget): Promise<FolderInPlace> {
 }
 
 /** Refuses links and what is in the way from the workspace to the file, by name. */
-async function checkWay(target: NoteTarget, workspaceDir: string): Promise<void> {
+async function checkWay(target: Pick<NoteTarget, "workspaceDir" | "relPath">, workspaceDir: string): Promise<void> {
   const parts = target.relPath.split("/");
   let place = workspaceDir;
   for (const [index, part] of parts.entries()) {
@@ -177,7 +178,8 @@ async function unlessCode<Result>(code: string, run: Promise<Result>): Promise<R
   }
 }
 
-async function failureOf(target: NoteTarget, error: unknown): Promise<unknown> {
+/** Names the file and the next step; errors that do so already, and aborts, stay as they are. */
+export async function failureOf(target: Pick<NoteTarget, "workspaceDir" | "relPath">, error: unknown): Promise<unknown> {
   if (MemoryError.is(error) || isAbort(error)) return error;
   const code = String(codeOf(error));
   if (error instanceof MovedError || code === "ENOTDIR" || code === "ELOOP") {

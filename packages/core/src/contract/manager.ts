@@ -1,4 +1,5 @@
 import type { EmbeddingPrice } from "./embedding.ts";
+import type { MemoryFileFacts, MemoryFileList } from "./memory-files.ts";
 import type { SearchFilters, SearchOrder } from "./search-filters.ts";
 import type {
   MemoryFallback,
@@ -310,6 +311,13 @@ export interface MemorySearchManager {
   estimate?(params: { signal: AbortSignal }): Promise<SyncEstimate | undefined>;
   /** Looks for what a search would not find and nobody would notice. Changes nothing. Absent where there are no files. */
   survey?(params: { signal: AbortSignal }): Promise<MemorySurvey | undefined>;
+  /**
+   * The files that are searched, and those that are not with the reason, at most `limit` of each. It is told to the owner
+   * alone. Absent where there are no files.
+   */
+  listFiles?(params: { limit: number; signal: AbortSignal }): Promise<MemoryFileList | undefined>;
+  /** How a note was cut, its links, and the links to it, for the owner alone. Undefined for a file that is not indexed. */
+  describeFile?(params: { relPath: string; signal: AbortSignal }): Promise<MemoryFileFacts | undefined>;
   /**
    * Compares the parts of the index with each other, and has a sample of what it holds find itself by the very search
    * that answers questions. With `fix` what is wrong is mended from what is there, without a request to a provider.

@@ -10,6 +10,7 @@ import type {
   SessionTarget,
   SyncEstimate,
 } from "./manager.ts";
+import type { MemoryFileFacts, MemoryFileList } from "./memory-files.ts";
 import type { SearchOrder } from "./search-filters.ts";
 import type { MemorySource, SyncReport } from "./status.ts";
 import type { MemoryProviderStatus } from "./status.ts";
@@ -85,6 +86,19 @@ export interface Memory {
   estimate(options?: { signal?: AbortSignal | undefined }): Promise<SyncEstimate | undefined>;
   /** What the files hold and a search does not find. Undefined where the backend cannot tell. */
   survey(options?: { signal?: AbortSignal | undefined }): Promise<MemorySurvey | undefined>;
+  /**
+   * The files that are searched, and those that are not with the reason: at most `limit` of each, 20,000 if left out, and
+   * how many there are. For the owner's eyes. Undefined where the backend cannot tell.
+   */
+  listFiles(options?: {
+    limit?: number | undefined;
+    signal?: AbortSignal | undefined;
+  }): Promise<MemoryFileList | undefined>;
+  /**
+   * How a note was cut into passages, its links, and the links to it. For the owner's eyes. Undefined for a file that is
+   * not indexed, and where the backend cannot tell.
+   */
+  describeFile(params: { relPath: string; signal?: AbortSignal | undefined }): Promise<MemoryFileFacts | undefined>;
   /** Whether the index can be relied on; with `fix` it is mended. Undefined where the backend cannot tell. */
   check(options?: { fix?: boolean | undefined; signal?: AbortSignal | undefined }): Promise<IndexCheck | undefined>;
   /** Gives back space on disk. Undefined where the backend has none to give. */

@@ -122,6 +122,8 @@ export function withFallback(
     // What is said of an index, or done to it, is about the one that answers: the spare's says nothing of the other.
     estimate: async (params) => (await aboutActive(params.signal)).estimate?.(params),
     survey: async (params) => (await aboutActive(params.signal)).survey?.(params),
+    listFiles: async (params) => (await aboutActive(params.signal)).listFiles?.(params),
+    describeFile: async (params) => (await aboutActive(params.signal)).describeFile?.(params),
     check: async (params) => (await aboutActive(params.signal)).check?.(params),
     compact: async (params) => (await aboutActive(params.signal)).compact?.(params),
 

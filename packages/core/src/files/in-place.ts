@@ -1,4 +1,5 @@
 import {
+  type BigIntStats,
   type Dirent,
   closeSync,
   constants,
@@ -8,8 +9,9 @@ import {
   readdirSync,
   readlinkSync,
   realpathSync,
+  renameSync,
 } from "node:fs";
-import { type FileHandle, mkdir, open, rm } from "node:fs/promises";
+import { type FileHandle, link, mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "./error-code.ts";
 
@@ -77,6 +79,13 @@ export interface FolderInPlace {
   open(name: string, flags: number, mode?: number): Promise<FileHandle>;
   mkdir(name: string): Promise<void>;
   remove(name: string): Promise<void>;
+  /** Gives an entry another name besides. */
+  link(name: string, other: string): Promise<void>;
+  /**
+   * Puts one entry in the place of another, which goes. Only where `isStill` says yes to what stands there: it is asked and
+   * obeyed in one go, so that nothing of this process comes between. False: it said no.
+   */
+  replace(name: string, by: string, isStill: (there: BigIntStats | undefined) => boolean): boolean;
   /** Whether what was opened lies in this folder, and this folder at its path. */
   holds(handle: FileHandle, name: string): boolean;
   close(): Promise<void>;
@@ -101,6 +110,12 @@ export async function openFolderInPlace(path: string): Promise<FolderInPlace> {
     open: (name, flags, mode) => named(join(path, name), () => open(wayTo(name), flags | noSurprises, mode)),
     mkdir: (name) => named(join(path, name), () => mkdir(wayTo(name))),
     remove: (name) => named(join(path, name), () => rm(wayTo(name), { force: true })),
+    link: (name, other) => named(join(path, name), () => link(wayTo(name), wayTo(other))),
+    replace: (name, by, isStill) => {
+      if (!isStill(lstatSync(wayTo(name), { bigint: true, throwIfNoEntry: false }))) return false;
+      renameSync(wayTo(by), wayTo(name));
+      return true;
+    },
     holds: (opened, name) => isThere(opened.fd, join(path, name)),
     close: async () => await handle?.close(),
   };

@@ -17,6 +17,8 @@ const usualMaxResults = 6;
 const tokenLimits = [100, 4000] as const;
 const queryLimit = 10_000;
 const defaultLines = 120;
+/** Files that one list holds at most. */
+const mostListed = 20_000;
 const orders: readonly SearchOrder[] = ["relevance", "newest", "oldest"];
 const longestTime = 200;
 
@@ -163,12 +165,34 @@ export function checkRead(params: MemoryReadParams, asker: Asker): Omit<ManagerR
   checkObject("params", params);
   checkSignal(params.signal);
   const { relPath, from = 1, lines = defaultLines } = params;
-  if (typeof relPath !== "string" || relPath.trim() === "")
-    throw invalid("relPath", "the path of a memory file", relPath);
-  if (relPath.includes("\0")) throw invalid("relPath", "a path without NUL characters", relPath);
+  checkPath(relPath);
   if (!Number.isSafeInteger(from) || from < 1) throw invalid("from", "a line number, 1 or more", from);
   if (!Number.isSafeInteger(lines) || lines < 1) throw invalid("lines", "a number of lines, 1 or more", lines);
   return { relPath, from, lines, audience: checkSessionKey(params.sessionKey, asker) };
+}
+
+/** The path of a file that is to be described. */
+export function checkDescribe(params: { relPath: string; signal?: AbortSignal | undefined }): string {
+  checkObject("params", params);
+  checkSignal(params.signal);
+  const { relPath } = params;
+  checkPath(relPath);
+  return relPath;
+}
+
+/** How many files are to be listed. */
+export function checkListing(options: { limit?: number | undefined; signal?: AbortSignal | undefined }): number {
+  checkProbe(options);
+  const { limit = mostListed } = options;
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > mostListed)
+    throw invalid("limit", `a number of files, 1 to ${mostListed}`, limit);
+  return limit;
+}
+
+function checkPath(relPath: unknown): asserts relPath is string {
+  if (typeof relPath !== "string" || relPath.trim() === "")
+    throw invalid("relPath", "the path of a memory file", relPath);
+  if (relPath.includes("\0")) throw invalid("relPath", "a path without NUL characters", relPath);
 }
 
 export interface CheckedSync extends Omit<ManagerSyncParams, "signal" | "progress"> {

@@ -2,6 +2,8 @@ import {
   type Asker,
   type CheckedSearch,
   checkCheck,
+  checkDescribe,
+  checkListing,
   checkProbe,
   checkRead,
   checkSearch,
@@ -28,6 +30,8 @@ import { assertReadable } from "./private-notes.ts";
 import type { NotePlaces } from "./result-places.ts";
 import {
   checkCompactReport,
+  checkFileFacts,
+  checkFileList,
   checkIndexCheck,
   checkReadResult,
   checkResults,
@@ -85,7 +89,7 @@ class AskedManager {
 
   /** Asks what a manager need not be able to tell. */
   async askIfAble<T>(
-    what: "estimate" | "survey" | "check" | "compact",
+    what: "estimate" | "survey" | "listFiles" | "describeFile" | "check" | "compact",
     deadlineMs: number,
     given: { signal?: AbortSignal | undefined },
     call: (signal: AbortSignal) => Promise<T> | undefined,
@@ -193,6 +197,20 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
       asked.askIfAble("estimate", deadlines.syncIdleMs, given, (signal) => manager.estimate?.({ signal })),
     survey: (given = {}) =>
       asked.askIfAble("survey", deadlines.upkeepMs, given, (signal) => manager.survey?.({ signal })),
+    async listFiles(given = {}) {
+      lifecycle.assertOpen();
+      const limit = checkListing(given);
+      const list = (signal: AbortSignal): ReturnType<Memory["listFiles"]> | undefined =>
+        manager.listFiles?.({ limit, signal });
+      return checkFileList(backend, await asked.askIfAble("listFiles", deadlines.upkeepMs, given, list));
+    },
+    async describeFile(params) {
+      lifecycle.assertOpen();
+      const relPath = checkDescribe(params);
+      const describe = (signal: AbortSignal): ReturnType<Memory["describeFile"]> | undefined =>
+        manager.describeFile?.({ relPath, signal });
+      return checkFileFacts(backend, await asked.askIfAble("describeFile", deadlines.upkeepMs, params, describe));
+    },
     async check(given = {}) {
       lifecycle.assertOpen();
       const { fix } = checkCheck(given);

@@ -1,5 +1,6 @@
 import { show } from "./call-arguments.ts";
 import { MemoryError } from "../contract/errors.ts";
+import type { MemoryFileFacts, MemoryFileList } from "../contract/memory-files.ts";
 import type { SearchOrder } from "../contract/search-filters.ts";
 import { isForEveryone } from "./private-notes.ts";
 import { type NotePlaces, isInSharedPlace, notePath, withShortSnippet } from "./result-places.ts";
@@ -190,6 +191,37 @@ export function checkCompactReport(backend: string, report: unknown): CompactRep
       throw broken(backend, "compact", `"${field}" must be a whole number, 0 or more, not ${show(given)}`);
   }
   return report as CompactReport;
+}
+
+export function checkFileList(backend: string, list: unknown): MemoryFileList | undefined {
+  if (list === undefined) return undefined;
+  checkFields(backend, "listFiles", list, { lists: ["files", "leftOut"], counts: ["fileCount", "leftOutCount"] });
+  return list as MemoryFileList;
+}
+
+export function checkFileFacts(backend: string, facts: unknown): MemoryFileFacts | undefined {
+  if (facts === undefined) return undefined;
+  const lists = ["passages", "links", "backlinks"];
+  const counts = ["passageCount", "linkCount", "backlinkCount"];
+  checkFields(backend, "describeFile", facts, { lists, counts });
+  return facts as MemoryFileFacts;
+}
+
+function checkFields(
+  backend: string,
+  call: string,
+  given: unknown,
+  { lists, counts }: { lists: readonly string[]; counts: readonly string[] },
+): void {
+  if (typeof given !== "object" || given === null)
+    throw broken(backend, call, `gave ${show(given)} where an object is wanted`);
+  const fields = given as Record<string, unknown>;
+  for (const field of lists)
+    if (!Array.isArray(fields[field]))
+      throw broken(backend, call, `"${field}" must be a list, not ${show(fields[field])}`);
+  for (const field of counts)
+    if (!isCount(fields[field]))
+      throw broken(backend, call, `"${field}" must be a whole number, 0 or more, not ${show(fields[field])}`);
 }
 
 function isLine(value: unknown): value is number {

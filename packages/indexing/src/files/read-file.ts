@@ -98,7 +98,7 @@ function cutSingleLine(line: string, shown: string, from: number, total: number)
 }
 
 /** The absolute path behind a path from outside, as it is spelled on the disk, or `PATH_NOT_ALLOWED` with the reason. */
-function allowedPath(relPath: string, roots: readonly MemoryRoot[], workspaceDir: string): string {
+export function allowedPath(relPath: string, roots: readonly MemoryRoot[], workspaceDir: string): string {
   const isFolderOfNotes = roots.some(({ rules }) => rules !== undefined);
   const places = isFolderOfNotes
     ? "all Markdown below the workspace that no .gitignore names and no dot hides"

@@ -1,8 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { type MemslotConfig, MemoryError, installedPluginsDir, visibleName } from "@memslot/core";
+import { type MemslotConfig, MemoryError, installedPluginsDir, visibleName, editConfigFile } from "@memslot/core";
 import type { CommandContext } from "../../command-context.ts";
-import { editConfigFile } from "../../config-file/edit-file.ts";
 import { configTarget, editsFor, withChoice } from "../../embeddings/config-target.ts";
 import { localState } from "../../embeddings/local-setup.ts";
 import { byteSize } from "../../format/byte-size.ts";

@@ -1,15 +1,5 @@
-import {
-  type AgentConfig,
-  EmbeddingError,
-  type MemoryProviderStatus,
-  type MemslotConfig,
-  MemoryError,
-  isAbort,
-  messageOf,
-  visibleName,
-} from "@memslot/core";
+import { type AgentConfig, EmbeddingError, type MemoryProviderStatus, type MemslotConfig, MemoryError, isAbort, messageOf, visibleName, editConfigFile } from "@memslot/core";
 import type { CommandContext } from "../../command-context.ts";
-import { editConfigFile } from "../../config-file/edit-file.ts";
 import {
   type AskedByMeaning,
   type Comparison,

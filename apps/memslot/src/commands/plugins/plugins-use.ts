@@ -1,16 +1,5 @@
 import path from "node:path";
-import {
-  type DisabledPlugin,
-  type FoundPlugin,
-  type MemslotConfig,
-  MemoryError,
-  loadConfig,
-  memoryState,
-  resolveMemorySlot,
-  withDeadline,
-} from "@memslot/core";
-import { editConfigFile } from "../../config-file/edit-file.ts";
-import type { ConfigEdit } from "../../config-file/edit-text.ts";
+import { type DisabledPlugin, type FoundPlugin, type MemslotConfig, MemoryError, loadConfig, memoryState, resolveMemorySlot, withDeadline, editConfigFile, type ConfigEdit } from "@memslot/core";
 import type { CommandContext } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { type Comparison, comparePlugins, comparisonTable, vectorSentence } from "../../plugins/compare.ts";

@@ -1,7 +1,8 @@
-import { changeConfigFile } from "@memslot/core";
+import { changeConfigFile } from "../change-file.ts";
 import { type ConfigEdit, editConfigText } from "./edit-text.ts";
 
-const newFile = `// The configuration of memslot, in JSON5: comments and commas at the end are fine.
+/** What a file begins with that is made. */
+export const newConfigText = `// The configuration of memslot, in JSON5: comments and commas at the end are fine.
 // \`memslot config\` shows every key, its value and where it comes from.
 {
 }
@@ -16,5 +17,5 @@ export async function editConfigFile(
   edits: readonly ConfigEdit[],
   { stateDir }: { stateDir: string },
 ): Promise<void> {
-  await changeConfigFile(file, (text = newFile) => editConfigText(text, edits), { stateDir });
+  await changeConfigFile(file, (text = newConfigText) => editConfigText(text, edits), { stateDir });
 }

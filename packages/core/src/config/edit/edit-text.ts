@@ -1,14 +1,18 @@
 import { isDeepStrictEqual } from "node:util";
 import { type PlacedItem, type PlacedValue, placesIn } from "./json5-places.ts";
 
-/** One change of a configuration: a value that a key is to have, or a text that its list is to hold no longer. */
+/** One change of a configuration: a value that a key is to have, a text that its list is to hold, or is to hold no longer. */
 export type ConfigEdit =
   | { readonly key: readonly [string, ...string[]]; readonly value: string | boolean }
+  | { readonly key: readonly [string, ...string[]]; readonly with: string }
   | { readonly key: readonly [string, ...string[]]; readonly without: string };
 
 interface Json5 {
   parse(text: string): unknown;
 }
+
+/** What may be written for a key that is not there. */
+type Written = string | boolean | readonly string[];
 
 /** Text that is put in place of what stands between two positions. */
 interface Splice {
@@ -42,11 +46,13 @@ function splicesFor(text: string, edit: ConfigEdit, json5: Json5): Splice[] {
     const member = place.members.findLast((each) => nameOf(each.name, json5) === name);
     if (member === undefined) {
       if ("without" in edit) return [];
-      return additions(text, place, { names: edit.key.slice(depth), value: edit.value, unit: indentUnit(text, root) });
+      const value = "with" in edit ? [edit.with] : edit.value;
+      return additions(text, place, { names: edit.key.slice(depth), value, unit: indentUnit(text, root) });
     }
     place = member.value;
   }
   if ("without" in edit) return removals(text, place, edit.without, json5);
+  if ("with" in edit) return newItem(text, place, edit, json5);
   const isSingle = text[place.start] === "'" && typeof edit.value === "string" && /^[\w@/.-]*$/.test(edit.value);
   return [
     { start: place.start, end: place.end, text: isSingle ? `'${String(edit.value)}'` : JSON.stringify(edit.value) },
@@ -57,7 +63,7 @@ function splicesFor(text: string, edit: ConfigEdit, json5: Json5): Splice[] {
 function additions(
   text: string,
   object: PlacedValue,
-  added: { names: readonly string[]; value: string | boolean; unit: string },
+  added: { names: readonly string[]; value: Written; unit: string },
 ): Splice[] {
   const closing = object.end - 1;
   const members = object.members ?? [];
@@ -77,15 +83,31 @@ function additions(
   return [...comma, { start: at, end: at, text: lines.map((line) => `${eol}${line}`).join("") }];
 }
 
+/** A new last item of a list, on a line of its own where the last one is on one. */
+function newItem(text: string, { items, start }: PlacedValue, edit: ConfigEdit & { with: string }, json5: Json5): Splice[] {
+  if (items === undefined) throw new Error(`${edit.key.map(quoteName).join(".")} is no list`);
+  if (items.some(({ value }) => json5.parse(text.slice(value.start, value.end)) === edit.with)) return [];
+  const written = JSON.stringify(edit.with);
+  const last = items.at(-1);
+  if (last === undefined) return [insert(start + 1, written)];
+  const breakBefore = /(?:\r\n|[\n\r\u2028\u2029])[^\S\n\r\u2028\u2029]*$/.exec(text.slice(0, last.value.start))?.[0];
+  const comma = last.comma === undefined ? [insert(last.value.end, ",")] : [];
+  const end = last.comma === undefined ? last.value.end : last.comma + 1;
+  // What is said of the last one on its line stays there.
+  const remark = /^[^\S\n\r\u2028\u2029]*(?:\/\/[^\n\r\u2028\u2029]*)?(?=[\n\r\u2028\u2029])/.exec(text.slice(end))?.[0] ?? "";
+  const at = breakBefore === undefined ? end : end + remark.trimEnd().length;
+  return [...comma, insert(at, `${breakBefore ?? " "}${written}${last.comma === undefined ? "" : ","}`)];
+}
+
 /** `slots: { memory: "x" }` */
-function inline([name = "", ...rest]: readonly string[], value: string | boolean): string {
+function inline([name = "", ...rest]: readonly string[], value: Written): string {
   return `${quoteName(name)}: ${rest.length === 0 ? JSON.stringify(value) : `{ ${inline(rest, value)} }`}`;
 }
 
 /** The same over several lines. */
 function block(
   [name = "", ...rest]: readonly string[],
-  value: string | boolean,
+  value: Written,
   indent: string,
   unit: string,
 ): string[] {
@@ -135,6 +157,10 @@ function isBlank(text: string): boolean {
   return /^[^\S\n\r\u2028\u2029]*$/.test(text);
 }
 
+function insert(at: number, text: string): Splice {
+  return { start: at, end: at, text };
+}
+
 function cut(start: number, end: number): Splice {
   return { start, end, text: "" };
 }
@@ -168,7 +194,10 @@ function withEdit(config: unknown, edit: ConfigEdit): unknown {
   }
   const name = edit.key.at(-1) ?? "";
   if (!isObject(group)) return wanted;
-  if (!("without" in edit)) group[name] = edit.value;
+  if ("with" in edit) {
+    const list: unknown = Object.hasOwn(group, name) ? group[name] : [];
+    if (Array.isArray(list) && !list.includes(edit.with)) group[name] = [...list, edit.with];
+  } else if (!("without" in edit)) group[name] = edit.value;
   else if (Array.isArray(group[name])) group[name] = group[name].filter((item) => item !== edit.without);
   return wanted;
 }

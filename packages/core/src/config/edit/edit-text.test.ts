@@ -1,7 +1,6 @@
 import json5 from "json5";
 import { describe, expect, test } from "vitest";
 import { type ConfigEdit, editConfigText } from "./edit-text.ts";
-import { initialConfigText } from "./initial-text.ts";
 import { randomConfigText } from "./test/random-json5.ts";
 
 const slot: ConfigEdit = { key: ["plugins", "slots", "memory"], value: "memory-mine" };
@@ -37,11 +36,27 @@ describe("editConfigText", () => {
     expect(await editConfigText(text, [slot])).toBe(wanted);
   });
 
-  test("sets the slot in what memslot init writes, below the default that is commented out", async () => {
-    const text = initialConfigText({ workspace: "." });
-    const edited = await editConfigText(text, [slot]);
-    expect(edited.replace('\n      memory: "memory-mine",', "")).toBe(text);
-    expect(edited).toContain('// memory: "memory-core",\n      memory: "memory-mine",\n    },');
+  test.each([
+    ["{}", '{ plugins: { deny: ["x"] } }'],
+    ["{ plugins: { deny: [] } }", '{ plugins: { deny: ["x"] } }'],
+    ["{ plugins: { deny: ['a'] } }", "{ plugins: { deny: ['a', \"x\"] } }"],
+    ["{ plugins: { deny: ['a',] } }", "{ plugins: { deny: ['a', \"x\",] } }"],
+    ["{ plugins: { deny: ['x'] } }", "{ plugins: { deny: ['x'] } }"],
+    ["{ deny: 1, plugins: { deny: [ { path: 'x' } ] } }", "{ deny: 1, plugins: { deny: [ { path: 'x' }, \"x\" ] } }"],
+    [
+      "{ plugins: { deny: [\r\n  'a', // kept\r\n  'b', // so\r\n] } }",
+      "{ plugins: { deny: [\r\n  'a', // kept\r\n  'b', // so\r\n  \"x\",\r\n] } }",
+    ],
+    ["{ plugins: { deny: [\n  'a' // why\n] } }", "{ plugins: { deny: [\n  'a', // why\n  \"x\"\n] } }"],
+    ["{ plugins: { deny: [ // none\n] } }", "{ plugins: { deny: [\"x\" // none\n] } }"],
+  ])("puts an item into the list of %j", async (text, wanted) => {
+    expect(await editConfigText(text, [{ key: ["plugins", "deny"], with: "x" }])).toBe(wanted);
+  });
+
+  test("puts no item into what is no list", async () => {
+    await expect(editConfigText("{ plugins: { deny: 1 } }", [{ key: ["plugins", "deny"], with: "x" }])).rejects.toThrow(
+      "plugins.deny is no list",
+    );
   });
 
   test.each([

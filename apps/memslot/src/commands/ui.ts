@@ -1,0 +1,93 @@
+import { randomBytes } from "node:crypto";
+import { spawn } from "node:child_process";
+import path from "node:path";
+import type { AgentConfig, MemslotConfig, OpenMemoryOptions } from "@memslot/core";
+import { type OtherSettings, serveUi } from "@memslot/ui";
+import type { CommandContext } from "../command-context.ts";
+import { keptToken } from "../mcp/token.ts";
+import { openMemory } from "../open-memory.ts";
+import { chooseAgent } from "../open/agents.ts";
+import { disabledReason } from "../open/disabled-memory.ts";
+import { isFound, readConfig } from "../open/read-config.ts";
+import { CLOSE_DEADLINE_MS, closeInTime } from "../open/with-memory.ts";
+import { packageVersion } from "../package-version.ts";
+import { ExitCode } from "../terminal/exit-code.ts";
+import { UsageError } from "../terminal/usage-error.ts";
+
+export interface UiCommandOptions {
+  agent?: string;
+  port?: number;
+  open?: boolean;
+  readOnly?: boolean;
+  json?: boolean;
+}
+
+/** `memslot ui`: serves the page of one agent's memory until a signal comes. */
+export async function ui(context: CommandContext, options: UiCommandOptions): Promise<number> {
+  const { output, signal } = context;
+  const config = await readConfig(context, { lookAround: true });
+  const agent = chooseAgent(config, options.agent);
+  context.onAgent(agent.id);
+  const off = disabledReason(config, agent);
+  if (off !== undefined)
+    throw new UsageError(`there is nothing to show: memory is off for agent "${agent.id}": ${off}`);
+  context.needsToEnd?.(CLOSE_DEADLINE_MS);
+  const notice = (line: string): void => output.notice(line);
+  const opening: OpenMemoryOptions = {
+    config,
+    agentId: agent.id,
+    workspaceDir: agent.workspaceDir,
+    notify: notice,
+    signal,
+  };
+  const memory = await openMemory(opening);
+  try {
+    await serveUi({
+      host: {
+        memory,
+        config,
+        agent,
+        readOnly: options.readOnly === true || isFound(config),
+        version: packageVersion(),
+        openWith: (other) => openMemory({ ...opening, config: withSettings(config, agent, other), lookOnly: true }),
+      },
+      port: options.port ?? 0,
+      token: randomBytes(32).toString("base64url"),
+      session: await keptToken(path.join(config.stateDir, "ui-session")),
+      onListening: (url) => {
+        if (options.json === true) output.print(JSON.stringify({ url }));
+        else output.print(`memslot ui: ${url}\nCtrl-C ends it.`);
+        if (options.open === true) openInBrowser(url, notice);
+      },
+      signal,
+    });
+  } finally {
+    await closeInTime(context, memory);
+  }
+  return ExitCode.ok;
+}
+
+/** The configuration with other settings of a search, or another backend, for this agent. */
+function withSettings(config: MemslotConfig, agent: AgentConfig, { hybrid, backend }: OtherSettings): MemslotConfig {
+  const { memorySearch } = agent;
+  const query = { ...memorySearch.query, hybrid: { ...memorySearch.query.hybrid, ...hybrid } };
+  const changed = Object.create(agent, {
+    memorySearch: { value: { ...memorySearch, query }, enumerable: true },
+  }) as AgentConfig;
+  const plugins =
+    backend === undefined ? config.plugins : { ...config.plugins, slots: { ...config.plugins.slots, memory: backend } };
+  return { ...config, plugins, agent: (id) => (id === agent.id ? changed : config.agent(id)) };
+}
+
+const openers: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
+  darwin: ["open"],
+  win32: ["cmd", "/c", "start", ""],
+};
+
+/** Hands the address to the system. Where that fails, it stands in the terminal all the same. */
+function openInBrowser(url: string, notice: (line: string) => void): void {
+  const [program, ...words] = openers[process.platform] ?? ["xdg-open"];
+  const child = spawn(program, [...words, url], { stdio: "ignore", detached: true });
+  child.once("error", (error) => notice(`the browser could not be opened: ${error.message}`));
+  child.unref();
+}

@@ -1,0 +1,48 @@
+import type { Failure } from "../../src/api/facts.ts";
+
+/** What the server has answered in words; `status` 0: it gave no answer. */
+export class AskError extends Error {
+  readonly status: number;
+  readonly code: string;
+  /** All that was answered: some failures say more than words. */
+  readonly body: unknown;
+
+  constructor(status: number, code: string, message: string, body?: unknown) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.body = body;
+  }
+}
+
+export interface AskOptions {
+  method?: "GET" | "POST" | "PUT" | undefined;
+  body?: unknown;
+  signal?: AbortSignal | undefined;
+}
+
+/** Asks the server of this page for JSON. Throws `AskError`, and what an aborted `fetch` throws. */
+export async function ask<T>(path: string, { method, body, signal }: AskOptions = {}): Promise<T> {
+  const init: RequestInit = { method: method ?? (body === undefined ? "GET" : "POST"), signal: signal ?? null };
+  if (init.method !== "GET") {
+    init.headers = { "content-type": "application/json" };
+    init.body = JSON.stringify(body ?? {});
+  }
+  const response = await fetch(path, init).catch((error: unknown) => {
+    if (signal?.aborted) throw error;
+    throw new AskError(0, "OFFLINE", String(error));
+  });
+  if (response.status === 204) return undefined as T;
+  const answer: unknown = await response.json().catch(() => undefined);
+  if (response.ok) return answer as T;
+  const { code, message } = (answer as Failure | undefined)?.error ?? { code: "HTTP", message: response.statusText };
+  throw new AskError(response.status, code, message, answer);
+}
+
+/** A path with what is asked for; what is undefined, empty or false is left out. */
+export function pathWith(path: string, query: Readonly<Record<string, string | number | boolean | undefined>>): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined && value !== "" && value !== false) search.set(name, value === true ? "1" : String(value));
+  return search.size === 0 ? path : `${path}?${search}`;
+}

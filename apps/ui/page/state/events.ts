@@ -1,0 +1,62 @@
+import { signal } from "@preact/signals";
+import type { UiEvent } from "../../src/api/events.ts";
+import { facts, lookAgain, session } from "./session.ts";
+
+type Status = Extract<UiEvent, { type: "status" }>["status"];
+
+/** The state of the memory as it was told last. */
+export const status = signal<Status | undefined>(undefined);
+/** Goes up whenever other notes are indexed. */
+export const notesRevision = signal(0);
+/** How far a sync is that a page has asked for. */
+export const syncing = signal<Extract<UiEvent, { type: "sync" }> | undefined>(undefined);
+
+const lockName = "memslot-events";
+const retryMs = 1500;
+
+/**
+ * Listens to the server. One page of a browser has the stream and passes on what it is told: a browser has six
+ * connections for a server, and a seventh page would wait for ever.
+ */
+export function listenToServer(): void {
+  const channel = new BroadcastChannel(lockName);
+  channel.addEventListener("message", ({ data }: MessageEvent<UiEvent | "hello">) => {
+    if (data !== "hello") take(data);
+    else if (status.value !== undefined && source !== undefined)
+      channel.postMessage({ type: "status", status: status.value });
+  });
+  let source: EventSource | undefined;
+  // Held until this page goes.
+  void navigator.locks.request(lockName, async () => {
+    connect();
+    await new Promise(() => undefined);
+  });
+  channel.postMessage("hello");
+
+  function connect(): void {
+    source = new EventSource("/api/events");
+    source.addEventListener("message", ({ data }: MessageEvent<string>) => {
+      const event = JSON.parse(data) as UiEvent;
+      take(event);
+      channel.postMessage(event);
+    });
+    source.addEventListener("error", () => {
+      source?.close();
+      void lookAgain().finally(() => setTimeout(connect, retryMs));
+    });
+  }
+
+  // A page without the stream looks by itself whether the server is back.
+  setInterval(() => {
+    if (session.value !== "open") void lookAgain();
+  }, retryMs);
+}
+
+function take(event: UiEvent): void {
+  if (event.type === "changed") notesRevision.value += 1;
+  else if (event.type === "sync") syncing.value = event.done ? undefined : event;
+  else {
+    status.value = event.status;
+    if (session.value === "offline" && facts.value !== undefined) session.value = "open";
+  }
+}

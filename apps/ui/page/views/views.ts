@@ -1,0 +1,20 @@
+import type { ComponentType } from "preact";
+import type { WordName } from "../words/words.ts";
+
+export interface View {
+  /** The first part of its address. */
+  path: string;
+  title: WordName;
+  /** Its code is fetched when it is wanted first. */
+  load: () => Promise<{ default: ComponentType }>;
+}
+
+/** The views in the order in which they are offered. */
+export const views: readonly View[] = [
+  { path: "/health", title: "nav.health", load: () => import("./health/health-view.tsx") },
+];
+
+/** The view of an address. `/` is the first one. */
+export function viewAt(pathname: string): View | undefined {
+  return pathname === "/" ? views[0] : views.find(({ path }) => pathname === path || pathname.startsWith(`${path}/`));
+}

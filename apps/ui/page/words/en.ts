@@ -1,0 +1,4 @@
+import { shell } from "./en/shell.ts";
+
+/** Each view has its texts in a file of its own. */
+export const en = { ...shell };

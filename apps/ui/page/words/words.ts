@@ -1,0 +1,44 @@
+import { language } from "../state/choices.ts";
+import { en } from "./en.ts";
+import { zh } from "./zh.ts";
+
+export type Language = "en" | "zh";
+
+/** Every text of the page by its name; `{name}` stands for what is put in. Both languages have the same names. */
+export type WordName = keyof typeof en;
+
+const tables: Record<Language, Record<WordName, string>> = { en, zh };
+
+/** A text in the language that was chosen, with what is put in. Read in a component, it changes with the language. */
+export function t(name: WordName, given: Readonly<Record<string, string | number>> = {}): string {
+  const text = tables[language.value][name];
+  return text.replaceAll(/\{(\w+)\}/gu, (whole, key: string) =>
+    key in given ? formatted(given[key] ?? whole) : whole,
+  );
+}
+
+/** Numbers with the signs of the language. */
+export function formatted(value: string | number): string {
+  return typeof value === "number" ? new Intl.NumberFormat(localeName()).format(value) : value;
+}
+
+/** A time, given as ISO 8601, for people. */
+export function when(
+  iso: string,
+  style: Intl.DateTimeFormatOptions = { dateStyle: "medium", timeStyle: "short" },
+): string {
+  const date = new Date(iso);
+  return Number.isNaN(date.getTime()) ? iso : new Intl.DateTimeFormat(localeName(), style).format(date);
+}
+
+/** Bytes for people: `14.1 MB`. */
+export function bytes(count: number): string {
+  const units = ["byte", "kilobyte", "megabyte", "gigabyte"] as const;
+  const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, count)) / 3));
+  const style = { style: "unit", unit: units[power], unitDisplay: "short", maximumSignificantDigits: 3 } as const;
+  return new Intl.NumberFormat(localeName(), style).format(count / 1000 ** power);
+}
+
+export function localeName(): string {
+  return language.value === "zh" ? "zh-CN" : "en";
+}

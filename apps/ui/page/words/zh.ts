@@ -1,0 +1,4 @@
+import type { en } from "./en.ts";
+import { shell } from "./zh/shell.ts";
+
+export const zh: Record<keyof typeof en, string> = { ...shell };

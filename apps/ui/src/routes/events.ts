@@ -1,0 +1,48 @@
+import type { Hono } from "hono";
+import { streamSSE } from "hono/streaming";
+import type { UiEvent } from "../api/events.ts";
+import type { EventHub } from "../server/event-hub.ts";
+
+/** So many events may wait for a page that does not read; then its stream ends, and it asks anew. */
+const mostWaiting = 100;
+const quietMs = 15_000;
+
+/** `GET /api/events`: a stream of `UiEvent`, which ends with the server. */
+export function serveEvents(app: Hono, hub: EventHub, signal: AbortSignal): void {
+  app.get("/api/events", (context) =>
+    streamSSE(context, async (stream) => {
+      const waiting: UiEvent[] = [];
+      const ended = new AbortController();
+      let wake = (): void => undefined;
+      const stopListening = hub.listen((event) => {
+        waiting.push(event);
+        if (waiting.length > mostWaiting) ended.abort();
+        wake();
+        return !ended.signal.aborted;
+      });
+      stream.onAbort(() => ended.abort());
+      const over = AbortSignal.any([signal, ended.signal]);
+      over.addEventListener("abort", () => wake(), { once: true });
+      try {
+        while (!over.aborted) {
+          const event = waiting.shift();
+          if (event !== undefined) await stream.writeSSE({ data: JSON.stringify(event) });
+          else if (!(await wokenWithin((resolve) => (wake = resolve)))) await stream.write(": still here\n\n");
+        }
+      } finally {
+        stopListening();
+      }
+    }),
+  );
+}
+
+/** False: nothing happened for a while. */
+async function wokenWithin(onWake: (resolve: () => void) => void): Promise<boolean> {
+  return await new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), quietMs);
+    onWake(() => {
+      clearTimeout(timer);
+      resolve(true);
+    });
+  });
+}

@@ -1,0 +1,65 @@
+import { once } from "node:events";
+import { getRequestListener } from "@hono/node-server";
+import { createHostCheck, createLoopbackServer, listenOn, loopbackUrl } from "@memslot/core/loopback";
+import { Hono } from "hono";
+import { pageFolder } from "./page-folder.ts";
+import { serveRoutes } from "./routes/index.ts";
+import { createEventHub } from "./server/event-hub.ts";
+import { failed, told } from "./server/failure.ts";
+import { type LoginSecrets, loggedIn, serveLogin } from "./server/login.ts";
+import { fromThePage, restricted } from "./server/policy.ts";
+import { readPage, servePage } from "./server/static-files.ts";
+import type { UiHost } from "./ui-host.ts";
+
+export interface ServeUiOptions extends LoginSecrets {
+  host: UiHost;
+  /** 0: any free one. */
+  port: number;
+  /** The folder of the built page; that of this package if left out. */
+  page?: string | undefined;
+  /** Told the address with the token in its fragment, once it can be opened. */
+  onListening: (url: string) => void;
+  /** Ends the server. */
+  signal: AbortSignal;
+}
+
+const address = "127.0.0.1";
+
+/** Serves the page until `signal` is aborted. Throws `UNAVAILABLE` where the port cannot be had or the page is not built. */
+export async function serveUi({ host, onListening, signal, ...options }: ServeUiOptions): Promise<void> {
+  const files = readPage(options.page ?? pageFolder);
+  const server = createLoopbackServer();
+  const port = await listenOn(server, { host: address, port: options.port });
+  const place = { host: address, port };
+  const notHere = createHostCheck(place);
+  const hub = createEventHub(() => host.memory.status());
+
+  const app = new Hono();
+  app.use(restricted);
+  app.use("/api/*", fromThePage);
+  serveLogin(app, options, port);
+  app.use("/api/*", loggedIn(options, port));
+  serveRoutes(app, { host, hub, signal });
+  app.all("/api/*", (context) => told(context, 404, "NOT_FOUND", `nothing is served at ${context.req.path}`));
+  servePage(app, files);
+  app.onError((error, context) => failed(context, error));
+
+  const answer = getRequestListener(app.fetch, { hostname: `${address}:${port}` });
+  server.on("request", (request, response) => {
+    const message = notHere(request);
+    if (message === undefined) return void answer(request, response);
+    response.writeHead(403, { "content-type": "text/plain", connection: "close" });
+    response.end(message);
+    request.resume();
+  });
+  onListening(`${loopbackUrl(place)}/#token=${options.token}`);
+  try {
+    if (!signal.aborted) await once(signal, "abort");
+  } finally {
+    hub.close();
+    const closed = once(server, "close");
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  }
+}

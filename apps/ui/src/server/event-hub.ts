@@ -1,0 +1,72 @@
+import type { UiEvent } from "../api/events.ts";
+
+/** Told each event; false: it has gone or does not keep up, and is told no more. */
+type Listener = (event: UiEvent) => boolean;
+
+const lookEveryMs = 1000;
+
+/** Tells every open page what has changed. Looks only while somebody listens. */
+export interface EventHub {
+  listen(listener: Listener): () => void;
+  tell(event: UiEvent): void;
+  close(): void;
+}
+
+/** `status` gives the state as it is now; what counts as another state of the notes is said by `notesMark`. */
+export function createEventHub(status: () => Extract<UiEvent, { type: "status" }>["status"]): EventHub {
+  const listeners = new Set<Listener>();
+  let timer: NodeJS.Timeout | undefined;
+  let lastStatus = "";
+  let lastNotes = "";
+
+  function tell(event: UiEvent): void {
+    for (const listener of listeners) if (!listener(event)) listeners.delete(listener);
+    if (listeners.size === 0) stop();
+  }
+
+  function look(): void {
+    const now = status();
+    const text = JSON.stringify(now);
+    if (text === lastStatus) return;
+    lastStatus = text;
+    tell({ type: "status", status: now });
+    const notes = notesMark(now);
+    if (notes === lastNotes) return;
+    lastNotes = notes;
+    tell({ type: "changed" });
+  }
+
+  function stop(): void {
+    clearInterval(timer);
+    timer = undefined;
+  }
+
+  return {
+    listen(listener) {
+      const now = status();
+      if (listeners.size === 0) {
+        lastStatus = JSON.stringify(now);
+        lastNotes = notesMark(now);
+      }
+      listeners.add(listener);
+      listener({ type: "status", status: now });
+      timer ??= setInterval(look, lookEveryMs).unref();
+      return () => {
+        listeners.delete(listener);
+        if (listeners.size === 0) stop();
+      };
+    },
+    tell,
+    close: () => {
+      stop();
+      listeners.clear();
+    },
+  };
+}
+
+/** Changes when notes were indexed. */
+function notesMark({ files, chunks, generation, lastSync }: ReturnType<Parameters<typeof createEventHub>[0]>): string {
+  const report = lastSync?.report;
+  const hasNews = report !== undefined && report.added + report.changed + report.removed > 0;
+  return JSON.stringify([files, chunks, generation?.id, hasNews ? lastSync?.finishedAt : undefined]);
+}

@@ -1,0 +1,86 @@
+import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { parseConfig, openMemory } from "@memslot/core";
+import memoryCore from "@memslot/memory-core";
+import { onTestFinished } from "vitest";
+import { serveUi, type UiHost } from "../../src/index.ts";
+import { builtPage } from "./build-page.ts";
+
+export interface UiServer {
+  /** With the token in its fragment. */
+  url: string;
+  origin: string;
+  workspaceDir: string;
+  host: UiHost;
+  /** Ends it; the memory stays open. */
+  stop(): Promise<void>;
+  /** Serves again on the same port, as the command does that was started again. */
+  restart(): Promise<void>;
+}
+
+export interface UiServerOptions {
+  /** Notes by their paths below the workspace. */
+  notes: Readonly<Record<string, string>>;
+  readOnly?: boolean;
+  /** Keys below `memorySearch`. */
+  memorySearch?: Readonly<Record<string, unknown>>;
+}
+
+/** The page over a memory of its own; everything is gone after the test. */
+export async function startUi({ notes, readOnly = false, memorySearch = {} }: UiServerOptions): Promise<UiServer> {
+  const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-ui-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
+  const workspaceDir = path.join(folder, "notes");
+  mkdirSync(workspaceDir);
+  for (const [name, text] of Object.entries(notes)) {
+    const file = path.join(workspaceDir, name);
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+  const stateDir = path.join(folder, "state");
+  const config = parseConfig(
+    { agents: { defaults: { workspace: workspaceDir, memorySearch: { provider: "none", ...memorySearch } } } },
+    { stateDir, env: { HOME: folder } },
+  );
+  const opening = { config, agentId: "main", plugins: [memoryCore], notify: () => undefined };
+  const memory = await openMemory(opening);
+  onTestFinished(() => memory.close());
+  await memory.sync({ reason: "test" });
+  const host: UiHost = {
+    memory,
+    config,
+    agent: config.agent("main"),
+    readOnly,
+    version: "0.0.0",
+    openWith: () => openMemory(opening),
+  };
+
+  let ending = new AbortController();
+  let served = Promise.resolve();
+  let url = "";
+  const serve = async (port: number): Promise<void> => {
+    ending = new AbortController();
+    const { signal } = ending;
+    url = await new Promise<string>((resolve, reject) => {
+      served = serveUi({
+        host,
+        port,
+        page: builtPage(),
+        token: "t".repeat(32),
+        session: "s".repeat(32),
+        onListening: resolve,
+        signal,
+      });
+      served.catch(reject);
+    });
+  };
+  const stop = async (): Promise<void> => {
+    ending.abort();
+    await served;
+  };
+  await serve(0);
+  onTestFinished(stop);
+  const { origin, port } = new URL(url);
+  return { url, origin, workspaceDir, host, stop, restart: () => serve(Number(port)) };
+}

@@ -1,0 +1,269 @@
+import { createHash, randomUUID } from "node:crypto";
+import { type BigIntStats, constants, lstatSync, readdirSync, rmSync } from "node:fs";
+import { type FileHandle, mkdir, realpath } from "node:fs/promises";
+import path from "node:path";
+import { MemoryError } from "@memslot/core";
+import { codeOf, type FolderInPlace, MovedError, openFolderInPlace, syncFolder } from "@memslot/core/files";
+import { type NoteName, noteFile } from "@memslot/indexing/host";
+import { withStateLock } from "../session/state-lock.ts";
+import { bytesLike, contentOf, type NoteContent } from "./note-content.ts";
+import { cannotWrite, failureOf, throwIfAborted } from "./note-file.ts";
+
+export interface ReplaceNoteOptions extends NoteName {
+  /** All that the note is to say, with LF line ends. The file keeps its own line ends and its byte order mark. */
+  text: string;
+  /** `NoteContent.sha256` of the state that the text was made from. */
+  sha256: string;
+  signal?: AbortSignal | undefined;
+}
+
+/** `conflict`: somebody else has changed the note since, and nothing was written; `note` is how it stands, if it does. */
+export type ReplacedNote =
+  | { state: "replaced"; note: NoteContent }
+  | { state: "conflict"; note: NoteContent | undefined };
+
+/** More than this is no note that anybody edits as a whole. */
+const maxBytes = 4_000_000;
+const waitMs = 5_000;
+const draftName = /^\.memslot-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/u;
+/** What is older was left by a process that was killed. */
+const oldMs = 60_000;
+
+/**
+ * Reads a note as it is to be edited: all of its true text, whatever it holds. Undefined where there is none. Throws
+ * `PATH_NOT_ALLOWED` for what is no part of the memory, and `WORKSPACE` where it cannot be read or is larger than 4 MB.
+ */
+export async function readNote(given: NoteName): Promise<NoteContent | undefined> {
+  return await inFolder(given, async (note) => {
+    const there = await openThere(note);
+    if (there === undefined) return undefined;
+    try {
+      return await contentIn(there);
+    } finally {
+      await there.handle.close();
+    }
+  });
+}
+
+/**
+ * Puts another text in place of a note, if it still is what it was when it was read: whole or not at all, on disk when it
+ * resolves. Processes that do so at the same time wait for each other. The file keeps its mode; it is another file
+ * afterwards, so a note that has more than one name (a hard link) is refused, and nothing is made that was not there.
+ *
+ * What others append in the very moment of the change is kept behind the new text; whatever else they write then stays,
+ * and is a conflict. Throws as `readNote` does, `INVALID_ARGUMENT` for a text that cannot be a note, `BUSY` where another
+ * process holds the note for 5 s, and an `AbortError`, by which nothing was written.
+ */
+export async function replaceNote(options: ReplaceNoteOptions): Promise<ReplacedNote> {
+  checkText(options.text);
+  const { stateDir, relPath, signal } = options;
+  return await inFolder(options, async (note) => {
+    const locks = path.join(stateDir, "locks");
+    await mkdir(locks, { recursive: true, mode: 0o700 });
+    const key = createHash("sha256").update(path.join(note.folder.path, note.name)).digest("hex").slice(0, 32);
+    const busy = (holder: { pid: number } | undefined): string =>
+      `${relPath} is being changed by ${holder ? `process ${holder.pid}` : "another process"} for more than 5 s; try again`;
+    return await withStateLock(path.join(locks, `note-${key}.lock`), { waitMs, busy, signal }, () =>
+      replaceIn(note, options),
+    );
+  });
+}
+
+interface Note {
+  workspaceDir: string;
+  relPath: string;
+  folder: FolderInPlace;
+  name: string;
+}
+
+interface OpenedNote {
+  handle: FileHandle;
+  stats: BigIntStats;
+  bytes: Buffer;
+}
+
+async function inFolder<T>(given: NoteName, run: (note: Note) => Promise<T>): Promise<T> {
+  const { relPath } = given;
+  const workspaceDir = await realpath(given.workspaceDir).catch((error: unknown) => failing(given, error));
+  const file = await noteFile({ ...given, workspaceDir });
+  let folder: FolderInPlace | undefined;
+  try {
+    folder = await openFolderInPlace(path.dirname(file));
+    return await run({ workspaceDir, relPath, folder, name: path.basename(file) });
+  } catch (error) {
+    return await failing(given, error);
+  } finally {
+    await folder?.close();
+  }
+}
+
+async function failing(given: NoteName, error: unknown): Promise<never> {
+  throw await failureOf(given, error);
+}
+
+/** Undefined where there is none. */
+async function openThere(note: Note): Promise<OpenedNote | undefined> {
+  const { folder, name, relPath } = note;
+  let handle: FileHandle;
+  try {
+    handle = await folder.open(name, constants.O_RDONLY);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    const stats = await handle.stat({ bigint: true });
+    if (!stats.isFile()) throw cannotWrite(note, `${relPath} is not a file: move it away`);
+    if (!folder.holds(handle, name)) throw new MovedError(relPath);
+    if (stats.size > maxBytes) throw cannotWrite(note, `it is larger than ${maxBytes / 1_000_000} MB: split it`);
+    const bytes = await bytesOf(handle);
+    return { handle, stats: await handle.stat({ bigint: true }), bytes };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** All bytes from the beginning, wherever the handle stands. */
+async function bytesOf(handle: FileHandle): Promise<Buffer> {
+  const { size } = await handle.stat();
+  const room = Buffer.alloc(size);
+  let length = 0;
+  while (length < size) {
+    const { bytesRead } = await handle.read(room, length, size - length, length);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  return room.subarray(0, length);
+}
+
+async function contentIn({ bytes, stats }: Pick<OpenedNote, "bytes" | "stats">): Promise<NoteContent> {
+  return contentOf(bytes, new Date(Number(stats.mtimeMs)));
+}
+
+async function replaceIn(note: Note, { text, sha256, signal }: ReplaceNoteOptions): Promise<ReplacedNote> {
+  const there = await openThere(note);
+  if (there === undefined) return { state: "conflict", note: undefined };
+  try {
+    const now = await contentIn(there);
+    if (now.sha256 !== sha256) return { state: "conflict", note: now };
+    if (now.fixed !== undefined) throw cannotWrite(note, now.fixed);
+    if (there.stats.nlink > 1n)
+      throw cannotWrite(note, "it has more than one name (a hard link), and only one would change: put a copy in its place");
+    const bytes = bytesLike(there.bytes, text);
+    if (bytes.equals(there.bytes)) return { state: "replaced", note: now };
+    if (bytes.length > maxBytes) throw cannotWrite(note, `it would be larger than ${maxBytes / 1_000_000} MB: split it`);
+    dropOldDrafts(note.folder.path);
+    return await exchange(note, there, bytes, signal);
+  } finally {
+    await there.handle.close();
+  }
+}
+
+/** The new text beside the note, and then in its place. */
+async function exchange(
+  note: Note,
+  there: OpenedNote,
+  bytes: Buffer,
+  signal: AbortSignal | undefined,
+): Promise<ReplacedNote> {
+  const { folder, name } = note;
+  const [draft, kept] = [draftOf(), draftOf()];
+  // So that what others append to the old one can be appended here.
+  const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_EXCL;
+  const handle = await folder.open(draft, flags, 0o600);
+  try {
+    await handle.writeFile(bytes);
+    await keepOwner(handle, there.stats);
+    await handle.sync();
+    throwIfAborted(signal);
+    // A name for the old file, in case that others write to it in the moment of the change. Its time is another one then.
+    const isKept = await folder.link(name, kept).then(
+      () => true,
+      () => false,
+    );
+    const old = isKept ? await there.handle.stat({ bigint: true }) : there.stats;
+    if (!isSameState(old, there.stats) || !folder.replace(name, draft, (now) => isStill(now, old)))
+      return { state: "conflict", note: await present(note) };
+    const meanwhile = await bytesOf(there.handle);
+    if (meanwhile.length > there.bytes.length && meanwhile.subarray(0, there.bytes.length).equals(there.bytes))
+      await appendRest(handle, bytes, meanwhile.subarray(there.bytes.length));
+    else if (!meanwhile.equals(there.bytes)) {
+      await putBack(note, isKept ? kept : undefined, meanwhile, there.stats);
+      return { state: "conflict", note: await present(note) };
+    }
+    await syncFolder(folder.path);
+    const stats = await handle.stat({ bigint: true });
+    return { state: "replaced", note: await contentIn({ bytes: await bytesOf(handle), stats }) };
+  } finally {
+    await handle.close();
+    await Promise.all([draft, kept].map((each) => folder.remove(each).catch(() => undefined)));
+  }
+}
+
+/** Linking changes nothing but the number of names and the time of the last change. */
+function isSameState(now: BigIntStats, before: BigIntStats): boolean {
+  return now.size === before.size && now.mtimeNs === before.mtimeNs;
+}
+
+function isStill(now: BigIntStats | undefined, old: BigIntStats): boolean {
+  return now !== undefined && now.ino === old.ino && now.dev === old.dev && isSameState(now, old);
+}
+
+/** Mode and owner as they were; who may not give a file away keeps it. */
+async function keepOwner(handle: FileHandle, { mode, uid, gid }: BigIntStats): Promise<void> {
+  const own = await handle.stat({ bigint: true });
+  if (own.uid !== uid || own.gid !== gid) await handle.chown(Number(uid), Number(gid)).catch(() => undefined);
+  await handle.chmod(Number(mode & 0o7777n));
+}
+
+async function appendRest(handle: FileHandle, bytes: Buffer, rest: Buffer): Promise<void> {
+  const isEnded = bytes.length === 0 || bytes.at(-1) === 10 || rest[0] === 10 || rest[0] === 13;
+  await handle.write(isEnded ? rest : Buffer.concat([Buffer.from("\n"), rest]));
+  await handle.sync();
+}
+
+/** The old file itself where it has a name still: whoever writes to it goes on there. */
+async function putBack(note: Note, kept: string | undefined, bytes: Buffer, stats: BigIntStats): Promise<void> {
+  const { folder, name } = note;
+  const anyway = (): boolean => true;
+  if (kept !== undefined) return void folder.replace(name, kept, anyway);
+  const copy = draftOf();
+  const handle = await folder.open(copy, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
+  try {
+    await handle.writeFile(bytes);
+    await keepOwner(handle, stats);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  folder.replace(name, copy, anyway);
+}
+
+async function present(note: Note): Promise<NoteContent | undefined> {
+  const there = await openThere(note);
+  await there?.handle.close();
+  return there && (await contentIn(there));
+}
+
+function draftOf(): string {
+  return `.memslot-${randomUUID()}.tmp`;
+}
+
+function dropOldDrafts(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    if (!draftName.test(name)) continue;
+    const draft = path.join(folder, name);
+    // A second name has the old time of its file, but a new time of the last change.
+    const { ctimeMs } = lstatSync(draft, { throwIfNoEntry: false }) ?? { ctimeMs: Infinity };
+    if (Date.now() - ctimeMs > oldMs) rmSync(draft, { force: true });
+  }
+}
+
+function checkText(text: string): void {
+  const given: unknown = text;
+  if (typeof given !== "string") throw new MemoryError("INVALID_ARGUMENT", "text must be all of the note, as text");
+  if (text.includes("\0")) throw new MemoryError("INVALID_ARGUMENT", "text holds a NUL character: leave it out");
+  if (!text.isWellFormed())
+    throw new MemoryError("INVALID_ARGUMENT", "text holds half of a character (a lone surrogate): leave it out");
+}

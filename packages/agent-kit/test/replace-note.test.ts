@@ -1,0 +1,160 @@
+import { appendFileSync, chmodSync, linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { type NoteContent, readNote, type ReplacedNote, replaceNote } from "@memslot/agent-kit";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+let folder: string;
+let workspaceDir: string;
+let stateDir: string;
+const settings = { extraPaths: [], notes: "auto" as const };
+const onWindows = process.platform === "win32";
+
+beforeEach(() => {
+  folder = realpathSync.native(mkdtempSync(path.join(os.tmpdir(), "memslot-replace-")));
+  workspaceDir = path.join(folder, "notes");
+  stateDir = path.join(folder, "state");
+  mkdirSync(path.join(workspaceDir, "memory"), { recursive: true });
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const at = (relPath: string): string => path.join(workspaceDir, relPath);
+const name = (relPath: string): Parameters<typeof readNote>[0] => ({ workspaceDir, settings, stateDir, relPath });
+
+async function read(relPath: string): Promise<NoteContent> {
+  return (await readNote(name(relPath))) ?? expect.fail(`no ${relPath}`);
+}
+
+async function replace(relPath: string, text: string, sha256?: string): Promise<ReplacedNote> {
+  return await replaceNote({ ...name(relPath), text, sha256: sha256 ?? (await read(relPath)).sha256 });
+}
+
+describe("a note that is replaced", () => {
+  test("has the new text, the mode of the old one, and nothing beside it", async () => {
+    writeFileSync(at("memory/a.md"), "one\ntwo\n");
+    chmodSync(at("memory/a.md"), 0o640);
+    const done = await replace("memory/a.md", "one\n2\n");
+    expect(readFileSync(at("memory/a.md"), "utf8")).toBe("one\n2\n");
+    expect(done).toMatchObject({ state: "replaced", note: { text: "one\n2\n", bytes: 6 } });
+    expect(await read("memory/a.md")).toEqual(done.note);
+    if (!onWindows) expect(statSync(at("memory/a.md")).mode & 0o777).toBe(0o640);
+    expect(readdirSync(at("memory"))).toEqual(["a.md"]);
+  });
+
+  test.each([
+    ["CRLF", "a\r\nb\r\nc\r\n", "a\nB\nnew\nc\n", "a\r\nB\r\nnew\r\nc\r\n"],
+    ["no end", "a\nb", "a\nb!", "a\nb!"],
+    ["an end that is new", "a\nb", "a\nb\n", "a\nb\n"],
+    ["an end that goes", "a\r\nb\r\n", "a\nb", "a\r\nb"],
+    ["a mark at the beginning", "\uFEFFa\r\n", "b\n", "\uFEFFb\r\n"],
+    ["mixed ends outside of the change", "a\r\nb\nc\r\nd\n", "a\nb\nX\nY\nd\n", "a\r\nb\nX\nY\nd\n"],
+    ["text that is given with CRLF", "a\nb\n", "a\r\nc\r\n", "a\nc\n"],
+    ["nothing", "a\r\n", "", ""],
+    ["secrets", "key: sk-live-1234567890abcdefghijklmn\nx\n", "key: sk-live-1234567890abcdefghijklmn\ny\n", "key: sk-live-1234567890abcdefghijklmn\ny\n"],
+  ])("keeps its bytes: %s", async (_, before, text, after) => {
+    writeFileSync(at("MEMORY.md"), before);
+    expect((await read("MEMORY.md")).text).toBe(before.replace("\uFEFF", "").replaceAll("\r\n", "\n"));
+    await replace("MEMORY.md", text);
+    expect(readFileSync(at("MEMORY.md"), "utf8")).toBe(after);
+    expect((await read("MEMORY.md")).text).toBe(text.replaceAll("\r\n", "\n"));
+  });
+
+  test("is written no more where it says so already", async () => {
+    writeFileSync(at("MEMORY.md"), "a\r\n");
+    const before = statSync(at("MEMORY.md"), { bigint: true });
+    expect(await replace("MEMORY.md", "a\n")).toMatchObject({ state: "replaced" });
+    expect(statSync(at("MEMORY.md"), { bigint: true }).ino).toBe(before.ino);
+  });
+
+  test("clears away what a killed process left beside it, and nothing else", async () => {
+    writeFileSync(at("MEMORY.md"), "a\n");
+    writeFileSync(at(".memslot-mine.tmp"), "x");
+    const young = ".memslot-01234567-89ab-cdef-0123-456789abcdef.tmp";
+    writeFileSync(at(young), "x");
+    await replace("MEMORY.md", "b\n");
+    expect(readdirSync(workspaceDir).toSorted()).toEqual([young, ".memslot-mine.tmp", "MEMORY.md", "memory"].toSorted());
+  });
+});
+
+describe("a change by somebody else", () => {
+  test("is a conflict that gives what stands there, and writes nothing", async () => {
+    writeFileSync(at("MEMORY.md"), "a\n");
+    const { sha256 } = await read("MEMORY.md");
+    writeFileSync(at("MEMORY.md"), "theirs\n");
+    const answer = await replace("MEMORY.md", "mine\n", sha256);
+    expect(answer).toMatchObject({ state: "conflict", note: { text: "theirs\n" } });
+    expect(readFileSync(at("MEMORY.md"), "utf8")).toBe("theirs\n");
+    expect(await replace("MEMORY.md", "mine\n", answer.note?.sha256)).toMatchObject({ state: "replaced" });
+  });
+
+  test("shows although size and time are the same", async () => {
+    writeFileSync(at("MEMORY.md"), "aaaa\n");
+    const { sha256 } = await read("MEMORY.md");
+    const { atime, mtime } = statSync(at("MEMORY.md"));
+    writeFileSync(at("MEMORY.md"), "bbbb\n");
+    utimesSync(at("MEMORY.md"), atime, mtime);
+    expect(await replace("MEMORY.md", "mine\n", sha256)).toMatchObject({ state: "conflict" });
+  });
+
+  test("is a conflict where the note is gone, and does not bring it back", async () => {
+    writeFileSync(at("MEMORY.md"), "a\n");
+    const { sha256 } = await read("MEMORY.md");
+    rmSync(at("MEMORY.md"));
+    expect(await replace("MEMORY.md", "mine\n", sha256)).toEqual({ state: "conflict", note: undefined });
+    expect(readdirSync(workspaceDir)).toEqual(["memory"]);
+  });
+});
+
+describe("is refused and left as it is:", () => {
+  test("what is no part of the memory", async () => {
+    writeFileSync(path.join(folder, "secret.md"), "x\n");
+    writeFileSync(at("plan.md"), "x\n");
+    for (const relPath of ["../secret.md", "memory/../../secret.md", "plan.md", "memory/a.txt", "/etc/passwd.md", "a\0.md"]) {
+      await expect(readNote(name(relPath)), relPath).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
+      await expect(replaceNote({ ...name(relPath), text: "y", sha256: "" }), relPath).rejects.toMatchObject({
+        code: "PATH_NOT_ALLOWED",
+      });
+    }
+  });
+
+  test.skipIf(onWindows)("what lies behind a link, and what has two names", async () => {
+    writeFileSync(path.join(folder, "secret.md"), "x\n");
+    symlinkSync(path.join(folder, "secret.md"), at("memory/link.md"));
+    symlinkSync(folder, at("memory/away"));
+    for (const relPath of ["memory/link.md", "memory/away/secret.md"])
+      await expect(readNote(name(relPath)), relPath).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
+    writeFileSync(at("memory/a.md"), "x\n");
+    linkSync(at("memory/a.md"), at("memory/b.md"));
+    await expect(replace("memory/a.md", "y\n")).rejects.toThrow(/more than one name/u);
+    expect(readFileSync(at("memory/b.md"), "utf8")).toBe("x\n");
+  });
+
+  test.each([
+    ["UTF-16", Buffer.from("\uFEFFhello", "utf16le")],
+    ["bytes that are not UTF-8", Buffer.from([97, 0xe9, 98, 10])],
+    ["a NUL", Buffer.from("a\0b\n")],
+    ["CR alone", Buffer.from("a\rb\n")],
+  ])("%s, which is shown all the same", async (_, bytes) => {
+    writeFileSync(at("MEMORY.md"), bytes);
+    const { fixed, text } = await read("MEMORY.md");
+    expect(fixed).toBeDefined();
+    await expect(replace("MEMORY.md", `${text.replaceAll("\0", "")}!`)).rejects.toMatchObject({ code: "WORKSPACE" });
+    expect(readFileSync(at("MEMORY.md"))).toEqual(bytes);
+  });
+
+  test("a text that is none, one that is too large, and one that was called off", async () => {
+    writeFileSync(at("MEMORY.md"), "a\n");
+    const { sha256 } = await read("MEMORY.md");
+    const invalid = { code: "INVALID_ARGUMENT" };
+    await expect(replace("MEMORY.md", "a\0", sha256)).rejects.toMatchObject(invalid);
+    await expect(replace("MEMORY.md", "a\uD800", sha256)).rejects.toMatchObject(invalid);
+    await expect(replace("MEMORY.md", "a".repeat(5_000_000), sha256)).rejects.toThrow(/4 MB/u);
+    const signal = AbortSignal.abort();
+    await expect(replaceNote({ ...name("MEMORY.md"), text: "b\n", sha256, signal })).rejects.toMatchObject({
+      name: "AbortError",
+    });
+    expect(readFileSync(at("MEMORY.md"), "utf8")).toBe("a\n");
+    expect(readdirSync(workspaceDir).toSorted()).toEqual(["MEMORY.md", "memory"]);
+  });
+});
