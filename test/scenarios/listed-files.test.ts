@@ -82,7 +82,9 @@ describe("the list of files", () => {
     const house = useHouse();
     house.remove("memory");
     house.write({ "a.md": "a\n", "sub/b.md": "b\n", "drafts/c.md": "c\n", ".gitignore": "drafts/\n" });
-    const memory = await house.open({ memorySearch: { extraPaths: [path.join(house.notes, "drafts/kept")], sync: { onSearch: false } } });
+    const memory = await house.open({
+      memorySearch: { extraPaths: [path.join(house.notes, "drafts/kept")], sync: { onSearch: false } },
+    });
     await memory.sync();
     house.write({ "new.md": "n\n", "drafts/kept/d.md": "d\n" });
     const list = await memory.listFiles();

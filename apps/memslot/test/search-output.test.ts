@@ -171,7 +171,7 @@ describe("what memslot memory search prints", () => {
   test("--explain says what the score of each result is made of, and what scores mean", async () => {
     const sandbox = await withNotes();
     const { stdout } = await sandbox.runHere(["memory", "search", "ferry", "-n", "1", "--explain"]);
-    expect(stdout).toMatch(/^0\.\d{3} \S+:\d+ \(text 0\.\d{3}\)\n/u);
+    expect(stdout).toMatch(/^0\.\d{3} \S+:\d+ \(text 0\.\d{3}; words 0\.\d{3}\)\n/u);
     expect(stdout).toMatch(/^Score: +0 to 1, .*no probability/mu);
     expect(stdout).toMatch(/^Text score: +0 to 1/mu);
     expect(stdout).toMatch(/^Vector score: +the cosine/mu);

@@ -42,11 +42,7 @@ export {
   type Summarize,
   compactSession,
 } from "./session/compact-session.ts";
-export {
-  type ConversationTime,
-  type ConversationTimes,
-  conversationTimes,
-} from "./session/conversation-times.ts";
+export { type ConversationTime, type ConversationTimes, conversationTimes } from "./session/conversation-times.ts";
 export { handedOver } from "./session/model-context.ts";
 export { openSessions } from "./session/open-sessions.ts";
 export {

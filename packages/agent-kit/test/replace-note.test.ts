@@ -1,4 +1,17 @@
-import { appendFileSync, chmodSync, linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { type NoteContent, readNote, type ReplacedNote, replaceNote } from "@memslot/agent-kit";
@@ -51,7 +64,12 @@ describe("a note that is replaced", () => {
     ["mixed ends outside of the change", "a\r\nb\nc\r\nd\n", "a\nb\nX\nY\nd\n", "a\r\nb\nX\nY\nd\n"],
     ["text that is given with CRLF", "a\nb\n", "a\r\nc\r\n", "a\nc\n"],
     ["nothing", "a\r\n", "", ""],
-    ["secrets", "key: sk-live-1234567890abcdefghijklmn\nx\n", "key: sk-live-1234567890abcdefghijklmn\ny\n", "key: sk-live-1234567890abcdefghijklmn\ny\n"],
+    [
+      "secrets",
+      "key: sk-live-1234567890abcdefghijklmn\nx\n",
+      "key: sk-live-1234567890abcdefghijklmn\ny\n",
+      "key: sk-live-1234567890abcdefghijklmn\ny\n",
+    ],
   ])("keeps its bytes: %s", async (_, before, text, after) => {
     writeFileSync(at("MEMORY.md"), before);
     expect((await read("MEMORY.md")).text).toBe(before.replace("\uFEFF", "").replaceAll("\r\n", "\n"));
@@ -73,7 +91,9 @@ describe("a note that is replaced", () => {
     const young = ".memslot-01234567-89ab-cdef-0123-456789abcdef.tmp";
     writeFileSync(at(young), "x");
     await replace("MEMORY.md", "b\n");
-    expect(readdirSync(workspaceDir).toSorted()).toEqual([young, ".memslot-mine.tmp", "MEMORY.md", "memory"].toSorted());
+    expect(readdirSync(workspaceDir).toSorted()).toEqual(
+      [young, ".memslot-mine.tmp", "MEMORY.md", "memory"].toSorted(),
+    );
   });
 });
 
@@ -110,7 +130,14 @@ describe("is refused and left as it is:", () => {
   test("what is no part of the memory", async () => {
     writeFileSync(path.join(folder, "secret.md"), "x\n");
     writeFileSync(at("plan.md"), "x\n");
-    for (const relPath of ["../secret.md", "memory/../../secret.md", "plan.md", "memory/a.txt", "/etc/passwd.md", "a\0.md"]) {
+    for (const relPath of [
+      "../secret.md",
+      "memory/../../secret.md",
+      "plan.md",
+      "memory/a.txt",
+      "/etc/passwd.md",
+      "a\0.md",
+    ]) {
       await expect(readNote(name(relPath)), relPath).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
       await expect(replaceNote({ ...name(relPath), text: "y", sha256: "" }), relPath).rejects.toMatchObject({
         code: "PATH_NOT_ALLOWED",

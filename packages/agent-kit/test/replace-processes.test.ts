@@ -27,7 +27,11 @@ interface Ended {
 }
 
 /** Runs a program of `support`; `limits` is what its shell is told first. */
-function run(program: string, args: readonly string[], limits = "true"): { child: ChildProcess; ended: Promise<Ended> } {
+function run(
+  program: string,
+  args: readonly string[],
+  limits = "true",
+): { child: ChildProcess; ended: Promise<Ended> } {
   const file = path.join(import.meta.dirname, "support", program);
   const node = [process.execPath, "--conditions=@memslot/source", file, ...args];
   const env = { ...process.env, NODE_COMPILE_CACHE: undefined, NODE_V8_COVERAGE: undefined };

@@ -13,6 +13,7 @@ export type {
   MemorySearchManager,
   MemorySearchResult,
   MemorySurvey,
+  ScoreParts,
   SearchCondition,
   SearchLeg,
   SearchMatch,

@@ -66,3 +66,6 @@ export { sessionsFolder } from "./sessions/sessions-folder.ts";
 export { stopWords } from "./text/stop-words.ts";
 export { timeOfPath } from "./text/times/time-of-path.ts";
 export { indexTerms, queryTerms, scanTerms } from "./text/words.ts";
+export { createMatcher, marked, matchedWords, type Matcher } from "./shown/matched-words.ts";
+export type { Gap, NumberedLine } from "./shown/numbered-lines.ts";
+export { type FoundResult, type ResultLines, resultLines } from "./shown/result-lines.ts";

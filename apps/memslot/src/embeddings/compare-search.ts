@@ -8,7 +8,7 @@ import {
 } from "@memslot/core";
 import type { CommandContext } from "../command-context.ts";
 import { someNote } from "../doctor/live-search.ts";
-import { createMatcher } from "../format/matched-words.ts";
+import { createMatcher } from "@memslot/indexing";
 import { withMemory } from "../open/with-memory.ts";
 import { withChoice } from "./config-target.ts";
 

@@ -1,4 +1,11 @@
-import { type AgentConfig, type MemorySearchSettings, type MemslotConfig, type ConfigEdit, fileToEdit, searchGroupIn } from "@memslot/core";
+import {
+  type AgentConfig,
+  type MemorySearchSettings,
+  type MemslotConfig,
+  type ConfigEdit,
+  fileToEdit,
+  searchGroupIn,
+} from "@memslot/core";
 
 /** What is chosen for every agent that has no choice of its own. */
 export interface ProviderChoice {

@@ -1,8 +1,8 @@
 import { unseenCharacter } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import type { Gap, NumberedLine } from "../results/numbered-lines.ts";
+import type { Gap, NumberedLine } from "@memslot/indexing";
 import type { Output } from "../terminal/output.ts";
-import { createMatcher } from "./matched-words.ts";
+import { createMatcher } from "@memslot/indexing";
 import { formatResult } from "./format-result.ts";
 
 const bare: Pick<Output, "style" | "link"> = {

@@ -1,6 +1,6 @@
 import { visibleName } from "@memslot/core";
 import { formatResult } from "../format/format-result.ts";
-import { createMatcher } from "../format/matched-words.ts";
+import { createMatcher } from "@memslot/indexing";
 import { counted } from "../open/report-failed-files.ts";
 import type { Output } from "../terminal/output.ts";
 import { UsageError } from "../terminal/usage-error.ts";

@@ -3,7 +3,7 @@ import type { CommandContext } from "../command-context.ts";
 import { filterNotes } from "../format/format-filters.ts";
 import { formatReport } from "../format/format-report.ts";
 import { type ResultOptions, printResults } from "./print-results.ts";
-import type { ResultLines } from "./result-lines.ts";
+import { type ResultLines, matchedWords } from "@memslot/indexing";
 import type { PlacedResult } from "./shown-path.ts";
 
 /** What was found, and how far it can be believed. */
@@ -93,12 +93,6 @@ function warningFor({ lines, state, reason }: SearchAnswer): string {
   if (state === "unavailable" && lines.length === 0)
     return `The memory could not be searched${reason === undefined ? "" : `: ${reason.replace(/\.$/u, "")}`}.`;
   return `The answer may be incomplete: the memory is ${state}${reason === undefined ? "" : `, ${reason.replace(/\.$/u, "")}`}.`;
-}
-
-/** What is looked for in the lines: not the filters of a question. */
-export function matchedWords(query: string, report: SearchReport | undefined): string {
-  const { filters } = report ?? {};
-  return filters === undefined ? query : [filters.words, ...(filters.phrases ?? [])].join(" ");
 }
 
 function leftOut({ dropped }: SearchReport): number {

@@ -51,7 +51,10 @@ function checkOwnChoice({ config, agent }: UiHost, name: string): void {
   const keys = [agent.id, JSON.stringify(agent.id)].map((id) => `agents.list[${id}].memorySearch.${name}`);
   const own = config.describe().find(({ key }) => keys.includes(key));
   if (own !== undefined)
-    throw new MemoryError("CONFIG", `agent "${agent.id}" has a choice of its own, ${own.key} (${own.origin}): change that`);
+    throw new MemoryError(
+      "CONFIG",
+      `agent "${agent.id}" has a choice of its own, ${own.key} (${own.origin}): change that`,
+    );
 }
 
 /** The absolute path, as a relative one in a configuration begins where that file lies. */
@@ -67,7 +70,8 @@ function placeIn(workspaceDir: string, wanted: string): string {
     current = path.join(current, part);
     const stats = lstatSync(current, { throwIfNoEntry: false });
     if (stats === undefined) throw invalid("it is not there");
-    if (stats.isSymbolicLink()) throw invalid("it is a symbolic link, which is not followed: name the real path instead");
+    if (stats.isSymbolicLink())
+      throw invalid("it is a symbolic link, which is not followed: name the real path instead");
     if (current === place && !stats.isDirectory() && !(stats.isFile() && isMarkdown(place)))
       throw invalid("it is neither a folder nor Markdown");
   }

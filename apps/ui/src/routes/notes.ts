@@ -38,7 +38,11 @@ export function serveNotes(app: Hono, host: UiHost): void {
   app.put("/api/notes/file", async (context) => {
     refuseReadOnly(host);
     const body = await bodyOf(context);
-    const [path, text, sha256] = ["path", "text", "sha256"].map((name) => textOf(body, name)) as [string, string, string];
+    const [path, text, sha256] = ["path", "text", "sha256"].map((name) => textOf(body, name)) as [
+      string,
+      string,
+      string,
+    ];
     const { state, note } = await replaceNote({ ...named(path), text, sha256, signal: context.req.raw.signal });
     if (state === "replaced") {
       // Not waited for: the page is told when the index holds it, and a search would look by itself.
@@ -63,5 +67,10 @@ export function serveNotes(app: Hono, host: UiHost): void {
 }
 
 function refuseReadOnly({ readOnly }: UiHost): void {
-  if (readOnly) throw new RouteError(403, "FORBIDDEN", "this page only looks: start memslot ui without --read-only to change something");
+  if (readOnly)
+    throw new RouteError(
+      403,
+      "FORBIDDEN",
+      "this page only looks: start memslot ui without --read-only to change something",
+    );
 }

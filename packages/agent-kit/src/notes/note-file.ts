@@ -62,7 +62,10 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
 
 /** Why a note cannot be written, with the file and the next step. */
 export function cannotWrite(
-  { relPath, workspaceDir }: Pick<NoteTarget, "workspaceDir" | "relPath">, reason: string, cause?: unknown): MemoryError {
+  { relPath, workspaceDir }: Pick<NoteTarget, "workspaceDir" | "relPath">,
+  reason: string,
+  cause?: unknown,
+): MemoryError {
   return new MemoryError("WORKSPACE", `cannot write ${relPath} in ${workspaceDir}: ${reason}`, { cause });
 }
 
@@ -179,7 +182,10 @@ async function unlessCode<Result>(code: string, run: Promise<Result>): Promise<R
 }
 
 /** Names the file and the next step; errors that do so already, and aborts, stay as they are. */
-export async function failureOf(target: Pick<NoteTarget, "workspaceDir" | "relPath">, error: unknown): Promise<unknown> {
+export async function failureOf(
+  target: Pick<NoteTarget, "workspaceDir" | "relPath">,
+  error: unknown,
+): Promise<unknown> {
   if (MemoryError.is(error) || isAbort(error)) return error;
   const code = String(codeOf(error));
   if (error instanceof MovedError || code === "ENOTDIR" || code === "ELOOP") {

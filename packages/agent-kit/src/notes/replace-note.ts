@@ -149,10 +149,14 @@ async function replaceIn(note: Note, { text, sha256, signal }: ReplaceNoteOption
     if (now.sha256 !== sha256) return { state: "conflict", note: now };
     if (now.fixed !== undefined) throw cannotWrite(note, now.fixed);
     if (there.stats.nlink > 1n)
-      throw cannotWrite(note, "it has more than one name (a hard link), and only one would change: put a copy in its place");
+      throw cannotWrite(
+        note,
+        "it has more than one name (a hard link), and only one would change: put a copy in its place",
+      );
     const bytes = bytesLike(there.bytes, text);
     if (bytes.equals(there.bytes)) return { state: "replaced", note: now };
-    if (bytes.length > maxBytes) throw cannotWrite(note, `it would be larger than ${maxBytes / 1_000_000} MB: split it`);
+    if (bytes.length > maxBytes)
+      throw cannotWrite(note, `it would be larger than ${maxBytes / 1_000_000} MB: split it`);
     dropOldDrafts(note.folder.path);
     return await exchange(note, there, bytes, signal);
   } finally {

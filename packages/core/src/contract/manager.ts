@@ -37,6 +37,19 @@ export interface MemorySearchResult {
   source: MemorySource;
   /** `path#Lfrom-Lto`, where citations are on. */
   citation?: string | undefined;
+  /** What the score is made of, where `explain` asks for it and the manager can tell. */
+  parts?: ScoreParts | undefined;
+}
+
+/**
+ * A score by what it comes from, in its own units: together they are the score. A name is that of a note, its front matter or a heading; a time
+ * is one that the question names.
+ */
+export interface ScoreParts {
+  words: number;
+  names: number;
+  times: number;
+  meaning: number;
 }
 
 /** First and last line, 1-based and inclusive. */
@@ -68,6 +81,8 @@ export interface ManagerSearchOptions {
   until?: string | undefined;
   /** Absent: `relevance`. Results in another order are not sorted by score. */
   order?: SearchOrder | undefined;
+  /** Each result is to have its `parts`. Never for others than the owner: they say what else there is. */
+  explain?: boolean | undefined;
   signal: AbortSignal;
   /** Takes the search report: what each leg gave, and why results are missing. Called once per search. */
   onDebug: (report: SearchReport) => void;

@@ -36,6 +36,8 @@ export interface MemorySearchOptions {
   until?: string | undefined;
   /** `newest` or `oldest`: those that match at least half as well as the best, by their days. @default "relevance" */
   order?: SearchOrder | undefined;
+  /** Each result says what its score is made of, where the backend can tell and the owner alone asks. @default false */
+  explain?: boolean | undefined;
   /** The session that asks, as the host names it. A group or a channel never sees private notes. */
   sessionKey?: string | undefined;
   signal?: AbortSignal | undefined;

@@ -73,6 +73,7 @@ export function checkSearch(
       since: checkTime("since", options.since),
       until: checkTime("until", options.until),
       order: checkOrder(options.order ?? "relevance"),
+      explain: options.explain === true && audience === "private",
     },
     notes,
   };

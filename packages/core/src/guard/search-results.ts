@@ -27,7 +27,7 @@ export interface KeptResults {
  */
 export function keepResults(
   results: readonly MemorySearchResult[],
-  options: Pick<ManagerSearchOptions, "maxResults" | "maxTokens" | "minScore" | "sources" | "audience">,
+  options: Pick<ManagerSearchOptions, "maxResults" | "maxTokens" | "minScore" | "sources" | "audience" | "explain">,
   { capabilities, places, order }: { capabilities: MemoryCapabilities; places: NotePlaces; order: SearchOrder },
 ): KeptResults {
   const inside = results.flatMap((result) => placed(result, places));
@@ -47,7 +47,7 @@ export function keepResults(
   const wanted = unique.slice(0, options.maxResults);
   const kept = withinBudget(wanted, options.maxTokens);
   return {
-    results: kept,
+    results: options.explain === true ? kept : kept.map(({ parts: _, ...result }) => result),
     dropped: {
       outside: results.length - inside.length,
       duplicate: sorted.length - unique.length,

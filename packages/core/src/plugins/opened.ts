@@ -11,7 +11,16 @@ const managerMethods = [
   "probeEmbeddingAvailability",
   "probeVectorAvailability",
 ] as const;
-const optionalManagerMethods = ["sync", "estimate", "survey", "listFiles", "describeFile", "check", "compact", "close"] as const;
+const optionalManagerMethods = [
+  "sync",
+  "estimate",
+  "survey",
+  "listFiles",
+  "describeFile",
+  "check",
+  "compact",
+  "close",
+] as const;
 const capabilities = ["keyword", "vector", "ownsIndex"] as const;
 const providerMethods = ["embedQuery", "embedBatch"] as const;
 

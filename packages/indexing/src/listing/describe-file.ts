@@ -35,7 +35,9 @@ export function describeFile(
     passageCount: own.passages.length,
     links: links.slice(0, mostLinks),
     linkCount: links.length,
-    backlinks: backlinks.toSorted((a, b) => (a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1)).slice(0, mostLinks),
+    backlinks: backlinks
+      .toSorted((a, b) => (a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1))
+      .slice(0, mostLinks),
     backlinkCount: backlinks.length,
   };
 }

@@ -83,5 +83,10 @@ function factsOf(rows: readonly ChunkRow[]): NoteFacts {
 
 function firstHeading(lines: readonly string[]): string | undefined {
   const heading = lines.find((line) => /^#{1,6}\s/u.test(line));
-  return heading?.replace(/^#+\s+/u, "").replace(/\s+#+\s*$/u, "").trim() || undefined;
+  return (
+    heading
+      ?.replace(/^#+\s+/u, "")
+      .replace(/\s+#+\s*$/u, "")
+      .trim() || undefined
+  );
 }

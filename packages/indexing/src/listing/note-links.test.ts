@@ -10,7 +10,7 @@ describe("links of a note", () => {
       "See [[Heat pump#Noise|the pump]] and ![[Plan]].",
       "A [report](../work/report%202.md#end), a [page](https://example.com), a [mail](mailto:a@b.c).",
       "| [[Table\\|cell]] |",
-      "[in brackets](<my file.md>) [with title](a.md \"A title\")",
+      '[in brackets](<my file.md>) [with title](a.md "A title")',
     ];
     expect(linksIn(text).map(({ line, kind, target }) => [line, kind, target])).toEqual([
       [1, "wiki", "Heat pump#Noise"],

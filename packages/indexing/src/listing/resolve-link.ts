@@ -63,7 +63,15 @@ type NoteLinkTarget = Pick<NoteLink, "kind" | "target">;
 function parts(kind: NoteLink["kind"], target: string): { place: string; heading: string | undefined } {
   const mark = target.indexOf("#");
   const before = mark < 0 ? target : target.slice(0, mark);
-  const heading = mark < 0 ? "" : decoded(target.slice(mark + 1).split("#").at(-1) ?? "");
+  const heading =
+    mark < 0
+      ? ""
+      : decoded(
+          target
+            .slice(mark + 1)
+            .split("#")
+            .at(-1) ?? "",
+        );
   const place = kind === "wiki" ? before.trim() : before.replace(/\?.*$/u, "");
   return { place, heading: heading === "" ? undefined : heading };
 }

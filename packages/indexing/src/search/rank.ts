@@ -1,6 +1,6 @@
 import { inverseDocumentFrequency } from "./bm25.ts";
 import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
-import { createFusion, type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/fuse.ts";
+import { cosineRate, createFusion, type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/fuse.ts";
 import {
   bm25,
   idealBm25,
@@ -10,7 +10,9 @@ import {
   type TextMatches,
   type WeightedTerm,
 } from "./line-scores.ts";
+import type { ScoreParts } from "@memslot/core";
 import { namedQuery, nameMatch } from "./name-match.ts";
+import { partsOf } from "./score-parts.ts";
 import { type MatchedPeriod, timeMatch } from "../text/times/time-match.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
 import { namesIn, nameOfNote } from "../text/note-context.ts";
@@ -36,6 +38,9 @@ export interface Candidate {
   scan: TermScanner;
   /** BM25 and what is added to it; 0 where the keyword leg did not find the chunk. */
   keywordWeight: number;
+  /** What of it is for a name, and for a time that the query names. */
+  nameWeight: number;
+  timeWeight: number;
   textScore: number | undefined;
   vectorScore: number | undefined;
   /** How well it is of a time that the query names, 0 to 1, and the first day that it is of. */
@@ -46,6 +51,8 @@ export interface Candidate {
   score: number;
   /** The score that is shown, where a reranker has given it another place. */
   placeScore?: number | undefined;
+  /** What the score is made of, where that is asked for. */
+  parts?: ScoreParts | undefined;
 }
 
 /** What the vector leg gave, and how its cosines are read. Without a scale they are read by themselves. */
@@ -79,6 +86,8 @@ export function rank(input: {
   ofTime: readonly ChunkRow[];
   /** The languages of the notes. Absent: words are found as they are written, and by their stems in English. */
   languages?: HeldLanguages | undefined;
+  /** Each candidate is to say what its score is made of. */
+  explain?: boolean | undefined;
 }): Ranking {
   const { keyword, vector } = input;
   const { periods, isOnlyTime } = input.times;
@@ -100,6 +109,8 @@ export function rank(input: {
   }
   const all = [...candidates.values()];
   const fuse = vector && fusionOf(vector, input.weights);
+  const scale = vector && (vector.scale ?? scaleOfRows(vector.rows));
+  const meaning = scale && { mean: scale.mean, rate: cosineRate(input.weights, scale) };
   const ideal = idealBm25(terms);
   const known = new Set(terms.keys().filter((index) => (keyword?.documentFrequencies[index] ?? 0) > 0));
   for (const candidate of all) {
@@ -112,6 +123,7 @@ export function rank(input: {
     // Nothing but a time is asked for: its notes are the answer, whatever their words.
     if (isOnlyTime)
       candidate.score = candidate.timeMatch === 0 ? otherShare * candidate.score : topOfTime * candidate.timeMatch;
+    if (input.explain === true) candidate.parts = partsOf(candidate, { isOnlyTime, meaning });
   }
   all.sort(isOnlyTime ? byTime : byScore);
   return { candidates: all, terms, isOnlyTime };
@@ -132,6 +144,8 @@ export function candidateOf(
     scan,
     matches: matchLines(lines, above, terms, scan),
     keywordWeight: 0,
+    nameWeight: 0,
+    timeWeight: 0,
     textScore: undefined,
     vectorScore: undefined,
     timeMatch: 0,
@@ -164,11 +178,12 @@ function weighKeywords(
     const others = scores.reduce((sum, score) => sum + score, 0) - best;
     const base = bm25(matches, words / candidates.length, terms);
     const name = nameMatch(named, { ...candidate.row, lines: candidate.lines }, candidate.scan);
+    candidate.nameWeight = nameWeight * ideal * name;
     candidate.keywordWeight =
       base +
       lineWeight * (best + otherLinesShare * others) +
       proximityWeight * proximityScore(matches, terms) +
-      nameWeight * ideal * name;
+      candidate.nameWeight;
     top = Math.max(top, candidate.keywordWeight);
   }
   if (periods.length > 0) {
@@ -177,7 +192,8 @@ function weighKeywords(
       candidate.day = time?.from;
       const { match, weight } = timeMatch(time, periods);
       candidate.timeMatch = match;
-      candidate.keywordWeight += weight * (top > 0 ? top : ideal);
+      candidate.timeWeight = weight * (top > 0 ? top : ideal);
+      candidate.keywordWeight += candidate.timeWeight;
     }
   }
 }

@@ -16,6 +16,7 @@ import { hasOwnLines, type Passage } from "./passages/passage.ts";
 import { type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/fuse.ts";
 import { type Candidate, rank, type Ranking, type VectorLeg } from "./rank.ts";
 import { isClosed, type SourceScope } from "./session-scope.ts";
+import { scaledParts } from "./score-parts.ts";
 import type { AskedQuery } from "./query/asked-query.ts";
 import { byDay } from "./query/by-day.ts";
 import { daysOfLine } from "./query/chunk-days.ts";
@@ -92,6 +93,7 @@ export function rankingOf(input: SearchInput, legs: LegAnswers): Ranking {
     times: legs.times ?? readTimes(input.query, { now: input.now }),
     ofTime: legs.ofTime ?? [],
     languages: keyword?.languages,
+    explain: input.options.explain,
   });
 }
 
@@ -246,6 +248,7 @@ export function resultOf({
     score,
     ...(best.vectorScore !== undefined && { vectorScore: best.vectorScore }),
     ...(best.textScore !== undefined && { textScore: best.textScore }),
+    ...(best.parts !== undefined && best.score > 0 && { parts: scaledParts(best.parts, score / best.score) }),
     snippet,
     ...(!isWhole && { lines }),
     ...(heading !== undefined && { heading }),

@@ -1,4 +1,14 @@
-import { type AgentConfig, EmbeddingError, type MemoryProviderStatus, type MemslotConfig, MemoryError, isAbort, messageOf, visibleName, editConfigFile } from "@memslot/core";
+import {
+  type AgentConfig,
+  EmbeddingError,
+  type MemoryProviderStatus,
+  type MemslotConfig,
+  MemoryError,
+  isAbort,
+  messageOf,
+  visibleName,
+  editConfigFile,
+} from "@memslot/core";
 import type { CommandContext } from "../../command-context.ts";
 import {
   type AskedByMeaning,

@@ -20,9 +20,9 @@ import { readConfig } from "../../open/read-config.ts";
 import { readQuery } from "../../open/read-query.ts";
 import { counted } from "../../open/report-failed-files.ts";
 import { type ResultOptions, countLimit, refuseMixed } from "../../results/print-results.ts";
-import { resultLines } from "../../results/result-lines.ts";
+import { matchedWords, resultLines } from "@memslot/indexing";
 import { placeResults } from "../../results/shown-path.ts";
-import { type SearchAnswer, matchedWords, printAnswer, printAnswerJson } from "../../results/search-answer.ts";
+import { type SearchAnswer, printAnswer, printAnswerJson } from "../../results/search-answer.ts";
 import { sortResults } from "../../results/sort-results.ts";
 import { syncWithProgress } from "../../open/sync-with-progress.ts";
 import { withMemory } from "../../open/with-memory.ts";
@@ -89,6 +89,7 @@ async function ask(
     since: options.since,
     until: options.until,
     order: options.order,
+    explain: options.explain,
     signal: context.signal,
     onDebug: (given) => {
       report = given;

@@ -1,5 +1,16 @@
 import path from "node:path";
-import { type DisabledPlugin, type FoundPlugin, type MemslotConfig, MemoryError, loadConfig, memoryState, resolveMemorySlot, withDeadline, editConfigFile, type ConfigEdit } from "@memslot/core";
+import {
+  type DisabledPlugin,
+  type FoundPlugin,
+  type MemslotConfig,
+  MemoryError,
+  loadConfig,
+  memoryState,
+  resolveMemorySlot,
+  withDeadline,
+  editConfigFile,
+  type ConfigEdit,
+} from "@memslot/core";
 import type { CommandContext } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { type Comparison, comparePlugins, comparisonTable, vectorSentence } from "../../plugins/compare.ts";

@@ -12,7 +12,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import json5 from "json5";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type MemoryError, listTrusted, trustConfig } from "@memslot/core";
+import type { MemoryError } from "../../contract/errors.ts";
+import { listTrusted, trustConfig } from "../trust/trust.ts";
 import { editConfigFile } from "./edit-file.ts";
 import type { ConfigEdit } from "./edit-text.ts";
 

@@ -48,7 +48,7 @@ describe("editConfigText", () => {
       "{ plugins: { deny: [\r\n  'a', // kept\r\n  'b', // so\r\n  \"x\",\r\n] } }",
     ],
     ["{ plugins: { deny: [\n  'a' // why\n] } }", "{ plugins: { deny: [\n  'a', // why\n  \"x\"\n] } }"],
-    ["{ plugins: { deny: [ // none\n] } }", "{ plugins: { deny: [\"x\" // none\n] } }"],
+    ["{ plugins: { deny: [ // none\n] } }", '{ plugins: { deny: ["x" // none\n] } }'],
   ])("puts an item into the list of %j", async (text, wanted) => {
     expect(await editConfigText(text, [{ key: ["plugins", "deny"], with: "x" }])).toBe(wanted);
   });

@@ -84,7 +84,12 @@ function additions(
 }
 
 /** A new last item of a list, on a line of its own where the last one is on one. */
-function newItem(text: string, { items, start }: PlacedValue, edit: ConfigEdit & { with: string }, json5: Json5): Splice[] {
+function newItem(
+  text: string,
+  { items, start }: PlacedValue,
+  edit: ConfigEdit & { with: string },
+  json5: Json5,
+): Splice[] {
   if (items === undefined) throw new Error(`${edit.key.map(quoteName).join(".")} is no list`);
   if (items.some(({ value }) => json5.parse(text.slice(value.start, value.end)) === edit.with)) return [];
   const written = JSON.stringify(edit.with);
@@ -94,7 +99,8 @@ function newItem(text: string, { items, start }: PlacedValue, edit: ConfigEdit &
   const comma = last.comma === undefined ? [insert(last.value.end, ",")] : [];
   const end = last.comma === undefined ? last.value.end : last.comma + 1;
   // What is said of the last one on its line stays there.
-  const remark = /^[^\S\n\r\u2028\u2029]*(?:\/\/[^\n\r\u2028\u2029]*)?(?=[\n\r\u2028\u2029])/.exec(text.slice(end))?.[0] ?? "";
+  const remark =
+    /^[^\S\n\r\u2028\u2029]*(?:\/\/[^\n\r\u2028\u2029]*)?(?=[\n\r\u2028\u2029])/.exec(text.slice(end))?.[0] ?? "";
   const at = breakBefore === undefined ? end : end + remark.trimEnd().length;
   return [...comma, insert(at, `${breakBefore ?? " "}${written}${last.comma === undefined ? "" : ","}`)];
 }
@@ -105,12 +111,7 @@ function inline([name = "", ...rest]: readonly string[], value: Written): string
 }
 
 /** The same over several lines. */
-function block(
-  [name = "", ...rest]: readonly string[],
-  value: Written,
-  indent: string,
-  unit: string,
-): string[] {
+function block([name = "", ...rest]: readonly string[], value: Written, indent: string, unit: string): string[] {
   if (rest.length === 0) return [`${indent}${quoteName(name)}: ${JSON.stringify(value)},`];
   return [`${indent}${quoteName(name)}: {`, ...block(rest, value, indent + unit, unit), `${indent}},`];
 }

@@ -28,6 +28,8 @@ function candidate(query: string, lines: readonly string[], made: Made = {}): Ca
     scan: scanTerms,
     matches: matchLines(lines, context, weighted(query)),
     keywordWeight: 1,
+    nameWeight: 0,
+    timeWeight: 0,
     textScore: score,
     vectorScore: undefined,
     timeMatch: 0,

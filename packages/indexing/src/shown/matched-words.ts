@@ -1,4 +1,5 @@
-import { queryTerms, scanTerms } from "@memslot/indexing";
+import type { SearchReport } from "@memslot/core";
+import { queryTerms, scanTerms } from "../text/words.ts";
 
 /** A stretch of text, in UTF-16 units; the end is exclusive. */
 interface Range {
@@ -59,4 +60,10 @@ function joined(ranges: readonly Range[]): Range[] {
     else result.push({ ...range });
   }
   return result;
+}
+
+/** What is looked for in the lines: not the filters of a question. */
+export function matchedWords(query: string, report: SearchReport | undefined): string {
+  const { filters } = report ?? {};
+  return filters === undefined ? query : [filters.words, ...(filters.phrases ?? [])].join(" ");
 }

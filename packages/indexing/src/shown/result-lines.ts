@@ -1,5 +1,5 @@
 import type { Memory, MemorySearchResult } from "@memslot/core";
-import { createMatcher, type Matcher } from "../format/matched-words.ts";
+import { createMatcher, type Matcher } from "./matched-words.ts";
 import { fileLines } from "./file-lines.ts";
 import { type Gap, type NumberedLine, findInFile, numberByPlace, withGaps, withoutNumbers } from "./numbered-lines.ts";
 

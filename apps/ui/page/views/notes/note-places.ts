@@ -1,0 +1,52 @@
+/** The address of a note on this page. One outside of the workspace has dots in its path, which an address cannot keep. */
+export function noteHref(
+  path: string,
+  where: { line?: string | undefined; heading?: string | undefined } = {},
+): string {
+  const parts = path.split("/");
+  const isPlain = parts.every((part) => part !== "" && part !== "." && part !== "..");
+  const query = new URLSearchParams();
+  if (!isPlain) query.set("file", path);
+  if (where.line !== undefined) query.set("line", where.line);
+  if (where.heading !== undefined) query.set("heading", where.heading);
+  const own = isPlain ? `/notes/${parts.map(encodeURIComponent).join("/")}` : "/notes";
+  return query.size === 0 ? own : `${own}?${query}`;
+}
+
+/** The note that an address is of; undefined where it is of none. */
+export function noteAt(pathname: string, query: URLSearchParams): string | undefined {
+  const written = pathname.replace(/^\/notes\/?/u, "");
+  if (written === "") return query.get("file") ?? undefined;
+  return written
+    .split("/")
+    .map((part) => {
+      try {
+        return decodeURIComponent(part);
+      } catch {
+        return part; // Typed by hand.
+      }
+    })
+    .join("/");
+}
+
+export interface Citation {
+  path: string;
+  /** `12` or `12-14`. */
+  line: string;
+}
+
+/** Reads `path#L12-L14`, as results name their place, and `path:12`. */
+export function citationIn(text: string): Citation | undefined {
+  const parts = /^\s*(.+?)(?:#L(\d{1,7})(?:-L?(\d{1,7}))?|:(\d{1,7})(?:-(\d{1,7}))?)\s*$/u.exec(text);
+  const [, path, hashFrom, hashTo, colonFrom, colonTo] = parts ?? [];
+  const [from, to] = [hashFrom ?? colonFrom, hashTo ?? colonTo];
+  if (path === undefined || from === undefined) return undefined;
+  return { path: path.replace(/^\.\//u, ""), line: to === undefined || to === from ? from : `${from}-${to}` };
+}
+
+/** First and last line that an address asks for. */
+export function linesOf(text: string | null): readonly [from: number, to: number] | undefined {
+  const [, from, to] = /^(\d{1,7})(?:-(\d{1,7}))?$/u.exec(text ?? "") ?? [];
+  if (from === undefined) return undefined;
+  return [Number(from), Math.max(Number(from), Number(to ?? from))];
+}

@@ -1,0 +1,36 @@
+import type { Memory, MemorySearchOptions, SearchReport } from "@memslot/core";
+import { type Matcher, createMatcher, matchedWords, resultLines } from "@memslot/indexing";
+import type { SearchAnswer, ShownLine } from "../api/search.ts";
+
+/** Asks, and says of each result which lines it is and which of their words match. */
+export async function answerSearch(
+  memory: Memory,
+  query: string,
+  options: MemorySearchOptions & { signal: AbortSignal },
+): Promise<SearchAnswer> {
+  let report: SearchReport | undefined;
+  const started = performance.now();
+  const found = await memory.search(query, { ...options, explain: true, onDebug: (given) => (report = given) });
+  const ms = Math.round((performance.now() - started) * 10) / 10;
+  if (report === undefined) throw new Error("the search gave no report");
+  const words = matchedWords(query, report);
+  const matcher = createMatcher(words);
+  const lines = await resultLines(memory, found, { query: words, context: undefined, signal: options.signal });
+  const results = lines.map(({ result: { snippet: _, lines: __, ...result }, lines: own }) => ({
+    ...result,
+    lines: own.map((line): ShownLine => (line.kind === "gap" ? line : shownLine(line, matcher))),
+  }));
+  return { query, results, report, ms };
+}
+
+function shownLine({ number, text }: { number: number | undefined; text: string }, matcher: Matcher): ShownLine {
+  const parts: { text: string; match: boolean }[] = [];
+  let at = 0;
+  for (const { start, end } of matcher(text).ranges) {
+    if (start > at) parts.push({ text: text.slice(at, start), match: false });
+    parts.push({ text: text.slice(start, end), match: true });
+    at = end;
+  }
+  if (at < text.length || parts.length === 0) parts.push({ text: text.slice(at), match: false });
+  return { kind: "line", number, parts };
+}
