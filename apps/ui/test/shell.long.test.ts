@@ -46,13 +46,13 @@ describe.skipIf(!hasBrowser)("the page", () => {
   });
 
   test("eight windows of one browser are told of a new note by one stream", async () => {
-    const { url, host, workspaceDir } = await startUi({ notes });
+    const { url, origin, host, workspaceDir } = await startUi({ notes });
     const { context } = await openWindow();
     const pages = await Promise.all(Array.from({ length: 8 }, () => context.newPage()));
     let streams = 0;
     context.on("request", (asked) => void (streams += asked.url().endsWith("/api/events") ? 1 : 0));
     for (const page of pages) {
-      await page.goto(url);
+      await page.goto(`${origin}/health${new URL(url).hash}`);
       await page.getByText("memory-core: 1 / 1").waitFor();
     }
     writeFileSync(

@@ -11,6 +11,9 @@ export interface View {
 
 /** The views in the order in which they are offered. */
 export const views: readonly View[] = [
+  { path: "/search", title: "nav.search", load: () => import("./search/search-view.tsx") },
+  { path: "/notes", title: "nav.notes", load: () => import("./notes/notes-view.tsx") },
+  { path: "/time", title: "nav.time", load: () => import("./time/time-view.tsx") },
   { path: "/health", title: "nav.health", load: () => import("./health/health-view.tsx") },
 ];
 

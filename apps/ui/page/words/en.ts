@@ -1,4 +1,8 @@
+import { health } from "./en/health.ts";
+import { notes } from "./en/notes.ts";
+import { search } from "./en/search.ts";
 import { shell } from "./en/shell.ts";
+import { time } from "./en/time.ts";
 
 /** Each view has its texts in a file of its own. */
-export const en = { ...shell };
+export const en = { ...shell, ...search, ...notes, ...health, ...time };

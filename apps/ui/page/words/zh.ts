@@ -1,4 +1,8 @@
 import type { en } from "./en.ts";
+import { health } from "./zh/health.ts";
+import { notes } from "./zh/notes.ts";
+import { search } from "./zh/search.ts";
 import { shell } from "./zh/shell.ts";
+import { time } from "./zh/time.ts";
 
-export const zh: Record<keyof typeof en, string> = { ...shell };
+export const zh: Record<keyof typeof en, string> = { ...shell, ...search, ...notes, ...health, ...time };

@@ -3,7 +3,9 @@ import type { EventHub } from "../server/event-hub.ts";
 import type { UiHost } from "../ui-host.ts";
 import { serveEvents } from "./events.ts";
 import { serveFacts } from "./facts.ts";
+import { serveHealth } from "./health.ts";
 import { serveNotes } from "./notes.ts";
+import { serveSearch } from "./search.ts";
 import { serveTime } from "./time.ts";
 
 export interface RouteWorld {
@@ -17,6 +19,8 @@ export interface RouteWorld {
 export function serveRoutes(app: Hono, { host, hub, signal }: RouteWorld): void {
   serveFacts(app, host);
   serveEvents(app, hub, signal);
+  serveSearch(app, host);
   serveNotes(app, host);
   serveTime(app, host);
+  serveHealth(app, host, { hub, signal });
 }

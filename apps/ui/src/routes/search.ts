@@ -3,6 +3,7 @@ import { type Memory, type MemorySearchOptions, estimateTokens, messageOf, mostR
 import type { Context, Hono } from "hono";
 import type { AgentAnswer, CompareAnswer, SearchAnswer, SideSettings } from "../api/search.ts";
 import { answerSearch } from "../search/answer-search.ts";
+import { whyNotFound } from "../search/why-not-found.ts";
 import { RouteError } from "../server/failure.ts";
 import { bodyOf, textOf } from "../server/read-body.ts";
 import type { UiHost } from "../ui-host.ts";
@@ -12,13 +13,21 @@ export function serveSearch(app: Hono, host: UiHost): void {
   const { memory, config } = host;
 
   app.get("/api/search", async (context) => {
-    const options = { ...limitsOf(context), signal: context.req.raw.signal };
+    const options = { ...limitsOf(context, memory.agentId), signal: context.req.raw.signal };
     return context.json(await answerSearch(memory, context.req.query("q") ?? "", options));
   });
 
+  app.get("/api/search/why", async (context) => {
+    const { q = "", target = "" } = context.req.query();
+    return context.json(
+      await whyNotFound(memory, q, target, { ...limitsOf(context, memory.agentId), signal: context.req.raw.signal }),
+    );
+  });
+
   app.get("/api/search/agent", async (context) => {
-    const { tools } = createMemoryTools({ memory, citations: config.citations });
-    const tool = tools.find(({ name }) => name === "memory_search");
+    const tool = createMemoryTools({ memory, citations: config.citations }).find(
+      ({ name }) => name === "memory_search",
+    );
     if (tool === undefined) throw new RouteError(404, "NOT_FOUND", "agents are offered no memory_search here");
     const answer = await tool.execute({ query: context.req.query("q") ?? "" }, { signal: context.req.raw.signal });
     const text = JSON.stringify(answer, undefined, 1);
@@ -40,12 +49,14 @@ export function serveSearch(app: Hono, host: UiHost): void {
   });
 }
 
-function limitsOf(context: Context): MemorySearchOptions {
+function limitsOf(context: Context, agentId: string): MemorySearchOptions {
   return {
     defaultMaxResults: mostResults,
     maxResults: numberIn(context.req.query("max")),
     maxTokens: numberIn(context.req.query("tokens")),
     minScore: numberIn(context.req.query("min")),
+    // What is found where others read along.
+    sessionKey: context.req.query("shared") === undefined ? undefined : `agent:${agentId}:page:group:preview`,
   };
 }
 

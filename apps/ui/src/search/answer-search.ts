@@ -16,7 +16,7 @@ export async function answerSearch(
   const words = matchedWords(query, report);
   const matcher = createMatcher(words);
   const lines = await resultLines(memory, found, { query: words, context: undefined, signal: options.signal });
-  const results = lines.map(({ result: { snippet: _, lines: __, ...result }, lines: own }) => ({
+  const results = lines.map(({ result, lines: own }) => ({
     ...result,
     lines: own.map((line): ShownLine => (line.kind === "gap" ? line : shownLine(line, matcher))),
   }));

@@ -1,3 +1,4 @@
+import type { SyncProgress } from "@memslot/core";
 import type { UiEvent } from "../api/events.ts";
 
 /** Told each event; false: it has gone or does not keep up, and is told no more. */
@@ -69,4 +70,20 @@ function notesMark({ files, chunks, generation, lastSync }: ReturnType<Parameter
   const report = lastSync?.report;
   const hasNews = report !== undefined && report.added + report.changed + report.removed > 0;
   return JSON.stringify([files, chunks, generation?.id, hasNews ? lastSync?.finishedAt : undefined]);
+}
+
+const progressEveryMs = 200;
+
+/** Tells the pages how far a sync is, a few times a second, and that it is over. */
+export function toldProgress(hub: EventHub): { progress: (update: SyncProgress) => void; done: () => void } {
+  let last = 0;
+  return {
+    progress(update) {
+      const now = performance.now();
+      if (now - last < progressEveryMs) return;
+      last = now;
+      hub.tell({ type: "sync", progress: update, done: false });
+    },
+    done: () => hub.tell({ type: "sync", progress: undefined, done: true }),
+  };
 }

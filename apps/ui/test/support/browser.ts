@@ -52,3 +52,17 @@ export async function openWindow(
   });
   return { context, page, complaints: { lines } };
 }
+
+/** A window that the page is open in, at one of its addresses, logged in. */
+export async function openAt(
+  ui: { url: string; origin: string },
+  place: string,
+  options: Parameters<Browser["newContext"]>[0] = {},
+): Promise<Awaited<ReturnType<typeof openWindow>> & { requests: string[] }> {
+  const opened = await openWindow(options);
+  const requests: string[] = [];
+  opened.page.on("request", (request) => void requests.push(request.url()));
+  await opened.page.goto(`${ui.origin}${place}${new URL(ui.url).hash}`);
+  await opened.page.getByRole("navigation").first().waitFor();
+  return { ...opened, requests };
+}

@@ -47,7 +47,7 @@ export function keepResults(
   const wanted = unique.slice(0, options.maxResults);
   const kept = withinBudget(wanted, options.maxTokens);
   return {
-    results: options.explain === true ? kept : kept.map(({ parts: _, ...result }) => result),
+    results: options.explain === true ? kept : kept.map((result) => withoutParts(result)),
     dropped: {
       outside: results.length - inside.length,
       duplicate: sorted.length - unique.length,
@@ -58,6 +58,13 @@ export function keepResults(
       tokens: wanted.length - kept.length,
     },
   };
+}
+
+function withoutParts(result: MemorySearchResult): MemorySearchResult {
+  if (result.parts === undefined) return result;
+  const copy = { ...result };
+  delete copy.parts;
+  return copy;
 }
 
 /** With its path and its text as the contract has them. Other sources than the notes name things in their own way. */

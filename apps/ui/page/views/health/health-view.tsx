@@ -1,17 +1,90 @@
 import type { VNode } from "preact";
-import { Loading } from "../../parts/states.tsx";
-import { status } from "../../state/events.ts";
+import { useState } from "preact/hooks";
+import type { HealthAnswer } from "../../../src/api/health.ts";
+import type { MemoryProviderStatus } from "@memslot/core";
+import { Failed, Loading } from "../../parts/states.tsx";
+import { notesRevision, status, syncing } from "../../state/events.ts";
+import { useAnswer } from "../../state/use-answer.ts";
 import { t } from "../../words/words.ts";
+import { Actions } from "./actions.tsx";
+import { IndexCard, MeaningCard, SyncCard, UsageCard } from "./cards.tsx";
+import { SharedCard } from "./shared-card.tsx";
+import "./health.css";
 
+/** Whether the memory can be relied on, at one look, and everything that is known of it below. */
 export default function HealthView(): VNode {
   const now = status.value;
+  const [acts, setActs] = useState(0);
+  const { data, error } = useAnswer<HealthAnswer>("/api/health", `${notesRevision.value} ${acts}`);
   if (now === undefined) return <Loading />;
+  const unread = data?.survey?.unread ?? [];
+  const failed = now.lastSync?.report.failed ?? [];
+  const problems = [...new Map([...unread, ...failed].map((each) => [each.path, each])).values()];
+  const notices = [...(now.custom?.notices ?? [])];
   return (
     <>
       <h1>{t("nav.health")}</h1>
-      <p>
-        {now.backend}: {now.files ?? 0} / {now.chunks ?? 0}
-      </p>
+      <Summary now={now} problems={problems.length} />
+      {syncing.value?.progress && (
+        <p role="status">
+          {t("health.sync.running", {
+            completed: syncing.value.progress.completed,
+            total: syncing.value.progress.total,
+          })}{" "}
+          <progress value={syncing.value.progress.completed} max={syncing.value.progress.total} />
+        </p>
+      )}
+      <Actions onDone={() => setActs(acts + 1)} />
+      {error && <Failed error={error} />}
+      <div class="cards">
+        <IndexCard now={now} />
+        <SyncCard now={now} />
+        <MeaningCard now={now} />
+        <UsageCard usage={data?.usage ?? []} />
+        <section class="card">
+          <h2>{t("health.problems")}</h2>
+          {problems.length === 0 ? <p class="faint">{t("health.none")}</p> : null}
+          <ul>
+            {problems.map(({ path, reason }) => (
+              <li key={path}>
+                <strong>{path}</strong> {reason}
+              </li>
+            ))}
+          </ul>
+        </section>
+        {notices.length > 0 && (
+          <section class="card">
+            <h2>{t("health.notices")}</h2>
+            <ul>
+              {notices.map((notice) => (
+                <li key={notice}>{notice}</li>
+              ))}
+            </ul>
+          </section>
+        )}
+        <SharedCard />
+      </div>
     </>
+  );
+}
+
+/** One sentence and one sign. */
+function Summary({ now, problems }: { now: MemoryProviderStatus; problems: number }): VNode {
+  const { fallback, lastSyncError, dirty, fts } = now;
+  const [kind, reason] =
+    fallback !== undefined
+      ? (["degraded", fallback.reason] as const)
+      : lastSyncError !== undefined
+        ? (["stale", lastSyncError] as const)
+        : fts?.available === false
+          ? (["degraded", fts.error ?? "FTS5"] as const)
+          : dirty === true
+            ? (["stale", ""] as const)
+            : (["ok", ""] as const);
+  return (
+    <p class={`summary ${kind === "ok" ? "good" : "warn"}`} role="status">
+      <span aria-hidden="true">{kind === "ok" ? "●" : "▲"}</span> {t(`health.${kind}`, { reason })}
+      {problems > 0 && <span class="bad"> {t("health.failed", { count: problems })}</span>}
+    </p>
   );
 }

@@ -1,4 +1,4 @@
-import DOMPurify from "dompurify";
+import DOMPurify, { type Config } from "dompurify";
 import MarkdownIt, { type Token } from "markdown-it";
 
 /** A part of a note that stands on its own, with its lines, 1-based and inclusive. */
@@ -15,20 +15,23 @@ export interface RenderWorld {
   words: { image: string; done: string; open: string; missing: string };
 }
 
-type Env = RenderWorld;
+/** What the rules are handed: where links lead, and words. */
+type Env = { world: RenderWorld };
 
 /** Nothing else of what HTML has is ever made of a note. */
-const allowed = {
+const allowed: Config = {
   RETURN_DOM_FRAGMENT: true,
   ALLOWED_TAGS:
     "p h1 h2 h3 h4 h5 h6 ul ol li a em strong s code pre blockquote table thead tbody tr th td hr br span #text".split(
       " ",
     ),
   ALLOWED_ATTR: ["href", "class", "title", "start", "rel", "target", "role", "aria-label", "data-from", "data-to"],
+  // The pattern below is about addresses; the others are never one.
+  ADD_URI_SAFE_ATTR: ["start", "rel", "target", "aria-label", "data-from", "data-to"],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|\/notes(?:[/?]|$))/iu,
-} as const;
+};
 
 const elsewhere = /^(?:https?:\/\/|mailto:)/iu;
 
@@ -45,8 +48,9 @@ markdown.inline.ruler.before("link", "wiki", (state, isSilent) => {
   if (!isSilent) {
     const [target = "", ...shown] = inner.split("|");
     const token = state.push("wiki", "", 0);
-    token.meta = target.replace(/\\$/u, "").trim();
-    token.content = shown.join("|").trim() || String(token.meta);
+    const leadsTo = target.replace(/\\$/u, "").trim();
+    token.meta = { leadsTo };
+    token.content = shown.join("|").trim() || leadsTo;
   }
   state.pos = end + 2;
   return true;
@@ -66,19 +70,23 @@ markdown.core.ruler.after("inline", "tasks", ({ tokens }) => {
 });
 
 const { rules } = markdown.renderer;
-rules["task"] = (tokens, index, _options, env: Env) => {
+rules["task"] = (tokens, index, _options, env = {}) => {
   const isDone = tokens[index]?.content === "x";
-  const label = escaped(isDone ? env.words.done : env.words.open);
+  const label = escaped(isDone ? worldIn(env).words.done : worldIn(env).words.open);
   return `<span class="task" role="img" aria-label="${label}">${isDone ? "☑" : "☐"}</span> `;
 };
-rules["wiki"] = (tokens, index, _options, env: Env) => {
+rules["wiki"] = (tokens, index, _options, env = {}) => {
   const token = tokens[index];
-  return linkTo(env.hrefOf("wiki", String(token?.meta)), escaped(token?.content ?? ""), env);
+  return linkTo(
+    worldIn(env).hrefOf("wiki", String(token?.meta?.["leadsTo"])),
+    escaped(token?.content ?? ""),
+    worldIn(env),
+  );
 };
-rules["image"] = (tokens, index, _options, env: Env) => {
+rules["image"] = (tokens, index, _options, env = {}) => {
   const token = tokens[index];
   const address = String(token?.attrGet("src") ?? "");
-  const text = escaped(`${env.words.image}: ${[token?.content, address].filter(Boolean).join(" · ")}`);
+  const text = escaped(`${worldIn(env).words.image}: ${[token?.content, address].filter(Boolean).join(" · ")}`);
   const before = tokens.slice(0, index);
   const isInLink =
     before.filter(({ type }) => type === "link_open").length >
@@ -86,12 +94,12 @@ rules["image"] = (tokens, index, _options, env: Env) => {
   if (isInLink || !elsewhere.test(address)) return `<span class="image">${text}</span>`;
   return `<a class="image" href="${escaped(address)}" target="_blank" rel="noopener noreferrer">${text}</a>`;
 };
-rules["link_open"] = (tokens, index, _options, env: Env) => {
+rules["link_open"] = (tokens, index, _options, env = {}) => {
   const address = String(tokens[index]?.attrGet("href") ?? "");
   if (elsewhere.test(address)) return `<a href="${escaped(address)}" target="_blank" rel="noopener noreferrer">`;
-  const href = env.hrefOf("markdown", address);
+  const href = worldIn(env).hrefOf("markdown", address);
   return href === undefined
-    ? `<a class="missing" title="${escaped(env.words.missing)}">`
+    ? `<a class="missing" title="${escaped(worldIn(env).words.missing)}">`
     : `<a href="${escaped(href)}">`;
 };
 for (const name of ["th_open", "td_open"])
@@ -101,10 +109,14 @@ for (const name of ["th_open", "td_open"])
     return `<${token?.tag}${side === undefined ? "" : ` class="align-${side}"`}>`;
   };
 
-function linkTo(href: string | undefined, text: string, { words }: Env): string {
+function linkTo(href: string | undefined, text: string, { words }: RenderWorld): string {
   return href === undefined
     ? `<a class="missing" title="${escaped(words.missing)}">${text}</a>`
     : `<a href="${escaped(href)}">${text}</a>`;
+}
+
+function worldIn(env: Record<string, unknown>): RenderWorld {
+  return (env as Env).world;
 }
 
 function escaped(text: string): string {
@@ -117,7 +129,7 @@ function escaped(text: string): string {
  */
 export function renderMarkdown(lines: readonly string[], skip: number, world: RenderWorld): RenderedBlock[] {
   const text = [...Array.from({ length: skip }, () => ""), ...lines.slice(skip)].join("\n");
-  const tokens = markdown.parse(text, world);
+  const tokens = markdown.parse(text, { world });
   const blocks: RenderedBlock[] = [];
   let begin = 0;
   for (const [index, token] of tokens.entries()) {
@@ -131,7 +143,7 @@ export function renderMarkdown(lines: readonly string[], skip: number, world: Re
     const own = tokens.slice(begin, index + 1);
     const map = own[0]?.map ?? [0, 0];
     begin = index + 1;
-    const html = markdown.renderer.render(own, markdown.options, world);
+    const html = markdown.renderer.render(own, markdown.options, { world });
     const content = DOMPurify.sanitize(html, allowed) as unknown as DocumentFragment;
     blocks.push({ from: map[0] + 1, to: Math.max(map[0] + 1, map[1]), content });
   }

@@ -1,0 +1,148 @@
+import type { VNode } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { MemoryFileFacts } from "@memslot/core";
+import { Loading } from "../../parts/states.tsx";
+import { query } from "../../state/place.ts";
+import { t } from "../../words/words.ts";
+import { frontMatterOf } from "./front-matter.ts";
+import { linesOf, noteHref } from "./note-places.ts";
+import type { RenderedBlock } from "./render-markdown.ts";
+
+type Render = typeof import("./render-markdown.ts").renderMarkdown;
+
+/** A note as a page or as text, with its lines and passages in the margin; the line that the address asks for is in view. */
+export function NoteBody({
+  text,
+  facts,
+  isRaw,
+}: {
+  text: string;
+  facts: MemoryFileFacts | undefined;
+  isRaw: boolean;
+}): VNode {
+  const lines = useMemo(() => text.split("\n"), [text]);
+  const body = useRef<HTMLDivElement>(null);
+  const asked = linesOf(query.value.get("line"));
+  const [render, setRender] = useState<Render | undefined>(undefined);
+  useEffect(() => {
+    void import("./render-markdown.ts").then((module) => setRender(() => module.renderMarkdown));
+  }, []);
+  useEffect(() => {
+    body.current?.querySelector(".asked")?.scrollIntoView({ block: "center" });
+  }, [asked?.[0], render, isRaw, text]);
+  if (isRaw) return <RawLines lines={lines} facts={facts} asked={asked} body={body} />;
+  if (render === undefined) return <Loading />;
+  return <Rendered lines={lines} facts={facts} asked={asked} body={body} render={render} />;
+}
+
+interface BodyProps {
+  lines: readonly string[];
+  facts: MemoryFileFacts | undefined;
+  asked: readonly [from: number, to: number] | undefined;
+  body: { current: HTMLDivElement | null };
+}
+
+function RawLines({ lines, facts, asked, body }: BodyProps): VNode {
+  return (
+    <div ref={body} class="raw" tabIndex={0}>
+      {lines.map((line, index) => {
+        const number = index + 1;
+        return (
+          <div key={number} class={isWithin(asked, number, number) ? "asked raw-line" : "raw-line"}>
+            <Margin from={number} to={number} facts={facts} />
+            <code>{line}</code>
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+function Rendered({ lines, facts, asked, body, render }: BodyProps & { render: Render }): VNode {
+  const head = useMemo(() => frontMatterOf(lines), [lines]);
+  const blocks = useMemo(
+    () =>
+      render(lines, head.lines, {
+        hrefOf: (kind, target) => hrefOf(facts, kind, target),
+        words: {
+          image: t("notes.image"),
+          done: t("notes.task.done"),
+          open: t("notes.task.open"),
+          missing: t("notes.link.missing"),
+        },
+      }),
+    [lines, facts, head, render],
+  );
+  return (
+    <div ref={body} class="rendered">
+      {head.rows.length > 0 && (
+        <div class="scroll">
+          <table class="front-matter">
+            <tbody>
+              {head.rows.map(([name, value]) => (
+                <tr key={name}>
+                  <th scope="row">{name}</th>
+                  <td>{value}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {blocks.map((block, index) => (
+        <div key={index} class={isWithin(asked, block.from, block.to) ? "asked block" : "block"}>
+          <Margin from={block.from} to={block.to} facts={facts} />
+          <Block block={block} />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** Puts what was made of the note into the page; it was cleaned when it was made. */
+function Block({ block }: { block: RenderedBlock }): VNode {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    place.current?.replaceChildren(block.content.cloneNode(true));
+  }, [block]);
+  return <div ref={place} class="markdown" />;
+}
+
+/** The number of a line, and where a passage begins. */
+function Margin({ from, to, facts }: { from: number; to: number; facts: MemoryFileFacts | undefined }): VNode {
+  const begun = facts?.passages.find(({ startLine }) => startLine >= from && startLine <= to);
+  return (
+    <span class="margin">
+      <span class="line-number">{from}</span>
+      {begun && (
+        <span
+          class="passage-mark"
+          role="img"
+          title={t("notes.passage", { from: begun.startLine, to: begun.endLine })}
+          aria-label={t("notes.passage", { from: begun.startLine, to: begun.endLine })}
+        >
+          ¶
+        </span>
+      )}
+    </span>
+  );
+}
+
+function isWithin(asked: BodyProps["asked"], from: number, to: number): boolean {
+  return asked !== undefined && asked[0] <= to && asked[1] >= from;
+}
+
+/** Where a link of the note leads on this page, as the index has read it. */
+function hrefOf(facts: MemoryFileFacts | undefined, kind: "wiki" | "markdown", target: string): string | undefined {
+  const decoded = plainText(target);
+  const link = facts?.links.find((each) => each.kind === kind && (each.target === target || each.target === decoded));
+  return link?.path === undefined ? undefined : noteHref(link.path, { heading: link.heading });
+}
+
+function plainText(target: string): string {
+  try {
+    return decodeURI(target);
+  } catch {
+    return target;
+  }
+}

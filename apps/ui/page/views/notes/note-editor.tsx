@@ -1,0 +1,119 @@
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { NoteConflict, SavedNote } from "../../../src/api/notes.ts";
+import { AskError, ask } from "../../state/ask.ts";
+import { told } from "../../state/session.ts";
+import { t } from "../../words/words.ts";
+import { type Choice, diffLines, joined, likelyChoices } from "./diff-lines.ts";
+import { type Draft, keepDraft } from "./drafts.ts";
+
+const choices: readonly Choice[] = ["mine", "theirs", "both"];
+
+/** The whole text of a note to be changed. Nothing that somebody else has written meanwhile is overwritten. */
+export function NoteEditor({ path, draft, onSaved }: { path: string; draft: Draft; onSaved: () => void }): VNode {
+  const [conflict, setConflict] = useState<Conflict | undefined>(undefined);
+  const [problem, setProblem] = useState<string | undefined>(undefined);
+  const save = async (): Promise<void> => {
+    try {
+      const body = { path, text: draft.text, sha256: draft.base.sha256 };
+      await ask<SavedNote>("/api/notes/file", { method: "PUT", body });
+      keepDraft(path, undefined);
+      onSaved();
+    } catch (error) {
+      told(error);
+      if (!(error instanceof AskError)) throw error;
+      setProblem(error.message);
+      if (error.status !== 409) return;
+      const { note } = error.body as NoteConflict;
+      if (note === undefined) setConflict({ gone: true });
+      else {
+        setConflict({ gone: false, mine: draft.text, theirs: note.text, old: draft.base.text });
+        keepDraft(path, { text: draft.text, base: note, mine: draft.text });
+      }
+    }
+  };
+  return (
+    <section>
+      {problem !== undefined && (
+        <p class="bad" role="alert">
+          {problem}
+        </p>
+      )}
+      {conflict && (
+        <ConflictPanel
+          conflict={conflict}
+          onChosen={(text) => {
+            keepDraft(path, { ...draft, text });
+            setConflict(undefined);
+            setProblem(undefined);
+          }}
+        />
+      )}
+      <label class="editor">
+        {t("notes.text")}
+        <textarea
+          value={draft.text}
+          spellcheck={false}
+          onInput={(event) => keepDraft(path, { ...draft, text: event.currentTarget.value })}
+          onKeyDown={(event) => {
+            if (event.key !== "s" || !(event.ctrlKey || event.metaKey)) return;
+            event.preventDefault();
+            void save();
+          }}
+        />
+      </label>
+      <p class="row">
+        <button type="button" class="main" onClick={() => void save()}>
+          {t("notes.save")}
+        </button>
+        <button type="button" onClick={() => keepDraft(path, undefined)}>
+          {t("notes.cancel")}
+        </button>
+      </p>
+    </section>
+  );
+}
+
+type Conflict = { gone: true } | { gone: false; mine: string; theirs: string; old: string };
+
+/** Both texts side by side where they differ, with a choice for each place. */
+function ConflictPanel({ conflict, onChosen }: { conflict: Conflict; onChosen: (text: string) => void }): VNode {
+  const parts = conflict.gone ? [] : diffLines(conflict.mine, conflict.theirs);
+  const [chosen, setChosen] = useState<Choice[]>(() => (conflict.gone ? [] : likelyChoices(parts, conflict.old)));
+  return (
+    <section class="notice" aria-label={t("notes.conflict.title")}>
+      <h2>{t("notes.conflict.title")}</h2>
+      <p>{t(conflict.gone ? "notes.conflict.gone" : "notes.conflict.text")}</p>
+      {parts.map((part, index) =>
+        part.kind === "same" ? (
+          <p key={index} class="faint">
+            … {part.lines.length}
+          </p>
+        ) : (
+          <fieldset key={index} class="difference">
+            <legend class="row">
+              {choices.map((choice) => (
+                <label key={choice}>
+                  <input
+                    type="radio"
+                    name={`part-${index}`}
+                    checked={chosen[index] === choice}
+                    onChange={() => setChosen(chosen.with(index, choice))}
+                  />{" "}
+                  {t(`notes.conflict.${choice}`)}
+                </label>
+              ))}
+            </legend>
+            <pre class="mine">{part.mine.map((line) => `− ${line}`).join("\n")}</pre>
+            <pre class="theirs">{part.theirs.map((line) => `+ ${line}`).join("\n")}</pre>
+          </fieldset>
+        ),
+      )}
+      {parts.length > 0 && (
+        <button type="button" class="main" onClick={() => onChosen(joined(parts, chosen))}>
+          {t("notes.conflict.use")}
+        </button>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,92 @@
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { NoteAnswer } from "../../../src/api/notes.ts";
+import { Empty, Failed, Loading } from "../../parts/states.tsx";
+import { pathWith } from "../../state/ask.ts";
+import { notesRevision } from "../../state/events.ts";
+import { goWith, query } from "../../state/place.ts";
+import { facts } from "../../state/session.ts";
+import { useAnswer } from "../../state/use-answer.ts";
+import { bytes, t, when } from "../../words/words.ts";
+import { drafts, keepDraft } from "./drafts.ts";
+import { NoteBody } from "./note-body.tsx";
+import { NoteEditor } from "./note-editor.tsx";
+import { noteHref } from "./note-places.ts";
+
+/** One note: what it says, where it leads, and how to change it. */
+export function NotePane({ path }: { path: string }): VNode {
+  const [saves, setSaves] = useState(0);
+  const asked = pathWith("/api/notes/file", { path });
+  const { data, error } = useAnswer<NoteAnswer>(asked, `${notesRevision.value} ${saves}`);
+  const draft = drafts.value.get(path);
+  if (error?.status === 404) return <Empty title={t("notes.missing.title")}>{path}</Empty>;
+  if (error) return <Failed error={error} />;
+  if (data === undefined || (data.path !== path && data.facts?.path !== data.path)) return <Loading />;
+  const { note, facts: known } = data;
+  const isRaw = query.value.get("as") === "text";
+  const isFixed = facts.value?.readOnly === true || note.fixed !== undefined;
+  return (
+    <article class="note">
+      <header>
+        <h1>{path}</h1>
+        <p class="faint row">
+          {bytes(note.bytes)} · {when(note.modified)} ·{" "}
+          {known === undefined ? t("notes.notIndexed") : t("notes.passages", { count: known.passageCount })}
+          <button type="button" onClick={() => goWith({ as: isRaw ? undefined : "text" })}>
+            {t(isRaw ? "notes.rendered" : "notes.raw")}
+          </button>
+          {!isFixed && draft === undefined && (
+            <button type="button" onClick={() => keepDraft(path, { text: note.text, base: note })}>
+              {t("notes.edit")}
+            </button>
+          )}
+        </p>
+        {note.fixed !== undefined && <p class="faint">{note.fixed}</p>}
+      </header>
+      {draft === undefined ? (
+        <NoteBody text={note.text} facts={known} isRaw={isRaw} />
+      ) : (
+        <NoteEditor path={path} draft={draft} onSaved={() => setSaves(saves + 1)} />
+      )}
+      {known && (
+        <footer class="note-links">
+          <LinkList title={t("notes.links")} count={known.linkCount}>
+            {known.links.map(({ path: to, target, line }, index) => (
+              <li key={index}>
+                {to === undefined ? (
+                  <span class="faint">
+                    {target}: {t("notes.link.missing")}
+                  </span>
+                ) : (
+                  <a href={noteHref(to)}>{to}</a>
+                )}{" "}
+                <span class="faint">:{line}</span>
+              </li>
+            ))}
+          </LinkList>
+          <LinkList title={t("notes.backlinks")} count={known.backlinkCount}>
+            {known.backlinks.map(({ path: from, line, text }, index) => (
+              <li key={index}>
+                <a href={noteHref(from, { line: String(line) })}>
+                  {from}:{line}
+                </a>{" "}
+                <span class="faint">{text}</span>
+              </li>
+            ))}
+          </LinkList>
+        </footer>
+      )}
+    </article>
+  );
+}
+
+function LinkList({ title, count, children }: { title: string; count: number; children: VNode[] }): VNode {
+  return (
+    <section>
+      <h2>
+        {title} {count > 0 && <span class="faint">{t("common.of", { part: children.length, all: count })}</span>}
+      </h2>
+      {count === 0 ? <p class="faint">{t("notes.links.none")}</p> : <ul>{children}</ul>}
+    </section>
+  );
+}

@@ -1,0 +1,59 @@
+import type { VNode } from "preact";
+import type { NotesAnswer } from "../../../src/api/notes.ts";
+import { Empty, Failed, Loading } from "../../parts/states.tsx";
+import { notesRevision } from "../../state/events.ts";
+import { go, goWith, pathname, query } from "../../state/place.ts";
+import { facts } from "../../state/session.ts";
+import { useAnswer } from "../../state/use-answer.ts";
+import { t } from "../../words/words.ts";
+import { LeftOut } from "./left-out.tsx";
+import { NotePane } from "./note-pane.tsx";
+import { citationIn, noteAt, noteHref } from "./note-places.ts";
+import { NotesTree } from "./notes-tree.tsx";
+import "./notes.css";
+
+/** The notes as they lie in their folders, and the one that is open. */
+export default function NotesView(): VNode {
+  const { data, error } = useAnswer<NotesAnswer>("/api/notes", notesRevision.value);
+  const open = noteAt(pathname.value, query.value);
+  const filter = query.value.get("filter") ?? "";
+  if (error) return <Failed error={error} />;
+  if (data === undefined) return <Loading />;
+  const files = data.list?.files.filter(({ source }) => source === "memory") ?? [];
+  const setFilter = (text: string): void => {
+    const citation = citationIn(text);
+    const isNote = citation !== undefined && files.some(({ path }) => path === citation.path);
+    if (isNote) go(noteHref(citation.path, { line: citation.line }));
+    else goWith({ filter: text }, { replace: true });
+  };
+  return (
+    <div class={open === undefined ? "notes" : "notes has-note"}>
+      <aside>
+        <input
+          type="search"
+          aria-label={t("notes.filter")}
+          placeholder={t("notes.filter")}
+          value={filter}
+          onInput={(event) => setFilter(event.currentTarget.value)}
+        />
+        {data.list && <p class="faint">{t("notes.count", { count: files.length, all: data.list.fileCount })}</p>}
+        <NotesTree files={files} filter={filter} open={open} />
+        {data.list && <LeftOut list={data.list} layout={data.layout} />}
+      </aside>
+      <div class="note-place">
+        {open !== undefined ? (
+          <NotePane path={open} key={open} />
+        ) : files.length === 0 ? (
+          <Empty title={t("notes.empty.title")}>
+            <p>{t("notes.empty.text", { folder: facts.value?.workspaceDir ?? "" })}</p>
+          </Empty>
+        ) : (
+          <>
+            <h1>{t("notes.title")}</h1>
+            <p>{t("notes.choose")}</p>
+          </>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,169 @@
+import type { VNode } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { NotesAnswer } from "../../../src/api/notes.ts";
+import type { SearchAnswer } from "../../../src/api/search.ts";
+import { Empty, Failed, Loading } from "../../parts/states.tsx";
+import { pathWith } from "../../state/ask.ts";
+import { notesRevision } from "../../state/events.ts";
+import { go, goWith, query } from "../../state/place.ts";
+import { facts } from "../../state/session.ts";
+import { useAnswer } from "../../state/use-answer.ts";
+import { t } from "../../words/words.ts";
+import { noteHref } from "../notes/note-places.ts";
+import { AgentPanel } from "./agent-panel.tsx";
+import { AnswerState } from "./answer-state.tsx";
+import { ComparePanel } from "./compare-panel.tsx";
+import { Filters } from "./filters.tsx";
+import { firstMatch, ResultCard } from "./result-card.tsx";
+import { WhyPanel } from "./why-panel.tsx";
+import "./search.css";
+
+const typingMs = 80;
+const tabs = ["results", "why", "compare", "agent"] as const;
+
+/** A question, what was found, and why. */
+export default function SearchView(): VNode {
+  const asked = query.value.get("q") ?? "";
+  const tab = tabs.find((name) => name === query.value.get("tab")) ?? "results";
+  return (
+    <>
+      <h1 class="hidden">{t("search.title")}</h1>
+      <Question asked={asked} />
+      <div class="tabs" role="tablist">
+        {tabs.map((name) => (
+          <button
+            key={name}
+            type="button"
+            role="tab"
+            id={`tab-${name}`}
+            aria-selected={name === tab}
+            aria-controls="search-panel"
+            onClick={() => goWith({ tab: name === "results" ? undefined : name })}
+          >
+            {t(`search.tab.${name}`)}
+          </button>
+        ))}
+      </div>
+      <div id="search-panel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
+        {tab === "results" && <Results asked={asked} />}
+        {tab === "why" && <WhyPanel asked={asked} />}
+        {tab === "compare" && <ComparePanel asked={asked} />}
+        {tab === "agent" && <AgentPanel asked={asked} />}
+      </div>
+    </>
+  );
+}
+
+/** The field: what is typed is asked a moment later, and each word that is asked stands in the address. */
+function Question({ asked }: { asked: string }): VNode {
+  const [typed, setTyped] = useState(asked);
+  const last = useRef(asked);
+  useEffect(() => {
+    // Back, a link, or a filter.
+    if (asked !== last.current) setTyped(asked);
+    last.current = asked;
+  }, [asked]);
+  useEffect(() => {
+    if (typed === last.current) return undefined;
+    const timer = setTimeout(() => {
+      last.current = typed;
+      const search = new URLSearchParams(query.value);
+      if (typed === "") search.delete("q");
+      else search.set("q", typed);
+      go(search.size > 0 ? `/search?${search}` : "/search", { replace: true });
+    }, typingMs);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return (
+    <search>
+      <label class="question">
+        <span class="hidden">{t("search.field")}</span>
+        <input
+          type="search"
+          value={typed}
+          placeholder={t("search.field")}
+          aria-describedby="search-hint"
+          onInput={(event) => setTyped(event.currentTarget.value)}
+        />
+      </label>
+      <p id="search-hint" class="faint hint">
+        {t("search.hint")}
+      </p>
+      <Filters query={typed} onQuery={setTyped} />
+    </search>
+  );
+}
+
+function Results({ asked }: { asked: string }): VNode {
+  const limits = { max: query.value.get("max") ?? "", tokens: query.value.get("tokens") ?? "" };
+  const path = asked.trim() === "" ? undefined : pathWith("/api/search", { q: asked, ...limits });
+  const { data, error, loading } = useAnswer<SearchAnswer>(path, notesRevision.value);
+  if (path === undefined) return <Begin />;
+  if (error) return <Failed error={error} />;
+  if (data === undefined) return <Loading />;
+  const { results, report, ms } = data;
+  return (
+    <div aria-busy={loading}>
+      <p class="faint" role="status">
+        {results.length === 0 ? t("search.none") : t("search.count", { count: results.length, ms })}
+      </p>
+      <AnswerState report={report} />
+      {results.length === 0 && report.state === "ok" && (
+        <p>
+          {report.reason} {report.action}
+        </p>
+      )}
+      {results.length > 0 && results[0]?.parts === undefined && <p class="faint">{t("search.noParts")}</p>}
+      <ol class="results" onKeyDown={moveFocus}>
+        {results.map((result, index) => (
+          <ResultCard
+            key={`${result.source} ${result.path} ${result.startLine} ${firstMatch(result)}`}
+            result={result}
+            place={index + 1}
+          />
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+/** Up and down go from result to result. */
+function moveFocus(event: KeyboardEvent): void {
+  const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+  const links = [...document.querySelectorAll<HTMLAnchorElement>(".result h2 a")];
+  const next = links[links.indexOf(document.activeElement as HTMLAnchorElement) + step];
+  if (step === 0 || next === undefined) return;
+  event.preventDefault();
+  next.focus();
+}
+
+/** Before anything is asked: notes to begin with, or how to get some. */
+function Begin(): VNode {
+  const { data, error } = useAnswer<NotesAnswer>("/api/notes", notesRevision.value);
+  if (error) return <Failed error={error} />;
+  if (data === undefined) return <Loading />;
+  const files = data.list?.files ?? [];
+  if (data.list !== undefined && files.length === 0)
+    return (
+      <Empty title={t("search.empty.title")}>
+        <p>{t("search.empty.text", { folder: facts.value?.workspaceDir ?? "" })}</p>
+      </Empty>
+    );
+  const named = files.filter(({ title }) => title !== undefined).slice(0, 5);
+  const shown = named.length > 0 ? named : files.slice(0, 5);
+  return (
+    <>
+      <p>{t("search.begin")}</p>
+      <ul>
+        {shown.map(({ path, title }) => (
+          <li key={path}>
+            <a href={pathWith("/search", { q: title ?? path })}>{title ?? path}</a>{" "}
+            <a class="faint" href={noteHref(path)}>
+              {path}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

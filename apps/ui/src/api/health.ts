@@ -1,0 +1,17 @@
+import type { CompactReport, IndexCheck, MemorySurvey, SyncReport } from "@memslot/core";
+
+/** `GET /api/health`: what is not told by the state that events bring. */
+export interface HealthAnswer {
+  survey?: MemorySurvey | undefined;
+  /** Tokens that were sent to embedding providers, the last day first. */
+  usage: readonly { day: string; tokens: number }[];
+}
+
+/** `POST /api/health/<action>`: `sync`, `force`, `check`, `fix`, `compact`. */
+export type HealthAction = "sync" | "force" | "check" | "fix" | "compact";
+
+export interface ActionAnswer {
+  sync?: SyncReport | undefined;
+  check?: IndexCheck | undefined;
+  compact?: CompactReport | undefined;
+}

@@ -1,0 +1,125 @@
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
+import { buildPage } from "./support/build-page.ts";
+import { startUi } from "./support/ui-server.ts";
+
+const notes: Record<string, string> = {
+  "MEMORY.md": "# Facts\n\nThe staging database listens on port 5544.\n",
+  "memory/2026-03-05.md": "# Ferry\n\nThe ferry to Oslo leaves at nine.\n",
+  "memory/house/pump.md": "---\ntags: [house]\n---\n# Heat pump\n\nThe pump hums at night.\n",
+  "elsewhere.md": "The ferry of nobody.\n",
+};
+
+buildPage();
+useBrowser();
+
+describe.skipIf(!hasBrowser)("the search", () => {
+  test("answers while one types, with the lines, their numbers and what the score is made of", async () => {
+    const { page, complaints } = await openAt(await startUi({ notes }), "/");
+    await page.getByRole("searchbox").fill("ferry");
+    const first = page.locator(".result").first();
+    await first.getByRole("link", { name: "memory/2026-03-05.md:1" }).waitFor();
+    await first.getByText("names and headings").waitFor();
+    expect(await first.locator("mark").first().textContent()).toBe("Ferry");
+    expect(page.url()).toContain("q=ferry");
+    await page.getByRole("searchbox").fill("database port");
+    await page.getByRole("link", { name: /^MEMORY\.md:3/u }).waitFor();
+    await page.reload();
+    await page.getByRole("link", { name: /^MEMORY\.md:3/u }).waitFor();
+    expect(complaints.lines).toEqual([]);
+  });
+
+  test("has filters that write the language of questions, and read it", async () => {
+    const ui = await startUi({ notes });
+    const { page } = await openAt(ui, "/search?q=pump");
+    await page.getByText("Filters").click();
+    await page.getByLabel("Tag").fill("house");
+    await page.getByLabel("Tag").blur();
+    await page.waitForURL(/tag(?:%3A|:)house/u);
+    expect(await page.getByRole("searchbox").inputValue()).toBe("pump tag:house");
+    await page.goto(`${ui.origin}/search?q=${encodeURIComponent('pump path:"memory/house"')}`);
+    await page.getByRole("link", { name: /^memory\/house\/pump\.md/u }).waitFor();
+    expect(await page.getByLabel("Folder or file").inputValue()).toBe("memory/house");
+  });
+
+  test.each([
+    ["a file outside of the layout", "ferry", "elsewhere.md", "outside of MEMORY.md and memory/"],
+    ["a file that is not there", "ferry", "nowhere.md", "There is no such file"],
+    ["no word of the question", "ferry", "memory/house/pump.md", "It holds none of them"],
+    ["a filter", "ferry path:memory/house", "memory/2026-03-05.md", "They do not: without them it is found"],
+    ["nothing", "ferry", "memory/2026-03-05.md:3", "It is here, at place 1"],
+    ["a line behind the end", "ferry", "memory/2026-03-05.md:99", "No passage holds line 99"],
+    ["words of a line", "ferry", "ferry to Oslo", "It is here, at place 1"],
+  ])("says why something is not here: %s", async (_, asked, target, said) => {
+    const { page } = await openAt(await startUi({ notes }), `/search?q=${encodeURIComponent(asked)}&tab=why`);
+    await page.getByLabel("A file, path:line, or words of a line").fill(target);
+    await page.getByRole("button", { name: "Look" }).click();
+    await page.getByText(said).waitFor();
+    expect(page.url()).toContain("target=");
+  });
+
+  test("says what was cut by the number of results, and shows it", async () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 30 }, (_, index) => [`memory/n${index}.md`, `The ferry, note ${index}.\n`]),
+    );
+    const ui = await startUi({ notes: { ...notes, ...many } });
+    const { page } = await openAt(ui, "/search?q=ferry&tab=why&max=1&target=memory/n9.md");
+    await page.getByText(/1 results were asked for/u).waitFor();
+    await page.getByText("The last one before it").waitFor();
+    await page.getByRole("button", { name: "Show more results" }).click();
+    await page.getByText(/It is here, at place/u).waitFor();
+    expect(Number(new URL(page.url()).searchParams.get("max"))).toBeGreaterThan(1);
+  });
+
+  test("puts two settings side by side, and shows what an agent gets", async () => {
+    const { page } = await openAt(await startUi({ notes }), "/search?q=the+ferry+pump&tab=compare");
+    await page.getByRole("group", { name: "Side B" }).getByLabel("Results").fill("1");
+    await page.getByRole("button", { name: "Compare", exact: true }).click();
+    await page
+      .getByText(/only in A/u)
+      .first()
+      .waitFor();
+    await page.getByRole("tab", { name: "As an agent gets it" }).click();
+    await page.getByText(/about \d+ tokens/u).waitFor();
+    const answer: unknown = JSON.parse((await page.locator("pre").textContent()) ?? "");
+    expect(answer).toMatchObject({ results: expect.any(Array) as unknown });
+  });
+
+  test("finds what was saved while a sync runs", async () => {
+    const ui = await startUi({ notes });
+    const { page } = await openAt(ui, "/search");
+    for (let index = 0; index < 200; index++)
+      writeFileSync(
+        path.join(ui.workspaceDir, `memory/m${index}.md`),
+        `# Note ${index}\n\n${"some words here\n".repeat(50)}`,
+      );
+    writeFileSync(path.join(ui.workspaceDir, "memory/new.md"), "The zeppelin lands at dawn.\n");
+    const synced = ui.host.memory.sync({ reason: "test", force: true });
+    await page.getByRole("searchbox").fill("zeppelin");
+    await page.getByRole("link", { name: /^memory\/new\.md/u }).waitFor();
+    await synced;
+    expect(await page.locator(".result").count()).toBe(1);
+  });
+
+  test("takes a hostile note for text, and fetches nothing for it", async () => {
+    const bad = '<img src=x onerror="window.hit=1"><script>window.hit=1</script> [x](javascript:window.hit=1) zeppelin';
+    const name = "memory/<img src=x onerror=hit>.md";
+    const ui = await startUi({
+      notes: { ...notes, [name]: `---\ntags: ["<b>x</b>"]\n---\n# ${bad}\n\n${bad}\n` },
+    });
+    const { page, complaints, requests } = await openAt(ui, "/search?q=zeppelin");
+    await page.locator(".result").first().waitFor();
+    expect(await page.locator(".result img, .result script").count()).toBe(0);
+    expect(await page.evaluate("window.hit")).toBe(undefined);
+    expect(requests.filter((address) => !address.startsWith(ui.origin))).toEqual([]);
+    expect(complaints.lines).toEqual([]);
+  });
+
+  test("says what to do in an empty folder", async () => {
+    const { page } = await openAt(await startUi({ notes: {} }), "/");
+    await page.getByText("There are no notes yet").waitFor();
+    expect(await page.getByText("--workspace").count()).toBe(1);
+  });
+});
