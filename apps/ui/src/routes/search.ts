@@ -31,7 +31,7 @@ export function serveSearch(app: Hono, host: UiHost): void {
     if (tool === undefined) throw new RouteError(404, "NOT_FOUND", "agents are offered no memory_search here");
     const answer = await tool.execute({ query: context.req.query("q") ?? "" }, { signal: context.req.raw.signal });
     const text = JSON.stringify(answer, undefined, 1);
-    return context.json({ text, tokens: estimateTokens(JSON.stringify(answer)) } satisfies AgentAnswer);
+    return context.json({ text, tokens: Math.round(estimateTokens(JSON.stringify(answer))) } satisfies AgentAnswer);
   });
 
   app.post("/api/search/compare", async (context) => {

@@ -70,7 +70,7 @@ export default function HealthView(): VNode {
 
 /** One sentence and one sign. */
 function Summary({ now, problems }: { now: MemoryProviderStatus; problems: number }): VNode {
-  const { fallback, lastSyncError, dirty, fts } = now;
+  const { fallback, lastSyncError, dirty, fts, freshness } = now;
   const [kind, reason] =
     fallback !== undefined
       ? (["degraded", fallback.reason] as const)
@@ -78,8 +78,9 @@ function Summary({ now, problems }: { now: MemoryProviderStatus; problems: numbe
         ? (["stale", lastSyncError] as const)
         : fts?.available === false
           ? (["degraded", fts.error ?? "FTS5"] as const)
-          : dirty === true
-            ? (["stale", ""] as const)
+          : // A search takes in what has changed before it answers.
+            dirty === true && freshness?.by === "sync"
+            ? (["stale", freshness.reason ?? ""] as const)
             : (["ok", ""] as const);
   return (
     <p class={`summary ${kind === "ok" ? "good" : "warn"}`} role="status">

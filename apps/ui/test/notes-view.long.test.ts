@@ -1,0 +1,167 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
+import { buildPage } from "./support/build-page.ts";
+import { startUi } from "./support/ui-server.ts";
+
+const pump = "memory/house/pump.md";
+const notes: Record<string, string> = {
+  "MEMORY.md": "# Facts\n\nSee [[pump]] and [the log](memory/2026-03-05.md), and [[nothing]].\n",
+  "memory/2026-03-05.md": "# Ferry\n\nThe ferry leaves at nine.\n",
+  [pump]: "---\ntags: [house]\n---\n# Heat pump\n\nOne.\n\nTwo.\n\n- [x] done\n\n| a | b |\n| - | -: |\n| 1 | 2 |\n",
+  "elsewhere.md": "Outside.\n",
+};
+
+buildPage();
+useBrowser();
+
+describe.skipIf(!hasBrowser)("the notes", () => {
+  test("are a tree that keys go through, and open as a page with lines, passages, links and backlinks", async () => {
+    const { page, complaints } = await openAt(await startUi({ notes }), "/notes");
+    const tree = page.getByRole("tree");
+    await tree.getByRole("treeitem", { name: /pump\.md/u }).waitFor();
+    await tree.focus();
+    await page.keyboard.press("End");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "MEMORY.md" }).waitFor();
+    await page.getByRole("link", { name: "pump", exact: true }).click();
+    await page.getByRole("heading", { name: "Heat pump" }).waitFor();
+    await page.getByRole("rowheader", { name: "tags" }).waitFor();
+    await page.getByText("MEMORY.md:3").waitFor();
+    expect(await page.getByRole("img", { name: /^passage 4 to/u }).count()).toBe(1);
+    expect(await page.getByRole("img", { name: "done" }).count()).toBe(1);
+    await page.goBack();
+    await page.locator("a.missing").waitFor();
+    expect(complaints.lines).toEqual([]);
+  });
+
+  test("are jumped to by a citation, and the line is marked", async () => {
+    const { page } = await openAt(await startUi({ notes }), "/notes");
+    await page.getByRole("tree").waitFor();
+    await page.getByLabel("Filter, or path#L12-L14").fill(`${pump}#L6-L8`);
+    await page.waitForURL(/pump\.md\?line=6-8/u);
+    await page.locator(".asked").first().waitFor();
+    const marked = await page.locator(".asked").allTextContents();
+    expect(marked.map((text) => text.trim())).toEqual(["6One.", "8Two."]);
+  });
+
+  test("say which files are not searched, and take one in", async () => {
+    const ui = await startUi({ notes });
+    const { page } = await openAt(ui, "/notes");
+    await page.getByText("Not searched (1)").click();
+    await page.getByText("outside of MEMORY.md and memory/").waitFor();
+    await page.getByRole("button", { name: "Take in elsewhere.md" }).click();
+    const file = path.join(ui.host.config.stateDir, "memslot.json5");
+    await page.getByRole("dialog").getByText(file).waitFor();
+    await page.getByRole("button", { name: "Write it" }).click();
+    await page.getByText(/It counts when/u).waitFor();
+    expect(readFileSync(file, "utf8")).toContain(path.join(ui.workspaceDir, "elsewhere.md"));
+  });
+
+  test("are changed, and what somebody else has written meanwhile is not lost", async () => {
+    const ui = await startUi({ notes });
+    const file = path.join(ui.workspaceDir, pump);
+    const { page } = await openAt(ui, `/notes/${pump}`);
+    await page.getByRole("button", { name: "Edit" }).click();
+    const field = page.getByLabel("Text of the note");
+    await field.fill((await field.inputValue()).replace("One.", "Mine."));
+    await page.keyboard.press("Control+s");
+    await page.getByText("Mine.", { exact: true }).waitFor();
+    expect(readFileSync(file, "utf8")).toContain("Mine.");
+
+    await page.getByRole("button", { name: "Edit" }).click();
+    await field.fill((await field.inputValue()).replace("Two.", "My two."));
+    writeFileSync(file, readFileSync(file, "utf8").replace("Mine.", "Theirs."));
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Somebody else has changed this note meanwhile").first().waitFor();
+    expect(readFileSync(file, "utf8")).toContain("Theirs.");
+    expect(readFileSync(file, "utf8")).not.toContain("My two.");
+    await page.getByRole("button", { name: "Use these choices" }).click();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("My two.", { exact: true }).waitFor();
+    expect(readFileSync(file, "utf8")).toMatch(/Theirs\.[^]*My two\./u);
+  });
+
+  test("cannot be changed where the page only looks", async () => {
+    const ui = await startUi({ notes, readOnly: true });
+    const { page } = await openAt(ui, `/notes/${pump}`);
+    await page.getByRole("heading", { name: "Heat pump" }).waitFor();
+    expect(await page.getByRole("button", { name: "Edit" }).count()).toBe(0);
+    const status = await page.evaluate(async (place) => {
+      const answer = (await (await fetch(`/api/notes/file?path=${place}`)).json()) as { note: { sha256: string } };
+      const { sha256 } = answer.note;
+      const body = JSON.stringify({ path: place, text: "x", sha256 });
+      return (await fetch("/api/notes/file", { method: "PUT", headers: { "content-type": "application/json" }, body }))
+        .status;
+    }, pump);
+    expect(status).toBe(403);
+    expect(readFileSync(path.join(ui.workspaceDir, pump), "utf8")).toBe(notes[pump]);
+  });
+
+  test("run nothing and fetch nothing, whatever stands in them", async () => {
+    const hostile = [
+      "<script>window.hit=1</script>",
+      '<img src="http://127.0.0.1:9/a.png" onerror="window.hit=1">',
+      "<svg onload=window.hit=1><a xlink:href=javascript:window.hit=1>x</a></svg>",
+      '<iframe src="javascript:window.hit=1"></iframe>',
+      '<style>@import "http://127.0.0.1:9/b.css"; body { display: none }</style>',
+      '<meta http-equiv="refresh" content="0;url=http://127.0.0.1:9/">',
+      "<!-- --!><script>window.hit=1</script>",
+      "![remote](http://127.0.0.1:9/c.png) ![[http://127.0.0.1:9/d.png]]",
+      "[link](javascript:window.hit=1) [data](data:text/html,<script>window.hit=1</script>) <javascript:window.hit=1>",
+      "[vb](vbscript:x) [file](file:///etc/passwd) [tab](java\tscript:window.hit=1)",
+      "<form action=http://127.0.0.1:9/><input name=q autofocus onfocus=window.hit=1></form>",
+      '<a href="#" id="app" name="body">clobber</a>',
+    ];
+    const ui = await startUi({ notes: { ...notes, "memory/bad.md": `${hostile.join("\n\n")}\n\nthe end\n` } });
+    const { page, complaints, requests } = await openAt(ui, "/notes/memory/bad.md");
+    await page.getByText("the end").waitFor();
+    const inside = page.locator(".rendered");
+    expect(await inside.locator("script, img, svg, iframe, style, meta, form, input, [id], [onerror]").count()).toBe(0);
+    const links = await inside
+      .locator("a")
+      .evaluateAll((all) => all.map((each) => (each as unknown as { href: string }).href));
+    expect(links.filter((href) => href !== "" && !/^https?:/u.test(href))).toEqual([]);
+    for (const link of await inside.locator("a:not([href])").all()) await link.click();
+    expect(await page.evaluate("window.hit")).toBe(undefined);
+    expect(requests.filter((address) => !address.startsWith(ui.origin))).toEqual([]);
+    expect(complaints.lines).toEqual([]);
+  });
+
+  test("of 2,000 files make a tree that is only drawn where one looks", async () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 2000 }, (_, index) => [`memory/d${index % 20}/n${index}.md`, `Note ${index}.\n`]),
+    );
+    const { page } = await openAt(await startUi({ notes: { ...notes, ...many } }), "/notes");
+    await page.getByText("2,003 of 2,003 notes").waitFor();
+    await page.getByLabel("Filter, or path#L12-L14").fill("n1999");
+    await page.getByRole("treeitem", { name: "n1999.md" }).click();
+    await page.getByText("Note 1999.").waitFor();
+    await page.getByLabel("Filter, or path#L12-L14").fill("");
+    // Its neighbours are there again.
+    await page.getByRole("treeitem", { name: "n1979.md" }).waitFor();
+    expect(await page.getByRole("treeitem").count()).toBeLessThan(200);
+  });
+});
+
+describe("the server", () => {
+  test.each([
+    "../secret.md",
+    "/etc/passwd",
+    "memory/../../secret.md",
+    "memory\\..\\..\\x.md",
+    "memory/%2e%2e/x.md",
+    "a\0.md",
+    ".env",
+    "elsewhere.md",
+  ])("gives out no file but notes: %j", async (name) => {
+    const ui = await startUi({ notes });
+    writeFileSync(path.join(ui.workspaceDir, "../secret.md"), "secret\n");
+    const { port } = new URL(ui.origin);
+    const headers = { cookie: `memslot-ui-${port}=${"s".repeat(32)}` };
+    const answer = await fetch(`${ui.origin}/api/notes/file?path=${encodeURIComponent(name)}`, { headers });
+    expect([400, 403, 404, 409]).toContain(answer.status);
+    expect(await answer.text()).not.toMatch(/secret\n|root:|Outside/u);
+  });
+});

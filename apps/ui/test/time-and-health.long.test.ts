@@ -1,0 +1,142 @@
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
+import { buildPage } from "./support/build-page.ts";
+import { startUi } from "./support/ui-server.ts";
+
+const notes = {
+  "MEMORY.md": "# Facts\n\nThe port is 5544.\n",
+  "memory/2026-03-05.md": "# Ferry\n\nThe ferry leaves at nine.\n",
+  "memory/2026-03-12.md": "The pump hums.\n",
+};
+
+buildPage();
+useBrowser();
+
+describe.skipIf(!hasBrowser)("the calendar", () => {
+  test("shows how much there is of a day, opens it, and goes on by keys", async () => {
+    const { page, complaints } = await openAt(await startUi({ notes }), "/time");
+    await page.getByText("March 2026").waitFor();
+    await page.getByRole("button", { name: /^2026-03-05: 1 notes/u }).click();
+    await page.getByRole("link", { name: "Ferry" }).waitFor();
+    await page.keyboard.press("ArrowDown");
+    await page.getByRole("link", { name: /2026-03-12/u }).waitFor();
+    expect(page.url()).toContain("day=2026-03-12");
+    await page.keyboard.press("PageDown");
+    await page.getByText("April 2026").waitFor();
+    await page.getByText("There is nothing of this day.").waitFor();
+    expect(complaints.lines).toEqual([]);
+  });
+
+  test("makes a question of a period", async () => {
+    const { page } = await openAt(await startUi({ notes }), "/time");
+    await page.getByLabel("From").fill("2026-03-01");
+    await page.getByLabel("To", { exact: true }).fill("2026-03-10");
+    await page.getByRole("link", { name: /after:2026-03-01 before:2026-03-11/u }).click();
+    await page.getByRole("link", { name: /^memory\/2026-03-05\.md/u }).waitFor();
+    expect(await page.locator(".result").count()).toBe(1);
+  });
+
+  test("says how notes get a day where none has one", async () => {
+    const { page } = await openAt(await startUi({ notes: { "MEMORY.md": "x\n" } }), "/time");
+    await page.getByText("No note has a day yet").waitFor();
+    expect(await page.getByRole("grid").count()).toBe(0);
+  });
+});
+
+describe.skipIf(!hasBrowser)("the health", () => {
+  test("is fine, changes while one looks, and syncs, checks and builds anew", async () => {
+    const ui = await startUi({ notes });
+    const { page, complaints } = await openAt(ui, "/health");
+    await page.getByText("Everything is fine").waitFor();
+    await page.getByText("memory-core: 3 / 3").waitFor();
+    writeFileSync(path.join(ui.workspaceDir, "memory/new.md"), "new\n");
+    await page.getByRole("button", { name: "Sync now" }).click();
+    await page.getByText("Synced: 1 new, 0 changed, 0 gone.").waitFor();
+    await page.getByText("memory-core: 4 / 4").waitFor();
+    await page.getByRole("button", { name: "Check", exact: true }).click();
+    await page.getByText(/^Checked: \d+ things, all in order/u).waitFor();
+    page.on("dialog", (dialog) => void dialog.accept());
+    await page.getByRole("button", { name: "Build anew" }).click();
+    await page.getByText(/^Synced: /u).waitFor();
+    await page.getByRole("button", { name: "Give back space" }).click();
+    await page.getByText(/given back\.$/u).waitFor();
+    expect(complaints.lines).toEqual([]);
+  });
+
+  test("lets nothing be changed where the page only looks", async () => {
+    const { page } = await openAt(await startUi({ notes, readOnly: true }), "/health");
+    await page.getByRole("button", { name: "Build anew" }).waitFor();
+    for (const name of ["Build anew", "Check and mend", "Give back space"])
+      expect(await page.getByRole("button", { name }).isDisabled()).toBe(true);
+    expect(await page.getByRole("button", { name: "Sync now" }).isEnabled()).toBe(true);
+    const status = await page.evaluate(async () => {
+      const headers = { "content-type": "application/json" };
+      return (await fetch("/api/health/force", { method: "POST", headers, body: "{}" })).status;
+    });
+    expect(status).toBe(403);
+  });
+
+  test("names a file that cannot be indexed", async () => {
+    const ui = await startUi({ notes });
+    writeFileSync(path.join(ui.workspaceDir, "memory/bytes.md"), Buffer.from([0xff, 0xfe, 0x00, 0xd8]));
+    await ui.host.memory.sync({ reason: "test" });
+    const { failed = [] } = ui.host.memory.status().lastSync?.report ?? {};
+    const { page } = await openAt(ui, "/health");
+    await page.getByText("Files that are not indexed").waitFor();
+    const told = page.getByText("memory/bytes.md");
+    if (failed.length > 0) await told.waitFor();
+    expect(await told.count()).toBe(failed.length);
+  });
+
+  test("shows what a group would see", async () => {
+    const { page } = await openAt(await startUi({ notes }), "/health");
+    await page.getByLabel("Ask as a group").fill("ferry");
+    await page.getByRole("button", { name: "Ask as a group" }).click();
+    await page.getByText("A group finds 0, you alone 1.").waitFor();
+    expect(await page.getByText("memory/2026-03-05.md").count()).toBe(0);
+  });
+});
+
+describe("provider keys", () => {
+  test("are in no answer", async () => {
+    const key = "sk-test-0123456789abcdefghijklmnop";
+    const ui = await startUi({
+      notes,
+      memorySearch: {
+        provider: "openai",
+        remote: { apiKey: key, baseUrl: "http://127.0.0.1:9/v1", headers: { "x-key": key } },
+      },
+    });
+    const { port } = new URL(ui.origin);
+    const headers = {
+      cookie: `memslot-ui-${port}=${"s".repeat(32)}`,
+      origin: ui.origin,
+      "content-type": "application/json",
+    };
+    const places = [
+      "facts",
+      "health",
+      "notes",
+      "notes/file?path=MEMORY.md",
+      "time",
+      "time/day?day=2026-03-05",
+      "search?q=port",
+      "search/agent?q=port",
+      "search/why?q=port&target=MEMORY.md",
+    ];
+    for (const place of places) {
+      const answer = await fetch(`${ui.origin}/api/${place}`, { headers });
+      expect([place, answer.status, (await answer.text()).includes(key)]).toEqual([place, 200, false]);
+    }
+    for (const action of ["check", "sync"]) {
+      const answer = await fetch(`${ui.origin}/api/health/${action}`, { method: "POST", headers, body: "{}" });
+      expect([action, (await answer.text()).includes(key)]).toEqual([action, false]);
+    }
+    const events = await fetch(`${ui.origin}/api/events`, { headers });
+    const { value } = (await events.body?.getReader().read()) ?? {};
+    const told = new TextDecoder().decode(value);
+    expect([told.startsWith("data: "), told.includes(key)]).toEqual([true, false]);
+  });
+});
