@@ -14,7 +14,7 @@ const pure = [
 const threads = ["packages/indexing/src/ledger/thread/*.test.ts", "extensions/memory-core/src/thread.test.ts"];
 const never = [...configDefaults.exclude, ...longTests];
 /** What every quick test begins with, but for those. */
-const setupFiles = ["./test/support/keep-threads.ts"];
+const setupFiles = ["./packages/fakes/src/keep-threads/index.ts"];
 
 /** Vitest goes by the size of a file where it has not seen it run: a suite that stands elsewhere would come last. */
 class LongestFirst extends BaseSequencer {

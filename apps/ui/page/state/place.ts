@@ -1,7 +1,7 @@
 import { computed, signal } from "@preact/signals";
 
 /** Where the page is: the address without its origin. Every view has its own, and Back goes where one was. */
-export const place = signal(location.pathname + location.search);
+const place = signal(location.pathname + location.search);
 
 export const pathname = computed(() => new URL(place.value, location.origin).pathname);
 export const query = computed(() => new URL(place.value, location.origin).searchParams);

@@ -65,7 +65,7 @@ export type WhyRung =
       cut?: "limit" | "tokens" | "minScore" | undefined;
     };
 
-export type WhyState = "passed" | "failed" | "open";
+type WhyState = "passed" | "failed" | "open";
 
 /** `GET /api/search/why?q=…&target=…`, the target being a path, `path:12` or words of a line. */
 export interface WhyAnswer {

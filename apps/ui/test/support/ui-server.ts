@@ -5,7 +5,7 @@ import { parseConfig, openMemory } from "@memslot/core";
 import memoryCore from "@memslot/memory-core";
 import { onTestFinished } from "vitest";
 import { serveUi, type UiHost } from "../../src/index.ts";
-import "../../../../test/support/keep-threads.ts";
+import "@memslot/fakes/keep-threads";
 import { builtPage } from "./build-page.ts";
 
 export interface UiServer {

@@ -20,7 +20,7 @@ export function keepDraft(path: string, draft: Draft | undefined): void {
   drafts.value = next;
 }
 
-export function isChanged({ text, base }: Draft): boolean {
+function isChanged({ text, base }: Draft): boolean {
   return text !== base.text;
 }
 

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { NoteConflict, SavedNote } from "../../../src/api/notes.ts";
+import type { NoteChange, NoteConflict, SavedNote } from "../../../src/api/notes.ts";
 import { AskError, ask } from "../../state/ask.ts";
 import { told } from "../../state/session.ts";
 import { t } from "../../words/words.ts";
@@ -15,7 +15,7 @@ export function NoteEditor({ path, draft, onSaved }: { path: string; draft: Draf
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const save = async (): Promise<void> => {
     try {
-      const body = { path, text: draft.text, sha256: draft.base.sha256 };
+      const body: NoteChange = { path, text: draft.text, sha256: draft.base.sha256 };
       await ask<SavedNote>("/api/notes/file", { method: "PUT", body });
       keepDraft(path, undefined);
       onSaved();

@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from "node:module";
 import threads, { type Worker, type WorkerOptions } from "node:worker_threads";
 import { afterAll, beforeAll } from "vitest";
 
-// A setup file of the quick tests, which open ledgers by the thousand: the thread of one that was closed serves the next
+// A setup file of the quick tests, and of those of the page, which open ledgers by the thousand: the thread of one that was closed serves the next
 // one of the same file, since starting a thread costs some times as much as opening a ledger in it. What a fresh thread
 // does is seen by the first test of every file, by the tests of the threads themselves, and by all long ones.
 
