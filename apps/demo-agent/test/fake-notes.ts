@@ -53,6 +53,7 @@ export function fakeNotes(notes: FakeNotes): Memory {
     status: () => ({ backend: "fake", provider: "none" }),
     sync: async () => undefined,
     survey: async () => undefined,
+    why: async () => undefined,
     estimate: async () => undefined,
     check: async () => undefined,
     compact: async () => undefined,

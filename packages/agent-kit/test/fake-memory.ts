@@ -83,6 +83,7 @@ export function fakeMemory(behaviour: FakeBehaviour = {}): FakeMemory {
       return behaviour.sync?.(params);
     },
     survey: async () => undefined,
+    why: async () => undefined,
     estimate: async () => undefined,
     check: async () => undefined,
     compact: async () => undefined,

@@ -2,6 +2,7 @@ import { type MemorySearchResult, visibleText } from "@memslot/core";
 import type { Output } from "../terminal/output.ts";
 import type { NumberedLine } from "../results/numbered-lines.ts";
 import { type PlacedResult, pathAndLine } from "../results/shown-path.ts";
+import { describeParts } from "./format-why.ts";
 import { type Matcher, marked } from "./matched-words.ts";
 
 /** The longest line that is shown, in UTF-16 units: as long as a whole snippet. */
@@ -39,8 +40,9 @@ export function formatResult(
 }
 
 /** What the score is made of. */
-function partsOf({ textScore, vectorScore }: MemorySearchResult): string {
+function partsOf({ textScore, vectorScore, parts: given }: MemorySearchResult): string {
   const parts = [
+    ...(given === undefined ? [] : [describeParts(given)]),
     textScore === undefined ? undefined : `text ${textScore.toFixed(3)}`,
     vectorScore === undefined ? undefined : `vector ${vectorScore.toFixed(3)}`,
   ].filter((part) => part !== undefined);

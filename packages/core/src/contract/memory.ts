@@ -7,8 +7,10 @@ import type {
   MemorySearchResult,
   MemorySurvey,
   SearchReport,
+  SearchWhy,
   SessionTarget,
   SyncEstimate,
+  WhyTarget,
 } from "./manager.ts";
 import type { SearchOrder } from "./search-filters.ts";
 import type { MemorySource, SyncReport } from "./status.ts";
@@ -37,6 +39,8 @@ export interface MemorySearchOptions {
   order?: SearchOrder | undefined;
   /** The session that asks, as the host names it. A group or a channel never sees private notes. */
   sessionKey?: string | undefined;
+  /** True: each result says what its score is made of (`parts`), to the owner and where the backend can tell. */
+  explain?: boolean | undefined;
   signal?: AbortSignal | undefined;
   onDebug?: ((report: SearchReport) => void) | undefined;
 }
@@ -85,6 +89,11 @@ export interface Memory {
   estimate(options?: { signal?: AbortSignal | undefined }): Promise<SyncEstimate | undefined>;
   /** What the files hold and a search does not find. Undefined where the backend cannot tell. */
   survey(options?: { signal?: AbortSignal | undefined }): Promise<MemorySurvey | undefined>;
+  /**
+   * Why a note or a line is, or is not, among the results of a search with these options, which is run for it. Undefined
+   * where the backend cannot tell. Throws `INVALID_ARGUMENT` for a session in which others read along.
+   */
+  why(query: string, target: WhyTarget, options?: MemorySearchOptions): Promise<SearchWhy | undefined>;
   /** Whether the index can be relied on; with `fix` it is mended. Undefined where the backend cannot tell. */
   check(options?: { fix?: boolean | undefined; signal?: AbortSignal | undefined }): Promise<IndexCheck | undefined>;
   /** Gives back space on disk. Undefined where the backend has none to give. */

@@ -122,6 +122,7 @@ export function withFallback(
     // What is said of an index, or done to it, is about the one that answers: the spare's says nothing of the other.
     estimate: async (params) => (await aboutActive(params.signal)).estimate?.(params),
     survey: async (params) => (await aboutActive(params.signal)).survey?.(params),
+    why: async (query, target, options) => (await aboutActive(options.signal)).why?.(query, target, options),
     check: async (params) => (await aboutActive(params.signal)).check?.(params),
     compact: async (params) => (await aboutActive(params.signal)).compact?.(params),
 

@@ -26,7 +26,7 @@ export interface KeptResults {
  */
 export function keepResults(
   results: readonly MemorySearchResult[],
-  options: Pick<ManagerSearchOptions, "maxResults" | "maxTokens" | "minScore" | "sources" | "audience">,
+  options: Pick<ManagerSearchOptions, "maxResults" | "maxTokens" | "minScore" | "sources" | "audience" | "explain">,
   { capabilities, places, order }: { capabilities: MemoryCapabilities; places: NotePlaces; order: SearchOrder },
 ): KeptResults {
   const inside = results.flatMap((result) => placed(result, places));
@@ -46,7 +46,7 @@ export function keepResults(
   const wanted = unique.slice(0, options.maxResults);
   const kept = withinBudget(wanted, options.maxTokens);
   return {
-    results: kept,
+    results: options.explain === true ? kept : kept.map(withoutParts),
     dropped: {
       outside: results.length - inside.length,
       duplicate: sorted.length - unique.length,
@@ -57,6 +57,13 @@ export function keepResults(
       tokens: wanted.length - kept.length,
     },
   };
+}
+
+/** What a score is made of is told to those alone who asked, and may. */
+function withoutParts(result: MemorySearchResult): MemorySearchResult {
+  if (result.parts === undefined) return result;
+  const { parts: _, ...rest } = result;
+  return rest;
 }
 
 /** With its path and its text as the contract has them. Other sources than the notes name things in their own way. */
@@ -123,7 +130,7 @@ type Refuse = (field: string, wanted: string, given: unknown) => void;
 function checkResult(result: unknown, refuse: Refuse): void {
   if (typeof result !== "object" || result === null) return refuse("result", "an object", result);
   const { path, startLine, endLine, score, vectorScore, textScore } = result as Record<string, unknown>;
-  const { snippet, lines, heading, source, citation } = result as Record<string, unknown>;
+  const { snippet, lines, heading, source, citation, parts } = result as Record<string, unknown>;
   if (typeof path !== "string" || path === "") refuse("path", "a path", path);
   if (String(path).includes("\0")) refuse("path", "a path without NUL characters", path);
   if (!isLine(startLine)) refuse("startLine", "a line number, 1 or more", startLine);
@@ -138,6 +145,7 @@ function checkResult(result: unknown, refuse: Refuse): void {
   if (heading !== undefined && typeof heading !== "string") refuse("heading", "a string", heading);
   if (typeof source !== "string" || source === "") refuse("source", "the name of a source", source);
   if (citation !== undefined && typeof citation !== "string") refuse("citation", "a string", citation);
+  if (parts !== undefined && !areParts(parts)) refuse("parts", "numbers for words, names, dates and meaning", parts);
 }
 
 export function checkReadResult(backend: string, result: unknown): MemoryReadResult {
@@ -207,6 +215,12 @@ function areRanges(value: unknown, startLine: number, endLine: number): boolean 
     next = to + 1;
   }
   return true;
+}
+
+function areParts(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const { words, names, dates, meaning } = value as Record<string, unknown>;
+  return [words, names, dates, meaning].every((part) => typeof part === "number" && Number.isFinite(part));
 }
 
 function isCount(value: unknown): value is number {

@@ -30,6 +30,7 @@ export function createHandle(memory: Memory, closeMs: number, release: () => Pro
     status: () => memory.status(),
     sync: (params) => call("sync", params, (own) => memory.sync(own)),
     survey: (options) => call("survey", options, (own) => memory.survey(own)),
+    why: (query, target, options) => call("why", options, (own) => memory.why(query, target, own)),
     estimate: (options) => call("estimate", options, (own) => memory.estimate(own)),
     check: (options) => call("check", options, (own) => memory.check(own)),
     compact: (options) => call("compact", options, (own) => memory.compact(own)),

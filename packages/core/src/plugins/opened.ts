@@ -11,7 +11,7 @@ const managerMethods = [
   "probeEmbeddingAvailability",
   "probeVectorAvailability",
 ] as const;
-const optionalManagerMethods = ["sync", "estimate", "survey", "check", "compact", "close"] as const;
+const optionalManagerMethods = ["sync", "estimate", "survey", "why", "check", "compact", "close"] as const;
 const capabilities = ["keyword", "vector", "ownsIndex"] as const;
 const providerMethods = ["embedQuery", "embedBatch"] as const;
 

@@ -36,6 +36,8 @@ export interface Candidate {
   scan: TermScanner;
   /** BM25 and what is added to it; 0 where the keyword leg did not find the chunk. */
   keywordWeight: number;
+  /** What the keyword weight is made of. */
+  shares: KeywordShares;
   textScore: number | undefined;
   vectorScore: number | undefined;
   /** How well it is of a time that the query names, 0 to 1, and the first day that it is of. */
@@ -44,8 +46,19 @@ export interface Candidate {
   /** It holds every word of the query that the index knows, or an identifier of the query as written. */
   exact: boolean;
   score: number;
+  /** How much of the score its vector alone gives, of 0 to the score. */
+  meaning: number;
+  /** Its place before and after a reranker, counted from 1. */
+  places?: { before: number; after: number } | undefined;
   /** The score that is shown, where a reranker has given it another place. */
   placeScore?: number | undefined;
+}
+
+/** The addends of a keyword weight. */
+export interface KeywordShares {
+  words: number;
+  names: number;
+  dates: number;
 }
 
 /** What the vector leg gave, and how its cosines are read. Without a scale they are read by themselves. */
@@ -109,6 +122,8 @@ export function rank(input: {
       candidate.exact = isExact(candidate.matches, terms, known);
     }
     candidate.score = fuse?.(candidate) ?? candidate.textScore ?? 0;
+    if (fuse && candidate.vectorScore !== undefined)
+      candidate.meaning = fuse({ ...candidate, textScore: undefined, exact: false });
     // Nothing but a time is asked for: its notes are the answer, whatever their words.
     if (isOnlyTime)
       candidate.score = candidate.timeMatch === 0 ? otherShare * candidate.score : topOfTime * candidate.timeMatch;
@@ -132,12 +147,14 @@ export function candidateOf(
     scan,
     matches: matchLines(lines, above, terms, scan),
     keywordWeight: 0,
+    shares: { words: 0, names: 0, dates: 0 },
     textScore: undefined,
     vectorScore: undefined,
     timeMatch: 0,
     day: undefined,
     exact: false,
     score: 0,
+    meaning: 0,
   };
 }
 
@@ -169,6 +186,8 @@ function weighKeywords(
       lineWeight * (best + otherLinesShare * others) +
       proximityWeight * proximityScore(matches, terms) +
       nameWeight * ideal * name;
+    const names = nameWeight * ideal * name;
+    candidate.shares = { words: candidate.keywordWeight - names, names, dates: 0 };
     top = Math.max(top, candidate.keywordWeight);
   }
   if (periods.length > 0) {
@@ -177,7 +196,8 @@ function weighKeywords(
       candidate.day = time?.from;
       const { match, weight } = timeMatch(time, periods);
       candidate.timeMatch = match;
-      candidate.keywordWeight += weight * (top > 0 ? top : ideal);
+      candidate.shares.dates = weight * (top > 0 ? top : ideal);
+      candidate.keywordWeight += candidate.shares.dates;
     }
   }
 }
