@@ -11,6 +11,7 @@ export interface View {
 
 /** The views in the order in which they are offered. */
 export const views: readonly View[] = [
+  { path: "/search", title: "nav.search", load: () => import("./search/search-view.tsx") },
   { path: "/health", title: "nav.health", load: () => import("./health/health-view.tsx") },
 ];
 

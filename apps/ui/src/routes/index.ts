@@ -3,6 +3,7 @@ import type { EventHub } from "../server/event-hub.ts";
 import type { UiHost } from "../ui-host.ts";
 import { serveEvents } from "./events.ts";
 import { serveFacts } from "./facts.ts";
+import { serveSearch } from "./search.ts";
 
 export interface RouteWorld {
   host: UiHost;
@@ -14,5 +15,6 @@ export interface RouteWorld {
 /** Everything below `/api` that a page that has logged in may ask. */
 export function serveRoutes(app: Hono, { host, hub, signal }: RouteWorld): void {
   serveFacts(app, host);
+  serveSearch(app, host);
   serveEvents(app, hub, signal);
 }

@@ -176,7 +176,7 @@ describe("why something is not found", () => {
     const manager = await open(folder);
     const told = await why(manager, "kitten walrus", { path: "MEMORY.md" }, { minScore: 0.99, strict: true });
     expect(failedStep(told)).toBe("score");
-    const { minScore } = told.act ?? {};
+    const minScore = told.act?.minScore ?? 1;
     expect(await why(manager, "kitten walrus", { path: "MEMORY.md" }, { minScore, strict: true })).toMatchObject({
       found: true,
     });
@@ -192,7 +192,7 @@ describe("why something is not found", () => {
     expect(told.sentence).toMatch(/^rank 8 of 8, cut by the limit of 3 results; memory\/n6\.md:1 before it leads by/u);
     expect(told).toMatchObject({ place: { rank: 8 }, beatenBy: { rank: 7, path: "memory/n6.md" } });
     expect(sumOf(told.beatenBy?.parts as ScoreParts)).toBeCloseTo(told.beatenBy?.score ?? 0, 9);
-    const { maxResults } = told.act ?? {};
+    const maxResults = told.act?.maxResults ?? 1;
     expect((await why(manager, "walrus", { path: "memory/n7.md", line: 1 }, { maxResults })).found).toBe(true);
   });
 
