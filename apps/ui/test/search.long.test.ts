@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import AxeBuilder from "@axe-core/playwright";
+import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { hasBrowser, openWindow, useBrowser } from "./support/browser.ts";
@@ -51,7 +51,7 @@ describe.skipIf(!hasBrowser)("the search view", () => {
     await place.waitFor();
     await field.focus();
     await page.keyboard.press("ArrowDown");
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toContain("MEMORY.md:");
+    expect(await page.evaluate("document.activeElement.textContent")).toContain("MEMORY.md:");
     expect(complaints.lines).toEqual([]);
   });
 
@@ -172,7 +172,7 @@ describe.skipIf(!hasBrowser)("the search view", () => {
       await page.locator("pre.agent").waitFor();
       const { violations } = await new AxeBuilder({ page }).analyze();
       expect(violations.filter(({ impact }) => impact === "serious" || impact === "critical")).toEqual([]);
-      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      const width = await page.evaluate("document.documentElement.scrollWidth");
       expect(width).toBeLessThanOrEqual(360);
     },
   );

@@ -43,7 +43,7 @@ export function serveSearch(app: Hono, host: UiHost): void {
     const { signal } = context.req.raw;
     const answer = await tool?.execute({ query: context.req.query("q") ?? "" }, { signal });
     const text = JSON.stringify(answer ?? {});
-    return context.json({ text, tokens: estimateTokens(text) } satisfies AgentAnswer);
+    return context.json({ text, tokens: Math.ceil(estimateTokens(text)) } satisfies AgentAnswer);
   });
 
   app.get("/api/search/examples", async (context) => {

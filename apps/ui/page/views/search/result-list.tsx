@@ -12,7 +12,7 @@ export function ResultList({ results, words }: { results: readonly FoundResult[]
         <li key={keyOf(result)} class="card result">
           <p class="row">
             <a class="mono place" href={addressOf(result)}>
-              {result.path}:{result.startLine}
+              {result.path}:{lineOf(result)}
             </a>
             <span class="faint">{[result.day, result.source].filter(Boolean).join(" · ")}</span>
             <span class="score">
@@ -50,10 +50,14 @@ export function keyOf({
   return JSON.stringify([source, path, startLine, endLine]);
 }
 
-function addressOf({ path, startLine, shown }: FoundResult): string {
+function addressOf(result: FoundResult): string {
+  return `/notes/${result.path.split("/").map(encodeURIComponent).join("/")}?line=${lineOf(result)}`;
+}
+
+/** The first line that is shown. */
+function lineOf({ startLine, shown }: FoundResult): number {
   const first = shown.find((line) => !line.gap);
-  const line = first?.gap === false ? (first.number ?? startLine) : startLine;
-  return `/notes/${path.split("/").map(encodeURIComponent).join("/")}?line=${line}`;
+  return first?.gap === false ? (first.number ?? startLine) : startLine;
 }
 
 /** A text with what is looked for marked: text and nothing else, whatever stands in it. */

@@ -154,7 +154,9 @@ function placed(
       { says: `Search with minScore ${floored(score)}.`, minScore: floored(score) },
       more,
     );
-  ladder.ok("score", `its score ${score.toFixed(3)} passes minScore ${options.minScore}`);
+  const isOver = score >= options.minScore;
+  const holds = `its score ${score.toFixed(3)} is below minScore ${options.minScore}, and it stays for the words that it holds`;
+  ladder.ok("score", isOver ? `its score ${score.toFixed(3)} passes minScore ${options.minScore}` : holds);
   const { places } = candidate;
   const moved = places === undefined ? "" : `; the reranker moved it from ${places.before} to ${places.after}`;
   const ranked = `rank ${rank + 1} of ${candidates.length}`;
@@ -190,7 +192,11 @@ function sayWords(ladder: Ladder, row: ChunkRow, { legs, ranking }: SearchTrace)
   if (terms.length === 0) return ladder.note("words", "the query holds no word to search for");
   const { matches } = candidateOf(row, terms, legs.keyword.languages);
   const named = (isHeld: boolean): string =>
-    [...new Set(terms.flatMap(({ term }, index) => (matches.counts.has(index) === isHeld ? [term] : [])))].join(", ");
+    [
+      ...new Set(
+        terms.flatMap(({ term, written = term }, index) => (matches.counts.has(index) === isHeld ? [written] : [])),
+      ),
+    ].join(", ");
   const [held, missing] = [named(true), named(false)];
   if (held === "") return ladder.note("words", `it holds no word of the query; missing: ${missing}`);
   ladder.ok("words", missing === "" ? `it holds ${held}` : `it holds ${held}; missing: ${missing}`);
