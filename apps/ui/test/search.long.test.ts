@@ -140,6 +140,7 @@ describe.skipIf(!hasBrowser)("the search view", () => {
     const ui = await startUi({ notes });
     const { page } = await openAt(ui, "/search?q=qwxyz");
     await page.getByText("no memory file holds any word of the query").waitFor();
+    expect(await page.locator(".result").count()).toBe(0);
     const empty = await startUi({ notes: {} });
     const other = await openAt(empty, "/search");
     await other.page.getByText("There are no notes yet").waitFor();

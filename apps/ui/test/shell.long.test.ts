@@ -52,7 +52,7 @@ describe.skipIf(!hasBrowser)("the page", () => {
     let streams = 0;
     context.on("request", (asked) => void (streams += asked.url().endsWith("/api/events") ? 1 : 0));
     for (const page of pages) {
-      await page.goto(url);
+      await page.goto(url.replace("/#", "/health#"));
       await page.getByText("memory-core: 1 / 1").waitFor();
     }
     writeFileSync(

@@ -55,7 +55,7 @@ export interface Candidate {
 }
 
 /** The addends of a keyword weight. */
-export interface KeywordShares {
+interface KeywordShares {
   words: number;
   names: number;
   dates: number;
