@@ -61,12 +61,13 @@ describe("installed into an empty folder", () => {
   });
 
   // What a start costs is what it loads: a file takes about half a millisecond, a thread twenty. Who needs more says here why.
+  // One or two of them hold what finds a note by its name: hosts that write notes load these without the rest.
   test.each<[string, { files: number; threads: number; never: RegExp }]>([
     ["--version", { files: 16, threads: 1, never: /indexing|agent-kit|sqlite|zod/ }],
     ["--help", { files: 16, threads: 1, never: /indexing|agent-kit|sqlite|zod/ }],
-    ["memory search staging", { files: 53, threads: 1, never: /agent-kit|zod|chokidar|yaml|opencc|ajv|modelcontext/ }],
-    ["memory get MEMORY.md", { files: 53, threads: 1, never: /zod|chokidar|yaml|opencc|ajv|modelcontext/ }],
-    ["memory status", { files: 52, threads: 1, never: /agent-kit|zod|chokidar|yaml|opencc|ajv|modelcontext/ }],
+    ["memory search staging", { files: 54, threads: 1, never: /agent-kit|zod|chokidar|yaml|opencc|ajv|modelcontext/ }],
+    ["memory get MEMORY.md", { files: 55, threads: 1, never: /zod|chokidar|yaml|opencc|ajv|modelcontext/ }],
+    ["memory status", { files: 54, threads: 1, never: /agent-kit|zod|chokidar|yaml|opencc|ajv|modelcontext/ }],
   ])("memslot %s loads no more than its budget, in a thread", async (words, budget) => {
     const { exitCode, threads, files } = await load(`${words} --workspace notes`.split(" "));
     expect(exitCode).toBe(0);

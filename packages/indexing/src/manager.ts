@@ -14,6 +14,7 @@ import type { IndexedSource } from "./indexed-source.ts";
 import { journalFolder } from "./journal/journal-folder.ts";
 import { createJournalSource } from "./journal/journal-source.ts";
 import { isJournalPath, readJournal } from "./journal/read-journal.ts";
+import { createListedMemory } from "./listing/listed-memory.ts";
 import { createManagerSearch } from "./manager-search.ts";
 import { createRerankStage } from "./rerank/rerank-stage.ts";
 import type { SearchInput, SearchOutcome } from "./search/search-outcome.ts";
@@ -80,7 +81,7 @@ export async function manageIndex(input: {
   const triggers = context.lookOnly === true ? undefined : startTriggers(context, index);
   for (const notice of store.health().notices) notify(notice);
   // A person asks for it, who looks at the notes: nothing of it is loaded for a search.
-  const listed = lazily(async () => (await import("./listing/listed-memory.ts")).createListedMemory(store, context));
+  const listed = lazily(() => createListedMemory(store, context));
 
   return {
     capabilities: { keyword: store.health().fts.available, vector: store.keepsVectors !== false, ownsIndex: true },
@@ -117,8 +118,8 @@ export async function manageIndex(input: {
 
     probeVectorAvailability: async () => await store.probeVector(),
 
-    listFiles: async (params) => await (await listed()).listFiles(params),
-    describeFile: async (params) => await (await listed()).describeFile(params),
+    listFiles: async (params) => await listed().listFiles(params),
+    describeFile: async (params) => await listed().describeFile(params),
 
     survey: async ({ signal }) => ({
       unread: await findUnread(sources, signal),
