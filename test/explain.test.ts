@@ -50,7 +50,7 @@ test("a note that is named like the question has its score from its name, one of
   expect(named?.path).toBe("Projects/Heat pump.md");
   expect(named?.parts?.names).toBeGreaterThan(0.2);
   const [dated] = await memory.search("what did we do on 12 March 2025", { explain: true });
-  expect(dated?.parts?.times).toBeGreaterThan(0.4);
+  expect(dated?.parts?.dates).toBeGreaterThan(0.4);
 });
 
 test("others who read along are told no parts", async () => {

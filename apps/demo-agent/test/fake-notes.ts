@@ -55,6 +55,7 @@ export function fakeNotes(notes: FakeNotes): Memory {
     survey: async () => undefined,
     listFiles: async () => undefined,
     describeFile: async () => undefined,
+    why: async () => undefined,
     estimate: async () => undefined,
     check: async () => undefined,
     compact: async () => undefined,

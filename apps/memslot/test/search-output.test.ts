@@ -168,10 +168,27 @@ describe("what memslot memory search prints", () => {
     expect(stderr + stdout).toContain(args.find((arg) => arg.startsWith("--")) ?? args[0]);
   });
 
+  test("--why says what keeps a note from the answer, also as JSON", async () => {
+    const sandbox = await withNotes();
+    await sandbox.write("projects/plan.md", "The ferry.\n");
+    const why = ["memory", "search", "ferry Kiel", "-n", "1", "--why"];
+    const human = await sandbox.runHere([...why, "memory/a.md:1"]);
+    expect(human.exitCode).toBe(0);
+    expect(human.stdout).toMatch(/^rank \d of \d, cut by the limit of 1 result; .* Show \d results\.\n/u);
+    expect(human.stdout).toMatch(/^\+ words: +it holds ferry; missing: Kiel$/mu);
+    expect(human.stdout).toMatch(/^x answer: /mu);
+    expect(human.stdout).toContain("beaten by:");
+    expect((await sandbox.runHere([...why, "projects/plan.md"])).stdout).toContain("extraPaths");
+    expect(JSON.parse((await sandbox.runHere([...why, "The ferry to Kiel.", "--json"])).stdout)).toMatchObject({
+      found: true,
+      place: { path: "memory/b.md", rank: 1 },
+    });
+  });
+
   test("--explain says what the score of each result is made of, and what scores mean", async () => {
     const sandbox = await withNotes();
     const { stdout } = await sandbox.runHere(["memory", "search", "ferry", "-n", "1", "--explain"]);
-    expect(stdout).toMatch(/^0\.\d{3} \S+:\d+ \(text 0\.\d{3}; words 0\.\d{3}\)\n/u);
+    expect(stdout).toMatch(/^0\.\d{3} \S+:\d+ \((?:words|names) 0\.\d{3}.*, text 0\.\d{3}\)\n/u);
     expect(stdout).toMatch(/^Score: +0 to 1, .*no probability/mu);
     expect(stdout).toMatch(/^Text score: +0 to 1/mu);
     expect(stdout).toMatch(/^Vector score: +the cosine/mu);

@@ -85,6 +85,7 @@ export function fakeMemory(behaviour: FakeBehaviour = {}): FakeMemory {
     survey: async () => undefined,
     listFiles: async () => undefined,
     describeFile: async () => undefined,
+    why: async () => undefined,
     estimate: async () => undefined,
     check: async () => undefined,
     compact: async () => undefined,

@@ -13,7 +13,6 @@ export type {
   MemorySearchManager,
   MemorySearchResult,
   MemorySurvey,
-  ScoreParts,
   SearchCondition,
   SearchLeg,
   SearchMatch,
@@ -23,6 +22,12 @@ export type {
   SessionTarget,
   SyncEstimate,
   UnsearchedFiles,
+  ScoreParts,
+  SearchWhy,
+  WhyPlace,
+  WhyRung,
+  WhyStep,
+  WhyTarget,
   WordReading,
 } from "./contract/manager.ts";
 export type {
@@ -51,6 +56,7 @@ export type {
   WriterStatus,
 } from "./contract/status.ts";
 export { weakConfidence, withConditions } from "./fallback/conditions.ts";
+export { whyTarget } from "./text/why-target.ts";
 export { describeReadings } from "./text/describe-readings.ts";
 export { createGlob, globProblem } from "./text/glob.ts";
 export { lazily } from "./text/lazily.ts";

@@ -70,6 +70,38 @@ describe("a search from a shared session", () => {
     expect(told.report?.reason).toBe(`${left}; nothing in memory matches the query`);
   });
 
+  test("is told neither what a score is made of nor why something is not found", async () => {
+    const parts = { words: 0.5, names: 0, dates: 0, meaning: 0 };
+    const asked: ManagerSearchOptions[] = [];
+    let told = 0;
+    const memory = guarded({
+      search: async (_query, options) => {
+        asked.push(options);
+        return [result({ path: "docs/team.md", score: 0.5, parts })];
+      },
+      why: async () => {
+        told++;
+        return { found: true, rungs: [], sentence: "it is there" };
+      },
+    });
+    const [shared] = await memory.search("q", { sessionKey: group, explain: true });
+    expect(asked[0]?.explain).toBe(false);
+    expect(shared).not.toHaveProperty("parts");
+    const [unasked] = await memory.search("q");
+    expect(unasked).not.toHaveProperty("parts");
+    const [own] = await memory.search("q", { explain: true });
+    expect(own?.parts).toEqual(parts);
+    await expect(memory.why("q", { path: "MEMORY.md" }, { sessionKey: group })).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+    });
+    expect(told).toBe(0);
+    expect((await memory.why("q", { path: "MEMORY.md" }))?.found).toBe(true);
+    await expect(memory.why("q", {})).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    await expect(memory.why("q", { text: "a", line: 1 })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    // A manager that cannot tell need not.
+    expect(await guarded({}).why("q", { path: "MEMORY.md" })).toBeUndefined();
+  });
+
   test("keeps the figures of a manager that has left private notes out by itself", async () => {
     const legs = { keyword: { candidates: 4, kept: 1 } };
     const told = await searched(group, [result({ path: "docs/team.md" })], { legs, confidence: 0.9 });

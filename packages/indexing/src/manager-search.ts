@@ -27,6 +27,13 @@ import type { IndexFacts } from "./sync/index-facts.ts";
 import type { IndexSync } from "./sync/index-sync.ts";
 import { aboutUnread, withoutUnread } from "./sync/unread.ts";
 
+/** `search` of a manager, which tells besides what has led to its answer. */
+type TracedSearch = (
+  query: string,
+  options: ManagerSearchOptions,
+  trace?: SearchInput["trace"],
+) => ReturnType<MemorySearchManager["search"]>;
+
 interface SearchParts {
   context: MemoryPluginContext;
   backend: string;
@@ -49,7 +56,7 @@ interface Question {
 }
 
 /** How a manager searches: in files that are up to date, with all said that the answer does not tell itself. */
-export function createManagerSearch(parts: SearchParts): MemorySearchManager["search"] {
+export function createManagerSearch(parts: SearchParts): TracedSearch {
   const { backend, store, index, vectors, unsearched, find, rerank } = parts;
   const { agentId, stateDir, settings, workspaceDir } = parts.context;
   const hasSessions = settings.sources.some((source) => source === "sessions" || source === "journal");
@@ -75,12 +82,13 @@ export function createManagerSearch(parts: SearchParts): MemorySearchManager["se
     { query, asked, now }: Question,
     options: ManagerSearchOptions,
     allowed: SourceScope,
-    revision?: string,
+    revision: string | undefined,
+    trace: SearchInput["trace"],
   ): Promise<SearchOutcome> {
     const { sources, stats } = index.facts();
     const scope = withoutUnread(allowed, sources);
     const days: SearchInput["days"] = (places) => index.days(places);
-    const question: SearchInput = { settings, backend, query, options, scope, now, days, languages, revision };
+    const question: SearchInput = { settings, backend, query, options, scope, now, days, languages, revision, trace };
     // Without a chunk there is nothing to compare with. Others who read along are not to learn whether there is one.
     const known = options.audience === "shared" || stats.chunks > 0 ? vectors : undefined;
     const outcome = isFiltered(asked)
@@ -92,7 +100,7 @@ export function createManagerSearch(parts: SearchParts): MemorySearchManager["se
     return await withMissingWithin(outcome, { store, vectors, places: placesOf(options, scope) });
   }
 
-  return async (query, options) => {
+  return async (query, options, trace) => {
     const now = new Date();
     const question: Question = { query, asked: askedQuery(query, options, now), now };
     vectors?.warm();
@@ -102,14 +110,14 @@ export function createManagerSearch(parts: SearchParts): MemorySearchManager["se
     const ahead =
       vectors || find || rerank
         ? undefined
-        : searchAhead(store, (revision) => answerTo(question, options, scope, revision));
+        : searchAhead(store, (revision) => answerTo(question, options, scope, revision, trace));
     const before = unreadIn(index.facts());
     const unfresh = await index.freshen(options.signal);
     const first = async (): Promise<SearchOutcome | undefined> =>
       unreadIn(index.facts()) === before ? await ahead?.() : undefined;
     const { results, report } = await checked({
-      first: async () => (await first()) ?? (await answerTo(question, options, scope)),
-      again: () => answerTo(question, options, scope),
+      first: async () => (await first()) ?? (await answerTo(question, options, scope, undefined, trace)),
+      again: () => answerTo(question, options, scope, undefined, trace),
       options,
     });
     const unread = aboutUnread(scope, options.sources, index.facts().sources);

@@ -78,6 +78,7 @@ export async function manageIndex(input: {
   const rerank = reranker && createRerankStage({ reranker, settings: settings.query.rerank });
   const shared = { context, backend, store, sources, index, vectors, embeddings, unsearched };
   const searchParts = { ...shared, rerank, find: input.search };
+  const search = createManagerSearch(searchParts);
   const triggers = context.lookOnly === true ? undefined : startTriggers(context, index);
   for (const notice of store.health().notices) notify(notice);
   // A person asks for it, who looks at the notes: nothing of it is loaded for a search.
@@ -86,7 +87,13 @@ export async function manageIndex(input: {
   return {
     capabilities: { keyword: store.health().fts.available, vector: store.keepsVectors !== false, ownsIndex: true },
 
-    search: createManagerSearch(searchParts),
+    search: (query, options) => search(query, options),
+
+    async why(query, target, options) {
+      if (input.search !== undefined) return undefined;
+      const { whyInSearch } = await import("./search/why/why-in-search.ts");
+      return await whyInSearch({ query, target, options }, { ...shared, search });
+    },
 
     readFile: async (params) =>
       isJournalPath(params.relPath)

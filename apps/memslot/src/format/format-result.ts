@@ -3,6 +3,7 @@ import type { Output } from "../terminal/output.ts";
 import type { NumberedLine } from "@memslot/indexing";
 import { type PlacedResult, pathAndLine } from "../results/shown-path.ts";
 import { type Matcher, marked } from "@memslot/indexing";
+import { describeParts } from "./format-why.ts";
 
 /** The longest line that is shown, in UTF-16 units: as long as a whole snippet. */
 const maxLineLength = 700;
@@ -38,16 +39,14 @@ export function formatResult(
   return [`${style("green", result.score.toFixed(3))} ${shown}${parts}`, ...body].join("\n");
 }
 
-/** What the score is made of: the scores of the legs, and what words, names, times and meaning have given to the sum. */
-function partsOf({ textScore, vectorScore, parts }: MemorySearchResult): string {
-  const legs = [
+/** What the score is made of. */
+function partsOf({ textScore, vectorScore, parts: given }: MemorySearchResult): string {
+  const parts = [
+    ...(given === undefined ? [] : [describeParts(given)]),
     textScore === undefined ? undefined : `text ${textScore.toFixed(3)}`,
     vectorScore === undefined ? undefined : `vector ${vectorScore.toFixed(3)}`,
   ].filter((part) => part !== undefined);
-  const given = Object.entries(parts ?? {}).filter(([, value]) => value >= 0.0005);
-  const sum = given.map(([name, value]) => `${name} ${value.toFixed(3)}`).join(" + ");
-  const all = [legs.join(", "), sum].filter(Boolean).join("; ");
-  return all === "" ? "" : ` (${all})`;
+  return parts.length === 0 ? "" : ` (${parts.join(", ")})`;
 }
 
 function readLine(

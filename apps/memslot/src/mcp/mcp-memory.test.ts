@@ -17,6 +17,7 @@ function memoryThat(behaviour: Partial<Memory> = {}): Memory {
     survey: unused,
     listFiles: unused,
     describeFile: unused,
+    why: unused,
     estimate: unused,
     check: unused,
     compact: unused,

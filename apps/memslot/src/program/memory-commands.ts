@@ -38,6 +38,7 @@ export function describeMemory(program: Command, run: Run): Command {
     .addOption(new Option("--order <order>", "good matches by their days").choices(["relevance", "newest", "oldest"]))
     .option(...option.json)
     .option("--explain", "say what each leg found, what was left out and what the scores mean")
+    .option("--why <note>", "say why a note, a line of it (notes/x.md:12) or the text of a line is not found")
     .option("-C, --context <lines>", "show the lines that match, with so many around each", wholeNumber(0, 1000))
     .option("--paths", "print only the paths of the notes, each once")
     .option("-0, --null", "with --paths: a NUL character behind each, for xargs -0")

@@ -1,4 +1,4 @@
-import type { LeftOutFile, MemorySearchResult, ScoreParts, SearchReport } from "@memslot/core";
+import type { MemorySearchResult, SearchReport, SearchWhy } from "@memslot/core";
 
 /** A line as it is shown; `text` of parts that match the question and others, in their order. */
 export type ShownLine =
@@ -41,39 +41,8 @@ export interface CompareAnswer {
   b: SearchAnswer | { error: string };
 }
 
-/**
- * One step of a file on its way into an answer, in their order. The first that is `failed` is why it is not there;
- * those behind it were not looked at.
- */
-export type WhyRung =
-  | { name: "file"; state: WhyState; reason?: LeftOutFile["reason"] | "unknown"; detail?: string | undefined }
-  | {
-      name: "line";
-      state: WhyState;
-      line?: number | undefined;
-      passage?: readonly [from: number, to: number] | undefined;
-    }
-  | { name: "words"; state: WhyState; held: readonly string[]; missing: readonly string[] }
-  | { name: "filters"; state: WhyState }
-  | { name: "score"; state: WhyState; score?: number | undefined; parts?: ScoreParts | undefined }
-  | {
-      name: "rank";
-      state: WhyState;
-      rank?: number | undefined;
-      of: number;
-      shown: number;
-      cut?: "limit" | "tokens" | "minScore" | undefined;
-    };
-
-type WhyState = "passed" | "failed" | "open";
-
 /** `GET /api/search/why?q=…&target=…`, the target being a path, `path:12` or words of a line. */
 export interface WhyAnswer {
-  /** The note that was looked for; absent: there is none of that name, and no line that says so. */
-  path?: string | undefined;
-  /** It is among the results. */
-  isThere: boolean;
-  rungs: readonly WhyRung[];
-  /** The last result that is shown before it. */
-  beatenBy?: { path: string; startLine: number; score: number; parts?: ScoreParts | undefined } | undefined;
+  /** Absent: the backend cannot tell. */
+  why?: SearchWhy | undefined;
 }

@@ -1,9 +1,15 @@
 import { createMemoryTools } from "@memslot/agent-kit";
-import { type Memory, type MemorySearchOptions, estimateTokens, messageOf, mostResults } from "@memslot/core";
+import {
+  type Memory,
+  type MemorySearchOptions,
+  estimateTokens,
+  messageOf,
+  mostResults,
+  whyTarget,
+} from "@memslot/core";
 import type { Context, Hono } from "hono";
-import type { AgentAnswer, CompareAnswer, SearchAnswer, SideSettings } from "../api/search.ts";
+import type { AgentAnswer, CompareAnswer, SearchAnswer, SideSettings, WhyAnswer } from "../api/search.ts";
 import { answerSearch } from "../search/answer-search.ts";
-import { whyNotFound } from "../search/why-not-found.ts";
 import { RouteError } from "../server/failure.ts";
 import { bodyOf, textOf } from "../server/read-body.ts";
 import type { UiHost } from "../ui-host.ts";
@@ -19,9 +25,10 @@ export function serveSearch(app: Hono, host: UiHost): void {
 
   app.get("/api/search/why", async (context) => {
     const { q = "", target = "" } = context.req.query();
-    return context.json(
-      await whyNotFound(memory, q, target, { ...limitsOf(context, memory.agentId), signal: context.req.raw.signal }),
-    );
+    if (target.trim() === "")
+      throw new RouteError(400, "INVALID_ARGUMENT", "target must name a note, a line or a text");
+    const options = { ...limitsOf(context, memory.agentId), signal: context.req.raw.signal };
+    return context.json({ why: await memory.why(q, whyTarget(target), options) } satisfies WhyAnswer);
   });
 
   app.get("/api/search/agent", async (context) => {

@@ -37,19 +37,81 @@ export interface MemorySearchResult {
   source: MemorySource;
   /** `path#Lfrom-Lto`, where citations are on. */
   citation?: string | undefined;
-  /** What the score is made of, where `explain` asks for it and the manager can tell. */
+  /** What the score is made of, where `explain` was asked for and the manager can tell. Never for a shared audience. */
   parts?: ScoreParts | undefined;
 }
 
 /**
- * A score by what it comes from, in its own units: together they are the score. A name is that of a note, its front matter or a heading; a time
- * is one that the question names.
+ * What a score is made of. `words`, `names`, `dates`, `meaning` and the `change` of the reranker add up to it. `meaning` is
+ * what the passage would score by its vector alone, and 0 where the vector leg did not give it; words, names and dates share
+ * the rest as they share the keyword weight.
  */
 export interface ScoreParts {
+  /** The words of the query in the text. */
   words: number;
+  /** The name of the note, its headings, other names and tags. */
   names: number;
-  times: number;
+  /** A time that the query names. */
+  dates: number;
   meaning: number;
+  /** What the reranker did: the place among the candidates before and after it, and by how much that changed the score. */
+  rerank?: { before: number; after: number; change: number } | undefined;
+}
+
+/** What `why` is about: a note, one of its lines (1-based), or the text of a line. */
+export interface WhyTarget {
+  path?: string | undefined;
+  line?: number | undefined;
+  text?: string | undefined;
+}
+
+/** The steps from a file to a result, in their order. */
+export type WhyStep =
+  | "file"
+  | "indexed"
+  | "passage"
+  | "filters"
+  | "words"
+  | "meaning"
+  | "candidate"
+  | "score"
+  | "rank"
+  | "answer";
+
+export interface WhyRung {
+  step: WhyStep;
+  /** `failed`: here it was left out. `unknown`: it was not come to. `note`: it lacked something and went on. */
+  state: "ok" | "note" | "failed" | "unknown";
+  /** A sentence without its full stop. */
+  says: string;
+}
+
+/** Where one passage stands in a ranking. */
+export interface WhyPlace {
+  path: string;
+  startLine: number;
+  endLine: number;
+  /** Counted from 1. */
+  rank: number;
+  score: number;
+  parts: ScoreParts;
+}
+
+/** Why something is or is not among the results of a search. */
+export interface SearchWhy {
+  found: boolean;
+  rungs: readonly WhyRung[];
+  /** The first rung that failed, or the place that it has. */
+  sentence: string;
+  /** What one can do about it: words, and the options of a search that would show it. */
+  act?:
+    | { says: string; maxResults?: number | undefined; maxTokens?: number | undefined; minScore?: number | undefined }
+    | undefined;
+  /** Its place among all candidates, and how many those are. */
+  place?: WhyPlace | undefined;
+  candidates?: number | undefined;
+  /** The one before it. */
+  beatenBy?: WhyPlace | undefined;
 }
 
 /** First and last line, 1-based and inclusive. */
@@ -71,6 +133,8 @@ export interface ManagerSearchOptions {
   /** The sources to search, never empty. They are filtered inside the search, not after it. */
   sources: readonly MemorySource[];
   sessionKey: string | undefined;
+  /** Each result says what its score is made of. Never true for a shared audience. */
+  explain?: boolean | undefined;
   /** Who reads the answer. `shared`: others than the owner may, so that private notes are left out inside the search. */
   audience: SessionAudience;
   /**
@@ -81,8 +145,6 @@ export interface ManagerSearchOptions {
   until?: string | undefined;
   /** Absent: `relevance`. Results in another order are not sorted by score. */
   order?: SearchOrder | undefined;
-  /** Each result is to have its `parts`. Never for others than the owner: they say what else there is. */
-  explain?: boolean | undefined;
   signal: AbortSignal;
   /** Takes the search report: what each leg gave, and why results are missing. Called once per search. */
   onDebug: (report: SearchReport) => void;
@@ -333,6 +395,11 @@ export interface MemorySearchManager {
   listFiles?(params: { limit: number; signal: AbortSignal }): Promise<MemoryFileList | undefined>;
   /** How a note was cut, its links, and the links to it, for the owner alone. Undefined for a file that is not indexed. */
   describeFile?(params: { relPath: string; signal: AbortSignal }): Promise<MemoryFileFacts | undefined>;
+  /**
+   * Says of one note or line what came of it in a search that is run for this. Only asked for the owner. Absent, or
+   * undefined, where it cannot be told.
+   */
+  why?(query: string, target: WhyTarget, options: ManagerSearchOptions): Promise<SearchWhy | undefined>;
   /**
    * Compares the parts of the index with each other, and has a sample of what it holds find itself by the very search
    * that answers questions. With `fix` what is wrong is mended from what is there, without a request to a provider.

@@ -7,8 +7,10 @@ import type {
   MemorySearchResult,
   MemorySurvey,
   SearchReport,
+  SearchWhy,
   SessionTarget,
   SyncEstimate,
+  WhyTarget,
 } from "./manager.ts";
 import type { MemoryFileFacts, MemoryFileList } from "./memory-files.ts";
 import type { SearchOrder } from "./search-filters.ts";
@@ -36,10 +38,10 @@ export interface MemorySearchOptions {
   until?: string | undefined;
   /** `newest` or `oldest`: those that match at least half as well as the best, by their days. @default "relevance" */
   order?: SearchOrder | undefined;
-  /** Each result says what its score is made of, where the backend can tell and the owner alone asks. @default false */
-  explain?: boolean | undefined;
   /** The session that asks, as the host names it. A group or a channel never sees private notes. */
   sessionKey?: string | undefined;
+  /** True: each result says what its score is made of (`parts`), to the owner and where the backend can tell. */
+  explain?: boolean | undefined;
   signal?: AbortSignal | undefined;
   onDebug?: ((report: SearchReport) => void) | undefined;
 }
@@ -101,6 +103,11 @@ export interface Memory {
    * not indexed, and where the backend cannot tell.
    */
   describeFile(params: { relPath: string; signal?: AbortSignal | undefined }): Promise<MemoryFileFacts | undefined>;
+  /**
+   * Why a note or a line is, or is not, among the results of a search with these options, which is run for it. Undefined
+   * where the backend cannot tell. Throws `INVALID_ARGUMENT` for a session in which others read along.
+   */
+  why(query: string, target: WhyTarget, options?: MemorySearchOptions): Promise<SearchWhy | undefined>;
   /** Whether the index can be relied on; with `fix` it is mended. Undefined where the backend cannot tell. */
   check(options?: { fix?: boolean | undefined; signal?: AbortSignal | undefined }): Promise<IndexCheck | undefined>;
   /** Gives back space on disk. Undefined where the backend has none to give. */

@@ -124,6 +124,7 @@ export function withFallback(
     survey: async (params) => (await aboutActive(params.signal)).survey?.(params),
     listFiles: async (params) => (await aboutActive(params.signal)).listFiles?.(params),
     describeFile: async (params) => (await aboutActive(params.signal)).describeFile?.(params),
+    why: async (query, target, options) => (await aboutActive(options.signal)).why?.(query, target, options),
     check: async (params) => (await aboutActive(params.signal)).check?.(params),
     compact: async (params) => (await aboutActive(params.signal)).compact?.(params),
 

@@ -7,6 +7,7 @@ import type {
   ManagerSearchOptions,
   ManagerSyncParams,
   SessionAudience,
+  WhyTarget,
 } from "../contract/manager.ts";
 import type { MemorySource } from "../contract/status.ts";
 import type { MemoryReadParams, MemorySearchOptions, MemorySyncParams } from "../contract/memory.ts";
@@ -73,7 +74,8 @@ export function checkSearch(
       since: checkTime("since", options.since),
       until: checkTime("until", options.until),
       order: checkOrder(options.order ?? "relevance"),
-      explain: options.explain === true && audience === "private",
+      // What a score is made of depends on all notes.
+      explain: checkFlag("explain", options.explain) && audience === "private",
     },
     notes,
   };
@@ -128,6 +130,24 @@ function checkTime(name: "since" | "until", value: string | undefined): string |
 function checkOrder(value: SearchOrder): SearchOrder {
   if (!orders.includes(value)) throw invalid("order", `one of ${orders.join(", ")}`, value);
   return value;
+}
+
+function checkFlag(name: string, value: boolean | undefined): boolean {
+  if (value !== undefined && typeof value !== "boolean") throw invalid(name, "true or false", value);
+  return value === true;
+}
+
+/** Names a note, a line of it, or the text of a line. */
+export function checkWhyTarget(target: WhyTarget): WhyTarget {
+  checkObject("target", target);
+  const { path, line, text } = target;
+  for (const [name, value] of Object.entries({ path, text }))
+    if (value !== undefined && (typeof value !== "string" || value.trim() === "" || value.includes("\0")))
+      throw invalid(`target.${name}`, "a text that is not empty", value);
+  if ((path === undefined) === (text === undefined)) throw invalid("target", "a path or a text", target);
+  if (line !== undefined && (!Number.isSafeInteger(line) || line < 1 || path === undefined))
+    throw invalid("target.line", "a line number of a path, 1 or more", line);
+  return { path, line, text };
 }
 
 function checkSources(

@@ -8,6 +8,7 @@ import {
   checkRead,
   checkSearch,
   checkSync,
+  checkWhyTarget,
 } from "./call-arguments.ts";
 import { abortErrorOf } from "./deadline.ts";
 import { type MemoryDeadlines, usualDeadlines } from "./deadlines.ts";
@@ -89,7 +90,7 @@ class AskedManager {
 
   /** Asks what a manager need not be able to tell. */
   async askIfAble<T>(
-    what: "estimate" | "survey" | "listFiles" | "describeFile" | "check" | "compact",
+    what: "estimate" | "survey" | "listFiles" | "describeFile" | "why" | "check" | "compact",
     deadlineMs: number,
     given: { signal?: AbortSignal | undefined },
     call: (signal: AbortSignal) => Promise<T> | undefined,
@@ -210,6 +211,20 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
       const describe = (signal: AbortSignal): ReturnType<Memory["describeFile"]> | undefined =>
         manager.describeFile?.({ relPath, signal });
       return checkFileFacts(backend, await asked.askIfAble("describeFile", deadlines.upkeepMs, params, describe));
+    },
+    async why(query, target, given = {}) {
+      lifecycle.assertOpen();
+      const checked = checkSearch(query, given, {
+        settings: options.settings,
+        asker,
+        lookedAt: () => asked.lookedAt(),
+      });
+      const wanted = checkWhyTarget(target);
+      if (checked.options.audience === "shared")
+        throw new MemoryError("INVALID_ARGUMENT", "why a note is not found is told to the owner alone");
+      const why = (signal: AbortSignal): ReturnType<Memory["why"]> | undefined =>
+        manager.why?.(checked.query, wanted, { ...checked.options, signal, onDebug: () => undefined });
+      return asked.askIfAble("why", deadlines.searchMs, { signal: given.signal }, why);
     },
     async check(given = {}) {
       lifecycle.assertOpen();

@@ -131,7 +131,7 @@ type Refuse = (field: string, wanted: string, given: unknown) => void;
 function checkResult(result: unknown, refuse: Refuse): void {
   if (typeof result !== "object" || result === null) return refuse("result", "an object", result);
   const { path, startLine, endLine, score, vectorScore, textScore } = result as Record<string, unknown>;
-  const { snippet, lines, heading, source, citation } = result as Record<string, unknown>;
+  const { snippet, lines, heading, source, citation, parts } = result as Record<string, unknown>;
   if (typeof path !== "string" || path === "") refuse("path", "a path", path);
   if (String(path).includes("\0")) refuse("path", "a path without NUL characters", path);
   if (!isLine(startLine)) refuse("startLine", "a line number, 1 or more", startLine);
@@ -146,6 +146,7 @@ function checkResult(result: unknown, refuse: Refuse): void {
   if (heading !== undefined && typeof heading !== "string") refuse("heading", "a string", heading);
   if (typeof source !== "string" || source === "") refuse("source", "the name of a source", source);
   if (citation !== undefined && typeof citation !== "string") refuse("citation", "a string", citation);
+  if (parts !== undefined && !areParts(parts)) refuse("parts", "numbers for words, names, dates and meaning", parts);
 }
 
 export function checkReadResult(backend: string, result: unknown): MemoryReadResult {
@@ -246,6 +247,12 @@ function areRanges(value: unknown, startLine: number, endLine: number): boolean 
     next = to + 1;
   }
   return true;
+}
+
+function areParts(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const { words, names, dates, meaning } = value as Record<string, unknown>;
+  return [words, names, dates, meaning].every((part) => typeof part === "number" && Number.isFinite(part));
 }
 
 function isCount(value: unknown): value is number {

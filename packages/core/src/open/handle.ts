@@ -32,6 +32,7 @@ export function createHandle(memory: Memory, closeMs: number, release: () => Pro
     survey: (options) => call("survey", options, (own) => memory.survey(own)),
     listFiles: (options) => call("listFiles", options, (own) => memory.listFiles(own)),
     describeFile: (params) => call("describeFile", params, (own) => memory.describeFile({ ...params, ...own })),
+    why: (query, target, options) => call("why", options, (own) => memory.why(query, target, own)),
     estimate: (options) => call("estimate", options, (own) => memory.estimate(own)),
     check: (options) => call("check", options, (own) => memory.check(own)),
     compact: (options) => call("compact", options, (own) => memory.compact(own)),

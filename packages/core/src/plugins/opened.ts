@@ -17,6 +17,7 @@ const optionalManagerMethods = [
   "survey",
   "listFiles",
   "describeFile",
+  "why",
   "check",
   "compact",
   "close",

@@ -49,7 +49,9 @@ export function createFusion(
   lowest: number,
 ): (finding: Finding) => number {
   const { vector, text } = shares;
-  const rate = cosineRate(shares, { deviation, weight });
+  const worth = text === 0 ? Infinity : weight * (vector / text / usualRatio);
+  /** Keyword scores that one unit of cosine is worth. */
+  const rate = worth / (deviation < leastDeviation ? usualDeviation : deviation);
   const unseen = Math.min(mean, lowest);
   return ({ cosine, textScore = 0, exact }) => {
     const given = cosine ?? unseen;
@@ -64,15 +66,6 @@ export function createFusion(
     const beyond = textScore + rate * (cosine - 1);
     return beyond > 0 ? vector + text * beyond : vector * (cosine + textScore / rate);
   }
-}
-
-/** Keyword scores that one unit of cosine is worth. */
-export function cosineRate(
-  { vector, text }: FusionWeights,
-  { deviation, weight }: Pick<MeaningScale, "deviation" | "weight">,
-): number {
-  const worth = text === 0 ? Infinity : weight * (vector / text / usualRatio);
-  return worth / (deviation < leastDeviation ? usualDeviation : deviation);
 }
 
 /** The scale of a question where only the rows that it has found are known: of nothing else may depend what others see. */

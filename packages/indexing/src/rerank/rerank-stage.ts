@@ -100,7 +100,11 @@ function reorder(
     { minScore, below },
   );
   return {
-    order: entries.map(({ candidate }, place) => ({ ...candidate, placeScore: dealt[place] })),
+    order: entries.map(({ candidate, index }, place) => ({
+      ...candidate,
+      placeScore: dealt[place],
+      places: { before: index + 1, after: place + 1 },
+    })),
     places: entries.map(({ candidate, index, rerankScore }, place) => ({
       path: candidate.row.path,
       startLine: candidate.row.startLine,

@@ -1,6 +1,6 @@
 import { inverseDocumentFrequency } from "./bm25.ts";
 import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
-import { cosineRate, createFusion, type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/fuse.ts";
+import { createFusion, type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/fuse.ts";
 import {
   bm25,
   idealBm25,
@@ -10,9 +10,7 @@ import {
   type TextMatches,
   type WeightedTerm,
 } from "./line-scores.ts";
-import type { ScoreParts } from "@memslot/core";
 import { namedQuery, nameMatch } from "./name-match.ts";
-import { partsOf } from "./score-parts.ts";
 import { type MatchedPeriod, timeMatch } from "../text/times/time-match.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
 import { namesIn, nameOfNote } from "../text/note-context.ts";
@@ -38,9 +36,8 @@ export interface Candidate {
   scan: TermScanner;
   /** BM25 and what is added to it; 0 where the keyword leg did not find the chunk. */
   keywordWeight: number;
-  /** What of it is for a name, and for a time that the query names. */
-  nameWeight: number;
-  timeWeight: number;
+  /** What the keyword weight is made of. */
+  shares: KeywordShares;
   textScore: number | undefined;
   vectorScore: number | undefined;
   /** How well it is of a time that the query names, 0 to 1, and the first day that it is of. */
@@ -49,10 +46,19 @@ export interface Candidate {
   /** It holds every word of the query that the index knows, or an identifier of the query as written. */
   exact: boolean;
   score: number;
+  /** How much of the score its vector alone gives, of 0 to the score. */
+  meaning: number;
+  /** Its place before and after a reranker, counted from 1. */
+  places?: { before: number; after: number } | undefined;
   /** The score that is shown, where a reranker has given it another place. */
   placeScore?: number | undefined;
-  /** What the score is made of, where that is asked for. */
-  parts?: ScoreParts | undefined;
+}
+
+/** The addends of a keyword weight. */
+interface KeywordShares {
+  words: number;
+  names: number;
+  dates: number;
 }
 
 /** What the vector leg gave, and how its cosines are read. Without a scale they are read by themselves. */
@@ -86,8 +92,6 @@ export function rank(input: {
   ofTime: readonly ChunkRow[];
   /** The languages of the notes. Absent: words are found as they are written, and by their stems in English. */
   languages?: HeldLanguages | undefined;
-  /** Each candidate is to say what its score is made of. */
-  explain?: boolean | undefined;
 }): Ranking {
   const { keyword, vector } = input;
   const { periods, isOnlyTime } = input.times;
@@ -109,8 +113,6 @@ export function rank(input: {
   }
   const all = [...candidates.values()];
   const fuse = vector && fusionOf(vector, input.weights);
-  const scale = vector && (vector.scale ?? scaleOfRows(vector.rows));
-  const meaning = scale && { mean: scale.mean, rate: cosineRate(input.weights, scale) };
   const ideal = idealBm25(terms);
   const known = new Set(terms.keys().filter((index) => (keyword?.documentFrequencies[index] ?? 0) > 0));
   for (const candidate of all) {
@@ -120,10 +122,11 @@ export function rank(input: {
       candidate.exact = isExact(candidate.matches, terms, known);
     }
     candidate.score = fuse?.(candidate) ?? candidate.textScore ?? 0;
+    if (fuse && candidate.vectorScore !== undefined)
+      candidate.meaning = fuse({ ...candidate, textScore: undefined, exact: false });
     // Nothing but a time is asked for: its notes are the answer, whatever their words.
     if (isOnlyTime)
       candidate.score = candidate.timeMatch === 0 ? otherShare * candidate.score : topOfTime * candidate.timeMatch;
-    if (input.explain === true) candidate.parts = partsOf(candidate, { isOnlyTime, meaning });
   }
   all.sort(isOnlyTime ? byTime : byScore);
   return { candidates: all, terms, isOnlyTime };
@@ -144,14 +147,14 @@ export function candidateOf(
     scan,
     matches: matchLines(lines, above, terms, scan),
     keywordWeight: 0,
-    nameWeight: 0,
-    timeWeight: 0,
+    shares: { words: 0, names: 0, dates: 0 },
     textScore: undefined,
     vectorScore: undefined,
     timeMatch: 0,
     day: undefined,
     exact: false,
     score: 0,
+    meaning: 0,
   };
 }
 
@@ -178,12 +181,13 @@ function weighKeywords(
     const others = scores.reduce((sum, score) => sum + score, 0) - best;
     const base = bm25(matches, words / candidates.length, terms);
     const name = nameMatch(named, { ...candidate.row, lines: candidate.lines }, candidate.scan);
-    candidate.nameWeight = nameWeight * ideal * name;
     candidate.keywordWeight =
       base +
       lineWeight * (best + otherLinesShare * others) +
       proximityWeight * proximityScore(matches, terms) +
-      candidate.nameWeight;
+      nameWeight * ideal * name;
+    const names = nameWeight * ideal * name;
+    candidate.shares = { words: candidate.keywordWeight - names, names, dates: 0 };
     top = Math.max(top, candidate.keywordWeight);
   }
   if (periods.length > 0) {
@@ -192,8 +196,8 @@ function weighKeywords(
       candidate.day = time?.from;
       const { match, weight } = timeMatch(time, periods);
       candidate.timeMatch = match;
-      candidate.timeWeight = weight * (top > 0 ? top : ideal);
-      candidate.keywordWeight += candidate.timeWeight;
+      candidate.shares.dates = weight * (top > 0 ? top : ideal);
+      candidate.keywordWeight += candidate.shares.dates;
     }
   }
 }

@@ -16,12 +16,12 @@ import { hasOwnLines, type Passage } from "./passages/passage.ts";
 import { type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/fuse.ts";
 import { type Candidate, rank, type Ranking, type VectorLeg } from "./rank.ts";
 import { isClosed, type SourceScope } from "./session-scope.ts";
-import { scaledParts } from "./score-parts.ts";
 import type { AskedQuery } from "./query/asked-query.ts";
 import { byDay } from "./query/by-day.ts";
 import { daysOfLine } from "./query/chunk-days.ts";
 import { type Days, isoDate } from "../text/times/calendar.ts";
 import { type QueryTimes, readTimes } from "../text/times/read-times.ts";
+import { scorePartsOf } from "./score-parts.ts";
 import type { WordsFound } from "./words/ask-words.ts";
 import type { LanguageMemory } from "./words/language-memory.ts";
 
@@ -56,6 +56,20 @@ export interface SearchInput {
   languages?: LanguageMemory | undefined;
   /** The state of the index that is asked, where that is known. */
   revision?: string | undefined;
+  /** Is told all that led to the answer, to say of one passage what came of it. */
+  trace?: ((trace: SearchTrace) => void) | undefined;
+}
+
+/** All that led to an answer. */
+export interface SearchTrace {
+  /** As it was asked at last: without filters, in the scope that they leave. */
+  input: SearchInput;
+  places: readonly SearchedSource[];
+  legs: LegAnswers;
+  ranking: Ranking;
+  /** The candidates that have a place among the results, by note. */
+  notes: readonly (readonly Candidate[])[];
+  passages: readonly ScoredPassage[];
 }
 
 /** What the legs of a search have given. */
@@ -93,7 +107,6 @@ export function rankingOf(input: SearchInput, legs: LegAnswers): Ranking {
     times: legs.times ?? readTimes(input.query, { now: input.now }),
     ofTime: legs.ofTime ?? [],
     languages: keyword?.languages,
-    explain: input.options.explain,
   });
 }
 
@@ -109,8 +122,13 @@ export function outcomeOf(
   const { keyword, vector, degraded } = legs;
   const started = performance.now();
   const ranking = given ?? rankingOf(input, legs);
-  const { passages, belowScore, overLimit, overBudget } = choose(ranking, options);
-  const lines = new Map(passages.map((passage) => [resultOf(passage), linesOf(passage)]));
+  const { passages, belowScore, overLimit, overBudget, notes } = choose(ranking, options);
+  const explained = (passage: ScoredPassage): MemorySearchResult =>
+    options.explain === true
+      ? { ...resultOf(passage), parts: scorePartsOf(passage.best, ranking.isOnlyTime, passage.score) }
+      : resultOf(passage);
+  const lines = new Map(passages.map((passage) => [explained(passage), linesOf(passage)]));
+  input.trace?.({ input, places, legs, ranking, notes, passages });
   const results = [...lines.keys()];
   const kept = passages.map(({ best }) => best);
   const report: SearchReport = {
@@ -191,7 +209,7 @@ function fusionWeights(settings: MemorySearchSettings, keywordRan: boolean): Fus
 function choose(
   ranking: Ranking,
   options: ManagerSearchOptions,
-): ChosenPassages & { belowScore: number; overLimit: number } {
+): ChosenPassages & { belowScore: number; overLimit: number; notes: readonly Candidate[][] } {
   const passed = ranking.candidates.filter((candidate) => passesScore(candidate, options));
   const notes = [...Map.groupBy(inOrder(passed, options.order), noteOf).values()];
   const kept = withRoomForSources(notes, options.maxResults);
@@ -199,6 +217,7 @@ function choose(
     ...choosePassages(kept, ranking.terms, { ...options, keepsOrder: (options.order ?? "relevance") !== "relevance" }),
     belowScore: ranking.candidates.length - passed.length,
     overLimit: notes.length - kept.length,
+    notes: kept,
   };
 }
 
@@ -248,7 +267,6 @@ export function resultOf({
     score,
     ...(best.vectorScore !== undefined && { vectorScore: best.vectorScore }),
     ...(best.textScore !== undefined && { textScore: best.textScore }),
-    ...(best.parts !== undefined && best.score > 0 && { parts: scaledParts(best.parts, score / best.score) }),
     snippet,
     ...(!isWhole && { lines }),
     ...(heading !== undefined && { heading }),

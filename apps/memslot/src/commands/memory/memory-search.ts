@@ -1,6 +1,7 @@
 import {
   type AgentConfig,
   type Memory,
+  type MemorySearchOptions,
   type SearchOrder,
   type SearchReport,
   type SyncReport,
@@ -9,6 +10,7 @@ import {
   isAbort,
   messageOf,
   mostResults,
+  whyTarget,
 } from "@memslot/core";
 import { notesLayout } from "@memslot/core/files";
 import { chooseAgent } from "../../open/agents.ts";
@@ -26,6 +28,7 @@ import { type SearchAnswer, printAnswer, printAnswerJson } from "../../results/s
 import { sortResults } from "../../results/sort-results.ts";
 import { syncWithProgress } from "../../open/sync-with-progress.ts";
 import { withMemory } from "../../open/with-memory.ts";
+import { formatWhy } from "../../format/format-why.ts";
 import { describeLayout } from "../../format/format-layout.ts";
 
 export interface MemorySearchCommandOptions extends ResultOptions {
@@ -38,6 +41,8 @@ export interface MemorySearchCommandOptions extends ResultOptions {
   since?: string;
   until?: string;
   order?: SearchOrder;
+  /** A note, a line of one, or the text of a line. */
+  why?: string;
 }
 
 const mostTokens = 4000;
@@ -58,6 +63,11 @@ export async function memorySearch(
     printDisabled(context, agent.id, disabled, options);
     return ExitCode.ok;
   }
+  const { why } = options;
+  if (why !== undefined)
+    return await withMemory(context, config, agent, (memory) =>
+      tellWhy(context, memory, agent, { query, why, options }),
+    );
   const answer = await withMemory(context, config, agent, (memory) => ask(context, memory, agent, query, options), {
     warm: true,
     oneShot: true,
@@ -79,18 +89,7 @@ async function ask(
   const syncProblem = query.trim() === "" ? undefined : await bringUpToDate(context, memory, agent);
   let report: SearchReport | undefined;
   const found = await memory.search(query, {
-    maxResults: options.maxResults ?? (options.count === true ? countLimit : undefined),
-    defaultMaxResults: mostResults,
-    // Who says how many is not to be told less for want of room.
-    maxTokens:
-      options.maxTokens ?? (options.maxResults !== undefined || options.count === true ? mostTokens : undefined),
-    minScore: options.minScore,
-    sources: options.source,
-    since: options.since,
-    until: options.until,
-    order: options.order,
-    explain: options.explain,
-    signal: context.signal,
+    ...searchOptions(context, options),
     onDebug: (given) => {
       report = given;
     },
@@ -126,6 +125,38 @@ async function ask(
     };
   }
   return { lines, report: given, state: "stale", ...staleBecause(syncProblem, writer), writer, underMinScore };
+}
+
+/** What of the options is about the search itself. */
+function searchOptions(context: CommandContext, options: MemorySearchCommandOptions): MemorySearchOptions {
+  return {
+    maxResults: options.maxResults ?? (options.count === true ? countLimit : undefined),
+    defaultMaxResults: mostResults,
+    // Who says how many is not to be told less for want of room.
+    maxTokens:
+      options.maxTokens ?? (options.maxResults !== undefined || options.count === true ? mostTokens : undefined),
+    minScore: options.minScore,
+    sources: options.source,
+    since: options.since,
+    until: options.until,
+    order: options.order,
+    explain: options.explain,
+    signal: context.signal,
+  };
+}
+
+/** Prints why something is not found. */
+async function tellWhy(
+  context: CommandContext,
+  memory: Memory,
+  agent: AgentConfig,
+  { query, why, options }: { query: string; why: string; options: MemorySearchCommandOptions },
+): Promise<number> {
+  await bringUpToDate(context, memory, agent);
+  const told = await memory.why(query, whyTarget(why), searchOptions(context, options));
+  if (options.json === true) context.output.printJson(told ?? null);
+  else context.output.print(told === undefined ? "This backend cannot tell." : formatWhy(told));
+  return told === undefined ? ExitCode.error : ExitCode.ok;
 }
 
 function allUnder(count: number, minScore: number | undefined): string {

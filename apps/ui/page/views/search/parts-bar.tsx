@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import type { ScoreParts } from "@memslot/core";
 import { t } from "../../words/words.ts";
 
-const names = ["words", "names", "times", "meaning"] as const;
+const names = ["words", "names", "dates", "meaning"] as const;
 
 /** What a score is made of, as a bar from 0 to 1 and in words. */
 export function PartsBar({ parts }: { parts: ScoreParts }): VNode {
@@ -21,6 +21,9 @@ export function PartsBar({ parts }: { parts: ScoreParts }): VNode {
             {parts[name].toFixed(2)}
           </span>
         ))}
+        {parts.rerank && (
+          <span>{t("search.part.rerank", { before: parts.rerank.before, after: parts.rerank.after })}</span>
+        )}
       </p>
     </div>
   );

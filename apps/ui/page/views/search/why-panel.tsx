@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { WhyAnswer, WhyRung } from "../../../src/api/search.ts";
+import type { SearchWhy, WhyPlace } from "@memslot/core";
+import type { WhyAnswer } from "../../../src/api/search.ts";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { pathWith } from "../../state/ask.ts";
 import { goWith, query } from "../../state/place.ts";
@@ -9,14 +10,15 @@ import { t } from "../../words/words.ts";
 import { noteHref } from "../notes/note-places.ts";
 import { PartsBar } from "./parts-bar.tsx";
 
-/** Says of one note or line why it is not among the results. */
+const signs = { ok: "✓", note: "~", failed: "✕", unknown: "·" } as const;
+
+/** Says of one note or line why it is not among the results, or where it is. */
 export function WhyPanel({ asked }: { asked: string }): VNode {
   const target = query.value.get("target") ?? "";
   const [typed, setTyped] = useState(target);
+  const limits = Object.fromEntries(["max", "tokens", "min"].map((name) => [name, query.value.get(name) ?? ""]));
   const { data, error, loading } = useAnswer<WhyAnswer>(
-    target === "" || asked === ""
-      ? undefined
-      : pathWith("/api/search/why", { q: asked, target, max: query.value.get("max") ?? "" }),
+    target === "" || asked === "" ? undefined : pathWith("/api/search/why", { q: asked, target, ...limits }),
   );
   return (
     <section>
@@ -39,77 +41,56 @@ export function WhyPanel({ asked }: { asked: string }): VNode {
         {target === "" && <p class="faint">{t("why.begin")}</p>}
         {loading && <Loading />}
         {error && <Failed error={error} />}
-        {!loading && data && <Ladder answer={data} />}
+        {!loading && data && (data.why === undefined ? <p>{t("why.cannot")}</p> : <Ladder why={data.why} />)}
       </div>
     </section>
   );
 }
 
-function Ladder({ answer: { path, isThere, rungs, beatenBy } }: { answer: WhyAnswer }): VNode {
-  const rank = rungs.find((rung) => rung.name === "rank");
-  const max = Number(query.value.get("max") ?? 12);
+function Ladder({ why: { found, rungs, sentence, act, place, beatenBy } }: { why: SearchWhy }): VNode {
+  const change = {
+    ...(act?.maxResults !== undefined && { max: String(act.maxResults) }),
+    ...(act?.maxTokens !== undefined && { tokens: String(act.maxTokens) }),
+    ...(act?.minScore !== undefined && { min: String(act.minScore) }),
+  };
   return (
     <>
-      {path !== undefined && (
-        <p>
-          <a href={noteHref(path)}>{path}</a>
-        </p>
-      )}
-      {isThere && rank?.name === "rank" && <p class="good">{t("why.there", { rank: rank.rank ?? 1 })}</p>}
+      <p class={found ? "good" : "bad"}>
+        <strong>{sentence}.</strong> {act?.says}{" "}
+        {Object.keys(change).length > 0 && (
+          <button type="button" onClick={() => goWith(change)}>
+            {t("why.apply")}
+          </button>
+        )}
+      </p>
       <ol class="ladder">
-        {rungs.map((rung) => (
-          <li key={rung.name} class={rung.state}>
+        {rungs.map(({ step, state, says }) => (
+          <li key={step} class={state}>
             <strong>
-              <span aria-hidden="true">{rung.state === "failed" ? "✕" : rung.state === "passed" ? "✓" : "–"}</span>{" "}
-              {t(`why.${rung.name}`)}
-            </strong>
-            <p>{said(rung)}</p>
-            {rung.name === "score" && rung.parts && <PartsBar parts={rung.parts} />}
+              <span aria-hidden="true">{signs[state]}</span> {t(`why.step.${step}`)}
+            </strong>{" "}
+            <span class="faint">({t(`why.state.${state}`)})</span>
+            {state !== "unknown" && <p>{says}</p>}
           </li>
         ))}
       </ol>
-      {rank?.name === "rank" && rank.state === "failed" && (
-        <button
-          type="button"
-          onClick={() => goWith({ max: String(Math.min(200, Math.max(max * 2, (rank.rank ?? 0) + 1))) })}
-        >
-          {t("why.show")}
-        </button>
-      )}
-      {beatenBy && (
-        <div class="card">
-          <p>
-            {t("why.beaten")}{" "}
-            <a href={noteHref(beatenBy.path, { line: String(beatenBy.startLine) })}>
-              {beatenBy.path}:{beatenBy.startLine}
-            </a>{" "}
-            {beatenBy.score.toFixed(2)}
-          </p>
-          {beatenBy.parts && <PartsBar parts={beatenBy.parts} />}
-        </div>
-      )}
+      {place && <Placed title={t("why.this")} place={place} />}
+      {beatenBy && <Placed title={t("why.beaten")} place={beatenBy} />}
     </>
   );
 }
 
-function said(rung: WhyRung): string {
-  switch (rung.name) {
-    case "file":
-      return rung.state === "failed" ? t(`why.file.${rung.reason ?? "unknown"}`, { detail: rung.detail ?? "" }) : "";
-    case "line":
-      if (rung.state === "failed") return t("why.line.failed", { line: rung.line ?? "" });
-      return rung.passage === undefined ? "" : t("why.line.at", { from: rung.passage[0], to: rung.passage[1] });
-    case "words": {
-      if (rung.held.length === 0) return t(rung.state === "failed" ? "why.words.failed" : "why.words.open");
-      const missing = rung.missing.length === 0 ? "" : t("why.words.missing", { words: rung.missing.join(", ") });
-      return [t("why.words.held", { words: rung.held.join(", ") }), missing].filter(Boolean).join(" · ");
-    }
-    case "filters":
-      return rung.state === "failed" ? t("why.filters.failed") : "";
-    case "score":
-      return rung.state === "failed" ? t("why.score.failed") : (rung.score?.toFixed(2) ?? "");
-    case "rank":
-      if (rung.cut === undefined) return "";
-      return t(`why.rank.${rung.cut}`, { rank: rung.rank ?? 0, of: rung.of, shown: rung.shown });
-  }
+function Placed({ title, place: { path, startLine, rank, score, parts } }: { title: string; place: WhyPlace }): VNode {
+  return (
+    <div class="card">
+      <p>
+        {title}: {rank}.{" "}
+        <a href={noteHref(path, { line: String(startLine) })}>
+          {path}:{startLine}
+        </a>{" "}
+        {score.toFixed(2)}
+      </p>
+      <PartsBar parts={parts} />
+    </div>
+  );
 }

@@ -28,14 +28,14 @@ function candidate(query: string, lines: readonly string[], made: Made = {}): Ca
     scan: scanTerms,
     matches: matchLines(lines, context, weighted(query)),
     keywordWeight: 1,
-    nameWeight: 0,
-    timeWeight: 0,
+    shares: { words: 1, names: 0, dates: 0 },
     textScore: score,
     vectorScore: undefined,
     timeMatch: 0,
     day: undefined,
     exact: false,
     score,
+    meaning: 0,
   };
 }
 

@@ -69,7 +69,8 @@ async function whyNothing(input: FilteredInput): Promise<string | undefined> {
     // Without a word and without a filter it is all that there is.
     if (without.words === "" && !filtersRows(without)) continue;
     const options = { ...input.options, maxResults: 200, maxTokens: 100_000 };
-    const { results } = await searchOnce({ ...input, options, asked: without, vectors: undefined, rerank: undefined });
+    const narrow = { ...input, options, asked: without, vectors: undefined, rerank: undefined, trace: undefined };
+    const { results } = await searchOnce(narrow);
     input.options.signal.throwIfAborted();
     if (results.length === 0) continue;
     const count = results.length === 1 ? "1 result" : `${results.length} results`;

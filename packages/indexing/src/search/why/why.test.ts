@@ -1,0 +1,223 @@
+import { rmSync } from "node:fs";
+import path from "node:path";
+import type { MemorySearchManager, Reranker, ScoreParts, SearchWhy, WhyStep, WhyTarget } from "@memslot/core";
+import { describe, expect, test } from "vitest";
+import { manageIndex } from "../../manager.ts";
+import { contextFor, searchOptions, syncParams } from "../../../test/support/context.ts";
+import { fakeEmbeddings } from "../../../test/support/fake-embeddings.ts";
+import { createFakeStore } from "../../../test/support/fake-store.ts";
+import { randomFrom } from "../../../test/support/random.ts";
+import { useTempFolders } from "../../../test/support/temp-folder.ts";
+
+const folderWith = useTempFolders();
+
+/** Likes a text the more the longer it is. */
+const byLength: Reranker = {
+  id: "by-length",
+  model: "m",
+  rerank: async (_query, texts) => texts.map((text) => text.length),
+};
+
+async function open(workspaceDir: string, { hybrid = false, reranked = false } = {}): Promise<MemorySearchManager> {
+  const context = contextFor(workspaceDir, hybrid ? { provider: fakeEmbeddings() } : {});
+  const rerank = { reranker: byLength, requested: "by-length", reason: "asked for by the test", degraded: false };
+  return await manageIndex({
+    index: createFakeStore(),
+    context: reranked ? { ...context, rerank } : context,
+    backend: "test",
+  });
+}
+
+async function why(
+  manager: MemorySearchManager,
+  query: string,
+  target: WhyTarget,
+  change: Parameters<typeof searchOptions>[0] = {},
+): Promise<SearchWhy> {
+  const told = await manager.why?.(query, target, searchOptions(change));
+  if (told === undefined) throw new Error("nothing was told");
+  return told;
+}
+
+/** The first rung that failed. */
+function failedStep({ rungs }: SearchWhy): WhyStep | undefined {
+  return rungs.find(({ state }) => state === "failed")?.step;
+}
+
+function says({ rungs }: SearchWhy, step: WhyStep): string {
+  return rungs.find((rung) => rung.step === step)?.says ?? "";
+}
+
+function sumOf({ words, names, dates, meaning, rerank }: ScoreParts): number {
+  return words + names + dates + meaning + (rerank?.change ?? 0);
+}
+
+describe("the parts of a score", () => {
+  const some = "budget server kitten travel ticket zebra walrus euro lamp river".split(" ");
+  const random = randomFrom(50);
+  const line = (): string => Array.from({ length: 3 + random.below(9) }, () => random.pick(some)).join(" ");
+  const files = Object.fromEntries(
+    Array.from({ length: 40 }, (_, index) => [
+      index < 20
+        ? `memory/2026-03-${String(index + 1).padStart(2, "0")}.md`
+        : `memory/${random.pick(some)}-${index}.md`,
+      `# ${random.pick(some)}\n\n${Array.from({ length: 1 + random.below(12) }, line).join("\n\n")}\n`,
+    ]),
+  );
+  const queries = Array.from({ length: 25 }, () => {
+    const words = Array.from({ length: 1 + random.below(3) }, () => random.pick(some)).join(" ");
+    return random.chance(0.3) ? `${words} on 5 March 2026` : words;
+  });
+
+  test.each([
+    ["of words", {}],
+    ["of words and meaning", { hybrid: true }],
+    ["with a reranker", { reranked: true }],
+    ["of all of them", { hybrid: true, reranked: true }],
+  ])("%s add up to it", async (_name, how) => {
+    const manager = await open(folderWith(files), how);
+    await manager.sync?.(syncParams());
+    const seen = { words: 0, names: 0, dates: 0, meaning: 0, rerank: 0 };
+    for (const query of [...queries, "5 March 2026"]) {
+      const results = await manager.search(query, searchOptions({ explain: true, maxResults: 20, maxTokens: 4000 }));
+      for (const { parts, score } of results) {
+        if (parts === undefined) throw new Error("a result without parts");
+        expect(sumOf(parts)).toBeCloseTo(score, 9);
+        for (const name of ["words", "names", "dates", "meaning"] as const) {
+          expect(parts[name]).toBeGreaterThanOrEqual(0);
+          if (parts[name] > 0) seen[name]++;
+        }
+        if (parts.rerank !== undefined && parts.rerank.before !== parts.rerank.after) seen.rerank++;
+      }
+    }
+    // What is never there is not proved to add up.
+    for (const name of ["words", "names", "dates"] as const) expect(seen[name]).toBeGreaterThan(0);
+    expect(seen.meaning > 0).toBe("hybrid" in how);
+    expect(seen.rerank > 0).toBe("reranked" in how);
+    await manager.close?.();
+  });
+
+  test("are told to nobody who did not ask", async () => {
+    const manager = await open(folderWith({ "MEMORY.md": "zebra" }));
+    const [result] = await manager.search("zebra", searchOptions());
+    expect(result).toBeDefined();
+    expect(result).not.toHaveProperty("parts");
+  });
+});
+
+describe("why something is not found", () => {
+  test("there is no such file", async () => {
+    const told = await why(await open(folderWith({ "MEMORY.md": "zebra" })), "zebra", { path: "memory/none.md" });
+    expect(failedStep(told)).toBe("file");
+    expect(told.sentence).toBe("there is no file memory/none.md");
+    expect(told.rungs.slice(1).every(({ state }) => state === "unknown")).toBe(true);
+  });
+
+  test("the file is of none of the places that are searched", async () => {
+    const folder = folderWith({ "MEMORY.md": "zebra", "projects/x.md": "zebra" });
+    const told = await why(await open(folder), "zebra", { path: "projects/x.md" });
+    expect(failedStep(told)).toBe("file");
+    expect(told.act?.says).toContain("extraPaths");
+  });
+
+  test("the file is no Markdown", async () => {
+    const told = await why(await open(folderWith({ "MEMORY.md": "zebra", "memory/x.pdf": "zebra" })), "zebra", {
+      path: "memory/x.pdf",
+    });
+    expect(failedStep(told)).toBe("file");
+    expect(told.sentence).toContain("only Markdown");
+  });
+
+  test("the file is not indexed", async () => {
+    const told = await why(await open(folderWith({ "MEMORY.md": "zebra", "memory/empty.md": "" })), "zebra", {
+      path: "memory/empty.md",
+    });
+    expect(failedStep(told)).toBe("indexed");
+  });
+
+  test("no passage holds the line", async () => {
+    const told = await why(await open(folderWith({ "MEMORY.md": "zebra" })), "zebra", { path: "MEMORY.md", line: 99 });
+    expect(failedStep(told)).toBe("passage");
+  });
+
+  test.each([
+    ["zebra path:memory/", {}],
+    ["zebra tag:animals", {}],
+    ["zebra -lion", {}],
+    ["zebra", { sources: ["sessions"] }],
+    ["zebra", { since: "2020-01-01" }],
+  ])("a filter leaves it out: %s %o", async (query, options) => {
+    const folder = folderWith({ "MEMORY.md": "zebra and lion", "memory/2026-01-01.md": "zebra" });
+    const told = await why(await open(folder), query, { path: "MEMORY.md", line: 1 }, options);
+    expect(failedStep(told)).toBe("filters");
+  });
+
+  test("it holds no word of the query, and meaning was not asked", async () => {
+    const folder = folderWith({ "MEMORY.md": "zebra", "memory/a.md": "giraffe" });
+    const told = await why(await open(folder), "zebra", { text: "giraffe" });
+    expect(failedStep(told)).toBe("candidate");
+    expect(says(told, "words")).toBe("it holds no word of the query; missing: zebra");
+    expect(says(told, "meaning")).toContain("not searched");
+    expect(told.candidates).toBe(1);
+  });
+
+  test("it is too far in meaning to be a candidate, and is scored directly", async () => {
+    const near = Array.from({ length: 120 }, (_, index) => [`memory/n${index}.md`, `The kitten ${index}`]);
+    const folder = folderWith({ ...Object.fromEntries(near), "memory/far.md": "A machine." });
+    const manager = await open(folder, { hybrid: true });
+    await manager.sync?.(syncParams());
+    const told = await why(manager, "cat", { path: "memory/far.md" });
+    expect(failedStep(told)).toBe("candidate");
+    expect(says(told, "meaning")).toMatch(/^its similarity is 0\.\d+, scored directly/u);
+  });
+
+  test("its score is below minScore", async () => {
+    const folder = folderWith({ "MEMORY.md": "The kitten and the server.", "memory/b.md": "kitten walrus" });
+    const manager = await open(folder);
+    const told = await why(manager, "kitten walrus", { path: "MEMORY.md" }, { minScore: 0.99, strict: true });
+    expect(failedStep(told)).toBe("score");
+    const minScore = told.act?.minScore ?? 1;
+    expect(await why(manager, "kitten walrus", { path: "MEMORY.md" }, { minScore, strict: true })).toMatchObject({
+      found: true,
+    });
+  });
+
+  test("it is cut by the limit: says what is before it, and the limit that shows it", async () => {
+    const files = Object.fromEntries(
+      Array.from({ length: 8 }, (_, index) => [`memory/n${index}.md`, `The walrus${" and sleeps".repeat(index)}.`]),
+    );
+    const manager = await open(folderWith(files));
+    const told = await why(manager, "walrus", { path: "memory/n7.md", line: 1 }, { maxResults: 3 });
+    expect(failedStep(told)).toBe("answer");
+    expect(told.sentence).toMatch(/^rank 8 of 8, cut by the limit of 3 results; memory\/n6\.md:1 before it leads by/u);
+    expect(told).toMatchObject({ place: { rank: 8 }, beatenBy: { rank: 7, path: "memory/n6.md" } });
+    expect(sumOf(told.beatenBy?.parts as ScoreParts)).toBeCloseTo(told.beatenBy?.score ?? 0, 9);
+    const maxResults = told.act?.maxResults ?? 1;
+    expect((await why(manager, "walrus", { path: "memory/n7.md", line: 1 }, { maxResults })).found).toBe(true);
+  });
+
+  test("it is cut by the budget", async () => {
+    const long = Array.from({ length: 60 }, (_, index) => `The walrus number ${index} sleeps on a stone.`).join("\n\n");
+    const manager = await open(folderWith({ "MEMORY.md": long }));
+    const told = await why(manager, "walrus", { path: "MEMORY.md", line: 119 }, { maxTokens: 100 });
+    expect(failedStep(told)).toBe("answer");
+    expect(told.sentence).toContain("cut by the budget of 100 tokens");
+    expect(told.act).toMatchObject({ maxTokens: 200 });
+  });
+
+  test("nothing: it is found, and the reranker's move is told", async () => {
+    const folder = folderWith({ "memory/a.md": "walrus", "memory/b.md": "The walrus sleeps on a very long stone." });
+    const told = await why(await open(folder, { reranked: true }), "walrus", { path: "memory/b.md" });
+    expect(told.found).toBe(true);
+    expect(failedStep(told)).toBeUndefined();
+    expect(told.sentence).toContain("rank 1 of 2; the reranker moved it from 2 to 1");
+  });
+
+  test("a file that was deleted since is no longer there", async () => {
+    const folder = folderWith({ "MEMORY.md": "zebra", "memory/a.md": "zebra" });
+    const manager = await open(folder);
+    expect((await why(manager, "zebra", { path: "memory/a.md" })).found).toBe(true);
+    rmSync(path.join(folder, "memory/a.md"));
+    expect(failedStep(await why(manager, "zebra", { path: "memory/a.md" }))).toBe("file");
+  });
+});

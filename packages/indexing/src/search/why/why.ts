@@ -1,0 +1,303 @@
+import type { ManagerSearchOptions, SearchWhy, WhyPlace, WhyRung, WhyStep, WhyTarget } from "@memslot/core";
+import type { ChunkIndex, ChunkRow } from "../../chunk-index.ts";
+import type { Embedder } from "../../embedding/embedder.ts";
+import { type AskedQuery, filtersRows } from "../query/asked-query.ts";
+import { fittingPart } from "../query/row-filter.ts";
+import { type Candidate, candidateOf } from "../rank.ts";
+import { scorePartsOf } from "../score-parts.ts";
+import { passesScore, type SearchTrace } from "../search-outcome.ts";
+
+const mostTokens = 4000;
+const mostResults = 200;
+
+/** A search that was run, and what it is to be asked about. */
+export interface WhyInput {
+  store: ChunkIndex;
+  vectors: Embedder | undefined;
+  asked: AskedQuery;
+  options: ManagerSearchOptions;
+  target: WhyTarget;
+  /** Absent: nothing was ranked, all that fits the filters is listed. */
+  trace: SearchTrace | undefined;
+  /** Why a file that the index does not hold is not in it. */
+  whyNotIndexed(path: string): Promise<{ step: "file" | "indexed"; says: string; act?: string | undefined }>;
+  /** What is known to be wrong with a file that is indexed. */
+  problemOf(path: string): string | undefined;
+}
+
+/** What is told of the first thing that failed. */
+type Act = NonNullable<SearchWhy["act"]>;
+
+const steps: readonly WhyStep[] = [
+  "file",
+  "indexed",
+  "passage",
+  "filters",
+  "words",
+  "meaning",
+  "candidate",
+  "score",
+  "rank",
+  "answer",
+];
+
+/** The rungs that have been climbed, up to the first that failed. */
+class Ladder {
+  readonly rungs: WhyRung[] = [];
+
+  ok(step: WhyStep, says: string): void {
+    this.rungs.push({ step, state: "ok", says });
+  }
+
+  note(step: WhyStep, says: string): void {
+    this.rungs.push({ step, state: "note", says });
+  }
+
+  failed(step: WhyStep, says: string, act?: Act, more: Partial<SearchWhy> = {}): SearchWhy {
+    this.rungs.push({ step, state: "failed", says });
+    return { found: false, rungs: this.#whole(), sentence: says, act, ...more };
+  }
+
+  found(says: string, more: Partial<SearchWhy>): SearchWhy {
+    this.ok("answer", says);
+    return { found: true, rungs: this.#whole(), sentence: says, ...more };
+  }
+
+  #whole(): WhyRung[] {
+    const known = new Map(this.rungs.map((rung) => [rung.step, rung]));
+    return steps.map((step) => known.get(step) ?? { step, state: "unknown", says: "not come to" });
+  }
+}
+
+/** Says of one note or line what came of it in a search, step by step. */
+export async function whyOf(input: WhyInput): Promise<SearchWhy> {
+  const { target, trace, asked, options } = input;
+  const ladder = new Ladder();
+  const rows = await rowsOf(input);
+  if (rows.length === 0) {
+    if (target.path === undefined)
+      return ladder.failed("indexed", "no indexed note holds this text", {
+        says: "Name the note instead, as notes/x.md:12.",
+      });
+    const { step, says, act } = await input.whyNotIndexed(target.path);
+    if (step === "indexed") ladder.ok("file", `${target.path} is there`);
+    return ladder.failed(step, says, act === undefined ? undefined : { says: act });
+  }
+  const [first] = rows;
+  const path = first?.path ?? "";
+  ladder.ok("file", `${path} is a file of ${first?.source ?? "memory"}`);
+  const problem = input.problemOf(path);
+  if (problem === undefined) ladder.ok("indexed", `it is indexed, in ${counted(rows.length, "passage")}`);
+  else ladder.note("indexed", `an earlier state of it is indexed: ${problem}`);
+
+  const { line, text } = target;
+  const holding = rows.filter((row) =>
+    text === undefined ? line === undefined || (row.startLine <= line && line <= row.endLine) : holds(row, text),
+  );
+  if (holding.length === 0)
+    return ladder.failed(
+      "passage",
+      `no passage of ${path} holds line ${line}: it is empty, or the file ends before it`,
+      {
+        says: "Name a line that holds text.",
+      },
+    );
+  const candidates = trace?.ranking.candidates ?? [];
+  const known = new Set(holding.map(({ id }) => id));
+  const rank = candidates.findIndex((candidate) => known.has(candidate.row.id));
+  const row = candidates[rank]?.row ?? holding.find((each) => fittingPart(each, asked) !== undefined) ?? holding[0];
+  if (row === undefined) return ladder.failed("passage", `no passage of ${path} is indexed`);
+  ladder.ok("passage", `${place(row)} holds it`);
+
+  const filtered = whyFiltered(row, input);
+  if (filtered !== undefined)
+    return ladder.failed("filters", filtered, { says: "Take the filter out of the query, or ask for this source." });
+  ladder.ok("filters", "no filter, source or session leaves it out");
+  if (trace === undefined) return ladder.found("every note that fits the filters is listed, the newest first", {});
+
+  sayWords(ladder, row, trace);
+  await sayMeaning(ladder, row, input, trace);
+  const candidate = candidates[rank];
+  if (candidate === undefined) {
+    const says = `it is not among the ${counted(candidates.length, "candidate")} that words and meaning gave`;
+    return ladder.failed(
+      "candidate",
+      says,
+      { says: "Ask with words that stand in it." },
+      { candidates: candidates.length },
+    );
+  }
+  ladder.ok("candidate", `it is one of ${counted(candidates.length, "candidate")}`);
+  return placed(ladder, { candidate, rank, line: lineOf(row, target) }, { trace, options });
+}
+
+/** From the ranking to the answer. */
+function placed(
+  ladder: Ladder,
+  { candidate, rank, line }: { candidate: Candidate; rank: number; line: number | undefined },
+  { trace, options }: { trace: SearchTrace; options: ManagerSearchOptions },
+): SearchWhy {
+  const { candidates, isOnlyTime } = trace.ranking;
+  const at = (index: number): WhyPlace | undefined => {
+    const own = candidates[index];
+    if (own === undefined) return undefined;
+    const { path, startLine, endLine } = own.row;
+    const score = own.placeScore ?? own.score;
+    return { path, startLine, endLine, rank: index + 1, score, parts: scorePartsOf(own, isOnlyTime) };
+  };
+  const more = { place: at(rank), candidates: candidates.length, beatenBy: rank === 0 ? undefined : at(rank - 1) };
+  const { score } = candidate;
+  if (!passesScore(candidate, options))
+    return ladder.failed(
+      "score",
+      `its score ${score.toFixed(3)} is below minScore ${options.minScore}`,
+      { says: `Search with minScore ${floored(score)}.`, minScore: floored(score) },
+      more,
+    );
+  const isOver = score >= options.minScore;
+  const holds = `its score ${score.toFixed(3)} is below minScore ${options.minScore}, and it stays for the words that it holds`;
+  ladder.ok("score", isOver ? `its score ${score.toFixed(3)} passes minScore ${options.minScore}` : holds);
+  const { places } = candidate;
+  const moved = places === undefined ? "" : `; the reranker moved it from ${places.before} to ${places.after}`;
+  const ranked = `rank ${rank + 1} of ${candidates.length}`;
+  ladder.ok("rank", `${ranked}${moved}`);
+
+  const isOwn = ({ row }: Candidate): boolean => row.path === candidate.row.path && row.source === candidate.row.source;
+  if (!trace.notes.some((note) => note.includes(candidate))) {
+    const passing = candidates.slice(0, rank + 1).filter((each) => passesScore(each, options));
+    const notes = new Set(passing.map(({ row }) => JSON.stringify([row.source, row.path]))).size;
+    const wanted = Math.min(mostResults, Math.max(notes, options.maxResults + 1));
+    const says = `${ranked}, cut by the limit of ${counted(options.maxResults, "result")}${behind(more)}`;
+    return ladder.failed("answer", says, { says: `Show ${wanted} results.`, maxResults: wanted }, more);
+  }
+  const own = trace.passages.filter(({ best }) => isOwn(best));
+  const isShown = own.some(
+    ({ startLine, endLine, lines = [[startLine, endLine]] }) =>
+      line === undefined || lines.some(([from, to]) => from <= line && line <= to),
+  );
+  if (isShown) return ladder.found(`it is in the answer, ${ranked}${moved}`, more);
+  const wanted = Math.min(mostTokens, options.maxTokens * 2);
+  const why = own.length === 0 ? "no line of its note had room" : "other lines of its note were worth more of the room";
+  const says = `${ranked}, cut by the budget of ${options.maxTokens} tokens: ${why}`;
+  const act: Act =
+    wanted > options.maxTokens
+      ? { says: `Search with ${wanted} tokens.`, maxTokens: wanted }
+      : { says: "Ask for what this line alone says." };
+  return ladder.failed("answer", says, act, more);
+}
+
+function sayWords(ladder: Ladder, row: ChunkRow, { legs, ranking }: SearchTrace): void {
+  const { terms } = ranking;
+  if (legs.keyword === undefined) return ladder.note("words", "words were not searched");
+  if (terms.length === 0) return ladder.note("words", "the query holds no word to search for");
+  const { matches } = candidateOf(row, terms, legs.keyword.languages);
+  const named = (isHeld: boolean): string =>
+    [
+      ...new Set(
+        terms.flatMap(({ term, written = term }, index) => (matches.counts.has(index) === isHeld ? [written] : [])),
+      ),
+    ].join(", ");
+  const [held, missing] = [named(true), named(false)];
+  if (held === "") return ladder.note("words", `it holds no word of the query; missing: ${missing}`);
+  ladder.ok("words", missing === "" ? `it holds ${held}` : `it holds ${held}; missing: ${missing}`);
+}
+
+async function sayMeaning(
+  ladder: Ladder,
+  row: ChunkRow,
+  { store, vectors, options: { signal } }: WhyInput,
+  { legs, ranking, input }: SearchTrace,
+): Promise<void> {
+  if (legs.vector === undefined || vectors === undefined)
+    return ladder.note("meaning", "meaning was not searched: words answered alone");
+  const seen = ranking.candidates.find((candidate) => candidate.row.id === row.id)?.vectorScore;
+  if (seen !== undefined) return ladder.ok("meaning", `its similarity is ${seen.toFixed(3)}`);
+  const { space, vector } = await vectors.embedQuery(input.query, signal);
+  const scope = { within: [row.path], without: [] };
+  const answer = await store.searchVector({ space, vector, sources: [row.source], scope, limit: mostResults });
+  const found = answer.rows.find(({ id }) => id === row.id);
+  const lowest = Math.min(...legs.vector.rows.map(({ score }) => score));
+  if (found !== undefined)
+    return ladder.note(
+      "meaning",
+      `its similarity is ${found.score.toFixed(3)}, scored directly: the nearest that were looked at end at ${lowest.toFixed(3)}`,
+    );
+  const refused = (await store.quarantined(space, 1000)).find(
+    (each) => each.path === row.path && each.source === row.source && each.startLine === row.startLine,
+  );
+  ladder.note(
+    "meaning",
+    refused === undefined
+      ? "it has no vector yet: only words find it"
+      : `its text was refused by the embedding provider, only words find it: ${refused.reason}`,
+  );
+}
+
+/** Which filter, source or session leaves a passage out. */
+function whyFiltered(row: ChunkRow, { asked, trace, options }: WhyInput): string | undefined {
+  if (!asked.sources.includes(row.source)) {
+    const searched = asked.sources.length === 0 ? "none" : asked.sources.join(", ");
+    return `it is of the source ${row.source}, and the sources searched are: ${searched}`;
+  }
+  if (filtersRows(asked) && fittingPart(row, asked) === undefined)
+    return "a filter of the query leaves it out (path, tag, time, phrase or excluded word)";
+  const scope = trace?.places.find(({ source }) => source === row.source)?.scope;
+  const isIn = (paths: readonly string[]): boolean =>
+    paths.some((path) => path === "" || path === row.path || (path.endsWith("/") && row.path.startsWith(path)));
+  const isOpen = trace === undefined || trace.places.some(({ source }) => source === row.source);
+  if (isOpen && (scope === undefined || (isIn(scope.within) && !isIn(scope.without)))) return undefined;
+  return options.sessionKey === undefined
+    ? "its note does not fit all filters of the query, or cannot be read now"
+    : "the session that asks may not see it, or its note does not fit all filters";
+}
+
+/** The passages of the target's file, or those that hold its text. */
+async function rowsOf({ store, target, options }: WhyInput): Promise<ChunkRow[]> {
+  const { path, text } = target;
+  const sources = [...new Set([...options.sources, "memory", "sessions", "journal"])];
+  if (path !== undefined) {
+    const rows = await store.listChunks({ sources, scope: { within: [path], without: [] }, withText: true });
+    return rows.toSorted((a, b) => a.startLine - b.startLine);
+  }
+  const rows = await store.listChunks({ sources, withText: true });
+  return rows.filter((row) => holds(row, text ?? ""));
+}
+
+function holds({ text }: ChunkRow, wanted: string): boolean {
+  return plain(text).includes(plain(wanted));
+}
+
+/** The line of the target, counted from 1. */
+function lineOf({ text, startLine, source }: ChunkRow, { line, text: wanted }: WhyTarget): number | undefined {
+  if (wanted === undefined || source === "sessions" || source === "journal") return line;
+  const [first = ""] = wanted.trim().split("\n");
+  const at = text.split("\n").findIndex((each) => plain(each).includes(plain(first)));
+  return at < 0 ? undefined : startLine + at;
+}
+
+function plain(text: string): string {
+  return text.normalize("NFC").replaceAll(/\s+/gu, " ").trim().toLowerCase();
+}
+
+function behind({ place: own, beatenBy }: Pick<SearchWhy, "place" | "beatenBy">): string {
+  if (own === undefined || beatenBy === undefined) return "";
+  const lead = beatenBy.score - own.score;
+  const gains = (["words", "names", "dates", "meaning"] as const)
+    .map((name) => ({ name, gain: beatenBy.parts[name] - own.parts[name] }))
+    .toSorted((a, b) => b.gain - a.gain);
+  const [most] = gains;
+  const from = most !== undefined && most.gain > 0 ? `, most of it from ${most.name}` : "";
+  return `; ${place(beatenBy)} before it leads by ${lead.toFixed(3)}${from}`;
+}
+
+function place({ path, startLine, endLine }: Pick<ChunkRow, "path" | "startLine" | "endLine">): string {
+  return startLine === endLine ? `${path}:${startLine}` : `${path}:${startLine}-${endLine}`;
+}
+
+function counted(count: number, what: string): string {
+  return count === 1 ? `1 ${what}` : `${count} ${what}s`;
+}
+
+function floored(score: number): number {
+  return Math.floor(Math.max(0, score) * 100) / 100;
+}
