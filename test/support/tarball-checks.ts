@@ -17,6 +17,8 @@ export function strayFiles({ files }: PackedPackage): string[] {
 export function orphans(place: string, { files }: PackedPackage): string[] {
   return [...files.keys()].filter((file) => {
     const match = /^dist\/(.+?)(\.d\.ts|(?<!\.part)\.js)$/.exec(file);
+    // The page of the browser is joined by another tool, which empties its folder first.
+    if (file.startsWith("dist/page/")) return false;
     return match !== null && !existsSync(path.join(root, place, "src", `${match[1]}.ts`));
   });
 }

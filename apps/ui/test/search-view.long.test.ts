@@ -54,7 +54,7 @@ describe.skipIf(!hasBrowser)("the search", () => {
     const { page } = await openAt(await startUi({ notes }), `/search?q=${encodeURIComponent(asked)}&tab=why`);
     await page.getByLabel("A file, path:line, or words of a line").fill(target);
     await page.getByRole("button", { name: "Look" }).click();
-    await page.locator("li.failed").getByText(step, { exact: true }).waitFor();
+    await page.locator("li.failed strong", { hasText: step }).waitFor();
     expect(await page.locator("li.failed").count()).toBe(1);
     expect(page.url()).toContain("target=");
   });

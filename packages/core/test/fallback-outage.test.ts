@@ -354,6 +354,9 @@ describe("a primary that could not be opened", () => {
   });
 });
 
+/** What happens at half of the time and at its end must not come in one turn of a machine that is busy. */
+const longSearchMs = 2_000;
+
 describe("a slow primary", () => {
   test("has the spare opened when half of its time is over, so that nobody waits for that as well", async () => {
     let given: AbortSignal | undefined;
@@ -368,7 +371,11 @@ describe("a slow primary", () => {
         return hang();
       },
     });
-    const manager = withFallback({ name: "tool", manager: primary }, { name: "spare", open }, { searchMs: 200 });
+    const manager = withFallback(
+      { name: "tool", manager: primary },
+      { name: "spare", open },
+      { searchMs: longSearchMs },
+    );
     expect((await ask(manager)).results[0]?.path).toBe("spare.md");
     expect(hadTime).toEqual([true]);
     expect(given?.aborted).toBe(true);
@@ -390,7 +397,7 @@ describe("a slow primary", () => {
         return hang();
       },
     });
-    const { manager } = behind({ name: "tool", manager: primary }, { searchMs: 100 }, spare);
+    const { manager } = behind({ name: "tool", manager: primary }, { searchMs: longSearchMs }, spare);
     expect(await ask(manager)).toMatchObject({
       results: [{ path: "spare.md" }],
       report: { backend: "spare", state: "degraded", fallback: { from: "tool" } },

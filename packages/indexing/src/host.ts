@@ -5,7 +5,7 @@
 export { holdsNotes } from "./files/folder/holds-notes.ts";
 export { isMarkdown } from "./files/folder/markdown-name.ts";
 export { type NotesSurvey, surveyNotes } from "./files/folder/survey-notes.ts";
-export { type NoteName, noteFile } from "./files/note-file.ts";
+export { noteFile } from "./files/note-file.ts";
 export { isUsualGap } from "./files/usual-gap.ts";
 export { journalFileName, journalFolder } from "./journal/journal-folder.ts";
 export { redactLines } from "./secrets/redact-secrets.ts";

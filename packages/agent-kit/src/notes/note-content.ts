@@ -44,7 +44,7 @@ function utf16Of(bytes: Uint8Array): "utf-16le" | "utf-16be" | undefined {
  * The bytes of a text that takes the place of others: with their byte order mark, and with the line ends that the lines
  * before and behind the change have. New lines have those that most of the others have.
  */
-export function bytesLike(before: Uint8Array, text: string): Buffer {
+export function bytesLike(before: Uint8Array, text: string): Uint8Array {
   const old = new TextDecoder("utf-8", { ignoreBOM: true }).decode(before);
   const hasMark = old.startsWith(mark);
   const was = linesOf(hasMark ? old.slice(mark.length) : old);

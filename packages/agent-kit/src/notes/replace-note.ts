@@ -4,10 +4,22 @@ import { type FileHandle, mkdir, realpath } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
 import { codeOf, type FolderInPlace, MovedError, openFolderInPlace, syncFolder } from "@memslot/core/files";
-import { type NoteName, noteFile } from "@memslot/indexing/host";
+import type { MemorySearchSettings } from "@memslot/core";
+import { noteFile } from "@memslot/indexing/host";
 import { withStateLock } from "../session/state-lock.ts";
 import { bytesLike, contentOf, type NoteContent } from "./note-content.ts";
 import { cannotWrite, failureOf, throwIfAborted } from "./note-file.ts";
+
+/** Names one note of a memory. */
+interface NoteName {
+  /** Where it may be a link, what that leads to counts. */
+  workspaceDir: string;
+  /** What of it is memory. */
+  settings: Pick<MemorySearchSettings, "extraPaths" | "notes">;
+  stateDir: string;
+  /** Relative to the workspace, with `/`. */
+  relPath: string;
+}
 
 export interface ReplaceNoteOptions extends NoteName {
   /** All that the note is to say, with LF line ends. The file keeps its own line ends and its byte order mark. */
@@ -153,7 +165,7 @@ async function replaceIn(note: Note, { text, sha256, signal }: ReplaceNoteOption
         note,
         "it has more than one name (a hard link), and only one would change: put a copy in its place",
       );
-    const bytes = bytesLike(there.bytes, text);
+    const bytes = Buffer.from(bytesLike(there.bytes, text));
     if (bytes.equals(there.bytes)) return { state: "replaced", note: now };
     if (bytes.length > maxBytes)
       throw cannotWrite(note, `it would be larger than ${maxBytes / 1_000_000} MB: split it`);

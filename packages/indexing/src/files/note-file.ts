@@ -1,7 +1,7 @@
 import type { MemorySearchSettings } from "@memslot/core";
 
 /** Names one note of a memory. */
-export interface NoteName {
+interface NoteName {
   /** Canonical absolute path. */
   workspaceDir: string;
   settings: Pick<MemorySearchSettings, "extraPaths" | "notes">;
