@@ -18,6 +18,7 @@ import { createListedMemory } from "./listing/listed-memory.ts";
 import { createManagerSearch } from "./manager-search.ts";
 import { createRerankStage } from "./rerank/rerank-stage.ts";
 import type { SearchInput, SearchOutcome } from "./search/search-outcome.ts";
+import { whyInSearch } from "./search/why/why-in-search.ts";
 import { createNotesSource } from "./files/notes-source.ts";
 import { readMemoryFile } from "./files/read-file.ts";
 import { memoryRoots } from "./files/memory-roots.ts";
@@ -91,7 +92,6 @@ export async function manageIndex(input: {
 
     async why(query, target, options) {
       if (input.search !== undefined) return undefined;
-      const { whyInSearch } = await import("./search/why/why-in-search.ts");
       return await whyInSearch({ query, target, options }, { ...shared, search });
     },
 
