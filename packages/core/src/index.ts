@@ -22,14 +22,9 @@ export type {
   SessionTarget,
   SyncEstimate,
   UnsearchedFiles,
-  ScoreParts,
-  SearchWhy,
-  WhyPlace,
-  WhyRung,
-  WhyStep,
-  WhyTarget,
   WordReading,
 } from "./contract/manager.ts";
+export type { ScoreParts, SearchWhy, WhyPlace, WhyRung, WhyStep, WhyTarget } from "./contract/search-why.ts";
 export type {
   LeftOutFile,
   MemoryFile,

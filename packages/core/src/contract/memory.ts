@@ -7,12 +7,11 @@ import type {
   MemorySearchResult,
   MemorySurvey,
   SearchReport,
-  SearchWhy,
   SessionTarget,
   SyncEstimate,
-  WhyTarget,
 } from "./manager.ts";
 import type { MemoryFileFacts, MemoryFileList } from "./memory-files.ts";
+import type { SearchWhy, WhyTarget } from "./search-why.ts";
 import type { SearchOrder } from "./search-filters.ts";
 import type { MemorySource, SyncReport } from "./status.ts";
 import type { MemoryProviderStatus } from "./status.ts";

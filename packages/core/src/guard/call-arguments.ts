@@ -1,3 +1,4 @@
+import type { WhyTarget } from "../contract/search-why.ts";
 import type { SyncProgress } from "../contract/status.ts";
 import { MemoryError } from "../contract/errors.ts";
 import type { SearchOrder } from "../contract/search-filters.ts";
@@ -7,7 +8,6 @@ import type {
   ManagerSearchOptions,
   ManagerSyncParams,
   SessionAudience,
-  WhyTarget,
 } from "../contract/manager.ts";
 import type { MemorySource } from "../contract/status.ts";
 import type { MemoryReadParams, MemorySearchOptions, MemorySyncParams } from "../contract/memory.ts";

@@ -1,4 +1,4 @@
-import type { WhyTarget } from "../contract/manager.ts";
+import type { WhyTarget } from "../contract/search-why.ts";
 
 /** Reads what a person names: `notes/x.md`, `notes/x.md:12`, `notes/x.md#L12`; anything else is the text of a line. */
 export function whyTarget(written: string): WhyTarget {
