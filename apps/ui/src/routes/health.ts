@@ -1,4 +1,4 @@
-import type { Memory } from "@memslot/core";
+import type { Memory, SyncFailure } from "@memslot/core";
 import { readUsage } from "@memslot/indexing";
 import type { Hono } from "hono";
 import type { ActionAnswer, HealthAction, HealthAnswer } from "../api/health.ts";
@@ -17,11 +17,11 @@ export function serveHealth(app: Hono, host: UiHost, { hub, signal }: { hub: Eve
   let running: string | undefined;
 
   app.get("/api/health", async (context) => {
-    const survey = await memory.survey({ signal: context.req.raw.signal });
+    const problems = await problemsOf(memory, context.req.raw.signal);
     const entries = await readUsage(config.stateDir, { days: usageDays, agentId: memory.agentId });
     const days = Map.groupBy(entries, ({ day }) => day);
     const usage = [...days].map(([day, own]) => ({ day, tokens: own.reduce((sum, { tokens }) => sum + tokens, 0) }));
-    const answer: HealthAnswer = { survey, usage: usage.toSorted((a, b) => (a.day < b.day ? 1 : -1)) };
+    const answer: HealthAnswer = { problems, usage: usage.toSorted((a, b) => (a.day < b.day ? 1 : -1)) };
     return context.json(answer);
   });
 
@@ -43,6 +43,15 @@ export function serveHealth(app: Hono, host: UiHost, { hub, signal }: { hub: Eve
       running = undefined;
     }
   });
+}
+
+/** As the list of files has them, also where the last sync had nothing to do with them; else as far as a look tells. */
+async function problemsOf(memory: Memory, signal: AbortSignal): Promise<readonly SyncFailure[]> {
+  const list = await memory.listFiles({ signal });
+  if (list === undefined) return (await memory.survey({ signal }))?.unread ?? [];
+  return list.leftOut.flatMap(({ path, reason, detail = "" }) =>
+    reason === "failed" ? [{ path, reason: detail }] : [],
+  );
 }
 
 function actionsOf(

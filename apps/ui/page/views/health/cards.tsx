@@ -19,8 +19,6 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
 /** What is indexed, by kind, and where it lies. */
 export function IndexCard({ now }: CardProps): VNode {
   const { generation, storage } = now;
-  // Most workspaces lack one of the usual places, and nothing is wrong with that.
-  const skipped = now.roots?.filter(({ state, reason }) => state === "skipped" && reason !== "does not exist") ?? [];
   return (
     <section class="card">
       <h2>{t("health.index")}</h2>
@@ -60,15 +58,6 @@ export function IndexCard({ now }: CardProps): VNode {
           </Fact>
         )}
       </dl>
-      {skipped.length > 0 && (
-        <ul>
-          {skipped.map(({ path, reason }) => (
-            <li key={path}>
-              {path}: {reason}
-            </li>
-          ))}
-        </ul>
-      )}
     </section>
   );
 }

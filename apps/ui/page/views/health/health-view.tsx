@@ -17,9 +17,7 @@ export default function HealthView(): VNode {
   const [acts, setActs] = useState(0);
   const { data, error } = useAnswer<HealthAnswer>("/api/health", `${notesRevision.value} ${acts}`);
   if (now === undefined) return <Loading />;
-  const unread = data?.survey?.unread ?? [];
-  const failed = now.lastSync?.report.failed ?? [];
-  const problems = [...new Map([...unread, ...failed].map((each) => [each.path, each])).values()];
+  const problems = data?.problems ?? [];
   const notices = [...(now.custom?.notices ?? [])];
   return (
     <>
