@@ -113,6 +113,7 @@ describe.each(backends)("%s", (backend) => {
     ["tag:hom", []],
     ["path:memory/projects", ["projects/Wärmepumpe.md", "projects/node.md"]],
     ["path:Memory/Projects/W", ["projects/Wärmepumpe.md"]],
+    ["path:memory\\projects\\W", ["projects/Wärmepumpe.md"]],
     ["path:memory/*/node.*", ["projects/node.md"]],
     ["path:memory/projects path:memory/recipes/s", ["projects/Wärmepumpe.md", "projects/node.md", "recipes/soup.md"]],
     ["carrot -path:memory/recipes/soup.md", ["recipes/2026-01-02-bread.md"]],
@@ -193,6 +194,10 @@ describe.each(backends)("%s", (backend) => {
     expect(await reason('"pump heat"')).toMatch(/^no note holds the phrase "pump heat"; without it \d+ results$/u);
     expect(await reason("ginger -carrot")).toBe('all that matches holds "carrot"; without it 1 result');
     expect(await reason("ginger tag:home")).toBe("nothing that matches has tag:home; without it 1 result");
+    expect(await reason("carrot -path:memory/recipes")).toMatch(
+      /^all that matches lies at path:memory\/recipes; without it \d+ results?$/u,
+    );
+    expect(await reason("tag:home -tag:area")).toMatch(/^no note has tag:home -tag:area/u);
     expect(await reason("tag:nowhere")).toBe("no note has tag:nowhere");
     expect(await reason("ginger", { since: "2026" })).toBe(
       "nothing that matches is of the days since 2026-01-01; without it 1 result",

@@ -54,6 +54,10 @@ describe("how far an answer is one", () => {
     ["an identifier that nothing holds", "boat HX-4417", ["The boat is HX-4418."], "none"],
     ["words that stand in different notes", "harbour pilot licence", ["harbour", "pilot", "licence"], "weak"],
     ["words that stand nowhere", "harbour pilot licence", ["The harbour is far."], "weak"],
+    ["nothing but capitals that would be a stop word", "US", ["The US mirror."], "strong"],
+    ["capitals that nothing holds", "US harbour", ["Us two at the harbour."], "weak"],
+    ["a word with a hyphen that a note writes as two", "recipe for ice-cream", ["A recipe for ice cream."], "strong"],
+    ["a word with a hyphen that different notes hold the parts of", "ice-cream", ["ice", "cream"], "none"],
   ])("%s", (_what, query, texts, level) => {
     expect(strength(query, ...texts).match.level).toBe(level);
   });

@@ -4,7 +4,7 @@ import { queryTerms } from "../../text/words.ts";
 import type { Candidate } from "../rank.ts";
 import type { WeightedTerm } from "../line-scores.ts";
 import { strengthOfMeaning } from "./meaning-strength.ts";
-import { namedTerms, withoutPossessive } from "./named-words.ts";
+import { isWrittenApart, namedTerms, withoutPossessive } from "./named-words.ts";
 import { type AskedTerms, bestPlace } from "./places.ts";
 import { shareSaidOf } from "./said-of.ts";
 
@@ -57,7 +57,10 @@ export function matchStrength(input: MatchInput): MatchStrength {
   const missing = weights.reduce((sum, weight, index) => sum + shareMissing(index) * weight, 0) / total;
   const said = shareSaidOf(shown, terms, asked);
   const meaning = said * strengthOfMeaning(shown, input.scale);
-  const absent = [...named].filter((index) => !seen.has(index) && !(meaning > 0 && unsure.has(index)));
+  const held = shown.map(({ matches }) => matches.counts);
+  const absent = [...named].filter(
+    (index) => !seen.has(index) && !(meaning > 0 && unsure.has(index)) && !isWrittenApart(index, terms, held),
+  );
   const words = (bestPlace(shown, asked) / total) * (1 - missingShare * missing) * said;
   const confidence = Math.min(1, absent.length > 0 ? nameMissing * words : Math.max(words, meaning));
   if (absent.length > 0) return { confidence, match: { level: "none", reason: absenceOf(absent, terms) } };
@@ -78,7 +81,8 @@ function askedTerms({ query, periods, terms, frequencies }: MatchInput): {
 }
 
 function weightOf({ kind, idf, term }: WeightedTerm, frequency: number): number {
-  if (kind === "whole") return 0;
+  // Its parts are terms of their own; capitals that would else be a stop word (`US`) have none.
+  if (kind === "whole" && !term.startsWith("^")) return 0;
   return kind === "pair" && frequency === 0 && /\p{Script=Han}/u.test(term) ? unknownPairShare * idf : idf;
 }
 

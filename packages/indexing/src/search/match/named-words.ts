@@ -50,6 +50,21 @@ export function namedTerms(
   return { named, unsure };
 }
 
+/**
+ * Whether a term such as `ice-cream` is made of words that stand in one chunk each for itself: notes may write it as two. What
+ * has a figure in it is a number of something, and no words. `held`: what each chunk holds, by the index of the term.
+ */
+export function isWrittenApart(
+  index: number,
+  terms: readonly WeightedTerm[],
+  held: readonly Pick<ReadonlyMap<number, unknown>, "has">[],
+): boolean {
+  const parts = (terms[index]?.written ?? "").split("-");
+  if (parts.length < 2 || !parts.every((part) => /^\p{L}+$/u.test(part))) return false;
+  const words = parts.map((part) => terms.findIndex(({ kind, written }) => kind === "word" && written === part));
+  return held.some((chunk) => words.every((word) => chunk.has(word)));
+}
+
 /** A name in small letters, without the ending that says whose something is. */
 export function withoutPossessive(name: string): string {
   return name.replace(/['’]s?$/u, "").toLowerCase();

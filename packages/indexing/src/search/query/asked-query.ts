@@ -188,13 +188,23 @@ function isPattern(value: string): boolean {
   return /[*?[{]/u.test(value);
 }
 
-/** Without a sign of a pattern it is how a path begins. Upper and lower case are the same. */
+/** Without a sign of a pattern it is how a path begins, as Windows writes it too. Upper and lower case are the same. */
 function patternOf(text: string): PathPattern {
-  const wanted = folded(text).replace(/^(?:\.?\/)+/u, "");
-  if (!isPattern(wanted)) return { text, matches: (path) => folded(path).startsWith(wanted) };
-  const glob = createGlob(wanted);
+  if (!isPattern(text)) {
+    const beginning = withoutDot(withSlashes(folded(text)));
+    return { text, matches: (path) => withSlashes(folded(path)).startsWith(beginning) };
+  }
+  const glob = createGlob(withoutDot(folded(text)));
   // A pattern for folders is one for what is below them.
   return { text, matches: (path) => glob.matches(folded(path)) };
+}
+
+function withSlashes(path: string): string {
+  return path.replaceAll("\\", "/");
+}
+
+function withoutDot(path: string): string {
+  return path.replace(/^(?:\.?\/)+/u, "");
 }
 
 function tagOf(value: string): string {

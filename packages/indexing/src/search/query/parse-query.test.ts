@@ -23,6 +23,7 @@ describe("reads", () => {
       "“heat pump” „Wärmepumpe läuft“ «pompe à chaleur» »Wärme pumpe«",
       "«heat pump» | «Wärmepumpe läuft» | «pompe à chaleur» | «Wärme pumpe»",
     ],
+    ['„Wärmepumpe läuft" laut', "«Wärmepumpe läuft» | laut"],
     ["搜索「热泵系统」的笔记", "搜索 | «热泵系统» | 的笔记"],
     ["关于“热泵”和『噪音』", "关于 | «热泵» | 和 | «噪音»"],
     ['关于"热泵"的', "关于 | «热泵» | 的"],

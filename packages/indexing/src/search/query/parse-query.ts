@@ -19,7 +19,7 @@ export type QueryPart =
 const closing: ReadonlyMap<string, string> = new Map([
   ['"', '"'],
   ["“", "”"],
-  ["„", "“”"],
+  ["„", '“”"'],
   ["”", "”"],
   ["«", "»"],
   ["»", "«"],

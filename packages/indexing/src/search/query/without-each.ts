@@ -28,16 +28,13 @@ export function withoutEach(asked: AskedQuery, allSources: readonly MemorySource
     const words = asked.excluded.map(({ text }) => `"${text}"`).join(" or ");
     add(`leaving out ${words}`, `all that matches holds ${words}`, { excluded: [] });
   }
-  if (asked.paths.length + asked.excludedPaths.length > 0) {
-    const paths = [...named("path", asked.paths), ...named("-path", asked.excludedPaths)].join(" ");
-    add(paths, `${nothing} lies at ${paths}`, { paths: [], excludedPaths: [] });
-  }
-  if (asked.tags.length + asked.excludedTags.length > 0) {
-    const tags = [...asked.tags.map((tag) => `tag:${tag}`), ...asked.excludedTags.map((tag) => `-tag:${tag}`)].join(
-      " ",
-    );
-    add(tags, `${nothing} has ${tags}`, { tags: [], excludedTags: [] });
-  }
+  const [paths, leftPaths] = [named("path", asked.paths), named("path", asked.excludedPaths)];
+  if (paths.length + leftPaths.length > 0)
+    add(...saysOf(paths, leftPaths, { nothing, verb: "lies at" }), { paths: [], excludedPaths: [] });
+  const tagged = (tags: readonly string[]): string[] => tags.map((tag) => `tag:${tag}`);
+  const [tags, leftTags] = [tagged(asked.tags), tagged(asked.excludedTags)];
+  if (tags.length + leftTags.length > 0)
+    add(...saysOf(tags, leftTags, { nothing, verb: "has" }), { tags: [], excludedTags: [] });
   if (asked.from !== undefined || asked.to !== undefined) {
     const days = [since(asked.from), until(asked.to)].filter(Boolean).join(" ");
     add(`the days ${days}`, `${nothing} is of the days ${days}`, { from: undefined, to: undefined });
@@ -48,6 +45,17 @@ export function withoutEach(asked: AskedQuery, allSources: readonly MemorySource
       namesSources: false,
     });
   return parts.slice(0, mostParts);
+}
+
+/** What filters are called, and what is to be said of them; `left` are those with a minus. */
+function saysOf(
+  wanted: readonly string[],
+  left: readonly string[],
+  { nothing, verb }: { nothing: string; verb: string },
+): [name: string, says: string] {
+  const name = [...wanted, ...left.map((filter) => `-${filter}`)].join(" ");
+  if (wanted.length > 0) return [name, `${nothing} ${verb} ${name}`];
+  return [name, `all that matches ${verb} ${left.join(" or ")}`];
 }
 
 function named(filter: string, patterns: AskedQuery["paths"]): string[] {
