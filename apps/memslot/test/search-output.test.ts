@@ -117,8 +117,27 @@ describe("what memslot memory search prints", () => {
     const all = await sandbox.runHere(["memory", "search", "ferry", "--count"]);
     expect(all).toMatchObject({ exitCode: 0, stdout: "33 passages in 33 notes\n" });
     const some = await sandbox.runHere(["memory", "search", "ferry", "--count", "-n", "5"]);
-    expect(some.stdout).toBe("5 passages in 5 notes\n");
-    expect(some.stderr).toContain("28 more were found");
+    expect(some.stdout).toBe(all.stdout);
+  });
+
+  test("says how many more there are, to people beside the results and to programs among the fields", async () => {
+    const sandbox = await withNotes();
+    for (let index = 0; index < 30; index++) await sandbox.write(`memory/more/${index}.md`, `Ferry number ${index}.\n`);
+    const few = await sandbox.runHere(["memory", "search", "ferry", "-n", "5"]);
+    expect(few.stderr).toContain("memslot: 28 passages more; --max-results and --max-tokens show them.\n");
+    const json = await sandbox.runHere(["memory", "search", "ferry", "-n", "5", "--json"]);
+    expect(JSON.parse(json.stdout)).toMatchObject({ found: { passages: 33, notes: 33, more: false } });
+    const all = await sandbox.runHere(["memory", "search", "ferry", "-n", "50"]);
+    expect(all.stderr).toBe("");
+  });
+
+  test("says that there are at least so many where not all that matches was looked at", async () => {
+    const sandbox = await createSandbox();
+    for (let index = 0; index < 230; index++) await sandbox.write(`memory/${index}.md`, `Ferry number ${index}.\n`);
+    const { stdout } = await sandbox.runHere(["memory", "search", "ferry", "--count"]);
+    const [, passages] = /^at least (\d+) passages in \d+ notes\n$/u.exec(stdout) ?? [];
+    expect(Number(passages)).toBeGreaterThanOrEqual(200);
+    expect((await sandbox.runHere(["memory", "search", "ferry"])).stderr).toMatch(/^memslot: At least \d+ passages more;/mu);
   });
 
   test("where nothing is found, paths are none and the count is 0; the reason is on stderr, the exit code 0", async () => {

@@ -82,6 +82,18 @@ describe("a search that works", () => {
     },
   );
 
+  test("says how many more there are, and that there may be more than these", async () => {
+    for (const [counts, told] of [
+      [{ passages: 9, notes: 4, more: false }, { more: 8 }],
+      [{ passages: 200, notes: 150, more: true }, { more: 199, atLeast: true }],
+      [{ passages: 1, notes: 1, more: false }, {}],
+    ] as const) {
+      const memory = fakeMemory({ report: { found: counts } });
+      const { more, atLeast } = (await searchTool({ memory }).execute({ query: "code" })) as Record<string, unknown>;
+      expect(JSON.parse(JSON.stringify({ more, atLeast }))).toEqual(told);
+    }
+  });
+
   test("passes query, limits and the sources of the corpus on", async () => {
     const memory = fakeMemory();
     const tool = searchTool({ memory });

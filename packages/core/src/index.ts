@@ -15,6 +15,7 @@ export type {
   MemorySurvey,
   SearchCondition,
   SearchLeg,
+  FoundCounts,
   SearchMatch,
   SearchReport,
   SearchState,

@@ -1,4 +1,4 @@
-import { visibleName } from "@memslot/core";
+import { type FoundCounts, type SearchReport, visibleName } from "@memslot/core";
 import { formatResult } from "../format/format-result.ts";
 import { createMatcher } from "@memslot/indexing";
 import { counted } from "../open/report-failed-files.ts";
@@ -42,8 +42,9 @@ export function printResults(
   results: readonly PlacedResult[],
   query: string,
   options: ResultOptions,
+  found: FoundCounts,
 ): void {
-  if (options.count === true) output.print(countOf(results));
+  if (options.count === true) output.print(countText(found));
   else if (options.paths === true) printPaths(output, results, options.null === true);
   else if (results.length > 0) {
     const matcher = createMatcher(query);
@@ -51,9 +52,24 @@ export function printResults(
   }
 }
 
-function countOf(results: readonly PlacedResult[]): string {
+/** What is known of how much matches, where the memory counts only what it leaves out. */
+export function foundIn(report: SearchReport | undefined, results: readonly PlacedResult[]): FoundCounts {
+  if (report?.found !== undefined) return report.found;
+  const left = (report?.dropped.limit ?? 0) + (report?.dropped.tokens ?? 0);
   const notes = new Set(results.map(({ result }) => `${result.source} ${result.path}`));
-  return `${counted(results.length, "passage")} in ${counted(notes.size, "note")}`;
+  return { passages: results.length + left, notes: notes.size, more: left > 0 };
+}
+
+/** `12 passages in 3 notes`. */
+function countText({ passages, notes, more }: FoundCounts): string {
+  return `${more ? "at least " : ""}${counted(passages, "passage")} in ${counted(notes, "note")}`;
+}
+
+/** How many passages match beside those that are shown, or nothing where there are none. */
+export function moreText(found: FoundCounts, shown: number): string | undefined {
+  const left = found.passages - shown;
+  if (left <= 0) return found.more ? "There may be more: not all that matches was looked at." : undefined;
+  return `${found.more ? "At least " : ""}${counted(left, "passage")} more; --max-results and --max-tokens show them.`;
 }
 
 /**

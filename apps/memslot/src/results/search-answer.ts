@@ -2,7 +2,7 @@ import { type AgentConfig, type SearchReport, type WriterStatus, describeReading
 import type { CommandContext } from "../command-context.ts";
 import { filterNotes } from "../format/format-filters.ts";
 import { formatReport } from "../format/format-report.ts";
-import { type ResultOptions, printResults } from "./print-results.ts";
+import { type ResultOptions, foundIn, moreText, printResults } from "./print-results.ts";
 import { type ResultLines, matchedWords } from "@memslot/indexing";
 import type { PlacedResult } from "./shown-path.ts";
 
@@ -41,6 +41,7 @@ export function printAnswerJson(
     confidence: report?.confidence,
     match: report?.match,
     filters: report?.filters,
+    found: report?.found,
     underMinScore: options.minScore === undefined ? undefined : answer.underMinScore,
     conditions: report?.conditions,
     readings: report?.readings,
@@ -76,13 +77,14 @@ export function printAnswer(
     if (options.paths === true || options.count === true) output.notice(nothing);
     else output.print(nothing);
   }
-  printResults(output, results, matchedWords(query, report), options);
+  const found = foundIn(report, results);
+  printResults(output, results, matchedWords(query, report), options, found);
   if (state !== "ok" && results.length > 0) output.notice([warningFor(answer), action].filter(Boolean).join(" "));
   // An empty or weak answer: what was asked for may stand where nobody has looked.
   else if (report?.unsearched !== undefined && results.length > 0)
     output.notice([reason && sentence(reason), action].filter(Boolean).join(" "));
-  if (options.count === true && report !== undefined && leftOut(report) > 0)
-    output.notice(`${leftOut(report)} more were found and are not counted: over the limit of results`);
+  const more = options.count === true || results.length === 0 ? undefined : moreText(found, results.length);
+  if (more !== undefined) output.notice(more);
   for (const line of filterNotes(answer)) output.notice(line);
   if (results.length > 0 && report?.match?.level === "none" && report.match.reason !== undefined)
     output.notice(sentence(report.match.reason));
@@ -93,10 +95,6 @@ function warningFor({ lines, state, reason }: SearchAnswer): string {
   if (state === "unavailable" && lines.length === 0)
     return `The memory could not be searched${reason === undefined ? "" : `: ${reason.replace(/\.$/u, "")}`}.`;
   return `The answer may be incomplete: the memory is ${state}${reason === undefined ? "" : `, ${reason.replace(/\.$/u, "")}`}.`;
-}
-
-function leftOut({ dropped }: SearchReport): number {
-  return dropped.limit + (dropped.tokens ?? 0);
 }
 
 function sentence(text: string): string {

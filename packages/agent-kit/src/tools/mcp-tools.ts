@@ -83,7 +83,8 @@ const knownTools: Readonly<Record<string, Facts>> = {
     required: ["results"],
     answer: {
       results: { type: "array", items: result },
-      more: { ...whole, description: "Results that had no room." },
+      more: { ...whole, description: "Results that had no room; a note of which none is shown counts once." },
+      atLeast: { type: "boolean", description: "There may be more than `more` says: not all were looked at." },
       cite: { ...words, description: "How a line of a note is cited." },
       state: { ...words, description: "ok, stale, degraded: whether the answer can be taken at face value." },
       stale: flag,

@@ -39,7 +39,9 @@ export function searchAnswer(found: Found): object {
     const advice = adviceForError(report?.reason ?? "memory is unavailable", setting);
     return unavailable({ ...advice, action: report?.action ?? advice.action });
   }
-  const leftOut = (report?.dropped.limit ?? 0) + (report?.dropped.tokens ?? 0);
+  const { found: counts, dropped } = report ?? {};
+  const leftOut =
+    counts === undefined ? (dropped?.limit ?? 0) + (dropped?.tokens ?? 0) : counts.passages - results.length;
   // What a status says of a failure may name a note; the report of a shared session is made for others to read.
   const fallback = report?.fallback ?? (setting.shared ? undefined : memory.status().fallback);
   const answerWith = (shown: readonly MemorySearchResult[]): object => {
@@ -47,6 +49,7 @@ export function searchAnswer(found: Found): object {
     return {
       results: shownResults(shown),
       ...(more > 0 && { more }),
+      ...(counts?.more === true && { atLeast: true }),
       ...(shown.length > 0 && citationsShown(setting.citations, setting.chatType) && { cite: citationForm }),
       state,
       ...(isStale(report, state) && { stale: true }),

@@ -137,6 +137,8 @@ export interface SearchReport {
     /** Results of the same lines of the same file: the best one is returned. */
     duplicate?: number | undefined;
   };
+  /** All that matches, whether or not it is returned. Absent: the manager does not tell. */
+  found?: FoundCounts | undefined;
   /**
    * How much of what the query asks for stands in one place of what is shown, 0 to 1, by its words, or how near that is in
    * meaning. Under 0.4 the match is weak. Absent when the keyword leg did not run.
@@ -160,6 +162,15 @@ export interface SearchReport {
   rerank?: RerankReport | undefined;
   /** Milliseconds spent, by step. */
   timingsMs?: Readonly<Record<string, number>> | undefined;
+}
+
+/** How much matches a question. */
+export interface FoundCounts {
+  /** Passages that are returned, further ones of the same notes, and one for each note of which nothing is returned. */
+  passages: number;
+  notes: number;
+  /** True: not all that matches was looked at, there may be more of both. */
+  more: boolean;
 }
 
 /** Whether the results answer the question, as far as words and meaning tell. They are shown all the same. */

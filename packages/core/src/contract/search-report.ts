@@ -1,6 +1,7 @@
 import { conditionsOf, withConditions } from "../fallback/conditions.ts";
 import type { EmbeddingChoice } from "./embedding.ts";
 import type {
+  FoundCounts,
   ManagerSearchOptions,
   MemoryCapabilities,
   MemorySearchResult,
@@ -119,8 +120,21 @@ export function finishReport({ given, facts, found, kept, options, embeddings, r
       : (report.fallback ?? embeddings?.fallback),
     legs: kept.results.length === found.length ? (report.legs ?? {}) : recount(report.legs ?? {}, kept.results),
     dropped,
+    found: foundIn(report.found, kept),
     conditions: conditionsOf(report),
   };
+}
+
+/** What the manager has counted, where that is counts, and of nothing that the guard has dropped. */
+function foundIn(found: Partial<FoundCounts> | undefined, { results, dropped }: KeptResults): FoundCounts | undefined {
+  const { passages, notes, more } = found ?? {};
+  if (typeof more !== "boolean" || !isCount(passages) || !isCount(notes) || passages < results.length) return undefined;
+  const isOfOthers = dropped.audience + dropped.outside + dropped.duplicate + dropped.source + dropped.minScore > 0;
+  return isOfOthers ? undefined : { passages, notes, more };
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
 function tokensDropped(tokens: number): { tokens?: number } {

@@ -79,6 +79,8 @@ export interface LegAnswers {
   /** The times that the query names, and the chunks of notes of them. Absent: they are only read from the query. */
   times?: QueryTimes | undefined;
   ofTime?: readonly ChunkRow[] | undefined;
+  /** Whether more matched than a leg gives. */
+  isCut?: boolean | undefined;
   /** Why the answer is worth less than it could be. */
   degraded: string | undefined;
   fallback?: SearchReport["fallback"];
@@ -122,7 +124,7 @@ export function outcomeOf(
   const { keyword, vector, degraded } = legs;
   const started = performance.now();
   const ranking = given ?? rankingOf(input, legs);
-  const { passages, belowScore, overLimit, overBudget, notes } = choose(ranking, options);
+  const { passages, belowScore, overLimit, overBudget, further, notes } = choose(ranking, options);
   const explained = (passage: ScoredPassage): MemorySearchResult =>
     options.explain === true
       ? { ...resultOf(passage), parts: scorePartsOf(passage.best, ranking.isOnlyTime, passage.score) }
@@ -147,7 +149,17 @@ export function outcomeOf(
       },
     },
     sources: sourceCounts(places, ranking, kept),
-    dropped: { minScore: belowScore, source: 0, limit: overLimit, ...(overBudget > 0 && { tokens: overBudget }) },
+    dropped: {
+      minScore: belowScore,
+      source: 0,
+      limit: overLimit,
+      ...(overBudget + further > 0 && { tokens: overBudget + further }),
+    },
+    found: {
+      passages: passages.length + overLimit + overBudget + further,
+      notes: notes.length + overLimit,
+      more: legs.isCut === true,
+    },
     ...strengthOf(input, legs, ranking, results),
     meaning: keyword && vector && scaleOf(vector),
     ...(keyword && keyword.readings.length > 0 && { readings: keyword.readings }),

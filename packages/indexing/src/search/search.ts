@@ -65,7 +65,9 @@ export async function searchChunks(
   if (!answered && failed) throw failed.reason;
 
   const vectorAnswer = vector.status === "fulfilled" ? vector.value : undefined;
+  const rows = [keyword.status === "fulfilled" ? (keyword.value?.answer.rows ?? []) : [], ofTime];
   return await rerankedOutcome(input, places, {
+    isCut: isFull([...rows, vectorAnswer?.rows.filter(({ score }) => score >= options.minScore) ?? []], places, limit),
     keyword: keyword.status === "fulfilled" ? keyword.value : undefined,
     vector: vectorAnswer,
     times,
@@ -74,6 +76,11 @@ export async function searchChunks(
     fallback: vectorAnswer?.fallback,
     legsMs: performance.now() - started,
   });
+}
+
+/** Whether a leg gave all that it was asked for of a place: then there may be more. */
+function isFull(legs: readonly (readonly ChunkRow[])[], places: readonly SearchedSource[], limit: number): boolean {
+  return legs.some((rows) => places.some(({ source }) => rows.filter((row) => row.source === source).length >= limit));
 }
 
 /** The outcome in the order of the reranker, where there is one. A list of days keeps its own. */

@@ -100,7 +100,7 @@ async function ask(
   const dropped = given?.dropped.minScore ?? 0;
   const underMinScore = options.minScore === undefined ? 0 : dropped + found.length - results.length;
   if (given && found.length > results.length)
-    given = { ...given, dropped: { ...given.dropped, minScore: underMinScore } };
+    given = { ...given, dropped: { ...given.dropped, minScore: underMinScore }, found: undefined };
   const { state = "ok", action } = given ?? {};
   const reason = results.length === 0 && found.length > 0 ? allUnder(underMinScore, options.minScore) : given?.reason;
   const writer = otherWriter(memory.status().writer);

@@ -6,9 +6,9 @@ const signs = { strong: "●", weak: "◐", none: "○" } as const;
 const classes = { strong: "good", weak: "warn", none: "bad" } as const;
 
 /** Whether the answer can be believed, and what is to be known of it. */
-export function AnswerState({ report }: { report: SearchReport }): VNode {
-  const { match, readings, state, reason, action, filters, dropped } = report;
-  const left = dropped.limit + (dropped.tokens ?? 0);
+export function AnswerState({ report, shown }: { report: SearchReport; shown: number }): VNode {
+  const { match, readings, state, reason, action, filters, found } = report;
+  const left = found === undefined ? 0 : found.passages - shown;
   return (
     <div class="answer-state">
       {match && (
@@ -30,7 +30,9 @@ export function AnswerState({ report }: { report: SearchReport }): VNode {
           {filters.since ?? "…"} – {filters.until ?? "…"}
         </p>
       )}
-      {left > 0 && <p class="faint">{t("search.more", { count: left })}</p>}
+      {left > 0 && (
+        <p class="faint">{t(found?.more === true ? "search.more.atLeast" : "search.more", { count: left })}</p>
+      )}
     </div>
   );
 }

@@ -107,7 +107,7 @@ function Results({ asked }: { asked: string }): VNode {
       <p class="faint" role="status">
         {results.length === 0 ? t("search.none") : t("search.count", { count: results.length, ms })}
       </p>
-      <AnswerState report={report} />
+      <AnswerState report={report} shown={results.length} />
       {results.length === 0 && report.state === "ok" && (
         <p>
           {report.reason} {report.action}

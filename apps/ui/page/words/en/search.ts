@@ -4,6 +4,7 @@ export const search = {
   "search.hint": 'words, "a phrase", -word, path:folder, tag:name, after:2025-01, before:2025-06',
   "search.count": "{count} results · {ms} ms",
   "search.more": "{count} more had no room",
+  "search.more.atLeast": "at least {count} more had no room",
   "search.none": "Nothing found",
   "search.begin": "Type a question. These are notes of yours:",
   "search.empty.title": "There are no notes yet",

@@ -6,6 +6,7 @@ export const search: Record<keyof typeof en, string> = {
   "search.hint": '词语、"短语"、-排除、path:文件夹、tag:标签、after:2025-01、before:2025-06',
   "search.count": "{count} 条结果 · {ms} 毫秒",
   "search.more": "另有 {count} 条放不下",
+  "search.more.atLeast": "至少另有 {count} 条放不下",
   "search.none": "没有找到",
   "search.begin": "输入一个问题。以下是你的笔记：",
   "search.empty.title": "还没有笔记",

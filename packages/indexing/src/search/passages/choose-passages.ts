@@ -1,5 +1,5 @@
 import { answerTokens, resultTokens } from "@memslot/core";
-import type { WeightedTerm } from "../line-scores.ts";
+import { lineScore, type WeightedTerm } from "../line-scores.ts";
 import type { Candidate } from "../rank.ts";
 import { hasOwnLines, inOrder, type Passage, passagesOf, within } from "./passage.ts";
 import { allPiecesOf, isQuestion, type Piece, piecesOf } from "./pieces.ts";
@@ -40,6 +40,8 @@ export interface ChosenPassages {
   passages: ScoredPassage[];
   /** Notes that had a place and no line within the budget. */
   overBudget: number;
+  /** Further passages of the notes that are shown, for which there was no room. */
+  further: number;
 }
 
 /** A passage with the best of the chunks that its lines are of. */
@@ -70,7 +72,7 @@ export function choosePassages(
 ): ChosenPassages {
   const top = Math.max(0, ...notes.map(([best]) => (best === undefined ? 0 : scoreOf(best))));
   const ideal = terms.reduce((sum, { idf }) => sum + idf, 0);
-  const worthOf = ({ candidate, score }: Piece): number =>
+  const worthOf = ({ candidate, score }: Pick<Piece, "candidate" | "score">): number =>
     Math.max(1e-9, top > 0 ? scoreOf(candidate) / top : 1) ** power * (chunkShare + (ideal > 0 ? score / ideal : 0));
   const looked = new Set(
     notes
@@ -109,10 +111,29 @@ export function choosePassages(
     budget.take(note, piece);
   }
   const passages = all.flatMap(({ passages: own }) => scored(own, worthOf));
+  const shown = all.filter(({ chosen }) => chosen.length > 0);
+  const worthOfChunk = (candidate: Candidate): number =>
+    worthOf({ candidate, score: Math.max(0, ...candidate.matches.lines.map((line) => lineScore(line, terms))) });
+  const further = shown.map((note) => {
+    const unread = note.candidates.slice(1).filter((candidate) => !looked.has(candidate));
+    return (
+      leftOver(note, (piece) => worthOf(piece) >= leastShare * best && !isBeside(note, piece)) +
+      unread.filter((candidate) => worthOfChunk(candidate) >= leastShare * best).length
+    );
+  });
   return {
     passages: limits.keepsOrder === true ? passages : passages.toSorted((a, b) => b.score - a.score),
-    overBudget: all.filter(({ chosen }) => chosen.length === 0).length,
+    overBudget: all.length - shown.length,
+    further: further.reduce((sum, count) => sum + count, 0),
   };
+}
+
+/** How many passages more a note would have with those of its lines that had no room. */
+function leftOver({ pieces, chosen, passages }: NotePieces, isWorthIt: (piece: Piece) => boolean): number {
+  const taken = new Set(chosen);
+  const left = pieces.filter((piece) => !taken.has(piece) && isWorthIt(piece));
+  if (left.length === 0) return 0;
+  return Math.max(1, passagesOf([...chosen, ...left].toSorted(inOrder)).length - passages.length);
 }
 
 /** No source crowds out another, nor meaning what holds the query exactly. */

@@ -46,13 +46,18 @@ export async function listNotes(
     );
   }
   const left = notes.length - looked;
-  return listOf(input, found, { left, milliseconds: performance.now() - started });
+  const isSure = asked.excluded.length === 0;
+  return listOf(input, found, {
+    left: isSure ? left : 0,
+    more: !isSure && left > 0,
+    milliseconds: performance.now() - started,
+  });
 }
 
 /** The same of chunks that are at hand with their texts. */
 export function listRows(input: SearchInput, rows: readonly ChunkRow[], asked: AskedQuery): SearchOutcome {
   const fitting = rows.flatMap((row) => fittingPart(row, asked) ?? []);
-  return { ...listOf(input, inOrder(fitting, asked), { left: 0, milliseconds: 0 }), undated: undatedIn(rows, asked) };
+  return { ...listOf(input, inOrder(fitting, asked), { left: 0, more: false, milliseconds: 0 }), undated: undatedIn(rows, asked) };
 }
 
 /** One chunk of each note: not its properties, where it has a text. */
@@ -66,11 +71,12 @@ function inOrder(rows: readonly ChunkRow[], { order }: AskedQuery): ChunkRow[] {
 function listOf(
   { backend, options }: SearchInput,
   found: readonly ChunkRow[],
-  { left, milliseconds }: { left: number; milliseconds: number },
+  /** `left`: notes that fit and were not read. `more`: there are others, of which it is not known whether they fit. */
+  { left, more, milliseconds }: { left: number; more: boolean; milliseconds: number },
 ): SearchOutcome {
   const kept = found.slice(0, options.maxResults);
   const notes = kept.map((row) => [{ ...candidateOf(row, []), score: listedScore }]);
-  const { passages, overBudget } = choosePassages(notes, [], { ...options, keepsOrder: true });
+  const { passages, overBudget, further } = choosePassages(notes, [], { ...options, keepsOrder: true });
   const lines = new Map(passages.map((passage) => [resultOf(passage), linesOf(passage)]));
   const report: SearchReport = {
     backend,
@@ -82,8 +88,9 @@ function listOf(
       minScore: 0,
       source: 0,
       limit: found.length + left - kept.length,
-      ...(overBudget > 0 && { tokens: overBudget }),
+      ...(overBudget + further > 0 && { tokens: overBudget + further }),
     },
+    found: { passages: found.length + left + further, notes: found.length + left, more },
     // What fits is all that was asked for.
     ...(kept.length > 0 && { confidence: 1 }),
     timingsMs: { list: Math.round(milliseconds * 10) / 10 },
