@@ -150,6 +150,15 @@ describe.each(backends)("%s", (backend) => {
     expect(report.filters?.order).toBe("relevance");
   });
 
+  test.each(["", " ", "?", '""'])("%j with days asks for all that is of them", async (query) => {
+    const days = { since: "2024-03-01", until: "2025-06-30" };
+    const { paths, report } = await ask(memory, query, days);
+    expect(paths.toSorted()).toEqual(["2024-03-05.md", "2025-01-10.md", "by-property.md", "log.md"]);
+    expect(report).toMatchObject({ state: "ok", filters: { words: "", since: "2024-03-01", until: "2025-06-30" } });
+    const newest = await ask(memory, query, { order: "newest" });
+    expect(newest.paths[0]).toBe("2026-02-11-trip.md");
+  });
+
   test("the newest and the oldest come first, those without a day last", async () => {
     const order = ["2026-02-11-trip.md", "by-property.md", "2025-01-10.md", "2024-03-05.md"];
     const { paths, report } = await ask(memory, "dentist", { order: "newest", since: "2024", until: "2026" });

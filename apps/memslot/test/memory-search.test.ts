@@ -149,6 +149,7 @@ describe("memslot memory search", () => {
       return (JSON.parse(stdout).results as { path: string }[]).map(({ path }) => path.slice("memory/".length, -3));
     };
     expect(await paths("ferry", "--since", "2025", "--order", "newest")).toEqual(["2026-03-05", "2025-03-05"]);
+    expect(await paths("--since", "2025", "--order", "newest")).toEqual(["2026-03-05", "2025-03-05"]);
     expect(await paths("ferry", "--until", "2025-03-05", "--order", "oldest")).toEqual(["2024-03-05", "2025-03-05"]);
     expect(await paths("tag:boat ferry")).toEqual(["ferry"]);
     expect(await paths('"left late" before:2025')).toEqual(["2024-03-05"]);

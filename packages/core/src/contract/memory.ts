@@ -75,7 +75,7 @@ export interface Memory {
   readonly ownerAllowFrom: readonly string[];
   /**
    * Results sorted by score, or as `order` says. `"a phrase"`, `-word`, `path:`, `tag:`, `source:`, `after:` and `before:` in
-   * the query are filters. `[]` for a blank query. Throws `MemoryError`, or `AbortError` when aborted.
+   * the query are filters. `[]` for a blank query without days. Throws `MemoryError`, or `AbortError` when aborted.
    */
   search(query: string, options?: MemorySearchOptions): Promise<MemorySearchResult[]>;
   readFile(params: MemoryReadParams): Promise<MemoryReadResult>;

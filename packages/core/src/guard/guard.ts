@@ -266,7 +266,8 @@ async function search(
   const { audience } = checked.options;
   tell(() => searchFacts(checked));
   if (given.signal?.aborted) throw abortErrorOf(given.signal);
-  if (checked.query.trim() === "") {
+  const { since, until, order } = checked.options;
+  if (checked.query.trim() === "" && since === undefined && until === undefined && order === "relevance") {
     given.onDebug?.({ ...reportOf(asked.facts(), audience), state: "ok", reason: "the query is blank" });
     tell(() => ({ results: 0, state: "ok" }));
     return [];

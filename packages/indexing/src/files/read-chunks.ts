@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MemorySource } from "@memslot/core";
 import { type ChunkingOptions, chunkerVersion, chunkMarkdown } from "../text/chunk-markdown.ts";
-import { contextOfNote, nameOfNote } from "../text/note-context.ts";
+import { contextOfNote, pathNames, pathNamesVersion } from "../text/note-context.ts";
 import { mayHaveFrontMatter } from "../text/note-head.ts";
 import type { IndexedFile, FileRecord } from "../chunk-index.ts";
 import type { Chunk } from "../chunk-store.ts";
@@ -22,7 +22,7 @@ import { wordsVersion } from "../text/words.ts";
 
 /** How files are redacted and cut, as a name: files that were done otherwise are done again. */
 export function recipeOf(chunking: ChunkingOptions): string {
-  return `chunks${chunkerVersion}:${chunking.tokens}/${chunking.overlap} words${wordsVersion} times${pathTimesVersion} redaction${redactionVersion}`;
+  return `chunks${chunkerVersion}:${chunking.tokens}/${chunking.overlap} words${wordsVersion} names${pathNamesVersion} times${pathTimesVersion} redaction${redactionVersion}`;
 }
 
 /** Stands in the record of a file that nothing of is indexed. */
@@ -73,7 +73,7 @@ export async function readChunks(
   let redacted = redacting.next();
   for (; redacted.done !== true; redacted = redacting.next()) await letOthersWork();
   const lines = redacted.value;
-  const name = nameOfNote(file.path);
+  const names = pathNames(file.path);
   // What reads YAML is only loaded for a note that has some.
   const parse = mayHaveFrontMatter(lines) ? (await import("yaml")).parse : undefined;
   const stemmers = await loadStemmers();
@@ -82,7 +82,7 @@ export async function readChunks(
   const languageOf = (): LanguageCode | undefined => (known ??= { language: languageOfFile(lines) }).language;
   for (const chunk of chunkMarkdown(lines, chunking, contextOfNote(dayOf(file.path), lines, parse))) {
     // Not in the context: a note that is moved keeps its vectors.
-    const searched = [chunk.text, chunk.context, name].filter(Boolean).join("\n");
+    const searched = [chunk.text, chunk.context, names].filter(Boolean).join("\n");
     chunks.push({ ...chunk, terms: chunkTerms(searched, stemmers, languageOf) });
     await letOthersWork();
   }

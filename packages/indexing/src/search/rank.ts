@@ -13,7 +13,7 @@ import {
 import { namedQuery, nameMatch } from "./name-match.ts";
 import { type MatchedPeriod, timeMatch } from "../text/times/time-match.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
-import { namesIn, nameOfNote } from "../text/note-context.ts";
+import { namesIn, pathNames } from "../text/note-context.ts";
 import type { Days } from "../text/times/calendar.ts";
 import { type HeldLanguages, scannerFor, type TermScanner } from "../text/languages/chunk-terms.ts";
 import { scanTerms, type SearchTerm } from "../text/words.ts";
@@ -139,7 +139,7 @@ export function candidateOf(
   languages?: HeldLanguages | undefined,
 ): Candidate {
   const lines = row.text.split("\n");
-  const above = [row.context, nameOfNote(row.path)].filter(Boolean).join("\n");
+  const above = [row.context, pathNames(row.path)].filter(Boolean).join("\n");
   const scan = languages && languages.held.length > 0 ? scannerFor([...lines, above], languages) : scanTerms;
   return {
     row,

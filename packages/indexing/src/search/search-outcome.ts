@@ -10,7 +10,7 @@ import type { ChunkRow } from "../chunk-index.ts";
 import type { PathScope } from "../chunk-store.ts";
 import type { FoundLines } from "./held-lines.ts";
 import { matchStrength } from "./match/match-strength.ts";
-import { timeStrength } from "./match/time-strength.ts";
+import { ofNoDay, timeStrength } from "./match/time-strength.ts";
 import { choosePassages, type ChosenPassages, type ScoredPassage } from "./passages/choose-passages.ts";
 import { hasOwnLines, type Passage } from "./passages/passage.ts";
 import { type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/fuse.ts";
@@ -179,11 +179,12 @@ function strengthOf(
   if (keyword === undefined || (terms.length === 0 && !isOnlyTime)) return {};
   const notes = new Set(results.map(({ source, path }) => JSON.stringify([source, path])));
   const isShown = ({ row }: Candidate): boolean => notes.has(JSON.stringify([row.source, row.path]));
-  const { periods } = times;
+  const { periods, noDays } = times;
   if (isOnlyTime) return timeStrength(candidates.filter(isShown), periods);
   const frequencies = keyword.answer.documentFrequencies;
   const scale = vector && scaleOf(vector);
-  return matchStrength({ query, periods, terms, frequencies, scale, candidates, isShown });
+  const strength = matchStrength({ query, periods, terms, frequencies, scale, candidates, isShown });
+  return noDays.length === 0 ? strength : ofNoDay(strength, noDays);
 }
 
 /** How its cosines are read where nobody has measured more: by themselves. */

@@ -66,3 +66,18 @@ export function nameOfNote(path: string): string | undefined {
     .trim();
   return words === "" || (named !== stem && words.toLowerCase() === "memory") ? undefined : words;
 }
+
+/** Changes with what a note is found by beside its text and its context. */
+export const pathNamesVersion = 1;
+
+/**
+ * The names that a note is found by for the place where it lies, a line each: its own, and those of its folders in the
+ * workspace but for `memory` and figures. Undefined where there is none.
+ */
+export function pathNames(path: string): string | undefined {
+  const isOutside = path.startsWith("/") || /^[A-Za-z]:/u.test(path);
+  const folders = isOutside ? [] : path.split("/").slice(0, -1);
+  const says = (name: string): boolean => /\p{L}/u.test(name) && !plainNames.has(name.toLowerCase());
+  const names = [nameOfNote(path), ...folders.filter(says).map((name) => name.replaceAll(/[\s_-]+/gu, " ").trim())];
+  return names.filter((name) => name !== undefined).join("\n") || undefined;
+}

@@ -54,7 +54,9 @@ export async function memorySearch(
   ...words: string[]
 ): Promise<number> {
   refuseMixed(options);
-  const query = await readQuery(context, { named: options.query, words });
+  // Days alone are a question: what is of them.
+  const named = options.query ?? (words.length === 0 && namesDays(options) ? "" : undefined);
+  const query = await readQuery(context, { named, words });
   const config = await readConfig(context, { lookAround: true });
   const agent = chooseAgent(config, options.agent);
   context.onAgent(agent.id);
@@ -86,7 +88,8 @@ async function ask(
   query: string,
   options: MemorySearchCommandOptions,
 ): Promise<SearchAnswer> {
-  const syncProblem = query.trim() === "" ? undefined : await bringUpToDate(context, memory, agent);
+  const isBlank = query.trim() === "" && !namesDays(options);
+  const syncProblem = isBlank ? undefined : await bringUpToDate(context, memory, agent);
   let report: SearchReport | undefined;
   const found = await memory.search(query, {
     ...searchOptions(context, options),
@@ -125,6 +128,10 @@ async function ask(
     };
   }
   return { lines, report: given, state: "stale", ...staleBecause(syncProblem, writer), writer, underMinScore };
+}
+
+function namesDays({ since, until, order = "relevance" }: MemorySearchCommandOptions): boolean {
+  return since !== undefined || until !== undefined || order !== "relevance";
 }
 
 /** What of the options is about the search itself. */

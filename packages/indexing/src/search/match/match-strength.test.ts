@@ -70,7 +70,7 @@ describe("how far an answer is one", () => {
       'none of these results holds "Petra"',
     );
     expect(strength("harbour pilot licence", "harbour", "pilot", "licence").match.reason).toContain(
-      "do not stand together",
+      "stand in different notes",
     );
     expect(strength("boat", "The boat.").match).toEqual({ level: "strong" });
     expect(strength("boat").match).toEqual({ level: "none" });

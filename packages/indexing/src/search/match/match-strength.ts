@@ -4,7 +4,7 @@ import { queryTerms } from "../../text/words.ts";
 import type { Candidate } from "../rank.ts";
 import type { WeightedTerm } from "../line-scores.ts";
 import { strengthOfMeaning } from "./meaning-strength.ts";
-import { isWrittenApart, namedTerms, withoutPossessive } from "./named-words.ts";
+import { isWrittenApart, maybeNames, type NamedTerms, namedTerms, withoutPossessive } from "./named-words.ts";
 import { type AskedTerms, bestPlace } from "./places.ts";
 import { shareSaidOf } from "./said-of.ts";
 
@@ -14,6 +14,12 @@ const lookedAt = 12;
 const nameMissing = 0.3;
 /** How much the words that stand in nothing that is shown take away. */
 const missingShare = 0.5;
+/** What is left where each note holds one word of the question and none holds two. */
+const apartShare = 0.6;
+/** What is left where a word that may be a name stands in no note. */
+const maybeNameMissing = 0.6;
+/** How much words take away that stand in other notes than the one which holds most of them. */
+const scatterShare = 0.5;
 /** A pair of Chinese characters that stands nowhere is often none that anybody would write. */
 const unknownPairShare = 0.3;
 
@@ -48,7 +54,7 @@ export function matchStrength(input: MatchInput): MatchStrength {
   const { terms } = input;
   const shown = input.candidates.slice(0, lookedAt).filter(input.isShown);
   if (shown.length === 0) return { confidence: 0, match: { level: "none" } };
-  const { asked, unsure } = askedTerms(input);
+  const { asked, unsure, wholes } = askedTerms(input);
   const { weights, named, ofTime } = asked;
   const total = weights.reduce((sum, weight) => sum + weight, 0) || 1;
   const seen = new Set(shown.flatMap(({ matches }) => [...matches.counts.keys()]));
@@ -61,23 +67,54 @@ export function matchStrength(input: MatchInput): MatchStrength {
   const absent = [...named].filter(
     (index) => !seen.has(index) && !(meaning > 0 && unsure.has(index)) && !isWrittenApart(index, terms, held),
   );
-  const words = (bestPlace(shown, asked) / total) * (1 - missingShare * missing) * said;
+  const scattered = scatteredShare(shown, weights) / total;
+  const unknown = maybeNames(input.query, terms, input.frequencies);
+  const words =
+    (bestPlace(shown, asked) / total) *
+    (1 - missingShare * missing) *
+    (1 - scatterShare * scattered) *
+    (isApart(shown, terms, asked) ? apartShare : 1) *
+    (unknown.size > 0 ? maybeNameMissing : 1) *
+    said;
   const confidence = Math.min(1, absent.length > 0 ? nameMissing * words : Math.max(words, meaning));
-  if (absent.length > 0) return { confidence, match: { level: "none", reason: absenceOf(absent, terms) } };
+  if (absent.length > 0) return { confidence, match: { level: "none", reason: absenceOf(absent, terms, wholes) } };
   if (confidence >= weakConfidence) return { confidence, match: { level: "strong" } };
-  return { confidence, match: { level: "weak", reason: whyWeak({ said, missing, meaning }) } };
+  return { confidence, match: { level: "weak", reason: whyWeak({ said, missing, meaning, unknown, scattered }) } };
 }
 
-function askedTerms({ query, periods, terms, frequencies }: MatchInput): {
-  asked: AskedTerms;
-  unsure: ReadonlySet<number>;
-} {
+function askedTerms({ query, periods, terms, frequencies }: MatchInput): { asked: AskedTerms } & Pick<
+  NamedTerms,
+  "unsure" | "wholes"
+> {
   const timeWords = new Set(periods.flatMap(({ text }) => queryTerms(text).map(({ term }) => term)));
   const ofTime = new Set(terms.keys().filter((index) => timeWords.has(terms[index]?.term ?? "")));
   const names = namedTerms(query, terms, frequencies);
   const named = names.named.difference(ofTime);
   const weights = terms.map((term, index) => weightOf(term, frequencies[index] ?? 0));
-  return { asked: { weights, named, ofTime }, unsure: names.unsure };
+  return { asked: { weights, named, ofTime }, unsure: names.unsure, wholes: names.wholes };
+}
+
+/** How much of the weight stands in what is shown, and not in the note that holds most of it. */
+function scatteredShare(shown: readonly Candidate[], weights: readonly number[]): number {
+  const weigh = (candidates: readonly Candidate[]): number =>
+    [...new Set(candidates.flatMap(({ matches }) => [...matches.counts.keys()]))].reduce(
+      (sum, index) => sum + (weights[index] ?? 0),
+      0,
+    );
+  const notes = Map.groupBy(shown, ({ row }) => row.path);
+  return weigh(shown) - Math.max(...[...notes.values()].map(weigh));
+}
+
+/** Whether no two words of the question stand in one note, and more than one stands in what is shown. */
+function isApart(shown: readonly Candidate[], terms: readonly WeightedTerm[], { ofTime }: AskedTerms): boolean {
+  const wordsIn = (candidates: readonly Candidate[]): number =>
+    new Set(
+      candidates
+        .flatMap(({ matches }) => [...matches.counts.keys()])
+        .filter((index) => terms[index]?.kind === "word" && !ofTime.has(index)),
+    ).size;
+  const notes = Map.groupBy(shown, ({ row }) => row.path);
+  return wordsIn(shown) > 1 && [...notes.values()].every((own) => wordsIn(own) < 2);
 }
 
 function weightOf({ kind, idf, term }: WeightedTerm, frequency: number): number {
@@ -86,15 +123,29 @@ function weightOf({ kind, idf, term }: WeightedTerm, frequency: number): number 
   return kind === "pair" && frequency === 0 && /\p{Script=Han}/u.test(term) ? unknownPairShare * idf : idf;
 }
 
-function absenceOf(absent: readonly number[], terms: readonly WeightedTerm[]): string {
-  const spelling = (index: number): string => terms[index]?.written ?? terms[index]?.term ?? "";
+function absenceOf(
+  absent: readonly number[],
+  terms: readonly WeightedTerm[],
+  wholes: NamedTerms["wholes"],
+): string {
+  const spelling = (index: number): string =>
+    wholes.get(index) ?? terms[index]?.written ?? terms[index]?.term ?? "";
   const words = absent.map((index) => spelling(index).slice(0, withoutPossessive(spelling(index)).length));
   return `none of these results holds ${[...new Set(words)].map((word) => JSON.stringify(word)).join(" or ")}`;
 }
 
-function whyWeak({ said, missing, meaning }: { said: number; missing: number; meaning: number }): string {
+function whyWeak({
+  said,
+  missing,
+  meaning,
+  unknown,
+  scattered,
+}: Record<"said" | "missing" | "meaning" | "scattered", number> & { unknown: ReadonlySet<string> }): string {
   if (said < 1) return "others than the one who is asked about say most of it";
   if (meaning > 0) return "what is near in meaning holds little of the words that were asked for";
+  if (unknown.size > 0) return `no note holds ${[...unknown].map((word) => JSON.stringify(word)).join(" or ")}`;
   if (missing > 0.5) return "most of the words that were asked for stand in none of these results";
-  return "the words that were asked for do not stand together in one place";
+  return scattered > 0
+    ? "the words that were asked for stand in different notes"
+    : "the words that were asked for do not stand together in one place";
 }

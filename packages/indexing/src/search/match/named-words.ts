@@ -1,5 +1,6 @@
 import { languageOfQuestion } from "../../text/languages/detect-language.ts";
 import type { WeightedTerm } from "../line-scores.ts";
+import { chineseNames } from "./chinese-names.ts";
 
 const wordMarks = /[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu;
 const possessive = /['’]s$/u;
@@ -14,6 +15,8 @@ export interface NamedTerms {
   named: ReadonlySet<number>;
   /** Those of them that may be nouns after all, which notes call otherwise. */
   unsure: ReadonlySet<number>;
+  /** The names that the terms are parts of, where they are no words of their own. */
+  wholes: ReadonlyMap<number, string>;
 }
 
 /**
@@ -47,7 +50,38 @@ export function namedTerms(
     if (isSure || frequencies[index] === 0) named.add(index);
     if (!isSure && frequencies[index] === 0) unsure.add(index);
   }
-  return { named, unsure };
+  const wholes = new Map<number, string>();
+  for (const name of chineseNames(query))
+    for (const [index, { kind, term }] of terms.entries())
+      if (kind === "pair" && name.includes(term)) wholes.set(index, name);
+  for (const index of wholes.keys()) {
+    named.add(index);
+    unsure.add(index);
+  }
+  return { named, unsure, wholes };
+}
+
+/** Stands before a name, or before what has an article in English and German, but for what is many or much. */
+const beforeName = /^(?:of|for|by|from|with|about|does|did|has|had|von|für|bei|mit|hat|hatte)$/u;
+
+/**
+ * Words in small letters that may be names, of those that no note holds: what stands there without an article, as `gustav` in
+ * "the shoe size of gustav".
+ */
+export function maybeNames(
+  query: string,
+  terms: readonly WeightedTerm[],
+  frequencies: readonly number[],
+): ReadonlySet<string> {
+  const words = [...query.matchAll(wordMarks)].map(([word]) => word);
+  const found = words.filter((word, place) => /^\p{Ll}+$/u.test(word) && beforeName.test(words[place - 1] ?? ""));
+  return new Set(
+    found.filter((word) => {
+      const own = terms.keys().filter((index) => terms[index]?.kind === "word" && terms[index].written === word);
+      const indexes = [...own];
+      return indexes.length > 0 && indexes.every((index) => frequencies[index] === 0);
+    }),
+  );
 }
 
 /**

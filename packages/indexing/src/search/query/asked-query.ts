@@ -75,7 +75,8 @@ export function askedQuery(query: string, options: ManagerSearchOptions, now: Da
   const valuesOf = (name: WrittenFilter["name"], isExcluded = false): string[] =>
     filters.filter((filter) => filter.name === name && filter.isExcluded === isExcluded).map(({ value }) => value);
   const [sources, left] = [valuesOf("source"), valuesOf("source", true)];
-  const isPlain = parts.every(({ kind }) => kind === "words");
+  // With a window of days, a question without a word asks for all that is of them.
+  const isPlain = parts.every(({ kind }) => kind === "words") && !namesDays(options);
   return {
     words: isPlain ? query : wordsIn(words.join(" ")),
     phrases,
@@ -92,6 +93,11 @@ export function askedQuery(query: string, options: ManagerSearchOptions, now: Da
     order: options.order ?? "relevance",
     unread,
   };
+}
+
+/** Whether the options name days, or ask for an order of days. */
+function namesDays({ since, until, order = "relevance" }: ManagerSearchOptions): boolean {
+  return since !== undefined || until !== undefined || order !== "relevance";
 }
 
 /** Whether the question is anything else than words in the order of relevance. */
@@ -181,7 +187,7 @@ function daysOf(
 
 /** Signs alone are nothing to look for. */
 function wordsIn(text: string): string {
-  return /[\p{L}\p{N}]/u.test(text) ? text : "";
+  return /[\p{L}\p{N}\p{S}]/u.test(text) ? text : "";
 }
 
 function isPattern(value: string): boolean {

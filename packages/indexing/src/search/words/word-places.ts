@@ -1,5 +1,5 @@
 import type { ChunkRow } from "../../chunk-index.ts";
-import { nameOfNote } from "../../text/note-context.ts";
+import { pathNames } from "../../text/note-context.ts";
 import { type HeldLanguages, scannerFor } from "../../text/languages/chunk-terms.ts";
 import { scanTerms, type SearchTerm } from "../../text/words.ts";
 
@@ -71,7 +71,7 @@ export function writtenUnderName(
     return undefined;
   };
   for (const row of rows) {
-    const name = written(`${nameOfNote(row.path)}\n${row.context}`, head);
+    const name = written([pathNames(row.path), row.context].join("\n"), head);
     const held = name && written(row.text, tail);
     if (held !== undefined) return `${name} … ${held}`;
   }
@@ -83,7 +83,7 @@ function linesWith(
   terms: readonly SearchTerm[],
   languages: HeldLanguages | undefined,
 ): Generator<{ line: string; places: WordPlace[] }> {
-  return linesIn([row.text, row.context, nameOfNote(row.path)].join("\n"), terms, languages);
+  return linesIn([row.text, row.context, pathNames(row.path)].join("\n"), terms, languages);
 }
 
 function* linesIn(

@@ -22,6 +22,8 @@ export interface FoundTime {
   lone?: boolean | undefined;
   /** From one day to another: "from" is no "since" before it. */
   isRange?: boolean | undefined;
+  /** A day that no calendar has: the 31st of February. */
+  isNoDay?: boolean | undefined;
   /** The languages that the words are of; none for figures. */
   languages: readonly string[];
 }
@@ -59,7 +61,7 @@ export function findAll(
 
 export type TimeRead = Pick<
   FoundTime,
-  "unit" | "hasYear" | "days" | "named" | "isOpen" | "weekday" | "lone" | "isRange"
+  "unit" | "hasYear" | "days" | "named" | "isOpen" | "weekday" | "lone" | "isRange" | "isNoDay"
 >;
 
 /** A time whose days are known. */
@@ -74,6 +76,13 @@ export function ofYear(
   days: (year: number) => Days | undefined,
 ): TimeRead | undefined {
   return year === undefined || year === "" ? { unit, hasYear: false, days } : known(unit, days(Number(year)));
+}
+
+/** A day of a month, and one that no calendar has where its number is one of a day. */
+export function dayOf(read: TimeRead | undefined, month: number, day: number): TimeRead | undefined {
+  if (read !== undefined && exists(read)) return read;
+  const isWritten = month >= 1 && month <= 12 && day >= 1 && day <= 31;
+  return isWritten ? { unit: "day", hasYear: true, days: () => undefined, isNoDay: true } : undefined;
 }
 
 /** The last such time that is over, the one of now or of this year, or the next one to come. */
@@ -99,8 +108,8 @@ export function besideToday(
 }
 
 /** A leap year is asked where none is named: the 29th of February is a day. */
-function exists({ hasYear, days }: TimeRead): boolean {
-  return hasYear || days(2024) !== undefined;
+function exists({ hasYear, days, isNoDay }: TimeRead): boolean {
+  return isNoDay === true || hasYear || days(2024) !== undefined;
 }
 
 /**

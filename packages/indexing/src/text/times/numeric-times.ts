@@ -1,6 +1,6 @@
 import { type Groups, namedPattern } from "./named-pattern.ts";
 import { dayNumber, isoDate, monthDays, oneDay, quarterDays, weekDays, yearDays } from "./calendar.ts";
-import { findAll, type FoundTime, known, ofYear, type ReadingContext, type TimeRead } from "./found-time.ts";
+import { dayOf, findAll, type FoundTime, known, ofYear, type ReadingContext, type TimeRead } from "./found-time.ts";
 import { edge } from "./grammar/language.ts";
 import { lazily } from "@memslot/core";
 
@@ -51,7 +51,7 @@ const rules = lazily((): Rule[] => [
 ]);
 
 function readDay({ y, m, d }: Groups): TimeRead | undefined {
-  return known("day", oneDay(Number(y), Number(m), Number(d)));
+  return dayOf(known("day", oneDay(Number(y), Number(m), Number(d))), Number(m), Number(d));
 }
 
 /** The day first or the month, as it is configured, and the other way round where there is no such day. */
@@ -64,7 +64,10 @@ function readEither({ a, b, y }: Groups, { dayFirst }: ReadingContext): TimeRead
   const way = (dayFirst ? ways : ways.toReversed()).find(
     ({ day, month }) => dayNumber(Number(of ?? 2024), month, day) !== undefined,
   );
-  return way && ofYear("day", of, (year_) => oneDay(year_, way.month, way.day));
+  if (way !== undefined) return ofYear("day", of, (year_) => oneDay(year_, way.month, way.day));
+  const [wanted] = dayFirst ? ways : ways.toReversed();
+  // Without a year it may be a number.
+  return wanted && of !== undefined ? dayOf(undefined, wanted.month, wanted.day) : undefined;
 }
 
 /** The last such day up to now. */

@@ -17,15 +17,27 @@ describe.each(["english", "german", "french", "spanish", "portuguese", "italian"
 
 describe("what only looks like a time", () => {
   test.each(table("no-times"))("%s", (query = "") => {
-    expect(readTimes(query, { now })).toEqual({ periods: [], rest: query, isOnlyTime: false });
+    expect(readTimes(query, { now })).toMatchObject({ periods: [], rest: query, isOnlyTime: false });
   });
 
   test.each(["2026-02-30", "the 31st of February 2026", "April 31, 2026", "13月5日", "2月30日", "31/02/2024"])(
     "%s is no day",
     (query) => {
       expect(periodsOf(query).filter((period) => period.startsWith("day"))).toEqual([]);
+      expect(readTimes(query, { now }).noDays).toHaveLength(query === "13月5日" ? 0 : 1);
     },
   );
+
+  test.each<[string, string[]]>([
+    ["what did I do on 31 February", ["31 February"]],
+    ["was war am 30. Februar 2024", ["30. Februar 2024"]],
+    ["29 February 2023", ["29 February 2023"]],
+    ["29 February", []],
+    ["去年2月30日", ["去年2月30日"]],
+    ["1 of 31 members", []],
+  ])("%s names the days %j, which there are not", (query, noDays) => {
+    expect(readTimes(query, { now }).noDays).toEqual(noDays);
+  });
 });
 
 describe("several times in one question", () => {

@@ -33,6 +33,8 @@ export interface QueryTimes {
   rest: string;
   /** The query asks for nothing but a time: "yesterday", "what did I do on 12 March". */
   isOnlyTime: boolean;
+  /** The words that name a day which there is not: `31 February`. */
+  noDays: readonly string[];
 }
 
 export interface TimeReading {
@@ -55,16 +57,18 @@ const maxLength = 2000;
 export function readTimes(query: string, { now, days = [], dayFirst = true }: TimeReading): QueryTimes {
   const folded = foldText(query.slice(0, maxLength));
   const { text, offsets } = folded;
-  if (!mayNameTime(text)) return { periods: [], rest: query, isOnlyTime: false };
+  if (!mayNameTime(text)) return { periods: [], rest: query, isOnlyTime: false, noDays: [] };
   const languages = wordsOfAll();
   const context = contextOf(now, dayFirst);
   const place = (at: number): number => offsets[at] ?? query.length;
   const written = ({ start, end }: FoundTime): string => query.slice(place(start), place(end));
-  const candidates = [
+  const all = [
     ...numericTimes(text, context),
     ...chineseTimes(text, context),
     ...readers(text).flatMap((read) => read(text, context)),
   ].filter((time) => !isDoubtful(time, text, written));
+  const noDays = withoutOverlaps(all.filter(({ isNoDay }) => isNoDay === true)).map(written);
+  const candidates = all.filter(({ isNoDay }) => isNoDay !== true);
   const times = combineTimes(text, withoutOverlaps(candidates), languages, context.today);
 
   const found = times.filter(
@@ -80,13 +84,13 @@ export function readTimes(query: string, { now, days = [], dayFirst = true }: Ti
       return span ? [{ ...span, unit: time.unit, text: query.slice(start, end), start, end, rank, near, isOpen }] : [];
     });
   });
-  if (periods.length === 0) return { periods, rest: query, isOnlyTime: false };
+  if (periods.length === 0) return { periods, rest: query, isOnlyTime: false, noDays };
   const served = found.map((time) => withServing(text, time, languages));
   const rest = textWithout(
     query,
     served.map(({ start, end }) => ({ start: place(start), end: place(end) })),
   );
-  return { periods, rest, isOnlyTime: isNothing(rest, languages) };
+  return { periods, rest, isOnlyTime: isNothing(rest, languages), noDays };
 }
 
 /** "What did I eat Tuesday", "Monday's meeting": a day of the week needs no "on" there. */

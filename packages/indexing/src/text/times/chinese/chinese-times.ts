@@ -12,7 +12,7 @@ import {
 } from "../calendar.ts";
 import { chineseNumber, figure, yearFigure } from "./chinese-numbers.ts";
 import { feastDays, isOneDay } from "../feasts.ts";
-import { findAll, type FoundTime, known, ofYear, type ReadingContext, type TimeRead } from "../found-time.ts";
+import { dayOf, findAll, type FoundTime, known, ofYear, type ReadingContext, type TimeRead } from "../found-time.ts";
 import type { CountedUnit, Part } from "../grammar/language.ts";
 import { lazily } from "@memslot/core";
 import { openTime } from "../grammar/open-times.ts";
@@ -53,7 +53,11 @@ const calendarRules = (): Rule[] => [
     const [inMonth, day] = [chineseNumber(m), chineseNumber(d)];
     return d !== undefined && /\d$/.test(d) && y === undefined && ry === undefined && inMonth === undefined
       ? undefined
-      : inYear("day", { y, ry }, today, (of) => oneDay(of, inMonth ?? 0, day ?? 0));
+      : dayOf(
+          inYear("day", { y, ry }, today, (of) => oneDay(of, inMonth ?? 0, day ?? 0)),
+          inMonth ?? 0,
+          day ?? 0,
+        );
   }),
   rule(
     `${year}?${month}(?<d>${figure})[日号]?(?:到|至|-)(?:(?<m2>${figure})月)?(?<d2>${figure})[日号]`,

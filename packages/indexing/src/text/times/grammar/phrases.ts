@@ -13,6 +13,7 @@ import {
 import { type Feast, feastDays, isOneDay } from "../feasts.ts";
 import {
   besideToday,
+  dayOf,
   findAll,
   type FoundTime,
   known,
@@ -70,7 +71,14 @@ function dayRules(language: Language): Rule[] {
   const numberOf = (figure?: string, word?: string): number =>
     figure === undefined ? indexOf(language.ordinals, word ?? "") + 1 : Number(figure);
   const monthNumber = (word?: string): number => indexOf(language.months, word ?? "") + 1;
-  const readDay: Rule[1] = ({ d, dw, m, y }) => ofYear("day", y, (in_) => oneDay(in_, monthNumber(m), numberOf(d, dw)));
+  const readDay: Rule[1] = ({ d, dw, m, y }) => {
+    const [inMonth, inDay] = [monthNumber(m), numberOf(d, dw)];
+    return dayOf(
+      ofYear("day", y, (in_) => oneDay(in_, inMonth, inDay)),
+      inMonth,
+      inDay,
+    );
+  };
   const readDays: Rule[1] = ({ d, dw, d2, dw2, m, y, and }, _, before) => {
     const [first, last] = [numberOf(d, dw), numberOf(d2, dw2)];
     if (first >= last || (and !== undefined && !isBetween.test(before))) return undefined;
@@ -135,6 +143,9 @@ function relativeRules(language: Language): Rule[] {
   const today = oneOf(
     ...Object.entries(language.relativeDays).flatMap(([words, offset]) => (offset === 0 ? [words] : [])),
   );
+  const { beforeLast, last, this: current, next } = language;
+  // "Fin del año pasado" is of the year before.
+  const steps = oneOf(beforeLast.after, last.after, current.after, next.after);
   const readRecent: Rule[1] = ({ n, u }, { today }) => recentDays(countOf(n), unitOf(u), today);
   const readWeekday: Rule[1] = (groups, { today }) => {
     const weekday = indexOf(language.weekdays, groups["x"] ?? "");
@@ -165,7 +176,9 @@ function relativeRules(language: Language): Rule[] {
       },
     ],
     [
-      pattern(`${start}${part}\\s+(?:${oneOf(language.article)}\\s+)?(?<u>${unit})${end}(?!\\s+(?:${of}|\\d))`),
+      pattern(
+        `${start}${part}\\s+(?:${oneOf(language.article)}\\s+)?(?<u>${unit})${end}(?!\\s+(?:${of}|\\d|${steps}))`,
+      ),
       (groups, { today }) => {
         const [now, piece] = [unitOf(groups["u"]), (["early", "middle", "late"] as const).find((name) => groups[name])];
         if (now === undefined || now === "day" || now === "weekend" || piece === undefined) return undefined;

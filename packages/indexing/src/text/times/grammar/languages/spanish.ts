@@ -89,9 +89,9 @@ export const spanish: Language = {
   article: "el|la|los|las",
   parts: {
     early:
-      "principios de|a principios de|principio de|inicios de|comienzos de|comienzo de|principios del|inicios del|comienzos del|a comienzos de",
-    middle: "mediados de|a mediados de|mediados del|mitad de",
-    late: "finales de|a finales de|fines de|fin de|final de|finales del|final del|fines del",
+      "(?:a |al )?(?:principios?|inicios?|comienzos?) del?",
+    middle: "(?:a )?(?:mediados|mitad) del?",
+    late: "(?:a |al )?(?:fin|fines|final|finales) del?",
   },
   since: "desde|a partir de|a partir del",
   before: "antes de|antes del",
