@@ -53,7 +53,8 @@ describe("how much is found", () => {
   });
 
   test("counts further passages of a note that is shown: with more room they are there", async () => {
-    const place = (index: number): string => `## Place ${index}\n\nThe ferry stops at pier ${index}.\n\n${filler.repeat(5)}\n`;
+    const place = (index: number): string =>
+      `## Place ${index}\n\nThe ferry stops at pier ${index}.\n\n${filler.repeat(5)}\n`;
     const memory = await withNotes({
       "memory/ferries.md": Array.from({ length: 45 }, (_, index) => place(index)).join("\n"),
       "memory/other.md": "A ferry.\n",
@@ -69,7 +70,9 @@ describe("how much is found", () => {
 
   test("counts the same where little is asked for by number", async () => {
     const place = (index: number): string => `The ferry stops at pier ${index}.\n\n${filler.repeat(9)}\n`;
-    const memory = await withNotes({ "memory/ferries.md": Array.from({ length: 30 }, (_, index) => place(index)).join("\n") });
+    const memory = await withNotes({
+      "memory/ferries.md": Array.from({ length: 30 }, (_, index) => place(index)).join("\n"),
+    });
     const { shown, found } = await ask(memory, "ferry pier", { maxResults: 1 });
     const all = await ask(memory, "ferry pier", { maxResults: 200, maxTokens: 4000 });
     expect(shown).toBe(1);

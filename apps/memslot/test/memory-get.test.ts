@@ -44,6 +44,9 @@ describe("memslot memory get", () => {
       expect(json.exitCode).toBe(2);
       expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, error: { code: "USAGE" } });
     }
+    await sandbox.write("memory/Tom's boat.md", lines(1, 2));
+    const { stderr } = await sandbox.runHere(["memory", "get", "memory/Tom's boat.md:9"]);
+    expect(stderr).toContain(String.raw`memslot memory get 'memory/Tom'\''s boat.md' prints it`);
     expect(await sandbox.runHere(["memory", "get", "memory/empty.md:1"])).toMatchObject({ exitCode: 0, stdout: "" });
   });
 

@@ -137,7 +137,9 @@ describe("what memslot memory search prints", () => {
     const { stdout } = await sandbox.runHere(["memory", "search", "ferry", "--count"]);
     const [, passages] = /^at least (\d+) passages in \d+ notes\n$/u.exec(stdout) ?? [];
     expect(Number(passages)).toBeGreaterThanOrEqual(200);
-    expect((await sandbox.runHere(["memory", "search", "ferry"])).stderr).toMatch(/^memslot: At least \d+ passages more;/mu);
+    expect((await sandbox.runHere(["memory", "search", "ferry"])).stderr).toMatch(
+      /^memslot: At least \d+ passages more;/mu,
+    );
   });
 
   test("where nothing is found, paths are none and the count is 0; the reason is on stderr, the exit code 0", async () => {

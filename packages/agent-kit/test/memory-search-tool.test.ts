@@ -49,6 +49,18 @@ describe("a search that works", () => {
     expect(new Set(keys).size).toBe(1);
   });
 
+  test("no text is longer than 700 characters with its frame: a heading gives way", async () => {
+    const found = [
+      { ...harbour, snippet: "a".repeat(678), heading: "Codes" },
+      { ...harbour, startLine: 4, snippet: "b".repeat(600), heading: "h".repeat(70) },
+    ];
+    const output = await searchTool({ memory: fakeMemory({ search: async () => found }) }).execute({ query: "code" });
+    const texts = (output as { results: { snippet: string }[] }).results.map(({ snippet }) => snippet);
+    expect(texts.map(({ length }) => length)).toEqual([700, 695]);
+    expect(texts[0]).not.toContain("Codes");
+    expect(texts[1]).toContain("[hhh");
+  });
+
   test("tells how it searched where that is asked for", async () => {
     const output = await searchTool().execute({ query: "harbour code", debug: true });
     expect(output).toMatchObject({
@@ -85,7 +97,10 @@ describe("a search that works", () => {
   test("says how many more there are, and that there may be more than these", async () => {
     for (const [counts, told] of [
       [{ passages: 9, notes: 4, more: false }, { more: 8 }],
-      [{ passages: 200, notes: 150, more: true }, { more: 199, atLeast: true }],
+      [
+        { passages: 200, notes: 150, more: true },
+        { more: 199, atLeast: true },
+      ],
       [{ passages: 1, notes: 1, more: false }, {}],
     ] as const) {
       const memory = fakeMemory({ report: { found: counts } });
@@ -486,6 +501,9 @@ test("passes days and order on, and says what was filtered", async () => {
     query: "tag:recipe soup",
     options: { since: "2024", until: "last week", order: "newest" },
   });
+  await tool.execute({ query: "", since: "yesterday" });
+  expect(memory.searches[1]).toMatchObject({ query: "", options: { since: "yesterday" } });
+  expect(await tool.execute({ query: " " })).toMatchObject({ code: "INVALID_ARGUMENT", error: "query is empty" });
   expect(await tool.execute({ query: "x", order: "best" })).toMatchObject({ code: "INVALID_ARGUMENT", field: "order" });
   for (const filter of ['"exact phrase"', "-word", "path:", "tag:", "source:", "after:", "before:"])
     expect(tool.inputSchema.properties["query"]?.["description"]).toContain(filter);

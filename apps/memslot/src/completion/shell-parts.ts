@@ -1,9 +1,5 @@
+import { quoted } from "../terminal/shell-word.ts";
 import type { CompletedCommand, CompletedValue } from "./completed-command.ts";
-
-/** A text as one word for a shell of the family of `sh`. */
-export function quoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
-}
 
 /** A flag of one command, or of every command that has it. */
 interface FlagPlace {

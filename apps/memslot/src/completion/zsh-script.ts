@@ -1,3 +1,4 @@
+import { quoted } from "../terminal/shell-word.ts";
 import type { CompletedCommand, CompletedValue } from "./completed-command.ts";
 import {
   argumentBranches,
@@ -5,7 +6,6 @@ import {
   flagPattern,
   flagsWithValue,
   indented,
-  quoted,
   valueBranches,
   walkedWords,
 } from "./shell-parts.ts";

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { createOutput } from "../terminal/output.ts";
-import { printResults, type ResultOptions } from "./print-results.ts";
+import { foundIn, printResults, type ResultOptions } from "./print-results.ts";
 
 function print(names: readonly string[], options: ResultOptions, isTTY = false): string {
   const stream = Object.assign(new PassThrough({ encoding: "utf8" }), { isTTY }) as unknown as NodeJS.WriteStream;
@@ -10,7 +10,7 @@ function print(names: readonly string[], options: ResultOptions, isTTY = false):
     lines: [],
     path: { name: path, absolutePath: undefined },
   }));
-  printResults(createOutput(stream, stream, { TERM: "dumb" }), results, "x", options);
+  printResults(createOutput(stream, stream, { TERM: "dumb" }), results, "x", options, foundIn(undefined, results));
   return String(stream.read() ?? "");
 }
 

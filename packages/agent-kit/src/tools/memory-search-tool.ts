@@ -19,8 +19,9 @@ const fields = {
   query: {
     type: "string",
     required: true,
+    mayBeBlank: true,
     description:
-      "What to look for: the words that a note about it would hold, in the notes' own language. Filters, where needed: " +
+      "What to look for: the words that a note about it would hold, in the notes' own language; empty with since, until or order for all that is of these days. Filters, where needed: " +
       '"exact phrase", -word, path:folder/, tag:name, source:name, after:2024-05, before:2025.',
   },
   maxResults: {
@@ -80,8 +81,8 @@ export function memorySearchTool(
       const startedMs = setting.now();
       const checked = checkInput(fields, input);
       if (!checked.ok) return badInput(checked.field, checked.error);
-      const tooLong = queryProblem(checked.values.query);
-      if (tooLong !== undefined) return badInput("query", tooLong);
+      const problem = queryProblem(checked.values);
+      if (problem !== undefined) return badInput("query", problem);
       if ("error" in setting.opened) return unavailable(adviceForError(setting.opened.error, setting));
       const { memory } = setting.opened;
       const failed = cooldown.current();
@@ -159,7 +160,9 @@ function search(
 }
 
 /** Memory would cut it and search with its beginning, which a model does not notice. */
-function queryProblem(query: string): string | undefined {
+function queryProblem({ query, since, until, order = "relevance" }: SearchInput): string | undefined {
+  if (query.trim() === "" && since === undefined && until === undefined && order === "relevance")
+    return "query is empty";
   // As memory counts them: letters outside the first plane are one each.
   const length = query.length <= queryLimit ? query.length : [...query].length;
   if (length <= queryLimit) return undefined;

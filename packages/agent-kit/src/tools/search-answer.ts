@@ -25,6 +25,11 @@ export interface Found {
   toolMs: number;
 }
 
+/** A text with its frame is no longer, where the memory keeps to the length that it promises. */
+const maxTextLength = 700;
+/** `>>> 493827` before it and `<<< 493827` behind it, each on a line of its own. */
+const frameLength = 22;
+
 /** No answer is longer, in characters of its JSON, however long the paths and headings in it are. */
 const maxAnswerLength = 24_000;
 
@@ -72,10 +77,7 @@ export function searchAnswer(found: Found): object {
 }
 
 function shownResults(results: readonly MemorySearchResult[]): object[] {
-  // A heading is the words of a note like the rest.
-  const framed = frameTogether(
-    results.map(({ heading, snippet }) => (heading === undefined ? snippet : `[${heading}]\n${snippet}`)),
-  );
+  const framed = frameTogether(results.map(textOf));
   return results.map((result, index) => {
     const { path, lines = [], score, source } = result;
     return {
@@ -88,6 +90,12 @@ function shownResults(results: readonly MemorySearchResult[]): object[] {
       ...(source !== "memory" && { source }),
     };
   });
+}
+
+/** The lines under their heading, which is words of a note like the rest, where there is room for both. */
+function textOf({ heading, snippet }: MemorySearchResult): string {
+  const whole = heading === undefined ? snippet : `[${heading}]\n${snippet}`;
+  return whole.length + frameLength > maxTextLength ? snippet : whole;
 }
 
 function rangeText([from, to]: LineRange): string {

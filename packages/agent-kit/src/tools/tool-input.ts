@@ -5,6 +5,8 @@ interface InputField {
   readonly type: "string" | "strings" | "integer" | "number" | "boolean";
   readonly description: string;
   readonly required?: true;
+  /** A required text that may be empty. */
+  readonly mayBeBlank?: true;
   readonly minimum?: number;
   readonly maximum?: number;
   /** The only values allowed. */
@@ -103,7 +105,7 @@ function checkTexts(name: string, value: unknown): readonly string[] | { error: 
 
 function checkText(name: string, field: InputField, value: unknown): string | { error: string } {
   if (typeof value !== "string") return { error: `${name} must be a string, not ${kindOf(value)}` };
-  if (field.required && value.trim() === "") return { error: `${name} is empty` };
+  if (field.required && !field.mayBeBlank && value.trim() === "") return { error: `${name} is empty` };
   if (field.values !== undefined && !field.values.includes(value)) {
     return { error: `${name} must be one of ${field.values.join(", ")}, not ${shortened(value)}` };
   }

@@ -11,7 +11,8 @@ import {
   type WeightedTerm,
 } from "./line-scores.ts";
 import { namedQuery, nameMatch } from "./name-match.ts";
-import { type MatchedPeriod, timeMatch } from "../text/times/time-match.ts";
+import { type MatchedPeriod, type TimeMatch, timeMatch } from "../text/times/time-match.ts";
+import { daysOfChunk, linesWithin } from "./query/chunk-days.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
 import { namesIn, pathNames } from "../text/note-context.ts";
 import type { Days } from "../text/times/calendar.ts";
@@ -25,6 +26,8 @@ const proximityWeight = 0.2;
 const nameWeight = 1;
 /** What is worth what holds the words of a time, where the time alone is asked for. */
 const otherShare = 0.4;
+/** What a day in a heading is worth, beside the day of a whole note: what is of that day comes before what mentions it. */
+const headingDayShare = 0.9;
 /** The score of a note of the very time: no score is 1. */
 const topOfTime = 0.95;
 
@@ -102,9 +105,10 @@ export function rank(input: {
     };
   });
   const candidates = new Map<ChunkRow["id"], Candidate>();
-  for (const row of keyword?.rows ?? []) candidates.set(row.id, candidateOf(row, terms, input.languages));
-  for (const row of input.ofTime)
-    if (!candidates.has(row.id)) candidates.set(row.id, candidateOf(row, terms, input.languages));
+  for (const row of [...(keyword?.rows ?? []), ...input.ofTime]) {
+    if (candidates.has(row.id)) continue;
+    candidates.set(row.id, candidateOf(isOnlyTime ? linesOfTime(row, periods) : row, terms, input.languages));
+  }
   weighKeywords([...candidates.values()], terms, periods);
   for (const row of vector?.rows ?? []) {
     const candidate = candidates.get(row.id) ?? candidateOf(row, terms, input.languages);
@@ -164,6 +168,26 @@ function timeOf({ path, context }: ChunkRow): Days | undefined {
   return timeOfPath(path) ?? (day === undefined ? undefined : timeOfPath(day));
 }
 
+/** How well the days of a chunk fit; where its note has none, the best of those in the headings above it and in it. */
+function bestTime(row: ChunkRow, periods: readonly MatchedPeriod[]): TimeMatch & { day: number | undefined } {
+  const own = timeOf(row);
+  const share = own === undefined ? headingDayShare : 1;
+  const matches = (own === undefined ? daysOfChunk(row) : [own]).map((days) => {
+    const { match, weight } = timeMatch(days, periods);
+    return { match: share * match, weight: share * weight, day: days.from };
+  });
+  return matches.reduce((best, match) => (match.weight > best.weight ? match : best), matches[0] ?? noTime);
+}
+
+const noTime = { match: 0, weight: 0, day: undefined };
+
+/** Of a chunk of several days, by its headings, the lines of those that are asked for; where none are, all of it. */
+function linesOfTime(row: ChunkRow, periods: readonly MatchedPeriod[]): ChunkRow {
+  if (timeOf(row) !== undefined) return row;
+  const isAsked = (days: Days): boolean => periods.some(({ from, to }) => days.from <= to && from <= days.to);
+  return linesWithin(row, isAsked) ?? row;
+}
+
 /** Gives each candidate of the keyword leg its weight. */
 function weighKeywords(
   candidates: readonly Candidate[],
@@ -192,9 +216,8 @@ function weighKeywords(
   }
   if (periods.length > 0) {
     for (const candidate of candidates) {
-      const time = timeOf(candidate.row);
-      candidate.day = time?.from;
-      const { match, weight } = timeMatch(time, periods);
+      const { match, weight, day } = bestTime(candidate.row, periods);
+      candidate.day = day;
       candidate.timeMatch = match;
       candidate.shares.dates = weight * (top > 0 ? top : ideal);
       candidate.keywordWeight += candidate.shares.dates;

@@ -151,6 +151,21 @@ describe("by time", () => {
     expect(nothing.report.reason).toBe("there is no note of 2026-03-02 to 2026-03-08");
   });
 
+  test("a note without a day is found by those in its headings, and shown by the lines under them", async () => {
+    const log =
+      "# Log\n\n## 2026-03-01\n\nSowed radishes.\n\n## 2026-03-05\n\nFrost killed the beans.\n\n## 2026-03-08\n\nSnow.\n";
+    const store = await storeWith({ ...diary, "Log.md": log });
+    const found = await search(store, "what happened on 5 March 2026", { days });
+    expect(found.results[0]).toMatchObject({ path: "Log.md", startLine: 7, endLine: 9 });
+    expect(found.results[0]?.snippet).toContain("Frost");
+    expect(found.results[0]?.snippet).not.toMatch(/radishes|Snow/u);
+    expect(found.report.match?.level).toBe("strong");
+    expect(paths(await search(store, "which beans in March 2026", { days }))[0]).toBe("Log.md");
+    const week = await search(store, "what happened from 2 to 10 March 2026", { days });
+    // Notes of the days themselves go first.
+    expect(paths(week).slice(0, 2)).toEqual(["memory/2026-03-09.md", "Log.md"]);
+  });
+
   test("notes of the time that may not be seen are not found", async () => {
     const scope: SourceScope = () => ({ within: [""], without: ["memory/2026-03-14.md"] });
     const found = await search(await storeWith(diary), "yesterday", { days, scope });

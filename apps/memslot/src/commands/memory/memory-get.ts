@@ -17,6 +17,7 @@ import { readConfig } from "../../open/read-config.ts";
 import { resolvePath } from "../../open/resolve-path.ts";
 import { withMemory } from "../../open/with-memory.ts";
 import { parseCitation } from "@memslot/agent-kit";
+import { shellWord } from "../../terminal/shell-word.ts";
 import { UsageError } from "../../terminal/usage-error.ts";
 
 export interface MemoryGetCommandOptions {
@@ -48,7 +49,8 @@ export async function memoryGet(
   const result = await withMemory(context, config, agent, read, { oneShot: true });
   if (result.status === "ok" && result.lines === 0 && (from ?? 1) > 1) {
     const name = visibleName(result.path);
-    throw new UsageError(`${name} ends before line ${from}; memslot memory get ${name} prints it from its beginning`);
+    const word = shellWord(name);
+    throw new UsageError(`${name} ends before line ${from}; memslot memory get ${word} prints it from its beginning`);
   }
   if (options.json === true) context.output.printJson(result);
   else printForPeople(context, result, agent.workspaceDir, lines !== undefined);

@@ -105,7 +105,7 @@ export const memorySearchKeys: readonly ConfigKey[] = [
     "sync.onSearch",
     "boolean",
     true,
-    "Bring the index up to date before a search when files have changed; `sweep`: and look at all of them for that, whatever a watcher tells.",
+    "Bring the index up to date before a search when files have changed; `sweep`: and look at all of them for that, whatever a watcher tells. Where it is false, answers are of the files as they were at the last sync, and do not say so.",
     { choices: ["sweep"], common: true },
   ),
   row("sync.watch", "boolean", true, "Watch the files while an agent runs, and index what changes."),

@@ -82,10 +82,12 @@ export function matchStrength(input: MatchInput): MatchStrength {
   return { confidence, match: { level: "weak", reason: whyWeak({ said, missing, meaning, unknown, scattered }) } };
 }
 
-function askedTerms({ query, periods, terms, frequencies }: MatchInput): { asked: AskedTerms } & Pick<
-  NamedTerms,
-  "unsure" | "wholes"
-> {
+function askedTerms({
+  query,
+  periods,
+  terms,
+  frequencies,
+}: MatchInput): { asked: AskedTerms } & Pick<NamedTerms, "unsure" | "wholes"> {
   const timeWords = new Set(periods.flatMap(({ text }) => queryTerms(text).map(({ term }) => term)));
   const ofTime = new Set(terms.keys().filter((index) => timeWords.has(terms[index]?.term ?? "")));
   const names = namedTerms(query, terms, frequencies);
@@ -123,13 +125,8 @@ function weightOf({ kind, idf, term }: WeightedTerm, frequency: number): number 
   return kind === "pair" && frequency === 0 && /\p{Script=Han}/u.test(term) ? unknownPairShare * idf : idf;
 }
 
-function absenceOf(
-  absent: readonly number[],
-  terms: readonly WeightedTerm[],
-  wholes: NamedTerms["wholes"],
-): string {
-  const spelling = (index: number): string =>
-    wholes.get(index) ?? terms[index]?.written ?? terms[index]?.term ?? "";
+function absenceOf(absent: readonly number[], terms: readonly WeightedTerm[], wholes: NamedTerms["wholes"]): string {
+  const spelling = (index: number): string => wholes.get(index) ?? terms[index]?.written ?? terms[index]?.term ?? "";
   const words = absent.map((index) => spelling(index).slice(0, withoutPossessive(spelling(index)).length));
   return `none of these results holds ${[...new Set(words)].map((word) => JSON.stringify(word)).join(" or ")}`;
 }

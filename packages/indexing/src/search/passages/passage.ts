@@ -5,8 +5,8 @@ import type { LineRange } from "@memslot/core";
 import type { Candidate } from "../rank.ts";
 import type { Piece } from "./pieces.ts";
 
-/** The longest text of a result, in UTF-16 units. */
-const maxSnippetLength = 700;
+/** The longest text of a result, in UTF-16 units: 700 together with the frame that a tool sets around it. */
+const maxSnippetLength = 678;
 const maxHeadingLength = 80;
 
 /** Stands for what was left out. */

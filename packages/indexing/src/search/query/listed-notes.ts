@@ -57,7 +57,10 @@ export async function listNotes(
 /** The same of chunks that are at hand with their texts. */
 export function listRows(input: SearchInput, rows: readonly ChunkRow[], asked: AskedQuery): SearchOutcome {
   const fitting = rows.flatMap((row) => fittingPart(row, asked) ?? []);
-  return { ...listOf(input, inOrder(fitting, asked), { left: 0, more: false, milliseconds: 0 }), undated: undatedIn(rows, asked) };
+  return {
+    ...listOf(input, inOrder(fitting, asked), { left: 0, more: false, milliseconds: 0 }),
+    undated: undatedIn(rows, asked),
+  };
 }
 
 /** One chunk of each note: not its properties, where it has a text. */

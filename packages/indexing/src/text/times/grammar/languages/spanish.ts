@@ -88,8 +88,7 @@ export const spanish: Language = {
   in: "el|la|los|las|en|en el|en la|del|de|de la|durante|durante el|a|al|por|para|desde|sobre|en los|el dia|dia|el mes de|mes de",
   article: "el|la|los|las",
   parts: {
-    early:
-      "(?:a |al )?(?:principios?|inicios?|comienzos?) del?",
+    early: "(?:a |al )?(?:principios?|inicios?|comienzos?) del?",
     middle: "(?:a )?(?:mediados|mitad) del?",
     late: "(?:a |al )?(?:fin|fines|final|finales) del?",
   },
