@@ -166,7 +166,7 @@ export interface SearchReport {
 
 /** How much matches a question. */
 export interface FoundCounts {
-  /** Passages that are returned, further ones of the same notes, and one for each note of which nothing is returned. */
+  /** The results, further places of their notes that hold words of the query, and one for each note of which nothing is returned. */
   passages: number;
   notes: number;
   /** True: not all that matches was looked at, there may be more of both. */

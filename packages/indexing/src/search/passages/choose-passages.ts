@@ -40,7 +40,7 @@ export interface ChosenPassages {
   passages: ScoredPassage[];
   /** Notes that had a place and no line within the budget. */
   overBudget: number;
-  /** Further passages of the notes that are shown, for which there was no room. */
+  /** Places of the notes that are shown which hold words of the query and had no room. */
   further: number;
 }
 
@@ -117,7 +117,7 @@ export function choosePassages(
   const further = shown.map((note) => {
     const unread = note.candidates.slice(1).filter((candidate) => !looked.has(candidate));
     return (
-      leftOver(note, (piece) => worthOf(piece) >= leastShare * best && !isBeside(note, piece)) +
+      leftOver(note, (piece) => worthOf(piece) >= leastShare * best && holdsWord(piece, terms)) +
       unread.filter((candidate) => worthOfChunk(candidate) >= leastShare * best).length
     );
   });
@@ -128,12 +128,16 @@ export function choosePassages(
   };
 }
 
-/** How many passages more a note would have with those of its lines that had no room. */
-function leftOver({ pieces, chosen, passages }: NotePieces, isWorthIt: (piece: Piece) => boolean): number {
+/** How many places of a note had no room, of those that are worth it: lines one behind the other are one. */
+function leftOver({ pieces, chosen }: NotePieces, isWorthIt: (piece: Piece) => boolean): number {
   const taken = new Set(chosen);
-  const left = pieces.filter((piece) => !taken.has(piece) && isWorthIt(piece));
-  if (left.length === 0) return 0;
-  return Math.max(1, passagesOf([...chosen, ...left].toSorted(inOrder)).length - passages.length);
+  const isLeft = pieces.map((piece) => !taken.has(piece) && isWorthIt(piece));
+  return isLeft.filter((left, at) => left && !isLeft[at - 1] && !taken.has(pieces[at - 1] as Piece)).length;
+}
+
+/** Whether its line holds a word of the query; where nothing is looked for, each does. */
+function holdsWord({ candidate, at }: Piece, terms: readonly WeightedTerm[]): boolean {
+  return terms.length === 0 || (candidate.matches.lines[at]?.counts.size ?? 0) > 0;
 }
 
 /** No source crowds out another, nor meaning what holds the query exactly. */
