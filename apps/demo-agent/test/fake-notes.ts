@@ -59,6 +59,8 @@ export function fakeNotes(notes: FakeNotes): Memory {
     estimate: async () => undefined,
     check: async () => undefined,
     compact: async () => undefined,
+    details: async () => undefined,
+    releaseQuarantine: async () => undefined,
     probeEmbeddingAvailability: async () => ({ ok: false }),
     probeVectorAvailability: async () => false,
     close: async () => undefined,

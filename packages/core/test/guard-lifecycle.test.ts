@@ -10,6 +10,8 @@ const calls: [string, (memory: Memory, signal?: AbortSignal) => Promise<unknown>
   ["sync", (memory, signal) => memory.sync({ signal })],
   ["check", (memory, signal) => memory.check({ signal })],
   ["compact", (memory, signal) => memory.compact({ signal })],
+  ["details", (memory, signal) => memory.details({ signal })],
+  ["releaseQuarantine", (memory, signal) => memory.releaseQuarantine({ signal })],
   ["probeEmbeddingAvailability", (memory, signal) => memory.probeEmbeddingAvailability({ signal })],
   ["probeVectorAvailability", (memory, signal) => memory.probeVectorAvailability({ signal })],
 ];
@@ -27,6 +29,8 @@ function deaf(): { own: Partial<MemorySearchManager>; signals: AbortSignal[] } {
     sync: never,
     check: never,
     compact: never,
+    details: never,
+    releaseQuarantine: never,
     probeEmbeddingAvailability: (signal) => never({ signal }),
     probeVectorAvailability: (signal) => never({ signal }),
   };
@@ -53,8 +57,8 @@ describe("a deadline", () => {
     ["readFile", 10_000, calls[1]?.[1]],
     ["check", 600_000, calls[3]?.[1]],
     ["compact", 600_000, calls[4]?.[1]],
-    ["probeEmbeddingAvailability", 60_000, calls[5]?.[1]],
-    ["probeVectorAvailability", 60_000, calls[6]?.[1]],
+    ["probeEmbeddingAvailability", 60_000, calls[7]?.[1]],
+    ["probeVectorAvailability", 60_000, calls[8]?.[1]],
   ])("of %s is %i ms unless told otherwise", async (_name, deadlineMs, call) => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const outcome = call?.(guarded(deaf().own)).catch((error: unknown) => error);

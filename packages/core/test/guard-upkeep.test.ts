@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { type CompactReport, type IndexCheck, type MemorySearchManager } from "@memslot/core";
+import {
+  type CompactReport,
+  type IndexCheck,
+  type IndexDetails,
+  type MemorySearchManager,
+  type QuarantineRelease,
+} from "@memslot/core";
 import { guarded } from "./support/fakes.ts";
 
 const good: IndexCheck = { ok: true, findings: [{ name: "files", ok: true, message: "3 files" }] };
@@ -56,6 +62,47 @@ describe("compact", () => {
   });
 });
 
-test.each(["check", "compact"] as const)("a manager whose %s is no function is refused", (method) => {
-  expect(() => guarded({ [method]: true } as object)).toThrow(`"${method}" must be a function, not true`);
+describe("details", () => {
+  const details: IndexDetails = {
+    syncs: [{ reason: "cli", finishedAt: "2026-03-05T09:00:00Z", durationMs: 3 }],
+    spaces: [],
+  };
+
+  test("are those of the manager, and undefined where it cannot tell", async () => {
+    expect(await guarded({ details: async () => details }).details()).toEqual(details);
+    expect(await guarded().details()).toBeUndefined();
+    expect(await guarded({ details: async () => undefined }).details()).toBeUndefined();
+  });
+
+  test.each([
+    [5, "gave 5 where an object is wanted"],
+    [{ syncs: {}, spaces: [] }, '"syncs" must be a list'],
+    [{ syncs: [] }, '"spaces" must be a list'],
+  ])("%j of a manager is refused by name", async (given, words) => {
+    const memory = guarded({ details: async () => given as unknown as IndexDetails });
+    await expect(memory.details()).rejects.toMatchObject({ code: "PLUGIN", message: expect.stringContaining(words) });
+  });
 });
+
+describe("releaseQuarantine", () => {
+  test("says how many there were, and undefined where nothing is kept", async () => {
+    expect(await guarded({ releaseQuarantine: async () => ({ chunks: 2 }) }).releaseQuarantine()).toEqual({
+      chunks: 2,
+    });
+    expect(await guarded().releaseQuarantine()).toBeUndefined();
+  });
+
+  test("that gives no count is refused by name", async () => {
+    const memory = guarded({ releaseQuarantine: async () => ({}) as unknown as QuarantineRelease });
+    await expect(memory.releaseQuarantine()).rejects.toThrow(
+      '"chunks" must be a whole number, 0 or more, not undefined',
+    );
+  });
+});
+
+test.each(["check", "compact", "details", "releaseQuarantine"] as const)(
+  "a manager whose %s is no function is refused",
+  (method) => {
+    expect(() => guarded({ [method]: true } as object)).toThrow(`"${method}" must be a function, not true`);
+  },
+);

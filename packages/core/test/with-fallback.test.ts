@@ -457,6 +457,8 @@ describe("what is said of an index, or done to it", () => {
     }),
     check: async ({ fix }) => ({ ok: fix, findings: [{ name: "files", ok: true, message: `${files} files` }] }),
     compact: async () => ({ beforeBytes: files, afterBytes: 0 }),
+    details: async () => ({ syncs: [], spaces: [], price: { usdPerMillionTokens: files, asOf: "2026-03-05", source: "here" } }),
+    releaseQuarantine: async () => ({ chunks: files }),
   });
 
   test("is about the primary while that answers, and about the spare while that does", async () => {
@@ -464,8 +466,12 @@ describe("what is said of an index, or done to it", () => {
     expect(await memory.estimate()).toMatchObject({ files: 1 });
     expect(await memory.check({ fix: true })).toMatchObject({ ok: true, findings: [{ message: "1 files" }] });
     expect(await memory.compact()).toEqual({ beforeBytes: 1, afterBytes: 0 });
+    expect(await memory.details()).toMatchObject({ price: { usdPerMillionTokens: 1 } });
+    expect(await memory.releaseQuarantine()).toEqual({ chunks: 1 });
     expect(opens()).toBe(0);
     await memory.search("q");
+    expect(await memory.details()).toMatchObject({ price: { usdPerMillionTokens: 2 } });
+    expect(await memory.releaseQuarantine()).toEqual({ chunks: 2 });
     expect(await memory.estimate()).toMatchObject({ files: 2 });
     expect(await memory.check()).toMatchObject({ ok: false, findings: [{ message: "2 files" }] });
     expect(await memory.compact()).toEqual({ beforeBytes: 2, afterBytes: 0 });

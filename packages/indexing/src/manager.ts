@@ -7,6 +7,7 @@ import {
   type MemorySearchManager,
 } from "@memslot/core";
 import type { ChunkIndex } from "./chunk-index.ts";
+import { spaceName } from "./chunk-store.ts";
 import { createCatchUp } from "./fresh/catch-up.ts";
 import { createIndexSync, type IndexSync } from "./sync/index-sync.ts";
 import { statusOfIndex } from "./sync/index-status.ts";
@@ -139,6 +140,24 @@ export async function manageIndex(input: {
     },
 
     ...(upkeep && { compact: async () => await upkeep.compact() }),
+
+    async details() {
+      const space = await vectors?.primary.knownSpace();
+      const spaces = store.keepsVectors === false ? [] : await store.spaces();
+      return {
+        syncs: await index.history(),
+        spaces: spaces.map(({ space: each, vectors: count }) => ({
+          provider: each.provider,
+          model: each.model,
+          dimensions: each.dimensions,
+          vectors: count,
+          inUse: space !== undefined && spaceName(each) === spaceName(space),
+        })),
+        price: provider?.price,
+      };
+    },
+
+    ...(vectors && { releaseQuarantine: async () => await vectors.releaseQuarantine() }),
 
     async estimate({ signal }) {
       const { estimateSync } = await import("./embedding/estimate.ts");

@@ -21,6 +21,8 @@ function memoryThat(behaviour: Partial<Memory> = {}): Memory {
     estimate: unused,
     check: unused,
     compact: unused,
+    details: unused,
+    releaseQuarantine: unused,
     probeEmbeddingAvailability: unused,
     probeVectorAvailability: unused,
     close: async () => undefined,

@@ -1,5 +1,6 @@
 import type { EmbeddingPrice } from "./embedding.ts";
 import type { MemoryFileFacts, MemoryFileList } from "./memory-files.ts";
+import type { IndexDetails, QuarantineRelease } from "./index-details.ts";
 import type { SearchFilters, SearchOrder } from "./search-filters.ts";
 import type {
   MemoryFallback,
@@ -347,6 +348,10 @@ export interface MemorySearchManager {
   check?(params: { fix: boolean; signal: AbortSignal }): Promise<IndexCheck | undefined>;
   /** Gives back space that deleted and changed notes have left. */
   compact?(params: { signal: AbortSignal }): Promise<CompactReport | undefined>;
+  /** The last syncs, and the spaces that have vectors. Changes nothing. Absent where there is no index. */
+  details?(params: { signal: AbortSignal }): Promise<IndexDetails | undefined>;
+  /** Lets every text be tried again that the provider has refused. Sends nothing by itself: the next sync does. */
+  releaseQuarantine?(params: { signal: AbortSignal }): Promise<QuarantineRelease | undefined>;
   probeEmbeddingAvailability(signal: AbortSignal): Promise<AvailabilityProbe>;
   probeVectorAvailability(signal: AbortSignal): Promise<boolean>;
   /** Frees everything. Called once, after every running call has ended or was aborted. */

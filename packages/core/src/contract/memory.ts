@@ -10,6 +10,7 @@ import type {
   SessionTarget,
   SyncEstimate,
 } from "./manager.ts";
+import type { IndexDetails, QuarantineRelease } from "./index-details.ts";
 import type { MemoryFileFacts, MemoryFileList } from "./memory-files.ts";
 import type { SearchWhy, WhyTarget } from "./search-why.ts";
 import type { SearchOrder } from "./search-filters.ts";
@@ -111,6 +112,12 @@ export interface Memory {
   check(options?: { fix?: boolean | undefined; signal?: AbortSignal | undefined }): Promise<IndexCheck | undefined>;
   /** Gives back space on disk. Undefined where the backend has none to give. */
   compact(options?: { signal?: AbortSignal | undefined }): Promise<CompactReport | undefined>;
+  /** The last syncs with how long they took, and the vectors that there are. Undefined where the backend cannot tell. */
+  details(options?: { signal?: AbortSignal | undefined }): Promise<IndexDetails | undefined>;
+  /**
+   * Has the next sync try again what the embedding provider has refused. Undefined where the backend keeps no such texts.
+   */
+  releaseQuarantine(options?: { signal?: AbortSignal | undefined }): Promise<QuarantineRelease | undefined>;
   probeEmbeddingAvailability(options?: { signal?: AbortSignal | undefined }): Promise<AvailabilityProbe>;
   probeVectorAvailability(options?: { signal?: AbortSignal | undefined }): Promise<boolean>;
   /** Idempotent. Every later call but `status` and `close` throws `CLOSED`. */

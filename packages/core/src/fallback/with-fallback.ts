@@ -127,6 +127,8 @@ export function withFallback(
     why: async (query, target, options) => (await aboutActive(options.signal)).why?.(query, target, options),
     check: async (params) => (await aboutActive(params.signal)).check?.(params),
     compact: async (params) => (await aboutActive(params.signal)).compact?.(params),
+    details: async (params) => (await aboutActive(params.signal)).details?.(params),
+    releaseQuarantine: async (params) => (await aboutActive(params.signal)).releaseQuarantine?.(params),
 
     probeEmbeddingAvailability: (signal) =>
       either("probeEmbeddingAvailability", probeMs, signal, (manager, inner) =>

@@ -34,7 +34,9 @@ import {
   checkFileFacts,
   checkFileList,
   checkIndexCheck,
+  checkIndexDetails,
   checkReadResult,
+  checkRelease,
   checkResults,
   checkSyncReport,
   keepResults,
@@ -63,6 +65,18 @@ export interface CreateMemoryOptions {
 
 const hanging = "run `memslot memory status --deep` to see what does not answer";
 
+/** What a manager need not be able to tell or do. */
+type AskedIfAble =
+  | "estimate"
+  | "survey"
+  | "listFiles"
+  | "describeFile"
+  | "why"
+  | "check"
+  | "compact"
+  | "details"
+  | "releaseQuarantine";
+
 /** What a plugin wrote, asked as the guard asks it: in time, abortable, and with errors that name the plugin. */
 class AskedManager {
   readonly manager: MemorySearchManager;
@@ -90,7 +104,7 @@ class AskedManager {
 
   /** Asks what a manager need not be able to tell. */
   async askIfAble<T>(
-    what: "estimate" | "survey" | "listFiles" | "describeFile" | "why" | "check" | "compact",
+    what: AskedIfAble,
     deadlineMs: number,
     given: { signal?: AbortSignal | undefined },
     call: (signal: AbortSignal) => Promise<T> | undefined,
@@ -235,6 +249,15 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
     async compact(given = {}) {
       const compact = (signal: AbortSignal): ReturnType<Memory["compact"]> | undefined => manager.compact?.({ signal });
       return checkCompactReport(backend, await asked.askIfAble("compact", deadlines.upkeepMs, given, compact));
+    },
+    async details(given = {}) {
+      const details = (signal: AbortSignal): ReturnType<Memory["details"]> | undefined => manager.details?.({ signal });
+      return checkIndexDetails(backend, await asked.askIfAble("details", deadlines.upkeepMs, given, details));
+    },
+    async releaseQuarantine(given = {}) {
+      const release = (signal: AbortSignal): ReturnType<Memory["releaseQuarantine"]> | undefined =>
+        manager.releaseQuarantine?.({ signal });
+      return checkRelease(backend, await asked.askIfAble("releaseQuarantine", deadlines.upkeepMs, given, release));
     },
     async probeEmbeddingAvailability(given = {}) {
       lifecycle.assertOpen();

@@ -1,5 +1,6 @@
 import { show } from "./call-arguments.ts";
 import { MemoryError } from "../contract/errors.ts";
+import type { IndexDetails, QuarantineRelease } from "../contract/index-details.ts";
 import type { MemoryFileFacts, MemoryFileList } from "../contract/memory-files.ts";
 import type { SearchOrder } from "../contract/search-filters.ts";
 import { isForEveryone } from "./private-notes.ts";
@@ -213,6 +214,18 @@ export function checkFileFacts(backend: string, facts: unknown): MemoryFileFacts
   const counts = ["passageCount", "linkCount", "backlinkCount"];
   checkFields(backend, "describeFile", facts, { lists, counts });
   return facts as MemoryFileFacts;
+}
+
+export function checkIndexDetails(backend: string, details: unknown): IndexDetails | undefined {
+  if (details === undefined) return undefined;
+  checkFields(backend, "details", details, { lists: ["syncs", "spaces"], counts: [] });
+  return details as IndexDetails;
+}
+
+export function checkRelease(backend: string, release: unknown): QuarantineRelease | undefined {
+  if (release === undefined) return undefined;
+  checkFields(backend, "releaseQuarantine", release, { lists: [], counts: ["chunks"] });
+  return release as QuarantineRelease;
 }
 
 function checkFields(

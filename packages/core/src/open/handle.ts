@@ -36,6 +36,8 @@ export function createHandle(memory: Memory, closeMs: number, release: () => Pro
     estimate: (options) => call("estimate", options, (own) => memory.estimate(own)),
     check: (options) => call("check", options, (own) => memory.check(own)),
     compact: (options) => call("compact", options, (own) => memory.compact(own)),
+    details: (options) => call("details", options, (own) => memory.details(own)),
+    releaseQuarantine: (options) => call("releaseQuarantine", options, (own) => memory.releaseQuarantine(own)),
     probeEmbeddingAvailability: (options) =>
       call("probeEmbeddingAvailability", options, (own) => memory.probeEmbeddingAvailability(own)),
     probeVectorAvailability: (options) =>

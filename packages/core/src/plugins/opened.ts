@@ -20,6 +20,8 @@ const optionalManagerMethods = [
   "why",
   "check",
   "compact",
+  "details",
+  "releaseQuarantine",
   "close",
 ] as const;
 const capabilities = ["keyword", "vector", "ownsIndex"] as const;

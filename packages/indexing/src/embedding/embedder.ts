@@ -142,6 +142,17 @@ export class Embedder {
     this.#note();
   }
 
+  /** Has texts tried again that were refused, when vectors are made next. Gives how many there were. */
+  async releaseQuarantine(): Promise<{ chunks: number }> {
+    const { store } = this.#input;
+    const space = await this.#primary.knownSpace();
+    if (space === undefined) return { chunks: 0 };
+    const refused = await store.quarantined(space, Number.MAX_SAFE_INTEGER);
+    if (refused.length > 0) await store.releaseQuarantine(space);
+    await this.count();
+    return { chunks: refused.length };
+  }
+
   /**
    * Why a build that is being made must not take over yet: it would know less of its chunks by meaning than the one that
    * answers. Undefined where nothing speaks against it.

@@ -9,6 +9,7 @@ import {
   type WriterStatus,
 } from "@memslot/core";
 import type { ChunkIndex, IndexStats } from "../chunk-index.ts";
+import { createSyncHistory, type SyncHistory } from "./sync-history.ts";
 import type { SourceOutcome, SyncOutcome } from "./sync.ts";
 import { HeldElsewhere } from "./write-right.ts";
 
@@ -56,12 +57,17 @@ export interface IndexRecord {
   beginLook(): () => void;
   /** Why an answer without a look at the files cannot be taken as fresh. */
   whyStale(): string | undefined;
+  /** What is kept of syncs beyond this process. */
+  history: Pick<SyncHistory, "list" | "settle">;
 }
+
+/** Reasons of a sync that nobody waits for. A provider that refuses everything is not asked again for one of them. */
+export const behindTheScenes: ReadonlySet<string> = new Set(["search", "watch", "interval", "session-start"]);
 
 /** `looksForWriter`: whether it is found out who is at work on the index now. */
 export async function createIndexFacts(
-  store: Pick<ChunkIndex, "stats" | "leases">,
-  looksForWriter = true,
+  store: Pick<ChunkIndex, "stats" | "leases" | "spaceFacts">,
+  { looksForWriter = true, keepsHistory = true }: { looksForWriter?: boolean; keepsHistory?: boolean } = {},
 ): Promise<IndexRecord> {
   const facts: Omit<IndexFacts, "dirty"> = {
     stats: await store.stats(),
@@ -80,6 +86,7 @@ export async function createIndexFacts(
   let covered = 0;
   /** Why the last look could not write what it found. */
   let blocked: string | undefined;
+  const history = createSyncHistory(store.spaceFacts, { keeps: keepsHistory });
 
   async function count(): Promise<void> {
     facts.stats = await store.stats().catch(() => facts.stats);
@@ -103,6 +110,7 @@ export async function createIndexFacts(
     snapshot: () => ({ ...facts, dirty: isDirty() }),
     count,
     failed,
+    history,
 
     async sync({ reason, sessions, signal }, run) {
       const began = seen;
@@ -118,7 +126,13 @@ export async function createIndexFacts(
         facts.roots = outcome.roots;
         facts.sources = outcome.sources;
         const durationMs = Math.round(performance.now() - started);
-        facts.lastSync = { reason, finishedAt: new Date().toISOString(), durationMs, report: outcome.report };
+        const finishedAt = new Date().toISOString();
+        facts.lastSync = { reason, finishedAt, durationMs, report: outcome.report };
+        const { added, changed, removed, unchanged, failed: failures } = outcome.report;
+        const failed = failures.length;
+        // A look that a search takes by itself, and that finds nothing, is no news.
+        if (!behindTheScenes.has(reason) || added + changed + removed + failed > 0)
+          history.add({ reason, finishedAt, durationMs, added, changed, removed, unchanged, failed });
         return outcome;
       } catch (error) {
         if (error instanceof HeldElsewhere) {
@@ -127,6 +141,8 @@ export async function createIndexFacts(
         } else if (!signal.aborted) {
           facts.lastSyncError = messageOf(error);
           failed(error);
+          const durationMs = Math.round(performance.now() - started);
+          history.add({ reason, finishedAt: new Date().toISOString(), durationMs, error: messageOf(error) });
         }
         throw error;
       } finally {

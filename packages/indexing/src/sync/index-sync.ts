@@ -3,6 +3,7 @@ import {
   type ManagerSyncParams,
   type SearchCondition,
   type SyncMessage,
+  type SyncRecord,
   type SyncReport,
   traceCall,
 } from "@memslot/core";
@@ -14,8 +15,8 @@ import type { CatchUp } from "../fresh/catch-up.ts";
 import { createNoteDays } from "./note-days.ts";
 import type { SearchedSource } from "../search/search-outcome.ts";
 import { Freshness, othersMayTakeMs } from "./freshness.ts";
-import { createIndexFacts, type IndexFacts, type IndexRecord } from "./index-facts.ts";
-import { behindTheScenes, LongWork, type SyncParams } from "./long-work.ts";
+import { behindTheScenes, createIndexFacts, type IndexFacts, type IndexRecord } from "./index-facts.ts";
+import { LongWork, type SyncParams } from "./long-work.ts";
 import { createStoredListing, type StoredListing } from "./stored-files.ts";
 import { type SyncOutcome, syncFiles } from "./sync.ts";
 import { busyError, HeldElsewhere, withWriteRight } from "./write-right.ts";
@@ -46,6 +47,8 @@ export interface IndexSync {
   /** The days that there are notes of in these places, in order. */
   days(places: readonly SearchedSource[]): Promise<readonly number[]>;
   facts(): IndexFacts;
+  /** The last syncs, the newest first, over all processes. */
+  history(): Promise<SyncRecord[]>;
   /** Stops what is running and waits for it. */
   close(): Promise<void>;
 }
@@ -74,7 +77,10 @@ export async function createIndexSync(input: {
 }): Promise<IndexSync> {
   const { store, sources, onSearch, vectors, names, catchUp } = input;
   const closing = new AbortController();
-  const record = await createIndexFacts(store, input.lookOnly === true || store.isShared !== true);
+  const record = await createIndexFacts(store, {
+    looksForWriter: input.lookOnly === true || store.isShared !== true,
+    keepsHistory: input.lookOnly !== true,
+  });
   const listing = createStoredListing(store);
   const fileParts: FileParts = { store, listing, sources, vectors, record, catchUp };
   const daysOf = createNoteDays();
@@ -163,10 +169,12 @@ export async function createIndexSync(input: {
     days: async (places) => daysOf(await listing.files(), places),
     markDirty: record.markDirty,
     facts: record.snapshot,
+    history: () => record.history.list(),
 
     async close() {
       closing.abort();
       await Promise.allSettled([files(async () => undefined), longWork.close()]);
+      await record.history.settle();
     },
   };
 }

@@ -10,14 +10,12 @@ import {
 import type { ChunkIndex } from "../chunk-index.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { IndexedSource } from "../indexed-source.ts";
-import type { IndexRecord } from "./index-facts.ts";
+import { behindTheScenes, type IndexRecord } from "./index-facts.ts";
 import { buildName, rebuildIndex } from "./rebuild.ts";
 import type { SyncOutcome } from "./sync.ts";
 import { createProgressTeller } from "./tell-progress.ts";
 import { HeldElsewhere, withWriteRight } from "./write-right.ts";
 
-/** Reasons of a sync that nobody waits for. A provider that refuses everything is not asked again for one of them. */
-export const behindTheScenes: ReadonlySet<string> = new Set(["search", "watch", "interval", "session-start"]);
 /** How long a sync for one search works on what takes long before the search goes on with what is there. */
 const searchFillsMs = 10_000;
 /**
