@@ -87,6 +87,8 @@ describe.skipIf(!hasBrowser)("the search", () => {
       .getByText(/only in A/u)
       .first()
       .waitFor();
+    expect(await page.locator(".slopes g.gone").count()).toBe(await page.getByText(/only in A/u).count());
+    expect(await page.locator(".slopes g.same").count()).toBe(1);
     await page.getByRole("tab", { name: "As an agent gets it" }).click();
     await page.getByText(/about \d+ tokens/u).waitFor();
     const answer: unknown = JSON.parse((await page.locator("pre").textContent()) ?? "");

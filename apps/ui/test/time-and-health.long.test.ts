@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
+import { EmbeddingError } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
@@ -90,6 +91,40 @@ describe.skipIf(!hasBrowser)("the health", () => {
     expect(await told.textContent()).toContain("is not text");
   });
 
+  test("tells of the last syncs, of vectors and of money, and has a refused text tried again", async () => {
+    let refuses = true;
+    const vectorOf = (text: string): number[] => [text.length, 1, 2];
+    const ui = await startUi({
+      notes: { ...notes, "memory/kitten.md": "A kitten.\n" },
+      embeddings: {
+        id: "fake",
+        model: "lengths",
+        price: { usdPerMillionTokens: 2000, asOf: "2026-01-02", source: "a test" },
+        embedQuery: async (text) => vectorOf(text),
+        embedBatch: async (texts) => {
+          if (refuses && texts.some((text) => text.includes("kitten")))
+            throw new EmbeddingError("input", "no kittens here");
+          return texts.map(vectorOf);
+        },
+      },
+    });
+    const { page, complaints } = await openAt(ui, "/health");
+    await page.getByText(/memory\/kitten\.md:1-1 .*no kittens here/u).waitFor();
+    await page.getByText("3 vectors of 3 dimensions").waitFor();
+    await page.getByText("$2,000.00 for a million tokens, as of 2026-01-02.").waitFor();
+    const usage = page.getByRole("row").filter({ has: page.locator("meter") });
+    expect(await usage.filter({ hasText: /\$0\.\d+/u }).count()).toBe(1);
+    const history = page.locator("section").filter({ hasText: "Last syncs" });
+    expect(await history.getByRole("row").filter({ hasText: "test" }).textContent()).toContain("4 new");
+    refuses = false;
+    await page.getByRole("button", { name: "Try refused texts again" }).click();
+    await page.getByText("1 passages were sent once more.").waitFor();
+    await page.getByText("4 vectors of 3 dimensions").waitFor();
+    expect(await history.getByRole("row").filter({ hasText: "the page" }).count()).toBe(1);
+    await page.getByRole("button", { name: "Try refused texts again" }).waitFor({ state: "detached" });
+    expect(complaints.lines).toEqual([]);
+  });
+
   test("shows what a group would see", async () => {
     const { page } = await openAt(await startUi({ notes }), "/health");
     await page.getByLabel("Ask as a group").fill("ferry");
@@ -122,6 +157,7 @@ describe("provider keys", () => {
       "notes/file?path=MEMORY.md",
       "time",
       "time/day?day=2026-03-05",
+      "sessions",
       "search?q=port",
       "search/agent?q=port",
       "search/why?q=port&target=MEMORY.md",

@@ -44,6 +44,24 @@ export {
 } from "./session/compact-session.ts";
 export { type ConversationTime, type ConversationTimes, conversationTimes } from "./session/conversation-times.ts";
 export { handedOver } from "./session/model-context.ts";
+export { type HandOver, type HandOvers, readHandOvers } from "./session/shown/hand-overs.ts";
+export {
+  type ListedTranscript,
+  type ListTranscriptsOptions,
+  type TranscriptList,
+  describeTranscript,
+  listTranscripts,
+} from "./session/shown/list-transcripts.ts";
+export {
+  type TranscriptPage,
+  type TranscriptPageOptions,
+  type TranscriptShown,
+  readTranscriptPage,
+} from "./session/shown/read-transcript-page.ts";
+export type { TranscriptRecall } from "./session/shown/recalls.ts";
+export type { TranscriptCompaction, TranscriptFacts } from "./session/shown/scan-transcript.ts";
+export type { ShownText } from "./session/shown/shown-text.ts";
+export type { TranscriptPlace } from "./session/shown/transcript-place.ts";
 export { openSessions } from "./session/open-sessions.ts";
 export {
   type DescribeSession,

@@ -457,7 +457,11 @@ describe("what is said of an index, or done to it", () => {
     }),
     check: async ({ fix }) => ({ ok: fix, findings: [{ name: "files", ok: true, message: `${files} files` }] }),
     compact: async () => ({ beforeBytes: files, afterBytes: 0 }),
-    details: async () => ({ syncs: [], spaces: [], price: { usdPerMillionTokens: files, asOf: "2026-03-05", source: "here" } }),
+    details: async () => ({
+      syncs: [],
+      spaces: [],
+      price: { usdPerMillionTokens: files, asOf: "2026-03-05", source: "here" },
+    }),
     releaseQuarantine: async () => ({ chunks: files }),
   });
 

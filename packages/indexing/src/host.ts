@@ -10,6 +10,7 @@ export { isUsualGap } from "./files/usual-gap.ts";
 export { journalFileName, journalFolder } from "./journal/journal-folder.ts";
 export { redactLines } from "./secrets/redact-secrets.ts";
 export { sessionsFolder } from "./sessions/sessions-folder.ts";
+export { readLines, type TranscriptLine } from "./sessions/transcript-lines.ts";
 export { estimateTokens } from "./text/token-weight.ts";
 export { stopWords } from "./text/stop-words.ts";
 export { scanTerms } from "./text/words.ts";

@@ -1,8 +1,9 @@
 import { health } from "./en/health.ts";
 import { notes } from "./en/notes.ts";
 import { search } from "./en/search.ts";
+import { sessions } from "./en/sessions.ts";
 import { shell } from "./en/shell.ts";
 import { time } from "./en/time.ts";
 
 /** Each view has its texts in a file of its own. */
-export const en = { ...shell, ...search, ...notes, ...health, ...time };
+export const en = { ...shell, ...search, ...notes, ...sessions, ...health, ...time };

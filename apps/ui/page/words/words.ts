@@ -31,6 +31,12 @@ export function when(
   return Number.isNaN(date.getTime()) ? iso : new Intl.DateTimeFormat(localeName(), style).format(date);
 }
 
+/** US dollars for people, cents and less where there are few. */
+export function money(usd: number): string {
+  const style = { style: "currency", currency: "USD", minimumFractionDigits: 2, maximumFractionDigits: 4 } as const;
+  return new Intl.NumberFormat(localeName(), style).format(usd);
+}
+
 /** Bytes for people: `14.1 MB`. */
 export function bytes(count: number): string {
   const units = ["byte", "kilobyte", "megabyte", "gigabyte"] as const;

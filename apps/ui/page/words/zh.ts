@@ -2,7 +2,8 @@ import type { en } from "./en.ts";
 import { health } from "./zh/health.ts";
 import { notes } from "./zh/notes.ts";
 import { search } from "./zh/search.ts";
+import { sessions } from "./zh/sessions.ts";
 import { shell } from "./zh/shell.ts";
 import { time } from "./zh/time.ts";
 
-export const zh: Record<keyof typeof en, string> = { ...shell, ...search, ...notes, ...health, ...time };
+export const zh: Record<keyof typeof en, string> = { ...shell, ...search, ...notes, ...sessions, ...health, ...time };

@@ -1,18 +1,35 @@
-import type { CompactReport, IndexCheck, SyncFailure, SyncReport } from "@memslot/core";
+import type {
+  CompactReport,
+  IndexCheck,
+  IndexDetails,
+  QuarantineRelease,
+  SyncFailure,
+  SyncReport,
+} from "@memslot/core";
 
 /** `GET /api/health`: what is not told by the state that events bring. */
 export interface HealthAnswer {
   /** Files that were to be indexed and are not, each with what is wrong and what to do about it. */
   problems: readonly SyncFailure[];
   /** Tokens that were sent to embedding providers, the last day first. */
-  usage: readonly { day: string; tokens: number }[];
+  usage: readonly UsageDay[];
+  /** The last syncs, the vectors that there are, and what the provider in use costs. Absent: the backend does not tell. */
+  details?: IndexDetails | undefined;
 }
 
-/** `POST /api/health/<action>`: `sync`, `force`, `check`, `fix`, `compact`. */
-export type HealthAction = "sync" | "force" | "check" | "fix" | "compact";
+export interface UsageDay {
+  day: string;
+  tokens: number;
+  /** What they cost, by the price of the provider in use. Absent where others were asked that day, or the price is not known. */
+  usd?: number | undefined;
+}
+
+/** `POST /api/health/<action>` */
+export type HealthAction = "sync" | "force" | "check" | "fix" | "compact" | "release";
 
 export interface ActionAnswer {
   sync?: SyncReport | undefined;
   check?: IndexCheck | undefined;
   compact?: CompactReport | undefined;
+  release?: QuarantineRelease | undefined;
 }

@@ -1,7 +1,7 @@
-import type { Memory, SyncFailure } from "@memslot/core";
-import { readUsage } from "@memslot/indexing";
+import type { Memory, MemoryProviderStatus, SyncFailure } from "@memslot/core";
+import { readUsage, type UsageEntry } from "@memslot/indexing";
 import type { Hono } from "hono";
-import type { ActionAnswer, HealthAction, HealthAnswer } from "../api/health.ts";
+import type { ActionAnswer, HealthAction, HealthAnswer, UsageDay } from "../api/health.ts";
 import { type EventHub, toldProgress } from "../server/event-hub.ts";
 import { RouteError } from "../server/failure.ts";
 import type { UiHost } from "../ui-host.ts";
@@ -17,12 +17,13 @@ export function serveHealth(app: Hono, host: UiHost, { hub, signal }: { hub: Eve
   let running: string | undefined;
 
   app.get("/api/health", async (context) => {
-    const problems = await problemsOf(memory, context.req.raw.signal);
-    const entries = await readUsage(config.stateDir, { days: usageDays, agentId: memory.agentId });
-    const days = Map.groupBy(entries, ({ day }) => day);
-    const usage = [...days].map(([day, own]) => ({ day, tokens: own.reduce((sum, { tokens }) => sum + tokens, 0) }));
-    const answer: HealthAnswer = { problems, usage: usage.toSorted((a, b) => (a.day < b.day ? 1 : -1)) };
-    return context.json(answer);
+    const [problems, details, entries] = await Promise.all([
+      problemsOf(memory, context.req.raw.signal),
+      memory.details({ signal: context.req.raw.signal }),
+      readUsage(config.stateDir, { days: usageDays, agentId: memory.agentId }),
+    ]);
+    const usage = usageByDay(entries, memory.status(), details?.price?.usdPerMillionTokens);
+    return context.json({ problems, usage, details } satisfies HealthAnswer);
   });
 
   app.post("/api/health/:action", async (context) => {
@@ -54,6 +55,21 @@ async function problemsOf(memory: Memory, signal: AbortSignal): Promise<readonly
   );
 }
 
+/** The last day first. */
+function usageByDay(
+  entries: readonly UsageEntry[],
+  { provider, model }: Pick<MemoryProviderStatus, "provider" | "model">,
+  usdPerMillionTokens: number | undefined,
+): UsageDay[] {
+  const days = [...Map.groupBy(entries, ({ day }) => day)].map(([day, own]): UsageDay => {
+    const tokens = own.reduce((sum, entry) => sum + entry.tokens, 0);
+    const isPriced = own.every((entry) => entry.provider === provider && entry.model === model);
+    const usd = isPriced && usdPerMillionTokens !== undefined ? (tokens * usdPerMillionTokens) / 1e6 : undefined;
+    return { day, tokens, usd };
+  });
+  return days.toSorted((a, b) => (a.day < b.day ? 1 : -1));
+}
+
 function actionsOf(
   memory: Memory,
   hub: EventHub,
@@ -73,5 +89,9 @@ function actionsOf(
     check: async () => ({ check: await memory.check({ signal }) }),
     fix: async () => ({ check: await memory.check({ fix: true, signal }) }),
     compact: async () => ({ compact: await memory.compact({ signal }) }),
+    release: async () => {
+      const release = await memory.releaseQuarantine({ signal });
+      return { ...(await sync(false)), release };
+    },
   };
 }

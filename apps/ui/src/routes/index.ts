@@ -6,6 +6,7 @@ import { serveFacts } from "./facts.ts";
 import { serveHealth } from "./health.ts";
 import { serveNotes } from "./notes.ts";
 import { serveSearch } from "./search.ts";
+import { serveSessions } from "./sessions.ts";
 import { serveTime } from "./time.ts";
 
 export interface RouteWorld {
@@ -22,5 +23,6 @@ export function serveRoutes(app: Hono, { host, hub, signal }: RouteWorld): void 
   serveSearch(app, host);
   serveNotes(app, host);
   serveTime(app, host);
+  serveSessions(app, host);
   serveHealth(app, host, { hub, signal });
 }

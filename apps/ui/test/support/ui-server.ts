@@ -1,7 +1,7 @@
 import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { parseConfig, openMemory } from "@memslot/core";
+import { type EmbeddingProvider, parseConfig, openMemory } from "@memslot/core";
 import memoryCore from "@memslot/memory-core";
 import { onTestFinished } from "vitest";
 import { serveUi, type UiHost } from "../../src/index.ts";
@@ -26,10 +26,17 @@ export interface UiServerOptions {
   readOnly?: boolean;
   /** Keys below `memorySearch`. */
   memorySearch?: Readonly<Record<string, unknown>>;
+  /** Makes the vectors, in place of a plugin. */
+  embeddings?: EmbeddingProvider;
 }
 
 /** The page over a memory of its own; everything is gone after the test. */
-export async function startUi({ notes, readOnly = false, memorySearch = {} }: UiServerOptions): Promise<UiServer> {
+export async function startUi({
+  notes,
+  readOnly = false,
+  memorySearch = {},
+  embeddings,
+}: UiServerOptions): Promise<UiServer> {
   const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-ui-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
   const workspaceDir = path.join(folder, "notes");
@@ -41,10 +48,17 @@ export async function startUi({ notes, readOnly = false, memorySearch = {} }: Ui
   }
   const stateDir = path.join(folder, "state");
   const config = parseConfig(
-    { agents: { defaults: { workspace: workspaceDir, memorySearch: { provider: "none", ...memorySearch } } } },
+    {
+      agents: {
+        defaults: {
+          workspace: workspaceDir,
+          memorySearch: { ...(embeddings === undefined && { provider: "none" }), ...memorySearch },
+        },
+      },
+    },
     { stateDir, env: { HOME: folder } },
   );
-  const opening = { config, agentId: "main", plugins: [memoryCore], notify: () => undefined };
+  const opening = { config, agentId: "main", plugins: [memoryCore], embeddings, notify: () => undefined };
   const memory = await openMemory(opening);
   onTestFinished(() => memory.close());
   await memory.sync({ reason: "test" });

@@ -1,9 +1,9 @@
 import { constants, lstatSync, readdirSync } from "node:fs";
 import { open } from "node:fs/promises";
 import path from "node:path";
-import { codeOf, noSurprises } from "@memslot/core/files";
-import { journalFolder, sessionsFolder } from "@memslot/indexing/host";
+import { noSurprises } from "@memslot/core/files";
 import pLimit from "p-limit";
+import { transcriptFolder, type TranscriptLabel, type TranscriptPlace } from "./shown/transcript-place.ts";
 import { readFirstEntry } from "./transcript/read-transcript.ts";
 
 /** A transcript, or what a flush has taken from one: when it began and when it was written to last. */
@@ -29,12 +29,9 @@ export interface ConversationTimes {
 const most = 2_000;
 const openAtOnce = 16;
 
-/** Reads the first line of each file, and changes nothing. Where there are no folders there are none. */
-export async function conversationTimes(place: { stateDir: string; agentId: string }): Promise<ConversationTimes> {
-  const [sessions, flushes] = await Promise.all([
-    timesIn(sessionsFolder(place), "sessions"),
-    timesIn(journalFolder(place), "journal"),
-  ]);
+/** Reads the first line of each file, follows no link, and changes nothing. Where there are no folders there are none. */
+export async function conversationTimes(place: TranscriptPlace): Promise<ConversationTimes> {
+  const [sessions, flushes] = await Promise.all([timesIn(place, "sessions"), timesIn(place, "journal")]);
   return {
     sessions: sessions.times,
     sessionCount: sessions.count,
@@ -43,8 +40,13 @@ export async function conversationTimes(place: { stateDir: string; agentId: stri
   };
 }
 
-async function timesIn(folder: string, label: string): Promise<{ times: ConversationTime[]; count: number }> {
-  const files = namesIn(folder).flatMap((name) => {
+async function timesIn(
+  place: TranscriptPlace,
+  label: TranscriptLabel,
+): Promise<{ times: ConversationTime[]; count: number }> {
+  const folder = transcriptFolder(place, label);
+  if (folder === undefined) return { times: [], count: 0 };
+  const files = readdirSync(folder).flatMap((name) => {
     const stats = lstatSync(path.join(folder, name), { throwIfNoEntry: false });
     return name.endsWith(".jsonl") && stats?.isFile() === true ? [{ name, stats }] : [];
   });
@@ -80,14 +82,5 @@ async function beginningOf(file: string): Promise<{ id: string | undefined; at: 
     }
   } catch {
     return undefined; // Its own time has to do.
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return [];
-    throw error;
   }
 }

@@ -21,7 +21,7 @@ export interface TableEntry {
   readonly more: Readonly<Record<string, unknown>>;
 }
 
-type SessionTable = Map<string, TableEntry>;
+export type SessionTable = Map<string, TableEntry>;
 
 /** The list of an agent's sessions by their keys: `sessions.json` beside the transcripts. */
 export interface SessionTableFile {
@@ -34,8 +34,25 @@ export interface SessionTableFile {
 }
 
 const waitMs = 5_000;
+const mostLookedAtBytes = 64 * 1024 * 1024;
 /** Another host keeps more than entries of sessions there; what cannot be understood is kept. */
 type RawTable = Map<string, unknown>;
+
+/** The list as it stands there, for somebody who only looks: what is missing, damaged or a link gives an empty one. */
+export async function lookAtSessionTable(folder: string): Promise<SessionTable> {
+  try {
+    const handle = await open(path.join(folder, "sessions.json"), constants.O_RDONLY | noSurprises);
+    try {
+      const stats = await handle.stat();
+      if (!stats.isFile() || stats.size > mostLookedAtBytes) return new Map();
+      return tableOf(parse(await handle.readFile("utf8")) ?? new Map(), folder);
+    } finally {
+      await handle.close();
+    }
+  } catch {
+    return new Map(); // What is not there names no session.
+  }
+}
 
 export function openSessionTable(input: {
   folder: string;

@@ -42,3 +42,13 @@ test("says of an agent without conversations that there are none", async () => {
   const times = await conversationTimes({ stateDir: stateFolder(), agentId: "main" });
   expect(times).toEqual({ sessions: [], sessionCount: 0, flushes: [], flushCount: 0 });
 });
+
+test("follows no link that stands in place of a folder", async () => {
+  const [stateDir, elsewhere] = [stateFolder(), stateFolder()];
+  writeFileSync(path.join(elsewhere, "private.jsonl"), "{}\n");
+  mkdirSync(path.join(stateDir, "agents/main"), { recursive: true });
+  symlinkSync(elsewhere, path.join(stateDir, "agents/main/sessions"));
+  symlinkSync(elsewhere, path.join(stateDir, "agents/main/journal"));
+  const times = await conversationTimes({ stateDir, agentId: "main" });
+  expect(times).toEqual({ sessions: [], sessionCount: 0, flushes: [], flushCount: 0 });
+});

@@ -5,12 +5,12 @@ import { AskError, ask } from "../../state/ask.ts";
 import { facts, told } from "../../state/session.ts";
 import { bytes, t } from "../../words/words.ts";
 
-const actions: readonly HealthAction[] = ["sync", "check", "fix", "compact", "force"];
+const actions: readonly HealthAction[] = ["sync", "check", "fix", "compact", "force", "release"];
 /** What a page that only looks may have done. */
 const harmless: ReadonlySet<HealthAction> = new Set(["sync", "check"]);
 
 /** What can be done, one thing at a time, and what came of it. */
-export function Actions({ onDone }: { onDone: () => void }): VNode {
+export function Actions({ onDone, quarantined }: { onDone: () => void; quarantined: number }): VNode {
   const [running, setRunning] = useState<HealthAction | undefined>(undefined);
   const [outcome, setOutcome] = useState<{ text: string; isBad: boolean } | undefined>(undefined);
   const run = async (action: HealthAction): Promise<void> => {
@@ -29,16 +29,18 @@ export function Actions({ onDone }: { onDone: () => void }): VNode {
   return (
     <div class="actions">
       <p class="row">
-        {actions.map((action) => (
-          <button
-            key={action}
-            type="button"
-            disabled={running !== undefined || (facts.value?.readOnly === true && !harmless.has(action))}
-            onClick={() => void run(action)}
-          >
-            {t(`health.act.${action}`)}
-          </button>
-        ))}
+        {actions.map((action) =>
+          action === "release" && quarantined === 0 ? null : (
+            <button
+              key={action}
+              type="button"
+              disabled={running !== undefined || (facts.value?.readOnly === true && !harmless.has(action))}
+              onClick={() => void run(action)}
+            >
+              {t(`health.act.${action}`)}
+            </button>
+          ),
+        )}
       </p>
       <p role="status" class={outcome?.isBad === true ? "bad" : "good"}>
         {running === undefined ? outcome?.text : t("health.act.running")}
@@ -47,7 +49,8 @@ export function Actions({ onDone }: { onDone: () => void }): VNode {
   );
 }
 
-function saidOf({ sync, check, compact }: ActionAnswer): { text: string; isBad: boolean } {
+function saidOf({ sync, check, compact, release }: ActionAnswer): { text: string; isBad: boolean } {
+  if (release !== undefined) return { text: t("health.done.release", { count: release.chunks }), isBad: false };
   if (sync !== undefined) {
     const { added, changed, removed } = sync;
     return { text: t("health.done.sync", { added, changed, removed }), isBad: sync.failed.length > 0 };

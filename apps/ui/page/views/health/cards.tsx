@@ -106,7 +106,7 @@ export function SyncCard({ now }: CardProps): VNode {
 }
 
 /** Vectors: who makes them, how many there are, and what stands in the way. */
-export function MeaningCard({ now }: CardProps): VNode {
+export function MeaningCard({ now, details }: CardProps & Pick<HealthAnswer, "details">): VNode {
   const { embedding, vector, provider, model } = now;
   return (
     <section class="card">
@@ -121,6 +121,15 @@ export function MeaningCard({ now }: CardProps): VNode {
           </Fact>
         )}
       </dl>
+      {details && details.spaces.length > 0 && (
+        <ul>
+          {details.spaces.map(({ provider: by, model: of, dimensions, vectors, inUse }) => (
+            <li key={`${by} ${of} ${dimensions}`}>
+              {by} {of}: {t("health.space", { vectors, dimensions })} {inUse && t("health.inUse")}
+            </li>
+          ))}
+        </ul>
+      )}
       {embedding && <p class="faint">{embedding.reason}</p>}
       {embedding?.circuit && (
         <p class="warn">
@@ -141,32 +150,6 @@ export function MeaningCard({ now }: CardProps): VNode {
             ))}
           </ul>
         </>
-      )}
-    </section>
-  );
-}
-
-/** What was sent to providers, by day. */
-export function UsageCard({ usage }: Pick<HealthAnswer, "usage">): VNode {
-  const most = Math.max(1, ...usage.map(({ tokens }) => tokens));
-  return (
-    <section class="card">
-      <h2>{t("health.usage")}</h2>
-      {usage.length === 0 && <p class="faint">{t("health.none")}</p>}
-      {usage.length > 0 && (
-        <table>
-          <tbody>
-            {usage.map(({ day, tokens }) => (
-              <tr key={day}>
-                <th scope="row">{day}</th>
-                <td>{formatted(tokens)}</td>
-                <td class="usage-bar">
-                  <meter value={tokens} max={most} aria-label={day} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
       )}
     </section>
   );

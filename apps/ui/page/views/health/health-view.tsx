@@ -7,8 +7,10 @@ import { notesRevision, status, syncing } from "../../state/events.ts";
 import { useAnswer } from "../../state/use-answer.ts";
 import { t } from "../../words/words.ts";
 import { Actions } from "./actions.tsx";
-import { IndexCard, MeaningCard, SyncCard, UsageCard } from "./cards.tsx";
+import { IndexCard, MeaningCard, SyncCard } from "./cards.tsx";
+import { HistoryCard } from "./history-card.tsx";
 import { SharedCard } from "./shared-card.tsx";
+import { UsageCard } from "./usage-card.tsx";
 import "./health.css";
 
 /** Whether the memory can be relied on, at one look, and everything that is known of it below. */
@@ -32,13 +34,14 @@ export default function HealthView(): VNode {
           <progress value={syncing.value.progress.completed} max={syncing.value.progress.total} />
         </p>
       )}
-      <Actions onDone={() => setActs(acts + 1)} />
+      <Actions onDone={() => setActs(acts + 1)} quarantined={now.embedding?.quarantined?.length ?? 0} />
       {error && <Failed error={error} />}
       <div class="cards">
         <IndexCard now={now} />
         <SyncCard now={now} />
-        <MeaningCard now={now} />
-        <UsageCard usage={data?.usage ?? []} />
+        <MeaningCard now={now} details={data?.details} />
+        <UsageCard usage={data?.usage ?? []} details={data?.details} />
+        {data?.details && <HistoryCard syncs={data.details.syncs} />}
         <section class="card">
           <h2>{t("health.problems")}</h2>
           {problems.length === 0 ? <p class="faint">{t("health.none")}</p> : null}

@@ -1,11 +1,13 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { CompareAnswer, FoundResult, SearchAnswer, SideSettings } from "../../../src/api/search.ts";
+import type { CompareAnswer, SideSettings } from "../../../src/api/search.ts";
 import { AskError, ask } from "../../state/ask.ts";
 import { told } from "../../state/session.ts";
 import { Failed } from "../../parts/states.tsx";
 import { t } from "../../words/words.ts";
+import { rowsOf } from "./rank-changes.ts";
 import { firstMatch } from "./result-card.tsx";
+import { Slopes } from "./slopes.tsx";
 
 type Field = Exclude<keyof SideSettings, "backend">;
 const fields: readonly (readonly [
@@ -120,6 +122,7 @@ function Compared({ answer: { a, b } }: { answer: CompareAnswer }): VNode {
       <p>
         A {a.results.length} · B {b.results.length} · {t("compare.overlap", { count: same })}
       </p>
+      <Slopes rows={rows} />
       <div class="scroll">
         <table>
           <thead>
@@ -146,26 +149,6 @@ function Compared({ answer: { a, b } }: { answer: CompareAnswer }): VNode {
       </div>
     </>
   );
-}
-
-interface Row {
-  key: string;
-  from: number | undefined;
-  to: number | undefined;
-  result: FoundResult;
-}
-
-/** Every passage of both sides, in the order of B, then what only A has. */
-function rowsOf(a: SearchAnswer, b: SearchAnswer): Row[] {
-  const keyOf = ({ source, path }: FoundResult): string => `${source} ${path}`;
-  const place = (results: readonly FoundResult[], key: string): number | undefined => {
-    const index = results.findIndex((result) => keyOf(result) === key);
-    return index < 0 ? undefined : index + 1;
-  };
-  const all = new Map([...b.results, ...a.results].toReversed().map((result) => [keyOf(result), result]));
-  return [...all]
-    .toReversed()
-    .map(([key, result]) => ({ key, result, from: place(a.results, key), to: place(b.results, key) }));
 }
 
 function moved(from: number | undefined, to: number | undefined): string {

@@ -6,6 +6,7 @@ import { notesRevision } from "../../state/events.ts";
 import { useAnswer } from "../../state/use-answer.ts";
 import { bytes, t, when } from "../../words/words.ts";
 import { noteHref } from "../notes/note-places.ts";
+import { transcriptHref } from "../sessions/transcript-places.ts";
 
 /** What there is of one day, to be read. */
 export function DayPane({ day }: { day: string }): VNode {
@@ -47,7 +48,7 @@ export function DayPane({ day }: { day: string }): VNode {
             <ul>
               {own.map(({ path, sessionId, from, to }) => (
                 <li key={path}>
-                  {sessionId}{" "}
+                  <a href={transcriptHref(path)}>{sessionId}</a>{" "}
                   <span class="faint">
                     {when(from)} – {when(to)}
                   </span>

@@ -1,0 +1,105 @@
+import type { VNode } from "preact";
+import type { TranscriptAnswer, TranscriptFactsAnswer } from "../../../src/api/sessions.ts";
+import { Failed, Loading } from "../../parts/states.tsx";
+import { pathWith } from "../../state/ask.ts";
+import { goWith, query } from "../../state/place.ts";
+import { useAnswer } from "../../state/use-answer.ts";
+import { bytes, t, when } from "../../words/words.ts";
+import { Cited } from "./cited.tsx";
+import { TranscriptLine } from "./transcript-line.tsx";
+import { transcriptHref } from "./transcript-places.ts";
+
+/** One conversation, a part at a time, with what all of it comes to. */
+export function TranscriptPane({ path }: { path: string }): VNode {
+  const [from, before] = [query.value.get("from"), query.value.get("before")];
+  const asked = { path, from: from ?? undefined, before: before ?? undefined };
+  const { data, error } = useAnswer<TranscriptAnswer>(pathWith("/api/sessions/read", asked));
+  const goTo = (place: { from?: number; before?: number }): void =>
+    goWith({ from: place.from?.toString(), before: place.before?.toString() });
+  if (error) return <Failed error={error} />;
+  if (data === undefined) return <Loading />;
+  const { entries, start, end, bytes: size, broken } = data;
+  return (
+    <section aria-label={path}>
+      <h2 class="mono">{path}</h2>
+      <p>
+        <a href="/sessions">{t("sessions.back")}</a>
+      </p>
+      <Facts path={path} />
+      <nav class="row" aria-label={t("sessions.parts")}>
+        <button type="button" disabled={start === 0} onClick={() => goTo({})}>
+          {t("sessions.first")}
+        </button>
+        <button type="button" disabled={start === 0} onClick={() => goTo({ before: start })}>
+          {t("sessions.earlier")}
+        </button>
+        <button type="button" disabled={end >= size} onClick={() => goTo({ from: end })}>
+          {t("sessions.later")}
+        </button>
+        <button type="button" disabled={end >= size} onClick={() => goTo({ before: size })}>
+          {t("sessions.last")}
+        </button>
+        <span class="faint">{t("common.of", { part: `${bytes(start)} – ${bytes(end)}`, all: bytes(size) })}</span>
+      </nav>
+      {broken > 0 && <p class="warn">{t("sessions.broken", { count: broken })}</p>}
+      {entries.length === 0 && <p class="faint">{t("sessions.nothing")}</p>}
+      <ol class="transcript">
+        {entries.map((entry) => (
+          <TranscriptLine key={entry.start} entry={entry} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+/** Compactions, and what was asked of the memory. Reading all of a long transcript takes a while: it comes when it is there. */
+function Facts({ path }: { path: string }): VNode | null {
+  const { data, error } = useAnswer<TranscriptFactsAnswer>(pathWith("/api/sessions/facts", { path }));
+  if (error) return <Failed error={error} />;
+  if (data === undefined) return <Loading />;
+  const { messages, results, compactions, compactionCount, recalls, recallCount } = data;
+  return (
+    <>
+      <p class="faint">
+        {t("sessions.messages", { count: messages })} · {t("sessions.results", { count: results })}
+      </p>
+      {compactionCount > 0 && (
+        <details class="card">
+          <summary>{t("sessions.compactions", { count: compactionCount })}</summary>
+          <ul>
+            {compactions.map(({ start, at, dropped, fates, text }) => (
+              <li key={start}>
+                <a href={transcriptHref(path, start)}>{at === undefined ? t("sessions.there") : when(at)}</a>{" "}
+                {t("sessions.dropped", { count: dropped })}
+                {(["saved", "digest", "waiting", "kept"] as const).map((fate) =>
+                  fates[fate] === undefined ? null : (
+                    <span key={fate}>
+                      {" "}
+                      · {t(`sessions.state.${fate}`)}: {fates[fate]}
+                    </span>
+                  ),
+                )}
+                <p class="said">{text}</p>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+      {recallCount > 0 && (
+        <details class="card">
+          <summary>{t("sessions.recalls", { count: recallCount })}</summary>
+          <ul>
+            {recalls.map(({ start, tool, question, results: found, resultCount, said }) => (
+              <li key={`${start} ${question}`}>
+                <a href={transcriptHref(path, start)}>{question}</a> <span class="faint mono">{tool}</span>{" "}
+                {resultCount !== undefined && t("sessions.found", { count: resultCount })}{" "}
+                {found && <Cited places={found} />}
+                {said !== undefined && <span class="faint">{said}</span>}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,152 @@
+import { constants, lstatSync, readdirSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import path from "node:path";
+import { audienceOf, type SessionAudience } from "@memslot/core";
+import { noSurprises } from "@memslot/core/files";
+import { readLines } from "@memslot/indexing/host";
+import { readEntry } from "../transcript/transcript-entry.ts";
+import { lookAtSessionTable } from "../session-table.ts";
+import { type HandOvers, readHandOvers } from "./hand-overs.ts";
+import { openTranscriptToRead, transcriptFolder, type TranscriptPlace } from "./transcript-place.ts";
+import { scanTranscript, type TranscriptFacts } from "./scan-transcript.ts";
+import { shownLine } from "./shown-text.ts";
+
+/** A transcript as far as its name, its size and its beginning tell. */
+export interface ListedTranscript {
+  /** As results name it: `sessions/<name>.jsonl`. */
+  path: string;
+  sessionId: string;
+  /** As the host names the session; absent where neither the list of sessions nor the transcript says. */
+  sessionKey?: string | undefined;
+  /** Who reads the session, by its key. Absent without one. */
+  audience?: SessionAudience | undefined;
+  /** Whether the next message under this key goes on with it. */
+  isCurrent: boolean;
+  /** The first thing that the user said, where it stands near the beginning. */
+  title?: string | undefined;
+  /** When it began and was written to last (ISO 8601). */
+  from: string;
+  to: string;
+  bytes: number;
+  /** What user and assistant said. Absent where it is too large to be counted for a list. */
+  messages?: number | undefined;
+}
+
+export interface TranscriptList {
+  /** Where transcripts of this agent are put. */
+  folder: string | undefined;
+  /** The latest first, at most 1,000. */
+  transcripts: readonly ListedTranscript[];
+  /** How many there are. */
+  count: number;
+}
+
+export interface ListTranscriptsOptions extends TranscriptPlace {
+  /** The peers of direct chats that are the owner, see `audienceOf`. */
+  ownerAllowFrom?: readonly string[] | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+const most = 1_000;
+/** A larger transcript is not counted for a list, and all of them together are to a multiple of it. */
+const countedBytes = 1024 * 1024;
+const countedBytesInAll = 32 * 1024 * 1024;
+const headBytes = 64 * 1024;
+const titleCharacters = 120;
+const never: AbortSignal = new AbortController().signal;
+
+/** Lists an agent's transcripts. Writes nothing and follows no link. Where there is no folder there are none. */
+export async function listTranscripts(options: ListTranscriptsOptions): Promise<TranscriptList> {
+  const { agentId, ownerAllowFrom = [], signal = never } = options;
+  const folder = transcriptFolder(options, "sessions");
+  if (folder === undefined) return { folder: undefined, transcripts: [], count: 0 };
+  const keys = new Map<string, string>();
+  for (const [key, { sessionFile }] of await lookAtSessionTable(folder)) keys.set(sessionFile, key);
+  const files = readdirSync(folder).flatMap((name) => {
+    const stats = lstatSync(path.join(folder, name), { throwIfNoEntry: false });
+    return name.endsWith(".jsonl") && !name.startsWith(".") && stats?.isFile() === true ? [{ name, stats }] : [];
+  });
+  const transcripts: ListedTranscript[] = [];
+  let left = countedBytesInAll;
+  for (const { name, stats } of files.toSorted((a, b) => b.stats.mtimeMs - a.stats.mtimeMs).slice(0, most)) {
+    signal.throwIfAborted();
+    const isCounted = stats.size <= Math.min(countedBytes, left);
+    if (isCounted) left -= stats.size;
+    const begun = await beginningOf(path.join(folder, name), isCounted ? stats.size : headBytes, signal);
+    const sessionKey = keys.get(name) ?? begun.sessionKey;
+    const to = stats.mtime.toISOString();
+    transcripts.push({
+      path: `sessions/${name}`,
+      sessionId: begun.sessionId ?? name.replace(/\.jsonl$/u, ""),
+      sessionKey,
+      audience: sessionKey === undefined ? undefined : readersOf(sessionKey, agentId, ownerAllowFrom),
+      isCurrent: keys.has(name),
+      title: begun.title,
+      from: begun.from ?? to,
+      to,
+      bytes: stats.size,
+      messages: isCounted ? begun.messages : undefined,
+    });
+  }
+  return { folder, transcripts, count: files.length };
+}
+
+/** All that a transcript says of itself. Undefined where it is not there. */
+export async function describeTranscript(
+  place: TranscriptPlace,
+  relPath: string,
+  { handOvers, signal = never }: { handOvers?: HandOvers | undefined; signal?: AbortSignal | undefined } = {},
+): Promise<(TranscriptFacts & { bytes: number }) | undefined> {
+  const opened = await openTranscriptToRead(place, relPath);
+  if (opened === undefined) return undefined;
+  try {
+    const { fateOf } = handOvers ?? (await readHandOvers(place));
+    return { ...(await scanTranscript(opened, { fateOf, signal })), bytes: opened.bytes };
+  } finally {
+    await opened.handle.close();
+  }
+}
+
+interface Beginning {
+  sessionId?: string | undefined;
+  sessionKey?: string | undefined;
+  title?: string | undefined;
+  from?: string | undefined;
+  messages: number;
+}
+
+async function beginningOf(file: string, bytes: number, signal: AbortSignal): Promise<Beginning> {
+  const found: Beginning = { messages: 0 };
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(file, constants.O_RDONLY | noSurprises);
+    for await (const lines of readLines(handle, 0, bytes, signal))
+      for (const line of lines) {
+        const entry = line.bytes === undefined ? undefined : readEntry(line.bytes, 0);
+        if (entry?.kind === "session") {
+          found.sessionId ??= entry.id;
+          found.sessionKey ??= entry.key;
+          if (entry.at !== undefined) found.from ??= new Date(entry.at).toISOString();
+        }
+        if (entry?.kind !== "message" || entry.message.role === "tool") continue;
+        found.messages++;
+        const { role, text } = entry.message;
+        if (role === "user" && text.trim() !== "") found.title ??= shownLine(text, titleCharacters);
+      }
+  } catch (error) {
+    if (signal.aborted) throw error;
+    // Gone, or not for us to read: its name has to do.
+  } finally {
+    await handle?.close();
+  }
+  return found;
+}
+
+/** A key that names another agent says nothing here. */
+function readersOf(key: string, agentId: string, owners: readonly string[]): SessionAudience | undefined {
+  try {
+    return audienceOf(key, agentId, owners);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,60 @@
+import { constants, lstatSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import path from "node:path";
+import { MemoryError } from "@memslot/core";
+import { codeOf, noSurprises } from "@memslot/core/files";
+import { journalFolder, sessionsFolder } from "@memslot/indexing/host";
+
+/** Whose conversations they are. */
+export interface TranscriptPlace {
+  stateDir: string;
+  agentId: string;
+}
+
+/** The folders of transcripts by the name that results have for them. */
+export type TranscriptLabel = "sessions" | "journal";
+
+const fileName = /^(?!\.)[^/\\\0]{1,250}\.jsonl$/u;
+
+/** The folder behind a name; undefined where it is not there, or a link stands in its way, which is not followed. */
+export function transcriptFolder(place: TranscriptPlace, label: TranscriptLabel): string | undefined {
+  const folder = label === "sessions" ? sessionsFolder(place) : journalFolder(place);
+  const parts = [path.dirname(path.dirname(folder)), path.dirname(folder), folder];
+  const areFolders = parts.every((part) => lstatSync(part, { throwIfNoEntry: false })?.isDirectory() === true);
+  return areFolders ? folder : undefined;
+}
+
+/**
+ * Opens a transcript by its path, `sessions/<name>.jsonl` or `journal/<name>.jsonl`, to be read. Undefined where there
+ * is none. Throws `PATH_NOT_ALLOWED` for what is no such path, and for a link.
+ */
+export async function openTranscriptToRead(
+  place: TranscriptPlace,
+  relPath: string,
+): Promise<{ handle: FileHandle; bytes: number } | undefined> {
+  const [label, name = "", ...more] = relPath.split("/");
+  if ((label !== "sessions" && label !== "journal") || more.length > 0 || !fileName.test(name))
+    throw notAllowed(relPath);
+  const folder = transcriptFolder(place, label);
+  if (folder === undefined) return undefined;
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(path.join(folder, name), constants.O_RDONLY | noSurprises);
+    const stats = await handle.stat();
+    if (stats.isFile()) return { handle, bytes: stats.size };
+  } catch (error) {
+    await handle?.close();
+    if (codeOf(error) === "ENOENT") return undefined;
+    if (codeOf(error) === "ELOOP") throw notAllowed(relPath);
+    throw error;
+  }
+  await handle.close();
+  throw notAllowed(relPath);
+}
+
+function notAllowed(relPath: string): MemoryError {
+  return new MemoryError(
+    "PATH_NOT_ALLOWED",
+    `${JSON.stringify(relPath)} is no transcript: a path is like sessions/<id>.jsonl, and links are not followed`,
+  );
+}
