@@ -60,6 +60,8 @@ export function fakeNotes(notes: FakeNotes): Memory {
     check: async () => undefined,
     compact: async () => undefined,
     details: async () => undefined,
+    map: async () => undefined,
+    near: async () => undefined,
     releaseQuarantine: async () => undefined,
     probeEmbeddingAvailability: async () => ({ ok: false }),
     probeVectorAvailability: async () => false,

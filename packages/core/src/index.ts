@@ -35,6 +35,7 @@ export type {
   NoteBacklink,
   NoteLink,
 } from "./contract/memory-files.ts";
+export type { MapNote, MemoryMap, NearPassage } from "./contract/memory-map.ts";
 export type { IndexDetails, QuarantineRelease, SpaceDetails, SyncRecord } from "./contract/index-details.ts";
 export type { SyncFailure, SyncProgress } from "./contract/status.ts";
 export type { MemoryFallback, MemorySource, SyncReport } from "./contract/status.ts";

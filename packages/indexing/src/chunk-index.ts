@@ -187,8 +187,36 @@ export interface IndexUpkeep {
   vectorOf(space: VectorSpace, hash: string): Promise<Float32Array | undefined>;
 }
 
+/** How passages are drawn. */
+export interface MapAsked {
+  /** By their vectors there; absent: by their words. */
+  space?: VectorSpace | undefined;
+  /** What is to be drawn beside them: a vector of the space, or words. */
+  query?: Float32Array | string | undefined;
+  /** What `axes` of an earlier map says: the picture stays as it was. */
+  axes?: string | undefined;
+}
+
+/** The chunks of the build that answers as points, a list for each thing with an entry for each of them. */
+export interface MappedPassages {
+  files: readonly (FileKey & { mtimeMs: number })[];
+  /** Of each point the index of its file, its lines, and its place, -1 to 1. */
+  file: number[];
+  startLine: number[];
+  endLine: number[];
+  x: number[];
+  y: number[];
+  /** Chunks that there are. */
+  passages: number;
+  /** Absent where nothing is drawn. */
+  axes: string | undefined;
+  query: [x: number, y: number] | undefined;
+}
+
 /** What is known of a vector space beside its vectors. */
 export interface SpaceFacts {
+  /** Draws chunks on a plane: their vectors do not leave where they are kept. */
+  mapPassages(asked: MapAsked): Promise<MappedPassages>;
   /** So many chunks that have a vector in this space, those with the lowest hashes: the same for the same notes. */
   sampleVectors(space: VectorSpace, count: number): Promise<{ hash: string; text: string; vector: Float32Array }[]>;
   /** A small fact, kept with the index. `undefined` forgets it. */

@@ -9,6 +9,7 @@ import {
 import type { ChunkIndex } from "./chunk-index.ts";
 import { spaceName } from "./chunk-store.ts";
 import { createCatchUp } from "./fresh/catch-up.ts";
+import { createMemoryMap } from "./map/memory-map.ts";
 import { createIndexSync, type IndexSync } from "./sync/index-sync.ts";
 import { statusOfIndex } from "./sync/index-status.ts";
 import type { IndexedSource } from "./indexed-source.ts";
@@ -156,6 +157,13 @@ export async function manageIndex(input: {
         price: provider?.price,
       };
     },
+
+    ...createMemoryMap({
+      store,
+      vectors,
+      sources: settings.sources,
+      lookOnly: context.lookOnly === true,
+    }),
 
     ...(vectors && { releaseQuarantine: async () => await vectors.releaseQuarantine() }),
 

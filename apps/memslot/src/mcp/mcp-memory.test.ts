@@ -22,6 +22,8 @@ function memoryThat(behaviour: Partial<Memory> = {}): Memory {
     check: unused,
     compact: unused,
     details: unused,
+    map: unused,
+    near: unused,
     releaseQuarantine: unused,
     probeEmbeddingAvailability: unused,
     probeVectorAvailability: unused,

@@ -1,6 +1,7 @@
 import type { EmbeddingPrice } from "./embedding.ts";
 import type { MemoryFileFacts, MemoryFileList } from "./memory-files.ts";
 import type { IndexDetails, QuarantineRelease } from "./index-details.ts";
+import type { MemoryMap, NearPassage } from "./memory-map.ts";
 import type { SearchFilters, SearchOrder } from "./search-filters.ts";
 import type {
   MemoryFallback,
@@ -350,6 +351,15 @@ export interface MemorySearchManager {
   compact?(params: { signal: AbortSignal }): Promise<CompactReport | undefined>;
   /** The last syncs, and the spaces that have vectors. Changes nothing. Absent where there is no index. */
   details?(params: { signal: AbortSignal }): Promise<IndexDetails | undefined>;
+  /** Draws the passages on a plane, for the owner alone. Absent where there is nothing to draw them by. */
+  map?(params: { query: string | undefined; signal: AbortSignal }): Promise<MemoryMap | undefined>;
+  /** What is nearest to the passage that begins there. Undefined where none does. */
+  near?(params: {
+    relPath: string;
+    startLine: number;
+    limit: number;
+    signal: AbortSignal;
+  }): Promise<readonly NearPassage[] | undefined>;
   /** Lets every text be tried again that the provider has refused. Sends nothing by itself: the next sync does. */
   releaseQuarantine?(params: { signal: AbortSignal }): Promise<QuarantineRelease | undefined>;
   probeEmbeddingAvailability(signal: AbortSignal): Promise<AvailabilityProbe>;

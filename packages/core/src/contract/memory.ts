@@ -11,6 +11,7 @@ import type {
   SyncEstimate,
 } from "./manager.ts";
 import type { IndexDetails, QuarantineRelease } from "./index-details.ts";
+import type { MemoryMap, NearPassage } from "./memory-map.ts";
 import type { MemoryFileFacts, MemoryFileList } from "./memory-files.ts";
 import type { SearchWhy, WhyTarget } from "./search-why.ts";
 import type { SearchOrder } from "./search-filters.ts";
@@ -114,6 +115,18 @@ export interface Memory {
   compact(options?: { signal?: AbortSignal | undefined }): Promise<CompactReport | undefined>;
   /** The last syncs with how long they took, and the vectors that there are. Undefined where the backend cannot tell. */
   details(options?: { signal?: AbortSignal | undefined }): Promise<IndexDetails | undefined>;
+  /** The passages as points on a plane, with the place of a query. For the owner's eyes. Undefined where the backend cannot tell. */
+  map(options?: { query?: string | undefined; signal?: AbortSignal | undefined }): Promise<MemoryMap | undefined>;
+  /**
+   * The passages that are nearest to the one that begins in this line, the nearest first: `limit` of them, 8 if left out, at most 50. Undefined
+   * where none begins there, and where the backend cannot tell.
+   */
+  near(params: {
+    relPath: string;
+    startLine: number;
+    limit?: number | undefined;
+    signal?: AbortSignal | undefined;
+  }): Promise<readonly NearPassage[] | undefined>;
   /**
    * Has the next sync try again what the embedding provider has refused. Undefined where the backend keeps no such texts.
    */

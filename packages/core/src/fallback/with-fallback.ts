@@ -128,6 +128,8 @@ export function withFallback(
     check: async (params) => (await aboutActive(params.signal)).check?.(params),
     compact: async (params) => (await aboutActive(params.signal)).compact?.(params),
     details: async (params) => (await aboutActive(params.signal)).details?.(params),
+    map: async (params) => (await aboutActive(params.signal)).map?.(params),
+    near: async (params) => (await aboutActive(params.signal)).near?.(params),
     releaseQuarantine: async (params) => (await aboutActive(params.signal)).releaseQuarantine?.(params),
 
     probeEmbeddingAvailability: (signal) =>

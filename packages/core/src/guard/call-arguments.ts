@@ -210,6 +210,36 @@ export function checkListing(options: { limit?: number | undefined; signal?: Abo
   return limit;
 }
 
+const mostNear = 50;
+const usualNear = 8;
+
+/** Which passage it is whose neighbours are wanted. */
+export function checkNear(params: {
+  relPath: string;
+  startLine: number;
+  limit?: number | undefined;
+  signal?: AbortSignal | undefined;
+}): { relPath: string; startLine: number; limit: number } {
+  const relPath = checkDescribe(params);
+  const { startLine, limit = usualNear } = params;
+  if (!Number.isSafeInteger(startLine) || startLine < 1)
+    throw invalid("startLine", "a line number, 1 or more", startLine);
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > mostNear)
+    throw invalid("limit", `a number of passages, 1 to ${mostNear}`, limit);
+  return { relPath, startLine, limit };
+}
+
+/** What is to be drawn on a map besides; undefined for a blank query. */
+export function checkMapQuery(options: {
+  query?: string | undefined;
+  signal?: AbortSignal | undefined;
+}): string | undefined {
+  checkProbe(options);
+  const { query } = options;
+  if (query !== undefined && typeof query !== "string") throw invalid("query", "a string", query);
+  return query === undefined || query.trim() === "" ? undefined : cut(query);
+}
+
 function checkPath(relPath: unknown): asserts relPath is string {
   if (typeof relPath !== "string" || relPath.trim() === "")
     throw invalid("relPath", "the path of a memory file", relPath);

@@ -4,6 +4,8 @@ import {
   checkCheck,
   checkDescribe,
   checkListing,
+  checkMapQuery,
+  checkNear,
   checkProbe,
   checkRead,
   checkSearch,
@@ -35,6 +37,7 @@ import {
   checkFileList,
   checkIndexCheck,
   checkIndexDetails,
+  checkMemoryMap,
   checkReadResult,
   checkRelease,
   checkResults,
@@ -75,6 +78,8 @@ type AskedIfAble =
   | "check"
   | "compact"
   | "details"
+  | "map"
+  | "near"
   | "releaseQuarantine";
 
 /** What a plugin wrote, asked as the guard asks it: in time, abortable, and with errors that name the plugin. */
@@ -253,6 +258,17 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
     async details(given = {}) {
       const details = (signal: AbortSignal): ReturnType<Memory["details"]> | undefined => manager.details?.({ signal });
       return checkIndexDetails(backend, await asked.askIfAble("details", deadlines.upkeepMs, given, details));
+    },
+    async map(given = {}) {
+      const query = checkMapQuery(given);
+      const map = (signal: AbortSignal): ReturnType<Memory["map"]> | undefined => manager.map?.({ query, signal });
+      return checkMemoryMap(backend, await asked.askIfAble("map", deadlines.upkeepMs, given, map));
+    },
+    async near(given) {
+      const params = checkNear(given);
+      const near = (signal: AbortSignal): ReturnType<Memory["near"]> | undefined =>
+        manager.near?.({ ...params, signal });
+      return await asked.askIfAble("near", deadlines.searchMs, given, near);
     },
     async releaseQuarantine(given = {}) {
       const release = (signal: AbortSignal): ReturnType<Memory["releaseQuarantine"]> | undefined =>

@@ -1,6 +1,7 @@
 import { show } from "./call-arguments.ts";
 import { MemoryError } from "../contract/errors.ts";
 import type { IndexDetails, QuarantineRelease } from "../contract/index-details.ts";
+import type { MemoryMap } from "../contract/memory-map.ts";
 import type { MemoryFileFacts, MemoryFileList } from "../contract/memory-files.ts";
 import type { SearchOrder } from "../contract/search-filters.ts";
 import { isForEveryone } from "./private-notes.ts";
@@ -220,6 +221,15 @@ export function checkIndexDetails(backend: string, details: unknown): IndexDetai
   if (details === undefined) return undefined;
   checkFields(backend, "details", details, { lists: ["syncs", "spaces"], counts: [] });
   return details as IndexDetails;
+}
+
+export function checkMemoryMap(backend: string, map: unknown): MemoryMap | undefined {
+  if (map === undefined) return undefined;
+  checkFields(backend, "map", map, {
+    lists: ["notes", "note", "startLine", "endLine", "x", "y"],
+    counts: ["passages"],
+  });
+  return map as MemoryMap;
 }
 
 export function checkRelease(backend: string, release: unknown): QuarantineRelease | undefined {

@@ -37,6 +37,8 @@ export function createHandle(memory: Memory, closeMs: number, release: () => Pro
     check: (options) => call("check", options, (own) => memory.check(own)),
     compact: (options) => call("compact", options, (own) => memory.compact(own)),
     details: (options) => call("details", options, (own) => memory.details(own)),
+    map: (options) => call("map", options, (own) => memory.map(own)),
+    near: (params) => call("near", params, (own) => memory.near({ ...params, ...own })),
     releaseQuarantine: (options) => call("releaseQuarantine", options, (own) => memory.releaseQuarantine(own)),
     probeEmbeddingAvailability: (options) =>
       call("probeEmbeddingAvailability", options, (own) => memory.probeEmbeddingAvailability(own)),

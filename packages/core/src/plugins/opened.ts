@@ -21,6 +21,8 @@ const optionalManagerMethods = [
   "check",
   "compact",
   "details",
+  "map",
+  "near",
   "releaseQuarantine",
   "close",
 ] as const;

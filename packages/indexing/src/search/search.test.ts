@@ -598,6 +598,7 @@ test("for those who read along nothing of a scale is of notes that they may not 
         asked.push(count);
         return [{ hash: "0", text: "hidden", vector: Float32Array.of(0, 0, 0, 0, 1) }];
       },
+      mapPassages: async () => Promise.reject(new Error("nobody asks for a map here")),
       note: async () => undefined,
       noted: async () => JSON.stringify({ weight: 0.15, quality: 1, pairs: 32, vectors: 5 }),
     },

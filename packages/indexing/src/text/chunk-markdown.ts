@@ -158,8 +158,13 @@ function toChunk(lines: readonly Line[], context: string): TextChunk | undefined
     endLine: kept.at(-1)?.number ?? 1,
     text,
     context,
-    hash: createHash("sha256").update(context).update("\0").update(text).digest("hex"),
+    hash: chunkHash({ context, text }),
   };
+}
+
+/** Names the vector of a chunk. */
+export function chunkHash({ context, text }: { context: string; text: string }): string {
+  return createHash("sha256").update(context).update("\0").update(text).digest("hex");
 }
 
 // No expression here may look at a line in more than one way: a line can be as long as a file.

@@ -1,5 +1,14 @@
 import type { CompactReport, IndexFinding, MemoryErrorCode } from "@memslot/core";
-import type { ChunkIndex, FileTable, IndexHealth, IndexLeases, IndexUpkeep, SpaceFacts } from "../../chunk-index.ts";
+import type {
+  ChunkIndex,
+  FileTable,
+  IndexHealth,
+  IndexLeases,
+  IndexUpkeep,
+  MapAsked,
+  MappedPassages,
+  SpaceFacts,
+} from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
 import type { Ledger } from "../ledger.ts";
 import type { IndexOwner } from "../file/owner.ts";
@@ -74,8 +83,7 @@ export type StoreCalls = AnsweredAtOnce<Pick<ChunkIndex, OwnMethod>> & {
 } & AnsweredAtOnce<Pick<Ledger, LedgerMethod>> &
   Named<"next", BuildFiles> &
   Named<"lease", AnsweredAtOnce<IndexLeases>> &
-  AnsweredAtOnce<Pick<SpaceFacts, "sampleVectors">> &
-  Upkeep;
+  AnsweredAtOnce<Pick<SpaceFacts, "sampleVectors">> & { mapPassages(asked: MapAsked): Pieces<MappedPassages> } & Upkeep;
 
 export type StoreMethod = keyof StoreCalls;
 export type LeaseMethod = keyof Named<"lease", IndexLeases>;

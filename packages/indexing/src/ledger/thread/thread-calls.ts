@@ -1,4 +1,4 @@
-import type { ChunkIndex, FileTable, IndexUpkeep } from "../../chunk-index.ts";
+import type { ChunkIndex, FileTable, IndexUpkeep, MappedPassages } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
 import type { OpenedThread } from "./open-thread.ts";
 import type { Pieces } from "./pieces.ts";
@@ -64,6 +64,8 @@ export function keptCalls(thread: OpenedThread, hasLeases: boolean): KeptCalls {
     upkeep: upkeepCalls(thread),
     spaceFacts: {
       sampleVectors: (space, count) => call("sampleVectors", space, count),
+      mapPassages: (asked) =>
+        thread.client.call("mapPassages", [asked], { deadlineMs: longStuckMs }) as Promise<MappedPassages>,
       note: (name, value) => call("note", name, value),
       noted: (name) => call("noted", name),
     },

@@ -10,6 +10,7 @@ import { createEviction } from "../cache/eviction.ts";
 import type { Generations } from "../generations/generations.ts";
 import { type HashKey, toKey } from "../cache/hash-key.ts";
 import { openAdoptedVectors } from "./adopted-vectors.ts";
+import { createMapPassages } from "../map/map-passages.ts";
 import { openOwedVectors } from "./owed-vectors.ts";
 import { createVectorsOfStore, type VectorsOfStore } from "./vectors-of-store.ts";
 import type { Meta } from "../file/meta.ts";
@@ -41,7 +42,7 @@ type VectorMethod = Extract<
 
 /** The vector half of the ledger. */
 export interface Vectors extends Pick<KeptVectors, "listener" | "trim" | "tidy"> {
-  calls: Pick<DatabaseStore, VectorMethod | "sampleVectors"> & VectorsOfStore["calls"];
+  calls: Pick<DatabaseStore, VectorMethod | "sampleVectors" | "mapPassages"> & VectorsOfStore["calls"];
   ofStore: VectorsOfStore;
   /** What a companion uses of it. */
   shared: LedgerParts["vectors"];
@@ -75,6 +76,7 @@ export function createVectors(input: {
   const missing = createMissingVectors({ db, transactions, generations, quarantine, embeddedChunks });
   let chunksWithVectors: EmbeddedChunks | undefined;
   let sampledVectors: SampledVectors | undefined;
+  let mapPassages: ReturnType<typeof createMapPassages> | undefined;
   const common = { db, transactions, generations, spaces, cache, quarantine, adopted };
   const { put, ...kept } = createKeptVectors({
     ...common,
@@ -136,6 +138,12 @@ export function createVectors(input: {
       sampledVectors ??= createSampledVectors(db);
       const sampled = sampledVectors;
       return transactions.read(() => sampled(spaces.find(space) ?? unknownSpace, generations.active().id, count));
+    },
+    mapPassages(asked) {
+      embeddedChunks();
+      mapPassages ??= createMapPassages(db);
+      const spaceId = asked.space && (spaces.find(asked.space) ?? unknownSpace);
+      return mapPassages(generations.active().id, spaceId, asked);
     },
     spaceStats: (space, within) => missing.stats(spaces.find(space), within),
     ...ofStore.calls,

@@ -1,0 +1,147 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { type EmbeddingProvider, type Memory, openMemory, parseConfig } from "@memslot/core";
+import memoryCore from "@memslot/memory-core";
+import { describe, expect, onTestFinished, test } from "vitest";
+
+const subjects = ["boiler heating cellar radiator", "bread flour dough oven", "ferry harbour pier boat"];
+
+/** Notes of three subjects, each of its own words. */
+function notes(count: number): Record<string, string> {
+  return Object.fromEntries(
+    Array.from({ length: count }, (_, index) => {
+      const words = subjects[index % 3]?.split(" ") ?? [];
+      return [
+        `memory/${index}.md`,
+        `The ${words[index % 4]} and the ${words[(index + 1) % 4]} with a ${words[(index + 2) % 4]}.\n`,
+      ];
+    }),
+  );
+}
+
+/** Knows the subjects, and nothing else. */
+function provider(): EmbeddingProvider & { asked: number } {
+  const vectorOf = (text: string): number[] => [
+    ...subjects.map((words) => words.split(" ").filter((word) => text.includes(word)).length),
+    0.3,
+    text.length / 1_000,
+  ];
+  return {
+    id: "fake",
+    model: "subjects",
+    asked: 0,
+    async embedQuery(text) {
+      this.asked++;
+      return vectorOf(text);
+    },
+    embedBatch: async (texts) => texts.map(vectorOf),
+  };
+}
+
+async function open(files: Record<string, string>, embeddings?: EmbeddingProvider): Promise<Memory> {
+  const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-map-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(path.dirname(path.join(folder, "notes", name)), { recursive: true });
+    writeFileSync(path.join(folder, "notes", name), text);
+  }
+  mkdirSync(path.join(folder, "notes"), { recursive: true });
+  const none = embeddings === undefined ? { provider: "none" } : {};
+  const defaults = { workspace: path.join(folder, "notes"), memorySearch: { ...none, sync: { watch: false } } };
+  const config = parseConfig({ agents: { defaults } }, { stateDir: path.join(folder, "state"), env: {} });
+  const memory = await openMemory({
+    config,
+    agentId: "main",
+    plugins: [memoryCore],
+    embeddings,
+    notify: () => undefined,
+  });
+  onTestFinished(() => memory.close());
+  await memory.sync();
+  return memory;
+}
+
+describe.each([
+  ["meaning", provider],
+  ["words", () => undefined],
+] as const)("a map by %s", (by, make) => {
+  test("has each passage once, those of a subject together, and a query among its own", async () => {
+    const memory = await open(notes(90), make());
+    const map = await memory.map({ query: "where is the ferry, at the harbour pier" });
+    if (map === undefined) throw new Error("no map");
+    expect(map.by).toBe(by);
+    expect([map.passages, map.note.length, map.x.length, map.y.length]).toEqual([90, 90, 90, 90]);
+    expect(new Set(map.note.map((index) => map.notes[index]?.path)).size).toBe(90);
+    expect(map.notes[0]).toMatchObject({ source: "memory", day: expect.stringMatching(/^\d{4}-\d\d-\d\d$/u) });
+    for (const value of [...map.x, ...map.y]) expect(Math.abs(value)).toBeLessThanOrEqual(1);
+    const subjectOf = (at: number): number =>
+      Number(map.notes[map.note[at] ?? -1]?.path.slice("memory/".length, -3)) % 3;
+    const centres = [0, 1, 2].map((subject) => {
+      const own = map.note
+        .keys()
+        .filter((at) => subjectOf(at) === subject)
+        .toArray();
+      const mean = (values: readonly number[]): number =>
+        own.reduce((sum, at) => sum + (values[at] ?? 0), 0) / own.length;
+      return [mean(map.x), mean(map.y)] as const;
+    });
+    const nearestTo = (x: number, y: number): number => {
+      const distances = centres.map(([cx, cy]) => Math.hypot(cx - x, cy - y));
+      return distances.indexOf(Math.min(...distances));
+    };
+    const apart = map.note
+      .keys()
+      .filter((at) => nearestTo(map.x[at] ?? 0, map.y[at] ?? 0) !== subjectOf(at))
+      .toArray();
+    expect(apart.length).toBeLessThan(9);
+    expect(nearestTo(...(map.query ?? [0, 0]))).toBe(2);
+  });
+
+  test("stays as it was when a note is added, and knows what is near", async () => {
+    const memory = await open(notes(60), make());
+    const before = await memory.map();
+    writeFileSync(path.join(memory.workspaceDir, "memory/new.md"), "A boat at the pier, and a ferry.\n");
+    await memory.sync();
+    const after = await memory.map();
+    const placesIn = (map: typeof before): Map<string | undefined, string> =>
+      new Map(map?.note.map((index, at) => [map.notes[index]?.path, `${map.x[at]} ${map.y[at]}`]));
+    const [old, now] = [placesIn(before), placesIn(after)];
+    expect(now.size).toBe(61);
+    for (const [name, place] of old) expect([name, now.get(name)]).toEqual([name, place]);
+    const near = await memory.near({ relPath: "memory/new.md", startLine: 1, limit: 5 });
+    expect(near).toHaveLength(5);
+    for (const { path: name, text } of near ?? []) {
+      expect(name).not.toBe("memory/new.md");
+      expect(text).toMatch(/ferry|harbour|pier|boat/u);
+    }
+  });
+});
+
+test("a map of nothing is empty, and of what is not there nothing is near", async () => {
+  const memory = await open({});
+  expect(await memory.map()).toMatchObject({ passages: 0, note: [], x: [] });
+  expect(await memory.near({ relPath: "memory/none.md", startLine: 1 })).toBeUndefined();
+});
+
+test("what cannot be meant is refused, and who waits no longer is let go", async () => {
+  const memory = await open(notes(3));
+  await expect(memory.near({ relPath: "", startLine: 1 })).rejects.toThrow("relPath");
+  await expect(memory.near({ relPath: "memory/1.md", startLine: 0 })).rejects.toThrow("startLine");
+  await expect(memory.near({ relPath: "memory/1.md", startLine: 1, limit: 51 })).rejects.toThrow("limit");
+  await expect(memory.map({ query: 3 as never })).rejects.toThrow("query");
+  await expect(memory.map({ signal: AbortSignal.abort() })).rejects.toMatchObject({ name: "AbortError" });
+});
+
+test("others are answered while a large map is drawn", async () => {
+  const memory = await open(notes(3_000));
+  const map = memory.map();
+  let answers = 0;
+  for (let done = false; !done;) {
+    await memory.search("ferry");
+    answers++;
+    done = await Promise.race([map.then(() => true), new Promise<boolean>((resolve) => setImmediate(resolve, false))]);
+  }
+  expect((await map)?.note).toHaveLength(3_000);
+  expect(answers).toBeGreaterThan(0);
+});

@@ -1,0 +1,117 @@
+import type { MapNote, MemoryMap, MemorySearchManager, MemorySource, NearPassage } from "@memslot/core";
+import type { ChunkIndex, ChunkRow, MappedPassages } from "../chunk-index.ts";
+import { spaceName, type VectorSpace } from "../chunk-store.ts";
+import type { Embedder } from "../embedding/embedder.ts";
+import { isoDate, localDay } from "../text/times/calendar.ts";
+import { timeOfPath } from "../text/times/time-of-path.ts";
+import { chunkHash } from "../text/chunk-markdown.ts";
+import { queryTerms } from "../text/words.ts";
+
+/** Kept axes serve as long as there are not so many times more or fewer passages. */
+const mostGrowth = 1.5;
+/** Words of a passage that others are looked for by. */
+const wordsAsked = 40;
+const textCharacters = 160;
+
+interface MapParts {
+  store: ChunkIndex;
+  vectors: Embedder | undefined;
+  sources: readonly MemorySource[];
+  /** Nothing is kept. */
+  lookOnly: boolean;
+}
+
+/** The map of a memory, and what is near one of its passages. Absent where the index cannot draw one. */
+export function createMemoryMap({
+  store,
+  vectors,
+  sources,
+  lookOnly,
+}: MapParts): Pick<MemorySearchManager, "map" | "near"> {
+  const { spaceFacts, upkeep } = store;
+  if (spaceFacts === undefined || upkeep === undefined) return {};
+
+  /** The space in use, where it has vectors. */
+  async function filledSpace(): Promise<VectorSpace | undefined> {
+    const space = await vectors?.primary.knownSpace();
+    if (space === undefined) return undefined;
+    return (await store.spaceStats(space)).embedded > 0 ? space : undefined;
+  }
+
+  return {
+    async map({ query, signal }) {
+      const space = await filledSpace();
+      const name = `space:map:${space === undefined ? "words" : spaceName(space)}`;
+      const { chunks } = await store.stats();
+      const kept = keptIn(await spaceFacts.noted(name), chunks);
+      const asked = query === undefined || space === undefined ? query : await placed(space, query, signal);
+      signal.throwIfAborted();
+      const mapped = await spaceFacts.mapPassages({ space, query: asked, axes: kept });
+      if (!lookOnly && kept === undefined && mapped.axes !== undefined)
+        await spaceFacts.note(name, JSON.stringify({ chunks, axes: mapped.axes }));
+      return mapOf(mapped, space === undefined ? "words" : "meaning");
+    },
+
+    async near({ relPath, startLine, limit, signal }) {
+      const row = await rowAt(relPath, startLine);
+      if (row === undefined) return undefined;
+      const space = await filledSpace();
+      const vector = space && (await upkeep.vectorOf(space, chunkHash(row)));
+      signal.throwIfAborted();
+      const asked = { sources: [...sources], limit: limit + 1 };
+      const terms = queryTerms(row.text.slice(0, 2_000)).slice(0, wordsAsked);
+      const { rows } =
+        space !== undefined && vector !== undefined
+          ? await store.searchVector({ ...asked, space, vector })
+          : terms.length === 0
+            ? { rows: [] }
+            : await store.searchKeyword({ ...asked, terms });
+      return rows
+        .filter(({ id }) => id !== row.id)
+        .slice(0, limit)
+        .map((near) => nearOf(near));
+    },
+  };
+
+  /** Without a place where the provider does not answer, or answers in another space. */
+  async function placed(space: VectorSpace, query: string, signal: AbortSignal): Promise<Float32Array | undefined> {
+    const embedded = await vectors?.embedQuery(query, signal).catch(() => undefined);
+    return embedded !== undefined && spaceName(embedded.space) === spaceName(space) ? embedded.vector : undefined;
+  }
+
+  async function rowAt(path: string, startLine: number): Promise<ChunkRow | undefined> {
+    const rows = await store.listChunks({
+      sources: [...sources],
+      scope: { within: [path], without: [] },
+      withText: true,
+    });
+    return rows.find((row) => row.path === path && row.startLine === startLine);
+  }
+}
+
+function keptIn(text: string | undefined, chunks: number): string | undefined {
+  try {
+    const kept = text === undefined ? undefined : (JSON.parse(text) as { chunks?: unknown; axes?: unknown });
+    const of = Number(kept?.chunks);
+    const serves = of > 0 && chunks <= mostGrowth * of && of <= mostGrowth * chunks;
+    return serves && typeof kept?.axes === "string" ? kept.axes : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function mapOf(
+  { files, file, startLine, endLine, x, y, passages, query }: MappedPassages,
+  by: MemoryMap["by"],
+): MemoryMap {
+  const notes = files.map(({ path, source, mtimeMs }): MapNote => {
+    const day = timeOfPath(path)?.from ?? localDay(new Date(Math.max(0, mtimeMs)));
+    return { path, source, day: isoDate(day) };
+  });
+  return { by, notes, note: file, startLine, endLine, x, y, passages, query };
+}
+
+function nearOf({ path, source, startLine, endLine, text }: ChunkRow): NearPassage {
+  const line = text.split("\n").find((each) => /[\p{L}\p{N}]/u.test(each)) ?? "";
+  return { path, source, startLine, endLine, text: line.trim().slice(0, textCharacters).toWellFormed() };
+}
