@@ -21,6 +21,8 @@ const places = [
   "/notes/memory/house/pump.md",
   "/notes/memory/house/pump.md?as=text",
   "/time?day=2026-03-05",
+  "/map?q=ferry",
+  "/map?by=age",
   "/sessions",
   "/sessions?file=sessions/a.jsonl",
   "/health",

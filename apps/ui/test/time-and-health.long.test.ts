@@ -158,6 +158,8 @@ describe("provider keys", () => {
       "time",
       "time/day?day=2026-03-05",
       "sessions",
+      "map?q=port",
+      "map/near?path=MEMORY.md&line=1",
       "search?q=port",
       "search/agent?q=port",
       "search/why?q=port&target=MEMORY.md",

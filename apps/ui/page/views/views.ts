@@ -14,6 +14,7 @@ export const views: readonly View[] = [
   { path: "/search", title: "nav.search", load: () => import("./search/search-view.tsx") },
   { path: "/notes", title: "nav.notes", load: () => import("./notes/notes-view.tsx") },
   { path: "/time", title: "nav.time", load: () => import("./time/time-view.tsx") },
+  { path: "/map", title: "nav.map", load: () => import("./map/map-view.tsx") },
   { path: "/sessions", title: "nav.sessions", load: () => import("./sessions/sessions-view.tsx") },
   { path: "/health", title: "nav.health", load: () => import("./health/health-view.tsx") },
 ];

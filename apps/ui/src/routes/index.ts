@@ -4,6 +4,7 @@ import type { UiHost } from "../ui-host.ts";
 import { serveEvents } from "./events.ts";
 import { serveFacts } from "./facts.ts";
 import { serveHealth } from "./health.ts";
+import { serveMap } from "./map.ts";
 import { serveNotes } from "./notes.ts";
 import { serveSearch } from "./search.ts";
 import { serveSessions } from "./sessions.ts";
@@ -23,6 +24,7 @@ export function serveRoutes(app: Hono, { host, hub, signal }: RouteWorld): void 
   serveSearch(app, host);
   serveNotes(app, host);
   serveTime(app, host);
+  serveMap(app, host);
   serveSessions(app, host);
   serveHealth(app, host, { hub, signal });
 }

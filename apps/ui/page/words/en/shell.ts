@@ -3,6 +3,7 @@ export const shell = {
   "nav.search": "Search",
   "nav.notes": "Notes",
   "nav.time": "Time",
+  "nav.map": "Map",
   "nav.sessions": "Sessions",
   "nav.health": "Health",
   "nav.skip": "Skip to the content",

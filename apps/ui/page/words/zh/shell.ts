@@ -5,6 +5,7 @@ export const shell: Record<keyof typeof en, string> = {
   "nav.search": "搜索",
   "nav.notes": "笔记",
   "nav.time": "时间",
+  "nav.map": "地图",
   "nav.sessions": "会话",
   "nav.health": "状态",
   "nav.skip": "跳到内容",

@@ -15,7 +15,7 @@ const rounds = 30;
 export function principalAxes(sample: readonly Float32Array[]): PlaneAxes {
   const dimensions = sample[0]?.length ?? 0;
   const mean = new Float32Array(dimensions);
-  for (const vector of sample) for (let at = 0; at < dimensions; at++) mean[at]! += vector[at]! / sample.length;
+  for (const vector of sample) for (let at = 0; at < dimensions; at++) add(mean, at, (vector[at] ?? 0) / sample.length);
   const first = strongest(sample, mean, undefined);
   const second = strongest(sample, mean, first.axis);
   return { mean, axes: [first.axis, second.axis], spread: first.spread };
@@ -25,9 +25,9 @@ export function principalAxes(sample: readonly Float32Array[]): PlaneAxes {
 export function placeOf(vector: Float32Array, { mean, axes: [first, second], spread }: PlaneAxes): [number, number] {
   let [x, y] = [0, 0];
   for (let at = 0; at < mean.length; at++) {
-    const own = vector[at]! - mean[at]!;
-    x += own * first[at]!;
-    y += own * second[at]!;
+    const own = (vector[at] ?? 0) - (mean[at] ?? 0);
+    x += own * (first[at] ?? 0);
+    y += own * (second[at] ?? 0);
   }
   const within = (value: number): number => (spread === 0 ? 0 : Math.tanh(value / (2 * spread)));
   return [within(x), within(y)];
@@ -49,9 +49,9 @@ function strongest(
     let squares = 0;
     for (const vector of sample) {
       let along = 0;
-      for (let at = 0; at < dimensions; at++) along += (vector[at]! - mean[at]!) * axis[at]!;
+      for (let at = 0; at < dimensions; at++) along += ((vector[at] ?? 0) - (mean[at] ?? 0)) * (axis[at] ?? 0);
       squares += along * along;
-      for (let at = 0; at < dimensions; at++) next[at]! += along * (vector[at]! - mean[at]!);
+      for (let at = 0; at < dimensions; at++) add(next, at, along * ((vector[at] ?? 0) - (mean[at] ?? 0)));
     }
     spread = Math.sqrt(squares / sample.length);
     if (spread < 1e-9) break;
@@ -62,16 +62,20 @@ function strongest(
   return { axis, spread };
 }
 
+function add(vector: Float32Array, at: number, value: number): void {
+  vector[at] = (vector[at] ?? 0) + value;
+}
+
 function takeOut(axis: Float32Array, other: Float32Array): void {
   let along = 0;
-  for (let at = 0; at < axis.length; at++) along += axis[at]! * other[at]!;
-  for (let at = 0; at < axis.length; at++) axis[at]! -= along * other[at]!;
+  for (let at = 0; at < axis.length; at++) along += (axis[at] ?? 0) * (other[at] ?? 0);
+  for (let at = 0; at < axis.length; at++) add(axis, at, -along * (other[at] ?? 0));
 }
 
 function normalise(axis: Float32Array): void {
   const length = Math.hypot(...axis);
   if (length < 1e-12) axis.fill(0);
-  else for (let at = 0; at < axis.length; at++) axis[at]! /= length;
+  else for (let at = 0; at < axis.length; at++) axis[at] = (axis[at] ?? 0) / length;
 }
 
 /** As a text, to be kept. */
@@ -88,8 +92,8 @@ export function axesIn(text: string, dimensions: number): PlaneAxes | undefined 
       const bytes = new Uint8Array(Buffer.from(String(part), "base64"));
       return new Float32Array(bytes.buffer, 0, Math.floor(bytes.byteLength / 4));
     });
-    if ([mean, first, second].some((part) => part?.length !== dimensions)) return undefined;
-    return { mean: mean!, axes: [first!, second!], spread };
+    if (mean?.length !== dimensions || first?.length !== dimensions || second?.length !== dimensions) return undefined;
+    return { mean, axes: [first, second], spread };
   } catch {
     return undefined;
   }

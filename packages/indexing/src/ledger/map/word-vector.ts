@@ -19,10 +19,10 @@ export function wordVector(text: string): Float32Array {
     for (let at = 0; at < term.length; at++) hash = Math.imul(hash ^ term.charCodeAt(at), 16_777_619);
     for (let sign = 0; sign < signs; sign++) {
       hash = Math.imul(hash ^ (hash >>> 15), 2_246_822_519) ^ (sign * 40_503);
-      vector[(hash >>> 1) % wordDimensions]! += (hash & 1) === 0 ? weight : -weight;
+      const at = (hash >>> 1) % wordDimensions;
+      vector[at] = (vector[at] ?? 0) + ((hash & 1) === 0 ? weight : -weight);
     }
   }
   const length = Math.hypot(...vector);
-  if (length > 0) for (let at = 0; at < vector.length; at++) vector[at]! /= length;
-  return vector;
+  return length === 0 ? vector : vector.map((value) => value / length);
 }

@@ -1,0 +1,61 @@
+import type { MemoryMap } from "@memslot/core";
+import type { Kind } from "./map-colours.ts";
+import { type Frame, toPixels } from "./map-frame.ts";
+
+export interface Drawn {
+  map: MemoryMap;
+  kinds: readonly Kind[];
+  ofPoint: Uint8Array;
+  /** The point that is looked at, and those that are near it. */
+  focus: number | undefined;
+  near: readonly number[];
+}
+
+/** Draws all points of one colour after the other: changing the colour costs more than a point. */
+export function drawMap(canvas: HTMLCanvasElement, frame: Frame, { map, kinds, ofPoint, focus, near }: Drawn): void {
+  const context = canvas.getContext("2d");
+  if (context === null) return;
+  const density = devicePixelRatio || 1;
+  const [width, height] = [Math.round(frame.width * density), Math.round(frame.height * density)];
+  if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+  const style = getComputedStyle(canvas);
+  const colour = (name: string): string => style.getPropertyValue(name).trim();
+  context.setTransform(density, 0, 0, density, 0, 0);
+  context.clearRect(0, 0, frame.width, frame.height);
+  const size = Math.min(7, 2 + Math.sqrt(frame.scale / 400) + (map.x.length < 2_000 ? 2 : 0));
+  for (const [kind, { colour: name }] of kinds.entries()) {
+    context.fillStyle = colour(name);
+    for (let index = 0; index < map.x.length; index++) {
+      if (ofPoint[index] !== kind) continue;
+      const [x, y] = toPixels(frame, map.x[index] ?? 0, map.y[index] ?? 0);
+      if (x < -size || y < -size || x > frame.width + size || y > frame.height + size) continue;
+      context.fillRect(x - size / 2, y - size / 2, size, size);
+    }
+  }
+  const placeOf = (index: number): [number, number] => toPixels(frame, map.x[index] ?? 0, map.y[index] ?? 0);
+  context.strokeStyle = colour("--text");
+  if (focus !== undefined) {
+    const [x, y] = placeOf(focus);
+    context.lineWidth = 1;
+    for (const index of near) {
+      context.beginPath();
+      context.moveTo(x, y);
+      context.lineTo(...placeOf(index));
+      context.stroke();
+    }
+    context.lineWidth = 2;
+    context.strokeRect(x - size, y - size, 2 * size, 2 * size);
+  }
+  if (map.query !== undefined) {
+    const [x, y] = toPixels(frame, ...map.query);
+    context.strokeStyle = colour("--bad");
+    context.lineWidth = 2;
+    context.beginPath();
+    context.arc(x, y, 9, 0, 2 * Math.PI);
+    context.moveTo(x - 14, y);
+    context.lineTo(x + 14, y);
+    context.moveTo(x, y - 14);
+    context.lineTo(x, y + 14);
+    context.stroke();
+  }
+}

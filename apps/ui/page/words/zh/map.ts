@@ -1,0 +1,27 @@
+import type { map as en } from "../en/map.ts";
+
+export const map: Record<keyof typeof en, string> = {
+  "map.title": "地图",
+  "map.picture": "每个段落是一个点。方向键移动画面，+ 和 - 缩放，0 显示全部。",
+  "map.keys": "方向键移动，+ 和 - 放大缩小，0 显示全部。列表里是画面中央的点。",
+  "map.by.meaning": "{all} 个段落中的 {count} 个，含义相近的靠在一起。",
+  "map.by.words": "{all} 个段落中的 {count} 个，用词相近的靠在一起。有嵌入时按含义排列。",
+  "map.query": "圆圈是问题所在的位置。",
+  "map.query.none": "问题在这里没有位置：提供方没有应答。",
+  "map.ask": "要在地图上显示的词",
+  "map.draw": "显示",
+  "map.colour": "颜色表示",
+  "map.colour.source": "种类",
+  "map.colour.age": "时间",
+  "map.whole": "显示全部",
+  "map.legend": "颜色的含义",
+  "map.choose": "指向一个段落，或从列表中选择。",
+  "map.middle": "画面中央",
+  "map.open": "阅读",
+  "map.near": "与它相近",
+  "map.near.none": "没有与它相近的。",
+  "map.empty.title": "还没有段落",
+  "map.empty.text": "有了笔记以后，它们的每个段落在这里都是一个点：运行 memslot memory index 即可。",
+  "map.untold.title": "此后端不绘制地图",
+  "map.untold.text": "memory-core 和 memory-lancedb 可以。",
+};

@@ -1,0 +1,19 @@
+import type { Hono } from "hono";
+import { RouteError } from "../server/failure.ts";
+import type { UiHost } from "../ui-host.ts";
+
+/** The passages as points, and what is near one of them. */
+export function serveMap(app: Hono, { memory }: UiHost): void {
+  app.get("/api/map", async (context) => {
+    const map = await memory.map({ query: context.req.query("q"), signal: context.req.raw.signal });
+    return context.json(map ?? null);
+  });
+
+  app.get("/api/map/near", async (context) => {
+    const [relPath, startLine] = [context.req.query("path") ?? "", Number(context.req.query("line"))];
+    const near = await memory.near({ relPath, startLine, signal: context.req.raw.signal });
+    if (near === undefined)
+      throw new RouteError(404, "NOT_FOUND", `no passage begins at ${JSON.stringify(`${relPath}:${startLine}`)}`);
+    return context.json(near);
+  });
+}
