@@ -3,113 +3,115 @@ import type { MapAsked, MappedPassages } from "../../chunk-index.ts";
 import { toVector } from "../cache/stored-vector.ts";
 import type { Pieces } from "../thread/pieces.ts";
 import { axesIn, axesText, placeOf, type PlaneAxes, principalAxes } from "./principal-axes.ts";
-import { wordDimensions, wordVector } from "./word-vector.ts";
+import { wordVector } from "./word-vector.ts";
 
 const mostPoints = 50_000;
 /** The axes are those of so many passages, spread over all of them. */
-const sampled = 2_000;
+const sampled = 1_500;
 /** Passages that are drawn between two looks at what else is to be done. */
-const page = 500;
+const page = 1_000;
 
 interface PassageRow {
-  id: number;
   file: number;
   startLine: number;
   endLine: number;
-  embedding?: Buffer;
-  context?: string;
-  text?: string;
+  /** Of what its place is made of: a vector, or the chunk itself. */
+  made: number;
 }
 
 /** Places of the passages of a generation. `spaceId` undefined: by their words. */
 export function createMapPassages(
   db: Database.Database,
 ): (generation: number, spaceId: number | undefined, asked: MapAsked) => Pieces<MappedPassages> {
-  const counted = db
-    .prepare<[number], number>("SELECT count(*) FROM chunks c JOIN files f ON f.id = c.file_id WHERE f.generation = ?")
-    .pluck();
-  const files = db.prepare<[number], MappedPassages["files"][number] & { id: number }>(
-    "SELECT id, path, source, mtime AS mtimeMs FROM files WHERE generation = ?",
+  const files = db.prepare<[number], MappedPassages["files"][number] & { id: number; chunks: number }>(
+    "SELECT id, path, source, mtime AS mtimeMs, chunks FROM files WHERE generation = ?",
   );
-  const list = (what: string): Database.Statement<[Record<string, number>], PassageRow> =>
-    db.prepare(`
-      SELECT c.id, c.file_id AS file, c.start_line AS startLine, c.end_line AS endLine, ${what}
-      WHERE f.generation = :generation AND c.id > :after AND c.id % :step = 0 ORDER BY c.id LIMIT :limit
-    `);
+  const columns = "c.file_id AS file, c.start_line AS startLine, c.end_line AS endLine";
+  const byMeaning = db.prepare<[Record<string, number>], PassageRow>(`
+    SELECT ${columns}, e.vector_id AS made FROM files f JOIN chunks c ON c.file_id = f.id
+    JOIN embedding_cache e ON e.hash = c.hash AND e.space_id = :spaceId WHERE f.generation = :generation ORDER BY c.id
+  `);
+  const byWords = db.prepare<[Record<string, number>], PassageRow>(`
+    SELECT ${columns}, c.id AS made FROM files f JOIN chunks c ON c.file_id = f.id
+    WHERE f.generation = :generation ORDER BY c.id
+  `);
+  const embedding = db.prepare<[number], Buffer>("SELECT embedding FROM vectors WHERE id = ?").pluck();
+  const words = db.prepare<[number], { context: string; text: string }>(
+    "SELECT context, text FROM chunks WHERE id = ?",
+  );
 
   return async function* mapPassages(generation, spaceId, { query, axes: kept }) {
-    const isByMeaning = spaceId !== undefined;
-    const rows = isByMeaning
-      ? list(`v.embedding FROM chunks c JOIN files f ON f.id = c.file_id
-          JOIN embedding_cache e ON e.hash = c.hash AND e.space_id = :spaceId JOIN vectors v ON v.id = e.vector_id`)
-      : list("c.context, c.text FROM chunks c JOIN files f ON f.id = c.file_id");
-    const vectorOf = ({ embedding, context = "", text = "" }: PassageRow): Float32Array =>
-      embedding === undefined ? wordVector(`${context}\n${text}`) : toVector(embedding);
-    async function* each(step: number): AsyncGenerator<PassageRow | undefined> {
-      for (let after = -1; ;) {
-        const own = rows.all({ generation, after, step, limit: page, ...(isByMeaning && { spaceId }) });
-        yield* own;
-        if (own.length < page) return;
-        after = own.at(-1)?.id ?? after;
-        // Between two pages others are answered.
-        yield undefined;
+    const known = files.all(generation).map(({ chunks, ...file }) => ({ chunks, file }));
+    const passages = known.reduce((sum, { chunks }) => sum + chunks, 0);
+    const indexOf = new Map(known.map(({ file: { id } }, index) => [id, index]));
+    const all = spaceId === undefined ? byWords.all({ generation }) : byMeaning.all({ generation, spaceId });
+    const rows = spread(all, mostPoints);
+    yield;
+
+    /** Undefined for what was taken away meanwhile. */
+    const vectorOf = ({ made }: PassageRow): Float32Array | undefined => {
+      if (spaceId === undefined) {
+        const chunk = words.get(made);
+        return chunk && wordVector(`${chunk.context}\n${chunk.text}`);
       }
-    }
-    const passages = counted.get(generation) ?? 0;
-
-    let axes: PlaneAxes | undefined;
-    const sample: Float32Array[] = [];
-    for await (const row of each(Math.max(1, Math.floor(passages / sampled)))) {
-      if (row === undefined) yield;
-      // What SQLite gives is used again for the next row.
-      else sample.push(vectorOf(row).slice());
-      // The length of the vectors is all that is wanted where their axes are kept.
-      if (sample.length > 0 && kept !== undefined && (axes = axesIn(kept, sample[0]?.length ?? wordDimensions))) break;
-    }
-    yield;
-    if (sample.length === 0) return empty(passages);
-    axes ??= principalAxes(sample);
-    yield;
-
-    const columns = {
-      file: [] as number[],
-      startLine: [] as number[],
-      endLine: [] as number[],
-      x: [] as number[],
-      y: [] as number[],
+      const bytes = embedding.get(made);
+      return bytes && toVector(bytes);
     };
-    const byId = new Map(files.all(generation).map(({ id, ...file }, index) => [id, { index, file }]));
-    for await (const row of each(Math.max(1, Math.ceil(passages / mostPoints)))) {
-      if (row === undefined) {
-        yield;
-        continue;
-      }
-      const file = byId.get(row.file);
-      // Written while we look.
-      if (file === undefined) continue;
-      const [x, y] = placeOf(vectorOf(row), axes);
-      columns.file.push(file.index);
-      columns.startLine.push(row.startLine);
-      columns.endLine.push(row.endLine);
-      columns.x.push(rounded(x));
-      columns.y.push(rounded(y));
+    const [first] = rows;
+    const dimensions = (first && vectorOf(first)?.length) ?? 0;
+    let axes: PlaneAxes | undefined = kept === undefined ? undefined : axesIn(kept, dimensions);
+    if (axes === undefined) {
+      const sample = spread(rows, sampled).flatMap((row) => vectorOf(row) ?? []);
+      yield;
+      if (sample.length === 0) return nothing(passages);
+      axes = principalAxes(sample);
+      yield;
+    }
+
+    const drawn: Pick<MappedPassages, "file" | "startLine" | "endLine" | "x" | "y"> = {
+      file: [],
+      startLine: [],
+      endLine: [],
+      x: [],
+      y: [],
+    };
+    for (const [at, row] of rows.entries()) {
+      if (at % page === page - 1) yield;
+      const [vector, file] = [vectorOf(row), indexOf.get(row.file)];
+      if (vector === undefined || file === undefined) continue;
+      const [x, y] = placeOf(vector, axes);
+      drawn.file.push(file);
+      drawn.startLine.push(row.startLine);
+      drawn.endLine.push(row.endLine);
+      drawn.x.push(rounded(x));
+      drawn.y.push(rounded(y));
     }
     const asked = typeof query === "string" ? wordVector(query) : query;
     return {
       passages,
-      files: [...byId.values()].map(({ file }) => file),
-      ...columns,
+      files: known.map(({ file: { path, source, mtimeMs } }) => ({ path, source, mtimeMs })),
+      ...drawn,
       axes: axesText(axes),
-      query: asked?.length === axes.mean.length ? (placeOf(asked, axes).map(rounded) as [number, number]) : undefined,
+      query: asked?.length === axes.mean.length ? roundedPlace(placeOf(asked, axes)) : undefined,
     };
   };
 }
 
-function empty(passages: number): MappedPassages {
+/** So many of them, from all over the list. */
+function spread<Row>(rows: readonly Row[], most: number): readonly Row[] {
+  const step = Math.ceil(rows.length / most);
+  return step <= 1 ? rows : rows.filter((_, at) => at % step === 0);
+}
+
+function nothing(passages: number): MappedPassages {
   return { passages, files: [], file: [], startLine: [], endLine: [], x: [], y: [], axes: undefined, query: undefined };
 }
 
 /** To a hundredth of a percent of the width. */
 function rounded(value: number): number {
   return Math.round(value * 5_000) / 5_000;
+}
+
+function roundedPlace([x, y]: readonly [number, number]): [number, number] {
+  return [rounded(x), rounded(y)];
 }

@@ -6,7 +6,8 @@ export interface PlaneAxes {
   spread: number;
 }
 
-const rounds = 30;
+/** Of power iteration: a picture needs no more digits. */
+const rounds = 15;
 
 /**
  * The two directions in which vectors differ most: principal components, by power iteration with the first one taken

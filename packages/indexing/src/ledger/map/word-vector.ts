@@ -1,6 +1,6 @@
 import { scanTerms } from "../../text/words.ts";
 
-export const wordDimensions = 96;
+const wordDimensions = 96;
 const signs = 4;
 
 /**
