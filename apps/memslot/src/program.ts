@@ -2,6 +2,7 @@ import { isAbort, visibleMessage } from "@memslot/core";
 import { Command, CommanderError, Option } from "commander";
 import type { CommandContext } from "./command-context.ts";
 import { type Action, type Run, examples, option } from "./program/command-parts.ts";
+import { describeConnect } from "./program/connect-commands.ts";
 import { describeEmbeddings } from "./program/embeddings-commands.ts";
 import { describeCompletion } from "./program/completion-command.ts";
 import { describeMemory } from "./program/memory-commands.ts";
@@ -90,6 +91,7 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     .addHelpText("after", examples("memslot ui --open", "memslot ui --workspace ~/notes --read-only --port 7332"))
     .action(run(async () => (await import("./commands/ui.ts")).ui));
 
+  describeConnect(program, run);
   const embeddings = describeEmbeddings(program, run);
   const plugins = describePlugins(program, run);
 
