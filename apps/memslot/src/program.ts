@@ -31,7 +31,8 @@ export async function runProgram(argv: readonly string[], world: ProgramWorld): 
       reportFailure(world.output, error);
       return ExitCode.error;
     }
-    return error.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
+    // To an agent a hook that ends with 2 says that the user's prompt is to be thrown away.
+    return error.exitCode === 0 || argv[0] === "hook" ? ExitCode.ok : ExitCode.usage;
   }
   return exitCode;
 }

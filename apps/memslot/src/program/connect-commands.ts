@@ -40,7 +40,7 @@ export function describeConnect(program: Command, run: Run): void {
     .option("--read-only", "keep nothing of what is said")
     .addOption(new Option("--recall <when>", "show notes that fit a prompt").choices(recallModes).default("strong"))
     .addOption(new Option("--home <dir>", "the state folder, in place of MEMSLOT_HOME").hideHelp())
-    .addOption(new Option("--finish", "write the digests that are due").hideHelp())
+    .addOption(new Option("--finish <session>", "write the digests that are due").hideHelp())
     .addHelpText("after", examples("memslot hook claude-code --workspace ~/notes < event.json"))
     .action(run(async () => (await import("../commands/hook.ts")).hook));
 }
