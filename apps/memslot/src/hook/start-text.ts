@@ -42,6 +42,6 @@ function droppedLines(dropped: SessionState["dropped"]): string[] {
   const where =
     citations.length === 0 ? "" : ` Their digest stands at ${citations.map((each) => visibleName(each)).join(", ")};`;
   return [
-    `The compaction before this dropped ${messages} messages from your context.${where} memory_search finds what was said in them. If something lasting is missing from the notes, write it down now.`,
+    `The compaction before this dropped ${messages} ${messages === 1 ? "message" : "messages"} from your context.${where} memory_search finds what was said in them. If something lasting is missing from the notes, write it down now.`,
   ];
 }

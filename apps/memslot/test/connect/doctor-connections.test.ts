@@ -58,7 +58,7 @@ test("an entry that somebody took out, a file that is gone and a server that doe
   await writeFile(state, whole);
   const receipt = path.join(sandbox.stateDir, "connections", "claude-code-user.json");
   const { server } = JSON.parse(await readFile(receipt, "utf8")) as { server: { args: string[] } };
-  const program = server.args.find((word) => /memslot/u.test(word)) ?? "";
+  const program = server.args.find((word) => /\.[jt]s$/u.test(word)) ?? "";
   for (const file of [receipt, state]) await change(file, program, `${program}-is-gone`);
   const [check] = await checks(sandbox);
   expect(check).toMatchObject({ status: "fail", message: expect.stringContaining("does not start") as string });

@@ -41,6 +41,5 @@ export const gemini: Client = {
       },
     ];
   },
-  notes: ({ scope }) =>
-    scope === "project" ? ["Gemini starts no server and runs no hook in a folder that it does not trust."] : [],
+  notes: () => ["Gemini starts no server and runs no hook in a folder that it does not trust."],
 };

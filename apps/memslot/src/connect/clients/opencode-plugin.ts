@@ -93,7 +93,8 @@ export const memslot = async ({ client, directory }) => {
       }
     },
     "chat.message": async ({ sessionID }, { message, parts }) => {
-      if (!starts.has(sessionID)) void started(sessionID, "startup");
+      // First, so that a prompt does not bring what the start shows.
+      if (!starts.has(sessionID)) await started(sessionID, "startup");
       const first = parts.find((part) => part.type === "text" && !part.synthetic);
       if (first === undefined) return;
       const text = await ask({
