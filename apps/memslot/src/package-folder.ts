@@ -1,5 +1,2 @@
 /** The folder of this package, with its package.json and its templates. A file directly in `src`: built, it is in `dist`. */
 export const packageFolder: URL = new URL("../", import.meta.url);
-
-/** Whether this runs from the sources of a checkout. */
-export const runsSources: boolean = import.meta.url.endsWith(".ts");

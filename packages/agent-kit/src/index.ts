@@ -13,6 +13,7 @@ export type {
 export { type FlushMoment, flushPrompts, isNoReply } from "./flush/turn/flush-prompts.ts";
 export type { DropReceipt, FlushReport } from "./flush/turn/flush-report.ts";
 export {
+  type ConversationDigest,
   type ConversationJournal,
   type ConversationJournalOptions,
   openConversationJournal,

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { type Memory, type MemslotConfig, messageOf, withDeadline } from "@memslot/core";
 import type { CommandContext } from "../command-context.ts";
 import type { ClientId } from "../connect/client.ts";
-import { ownProgram } from "../connect/own-program.ts";
+import { ownProgram } from "../own-program.ts";
 import type { RecallMode } from "../connect/recall-mode.ts";
 import type { HookPlace } from "../hook/capture.ts";
 import { noteFault } from "../hook/fault.ts";
@@ -55,7 +55,7 @@ export async function hook(given: CommandContext, options: HookCommandOptions, c
     });
     if (answer !== undefined) context.output.write(`${answer}\n`);
   } catch (error) {
-    await noteFault(context, { client, message: messageOf(error) });
+    noteFault(context, { client, message: messageOf(error) });
   }
   return ExitCode.ok;
 }

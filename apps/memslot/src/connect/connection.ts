@@ -1,6 +1,6 @@
 import type { AgentConfig } from "@memslot/core";
 import type { ClientId, Connection } from "./client.ts";
-import { ownProgram } from "./own-program.ts";
+import { ownProgram } from "../own-program.ts";
 import type { RecallMode } from "./recall-mode.ts";
 
 export interface ConnectionOptions {
@@ -58,7 +58,7 @@ function instructionsFor(readOnly: boolean): string[] {
 }
 
 /** As one word for the shell of a client: sh on Linux and macOS, cmd or sh on Windows. */
-export function quoted(word: string): string {
+function quoted(word: string): string {
   if (/^[\w@%+=:,./-]+$/u.test(word)) return word;
   if (process.platform === "win32") return `"${word.replaceAll('"', '\\"')}"`;
   return `"${word.replaceAll(/["$\\`]/gu, String.raw`\$&`)}"`;

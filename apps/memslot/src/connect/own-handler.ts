@@ -1,5 +1,5 @@
 /** Whether a command line runs `memslot hook`, of whatever installation. */
-export function runsHook(command: string): boolean {
+function runsHook(command: string): boolean {
   return /\bmemslot(?:\.(?:js|cmd|exe)|[/\\]src[/\\]cli\.ts)?["']?\s(?:.*\s)?hook(?:\s|$)/u.test(command);
 }
 

@@ -15,7 +15,7 @@ export interface FileChange {
 }
 
 /** A file that is left alone, and why. */
-export interface Refusal {
+interface Refusal {
   readonly path: string;
   readonly reason: string;
   readonly line?: number | undefined;

@@ -3,7 +3,8 @@ import { readFileSync, readdirSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import path from "node:path";
 import { replaceFile } from "@memslot/core/files";
-import { type ClientId, type Connection, type ConnectScope, clientIds } from "./client.ts";
+import type { ClientId, Connection, ConnectScope } from "./client.ts";
+import { allClients } from "./clients/all-clients.ts";
 
 /** One file that was written for a connection. */
 export interface ReceiptFile {
@@ -98,6 +99,6 @@ function hashOf(text: string): string {
 function isReceipt(value: unknown): value is Receipt {
   if (typeof value !== "object" || value === null) return false;
   const { version, client, files, server } = value as Partial<Receipt>;
-  const knows = version === 1 && clientIds.some((id) => id === client);
+  const knows = version === 1 && allClients.some(({ id }) => id === client);
   return knows && Array.isArray(files) && typeof server === "object" && server !== null;
 }

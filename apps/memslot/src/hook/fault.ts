@@ -1,7 +1,6 @@
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { resolveStateDir } from "@memslot/core";
-import { replaceFile } from "@memslot/core/files";
 
 /** What went wrong with a hook last: the hook itself says nothing. */
 export interface HookFault {
@@ -16,12 +15,12 @@ type StateContext = Parameters<typeof resolveStateDir>[0];
 const fileOf = (stateDir: string): string => path.join(stateDir, "hooks", "last-fault.json");
 
 /** Never throws: there is nobody to tell. */
-export async function noteFault(context: StateContext, fault: Omit<HookFault, "at">): Promise<void> {
+export function noteFault(context: StateContext, fault: Omit<HookFault, "at">): void {
   try {
-    await replaceFile(
-      fileOf(resolveStateDir(context)),
-      `${JSON.stringify({ ...fault, at: new Date().toISOString() })}\n`,
-    );
+    const file = fileOf(resolveStateDir(context));
+    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    // Half a file is as good as none.
+    writeFileSync(file, `${JSON.stringify({ ...fault, at: new Date().toISOString() })}\n`, { mode: 0o600 });
   } catch {
     // A disk that takes nothing is a fault of its own.
   }

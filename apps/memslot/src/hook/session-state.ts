@@ -22,7 +22,7 @@ export interface SessionState {
 }
 
 /** What a change makes of the state, and what came of it besides. */
-export interface Changed<T> {
+interface Changed<T> {
   readonly state: SessionState;
   readonly result: T;
 }

@@ -1,4 +1,5 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Sandbox, createSandbox } from "../run-memslot.ts";
@@ -47,6 +48,19 @@ test("a connection is started, and its tools are named", async () => {
         "Claude Code (user): the server starts and offers memory_search, memory_get, memory_append; the hook runs",
     },
   ]);
+});
+
+test("a path with every sign that means something to a shell is one word", async () => {
+  const sandbox = await createSandbox();
+  const workspace = path.join(sandbox.cwd, 'a b\'s "notes" $HOME `x` \\ & ;');
+  await mkdir(workspace);
+  await writeFile(path.join(workspace, "MEMORY.md"), "- The port is 5544.\n");
+  await sandbox.run(["connect", "codex", "--workspace", workspace]);
+  const receipt = await readFile(path.join(sandbox.stateDir, "connections", "codex-user.json"), "utf8");
+  const { hook } = JSON.parse(receipt) as { hook: string };
+  const input = '{"session_id":"s","hook_event_name":"SessionStart","source":"startup"}';
+  const { stdout } = spawnSync(hook, { shell: true, input, encoding: "utf8", env: sandbox.env });
+  expect(stdout).toContain("5544");
 });
 
 test("an entry that somebody took out, a file that is gone and a server that does not start are told", async () => {
