@@ -181,6 +181,8 @@ async function connectOne(task: Task, client: Client): Promise<Outcome> {
         : `${client.name}: connected to ${printable(agent.workspaceDir)}`,
     );
     for (const note of done.notes) context.output.print(`  ${note}`);
+    if (options.remove !== true && place.scope === "project")
+      context.output.print("  These files hold paths of this machine: keep them out of version control.");
     if (options.remove !== true) context.output.print("  Next: memslot doctor starts it once.");
   }
   return done;

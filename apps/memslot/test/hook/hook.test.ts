@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { estimateTokens } from "@memslot/core";
-import { describe, expect, test, vi } from "vitest";
+import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { readEvent } from "../../src/hook/read-event.ts";
 import { createSandbox } from "../run-memslot.ts";
 import { garbage, question, sentEvents } from "./events.ts";
@@ -54,6 +55,26 @@ test("a wrong option, a wrong configuration and a missing workspace stop no agen
 test("an agent that never ends its input is not kept waiting", async () => {
   const sandbox = await createNotes();
   expect(await spawnHook(sandbox, "claude-code", undefined)).toMatchObject({ exitCode: 0, stdout: "" });
+});
+
+test("an embedding provider that stopped answering holds no prompt up", async () => {
+  const sandbox = await createNotes();
+  const api = await startEmbeddingApi({ dimensions: 64 });
+  onTestFinished(() => api.close());
+  const file = await sandbox.writeConfig(
+    JSON.stringify({
+      agents: { defaults: { memorySearch: { provider: "openai", model: "m" } } },
+      models: { providers: { openai: { apiKey: "sk-test", baseUrl: `${api.url}/v1` } } },
+    }),
+  );
+  await sandbox.runHere(["memory", "index", "--config", file]);
+  const answered = await sendTo(sandbox, "claude-code", prompt(question, "before"), "--config", file);
+  expect(contextOf(answered)).toContain("5544");
+  api.fail({ times: 1000, behaviour: "hang" });
+  const asked = api.log.length;
+  const { exitCode, stderr } = await sendTo(sandbox, "claude-code", prompt(`${question} I forgot`), "--config", file);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  expect(api.log.length).toBeGreaterThan(asked);
 });
 
 test("a memory that is off says nothing and keeps nothing", async () => {
