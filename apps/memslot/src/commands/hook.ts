@@ -28,7 +28,7 @@ export interface HookCommandOptions {
 }
 
 /** With what a process takes to start, an answer is there within a second or not at all. */
-const deadlineMs = 850;
+const usualDeadlineMs = 850;
 /** Nobody waits for it. */
 const finishMs = 20_000;
 
@@ -48,7 +48,7 @@ export async function hook(given: CommandContext, options: HookCommandOptions, c
       });
       return ExitCode.ok;
     }
-    const answer = await withDeadline({ ...limits, deadlineMs }, async (signal) => {
+    const answer = await withDeadline({ ...limits, deadlineMs: deadlineOf(context) }, async (signal) => {
       // commander lets no other client through.
       const event = readEvent(await readInput(context.stdin, signal), client as ClientId, new Date());
       return event === undefined ? undefined : await answerTo(event, context, options, signal);
@@ -75,6 +75,12 @@ async function answerTo(
     withMemory: (use) => withIndex(context, place, use),
     finishLater: () => finishLater(event, context, options),
   });
+}
+
+/** `MEMSLOT_HOOK_DEADLINE_MS`, for a machine that is slow. */
+function deadlineOf({ env }: CommandContext): number {
+  const named = Number(env["MEMSLOT_HOOK_DEADLINE_MS"]);
+  return Number.isSafeInteger(named) && named > 0 ? named : usualDeadlineMs;
 }
 
 /** Undefined where memory is off for the agent. */

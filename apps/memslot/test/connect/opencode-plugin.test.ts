@@ -25,7 +25,7 @@ type Plugin = (input: { client: object; directory: string }) => Promise<Partial<
 test("the plugin that is written for OpenCode shows notes, keeps what is said, and is one however often it is loaded", async () => {
   const sandbox = await createNotes();
   // OpenCode's process has the environment of its user; a hook is told its state folder in its line.
-  vi.stubEnv("NODE_COMPILE_CACHE", sandbox.env["NODE_COMPILE_CACHE"]);
+  for (const name of ["NODE_COMPILE_CACHE", "MEMSLOT_HOOK_DEADLINE_MS"]) vi.stubEnv(name, sandbox.env[name]);
   await sandbox.runHere(["connect", "opencode"]);
   const file = path.join(sandbox.env["HOME"] ?? "", ".config/opencode/plugins/memslot.js");
   // In place of OpenCode's own rules for what a module is.

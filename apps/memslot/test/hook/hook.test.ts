@@ -54,6 +54,7 @@ test("a wrong option, a wrong configuration and a missing workspace stop no agen
 
 test("an agent that never ends its input is not kept waiting", async () => {
   const sandbox = await createNotes();
+  sandbox.env["MEMSLOT_HOOK_DEADLINE_MS"] = "500";
   expect(await spawnHook(sandbox, "claude-code", undefined)).toMatchObject({ exitCode: 0, stdout: "" });
 });
 
@@ -72,6 +73,7 @@ test("an embedding provider that stopped answering holds no prompt up", async ()
   expect(contextOf(answered)).toContain("5544");
   api.fail({ times: 1000, behaviour: "hang" });
   const asked = api.log.length;
+  sandbox.env["MEMSLOT_HOOK_DEADLINE_MS"] = "5000";
   const { exitCode, stderr } = await sendTo(sandbox, "claude-code", prompt(`${question} I forgot`), "--config", file);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
   expect(api.log.length).toBeGreaterThan(asked);

@@ -10,7 +10,8 @@ export function opencodePlugin(hook: string): string {
 import { spawn } from "node:child_process";
 
 const hook = ${JSON.stringify(hook)};
-const deadlineMs = 2000;
+// Longer than the hook takes by itself.
+const deadlineMs = 1000 + (Number(process.env.MEMSLOT_HOOK_DEADLINE_MS) || 1000);
 
 function ask(event) {
   return new Promise((resolve) => {
