@@ -15,6 +15,10 @@ export async function carryOut(
   const superseded: string[] = [];
   for (const change of changes) {
     const { earlier, base, file, after } = change;
+    if (change.isLeft === true) {
+      if (earlier?.backup !== undefined) superseded.push(earlier.backup);
+      continue;
+    }
     const isUntouched = earlier !== undefined && sha256Of(file.text) === earlier.after;
     if (earlier !== undefined && (isUntouched || after === file.text)) {
       files.push({ ...earlier, after: after === file.text ? earlier.after : sha256Of(after) });
@@ -34,6 +38,8 @@ export async function carryOut(
     files[index] = { ...known, madeFolders: made };
     await save();
   });
+  const left = changes.filter(({ isLeft, after }) => isLeft === true && after === undefined);
+  await removeFolders(left.flatMap(({ earlier }) => earlier?.madeFolders ?? []));
   for (const name of superseded) await receipts.drop(name);
 }
 

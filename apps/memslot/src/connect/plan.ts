@@ -12,6 +12,8 @@ export interface FileChange {
   readonly base: string | undefined;
   readonly after: string | undefined;
   readonly earlier: ReceiptFile | undefined;
+  /** True where a connection that stays has nothing in it any more. */
+  readonly isLeft?: true;
 }
 
 /** A file that is left alone, and why. */
@@ -26,22 +28,33 @@ export interface Plan {
   readonly refusals: readonly Refusal[];
 }
 
-/** What connecting a client would change. Nothing is written. */
+/** What connecting a client would change. Nothing is written. Hooks of an earlier time go where none are wanted now. */
 export async function planConnect(
   client: Client,
   place: ClientPlace,
   connection: Connection,
   { receipts, earlier }: { receipts: Receipts; earlier: Receipt | undefined },
 ): Promise<Plan> {
-  return await planEach(client.files(place, connection), async (each, file) => {
+  const files = client.files(place, connection);
+  const withHooks = client.files(place, { ...connection, hook: connection.hook ?? earlier?.hook });
+  const plan = await planEach(files, async (each, file) => {
     const before = earlier?.files.find(({ target }) => target === file.target);
     // What others have added since stays, and our own part is not part of what was there.
     const wasTouched = before !== undefined && sha256Of(file.text) !== before.after;
-    const base = await baseOf(each, file, before, receipts);
-    const stays = wasTouched && file.text !== undefined && each.edit.put(file.text) === file.text;
+    const whole = withHooks.find((other) => other.path === each.path) ?? each;
+    const base = await baseOf(whole, file, before, receipts);
+    const isSameKind = (earlier?.hook === undefined) === (connection.hook === undefined);
+    const stays = wasTouched && isSameKind && file.text !== undefined && each.edit.put(file.text) === file.text;
     const after = stays ? file.text : each.edit.put(base ?? "");
     return { path: each.path, what: each.what, file, base, after, earlier: before };
   });
+  const gone = withHooks.filter(({ path }) => !files.some((each) => each.path === path));
+  if (gone.length === 0) return plan;
+  const taken = await planRemove({ ...client, files: () => gone }, place, connection, { receipts, earlier });
+  return {
+    changes: [...plan.changes, ...taken.changes.map((change) => ({ ...change, isLeft: true as const }))],
+    refusals: [...plan.refusals, ...taken.refusals],
+  };
 }
 
 async function baseOf(

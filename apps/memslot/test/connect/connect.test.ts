@@ -215,10 +215,38 @@ test("other options change what was written, and --remove still gives back what 
   expect(await readFile(file, "utf8")).toBe('{"model":"opus"}');
 });
 
-test("--no-hooks writes none, and takes away those of an earlier time only with --remove", async () => {
-  const sandbox = await createSandbox();
-  const answer = await connect(sandbox, "claude-code", "--no-hooks");
-  expect(answer.changes.map(({ what }) => what)).toEqual(["server", "instructions"]);
+describe("--no-hooks", () => {
+  test("writes none", async () => {
+    const sandbox = await createSandbox();
+    const answer = await connect(sandbox, "claude-code", "--no-hooks");
+    expect(answer.changes.map(({ what }) => what)).toEqual(["server", "instructions"]);
+  });
+
+  test("takes those of an earlier time away, from a file of theirs and from one that others have changed since", async () => {
+    const sandbox = await createSandbox();
+    const settings = path.join(homeOf(sandbox), ".claude", "settings.json");
+    await put(settings, '{"model":"opus"}');
+    await connect(sandbox, "claude-code");
+    await connect(sandbox, "claude-code", "--no-hooks");
+    expect(await readFile(settings, "utf8")).toBe('{"model":"opus"}');
+    expect(await readFile(path.join(homeOf(sandbox), ".claude.json"), "utf8")).toContain("memslot");
+
+    await connect(sandbox, "gemini");
+    const both = path.join(homeOf(sandbox), ".gemini", "settings.json");
+    await writeFile(both, (await readFile(both, "utf8")).replace("{", '{ "added": "later",'));
+    await connect(sandbox, "gemini", "--no-hooks");
+    expect(parseJson(await readFile(both, "utf8"))).toEqual({
+      added: "later",
+      mcpServers: { memslot: expect.anything() as object },
+    });
+
+    await connect(sandbox, "opencode");
+    await connect(sandbox, "opencode", "--no-hooks");
+    expect(await readdir(path.join(homeOf(sandbox), ".config", "opencode"))).toEqual(["AGENTS.md", "opencode.json"]);
+    for (const client of ["claude-code", "gemini", "opencode"] as const) await connect(sandbox, client, "--remove");
+    expect(await readFile(settings, "utf8")).toBe('{"model":"opus"}');
+    expect(await readdir(path.join(sandbox.stateDir, "connections"))).toEqual([]);
+  });
 });
 
 test("two clients that read one file share its lines, and the last one that goes takes them out", async () => {
