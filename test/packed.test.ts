@@ -78,6 +78,29 @@ describe("installed into an empty folder", () => {
     );
   });
 
+  // The input is given behind the command; what the event is decides what is loaded.
+  test.each<[string, object, { files: number; threads: number; never: RegExp }]>([
+    [
+      "SessionStart",
+      { source: "startup" },
+      { files: 50, threads: 1, never: /sqlite|zod|modelcontext|jsonc|toml|diff/ },
+    ],
+    ["Stop", {}, { files: 50, threads: 1, never: /sqlite|zod|modelcontext|jsonc|toml|diff/ }],
+    [
+      "UserPromptSubmit",
+      { prompt: "port of the staging database" },
+      { files: 90, threads: 2, never: /zod|modelcontext|jsonc|toml|diff/ },
+    ],
+  ])("memslot hook loads no more than its budget at %s", async (name, more, budget) => {
+    const words = ["hook", "claude-code", "--workspace", "notes"];
+    const event = { session_id: name, hook_event_name: name, ...more };
+    const { exitCode, threads, files } = await load(words, [event]);
+    expect(exitCode).toBe(0);
+    expect(files.filter((file) => budget.never.test(file))).toEqual([]);
+    expect(threads).toBeLessThanOrEqual(budget.threads);
+    expect(files.length, files.join("\n")).toBeLessThanOrEqual(budget.files);
+  });
+
   test("memslot mcp loads no more than its budget until it has told its tools", async () => {
     const clientInfo = { name: "test", version: "1" };
     const { stdout, files } = await load(
@@ -95,7 +118,7 @@ describe("installed into an empty folder", () => {
     expect(own.length, own.join("\n")).toBeLessThanOrEqual(86);
   });
 
-  function load(words: readonly string[], ask?: readonly Asked[]): ReturnType<typeof loadedFiles> {
+  function load(words: readonly string[], ask?: readonly object[]): ReturnType<typeof loadedFiles> {
     const program = path.join(stranger.project, "node_modules/memslot/bin/memslot.js");
     return loadedFiles([program, ...words], { home: stranger.home, cwd: stranger.project, ...(ask && { ask }) });
   }

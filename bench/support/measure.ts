@@ -15,12 +15,19 @@ export interface Usage {
 const hook = path.join(import.meta.dirname, "measure-process.mjs");
 
 /** Runs a Node program once as a process of its own and tells what it used. Throws when it fails. */
-export function measure(program: readonly string[], environment: NodeJS.ProcessEnv, timeoutMs: number): Usage {
+export function measure(
+  program: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  timeoutMs: number,
+  /** What it is given on stdin. */
+  input = "",
+): Usage {
   const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-bench-usage-"));
   try {
     const started = performance.now();
     const run = spawnSync(process.execPath, program, {
       encoding: "utf8",
+      input,
       timeout: timeoutMs,
       maxBuffer: 64 * 1024 * 1024,
       env: { ...environment, MEMSLOT_BENCH_USAGE: folder, NODE_OPTIONS: `--import=${hook}` },

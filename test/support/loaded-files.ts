@@ -28,11 +28,11 @@ const hook = pathToFileURL(path.join(import.meta.dirname, "count-loads.mjs")).hr
 
 /**
  * Runs a program of Node and tells which files it loads: a figure that is the same on every machine. With `ask` these lines
- * are given to it, and it ends when it has printed a line for each that has an id.
+ * are given to it as JSON, and it ends when it has printed a line for each that has an id.
  */
 export async function loadedFiles(
   program: readonly string[],
-  { home, cwd, ask = [] }: { home: string; cwd: string; ask?: readonly Asked[] },
+  { home, cwd, ask = [] }: { home: string; cwd: string; ask?: readonly object[] },
 ): Promise<LoadedFiles> {
   const lists = mkdtempSync(path.join(os.tmpdir(), "memslot-loads-"));
   try {
@@ -43,7 +43,7 @@ export async function loadedFiles(
       stdio: ["pipe", "pipe", "inherit"],
       timeout: 60_000,
     });
-    const answers = ask.filter(({ id }) => id !== undefined).length;
+    const answers = ask.filter((line) => "id" in line).length;
     let stdout = "";
     child.stdout.setEncoding("utf8").on("data", (data: string) => {
       stdout += data;

@@ -2,6 +2,7 @@ import { isAbort, visibleMessage } from "@memslot/core";
 import { Command, CommanderError, Option } from "commander";
 import type { CommandContext } from "./command-context.ts";
 import { type Action, type Run, examples, option } from "./program/command-parts.ts";
+import { describeConnect } from "./program/connect-commands.ts";
 import { describeEmbeddings } from "./program/embeddings-commands.ts";
 import { describeCompletion } from "./program/completion-command.ts";
 import { describeMemory } from "./program/memory-commands.ts";
@@ -30,7 +31,8 @@ export async function runProgram(argv: readonly string[], world: ProgramWorld): 
       reportFailure(world.output, error);
       return ExitCode.error;
     }
-    return error.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
+    // To an agent a hook that ends with 2 says that the user's prompt is to be thrown away.
+    return error.exitCode === 0 || argv[0] === "hook" ? ExitCode.ok : ExitCode.usage;
   }
   return exitCode;
 }
@@ -90,6 +92,7 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     .addHelpText("after", examples("memslot ui --open", "memslot ui --workspace ~/notes --read-only --port 7332"))
     .action(run(async () => (await import("./commands/ui.ts")).ui));
 
+  describeConnect(program, run);
   const embeddings = describeEmbeddings(program, run);
   const plugins = describePlugins(program, run);
 

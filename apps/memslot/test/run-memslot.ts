@@ -65,6 +65,8 @@ export async function createSandbox(): Promise<Sandbox> {
     USERPROFILE: path.join(folder, "home"),
     MEMSLOT_HOME: stateDir,
     NODE_COMPILE_CACHE: compileCache,
+    // A test does not depend on the pace of its machine.
+    MEMSLOT_HOOK_DEADLINE_MS: "60000",
   };
   const run: Sandbox["run"] = (args, options = {}) => {
     const where = { cwd: options.cwd ?? cwd, env: { ...env, ...options.env }, stdin: options.stdin };

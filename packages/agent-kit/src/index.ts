@@ -12,6 +12,13 @@ export type {
 } from "./conversation.ts";
 export { type FlushMoment, flushPrompts, isNoReply } from "./flush/turn/flush-prompts.ts";
 export type { DropReceipt, FlushReport } from "./flush/turn/flush-report.ts";
+export {
+  type ConversationDigest,
+  type ConversationJournal,
+  type ConversationJournalOptions,
+  openConversationJournal,
+} from "./flush/conversation-journal.ts";
+export type { ConversationOrigin } from "./flush/turn/flush-digest.ts";
 export type { FlushSession } from "./flush/flush-work.ts";
 export type { FlushTurn } from "./flush/turn/flush-turn.ts";
 export { type MemoryFlush, type MemoryFlushOptions, createMemoryFlush } from "./flush/memory-flush.ts";

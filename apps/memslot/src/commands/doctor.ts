@@ -12,6 +12,7 @@ import { chooseAgent } from "../open/agents.ts";
 import { byteSize } from "../format/byte-size.ts";
 import type { CommandContext } from "../command-context.ts";
 import { disabledReason } from "../open/disabled-memory.ts";
+import { checkConnections } from "../doctor/connection-checks.ts";
 import { type DoctorCheck, failed, failedBy, formatCheck, passed, warned } from "../doctor/doctor-check.ts";
 import { ExitCode } from "../terminal/exit-code.ts";
 import { describeOutage, describeSpare } from "../format/format-fallback.ts";
@@ -32,11 +33,14 @@ export interface DoctorCommandOptions {
 /** `memslot doctor`: checks the chain from Node to a live search, and names the next step for what does not work. */
 export async function doctor(context: CommandContext, options: DoctorCommandOptions): Promise<number> {
   const checks: DoctorCheck[] = [];
-  try {
-    for await (const check of examine(context, options)) checks.push(check);
-  } catch (error) {
-    if (isAbort(error) || error instanceof UsageError) throw error;
-    checks.push(failedBy(error));
+  // What agents were told to start is there whatever the memory is like.
+  for (const chain of [examine(context, options), checkConnections(context)]) {
+    try {
+      for await (const check of chain) checks.push(check);
+    } catch (error) {
+      if (isAbort(error) || error instanceof UsageError) throw error;
+      checks.push(failedBy(error));
+    }
   }
   const ok = checks.every(({ status }) => status !== "fail");
   if (options.json === true) context.output.printJson({ ok, checks });

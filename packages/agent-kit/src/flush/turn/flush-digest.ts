@@ -10,6 +10,15 @@ import { mostlySaid } from "./same-fact.ts";
 /** Why no model has chosen what to keep. */
 export type DigestCause = "no-model" | "model-failed";
 
+/** Where a conversation was had: the digest says so, so that a reader can tell whose it is. */
+export interface ConversationOrigin {
+  /** The program that it was had in: `claude-code`. */
+  readonly client: string;
+  readonly sessionId: string;
+  /** What it was about: the name of a folder, in most cases. */
+  readonly project?: string | undefined;
+}
+
 export interface DigestOptions {
   readonly cause: DigestCause;
   readonly timeZone: string;
@@ -19,6 +28,8 @@ export interface DigestOptions {
   readonly everything?: boolean | undefined;
   /** What was noted of the messages before. */
   readonly notes?: readonly string[] | undefined;
+  /** Whose conversation it was, where it was not that of a host with this kit. */
+  readonly from?: ConversationOrigin | undefined;
 }
 
 const maxCharacters = 2_000;
@@ -49,10 +60,7 @@ export interface FlushDigest {
 export function flushDigests(messages: readonly ConversationMessage[], options: DigestOptions): FlushDigest[] {
   const { everything = false, notes = [] } = options;
   const clock = localClock(options.timeZone);
-  const heading =
-    options.cause === "no-model"
-      ? "Digest of dropped messages (no model was available):"
-      : "Digest of dropped messages (the model did not answer):";
+  const heading = headingOf(options);
   const moreOf = (count: number): string => `… and ${count} more messages in the journal`;
   const said = messages.filter(
     (message) =>
@@ -84,6 +92,22 @@ export function flushDigests(messages: readonly ConversationMessage[], options: 
     }
   }
   return digests.map(digestOf);
+}
+
+function headingOf({ cause, from }: DigestOptions): string {
+  const reason = cause === "no-model" ? "no model was available" : "the model did not answer";
+  if (from === undefined) return `Digest of dropped messages (${reason}):`;
+  const project = from.project === undefined ? "" : `, project ${named(from.project)}`;
+  return `Digest of a conversation (${named(from.client)}${project}, session ${named(from.sessionId)}):`;
+}
+
+/** A name that cannot be mistaken for what stands around it. */
+function named(name: string): string {
+  return (
+    visibleText(harmless(name.replaceAll(/[(),:]/gu, " ")))
+      .slice(0, 80)
+      .trim() || "unnamed"
+  );
 }
 
 function digestOf({ lines, said }: { lines: string[]; said: string[] }): FlushDigest {

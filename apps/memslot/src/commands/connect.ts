@@ -1,0 +1,246 @@
+import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { type MemslotConfig, homeDir } from "@memslot/core";
+import type { CommandContext } from "../command-context.ts";
+import { carryOut, takeBack } from "../connect/carry-out.ts";
+import type { Client, ClientId, ClientPlace, ConnectScope } from "../connect/client.ts";
+import { clientOf } from "../connect/clients/all-clients.ts";
+import { connectionFor } from "../connect/connection.ts";
+import { findClients } from "../connect/find-clients.ts";
+import { type FileChange, type Plan, planConnect, planRemove } from "../connect/plan.ts";
+import { type Receipt, type Receipts, openReceipts } from "../connect/receipt.ts";
+import type { RecallMode } from "../connect/recall-mode.ts";
+import { diffOf } from "../connect/show-change.ts";
+import { chooseAgent } from "../open/agents.ts";
+import { readConfig } from "../open/read-config.ts";
+import { resolvePath } from "../open/resolve-path.ts";
+import { confirm } from "../terminal/confirm.ts";
+import { ExitCode, worseExitCode } from "../terminal/exit-code.ts";
+import { printable } from "../terminal/printable.ts";
+import { UsageError } from "../terminal/usage-error.ts";
+
+export interface ConnectCommandOptions {
+  user?: boolean;
+  project?: boolean;
+  agent?: string;
+  readOnly?: boolean;
+  hooks?: boolean;
+  recall?: RecallMode;
+  dryRun?: boolean;
+  remove?: boolean;
+  yes?: boolean;
+  json?: boolean;
+}
+
+/** What one client came to. */
+interface Outcome {
+  client: ClientId;
+  name: string;
+  scope: ConnectScope;
+  state: "written" | "unchanged" | "planned" | "declined" | "refused";
+  changes: {
+    path: string;
+    what: FileChange["what"];
+    state: "new" | "changed" | "removed" | "unchanged";
+    diff: string[];
+  }[];
+  refused: Plan["refusals"];
+  notes: readonly string[];
+}
+
+interface Task {
+  context: CommandContext;
+  options: ConnectCommandOptions;
+  config: MemslotConfig;
+  place: ClientPlace;
+  receipts: Receipts;
+}
+
+/** `memslot connect`: writes the memory into the files of an agent, or takes it out again. */
+export async function connect(context: CommandContext, options: ConnectCommandOptions, name?: string): Promise<number> {
+  if (options.user === true && options.project === true)
+    throw new UsageError("--user and --project exclude each other");
+  const config = await readConfig(context);
+  const place: ClientPlace = {
+    home: homeDir(context.env),
+    env: context.env,
+    platform: process.platform,
+    scope: options.project === true ? "project" : "user",
+    projectDir: context.cwd,
+    exists: existsSync,
+  };
+  const task: Task = { context, options, config, place, receipts: openReceipts(config.stateDir) };
+  // commander lets no other name through.
+  if (name === undefined) return await connectFound(task);
+  const outcome = await connectOne(task, clientOf(name as ClientId));
+  if (options.json === true) context.output.printJson({ ok: outcome.state !== "refused", ...outcome });
+  return exitCodeOf(outcome);
+}
+
+/** Those that are there: each is asked about. Where nobody can be asked they are listed, and nothing is written. */
+async function connectFound(task: Task): Promise<number> {
+  const { context, options, place, receipts } = task;
+  const { output, stdin } = context;
+  const found = findClients(place).filter(({ scopes }) => scopes.includes(place.scope));
+  const isConnected = (client: Client): boolean => receipts.get(whichOf(client, place)) !== undefined;
+  const listed = options.remove === true ? found.filter(isConnected) : found;
+  if (options.json === true) {
+    output.printJson({
+      clients: listed.map((client) => ({ client: client.id, name: client.name, connected: isConnected(client) })),
+    });
+    return ExitCode.ok;
+  }
+  if (listed.length === 0) {
+    output.print(
+      options.remove === true
+        ? "Nothing is connected."
+        : "No agent was found. Name one: memslot connect --help lists them.",
+    );
+    return ExitCode.ok;
+  }
+  const canAsk = stdin.isTTY === true && options.yes !== true;
+  if (!canAsk) {
+    for (const client of listed)
+      output.print(`${client.id}: ${client.name}${isConnected(client) ? ", connected" : ""}`);
+    output.print(`\nName one: memslot connect ${listed[0]?.id ?? ""}${options.remove === true ? " --remove" : ""}`);
+    return ExitCode.ok;
+  }
+  let exitCode: number = ExitCode.ok;
+  for (const client of listed) {
+    const question = options.remove === true ? `Take memory out of ${client.name}?` : `Connect ${client.name}?`;
+    if (await confirm(context, question))
+      exitCode = worseExitCode(exitCode, exitCodeOf(await connectOne(task, client)));
+  }
+  return exitCode;
+}
+
+async function connectOne(task: Task, client: Client): Promise<Outcome> {
+  const { context, options, config, place, receipts } = task;
+  if (!client.scopes.includes(place.scope))
+    throw new UsageError(`${client.name} keeps no settings for a project: leave --project out`);
+  const which = whichOf(client, place);
+  const earlier = receipts.get(which);
+  const agent = chooseAgent(config, options.agent);
+  const connection = connectionFor(client.id, {
+    agent,
+    namesAgent: options.agent !== undefined,
+    configFile: configFileOf(context),
+    stateDir: context.env["MEMSLOT_HOME"]?.trim() ? config.stateDir : undefined,
+    readOnly: options.readOnly === true,
+    // What was written with hooks is taken away with them.
+    hooks: options.hooks !== false || options.remove === true,
+    recall: options.recall ?? "strong",
+  });
+  const around = { receipts, earlier };
+  const plan =
+    options.remove === true
+      ? await planRemove(client, place, connection, around)
+      : await planConnect(client, place, connection, around);
+  const shown = describe(client, place, plan);
+  if (options.json !== true) print(context, shown);
+  const finish = (state: Outcome["state"]): Outcome => ({
+    ...shown,
+    state,
+    notes: state === "written" && options.remove !== true ? client.notes(place, connection) : [],
+  });
+  if (plan.refusals.length > 0) {
+    context.output.notice(`${client.name}: nothing was written`);
+    return finish("refused");
+  }
+  const isChanged = plan.changes.some(({ file, after }) => file.text !== after);
+  if (!isChanged && (earlier !== undefined) === (options.remove !== true)) {
+    if (options.json !== true) context.output.print(`${client.name}: nothing to do.`);
+    return finish("unchanged");
+  }
+  if (options.dryRun === true) return finish("planned");
+  if (
+    isChanged &&
+    context.stdin.isTTY === true &&
+    options.yes !== true &&
+    options.json !== true &&
+    !(await confirm(context, "Write this?"))
+  ) {
+    context.output.print("Nothing was written.");
+    return finish("declined");
+  }
+  if (options.remove === true) await takeBack(plan.changes, earlier, receipts);
+  else {
+    await makeWorkspace(agent.workspaceDir);
+    const { server, hook } = connection;
+    await carryOut(
+      plan.changes,
+      { ...which, at: new Date().toISOString(), server, ...(hook !== undefined && { hook }) },
+      receipts,
+    );
+  }
+  const done = finish(isChanged ? "written" : "unchanged");
+  if (options.json !== true) {
+    context.output.print(
+      options.remove === true
+        ? `${client.name}: taken out.`
+        : `${client.name}: connected to ${printable(agent.workspaceDir)}`,
+    );
+    for (const note of done.notes) context.output.print(`  ${note}`);
+    if (options.remove !== true && place.scope === "project")
+      context.output.print("  These files hold paths of this machine: keep them out of version control.");
+    if (options.remove !== true) context.output.print("  Next: memslot doctor starts it once.");
+  }
+  return done;
+}
+
+/** A client that is started before there are any notes finds an empty memory, not a failure. */
+async function makeWorkspace(workspaceDir: string): Promise<void> {
+  await mkdir(workspaceDir, { recursive: true, mode: 0o700 });
+}
+
+function whichOf(client: Client, { scope, projectDir }: ClientPlace): Pick<Receipt, "client" | "scope" | "projectDir"> {
+  return { client: client.id, scope, ...(scope === "project" && { projectDir }) };
+}
+
+/** The file that was named for this run: a client's process has neither this option nor this environment. */
+function configFileOf({ configPath, env, cwd }: CommandContext): string | undefined {
+  const named = configPath ?? (env["MEMSLOT_CONFIG"]?.trim() ? env["MEMSLOT_CONFIG"] : undefined);
+  return named === undefined ? undefined : resolvePath(named, cwd, env);
+}
+
+function describe(
+  client: Client,
+  { scope }: ClientPlace,
+  { changes, refusals }: Plan,
+): Omit<Outcome, "state" | "notes"> {
+  return {
+    client: client.id,
+    name: client.name,
+    scope,
+    changes: changes.map((change) => ({
+      path: change.path,
+      what: change.what,
+      state: stateOf(change),
+      diff: diffOf(change),
+    })),
+    refused: refusals,
+  };
+}
+
+function stateOf({ file, after }: FileChange): "new" | "changed" | "removed" | "unchanged" {
+  if (file.text === after) return "unchanged";
+  if (file.text === undefined) return "new";
+  return after === undefined ? "removed" : "changed";
+}
+
+function print({ output }: CommandContext, { changes, refused }: Omit<Outcome, "state" | "notes">): void {
+  for (const { path, what, state, diff } of changes) {
+    if (state === "unchanged") continue;
+    output.print(output.style("bold", `${path} (${what}, ${state})`));
+    for (const line of diff)
+      output.print(
+        line.startsWith("+") ? output.style("green", line) : line.startsWith("-") ? output.style("red", line) : line,
+      );
+  }
+  for (const { path, reason, line } of refused)
+    output.notice(`${path}${line === undefined ? "" : `:${line}`} is left alone: ${reason}`);
+}
+
+function exitCodeOf({ state }: Outcome): number {
+  return state === "refused" ? ExitCode.error : ExitCode.ok;
+}

@@ -1,0 +1,102 @@
+import { type FileChange, isSame } from "./plan.ts";
+import type { Receipt, ReceiptFile, Receipts } from "./receipt.ts";
+import { readTarget, removeFolders, sha256Of, writeTarget } from "./target-file.ts";
+
+/**
+ * Writes what was planned. The backups and the receipt are there before a file is touched, so that it can be taken back
+ * whenever the process ends. Where a file cannot be written, those before it are put back and the error is thrown.
+ */
+export async function carryOut(
+  changes: readonly FileChange[],
+  receipt: Omit<Receipt, "files" | "version">,
+  receipts: Receipts,
+): Promise<void> {
+  const files: ReceiptFile[] = [];
+  const superseded: string[] = [];
+  for (const change of changes) {
+    const { earlier, base, file, after } = change;
+    if (change.isLeft === true) {
+      if (earlier?.backup !== undefined) superseded.push(earlier.backup);
+      continue;
+    }
+    const isUntouched = earlier !== undefined && sha256Of(file.text) === earlier.after;
+    if (earlier !== undefined && (isUntouched || after === file.text)) {
+      files.push({ ...earlier, after: after === file.text ? earlier.after : sha256Of(after) });
+      continue;
+    }
+    const backup = base === undefined ? undefined : await receipts.keep(receipt, file.target, base);
+    if (earlier?.backup !== undefined && earlier.backup !== backup) superseded.push(earlier.backup);
+    const madeFolders = earlier?.madeFolders ?? [];
+    files.push({ path: change.path, target: file.target, backup, madeFolders, after: sha256Of(after) });
+  }
+  const save = (): Promise<void> => receipts.save({ version: 1, ...receipt, files });
+  await save();
+  await writeAll(changes, async (target, made) => {
+    const index = files.findIndex((each) => each.target === target);
+    const known = files[index];
+    if (known === undefined || made.length === 0) return;
+    files[index] = { ...known, madeFolders: made };
+    await save();
+  });
+  const left = changes.filter(({ isLeft, after }) => isLeft === true && after === undefined);
+  await removeFolders(left.flatMap(({ earlier }) => earlier?.madeFolders ?? []));
+  for (const name of superseded) await receipts.drop(name);
+}
+
+/** Takes a connection away as it was planned, with its receipt and its backups. */
+export async function takeBack(
+  changes: readonly FileChange[],
+  receipt: Receipt | undefined,
+  receipts: Receipts,
+): Promise<void> {
+  await writeAll(changes, async () => undefined);
+  const gone = changes.filter(({ after }) => after === undefined);
+  await removeFolders(gone.flatMap(({ earlier }) => earlier?.madeFolders ?? []));
+  if (receipt === undefined) return;
+  const kept = await handOver(receipt, receipts);
+  await receipts.remove(receipt);
+  for (const { backup } of receipt.files) if (backup !== undefined && !kept.has(backup)) await receipts.drop(backup);
+}
+
+/**
+ * Another client may have written into a file after this one did, and found this one's lines there: what it gives back one
+ * day is the file as it was before both. Gives the backups that belong to another one from now on.
+ */
+async function handOver(receipt: Receipt, receipts: Receipts): Promise<Set<string>> {
+  const kept = new Set<string>();
+  for (const other of receipts.all()) {
+    if (isSame(other, receipt)) continue;
+    const files: ReceiptFile[] = [];
+    for (const file of other.files) {
+      const own = receipt.files.find(({ target }) => target === file.target);
+      const base = file.backup === undefined ? undefined : await receipts.backup(file.backup);
+      if (own === undefined || sha256Of(base) !== own.after) files.push(file);
+      else {
+        files.push({ ...file, backup: own.backup, madeFolders: own.madeFolders });
+        if (own.backup !== undefined) kept.add(own.backup);
+        await receipts.drop(file.backup);
+      }
+    }
+    await receipts.save({ ...other, files });
+  }
+  return kept;
+}
+
+async function writeAll(
+  changes: readonly FileChange[],
+  onWritten: (target: string, madeFolders: string[]) => Promise<void>,
+): Promise<void> {
+  const written: FileChange[] = [];
+  try {
+    for (const change of changes) {
+      const { file, after } = change;
+      if (after === file.text) continue;
+      const made = await writeTarget(file, after);
+      written.push(change);
+      await onWritten(file.target, made);
+    }
+  } catch (error) {
+    for (const { file } of written.toReversed()) await writeTarget(await readTarget(file.target), file.text);
+    throw error;
+  }
+}

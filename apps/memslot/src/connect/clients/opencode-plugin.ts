@@ -1,0 +1,120 @@
+/** By this the plugin is known as one that `memslot connect` has written. */
+export const pluginMark = "// Written by memslot connect";
+
+/**
+ * A plugin for OpenCode that hands its events to `memslot hook` and what that answers to the model. It lives in OpenCode's
+ * process: every call has a time limit, and no fault of it is OpenCode's.
+ */
+export function opencodePlugin(hook: string): string {
+  return `${pluginMark}: \`memslot connect opencode --remove\` takes it away, and the next connect overwrites it.
+import { spawn } from "node:child_process";
+
+const hook = ${JSON.stringify(hook)};
+// Longer than the hook takes by itself.
+const deadlineMs = 1000 + (Number(process.env.MEMSLOT_HOOK_DEADLINE_MS) || 1000);
+
+function ask(event) {
+  return new Promise((resolve) => {
+    let answer = "";
+    const done = () => {
+      try {
+        resolve(JSON.parse(answer).text ?? "");
+      } catch {
+        resolve("");
+      }
+    };
+    try {
+      const child = spawn(hook, { shell: true, stdio: ["pipe", "pipe", "ignore"], windowsHide: true });
+      const timer = setTimeout(() => child.kill(), deadlineMs);
+      child.on("error", () => resolve(""));
+      child.on("close", () => {
+        clearTimeout(timer);
+        done();
+      });
+      child.stdout.on("data", (piece) => (answer += piece));
+      child.stdin.on("error", () => {});
+      child.stdin.end(JSON.stringify(event));
+    } catch {
+      resolve("");
+    }
+  });
+}
+
+const initialised = Symbol.for("memslot.opencode");
+
+export const memslot = async ({ client, directory }) => {
+  // OpenCode may load a plugin twice.
+  globalThis[initialised] ??= new Set();
+  if (globalThis[initialised].has(directory)) return {};
+  globalThis[initialised].add(directory);
+
+  const starts = new Map();
+  const told = new Map();
+
+  async function said(sessionID) {
+    const { data = [] } = (await client.session.messages({ path: { id: sessionID } })) ?? {};
+    const known = told.get(sessionID) ?? new Set();
+    const messages = [];
+    for (const { info, parts } of data) {
+      const text = parts
+        .filter((part) => part.type === "text" && !part.synthetic)
+        .map((part) => part.text)
+        .join("\\n");
+      if (text === "" || known.has(info.id) || (info.role === "assistant" && !info.time?.completed)) continue;
+      messages.push({ id: info.id, role: info.role, text, at: new Date(info.time.created).toISOString() });
+    }
+    return messages;
+  }
+
+  async function report(name, sessionID) {
+    try {
+      const messages = await said(sessionID);
+      if (messages.length === 0 && name === "stop") return;
+      await ask({ hook_event_name: name, session_id: sessionID, cwd: directory, messages });
+      told.set(sessionID, new Set([...(told.get(sessionID) ?? []), ...messages.map(({ id }) => id)]));
+    } catch {
+      // The next turn brings what this one did not.
+    }
+  }
+
+  function started(sessionID, source) {
+    const text = ask({ hook_event_name: "session_start", source, session_id: sessionID, cwd: directory });
+    starts.set(sessionID, text);
+    return text;
+  }
+
+  return {
+    event: async ({ event }) => {
+      const sessionID = event.properties?.sessionID;
+      if (event.type === "session.idle" && sessionID) await report("stop", sessionID);
+      if (event.type === "session.compacted" && sessionID) await started(sessionID, "compact");
+      if (event.type === "session.deleted") {
+        starts.delete(event.properties?.info?.id);
+        told.delete(event.properties?.info?.id);
+      }
+    },
+    "chat.message": async ({ sessionID }, { message, parts }) => {
+      // First, so that a prompt does not bring what the start shows.
+      if (!starts.has(sessionID)) await started(sessionID, "startup");
+      const first = parts.find((part) => part.type === "text" && !part.synthetic);
+      if (first === undefined) return;
+      const text = await ask({
+        hook_event_name: "prompt",
+        session_id: sessionID,
+        cwd: directory,
+        prompt: first.text,
+        turn_id: message.id,
+      });
+      if (text !== "") parts.push({ ...first, id: \`\${first.id}m\`, text, synthetic: true });
+    },
+    "experimental.chat.system.transform": async ({ sessionID }, output) => {
+      const text = sessionID === undefined ? "" : await starts.get(sessionID);
+      if (text) output.system.push(text);
+    },
+    "experimental.session.compacting": async ({ sessionID }) => {
+      await report("compact", sessionID);
+    },
+  };
+};
+`;
+}

@@ -1,0 +1,223 @@
+import { isDeepStrictEqual } from "node:util";
+import {
+  type Node,
+  type ParseError,
+  modify,
+  applyEdits,
+  parseTree,
+  getNodeValue,
+  printParseErrorCode,
+} from "jsonc-parser";
+import { plain } from "./plain.ts";
+import { formOf } from "./text-form.ts";
+import { indentAt, insertion, lookOf, spliced, written } from "./json-insert.ts";
+import type { TextEdit } from "./text-edit.ts";
+import { UnusableFile, lineAt } from "./unusable-file.ts";
+
+/** A value by its path. */
+interface JsonValuePut {
+  readonly path: readonly string[];
+  readonly value: unknown;
+  /** Whether a value that stands there says the same, so that it stays, also when the rest is taken out. */
+  readonly keeps?: (value: unknown) => boolean;
+}
+
+/** An item of the list at a path. */
+interface JsonItemPut {
+  readonly list: readonly string[];
+  readonly item: unknown;
+  /** Whether an item of the list is of this program, from whatever installation. */
+  readonly isOwn: (item: unknown) => boolean;
+}
+
+/** One place of a JSON file. */
+export type JsonPut = JsonValuePut | JsonItemPut;
+
+const parsing = { allowTrailingComma: true, disallowComments: false, allowEmptyContent: true };
+
+/**
+ * An edit of a JSON file with comments: they stay, and so do its order, indentation, line ends and byte order mark. A
+ * value of `undefined` is one that only goes. What the edit does not name says afterwards what it said before.
+ */
+export function jsonEdit(puts: readonly JsonPut[]): TextEdit {
+  return {
+    put: (text) => edited(text, (body, lineEnd) => puts.reduce((now, put) => putOne(now, put, lineEnd), body)),
+    remove: (text) => edited(text, (body) => puts.reduce(removeOne, body)),
+    isEmpty(text) {
+      const value = valueOf(formOf(text).body);
+      return isDeepStrictEqual(value, {}) || isDeepStrictEqual(value, { version: 1 });
+    },
+  };
+
+  function edited(text: string, change: (body: string, lineEnd: string) => string): string {
+    const { form, body } = formOf(text);
+    const before = valueOf(body);
+    const after = change(body, form.lineEnd);
+    if (!isDeepStrictEqual(withoutOwn(before), withoutOwn(valueOf(after))))
+      throw new UnusableFile("it cannot be changed without changing something else in it");
+    return after === body ? text : form.mark + after;
+  }
+
+  /** What the file says beside what this edit is about. */
+  function withoutOwn(value: unknown): unknown {
+    const rest = structuredClone(value);
+    for (const put of puts) {
+      if ("path" in put) dropPath(rest, put.path);
+      else {
+        const list = at(rest, put.list);
+        if (Array.isArray(list)) {
+          const others = list.filter((item) => !put.isOwn(item));
+          if (others.length > 0) list.splice(0, list.length, ...others);
+          else dropPath(rest, put.list);
+        }
+      }
+    }
+    return rest;
+  }
+}
+
+/** What a JSON file with comments says; `{}` for an empty one. Throws `UnusableFile` with the line of what is wrong. */
+export function valueOf(body: string): unknown {
+  const root = rootOf(body);
+  return root === undefined ? {} : plain(getNodeValue(root));
+}
+
+function rootOf(body: string): Node | undefined {
+  const errors: ParseError[] = [];
+  const root = parseTree(body, errors, parsing);
+  const [error] = errors;
+  if (error !== undefined)
+    throw new UnusableFile(`it is no JSON: ${printParseErrorCode(error.error)}`, lineAt(body, error.offset));
+  if (root !== undefined && root.type !== "object")
+    throw new UnusableFile("it holds no JSON object", lineAt(body, root.offset));
+  return root;
+}
+
+function putOne(body: string, put: JsonPut, lineEnd: string): string {
+  if ("path" in put) return setValue(body, put, lineEnd);
+  const items = itemsOf(body, put.list);
+  const own = items.findIndex((item) => put.isOwn(item));
+  if (own < 0) return append(body, put.list, put.item, lineEnd);
+  let text = body;
+  // More than one of them would be run twice.
+  for (let index = items.length - 1; index > own; index--)
+    if (put.isOwn(items[index])) text = removeAt(text, [...put.list, index]);
+  return isDeepStrictEqual(items[own], put.item) ? text : replaceAt(text, [...put.list, own], put.item, lineEnd);
+}
+
+function removeOne(body: string, put: JsonPut): string {
+  if ("path" in put) return "keeps" in put ? body : removeUp(body, put.path);
+  const items = itemsOf(body, put.list);
+  let text = body;
+  for (let index = items.length - 1; index >= 0; index--)
+    if (put.isOwn(items[index])) text = removeAt(text, [...put.list, index]);
+  const isOver = items.length > 0 && items.every((item) => put.isOwn(item));
+  return isOver ? removeUp(text, put.list) : text;
+}
+
+function setValue(body: string, put: JsonValuePut, lineEnd: string): string {
+  const { path, value, keeps } = put;
+  if (value === undefined) return removeUp(body, path);
+  const there = find(body, path);
+  if (there.node === undefined) return insert(body, there, path, value, lineEnd);
+  const now = plain(getNodeValue(there.node));
+  if (keeps?.(now) === true || isDeepStrictEqual(now, value)) return body;
+  return replaceAt(body, path, value, lineEnd);
+}
+
+interface Found {
+  node: Node | undefined;
+  /** The innermost object that is there, and how many names of the path lead to it. */
+  parent: Node | undefined;
+  depth: number;
+}
+
+/** Follows a path through objects. Throws where something else stands on the way, or a name stands twice. */
+function find(body: string, path: readonly string[]): Found {
+  let node = rootOf(body);
+  for (const [depth, name] of path.entries()) {
+    if (node === undefined) return { node: undefined, parent: undefined, depth };
+    if (node.type !== "object")
+      throw new UnusableFile(`${path.slice(0, depth).join(".")} is no object`, lineAt(body, node.offset));
+    const members: Node[] = (node.children ?? []).filter((member) => member.children?.[0]?.value === name);
+    if (members.length > 1)
+      throw new UnusableFile(`"${name}" stands twice in it`, lineAt(body, members[1]?.offset ?? 0));
+    const value: Node | undefined = members[0]?.children?.[1];
+    if (value === undefined) return { node: undefined, parent: node, depth };
+    node = value;
+  }
+  return { node, parent: undefined, depth: path.length };
+}
+
+function insert(
+  body: string,
+  { parent, depth }: Found,
+  path: readonly string[],
+  value: unknown,
+  lineEnd: string,
+): string {
+  const look = lookOf(body, lineEnd);
+  const nested = path.slice(depth + 1).reduceRight<unknown>((inner, name) => ({ [name]: inner }), value);
+  const name = path[depth] ?? "";
+  if (parent === undefined) {
+    const rest = body.trim() === "" ? "" : `${body.trimEnd()}${lineEnd}`;
+    return `${rest}${written({ [name]: nested }, "", look)}${lineEnd}`;
+  }
+  return spliced(body, insertion(body, parent, { name, value: nested }, look));
+}
+
+function itemsOf(body: string, path: readonly string[]): unknown[] {
+  const { node } = find(body, path);
+  if (node === undefined) return [];
+  if (node.type !== "array") throw new UnusableFile(`${path.join(".")} is no list`, lineAt(body, node.offset));
+  return plain(getNodeValue(node)) as unknown[];
+}
+
+function append(body: string, path: readonly string[], item: unknown, lineEnd: string): string {
+  const there = find(body, path);
+  if (there.node === undefined) return insert(body, there, path, [item], lineEnd);
+  return spliced(body, insertion(body, there.node, { value: item }, lookOf(body, lineEnd)));
+}
+
+function replaceAt(body: string, path: readonly (string | number)[], value: unknown, lineEnd: string): string {
+  let node = rootOf(body);
+  for (const step of path)
+    node =
+      typeof step === "number"
+        ? node?.children?.[step]
+        : node?.children?.find((member) => member.children?.[0]?.value === step)?.children?.[1];
+  if (node === undefined) return body;
+  const text = written(value, indentAt(body, node.offset), lookOf(body, lineEnd));
+  return spliced(body, [{ offset: node.offset, length: node.length, text }]);
+}
+
+function removeAt(body: string, path: readonly (string | number)[]): string {
+  return applyEdits(body, modify(body, [...path], undefined, {}));
+}
+
+/** Takes a value out, and the objects around it that hold nothing else then. */
+function removeUp(body: string, path: readonly string[]): string {
+  if (find(body, path).node === undefined) return body;
+  let end = path.length;
+  while (end > 1 && (find(body, path.slice(0, end - 1)).node?.children?.length ?? 0) <= 1) end--;
+  return removeAt(body, path.slice(0, end));
+}
+
+function at(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((inner, name) => (isObject(inner) ? inner[name] : undefined), value);
+}
+
+/** With the objects around it that hold nothing else. */
+function dropPath(value: unknown, path: readonly string[]): void {
+  for (let end = path.length; end > 0; end--) {
+    const parent = at(value, path.slice(0, end - 1));
+    const name = path[end - 1] ?? "";
+    if (!isObject(parent)) continue;
+    const inner = parent[name];
+    if (end === path.length || (isObject(inner) && Object.keys(inner).length === 0)) delete parent[name];
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,116 @@
+import { type Node, type SyntaxKind, createScanner } from "jsonc-parser";
+
+// The library has these as an enum that is gone when its types are.
+const commaToken: SyntaxKind = 5;
+const lineComment: SyntaxKind = 12;
+const blockComment: SyntaxKind = 13;
+const blank: SyntaxKind = 15;
+
+/** Text that is put in place of what stands between two positions. */
+export interface Splice {
+  readonly offset: number;
+  readonly length: number;
+  readonly text: string;
+}
+
+export interface JsonLook {
+  /** One step of indentation. */
+  readonly unit: string;
+  readonly lineEnd: string;
+}
+
+/** How a text is indented: by its first indented member, else two spaces. */
+export function lookOf(text: string, lineEnd: string): JsonLook {
+  return { unit: /^(?<unit>[\t ]+)["[{]/mu.exec(text)?.groups?.["unit"] ?? "  ", lineEnd };
+}
+
+/** A value as it is written where its line is indented by `indent`. */
+export function written(value: unknown, indent: string, { unit, lineEnd }: JsonLook): string {
+  return JSON.stringify(value, undefined, unit).replaceAll("\n", `${lineEnd}${indent}`);
+}
+
+/**
+ * A new last member of an object, or with no `name` a new last item of a list. A comment behind the member before it stays
+ * behind that one. What stands on one line stays on one line.
+ */
+export function insertion(
+  text: string,
+  container: Node,
+  member: { name?: string | undefined; value: unknown },
+  look: JsonLook,
+): Splice[] {
+  const closing = container.offset + container.length - 1;
+  const last = container.children?.at(-1);
+  const label = member.name === undefined ? "" : `${JSON.stringify(member.name)}: `;
+  const outer = indentAt(text, container.offset);
+  if (last === undefined) {
+    const indent = outer + look.unit;
+    const content = `${look.lineEnd}${indent}${label}${written(member.value, indent, look)}`;
+    const inner = text.slice(container.offset + 1, closing);
+    // What stands in an empty one can only be comments.
+    if (inner.trim() !== "") {
+      const end = container.offset + 1 + inner.trimEnd().length;
+      return [{ offset: end, length: closing - end, text: `${content}${look.lineEnd}${outer}` }];
+    }
+    return [{ offset: container.offset + 1, length: inner.length, text: `${content}${look.lineEnd}${outer}` }];
+  }
+  const lastEnd = last.offset + last.length;
+  if (!text.slice(container.offset, closing).includes("\n")) {
+    const comma = commaBehind(text, lastEnd, closing) === undefined ? "," : "";
+    const at = comma === "" ? text.slice(0, closing).trimEnd().length : lastEnd;
+    return [{ offset: at, length: 0, text: `${comma} ${label}${JSON.stringify(member.value)}` }];
+  }
+  const indent = startsLine(text, last.offset) ? indentAt(text, last.offset) : outer + look.unit;
+  const content = `${look.lineEnd}${indent}${label}${written(member.value, indent, look)}`;
+  const comma = commaBehind(text, lastEnd, closing);
+  const at = endOfLine(text, comma === undefined ? lastEnd : comma + 1, closing);
+  const isLastLine = !text.slice(at, closing).includes("\n");
+  const ending = isLastLine ? `${look.lineEnd}${outer}` : "";
+  return [
+    ...(comma === undefined ? [{ offset: lastEnd, length: 0, text: "," }] : []),
+    { offset: at, length: 0, text: content + ending },
+  ];
+}
+
+export function spliced(text: string, splices: readonly Splice[]): string {
+  let result = text;
+  for (const { offset, length, text: put } of splices.toReversed())
+    result = result.slice(0, offset) + put + result.slice(offset + length);
+  return result;
+}
+
+/** The white space that the line of a position begins with. */
+export function indentAt(text: string, offset: number): string {
+  const start = text.lastIndexOf("\n", offset - 1) + 1;
+  return /^[\t ]*/u.exec(text.slice(start, offset))?.[0] ?? "";
+}
+
+function startsLine(text: string, offset: number): boolean {
+  return text.slice(text.lastIndexOf("\n", offset - 1) + 1, offset).trim() === "";
+}
+
+/** Where the comma of the last member stands, which some files have. */
+function commaBehind(text: string, from: number, closing: number): number | undefined {
+  const scanner = createScanner(text, true);
+  scanner.setPosition(from);
+  if (scanner.scan() !== commaToken) return undefined;
+  const at = scanner.getTokenOffset();
+  return at < closing ? at : undefined;
+}
+
+/** Behind the comments that stand on the rest of the line. */
+function endOfLine(text: string, from: number, closing: number): number {
+  const scanner = createScanner(text, false);
+  scanner.setPosition(from);
+  let end = from;
+  for (;;) {
+    const kind = scanner.scan();
+    const isComment = kind === lineComment || kind === blockComment;
+    if (kind !== blank && !isComment) return end;
+    if (scanner.getTokenOffset() >= closing) return end;
+    if (!isComment) continue;
+    const commentEnd = scanner.getTokenOffset() + scanner.getTokenLength();
+    end = commentEnd;
+    if (kind === lineComment || text.slice(from, commentEnd).includes("\n")) return end;
+  }
+}

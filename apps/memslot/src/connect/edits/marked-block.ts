@@ -1,0 +1,66 @@
+import { formOf, inForm } from "./text-form.ts";
+import type { TextEdit } from "./text-edit.ts";
+import { UnusableFile, lineAt } from "./unusable-file.ts";
+
+/** The lines around a block. Whole lines, which stand in a file once. */
+export interface Markers {
+  readonly begin: string;
+  readonly end: string;
+}
+
+/** Of Markdown files: nobody sees them in what is shown. */
+export const markdownMarkers: Markers = {
+  begin: "<!-- memslot connect: begin -->",
+  end: "<!-- memslot connect: end -->",
+};
+/** Of TOML files. */
+export const tomlMarkers: Markers = { begin: "# memslot connect: begin", end: "# memslot connect: end" };
+
+/** A block of lines at the end of a text file, between two lines that mark it. The rest stays byte for byte. */
+export function markedBlock(lines: readonly string[], { begin, end }: Markers): TextEdit {
+  const block = [begin, ...lines, end].join("\n");
+  return {
+    put(text) {
+      const { form, body } = formOf(text);
+      const there = placeOf(body, { begin, end });
+      const wanted = inForm(block, form);
+      if (there !== undefined) return form.mark + body.slice(0, there.start) + wanted + body.slice(there.end);
+      const gap = body === "" ? "" : body.endsWith("\n") ? form.lineEnd : form.lineEnd.repeat(2);
+      return `${form.mark}${body}${gap}${wanted}${form.lineEnd}`;
+    },
+    remove(text) {
+      const { form, body } = formOf(text);
+      const there = placeOf(body, { begin, end });
+      if (there === undefined) return text;
+      const after = body.slice(there.end).replace(/^\r?\n/u, "");
+      const before = body.slice(0, there.start);
+      // The empty line that was put before it.
+      return form.mark + before.replace(/(\r?\n)\r?\n$/u, "$1") + after;
+    },
+    isEmpty: (text) => formOf(text).body.trim() === "",
+  };
+}
+
+function placeOf(body: string, { begin, end }: Markers): { start: number; end: number } | undefined {
+  const begins = linesLike(body, begin);
+  const ends = linesLike(body, end);
+  const [start] = begins;
+  const [stop] = ends;
+  if (start === undefined && stop === undefined) return undefined;
+  if (start === undefined || stop === undefined || begins.length > 1 || ends.length > 1 || stop < start)
+    throw new UnusableFile(
+      `the lines "${begin}" and "${end}" do not stand in it once each, in this order`,
+      lineAt(body, start ?? stop ?? 0),
+    );
+  return { start, end: stop + end.length };
+}
+
+/** Where the lines begin that say just this. */
+function linesLike(body: string, line: string): number[] {
+  const found: number[] = [];
+  for (let at = body.indexOf(line); at >= 0; at = body.indexOf(line, at + line.length)) {
+    const isStart = at === 0 || body[at - 1] === "\n";
+    if (isStart && /^[\t ]*(?:\r?\n|$)/u.test(body.slice(at + line.length))) found.push(at);
+  }
+  return found;
+}

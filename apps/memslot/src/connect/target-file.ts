@@ -1,0 +1,105 @@
+import { createHash } from "node:crypto";
+import { constants } from "node:fs";
+import { access, lstat, mkdir, readFile, readlink, realpath, rm, rmdir, stat } from "node:fs/promises";
+import path from "node:path";
+import { MemoryError, messageOf } from "@memslot/core";
+import { codeOf, replaceFile } from "@memslot/core/files";
+import { UnusableFile } from "./edits/unusable-file.ts";
+
+/** A file of a client as it is now. */
+export interface TargetFile {
+  /** Where it lies once links are followed: a link to it stays a link. */
+  readonly target: string;
+  /** Undefined where there is none. */
+  readonly text: string | undefined;
+  readonly mode: number;
+}
+
+const usualMode = 0o600;
+const maxBytes = 64 * 1024 * 1024;
+const maxLinks = 20;
+
+/** Reads a file that is to be edited. Throws `UnusableFile` for what cannot be: read-only, no file, no UTF-8. */
+export async function readTarget(file: string): Promise<TargetFile> {
+  const target = await followed(file);
+  try {
+    const stats = await stat(target);
+    if (!stats.isFile()) throw new UnusableFile("it is no file");
+    if (stats.size > maxBytes) throw new UnusableFile(`it is larger than ${maxBytes / 1024 / 1024} MiB`);
+    // To put a new file in its place would work also where its owner has said that it stays as it is.
+    if ((stats.mode & 0o222) === 0) throw new UnusableFile("it is read-only");
+    await access(target, constants.W_OK).catch(() => {
+      throw new UnusableFile("it may not be written by you");
+    });
+    return { target, text: decoded(await readFile(target)), mode: stats.mode & 0o777 };
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return { target, text: undefined, mode: usualMode };
+    if (error instanceof UnusableFile) throw error;
+    throw new UnusableFile(`it cannot be read: ${messageOf(error)}`);
+  }
+}
+
+function decoded(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new UnusableFile("it is not UTF-8");
+  }
+}
+
+/** The path behind links, also where what they lead to is not there yet. */
+async function followed(file: string): Promise<string> {
+  let place = path.resolve(file);
+  for (let links = 0; links < maxLinks; links++) {
+    const stats = await lstat(place).catch(() => undefined);
+    if (stats?.isSymbolicLink() !== true) return await realpath(place).catch(() => place);
+    place = path.resolve(path.dirname(place), await readlink(place));
+  }
+  throw new UnusableFile("its links lead in a circle");
+}
+
+/**
+ * Writes a file, or with `undefined` takes it away. Throws `BUSY` where it is no longer what it was when it was read.
+ * Gives the folders that had to be made.
+ */
+export async function writeTarget(
+  { target, text: before, mode }: TargetFile,
+  text: string | undefined,
+): Promise<string[]> {
+  const now = await readTarget(target);
+  if (now.text !== before)
+    throw new MemoryError("BUSY", `${target} was changed meanwhile by another program; run the command again`);
+  if (text === undefined) {
+    await rm(target, { force: true });
+    return [];
+  }
+  const made = await missingFolders(path.dirname(target));
+  await mkdir(path.dirname(target), { recursive: true });
+  await replaceFile(target, text, { mode });
+  return made;
+}
+
+/** Innermost first. */
+async function missingFolders(folder: string): Promise<string[]> {
+  const missing: string[] = [];
+  for (let place = folder; place !== path.dirname(place); place = path.dirname(place)) {
+    if ((await stat(place).catch(() => undefined)) !== undefined) return missing;
+    missing.push(place);
+  }
+  return missing;
+}
+
+/** Takes folders away that are empty, inner ones first. */
+export async function removeFolders(folders: readonly string[]): Promise<void> {
+  for (const folder of folders.toSorted((a, b) => b.length - a.length)) {
+    try {
+      await rmdir(folder);
+    } catch {
+      // Somebody else has put something into it.
+    }
+  }
+}
+
+export function sha256Of(text: string | undefined): string {
+  return text === undefined ? "absent" : createHash("sha256").update(text).digest("hex");
+}

@@ -1,0 +1,13 @@
+import { isInjected, objectAt, textAt, textOf } from "./line-parts.ts";
+import type { SaidLine } from "./transcript-line.ts";
+
+/** `{type, uuid, timestamp, isSidechain, message: {role, content}}` of Claude Code. */
+export function claudeMessage(line: Record<string, unknown>): SaidLine | undefined {
+  const { type } = line;
+  if (type !== "user" && type !== "assistant") return undefined;
+  // Of a subagent, of the client itself, or the summary that stands for what was compacted.
+  if (line["isSidechain"] === true || line["isMeta"] === true || line["isCompactSummary"] === true) return undefined;
+  const text = textOf(objectAt(line, "message")?.["content"]);
+  if (type === "user" && isInjected(text)) return undefined;
+  return { role: type, text, id: textAt(line, "uuid"), at: textAt(line, "timestamp") };
+}

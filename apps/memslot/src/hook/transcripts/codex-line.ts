@@ -1,0 +1,13 @@
+import { isInjected, objectAt, textAt, textOf } from "./line-parts.ts";
+import type { SaidLine } from "./transcript-line.ts";
+
+/** `{timestamp, type: "response_item", payload: {type: "message", role, content}}` of Codex. Its `event_msg` say it twice. */
+export function codexMessage(line: Record<string, unknown>): SaidLine | undefined {
+  const payload = objectAt(line, "payload");
+  if (line["type"] !== "response_item" || payload?.["type"] !== "message") return undefined;
+  const { role } = payload;
+  if (role !== "user" && role !== "assistant") return undefined;
+  const text = textOf(payload["content"], ["input_text", "output_text", "text"]);
+  if (role === "user" && (isInjected(text) || text.startsWith("# AGENTS.md instructions"))) return undefined;
+  return { role, text, id: textAt(payload, "id"), at: textAt(line, "timestamp") };
+}

@@ -1,0 +1,11 @@
+import { isInjected, textAt, textOf } from "./line-parts.ts";
+import type { SaidLine } from "./transcript-line.ts";
+
+/** `{id, timestamp, type: "user" | "gemini", content}` of Gemini; the same id once more is the same message. */
+export function geminiMessage(line: Record<string, unknown>): SaidLine | undefined {
+  const { type } = line;
+  if (type !== "user" && type !== "gemini") return undefined;
+  const text = textOf(line["content"]);
+  if (type === "user" && isInjected(text)) return undefined;
+  return { role: type === "user" ? "user" : "assistant", text, id: textAt(line, "id"), at: textAt(line, "timestamp") };
+}

@@ -1,0 +1,50 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { carryOut } from "../../src/connect/carry-out.ts";
+import type { FileChange } from "../../src/connect/plan.ts";
+import { type Receipts, openReceipts } from "../../src/connect/receipt.ts";
+import { readTarget } from "../../src/connect/target-file.ts";
+
+let folder = "";
+let receipts: Receipts;
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), "memslot-carry-"));
+  receipts = openReceipts(path.join(folder, "state"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+});
+
+const about = { client: "cursor", scope: "user", at: "2026-05-01T08:00:00Z" } as const;
+const receipt = { ...about, server: { command: "node", args: [], env: {} } };
+
+async function planned(name: string, after: string): Promise<FileChange> {
+  const file = await readTarget(path.join(folder, name));
+  return { path: file.target, what: "server", file, base: file.text, after, earlier: undefined };
+}
+
+test("a file that another program has changed meanwhile stays as that one wrote it, and those before it are put back", async () => {
+  await mkdir(path.join(folder, "deep"));
+  await writeFile(path.join(folder, "one.json"), "one");
+  await writeFile(path.join(folder, "two.json"), "two");
+  const changes = [
+    await planned("one.json", "ONE"),
+    await planned("new.json", "NEW"),
+    await planned("two.json", "TWO"),
+  ];
+  await writeFile(path.join(folder, "two.json"), "changed by its owner");
+  await expect(carryOut(changes, receipt, receipts)).rejects.toMatchObject({ code: "BUSY" });
+  expect(await readFile(path.join(folder, "one.json"), "utf8")).toBe("one");
+  expect(await readFile(path.join(folder, "two.json"), "utf8")).toBe("changed by its owner");
+  await expect(readFile(path.join(folder, "new.json"))).rejects.toMatchObject({ code: "ENOENT" });
+});
+
+test("the backup and the receipt are there before the file is touched", async () => {
+  await writeFile(path.join(folder, "one.json"), "one");
+  const change = await planned("one.json", "ONE");
+  await writeFile(path.join(folder, "one.json"), "changed by its owner");
+  await expect(carryOut([change], receipt, receipts)).rejects.toMatchObject({ code: "BUSY" });
+  const [file] = receipts.get(about)?.files ?? [];
+  expect(await receipts.backup(file?.backup ?? "")).toBe("one");
+});

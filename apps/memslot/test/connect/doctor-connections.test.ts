@@ -1,0 +1,148 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { type Sandbox, createSandbox } from "../run-memslot.ts";
+
+interface Check {
+  name: string;
+  status: string;
+  message: string;
+  next?: string;
+}
+
+async function checks(sandbox: Sandbox, env: NodeJS.ProcessEnv = {}): Promise<Check[]> {
+  const { stdout } = await sandbox.runHere(["doctor", "--json"], { env });
+  const { checks: all } = JSON.parse(stdout) as { checks: Check[] };
+  return all.filter(({ name }) => name === "connect" || name === "hook");
+}
+
+async function prepare(client: string, ...more: string[]): Promise<Sandbox> {
+  const sandbox = await createSandbox();
+  await sandbox.write("MEMORY.md", "- The port is 5544.\n");
+  const { exitCode, stderr } = await sandbox.runHere(["connect", client, ...more]);
+  expect(exitCode, stderr).toBe(0);
+  return sandbox;
+}
+
+const at = (sandbox: Sandbox, relPath: string): string => path.join(sandbox.env["HOME"] ?? "", relPath);
+
+async function change(file: string, from: string | RegExp, to: string): Promise<void> {
+  const text = await readFile(file, "utf8");
+  expect(text).toMatch(from);
+  await writeFile(file, text.replace(from, to));
+}
+
+test("nothing is said where nothing was connected", async () => {
+  const sandbox = await createSandbox();
+  expect(await checks(sandbox)).toEqual([]);
+});
+
+test("a connection is started, and its tools are named", async () => {
+  const sandbox = await prepare("claude-code");
+  expect(await checks(sandbox)).toEqual([
+    {
+      name: "connect",
+      status: "ok",
+      message:
+        "Claude Code (user): the server starts and offers memory_search, memory_get, memory_append; the hook runs",
+    },
+  ]);
+});
+
+test("a path with every sign that means something to a shell is one word", async () => {
+  const sandbox = await createSandbox();
+  const workspace = path.join(sandbox.cwd, 'a b\'s "notes" $HOME `x` \\ & ;');
+  await mkdir(workspace);
+  await writeFile(path.join(workspace, "MEMORY.md"), "- The port is 5544.\n");
+  await sandbox.run(["connect", "codex", "--workspace", workspace]);
+  const receipt = await readFile(path.join(sandbox.stateDir, "connections", "codex-user.json"), "utf8");
+  const { hook } = JSON.parse(receipt) as { hook: string };
+  const input = '{"session_id":"s","hook_event_name":"SessionStart","source":"startup"}';
+  const { stdout } = spawnSync(hook, { shell: true, input, encoding: "utf8", env: sandbox.env });
+  expect(stdout).toContain("5544");
+});
+
+test("an entry that somebody took out, a file that is gone and a server that does not start are told", async () => {
+  const sandbox = await prepare("claude-code");
+  const state = at(sandbox, ".claude.json");
+  const whole = await readFile(state, "utf8");
+  await writeFile(state, "{}");
+  expect(await checks(sandbox)).toMatchObject([{ status: "fail", next: "Run memslot connect claude-code again." }]);
+  await writeFile(state, whole);
+  const receipt = path.join(sandbox.stateDir, "connections", "claude-code-user.json");
+  const { server } = JSON.parse(await readFile(receipt, "utf8")) as { server: { args: string[] } };
+  const program = server.args.find((word) => /\.[jt]s$/u.test(word)) ?? "";
+  for (const file of [receipt, state]) await change(file, program, `${program}-is-gone`);
+  const [check] = await checks(sandbox);
+  expect(check).toMatchObject({ status: "fail", message: expect.stringContaining("does not start") as string });
+});
+
+describe("what a client skips without a word is told", () => {
+  test("Codex: hooks that are not trusted, a strange key, args, hooks that are off", async () => {
+    const sandbox = await prepare("codex");
+    const untrusted = await checks(sandbox);
+    expect(untrusted).toMatchObject([
+      { status: "ok" },
+      { status: "warn", message: expect.stringContaining("before you trust them") as string },
+    ]);
+    const hooks = at(sandbox, ".codex/hooks.json");
+    const config = at(sandbox, ".codex/config.toml");
+    await change(
+      config,
+      /^/u,
+      `[features]\nhooks = false\n\n[hooks.state."${hooks}:SessionStart:0:0"]\ntrusted_hash = "x"\n\n`,
+    );
+    await change(hooks, "{", '{ "$schema": "x",');
+    await change(
+      hooks,
+      '"SessionStart": [',
+      '"SessionStart": [ { "hooks": [ { "type": "command", "command": "x", "args": ["y"] } ] },',
+    );
+    const messages = (await checks(sandbox)).map(({ message }) => message).join("\n");
+    expect(messages).toContain('as it holds "$schema"');
+    expect(messages).toContain('"args"');
+    expect(messages).toContain("hooks are off");
+    expect(messages).not.toContain("before you trust them");
+  });
+
+  test("Cursor: an event that it does not know", async () => {
+    const sandbox = await prepare("cursor");
+    expect(await checks(sandbox)).toMatchObject([{ status: "ok" }]);
+    await change(at(sandbox, ".cursor/hooks.json"), '"hooks": {', '"hooks": { "SessionStart": [],');
+    expect(await checks(sandbox)).toMatchObject([
+      { status: "ok" },
+      { status: "warn", message: expect.stringContaining('"SessionStart"') as string },
+    ]);
+  });
+
+  test("Claude Code: hooks that are all off", async () => {
+    const sandbox = await prepare("claude-code");
+    await change(at(sandbox, ".claude/settings.json"), "{", '{ "disableAllHooks": true,');
+    expect(await checks(sandbox)).toMatchObject([
+      { status: "ok" },
+      { status: "warn", message: expect.stringContaining("disableAllHooks") as string },
+    ]);
+  });
+
+  test("Gemini: a variable that it strips, and a folder that it does not trust", async () => {
+    const sandbox = await prepare("gemini", "--project");
+    const found = await checks(sandbox, { GEMINI_API_KEY: "x" });
+    expect(found.map(({ message }) => message).join("\n")).toMatch(/GEMINI_API_KEY[^]*may not trust/u);
+    await mkdir(at(sandbox, ".gemini"), { recursive: true });
+    await writeFile(
+      at(sandbox, ".gemini/trustedFolders.json"),
+      JSON.stringify({ [path.dirname(sandbox.cwd)]: "TRUST_FOLDER" }),
+    );
+    expect(await checks(sandbox)).toMatchObject([{ status: "ok" }]);
+  });
+});
+
+test("what went wrong with a hook last is told", async () => {
+  const sandbox = await createSandbox();
+  const file = await sandbox.writeConfig("{ agents: ");
+  await sandbox.runHere(["hook", "codex", "--config", file], { stdin: '{"session_id":"s","hook_event_name":"Stop"}' });
+  expect(await checks(sandbox)).toMatchObject([
+    { name: "hook", status: "warn", message: expect.stringContaining("codex") as string },
+  ]);
+});

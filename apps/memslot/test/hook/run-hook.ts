@@ -1,0 +1,76 @@
+import { spawn } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import { onTestFinished } from "vitest";
+import type { ClientId } from "../../src/connect/client.ts";
+import { type Finished, type Sandbox, command, createSandbox } from "../run-memslot.ts";
+
+/** A sandbox with some notes that are indexed. */
+export async function createNotes(): Promise<Sandbox> {
+  const sandbox = await createSandbox();
+  await sandbox.write(
+    "MEMORY.md",
+    "# Memory\n\n- The staging database listens on port 5544.\n- Ada prefers tabs to spaces.\n",
+  );
+  await sandbox.write("memory/boats.md", "# Boats\n\nThe harbour code of the Lisbon marina is HX-19.\n");
+  const { exitCode, stderr } = await sandbox.runHere(["memory", "index"]);
+  if (exitCode !== 0) throw new Error(stderr);
+  return sandbox;
+}
+
+/** Runs the hook in this process. */
+export async function sendTo(
+  sandbox: Sandbox,
+  client: ClientId,
+  input: object | string,
+  ...more: string[]
+): Promise<Finished> {
+  const stdin = typeof input === "string" ? input : JSON.stringify(input);
+  return await sandbox.runHere(["hook", client, ...more], { stdin });
+}
+
+/** Runs it as the agent does, in a process of its own. `killAfterMs` ends it by force. */
+export function spawnHook(
+  sandbox: Sandbox,
+  client: ClientId,
+  input: object | undefined,
+  { killAfterMs, more = [] }: { killAfterMs?: number; more?: readonly string[] } = {},
+): Promise<Finished> {
+  const [program = "", ...words] = [...command, "hook", client, "--workspace", sandbox.workspace, ...more];
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, words, { cwd: sandbox.cwd, env: sandbox.env });
+    let [stdout, stderr] = ["", ""];
+    child.stdout.on("data", (piece: Buffer) => (stdout += piece.toString()));
+    child.stderr.on("data", (piece: Buffer) => (stderr += piece.toString()));
+    child.on("error", reject);
+    child.on("close", (code) => resolve({ exitCode: code ?? -1, stdout, stderr }));
+    child.stdin.on("error", () => undefined);
+    // Without an input the agent never closes its end.
+    if (input !== undefined) child.stdin.end(JSON.stringify(input));
+    else onTestFinished(() => void child.stdin.destroy());
+    if (killAfterMs !== undefined) setTimeout(() => child.kill("SIGKILL"), killAfterMs);
+  });
+}
+
+/** What stands in the daily logs. */
+export async function logsOf(sandbox: Sandbox): Promise<string> {
+  const folder = path.join(sandbox.workspace, "memory");
+  const names = (await readdir(folder).catch(() => [])).filter((name) => /^\d{4}-\d{2}-\d{2}\.md$/u.test(name));
+  return (await Promise.all(names.toSorted().map((name) => readFile(path.join(folder, name), "utf8")))).join("\n");
+}
+
+/** What the journal keeps. */
+export async function journalOf(sandbox: Sandbox): Promise<string> {
+  const folder = path.join(sandbox.stateDir, "agents", "main", "journal");
+  const names = await readdir(folder).catch(() => []);
+  const files = names.filter((name) => name.endsWith(".jsonl"));
+  return (await Promise.all(files.map((name) => readFile(path.join(folder, name), "utf8")))).join("\n");
+}
+
+/** The text that the model is given. */
+export function contextOf({ stdout }: Finished): string {
+  if (stdout === "") return "";
+  const answer = JSON.parse(stdout) as Record<string, unknown>;
+  const inner = (answer["hookSpecificOutput"] ?? answer) as Record<string, unknown>;
+  return String(inner["additionalContext"] ?? inner["additional_context"] ?? inner["text"] ?? "");
+}

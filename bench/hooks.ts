@@ -1,0 +1,74 @@
+import { appendFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { memslot, withNotes } from "./support/contestants.ts";
+import { accessCode } from "./support/corpus.ts";
+import { type Usage, measure } from "./support/measure.ts";
+import { median, printTable } from "./support/table.ts";
+
+const rounds = 15;
+/** Wall time of one hook, on this many notes: what a person does not notice. */
+const aimMs = 300;
+
+/**
+ * Times `memslot hook` as an agent runs it, a process for each event, in turn with an empty Node: a session's start, a prompt
+ * that the notes answer and one that they do not, the end of a turn with a transcript that has grown, a compaction.
+ */
+export async function benchHooks(files: number): Promise<void> {
+  await withNotes(files, ({ folder, workspace }) => {
+    const contestant = memslot(folder, workspace, { provider: "none" });
+    const [program = ""] = contestant.index;
+    const { environment } = contestant;
+    for (let run = 0; run < 2; run++) measure(contestant.index, environment, 15 * 60_000);
+    const transcript = path.join(folder, "transcript.jsonl");
+    writeFileSync(transcript, "");
+    const shared = { transcript_path: transcript, cwd: folder };
+    const probe = Math.min(1234, files - 1);
+    const events: Record<string, (round: number) => object> = {
+      "session start": () => ({ hook_event_name: "SessionStart", source: "startup" }),
+      "prompt that is answered": () => ({
+        hook_event_name: "UserPromptSubmit",
+        prompt: `access code of project zephyr${probe}`,
+      }),
+      "prompt that is not": () => ({ hook_event_name: "UserPromptSubmit", prompt: "rename the variable in this loop" }),
+      "end of a turn": (round) => {
+        appendFileSync(transcript, said(round));
+        return { hook_event_name: "Stop", session_id: "one" };
+      },
+      compaction: (round) => {
+        appendFileSync(transcript, said(rounds + round));
+        return { hook_event_name: "PreCompact", session_id: "one", turn_id: String(round) };
+      },
+    };
+    const times: Record<string, Usage[]> = { "empty Node": [] };
+    for (const [name, event] of Object.entries(events))
+      for (let round = 0; round < rounds; round++) {
+        const input = JSON.stringify({ session_id: `${name} ${round}`, ...shared, ...event(round) });
+        const words = [program, "hook", "claude-code", "--workspace", workspace];
+        const usage = measure(words, environment, 60_000, input);
+        if (name === "prompt that is answered" && !usage.stdout.includes(accessCode(probe)))
+          throw new Error(`the hook did not show ${accessCode(probe)}: ${usage.stdout}`);
+        (times[name] ??= []).push(usage);
+        times["empty Node"]?.push(measure(["--eval", "0"], environment, 60_000));
+      }
+    const empty = median((times["empty Node"] ?? []).map(({ wallMs }) => wallMs));
+    printTable(
+      `memslot hook, ${files} notes, one process for each event`,
+      ["event", "wall, median", "of an empty Node", "aim"],
+      Object.entries(times).map(([name, usages]) => {
+        const wallMs = median(usages.map((usage) => usage.wallMs));
+        return [
+          name,
+          `${Math.round(wallMs)} ms`,
+          `${(wallMs / empty).toFixed(1)}x`,
+          name === "empty Node" ? "" : `${aimMs} ms`,
+        ];
+      }),
+    );
+  });
+}
+
+function said(round: number): string {
+  const timestamp = "2026-05-01T08:00:00Z";
+  const message = { role: "user", content: `Decision ${round} of the day is to keep the plan of module ${round}.` };
+  return `${JSON.stringify({ type: "user", uuid: `m${round}`, timestamp, message })}\n`;
+}
