@@ -1,6 +1,6 @@
 import type { MapNote, MemoryMap, MemorySearchManager, MemorySource, NearPassage } from "@memslot/core";
 import type { ChunkIndex, ChunkRow, MappedPassages } from "../chunk-index.ts";
-import { spaceName, type VectorSpace } from "../chunk-store.ts";
+import { type KeywordQuery, spaceName, type VectorSpace } from "../chunk-store.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import { isoDate, localDay } from "../text/times/calendar.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
@@ -59,13 +59,10 @@ export function createMemoryMap({
       const vector = space && (await upkeep.vectorOf(space, chunkHash(row)));
       signal.throwIfAborted();
       const asked = { sources: [...sources], limit: limit + 1 };
-      const terms = queryTerms(row.text.slice(0, 2_000)).slice(0, wordsAsked);
       const { rows } =
         space !== undefined && vector !== undefined
           ? await store.searchVector({ ...asked, space, vector })
-          : terms.length === 0
-            ? { rows: [] }
-            : await store.searchKeyword({ ...asked, terms });
+          : await withSharedWords(row, asked);
       return rows
         .filter(({ id }) => id !== row.id)
         .slice(0, limit)
@@ -77,6 +74,16 @@ export function createMemoryMap({
   async function placed(space: VectorSpace, query: string, signal: AbortSignal): Promise<Float32Array | undefined> {
     const embedded = await vectors?.embedQuery(query, signal).catch(() => undefined);
     return embedded !== undefined && spaceName(embedded.space) === spaceName(space) ? embedded.vector : undefined;
+  }
+
+  /** Found by the words that other passages hold too: one that stands here alone would find this passage and end the search. */
+  async function withSharedWords(row: ChunkRow, asked: Omit<KeywordQuery, "terms">): Promise<{ rows: ChunkRow[] }> {
+    const terms = queryTerms(row.text.slice(0, 2_000)).slice(0, wordsAsked);
+    if (terms.length === 0) return { rows: [] };
+    const { rows, documentFrequencies } = await store.searchKeyword({ ...asked, terms });
+    if (rows.some(({ id }) => id !== row.id)) return { rows };
+    const shared = terms.filter((_, index) => (documentFrequencies[index] ?? 0) > 1);
+    return shared.length === 0 ? { rows } : await store.searchKeyword({ ...asked, terms: shared });
   }
 
   async function rowAt(path: string, startLine: number): Promise<ChunkRow | undefined> {

@@ -30,7 +30,7 @@ export function placeOf(vector: Float32Array, { mean, axes: [first, second], spr
     x += own * (first[at] ?? 0);
     y += own * (second[at] ?? 0);
   }
-  const within = (value: number): number => (spread === 0 ? 0 : Math.tanh(value / (2 * spread)));
+  const within = (value: number): number => (spread === 0 ? 0 : Math.tanh(value / (1.2 * spread)));
   return [within(x), within(y)];
 }
 
