@@ -70,7 +70,10 @@ function threadsOf(own) {
 
 /** Whether a package is installed beside this one. */
 function isDependency(id) {
-  return id.startsWith("node:") || Object.keys(manifest.dependencies).some((name) => id === name || id.startsWith(`${name}/`));
+  return (
+    id.startsWith("node:") ||
+    Object.keys(manifest.dependencies).some((name) => id === name || id.startsWith(`${name}/`))
+  );
 }
 
 /** A path from `import.meta.url` would mean another place in the joined file. */

@@ -37,7 +37,9 @@ export async function status(
 }
 
 /** `memory index`: what was added, changed and removed. Throws where a note could not be indexed. */
-export async function index(asked: Asked & { agents: readonly string[]; force?: boolean; verbose?: boolean }): Promise<void> {
+export async function index(
+  asked: Asked & { agents: readonly string[]; force?: boolean; verbose?: boolean },
+): Promise<void> {
   const failed: string[] = [];
   for (const agentId of asked.agents) {
     if (asked.memories.offReason(asked.config, agentId) !== undefined) {
@@ -58,7 +60,13 @@ export async function index(asked: Asked & { agents: readonly string[]; force?: 
 
 /** `memory search`: a block for each result, or with `json` the host's object. */
 export async function search(
-  asked: Asked & { agentId: string; query?: string | undefined; maxResults?: string; minScore?: string; json?: boolean },
+  asked: Asked & {
+    agentId: string;
+    query?: string | undefined;
+    maxResults?: string;
+    minScore?: string;
+    json?: boolean;
+  },
 ): Promise<void> {
   const { query = "", agentId, json } = asked;
   if (query.trim() === "")
@@ -73,7 +81,11 @@ export async function search(
     let condition: { state: string; reason?: string | undefined; action?: string | undefined } = { state: "ok" };
     const results = await memory.search(query, { ...limits, onDebug: (report) => (condition = report) });
     const { state, reason, action } = condition;
-    const isStale = state !== "ok" && { stale: true, warning: reason ?? state, ...(action !== undefined && { action }) };
+    const isStale = state !== "ok" && {
+      stale: true,
+      warning: reason ?? state,
+      ...(action !== undefined && { action }),
+    };
     if (json === true) return print(JSON.stringify({ results, ...isStale }, undefined, 2));
     for (const { score, path, startLine, endLine, snippet } of results)
       print(`${score.toFixed(3)} ${visibleName(path)}:${startLine}-${endLine}\n${visibleMessage(snippet)}\n`);

@@ -48,7 +48,11 @@ export function registerCommands(api: HostApi, memories: Memories): void {
       .action(async (query: string | undefined, options: SearchOptions) => {
         const { search } = await import("./command-actions.ts");
         const agentId = options.agent ?? defaultAgentOf(config);
-        await ended(search({ memories, config, agentId, ...options, query: options.query ?? query }), options.json, agentId);
+        await ended(
+          search({ memories, config, agentId, ...options, query: options.query ?? query }),
+          options.json,
+          agentId,
+        );
       });
   }
 }

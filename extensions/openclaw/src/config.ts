@@ -30,7 +30,9 @@ export function defaultAgentOf(config: HostConfig): string {
 /** Every agent that the configuration names, the default one first. */
 export function agentsOf(config: HostConfig): string[] {
   const listed = listedAgents(config).map(({ id }) => id);
-  const named = [...Object.keys(groupAt(config, "agents", "entries")), ...listed].filter((id) => typeof id === "string");
+  const named = [...Object.keys(groupAt(config, "agents", "entries")), ...listed].filter(
+    (id) => typeof id === "string",
+  );
   return [...new Set([defaultAgentOf(config), ...named])];
 }
 
@@ -76,7 +78,13 @@ function partsOf(config: HostConfig): Record<string, unknown> {
 /** `memorySearch` without transcripts, and without the place where the host would keep its own index. */
 function searchable(search: unknown): unknown {
   if (typeof search !== "object" || search === null || Array.isArray(search)) return search;
-  const { sources, store, experimental: _, rememberAcrossConversations: __, ...rest } = search as Record<string, unknown>;
+  const {
+    sources,
+    store,
+    experimental: _,
+    rememberAcrossConversations: __,
+    ...rest
+  } = search as Record<string, unknown>;
   const { path: ___, ...kept } = groupOf(store);
   const memoryOnly = Array.isArray(sources) ? sources.filter((source) => source === "memory") : [];
   return {

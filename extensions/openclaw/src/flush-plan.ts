@@ -14,11 +14,7 @@ export interface FlushPlan {
 }
 
 /** Null where `compaction.memoryFlush.enabled` is false. A threshold that leaves no room in the context is made smaller. */
-export function flushPlan(input: {
-  cfg?: HostConfig;
-  nowMs?: number;
-  contextWindowTokens?: number;
-}): FlushPlan | null {
+export function flushPlan(input: { cfg?: HostConfig; nowMs?: number; contextWindowTokens?: number }): FlushPlan | null {
   const defaults = groupAt(input.cfg, "agents", "defaults");
   const compaction = groupAt(defaults, "compaction");
   const flush = groupAt(compaction, "memoryFlush");

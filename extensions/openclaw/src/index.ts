@@ -36,7 +36,9 @@ const plugin: HostPlugin = {
             const reason = memories.offReason(cfg, agentId);
             if (reason !== undefined) return { manager: null, error: `memory is disabled: ${reason}` };
             const manager =
-              purpose === "cli" ? await forCommand(cfg, agentId) : hostManager(await memories.open(cfg, agentId), stayOpen);
+              purpose === "cli"
+                ? await forCommand(cfg, agentId)
+                : hostManager(await memories.open(cfg, agentId), stayOpen);
             return { manager, debug: { backend: "builtin", purpose } };
           } catch (error) {
             return { manager: null, error: messageOf(error) };

@@ -73,7 +73,11 @@ export type HostStatus = Omit<MemoryProviderStatus, "batch"> & { batch?: object 
 /** The status with the host's only backend in it; it has no word for batches that are never given up. */
 export function hostStatus(memory: Memory): HostStatus {
   const { batch, ...status } = memory.status();
-  return { ...status, backend: "builtin", ...(batch !== undefined && { batch: { ...batch, limit: batch.limit ?? 0 } }) };
+  return {
+    ...status,
+    backend: "builtin",
+    ...(batch !== undefined && { batch: { ...batch, limit: batch.limit ?? 0 } }),
+  };
 }
 
 /** The host hands on what a model or a user has written; memory throws for what is out of range. */

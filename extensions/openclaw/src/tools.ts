@@ -26,16 +26,24 @@ export function hostTool(
     return shown(toolOf({ config, agentId, sessionKey: context.sessionKey?.trim() || `agent:${agentId}:unknown` }));
   } catch (error) {
     // A run of the agent does not end for it: the model is told by each call what is wrong.
-    const [tool] = createMemoryTools({ memory: undefined, unavailable: { error }, citations: "off", append: false }).filter(
-      (each) => each.name === name,
-    );
+    const [tool] = createMemoryTools({
+      memory: undefined,
+      unavailable: { error },
+      citations: "off",
+      append: false,
+    }).filter((each) => each.name === name);
     api.logger.warn(`memslot: ${messageOf(error)}`);
     return tool === undefined ? null : shown(tool);
   }
 
   function toolOf(of: { config: HostConfig; agentId: string; sessionKey: string }): MemoryTool {
     const memory = memories.lazy(of.config, of.agentId);
-    const tools = createMemoryTools({ memory, citations: citationsOf(of.config), sessionKey: of.sessionKey, append: false });
+    const tools = createMemoryTools({
+      memory,
+      citations: citationsOf(of.config),
+      sessionKey: of.sessionKey,
+      append: false,
+    });
     const tool = tools.find((each) => each.name === name);
     if (tool === undefined) throw new Error(`there is no tool ${name}`);
     return tool;

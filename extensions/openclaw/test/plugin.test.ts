@@ -115,7 +115,9 @@ describe("the configuration of the host", () => {
 
   /** `extraPaths` beside the key that is looked at, so that one result of two is the setting's doing. */
   function withHandbook(config: object): object {
-    return JSON.parse(JSON.stringify(config).replaceAll('"provider":"none"', '"provider":"none","extraPaths":["handbook"]')) as object;
+    return JSON.parse(
+      JSON.stringify(config).replaceAll('"provider":"none"', '"provider":"none","extraPaths":["handbook"]'),
+    ) as object;
   }
 });
 
@@ -164,7 +166,10 @@ describe("the flush plan", () => {
   });
 
   test("leaves room in a small context", () => {
-    const plan = flushOf({}, { contextWindowTokens: 16_000 }) as { softThresholdTokens: number; reserveTokensFloor: number };
+    const plan = flushOf({}, { contextWindowTokens: 16_000 }) as {
+      softThresholdTokens: number;
+      reserveTokensFloor: number;
+    };
     expect(plan.reserveTokensFloor + plan.softThresholdTokens).toBeLessThan(16_000);
     expect(plan.softThresholdTokens).toBeGreaterThan(0);
   });
