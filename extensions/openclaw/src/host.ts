@@ -23,7 +23,7 @@ export interface HostApi {
   ): void;
 }
 
-export interface HostLogger {
+interface HostLogger {
   debug?(line: string): void;
   info(line: string): void;
   warn(line: string): void;
