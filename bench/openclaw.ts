@@ -59,7 +59,8 @@ function hostIn(folder: string, workspace: string): NodeJS.ProcessEnv {
   const settings = { agents: { defaults: { workspace } }, memory: { search: { provider: "none" } } };
   writeFileSync(path.join(state, "openclaw.json"), JSON.stringify(settings));
   const npm = { npm_config_userconfig: path.join(os.homedir(), ".npmrc") };
-  return { PATH: process.env.PATH, HOME: folder, OPENCLAW_STATE_DIR: state, ...npm };
+  // npm may need what is set for the network here, such as certificates.
+  return { ...process.env, HOME: folder, USERPROFILE: folder, OPENCLAW_STATE_DIR: state, ...npm };
 }
 
 function install(program: string, environment: NodeJS.ProcessEnv, folder: string): void {

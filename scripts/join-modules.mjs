@@ -1,7 +1,7 @@
 // Writes the JavaScript of the package in the current folder into its dist: the modules of src joined into one file for
 // each entry, one for each part that is imported late, and what these share. A command starts several times faster from
 // a few files than from some hundreds. Types are the compiler's, which has checked the sources and writes no code here.
-import { existsSync, readFileSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { rolldown } from "rolldown";
 
@@ -27,7 +27,7 @@ const bundle = await rolldown({
   },
 });
 for (const file of codeIn("dist")) rmSync(file);
-await bundle.write({
+const { output } = await bundle.write({
   dir: path.join(folder, "dist"),
   format: "esm",
   entryFileNames: "[name].js",
@@ -44,6 +44,7 @@ await bundle.write({
   }),
 });
 await bundle.close();
+if (isWhole) writeFileSync(path.join(folder, "dist/LICENSES.txt"), licensesOf(output));
 
 /** Every file that somebody outside names: those of `exports` and `imports`, and the command. */
 function entriesOf({ exports, imports = {}, bin }) {
@@ -66,6 +67,23 @@ function threadsOf(own) {
       return [path.basename(built, ".js"), path.join(place, file)];
     });
   });
+}
+
+/** The licences of all packages from elsewhere that were joined in, which have to go with their code. */
+function licensesOf(output) {
+  const modules = output.flatMap((part) => part.moduleIds ?? []).map((id) => id.replaceAll("\\", "/"));
+  const folders = modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/u.exec(id) ?? []);
+  const texts = [...new Set(folders)].toSorted().map((place) => {
+    const { name, version, license } = JSON.parse(readFileSync(path.join(place, "package.json"), "utf8"));
+    const files = readdirSync(place).filter(
+      (file) =>
+        /^(?:third_party_)?(?:licen[sc]es?|notices?|copying)(?:\.(?:md|txt))?$/iu.test(file) &&
+        statSync(path.join(place, file)).isFile(),
+    );
+    const words = files.map((file) => readFileSync(path.join(place, file), "utf8").trim());
+    return [`${name} ${version} (${license})`, ...words].join("\n\n");
+  });
+  return `${texts.join(`\n\n${"-".repeat(80)}\n\n`)}\n`;
 }
 
 /** Whether a package is installed beside this one. */

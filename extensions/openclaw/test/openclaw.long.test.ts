@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
 import { type FakeChatServer, calls, says, startFakeChatServer } from "@memslot/fakes/chat";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type OpenClawHost, type Ran, createHost, installedOpenClaw, ran } from "./support/openclaw-host.ts";
@@ -101,6 +102,20 @@ describe.each(versions)("openclaw@$version", async ({ version, installFlags, dre
       );
       const answer = later.flatMap(({ body }) => body.messages).find(({ role }) => role === "tool");
       expect(JSON.parse(answer?.content ?? "")).toMatchObject({ state: "ok", results: [{ path: "MEMORY.md" }] });
+    });
+
+    test("the settings of memory are understood where this version writes them, and bring vectors", async () => {
+      const api = await startEmbeddingApi();
+      const remote = { baseUrl: api.baseUrl, apiKey: "a key" };
+      const place = dreams ? "memory.search" : "agents.defaults.memorySearch";
+      const search = { provider: "openai", model: "text-embedding-3-small", remote };
+      worked(await host.run("config", "set", place, JSON.stringify(search), "--json"));
+      const { stdout } = worked(await host.run("memory", "status", "--index", "--json"));
+      expect(JSON.parse(stdout)).toMatchObject([
+        { embeddingProbe: { ok: true }, status: { provider: "openai", custom: { searchMode: "hybrid" } } },
+      ]);
+      expect(api.requests.length).toBeGreaterThan(0);
+      await api.close();
     });
 
     test("uninstalled, it leaves the notes as they were and an index that can be deleted", async () => {
