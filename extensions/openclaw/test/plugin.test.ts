@@ -97,6 +97,13 @@ describe("the configuration of the host", () => {
     expect(await (await managerOf(shown)).search("door code")).toHaveLength(1);
   });
 
+  test("a provider that is not in the package still leaves the search by words, which says so", async () => {
+    const { tool, config } = registered({ memory: { search: { provider: "local" } } });
+    const search = tool("memory_search", { config, agentId: "main", sessionKey: "agent:main:main" });
+    const { details } = (await search?.execute("1", { query: "door code" })) ?? {};
+    expect(details).toMatchObject({ results: [{ path: "MEMORY.md" }], state: "degraded" });
+  });
+
   test("memory that is off offers no tools", () => {
     const { tool, config } = registered({ memory: { search: { enabled: false } } });
     expect(tool("memory_search", { config, agentId: "main" })).toBeNull();
