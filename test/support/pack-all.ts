@@ -20,7 +20,7 @@ export function manifestAt(place: string): {
   name: string;
   private?: boolean;
   exports: unknown;
-  imports?: unknown;
+  imports?: Readonly<Record<string, unknown>>;
   dependencies?: Readonly<Record<string, string>>;
 } {
   return JSON.parse(readFileSync(path.join(root, place, "package.json"), "utf8")) as ReturnType<typeof manifestAt>;
