@@ -106,7 +106,7 @@ describe.each(versions)("openclaw@$version", async ({ version, installFlags, dre
 
     test("the settings of memory are understood where this version writes them, and bring vectors", async () => {
       const api = await startEmbeddingApi();
-      const remote = { baseUrl: `${api.url}/v1`, apiKey: "a key" };
+      const remote = { baseUrl: `${api.url}/v1`, apiKey: "test-key" };
       const place = dreams ? "memory.search" : "agents.defaults.memorySearch";
       const search = { provider: "openai", model: "text-embedding-3-small", remote };
       worked(await host.run("config", "set", place, JSON.stringify(search), "--json"));
