@@ -8,6 +8,7 @@ import { benchHooks } from "./hooks.ts";
 import { benchHybrid } from "./retrieval/hybrid.ts";
 import { benchLocal } from "./local.ts";
 import { benchMcp } from "./mcp.ts";
+import { benchOpenClaw } from "./openclaw.ts";
 import { benchPlaces } from "./places.ts";
 import { benchPage } from "./page/bench-page.ts";
 import { benchRerank } from "./retrieval/rerank.ts";
@@ -30,6 +31,7 @@ const usage = `Usage: pnpm bench [page] [--chunks 1000,10000,100000] [--engines 
        pnpm bench mcp [--files 2000] [--qmd COMMAND]
        pnpm bench agent [--files 2000]
        pnpm bench hooks [--files 2000]
+       pnpm bench openclaw [--questions 12]
        pnpm bench scale [--chunks 1000,10000,100000] [--engines NAME,NAME] [--json]
 
 page        docs/benchmarks.md: measures all that this clone has not measured yet, and draws it; --draw measures nothing
@@ -46,6 +48,7 @@ places      memory-lancedb in a folder, in a bucket that answers after 20 ms, an
 mcp         searches through \`memslot mcp\` over stdio; with --qmd through \`qmd mcp\` in turn
 agent       the start of a session with an index that is there, and what a flush adds to the user's turn
 hooks       each event of \`memslot hook\` in a process of its own, in turn with an empty Node
+openclaw    the same questions to a real OpenClaw before and after memslot fills its memory slot
 scale       vectors and words with more and more chunks: every engine of memslot, sqlite-vec alone, and OpenClaw's queries`;
 
 const { values, positionals } = parseArgs({
@@ -64,6 +67,7 @@ const { values, positionals } = parseArgs({
     engines: { type: "string" },
     again: { type: "string" },
     draw: { type: "boolean", default: false },
+    questions: { type: "string" },
     json: { type: "boolean", default: false },
   },
 });
@@ -97,6 +101,7 @@ else if (positionals[0] === "mcp")
   await benchMcp({ files: options.files, qmd: values.qmd && path.resolve(values.qmd) });
 else if (positionals[0] === "agent") await benchAgent(options.files);
 else if (positionals[0] === "hooks") await benchHooks(options.files);
+else if (positionals[0] === "openclaw") await benchOpenClaw(Number(values.questions ?? 12));
 else if (positionals[0] === "scale") {
   const sizes = values.chunks === undefined ? usualSizes : values.chunks.split(",").map(Number);
   await benchScale({ sizes, engines, json: values.json });

@@ -1,13 +1,17 @@
 // Writes the JavaScript of the package in the current folder into its dist: the modules of src joined into one file for
 // each entry, one for each part that is imported late, and what these share. A command starts several times faster from
 // a few files than from some hundreds. Types are the compiler's, which has checked the sources and writes no code here.
-import { existsSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { rolldown } from "rolldown";
 
+//
+// With `--whole` all packages are joined in that are not among `dependencies`, those of the workspace from their sources: for
+// a host that copies each package that a plugin loads.
 const source = "@memslot/source";
 const folder = process.cwd();
 const manifest = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8"));
+const isWhole = process.argv.includes("--whole");
 
 const bundle = await rolldown({
   cwd: folder,
@@ -15,14 +19,15 @@ const bundle = await rolldown({
   platform: "node",
   preserveEntrySignatures: "allow-extension",
   // Other packages stay packages: they are shared, and may hold native code.
-  external: (id) => !id.startsWith(".") && !path.isAbsolute(id),
+  external: isWhole ? isDependency : (id) => !id.startsWith(".") && !path.isAbsolute(id),
+  ...(isWhole && { resolve: { conditionNames: [source, "node", "import", "module", "default"] } }),
   plugins: [{ name: "places", transform: refuseNestedPlaces }],
   onLog: (_level, log) => {
     throw new Error(`${manifest.name}: ${log.message}`);
   },
 });
 for (const file of codeIn("dist")) rmSync(file);
-await bundle.write({
+const { output } = await bundle.write({
   dir: path.join(folder, "dist"),
   format: "esm",
   entryFileNames: "[name].js",
@@ -31,24 +36,68 @@ await bundle.write({
   // Stack traces name functions and lines that can be read.
   minify: false,
   comments: false,
-  codeSplitting: {
-    includeDependenciesRecursively: false,
-    groups: [{ name: sharedPart, debugName: "shared" }],
-  },
+  ...(!isWhole && {
+    codeSplitting: {
+      includeDependenciesRecursively: false,
+      groups: [{ name: sharedPart, debugName: "shared" }],
+    },
+  }),
 });
 await bundle.close();
+if (isWhole) writeFileSync(path.join(folder, "dist/LICENSES.txt"), licensesOf(output));
 
 /** Every file that somebody outside names: those of `exports` and `imports`, and the command. */
 function entriesOf({ exports, imports = {}, bin }) {
   const places = [...Object.values(exports), ...Object.values(imports)].filter((place) => place[source] !== undefined);
   const entries = places.map((place) => [place.default.replace(/^\.\/dist\/(.*)\.js$/u, "$1"), place[source]]);
   if (bin !== undefined) entries.push(["cli", "./src/cli.ts"]);
-  return Object.fromEntries(entries.map(([name, file]) => [name, path.join(folder, file)]));
+  const own = entries.map(([name, file]) => [name, path.join(folder, file)]);
+  return Object.fromEntries(isWhole ? [...own, ...threadsOf(imports)] : own);
+}
+
+/** What joined packages name by `#name`, threads mostly: each has to stand in the `imports` of this one. */
+function threadsOf(own) {
+  const packages = Object.keys(manifest.devDependencies).filter((name) => /^@memslot\/(?!fakes|testkit)/u.test(name));
+  return packages.flatMap((name) => {
+    const place = realpathSync(path.join(folder, "node_modules", name));
+    const { imports = {} } = JSON.parse(readFileSync(path.join(place, "package.json"), "utf8"));
+    return Object.entries(imports).map(([id, { [source]: file }]) => {
+      const built = own[id];
+      if (built === undefined) throw new Error(`${manifest.name}: ${id} of ${name} is missing in "imports"`);
+      return [path.basename(built, ".js"), path.join(place, file)];
+    });
+  });
+}
+
+/** The licences of all packages from elsewhere that were joined in, which have to go with their code. */
+function licensesOf(output) {
+  const modules = output.flatMap((part) => part.moduleIds ?? []).map((id) => id.replaceAll("\\", "/"));
+  const folders = modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/u.exec(id) ?? []);
+  const texts = [...new Set(folders)].toSorted().map((place) => {
+    const { name, version, license } = JSON.parse(readFileSync(path.join(place, "package.json"), "utf8"));
+    const files = readdirSync(place).filter(
+      (file) =>
+        /^(?:third_party_)?(?:licen[sc]es?|notices?|copying)(?:\.(?:md|txt))?$/iu.test(file) &&
+        statSync(path.join(place, file)).isFile(),
+    );
+    const words = files.map((file) => readFileSync(path.join(place, file), "utf8").trim());
+    return [`${name} ${version} (${license})`, ...words].join("\n\n");
+  });
+  return `${texts.join(`\n\n${"-".repeat(80)}\n\n`)}\n`;
+}
+
+/** Whether a package is installed beside this one. */
+function isDependency(id) {
+  return (
+    id.startsWith("node:") ||
+    Object.keys(manifest.dependencies).some((name) => id === name || id.startsWith(`${name}/`))
+  );
 }
 
 /** A path from `import.meta.url` would mean another place in the joined file. */
 function refuseNestedPlaces(code, id) {
-  const isNested = path.dirname(id) !== path.join(folder, "src");
+  if (id.includes(`${path.sep}node_modules${path.sep}`)) return;
+  const isNested = isWhole ? path.basename(path.dirname(id)) !== "src" : path.dirname(id) !== path.join(folder, "src");
   if (isNested && /new URL\((?!import\.meta\.resolve)[^)]*import\.meta|import\.meta\.(?:dirname|filename)/u.test(code))
     throw new Error(`${id}: only a file directly in src may make a path of import.meta.url; ask one that is`);
 }

@@ -20,6 +20,7 @@ import { type PackedPackage, readPackedPackage } from "./support/packed-package.
 import { type Registry, startRegistry } from "./support/registry.ts";
 import { type Stranger, createStranger, diskUsage, fetchNode, strangersNotes } from "./support/stranger.ts";
 import {
+  missingImports,
   orphans,
   publint,
   strayFiles,
@@ -62,6 +63,7 @@ describe.each(publishedPlaces)("the tarball of %s", (place) => {
   test("holds what was built, a README and a licence, and nothing else", () => {
     expect(strayFiles(read())).toEqual([]);
     expect(orphans(place, read())).toEqual([]);
+    expect(missingImports(read())).toEqual([]);
     expect([...read().files.keys()]).toEqual(expect.arrayContaining(["LICENSE", "README.md", "dist/index.js"]));
   });
 

@@ -9,6 +9,8 @@ export interface Usage {
   cpuMs: number;
   /** Of the largest single process. */
   peakMegabytes: number;
+  /** Files of JavaScript that the process with the most has loaded; 0 where `MEMSLOT_BENCH_LOADS` is not in its environment. */
+  files: number;
   stdout: string;
 }
 
@@ -36,12 +38,13 @@ export function measure(
     if (run.status !== 0)
       throw new Error(`${program.join(" ")} ended with ${run.status ?? run.signal}: ${run.stderr.slice(-2000)}`);
     const parts = readdirSync(folder).map(
-      (file) => JSON.parse(readFileSync(path.join(folder, file), "utf8")) as { cpuMs: number; peakMegabytes: number },
+      (file) => JSON.parse(readFileSync(path.join(folder, file), "utf8")) as Omit<Usage, "wallMs" | "stdout">,
     );
     return {
       wallMs,
       cpuMs: parts.reduce((sum, part) => sum + part.cpuMs, 0),
       peakMegabytes: Math.max(...parts.map((part) => part.peakMegabytes)),
+      files: Math.max(...parts.map((part) => part.files)),
       stdout: run.stdout,
     };
   } finally {

@@ -10,9 +10,9 @@ export const publishedPlaces: readonly string[] = ["packages", "extensions", "ap
   .flatMap((group) => readdirSync(path.join(root, group)).map((name) => `${group}/${name}`))
   .filter((place) => existsSync(path.join(root, place, "package.json")) && !manifestAt(place).private);
 
-/** Every backend and provider that is kept here. */
+/** Every backend and provider that is kept here. One without a manifest of memslot is a plugin of another host. */
 export const extensions: readonly { place: string; name: string }[] = publishedPlaces
-  .filter((place) => place.startsWith("extensions/"))
+  .filter((place) => place.startsWith("extensions/") && existsSync(path.join(root, place, "memslot.plugin.json")))
   .map((place) => ({ place, name: manifestAt(place).name }));
 
 /** The package.json in the repository. */
@@ -20,7 +20,7 @@ export function manifestAt(place: string): {
   name: string;
   private?: boolean;
   exports: unknown;
-  imports?: unknown;
+  imports?: Readonly<Record<string, unknown>>;
   dependencies?: Readonly<Record<string, string>>;
 } {
   return JSON.parse(readFileSync(path.join(root, place, "package.json"), "utf8")) as ReturnType<typeof manifestAt>;

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { builtinModules } from "node:module";
 import path from "node:path";
 import type { PackedPackage } from "./packed-package.ts";
-import { root } from "./pack-all.ts";
+import { manifestAt, root } from "./pack-all.ts";
 import { tryCommand } from "./run-command.ts";
 
 /** Files that a published package must not hold. */
@@ -15,12 +15,20 @@ export function strayFiles({ files }: PackedPackage): string[] {
 
 /** Built files whose source is gone: left in `dist` by an earlier build. Joined parts have many sources. */
 export function orphans(place: string, { files }: PackedPackage): string[] {
+  // A thread of another package that was joined in: it has no source here.
+  const joined = Object.values(manifestAt(place).imports ?? {});
   return [...files.keys()].filter((file) => {
     const match = /^dist\/(.+?)(\.d\.ts|(?<!\.part)\.js)$/.exec(file);
     // The page of the browser is joined by another tool, which empties its folder first.
-    if (file.startsWith("dist/page/")) return false;
+    if (file.startsWith("dist/page/") || joined.includes(`./${file}`)) return false;
     return match !== null && !existsSync(path.join(root, place, "src", `${match[1]}.ts`));
   });
+}
+
+/** Files that the `imports` of a published package name and that are not in it. */
+export function missingImports({ files, manifest }: PackedPackage): string[] {
+  const named = Object.values(manifest.imports ?? {}).filter((place) => typeof place === "string");
+  return named.filter((place) => !files.has(place.replace("./", "")));
 }
 
 /** `import "x"`, `import … from "x"` and `export … from "x"`, `import("x")`. */

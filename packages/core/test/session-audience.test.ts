@@ -21,6 +21,7 @@ describe("the audience of a session", () => {
     "agent:main:acp:5b1",
     "agent:main:dashboard:5b1",
     "agent:main:tui:5b1",
+    "agent:main:explicit:5b1",
   ])("is the owner alone for %s", (sessionKey) => {
     expect(audienceOf(sessionKey, "main")).toBe("private");
   });

@@ -10,7 +10,7 @@ const sharedParts: ReadonlySet<string> = new Set(
 const sharedPart = /@g\.us$|^(?:group|channel|guild)-\d/;
 
 /** What the agent does for its owner without a chat, and the owner's own surfaces: the kind, then an id. */
-const ownKinds: ReadonlySet<string> = new Set("cron subagent hook acp node dashboard tui".split(" "));
+const ownKinds: ReadonlySet<string> = new Set("cron subagent hook acp node dashboard tui explicit".split(" "));
 
 /** What may follow the key of a session: a thread of it, or a run of the agent in its place. */
 const suffixKinds: ReadonlySet<string> = new Set(["thread", "topic"]);
@@ -38,7 +38,7 @@ export function audienceOf(
  *   written before. An entry is the id of a peer, which holds on every channel, or `<channel>:<peer>`. An id that begins as a
  *   channel does (`telegram:7`) holds where the key names no other channel;
  * - what runs on the owner's behalf: `agent:<id>:cron:<job>`, `…:subagent:<id>`, `…:hook:<id>`, `…:node:<id>`,
- *   `…:acp:<id>`, `…:dashboard:<id>`, `…:tui:<id>`;
+ *   `…:acp:<id>`, `…:dashboard:<id>`, `…:tui:<id>`, and `…:explicit:<id>`, a session that was named on the command line;
  *
  * each of them also without `agent:<id>:`. A key with a group, a channel or the like anywhere in it is a group, a job or
  * a subagent below one included. So is every other key: a chat of two with anybody else, one that cannot be understood,

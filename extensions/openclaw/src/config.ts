@@ -1,0 +1,124 @@
+import { type MemslotConfig, parseConfig } from "@memslot/core";
+import type { HostConfig } from "./host.ts";
+
+/** Where an agent's notes and the index of them are. */
+export interface AgentPlaces {
+  readonly workspaceDir: string;
+  /** The folder of all indexes. */
+  readonly stateDir: string;
+}
+
+/**
+ * OpenClaw's configuration as memslot reads it: `memorySearch` in each of its spellings, citations, the owner's chats and the
+ * keys of providers. Its plugins are its own, and transcripts are not searched: the host keeps them elsewhere. Throws
+ * `CONFIG` with the key for what memslot cannot use.
+ */
+export function memslotConfigOf(config: HostConfig, { workspaceDir, stateDir }: AgentPlaces): MemslotConfig {
+  return parseConfig(partsOf(config), { baseDir: workspaceDir, workspace: workspaceDir, stateDir });
+}
+
+/** The agent that is meant where nothing names one: the default, else the first, else `main`. */
+export function defaultAgentOf(config: HostConfig): string {
+  const agents = [
+    ...Object.entries(groupAt(config, "agents", "entries")).map(([id, entry]) => ({ ...groupOf(entry), id })),
+    ...listedAgents(config),
+  ];
+  const id: unknown = (agents.find((agent) => "default" in agent && agent["default"] === true) ?? agents[0])?.id;
+  return typeof id === "string" && id.trim() !== "" ? id : "main";
+}
+
+/** Every agent that the configuration names, the default one first. */
+export function agentsOf(config: HostConfig): string[] {
+  const listed = listedAgents(config).map(({ id }) => id);
+  const named = [...Object.keys(groupAt(config, "agents", "entries")), ...listed].filter(
+    (id) => typeof id === "string",
+  );
+  return [...new Set([defaultAgentOf(config), ...named])];
+}
+
+/** `memory.citations`; `auto` for what is none of its values. */
+export function citationsOf(config: HostConfig): "auto" | "on" | "off" {
+  const mode = groupAt(config, "memory")["citations"];
+  return mode === "on" || mode === "off" ? mode : "auto";
+}
+
+/** `commands.ownerAllowFrom`, numbers as texts: who the owner is in a chat of two. */
+export function ownersOf(config: HostConfig): string[] {
+  const owners = groupAt(config, "commands")["ownerAllowFrom"];
+  // `*` would make everybody who writes to the agent its owner, and is no id of anybody.
+  return Array.isArray(owners) ? owners.map(String).filter((owner) => owner.trim() !== "*") : [];
+}
+
+function partsOf(config: HostConfig): Record<string, unknown> {
+  const entries = Object.entries(groupAt(config, "agents", "entries")).map(([id, entry]) => {
+    const { search } = groupAt(groupOf(entry), "memory");
+    return [id, search === undefined ? {} : { memory: { search: searchable(search) } }];
+  });
+  const list = listedAgents(config).map(({ id, memorySearch }) => ({
+    id,
+    ...(memorySearch !== undefined && { memorySearch: searchable(memorySearch) }),
+  }));
+  const { memorySearch, userTimezone } = groupAt(config, "agents", "defaults");
+  const { search } = groupAt(config, "memory");
+  return {
+    agents: {
+      defaults: {
+        ...(memorySearch !== undefined && { memorySearch: searchable(memorySearch) }),
+        ...(typeof userTimezone === "string" && { userTimezone }),
+      },
+      ...(entries.length > 0 && { entries: Object.fromEntries(entries) as object }),
+      ...(list.length > 0 && { list }),
+    },
+    memory: { citations: citationsOf(config), ...(search !== undefined && { search: searchable(search) }) },
+    commands: { ownerAllowFrom: ownersOf(config) },
+    models: { providers: providersOf(config) },
+  };
+}
+
+/** `memorySearch` without transcripts, and without the place where the host would keep its own index. */
+function searchable(search: unknown): unknown {
+  if (typeof search !== "object" || search === null || Array.isArray(search)) return search;
+  const {
+    sources,
+    store,
+    experimental: _,
+    rememberAcrossConversations: __,
+    ...rest
+  } = search as Record<string, unknown>;
+  const { path: ___, ...kept } = groupOf(store);
+  const memoryOnly = Array.isArray(sources) ? sources.filter((source) => source === "memory") : [];
+  return {
+    ...rest,
+    ...(memoryOnly.length > 0 && { sources: memoryOnly }),
+    ...(Object.keys(kept).length > 0 && { store: kept }),
+  };
+}
+
+/** Keys and addresses that are texts; references to secrets are resolved by the host alone. */
+function providersOf(config: HostConfig): Record<string, object> {
+  const providers = Object.entries(groupAt(config, "models", "providers")).map(([id, entry]) => {
+    const { apiKey, baseUrl } = groupOf(entry);
+    const given = { ...(typeof apiKey === "string" && { apiKey }), ...(typeof baseUrl === "string" && { baseUrl }) };
+    return [id, given] as const;
+  });
+  return Object.fromEntries(providers.filter(([id, given]) => isEmbedding(id) && Object.keys(given).length > 0));
+}
+
+/** The providers that can make vectors here. Others of the host are for its chats. */
+function isEmbedding(id: string): boolean {
+  return id === "openai" || id === "gemini";
+}
+
+function listedAgents(config: HostConfig): Record<string, unknown>[] {
+  const { list } = groupAt(config, "agents");
+  return Array.isArray(list) ? list.map(groupOf) : [];
+}
+
+/** What stands at a path of groups; an empty one where there is none. */
+export function groupAt(config: unknown, ...names: string[]): Record<string, unknown> {
+  return names.reduce((group, name) => groupOf(group[name]), groupOf(config));
+}
+
+function groupOf(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+}

@@ -1,0 +1,77 @@
+import { memoryPromptSection } from "@memslot/agent-kit";
+import { messageOf } from "@memslot/core";
+import { registerCommands } from "./commands.ts";
+import { citationsOf } from "./config.ts";
+import { flushPlan } from "./flush-plan.ts";
+import type { HostApi, HostConfig } from "./host.ts";
+import { type HostManager, hostManager } from "./manager.ts";
+import { createMemories } from "./memories.ts";
+import { configOf, hostTool, toolNames } from "./tools.ts";
+
+/** A plugin of OpenClaw, as the host loads it. */
+export interface HostPlugin {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  register(api: HostApi): void;
+}
+
+const plugin: HostPlugin = {
+  id: "memslot",
+  name: "memslot",
+  description: "Searches MEMORY.md and memory/ by words and meaning, also without a key",
+  register(api) {
+    const memories = createMemories(api);
+    api.registerMemoryCapability({
+      deterministicRecallToolName: "memory_search",
+      promptBuilder: ({ availableTools }: { availableTools: Set<string> }) => {
+        // The host's own tools write the notes; what memslot says of `memory_append` has no place here.
+        const known = new Set(toolNames.filter((name) => availableTools.has(name)));
+        return memoryPromptSection({ availableTools: known, citations: citationsOf(configOf(api)) });
+      },
+      flushPlanResolver: flushPlan,
+      runtime: {
+        getMemorySearchManager: async ({ cfg, agentId, purpose }: ManagerRequest) => {
+          try {
+            const reason = memories.offReason(cfg, agentId);
+            if (reason !== undefined) return { manager: null, error: `memory is disabled: ${reason}` };
+            const manager =
+              purpose === "cli"
+                ? await forCommand(cfg, agentId)
+                : hostManager(await memories.open(cfg, agentId), stayOpen);
+            return { manager, debug: { backend: "builtin", purpose } };
+          } catch (error) {
+            return { manager: null, error: messageOf(error) };
+          }
+        },
+        resolveMemoryBackendConfig: () => ({ backend: "builtin" }),
+        // Without it the host takes MEMORY.md for the text of a stranger, and leaves it out of the context.
+        classifyWorkspaceMemoryPaths: ({ relativePaths }: { relativePaths: string[] }) =>
+          Promise.resolve(relativePaths.map((relativePath) => ({ relativePath, originClass: "agent" }))),
+        closeMemorySearchManager: ({ agentId }: { agentId: string }) => memories.close(agentId),
+        closeAllMemorySearchManagers: () => memories.close(),
+      },
+    });
+    for (const name of toolNames)
+      api.registerTool((context) => hostTool(api, memories, name, context), { names: [name] });
+    registerCommands(api, memories);
+
+    async function forCommand(config: HostConfig, agentId: string): Promise<HostManager> {
+      const memory = await memories.openOnce(config, agentId, (line) => api.logger.warn(`memslot: ${line}`));
+      return hostManager(memory, () => memory.close());
+    }
+  },
+};
+
+export default plugin;
+
+interface ManagerRequest {
+  cfg: HostConfig;
+  agentId: string;
+  purpose?: "default" | "status" | "cli";
+}
+
+/** The sessions of a host share a memory; it is closed with the host. */
+function stayOpen(): Promise<void> {
+  return Promise.resolve();
+}

@@ -1,0 +1,149 @@
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
+import { type FakeChatServer, calls, says, startFakeChatServer } from "@memslot/fakes/chat";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { type OpenClawHost, type Ran, createHost, installedOpenClaw, ran } from "./support/openclaw-host.ts";
+
+// The real host, from npm, with the package as it is published. A start of it takes some seconds.
+vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 });
+
+const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-openclaw-"));
+const own = path.resolve(import.meta.dirname, "..");
+let tarball = "";
+
+beforeAll(async () => {
+  const packed = await ran("pnpm", ["pack", "--pack-destination", folder], { cwd: own, timeoutMs: 60_000 });
+  if (packed.exitCode !== 0) throw new Error(`the plugin could not be packed: ${packed.stderr}`);
+  tarball = path.join(folder, readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "");
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+
+const versions = [
+  { version: "2026.9.6", installFlags: ["--force", "--accept-capabilities"], dreams: true },
+  { version: "2026.7.35", installFlags: [], dreams: false },
+];
+
+describe.each(versions)("openclaw@$version", async ({ version, installFlags, dreams }) => {
+  const program = await installedOpenClaw(version, folder);
+
+  describe.skipIf(program === undefined)("with memslot in its memory slot", () => {
+    let host: OpenClawHost;
+    let model: FakeChatServer;
+
+    beforeAll(async () => {
+      model = await startFakeChatServer(({ body }) =>
+        body.messages.some(({ role }) => role === "tool")
+          ? says("It listens on port 5544.")
+          : calls({ name: "memory_search", arguments: '{"query":"staging database port"}' }),
+      );
+      host = createHost(program ?? "", folder, model.baseUrl);
+      worked(await host.run("plugins", "install", tarball, ...installFlags));
+    });
+
+    afterAll(() => model.close());
+
+    test("its installation fills the slot", () => {
+      expect(host.config()).toMatchObject({ plugins: { slots: { memory: "memslot" } } });
+    });
+
+    test.runIf(dreams)("says that dreaming keeps the command of memory, and how to have it", async () => {
+      const { stdout } = worked(await host.run("memslot", "status"));
+      expect(stdout).toContain("Memory (main), by memslot");
+      expect(stdout).toContain("plugins.entries.memslot.config.dreaming.enabled false");
+      worked(await host.run("config", "set", "plugins.entries.memslot.config.dreaming.enabled", "false"));
+      expect(worked(await host.run("memslot", "status")).stdout).not.toContain("Dreaming");
+    });
+
+    test("openclaw memory search finds the right note", async () => {
+      const { stdout } = worked(await host.run("memory", "search", "on which port is staging", "--json"));
+      const { results } = JSON.parse(stdout) as { results: object[] };
+      expect(results[0]).toMatchObject({
+        path: "MEMORY.md",
+        startLine: 1,
+        endLine: 3,
+        snippet: expect.stringContaining("5544") as string,
+      });
+    });
+
+    test("openclaw memory status and index tell what is indexed", async () => {
+      expect(worked(await host.run("memory", "index")).stdout).toContain("main: ");
+      const { stdout } = worked(await host.run("memory", "status", "--json"));
+      expect(JSON.parse(stdout)).toEqual([
+        {
+          agentId: "main",
+          status: expect.objectContaining({ backend: "builtin", files: 2, workspaceDir: host.workspace }) as object,
+        },
+      ]);
+    });
+
+    test("a search that says nothing is an error that says what to write", async () => {
+      const { exitCode, stdout } = await host.run("memory", "search", "--json");
+      expect(exitCode).toBe(1);
+      expect(JSON.parse(stdout)).toMatchObject({
+        ok: false,
+        error: { message: expect.stringContaining("openclaw memory") as string },
+      });
+    });
+
+    test("a turn of the agent searches the notes by its tool, and has them in its context", async () => {
+      const asked = model.requests.length;
+      const turn = ["agent", "--local", "--session-id", "one", "--message", "Which port does staging use?"];
+      expect(worked(await host.run(...turn)).stdout).toContain("It listens on port 5544.");
+      const [first, ...later] = model.requests.slice(asked);
+      const system = JSON.stringify(first?.body.messages[0]);
+      expect(system).toContain("## Memory Recall");
+      // That MEMORY.md is there means that the host takes it for the owner's.
+      expect(system).toContain("listens on port 5544");
+      expect(first?.body.tools?.map((tool) => tool.function.name)).toEqual(
+        expect.arrayContaining(["memory_search", "memory_get"]),
+      );
+      const answer = later.flatMap(({ body }) => body.messages).find(({ role }) => role === "tool");
+      expect(JSON.parse(answer?.content ?? "")).toMatchObject({ state: "ok", results: [{ path: "MEMORY.md" }] });
+    });
+
+    test("the settings of memory are understood where this version writes them, and bring vectors", async () => {
+      const api = await startEmbeddingApi();
+      const remote = { baseUrl: `${api.url}/v1`, apiKey: "test-key" };
+      const place = dreams ? "memory.search" : "agents.defaults.memorySearch";
+      const search = { provider: "openai", model: "text-embedding-3-small", remote };
+      worked(await host.run("config", "set", place, JSON.stringify(search), "--json"));
+      const { stdout } = worked(await host.run("memory", "status", "--index", "--json"));
+      expect(JSON.parse(stdout)).toMatchObject([
+        { embeddingProbe: { ok: true }, status: { provider: "openai", custom: { searchMode: "hybrid" } } },
+      ]);
+      expect(api.stats().texts).toBeGreaterThan(1);
+      await api.close();
+    });
+
+    test("uninstalled, it leaves the notes as they were and an index that can be deleted", async () => {
+      const notes = read(host.workspace);
+      worked(await host.run("plugins", "uninstall", "memslot", "--force"));
+      const { plugins = {} } = host.config() as { plugins?: { slots?: { memory?: string } } };
+      expect(plugins.slots?.memory ?? "memory-core").toBe("memory-core");
+      expect(existsSync(path.join(host.stateDir, "extensions/memslot"))).toBe(false);
+      expect(read(host.workspace)).toEqual(notes);
+      rmSync(path.join(host.stateDir, "memslot"), { recursive: true });
+      // memory-core's own index, where the host keeps it.
+      const { stdout } = worked(await host.run("memory", "status", "--json"));
+      expect(JSON.parse(stdout)).toMatchObject([
+        { status: { dbPath: expect.stringContaining("openclaw-agent.sqlite") as string } },
+      ]);
+      expect(readdirSync(host.stateDir)).not.toContain("memslot");
+    });
+  });
+});
+
+/** What a command printed, which has to have ended well. */
+function worked(result: Ran): Ran {
+  expect(result.exitCode, `${result.stdout}\n${result.stderr}`).toBe(0);
+  return result;
+}
+
+function read(workspace: string): Record<string, string> {
+  return Object.fromEntries(
+    ["MEMORY.md", "memory/2026-03-02.md"].map((name) => [name, readFileSync(path.join(workspace, name), "utf8")]),
+  );
+}
