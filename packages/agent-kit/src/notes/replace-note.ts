@@ -11,7 +11,7 @@ import { bytesLike, contentOf, type NoteContent } from "./note-content.ts";
 import { cannotWrite, failureOf, throwIfAborted } from "./note-file.ts";
 
 /** Names one note of a memory. */
-interface NoteName {
+export interface NoteName {
   /** Where it may be a link, what that leads to counts. */
   workspaceDir: string;
   /** What of it is memory. */
@@ -67,16 +67,35 @@ export async function readNote(given: NoteName): Promise<NoteContent | undefined
  * process holds the note for 5 s, and an `AbortError`, by which nothing was written.
  */
 export async function replaceNote(options: ReplaceNoteOptions): Promise<ReplacedNote> {
-  checkText(options.text);
-  const { stateDir, relPath, signal } = options;
-  return await inFolder(options, async (note) => {
+  const { text, sha256 } = options;
+  checkText(text);
+  return await changeNote(options, {
+    make: (bytes, now) => (now.sha256 === sha256 ? Buffer.from(bytesLike(bytes, text)) : undefined),
+  });
+}
+
+/** What is to become of the bytes of a note. */
+export interface NoteChange {
+  /** Undefined where the note is not what it was thought to be, which is a conflict. What it throws is thrown. */
+  make(bytes: Buffer, now: NoteContent): Buffer | undefined;
+  /** Called when nothing but the disk can prevent the change any more. Where it throws, nothing is written. */
+  prepare?(before: Buffer, after: Buffer): Promise<void>;
+}
+
+/** As `replaceNote`, with what the bytes are to be told by a function of what they are. */
+export async function changeNote(
+  given: NoteName & Pick<ReplaceNoteOptions, "signal">,
+  change: NoteChange,
+): Promise<ReplacedNote> {
+  const { stateDir, relPath, signal } = given;
+  return await inFolder(given, async (note) => {
     const locks = path.join(stateDir, "locks");
     await mkdir(locks, { recursive: true, mode: 0o700 });
     const key = createHash("sha256").update(path.join(note.folder.path, note.name)).digest("hex").slice(0, 32);
     const busy = (holder: { pid: number } | undefined): string =>
       `${relPath} is being changed by ${holder ? `process ${holder.pid}` : "another process"} for more than 5 s; try again`;
     return await withStateLock(path.join(locks, `note-${key}.lock`), { waitMs, busy, signal }, () =>
-      replaceIn(note, options),
+      changeIn(note, change, signal),
     );
   });
 }
@@ -153,22 +172,23 @@ async function contentIn({ bytes, stats }: Pick<OpenedNote, "bytes" | "stats">):
   return contentOf(bytes, new Date(Number(stats.mtimeMs)));
 }
 
-async function replaceIn(note: Note, { text, sha256, signal }: ReplaceNoteOptions): Promise<ReplacedNote> {
+async function changeIn(note: Note, change: NoteChange, signal: AbortSignal | undefined): Promise<ReplacedNote> {
   const there = await openThere(note);
   if (there === undefined) return { state: "conflict", note: undefined };
   try {
     const now = await contentIn(there);
-    if (now.sha256 !== sha256) return { state: "conflict", note: now };
+    const bytes = change.make(there.bytes, now);
+    if (bytes === undefined) return { state: "conflict", note: now };
     if (now.fixed !== undefined) throw cannotWrite(note, now.fixed);
     if (there.stats.nlink > 1n)
       throw cannotWrite(
         note,
         "it has more than one name (a hard link), and only one would change: put a copy in its place",
       );
-    const bytes = Buffer.from(bytesLike(there.bytes, text));
     if (bytes.equals(there.bytes)) return { state: "replaced", note: now };
     if (bytes.length > maxBytes)
       throw cannotWrite(note, `it would be larger than ${maxBytes / 1_000_000} MB: split it`);
+    await change.prepare?.(there.bytes, bytes);
     dropOldDrafts(note.folder.path);
     return await exchange(note, there, bytes, signal);
   } finally {
