@@ -119,6 +119,7 @@ const knownTools: Readonly<Record<string, Facts>> = {
         description: "Which memory answered in place of which.",
       },
       reason: { ...words, description: "Why nothing was found." },
+      history: { ...words, description: "That struck lines are among the results, and how they are read." },
       warning: { ...words, description: "Why it is not to be taken at face value." },
       note: words,
       disabled: flag,
