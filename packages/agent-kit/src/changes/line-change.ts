@@ -48,6 +48,16 @@ export function applied(bytes: Buffer, change: LineChange): Buffer | undefined {
   return Buffer.concat([head, Buffer.from(isLast ? change.after : `${change.after}\n`), rest]);
 }
 
+/** The bytes with lines put back that nothing shows the place of any more: at the number that they had, else at the end. */
+export function putBack(bytes: Buffer, { startLine, after }: LineChange): Buffer {
+  const lines = linesOf(bytes.toString("utf8"));
+  const head = lines.slice(0, startLine - 1).join("");
+  const rest = lines.slice(startLine - 1).join("");
+  const begin = head === "" || head.endsWith("\n") ? "" : "\n";
+  const end = rest === "" || after.endsWith("\n") ? "" : "\n";
+  return Buffer.from(head + begin + after + end + rest);
+}
+
 /** Whether lines of a change stand in a file, and nowhere twice. */
 export function holdsOnce(bytes: Buffer, lines: string): boolean {
   return lines.trim() !== "" && wholeLines(bytes, lines).length === 1;

@@ -1,6 +1,6 @@
 import { MemoryError } from "@memslot/core";
 import { type HeldLog, type LoggedChange, type NoteChangeRecord, newChangeId } from "./change-log.ts";
-import { applied, reversed } from "./line-change.ts";
+import { applied, putBack, reversed } from "./line-change.ts";
 import { type ChangePlace, makeChange, withChanges } from "./make-change.ts";
 
 /** All changes of the notes of a workspace, the oldest first. Throws as `undoChange` does. */
@@ -20,7 +20,10 @@ export async function undoChange(place: ChangePlace, id?: string): Promise<NoteC
   });
 }
 
-/** Brings back what was forgotten, the latest if no id is given, and takes it out of the trash. Throws as `undoChange`. */
+/**
+ * Brings back what was forgotten, the latest if no id is given, and takes it out of the trash: to where it was, and where
+ * nothing shows that place any more, to the line of the same number. Throws as `undoChange` for what is none, or is back.
+ */
 export async function restoreNote(place: ChangePlace, id?: string): Promise<NoteChangeRecord> {
   return await withChanges(place, async (log) => {
     const change = chosen(log, id, ({ kind }) => kind === "forget");
@@ -63,7 +66,10 @@ async function takeBack(
     undoes: id,
     // Whoever takes a return out of the trash back forgets once more.
     ...(change.after === "" ? { outOfTrash: trash } : { trash: change.trash }),
-    make: (bytes) => applied(bytes, reversed(change)),
+    make: (bytes) => {
+      const back = reversed(change);
+      return applied(bytes, back) ?? (kind === "restore" ? putBack(bytes, back) : undefined);
+    },
   });
   if (made.state === "done") return made.change;
   const where = change.trash === undefined ? "`memslot log --json`" : change.trash;

@@ -288,8 +288,12 @@ describe("taking back", () => {
     expect(read()).toBe("- A\n- b\n- later\n");
     await forget("- b");
     write("- X\n- Y\n");
-    await expect(restoreNote(place())).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    await expect(undoChange(place())).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    expect(read()).toBe("- X\n- Y\n");
     expect(trash()).toHaveLength(1);
+    await restoreNote(place());
+    expect(read()).toBe("- X\n- b\n- Y\n");
+    expect(trash()).toEqual([]);
   });
 
   test("goes through many changes, the latest first, back to the first byte", async () => {
