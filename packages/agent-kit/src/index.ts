@@ -42,6 +42,11 @@ export {
   editOptions,
 } from "./tools/memory-tools.ts";
 export { type OpenAiTool, runToolCall, toOpenAiTools } from "./tools/openai-tools.ts";
+export {
+  type MemoryCommands,
+  type MemoryCommandsOptions,
+  createMemoryCommands,
+} from "./memory-tool/memory-commands.ts";
 export { memoryPromptSection } from "./prompt/prompt-section.ts";
 export { frameRecalled } from "./tools/recalled-text.ts";
 export {

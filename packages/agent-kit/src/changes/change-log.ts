@@ -8,8 +8,8 @@ import { appendWhole } from "../notes/append-whole.ts";
 import { withStateLock } from "../session/state-lock.ts";
 import type { LineChange } from "./line-change.ts";
 
-/** What a change is: `restore` brings back what was forgotten, `undo` takes any other back. */
-export type ChangeKind = "edit" | "forget" | "restore" | "undo";
+/** What a change is: `create` and `delete` are of whole notes, `restore` brings back what was forgotten, `undo` takes any other back. */
+export type ChangeKind = "edit" | "forget" | "create" | "delete" | "restore" | "undo";
 
 /** Who makes a change. */
 export interface Changer {
@@ -35,7 +35,7 @@ export interface NoteChangeRecord extends Changer, LineChange {
   undoes?: string | undefined;
   /** Where what was forgotten lies, relative to the workspace. */
   trash?: string | undefined;
-  /** Of the whole file, hexadecimal. */
+  /** Of the whole file, hexadecimal; empty where there is none. */
   sha256Before: string;
   sha256After: string;
 }

@@ -44,7 +44,8 @@ export function splice(text: string, at: number, length: number, by: string): Sp
  * that are harmless. More headings or code blocks than before are none of an agent's. Throws `INVALID_ARGUMENT`.
  */
 export function checkLines({ text, linesBefore, linesAfter }: SplicedText, relPath: string): void {
-  const problem = noteProblem({ text: linesAfter, tags: [] });
+  // Where nothing is left of them, there is nothing to be looked at.
+  const problem = linesAfter.trim() === "" ? undefined : noteProblem({ text: linesAfter, tags: [] });
   if (problem !== undefined) throw new MemoryError("INVALID_ARGUMENT", `the lines as they would be: ${problem.error}`);
   if (countOf(linesAfter, heading) > countOf(linesBefore, heading))
     throw new MemoryError("INVALID_ARGUMENT", "new would begin a heading: write it as a line without #");

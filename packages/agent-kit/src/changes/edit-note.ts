@@ -72,14 +72,23 @@ async function changed(
   facts: { id: string; kind: "edit" | "forget"; reason?: string; trash?: string },
   newText: (text: string) => string,
 ): Promise<EditedNote> {
-  const { relPath, hash } = options;
   if (options.old.trim() === "") throw new MemoryError("INVALID_ARGUMENT", "old is empty: give the text to be changed");
+  return await rewriteNote(options, facts, newText);
+}
+
+/** Makes another text of a note, of the state with that hash, or of the present one. What `newText` throws is thrown. */
+export async function rewriteNote(
+  options: ChangePlace & { relPath: string; hash?: string | undefined },
+  facts: { id: string; kind: "edit" | "forget"; reason?: string; trash?: string },
+  newText: (text: string) => string,
+): Promise<EditedNote> {
+  const { relPath, hash } = options;
+  const fits = (sha256: string): boolean => hash === undefined || (hash.length >= 8 && sha256.startsWith(hash));
   const made = await withChanges(options, (log) =>
     makeChange(options, log, {
       ...facts,
       relPath,
-      make: (bytes, now) =>
-        hash.length >= 8 && now.sha256.startsWith(hash) ? Buffer.from(bytesLike(bytes, newText(now.text))) : undefined,
+      make: (bytes, now) => (fits(now.sha256) ? Buffer.from(bytesLike(bytes, newText(now.text))) : undefined),
     }),
   );
   if (made.state === "done") return made;

@@ -1,4 +1,5 @@
-import { readNote, changeNote, type NoteName } from "../notes/replace-note.ts";
+import type { NoteName } from "../notes/note-in-place.ts";
+import { readNote, changeNote } from "../notes/replace-note.ts";
 import type { NoteContent } from "../notes/note-content.ts";
 import { type ChangeKind, type Changer, type HeldLog, type NoteChangeRecord, holdingLog } from "./change-log.ts";
 import { lineChange } from "./line-change.ts";

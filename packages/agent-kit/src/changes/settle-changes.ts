@@ -2,6 +2,7 @@ import { MemoryError } from "@memslot/core";
 import type { ChangePlace } from "./make-change.ts";
 import type { ChangeOutcome, HeldLog, NoteChangeRecord } from "./change-log.ts";
 import { changeNote } from "../notes/replace-note.ts";
+import { noFile } from "./whole-note.ts";
 import { holdsOnce } from "./line-change.ts";
 import { dropTrash } from "./trash.ts";
 import { hashOf } from "./hash.ts";
@@ -22,12 +23,13 @@ async function outcomeOf(place: ChangePlace, change: NoteChangeRecord, log: Held
   const bytes = await bytesNow(place, change.path);
   const later = log.changes.slice(log.changes.findIndex(({ id }) => id === change.id) + 1);
   const next = later.find(({ path }) => path === change.path);
-  const hashes = [next?.sha256Before, bytes && hashOf(bytes)];
+  const isWhole = [change.sha256Before, change.sha256After].includes(noFile);
+  const hashes = [next?.sha256Before, bytes === undefined ? (isWhole ? noFile : undefined) : hashOf(bytes)];
   for (const hash of hashes) {
     if (hash === change.sha256After) return "done";
     if (hash === change.sha256Before) return "not done";
   }
-  if (bytes === undefined) return "unclear";
+  if (bytes === undefined || isWhole) return "unclear";
   const [wasLines, isLines] = [change.before, change.after].map((lines) => holdsOnce(bytes, lines));
   // Lines that were only taken out, or only put back, tell it alone.
   if (change.after === "") return wasLines ? "not done" : bytes.includes(change.before) ? "unclear" : "done";

@@ -1,5 +1,6 @@
 import { MemoryError } from "@memslot/core";
 import { type HeldLog, type LoggedChange, type NoteChangeRecord, newChangeId } from "./change-log.ts";
+import { makeNote, noFile, removeNote } from "./whole-note.ts";
 import { applied, putBack, reversed } from "./line-change.ts";
 import { type ChangePlace, makeChange, withChanges } from "./make-change.ts";
 
@@ -15,7 +16,7 @@ export async function listChanges(place: ChangePlace): Promise<readonly LoggedCh
  */
 export async function undoChange(place: ChangePlace, id?: string): Promise<NoteChangeRecord> {
   return await withChanges(place, async (log) => {
-    const change = chosen(log, id, ({ kind }) => id !== undefined || kind === "edit" || kind === "forget");
+    const change = chosen(log, id, ({ kind }) => id !== undefined || (kind !== "undo" && kind !== "restore"));
     return await takeBack(place, log, change, "undo");
   });
 }
@@ -26,7 +27,7 @@ export async function undoChange(place: ChangePlace, id?: string): Promise<NoteC
  */
 export async function restoreNote(place: ChangePlace, id?: string): Promise<NoteChangeRecord> {
   return await withChanges(place, async (log) => {
-    const change = chosen(log, id, ({ kind }) => kind === "forget");
+    const change = chosen(log, id, ({ kind }) => kind === "forget" || kind === "delete");
     return await takeBack(place, log, change, "restore");
   });
 }
@@ -59,13 +60,18 @@ async function takeBack(
   kind: "undo" | "restore",
 ): Promise<NoteChangeRecord> {
   const { id, path: relPath, trash } = change;
-  const made = await makeChange(place, log, {
+  const wanted = {
     id: newChangeId(),
     kind,
     relPath,
     undoes: id,
     // Whoever takes a return out of the trash back forgets once more.
-    ...(change.after === "" ? { outOfTrash: trash } : { trash: change.trash }),
+    ...(change.after === "" ? { outOfTrash: trash } : { trash }),
+  };
+  if (change.sha256After === noFile) return await makeNote(place, log, { ...wanted, text: change.before });
+  if (change.sha256Before === noFile) return await removeNote(place, log, { ...wanted, sha256: change.sha256After });
+  const made = await makeChange(place, log, {
+    ...wanted,
     make: (bytes) => {
       const back = reversed(change);
       return applied(bytes, back) ?? (kind === "restore" ? putBack(bytes, back) : undefined);

@@ -1,25 +1,22 @@
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { type BigIntStats, constants, lstatSync, readdirSync, rmSync } from "node:fs";
-import { type FileHandle, mkdir, realpath } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
-import { codeOf, type FolderInPlace, MovedError, openFolderInPlace, syncFolder } from "@memslot/core/files";
-import type { MemorySearchSettings } from "@memslot/core";
-import { noteFile } from "@memslot/indexing/host";
-import { withStateLock } from "../session/state-lock.ts";
-import { bytesLike, contentOf, type NoteContent } from "./note-content.ts";
-import { cannotWrite, failureOf, throwIfAborted } from "./note-file.ts";
-
-/** Names one note of a memory. */
-export interface NoteName {
-  /** Where it may be a link, what that leads to counts. */
-  workspaceDir: string;
-  /** What of it is memory. */
-  settings: Pick<MemorySearchSettings, "extraPaths" | "notes">;
-  stateDir: string;
-  /** Relative to the workspace, with `/`. */
-  relPath: string;
-}
+import { syncFolder } from "@memslot/core/files";
+import { bytesLike, type NoteContent } from "./note-content.ts";
+import { cannotWrite, throwIfAborted } from "./note-file.ts";
+import {
+  bytesOf,
+  contentIn,
+  inFolder,
+  inLockedFolder,
+  maxBytes,
+  type Note,
+  type NoteName,
+  type OpenedNote,
+  openThere,
+} from "./note-in-place.ts";
 
 export interface ReplaceNoteOptions extends NoteName {
   /** All that the note is to say, with LF line ends. The file keeps its own line ends and its byte order mark. */
@@ -34,9 +31,6 @@ export type ReplacedNote =
   | { state: "replaced"; note: NoteContent }
   | { state: "conflict"; note: NoteContent | undefined };
 
-/** More than this is no note that anybody edits as a whole. */
-const maxBytes = 4_000_000;
-const waitMs = 5_000;
 const draftName = /^\.memslot-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/u;
 /** What is older was left by a process that was killed. */
 const oldMs = 60_000;
@@ -87,89 +81,7 @@ export async function changeNote(
   given: NoteName & Pick<ReplaceNoteOptions, "signal">,
   change: NoteChange,
 ): Promise<ReplacedNote> {
-  const { stateDir, relPath, signal } = given;
-  return await inFolder(given, async (note) => {
-    const locks = path.join(stateDir, "locks");
-    await mkdir(locks, { recursive: true, mode: 0o700 });
-    const key = createHash("sha256").update(path.join(note.folder.path, note.name)).digest("hex").slice(0, 32);
-    const busy = (holder: { pid: number } | undefined): string =>
-      `${relPath} is being changed by ${holder ? `process ${holder.pid}` : "another process"} for more than 5 s; try again`;
-    return await withStateLock(path.join(locks, `note-${key}.lock`), { waitMs, busy, signal }, () =>
-      changeIn(note, change, signal),
-    );
-  });
-}
-
-interface Note {
-  workspaceDir: string;
-  relPath: string;
-  folder: FolderInPlace;
-  name: string;
-}
-
-interface OpenedNote {
-  handle: FileHandle;
-  stats: BigIntStats;
-  bytes: Buffer;
-}
-
-async function inFolder<T>(given: NoteName, run: (note: Note) => Promise<T>): Promise<T> {
-  const { relPath } = given;
-  const workspaceDir = await realpath(given.workspaceDir).catch((error: unknown) => failing(given, error));
-  const file = await noteFile({ ...given, workspaceDir });
-  let folder: FolderInPlace | undefined;
-  try {
-    folder = await openFolderInPlace(path.dirname(file));
-    return await run({ workspaceDir, relPath, folder, name: path.basename(file) });
-  } catch (error) {
-    return await failing(given, error);
-  } finally {
-    await folder?.close();
-  }
-}
-
-async function failing(given: NoteName, error: unknown): Promise<never> {
-  throw await failureOf(given, error);
-}
-
-/** Undefined where there is none. */
-async function openThere(note: Note): Promise<OpenedNote | undefined> {
-  const { folder, name, relPath } = note;
-  let handle: FileHandle;
-  try {
-    handle = await folder.open(name, constants.O_RDONLY);
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
-  try {
-    const stats = await handle.stat({ bigint: true });
-    if (!stats.isFile()) throw cannotWrite(note, `${relPath} is not a file: move it away`);
-    if (!folder.holds(handle, name)) throw new MovedError(relPath);
-    if (stats.size > maxBytes) throw cannotWrite(note, `it is larger than ${maxBytes / 1_000_000} MB: split it`);
-    const bytes = await bytesOf(handle);
-    return { handle, stats: await handle.stat({ bigint: true }), bytes };
-  } catch (error) {
-    await handle.close();
-    throw error;
-  }
-}
-
-/** All bytes from the beginning, wherever the handle stands. */
-async function bytesOf(handle: FileHandle): Promise<Buffer> {
-  const { size } = await handle.stat();
-  const room = Buffer.alloc(size);
-  let length = 0;
-  while (length < size) {
-    const { bytesRead } = await handle.read(room, length, size - length, length);
-    if (bytesRead === 0) break;
-    length += bytesRead;
-  }
-  return room.subarray(0, length);
-}
-
-async function contentIn({ bytes, stats }: Pick<OpenedNote, "bytes" | "stats">): Promise<NoteContent> {
-  return contentOf(bytes, new Date(Number(stats.mtimeMs)));
+  return await inLockedFolder(given, (note) => changeIn(note, change, given.signal));
 }
 
 async function changeIn(note: Note, change: NoteChange, signal: AbortSignal | undefined): Promise<ReplacedNote> {
@@ -282,7 +194,8 @@ async function present(note: Note): Promise<NoteContent | undefined> {
   return there && (await contentIn(there));
 }
 
-function draftOf(): string {
+/** A name for what is not in its place yet. */
+export function draftOf(): string {
   return `.memslot-${randomUUID()}.tmp`;
 }
 
