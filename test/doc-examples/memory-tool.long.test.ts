@@ -44,8 +44,13 @@ async function startModel(): Promise<{ env: Record<string, string>; requests: Me
     response.setHeader("content-type", "application/json");
     response.end(
       JSON.stringify({
-        ...{ id: `msg_${number}`, type: "message", role: "assistant", model: "scripted", content },
-        ...{ stop_reason: input ? "tool_use" : "end_turn", stop_sequence: null },
+        id: `msg_${number}`,
+        type: "message",
+        role: "assistant",
+        model: "scripted",
+        content,
+        stop_reason: input ? "tool_use" : "end_turn",
+        stop_sequence: null,
         usage: { input_tokens: 1, output_tokens: 1 },
       }),
     );

@@ -30,7 +30,10 @@ export async function makeNote(
   const target = { workspaceDir: place.workspaceDir, relPath, heading: "", signal: place.signal };
   const change: NoteChangeRecord = {
     ...factsOf(place, wanted),
-    ...{ sha256Before: noFile, sha256After: hashOf(Buffer.from(text)), before: "", after: text },
+    sha256Before: noFile,
+    sha256After: hashOf(Buffer.from(text)),
+    before: "",
+    after: text,
   };
   let isLogged = false;
   try {
@@ -99,7 +102,10 @@ export async function removeNote(
       if (now.fixed !== undefined) throw cannotWrite(note, now.fixed);
       const change: NoteChangeRecord = {
         ...factsOf(place, wanted),
-        ...{ sha256Before: now.sha256, sha256After: noFile, before: bytes.toString("utf8"), after: "" },
+        sha256Before: now.sha256,
+        sha256After: noFile,
+        before: bytes.toString("utf8"),
+        after: "",
       };
       await log.write(change);
       try {

@@ -49,7 +49,10 @@ export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommand
   const { settings, stateDir, clock = () => new Date() } = edit;
   const { timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone } = edit;
   const place = (): ChangePlace => ({
-    ...{ workspaceDir, settings, stateDir, at: clock() },
+    workspaceDir,
+    settings,
+    stateDir,
+    at: clock(),
     changer: { agentId, session: sessionKey, by: "memory_20250818" },
   });
   const read = async (relPath: string): Promise<NoteContent | undefined> => {

@@ -200,7 +200,9 @@ describe("hostile", () => {
         { command: "rename", old_path: given, new_path: "/memories/mine.md" },
         { command: "rename", old_path: "/memories/MEMORY.md", new_path: given },
       ])
-        await expect(commands.run(command), JSON.stringify(command)).rejects.toThrow();
+        await expect(commands.run(command), JSON.stringify(command)).rejects.toThrow(
+          /is not allowed|does not exist|symbolic link|outside the memory/u,
+        );
     expect(all()).toEqual(before);
     expect(readFileSync(path.join(folder, "outside.md"), "utf8")).toBe("outside\n");
     expect(readdirSync(path.join(folder, "elsewhere"))).toEqual(["secret.md"]);
@@ -225,7 +227,9 @@ describe("hostile", () => {
         { command: "str_replace", path: "/memories/MEMORY.md", old_str: "- Tea, no sugar.", new_str: text },
         { command: "insert", path: "/memories/MEMORY.md", insert_line: 3, insert_text: text },
       ])
-        await expect(commands.run(command), JSON.stringify(command).slice(0, 90)).rejects.toThrow();
+        await expect(commands.run(command), JSON.stringify(command).slice(0, 90)).rejects.toThrow(
+          /text holds|text has|code block/u,
+        );
     expect(all()).toEqual(before);
   });
 
