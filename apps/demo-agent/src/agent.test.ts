@@ -34,7 +34,13 @@ describe("a turn", () => {
       `assistant: ${text}`,
     ]);
     const [first] = model.requests;
-    expect(first?.tools.map(({ name }) => name)).toEqual(["memory_search", "memory_get", "memory_append"]);
+    expect(first?.tools.map(({ name }) => name)).toEqual([
+      "memory_search",
+      "memory_get",
+      "memory_append",
+      "memory_edit",
+      "memory_forget",
+    ]);
     expect(first?.system).toContain("- The user is called Xi.");
   });
 
@@ -147,7 +153,7 @@ describe("the context window", () => {
   const small = (softThresholdTokens: number): object => ({
     compaction: { reserveTokensFloor: 1000, memoryFlush: { softThresholdTokens } },
   });
-  const window = 4000;
+  const window = 4700;
   /** What the prompt and the words of the tools take before anything is said. */
   async function promptTokens(): Promise<number> {
     const agent = await place.agent({ model: scriptedModel(() => ({ text: "x" }), 100_000) });
@@ -222,7 +228,7 @@ describe("the context window", () => {
     );
     const agent = await place.agent({ model });
     await expect(agent.ask("read it", { signal: never })).rejects.toThrow("the model is away");
-    const [, used = "0"] = /about (\d+) of 4000 tokens/.exec(agent.status()) ?? [];
+    const [, used = "0"] = /about (\d+) of 4700 tokens/.exec(agent.status()) ?? [];
     expect(Number(used)).toBeGreaterThan(3000);
     expect((await agent.ask("read it", { signal: never })).text).toBe("done");
     expect(place.told.join("\n")).not.toMatch(/context window is full/);
@@ -231,7 +237,7 @@ describe("the context window", () => {
   test("a question that can never fit is refused, and not kept", async () => {
     const agent = await place.agent({ model: scriptedModel(() => ({ text: "x" }), window) });
     await expect(agent.ask(long(long("x")), { signal: never })).rejects.toThrow(
-      /question is too long.*4000; ask in parts/,
+      /question is too long.*4700; ask in parts/,
     );
     expect(await place.transcript()).toEqual([]);
   });

@@ -12,10 +12,11 @@ import {
   compactSession,
   createMemoryFlush,
   createMemoryTools,
+  editOptions,
   handedOver,
   openSessions,
 } from "@memslot/agent-kit";
-import { type AgentConfig, type Memory, MemoryError, messageOf, withDeadline } from "@memslot/core";
+import { type AgentConfig, type Memory, MemoryError, type MemslotConfig, messageOf, withDeadline } from "@memslot/core";
 import { flushLine } from "./flush-line.ts";
 import { describeIndex } from "./open-notes.ts";
 
@@ -24,6 +25,7 @@ const flushDeadlineMs = 150_000;
 
 interface ConversationOptions {
   stateDir: string;
+  config: MemslotConfig;
   agent: AgentConfig;
   sessionKey: string;
   /** Undefined where it is off, and why. */
@@ -89,9 +91,11 @@ export class Conversation {
 
   tools(citations: CitationsMode): MemoryTool[] {
     if (this.memory === undefined) return [];
-    const { agent, clock } = this.#options;
+    const { agent, config, clock } = this.#options;
     const append = { timeZone: agent.userTimezone, clock };
-    return createMemoryTools({ memory: this.memory, citations, sessionKey: this.session.key, append });
+    const wanted = editOptions(config, agent.id);
+    const edit = wanted && { ...wanted, clock };
+    return createMemoryTools({ memory: this.memory, citations, sessionKey: this.session.key, append, edit });
   }
 
   /** The flush of this session and memory, once it is open. */

@@ -6,6 +6,7 @@ import { describeConnect } from "./program/connect-commands.ts";
 import { describeEmbeddings } from "./program/embeddings-commands.ts";
 import { describeCompletion } from "./program/completion-command.ts";
 import { describeMemory } from "./program/memory-commands.ts";
+import { describeChanges } from "./program/changes-commands.ts";
 import { describePlugins } from "./program/plugins-commands.ts";
 import { ExitCode } from "./terminal/exit-code.ts";
 import { exitCodeOf, failureJson, reportFailure } from "./terminal/failure.ts";
@@ -59,12 +60,13 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     .action(run(async () => (await import("./commands/init.ts")).init));
 
   const memory = describeMemory(program, run);
+  describeChanges(program, run);
 
   program
     .command("mcp")
     .description("serve the memory to MCP clients, over stdin and stdout or over HTTP on this machine")
     .option(...option.agent)
-    .option("--read-only", "leave out the tool that writes notes")
+    .option("--read-only", "leave out the tools that write notes")
     .option("--http", "serve over HTTP at /mcp, with a bearer token, until a signal ends it")
     .option("--port <n>", "with --http: the port (default: any that is free; it is printed)", wholeNumber(0, 65_535))
     .option("--host <address>", "with --http: 127.0.0.1 (the default) or ::1")

@@ -1,4 +1,14 @@
 export { type AppendNoteOptions, type AppendedNote, type NoteKind, appendNote } from "./notes/append-note.ts";
+export type { ChangeKind, ChangeOutcome, Changer, LoggedChange, NoteChangeRecord } from "./changes/change-log.ts";
+export {
+  type EditNoteOptions,
+  type EditedNote,
+  type ForgetNoteOptions,
+  editNote,
+  forgetNote,
+} from "./changes/edit-note.ts";
+export type { ChangePlace } from "./changes/make-change.ts";
+export { listChanges, restoreNote, undoChange } from "./changes/undo-change.ts";
 export type { NoteContent } from "./notes/note-content.ts";
 export { type ReplaceNoteOptions, type ReplacedNote, readNote, replaceNote } from "./notes/replace-note.ts";
 export { type ChatType, type CitationsMode, formatCitation, parseCitation } from "./tools/citations.ts";
@@ -31,8 +41,19 @@ export {
   toMcpTools,
 } from "./tools/mcp-tools.ts";
 export type { MemoryTool, ToolInputSchema } from "./tools/memory-tool.ts";
-export { type AppendOptions, type MemoryToolsOptions, createMemoryTools } from "./tools/memory-tools.ts";
+export {
+  type AppendOptions,
+  type EditOptions,
+  type MemoryToolsOptions,
+  createMemoryTools,
+  editOptions,
+} from "./tools/memory-tools.ts";
 export { type OpenAiTool, runToolCall, toOpenAiTools } from "./tools/openai-tools.ts";
+export {
+  type MemoryCommands,
+  type MemoryCommandsOptions,
+  createMemoryCommands,
+} from "./memory-tool/memory-commands.ts";
 export { memoryPromptSection } from "./prompt/prompt-section.ts";
 export { frameRecalled } from "./tools/recalled-text.ts";
 export {

@@ -1,4 +1,4 @@
-import { memoryPromptSection } from "@memslot/agent-kit";
+import { editOptions, memoryPromptSection } from "@memslot/agent-kit";
 import type { AgentConfig, MemslotConfig } from "@memslot/core";
 import { chooseAgent } from "../open/agents.ts";
 import type { CommandContext } from "../command-context.ts";
@@ -64,6 +64,7 @@ export async function mcp(context: CommandContext, options: McpCommandOptions): 
     tools: {
       citations: config.citations,
       append: readOnly ? false : { timeZone: agent.userTimezone },
+      edit: readOnly ? false : editOptions(config, agent.id, "append"),
     },
     closeMemory: (opened) => closeInTime(context, opened),
     notice,

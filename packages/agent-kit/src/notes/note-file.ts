@@ -93,7 +93,7 @@ function openedNote(
 }
 
 /** The folder of the note, with the folders under the workspace made that are not there. */
-async function openWay(target: NoteTarget): Promise<FolderInPlace> {
+export async function openWay(target: NoteTarget): Promise<FolderInPlace> {
   const workspaceDir = await realpath(target.workspaceDir);
   if (!(await stat(workspaceDir)).isDirectory()) throw cannotWrite(target, "the workspace is not a folder");
   await checkWay(target, workspaceDir);

@@ -1,25 +1,22 @@
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { type BigIntStats, constants, lstatSync, readdirSync, rmSync } from "node:fs";
-import { type FileHandle, mkdir, realpath } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
-import { codeOf, type FolderInPlace, MovedError, openFolderInPlace, syncFolder } from "@memslot/core/files";
-import type { MemorySearchSettings } from "@memslot/core";
-import { noteFile } from "@memslot/indexing/host";
-import { withStateLock } from "../session/state-lock.ts";
-import { bytesLike, contentOf, type NoteContent } from "./note-content.ts";
-import { cannotWrite, failureOf, throwIfAborted } from "./note-file.ts";
-
-/** Names one note of a memory. */
-interface NoteName {
-  /** Where it may be a link, what that leads to counts. */
-  workspaceDir: string;
-  /** What of it is memory. */
-  settings: Pick<MemorySearchSettings, "extraPaths" | "notes">;
-  stateDir: string;
-  /** Relative to the workspace, with `/`. */
-  relPath: string;
-}
+import { syncFolder } from "@memslot/core/files";
+import { bytesLike, type NoteContent } from "./note-content.ts";
+import { cannotWrite, throwIfAborted } from "./note-file.ts";
+import {
+  bytesOf,
+  contentIn,
+  inFolder,
+  inLockedFolder,
+  maxBytes,
+  type Note,
+  type NoteName,
+  type OpenedNote,
+  openThere,
+} from "./note-in-place.ts";
 
 export interface ReplaceNoteOptions extends NoteName {
   /** All that the note is to say, with LF line ends. The file keeps its own line ends and its byte order mark. */
@@ -34,9 +31,6 @@ export type ReplacedNote =
   | { state: "replaced"; note: NoteContent }
   | { state: "conflict"; note: NoteContent | undefined };
 
-/** More than this is no note that anybody edits as a whole. */
-const maxBytes = 4_000_000;
-const waitMs = 5_000;
 const draftName = /^\.memslot-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/u;
 /** What is older was left by a process that was killed. */
 const oldMs = 60_000;
@@ -67,108 +61,46 @@ export async function readNote(given: NoteName): Promise<NoteContent | undefined
  * process holds the note for 5 s, and an `AbortError`, by which nothing was written.
  */
 export async function replaceNote(options: ReplaceNoteOptions): Promise<ReplacedNote> {
-  checkText(options.text);
-  const { stateDir, relPath, signal } = options;
-  return await inFolder(options, async (note) => {
-    const locks = path.join(stateDir, "locks");
-    await mkdir(locks, { recursive: true, mode: 0o700 });
-    const key = createHash("sha256").update(path.join(note.folder.path, note.name)).digest("hex").slice(0, 32);
-    const busy = (holder: { pid: number } | undefined): string =>
-      `${relPath} is being changed by ${holder ? `process ${holder.pid}` : "another process"} for more than 5 s; try again`;
-    return await withStateLock(path.join(locks, `note-${key}.lock`), { waitMs, busy, signal }, () =>
-      replaceIn(note, options),
-    );
+  const { text, sha256 } = options;
+  checkText(text);
+  return await changeNote(options, {
+    make: (bytes, now) => (now.sha256 === sha256 ? Buffer.from(bytesLike(bytes, text)) : undefined),
   });
 }
 
-interface Note {
-  workspaceDir: string;
-  relPath: string;
-  folder: FolderInPlace;
-  name: string;
+/** What is to become of the bytes of a note. */
+export interface NoteChange {
+  /** Undefined where the note is not what it was thought to be, which is a conflict. What it throws is thrown. */
+  make(bytes: Buffer, now: NoteContent): Buffer | undefined;
+  /** Called when nothing but the disk can prevent the change any more. Where it throws, nothing is written. */
+  prepare?(before: Buffer, after: Buffer): Promise<void>;
 }
 
-interface OpenedNote {
-  handle: FileHandle;
-  stats: BigIntStats;
-  bytes: Buffer;
+/** As `replaceNote`, with what the bytes are to be told by a function of what they are. */
+export async function changeNote(
+  given: NoteName & Pick<ReplaceNoteOptions, "signal">,
+  change: NoteChange,
+): Promise<ReplacedNote> {
+  return await inLockedFolder(given, (note) => changeIn(note, change, given.signal));
 }
 
-async function inFolder<T>(given: NoteName, run: (note: Note) => Promise<T>): Promise<T> {
-  const { relPath } = given;
-  const workspaceDir = await realpath(given.workspaceDir).catch((error: unknown) => failing(given, error));
-  const file = await noteFile({ ...given, workspaceDir });
-  let folder: FolderInPlace | undefined;
-  try {
-    folder = await openFolderInPlace(path.dirname(file));
-    return await run({ workspaceDir, relPath, folder, name: path.basename(file) });
-  } catch (error) {
-    return await failing(given, error);
-  } finally {
-    await folder?.close();
-  }
-}
-
-async function failing(given: NoteName, error: unknown): Promise<never> {
-  throw await failureOf(given, error);
-}
-
-/** Undefined where there is none. */
-async function openThere(note: Note): Promise<OpenedNote | undefined> {
-  const { folder, name, relPath } = note;
-  let handle: FileHandle;
-  try {
-    handle = await folder.open(name, constants.O_RDONLY);
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
-  try {
-    const stats = await handle.stat({ bigint: true });
-    if (!stats.isFile()) throw cannotWrite(note, `${relPath} is not a file: move it away`);
-    if (!folder.holds(handle, name)) throw new MovedError(relPath);
-    if (stats.size > maxBytes) throw cannotWrite(note, `it is larger than ${maxBytes / 1_000_000} MB: split it`);
-    const bytes = await bytesOf(handle);
-    return { handle, stats: await handle.stat({ bigint: true }), bytes };
-  } catch (error) {
-    await handle.close();
-    throw error;
-  }
-}
-
-/** All bytes from the beginning, wherever the handle stands. */
-async function bytesOf(handle: FileHandle): Promise<Buffer> {
-  const { size } = await handle.stat();
-  const room = Buffer.alloc(size);
-  let length = 0;
-  while (length < size) {
-    const { bytesRead } = await handle.read(room, length, size - length, length);
-    if (bytesRead === 0) break;
-    length += bytesRead;
-  }
-  return room.subarray(0, length);
-}
-
-async function contentIn({ bytes, stats }: Pick<OpenedNote, "bytes" | "stats">): Promise<NoteContent> {
-  return contentOf(bytes, new Date(Number(stats.mtimeMs)));
-}
-
-async function replaceIn(note: Note, { text, sha256, signal }: ReplaceNoteOptions): Promise<ReplacedNote> {
+async function changeIn(note: Note, change: NoteChange, signal: AbortSignal | undefined): Promise<ReplacedNote> {
   const there = await openThere(note);
   if (there === undefined) return { state: "conflict", note: undefined };
   try {
     const now = await contentIn(there);
-    if (now.sha256 !== sha256) return { state: "conflict", note: now };
+    const bytes = change.make(there.bytes, now);
+    if (bytes === undefined) return { state: "conflict", note: now };
     if (now.fixed !== undefined) throw cannotWrite(note, now.fixed);
     if (there.stats.nlink > 1n)
       throw cannotWrite(
         note,
         "it has more than one name (a hard link), and only one would change: put a copy in its place",
       );
-    const bytes = Buffer.from(bytesLike(there.bytes, text));
     if (bytes.equals(there.bytes)) return { state: "replaced", note: now };
     if (bytes.length > maxBytes)
       throw cannotWrite(note, `it would be larger than ${maxBytes / 1_000_000} MB: split it`);
+    await change.prepare?.(there.bytes, bytes);
     dropOldDrafts(note.folder.path);
     return await exchange(note, there, bytes, signal);
   } finally {
@@ -262,7 +194,8 @@ async function present(note: Note): Promise<NoteContent | undefined> {
   return there && (await contentIn(there));
 }
 
-function draftOf(): string {
+/** A name for what is not in its place yet. */
+export function draftOf(): string {
   return `.memslot-${randomUUID()}.tmp`;
 }
 

@@ -7,7 +7,11 @@ export function memoryPromptSection(options: {
 }): string[] {
   const canSearch = options.availableTools.has("memory_search");
   const canRead = options.availableTools.has("memory_get");
-  const noting = options.availableTools.has("memory_append") ? notingLines : [];
+  const canEdit = options.availableTools.has("memory_edit");
+  const noting = [
+    ...(options.availableTools.has("memory_append") ? notingLines(canEdit) : []),
+    ...(canEdit ? editingLines : []),
+  ];
   if (!canSearch && !canRead) return noting.length === 0 ? [] : ["## Memory", ...noting];
   const lines = ["## Memory Recall"];
   if (canSearch) {
@@ -34,9 +38,13 @@ export function memoryPromptSection(options: {
   return lines;
 }
 
-const notingLines = [
+const editingLines = [
+  "- When a note is no longer true, read it with memory_get and call memory_edit with its hash: with supersedes where the fact has changed, without it to correct a mistake. Call memory_forget only for what the user wants forgotten. Struck lines (~~…~~) in notes are history.",
+];
+
+const notingLines = (canEdit: boolean): string[] => [
   'What should be known in later sessions has to be written down: call memory_append with kind "daily" for what happened, was decided or is to be done, and with kind "longterm" only for lasting facts and preferences that the user has stated.',
-  "- Write one fact per note, so that it can be understood without this conversation. Notes can only be added, never changed. Never note passwords, keys or other secrets.",
+  `- Write one fact per note, so that it can be understood without this conversation. ${canEdit ? "" : "Notes can only be added, never changed. "}Never note passwords, keys or other secrets.`,
   '- State "duplicate" means that memory holds it already: do not write it once more in other words.',
 ];
 

@@ -76,6 +76,26 @@ const result = {
   required: ["path", "startLine", "endLine", "snippet", "score"],
 };
 
+const fileHash = { ...words, description: "Names this state of the file: what memory_edit and memory_forget take." };
+
+/** Of a tool that changes what is there. */
+const changing = {
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  required: ["status"],
+  answer: {
+    state: { ...words, description: "edited, forgotten, or unchanged." },
+    path: words,
+    startLine: lineNumber,
+    endLine: lineNumber,
+    citation: { ...words, description: "path#Lfrom-Lto of what stands there now." },
+    hash: fileHash,
+    change: { ...words, description: "What the user undoes it by: memslot undo." },
+    trash: { ...words, description: "Where forgotten lines lie." },
+    note: words,
+    ...failing,
+  },
+} as const satisfies Facts;
+
 const knownTools: Readonly<Record<string, Facts>> = {
   memory_search: {
     title: "Search memory",
@@ -100,6 +120,7 @@ const knownTools: Readonly<Record<string, Facts>> = {
         description: "Which memory answered in place of which.",
       },
       reason: { ...words, description: "Why nothing was found." },
+      history: { ...words, description: "That struck lines are among the results, and how they are read." },
       warning: { ...words, description: "Why it is not to be taken at face value." },
       note: words,
       disabled: flag,
@@ -120,6 +141,7 @@ const knownTools: Readonly<Record<string, Facts>> = {
       lines: { ...whole, description: "How many there are." },
       nextFrom: { ...lineNumber, description: "Where more begins." },
       truncated: flag,
+      hash: fileHash,
       note: words,
       ...failing,
     },
@@ -140,6 +162,8 @@ const knownTools: Readonly<Record<string, Facts>> = {
       ...failing,
     },
   },
+  memory_edit: { title: "Correct memory", ...changing },
+  memory_forget: { title: "Forget from memory", ...changing },
 };
 
 export function toMcpTools(tools: readonly MemoryTool[]): McpTool[] {

@@ -1,4 +1,6 @@
 import { MemoryError, type MemoryReadResult, nameFromVisible } from "@memslot/core";
+import { readNote } from "../notes/replace-note.ts";
+import { type ChangeSetting, shortHash } from "./change-answer.ts";
 import { citationsShown, formatCitation, parseCitation } from "./citations.ts";
 import { inTime } from "../deadline.ts";
 import { adviceForTimeout, failureText } from "./failure-advice.ts";
@@ -20,7 +22,11 @@ const fields = {
 } as const satisfies InputFields;
 
 /** Reads files straight away and so keeps working while the search is in its cooldown. */
-export function memoryGetTool(setting: ToolSetting, recalls: RecentRecalls): MemoryTool {
+export function memoryGetTool(
+  setting: ToolSetting,
+  recalls: RecentRecalls,
+  change?: ChangeSetting | undefined,
+): MemoryTool {
   return {
     name: "memory_get",
     description:
@@ -35,6 +41,8 @@ export function memoryGetTool(setting: ToolSetting, recalls: RecentRecalls): Mem
       if ("error" in opened) return failure(relPath, codeOf(opened.error), failureText(opened.error, setting));
       const { memory } = opened;
       try {
+        // Before the text: where the file changes in between, an edit of that text is refused.
+        const hash = change && (await hashOf(memory.workspaceDir, change, relPath));
         const outcome = await inTime((signal) => memory.readFile({ relPath, from, lines, sessionKey, signal }), {
           timeoutMs: setting.deadlineMs,
           signal: options.signal,
@@ -43,7 +51,9 @@ export function memoryGetTool(setting: ToolSetting, recalls: RecentRecalls): Mem
           return failure(relPath, "UNAVAILABLE", adviceForTimeout(setting.deadlineMs).error, {
             timedOut: true,
           });
-        return outcome.value.status === "ok" ? answer(setting, recalls, outcome.value) : outcome.value;
+        return outcome.value.status === "ok"
+          ? { ...answer(setting, recalls, outcome.value), ...(hash !== undefined && { hash }) }
+          : outcome.value;
       } catch (error) {
         if (options.signal?.aborted) throw error;
         return failure(relPath, codeOf(error), failureText(error, setting));
@@ -59,6 +69,17 @@ function answer(setting: ToolSetting, recalls: RecentRecalls, read: MemoryReadRe
   recalls.keep([{ ...place, text }]);
   const label = citationsShown(setting.citations, setting.chatType) ? formatCitation(place) : "note";
   return { ...read, text: frameRecalled(label, text), note: recalledTextNote };
+}
+
+/** Undefined for what is no note that can be changed. */
+async function hashOf(workspaceDir: string, change: ChangeSetting, relPath: string): Promise<string | undefined> {
+  try {
+    const note = await readNote({ workspaceDir, settings: change.settings, stateDir: change.stateDir, relPath });
+    return note && shortHash(note.sha256);
+  } catch (error) {
+    if (MemoryError.is(error)) return undefined;
+    throw error;
+  }
 }
 
 /** Models like to hand back a citation whole; its lines count where none are named. */

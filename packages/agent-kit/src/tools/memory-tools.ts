@@ -1,6 +1,8 @@
 import {
   type Memory,
   MemoryError,
+  type MemorySearchSettings,
+  type MemslotConfig,
   audienceOf,
   createRest,
   usualDeadlines,
@@ -11,6 +13,9 @@ import type { ChatType, CitationsMode } from "./citations.ts";
 import { localDay } from "../notes/local-day.ts";
 import type { FailureAdvice } from "./failure-advice.ts";
 import { type AppendSetting, memoryAppendTool } from "./memory-append-tool.ts";
+import { memoryEditTool } from "./memory-edit-tool.ts";
+import { memoryForgetTool } from "./memory-forget-tool.ts";
+import type { ChangeSetting } from "./change-answer.ts";
 import { memoryGetTool } from "./memory-get-tool.ts";
 import { memorySearchTool } from "./memory-search-tool.ts";
 import type { MemoryTool } from "./memory-tool.ts";
@@ -39,6 +44,11 @@ export interface MemoryToolsOptions {
   cooldownMs?: number | undefined;
   /** Where `memory_append` takes the day from; `false` leaves the tool out. */
   append?: false | AppendOptions | undefined;
+  /**
+   * Where `memory_edit` and `memory_forget` keep the log of what they change, and what they may change: see `editOptions`.
+   * Left out or `false`: notes can only be added.
+   */
+  edit?: false | EditOptions | undefined;
   /** The clock of deadlines and cooldowns, in milliseconds. */
   now?: (() => number) | undefined;
 }
@@ -50,8 +60,30 @@ export interface AppendOptions {
   clock?: (() => Date) | undefined;
 }
 
+export interface EditOptions extends AppendOptions {
+  /** Where the log of changes is kept. */
+  stateDir: string;
+  /** What of the workspace is memory. */
+  settings: Pick<MemorySearchSettings, "extraPaths" | "notes">;
+}
+
 /**
- * `memory_search`, `memory_get` and, unless others read along, `memory_append` for one agent. None when memory is off.
+ * The `edit` of `createMemoryTools` as the configuration wants it: `false` with `memory.write: "append"`. Where it says
+ * nothing, `usual` counts.
+ */
+export function editOptions(
+  config: Pick<MemslotConfig, "agent" | "stateDir" | "write">,
+  agentId: string,
+  usual: "append" | "edit" = "edit",
+): false | EditOptions {
+  if ((config.write ?? usual) === "append") return false;
+  const { memorySearch, userTimezone } = config.agent(agentId);
+  return { stateDir: config.stateDir, settings: memorySearch, timeZone: userTimezone };
+}
+
+/**
+ * `memory_search`, `memory_get` and, unless others read along, `memory_append` for one agent, with `edit` also
+ * `memory_edit` and `memory_forget`. None when memory is off.
  * Throws `INVALID_ARGUMENT` for a `sessionKey` of another agent and for an unknown time zone.
  */
 export function createMemoryTools(options: MemoryToolsOptions): MemoryTool[] {
@@ -72,15 +104,25 @@ export function createMemoryTools(options: MemoryToolsOptions): MemoryTool[] {
   };
   const cooldown = createRest<FailureAdvice>(now);
   const recalls = createRecentRecalls();
-  const tools = [memorySearchTool(setting, cooldown, recalls), memoryGetTool(setting, recalls)];
+  const change = shared ? undefined : changeSettingOf(options);
+  const tools = [memorySearchTool(setting, cooldown, recalls), memoryGetTool(setting, recalls, change)];
   if (append !== undefined && !shared) tools.push(memoryAppendTool(setting, append, recalls));
+  if (change !== undefined) tools.push(memoryEditTool(setting, change), memoryForgetTool(setting, change));
   return tools.map(withVisibleAnswers);
 }
 
 /** A wrong time zone is the host's mistake, and told to it at once. */
 function appendSettingOf({ append = {} }: MemoryToolsOptions): AppendSetting | undefined {
   if (append === false) return undefined;
-  const { timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone, clock = () => new Date() } = append;
+  return clockOf(append);
+}
+
+function changeSettingOf({ edit = false }: MemoryToolsOptions): ChangeSetting | undefined {
+  return edit === false ? undefined : { stateDir: edit.stateDir, settings: edit.settings, ...clockOf(edit) };
+}
+
+function clockOf(given: AppendOptions): AppendSetting {
+  const { timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone, clock = () => new Date() } = given;
   localDay(new Date(), timeZone);
   return { timeZone, clock };
 }

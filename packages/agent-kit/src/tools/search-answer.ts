@@ -63,6 +63,7 @@ export function searchAnswer(found: Found): object {
       ...(fallback && { fallback: { from: fallback.from, to: fallback.to } }),
       ...(report?.readings && { notes: describeReadings(report.readings) }),
       ...explanation(found, state),
+      ...(shown.some(({ snippet }) => supersededLine.test(snippet)) && { history: historyNote }),
       ...(shown.length > 0 && { note: recalledTextNote }),
       ...(found.input.debug === true && { debug: debugOf(found, fallback) }),
     };
@@ -75,6 +76,11 @@ export function searchAnswer(found: Found): object {
   }
   return answer;
 }
+
+/** As `memory_edit` strikes a line with `supersedes`. */
+const supersededLine = /~~ \(superseded \d{4}-\d{2}-\d{2}: \[\[#\^/u;
+const historyNote =
+  "Struck lines (~~…~~, superseded) are history: what holds now is the line that ends with the same ^id.";
 
 function shownResults(results: readonly MemorySearchResult[]): object[] {
   const framed = frameTogether(results.map(textOf));

@@ -50,6 +50,7 @@ export function buildConfig(parts: ConfigParts): MemslotConfig {
 
   const byId = new Map(agents.map((agent) => [agent.id, agent]));
   const citations = values.get("memory.citations")?.value;
+  const write = values.get("memory.write")?.value;
   const config: MemslotConfig = {
     file: parts.file,
     trusted: parts.trusted,
@@ -65,6 +66,7 @@ export function buildConfig(parts: ConfigParts): MemslotConfig {
       return byId.get(agentId) ?? make(agentId);
     },
     citations: citations === "on" || citations === "off" ? citations : "auto",
+    write: write === "append" || write === "edit" ? write : undefined,
     plugins: pluginsConfig(values, slot, parts),
     providers: providers(values),
     environment: (name) => variable(parts.env, name),

@@ -15,6 +15,8 @@ export interface MemslotConfig {
   /** The settings of an agent; an id that is not listed gets the defaults. Throws `INVALID_ARGUMENT` for a blank id. */
   agent(agentId: string): AgentConfig;
   readonly citations: "auto" | "on" | "off";
+  /** Whether agents may change notes, or only add to them; undefined where it is not set and the host decides. */
+  readonly write: "append" | "edit" | undefined;
   readonly plugins: PluginsConfig;
   /** Keys and endpoints that providers may use: `models.providers.<id>`. */
   readonly providers: Readonly<

@@ -1,7 +1,7 @@
 import { isObject } from "../config/deep.ts";
 
 /** Of the host. A plugin with a tool of the same name would answer in its place. */
-const hostTools = ["memory_search", "memory_get", "memory_append"];
+const hostTools = ["memory_search", "memory_get", "memory_append", "memory_edit", "memory_forget"];
 
 /** What other hosts let a plugin bring and this contract does not. */
 const reservedFields = ["tools", "commands", "hooks"];

@@ -116,6 +116,13 @@ const memoryKeys: readonly ConfigKey[] = [
     doc: "Whether results carry `path#L3-L9`: `auto` means in direct chats with the owner and on the command line.",
   },
   {
+    key: "memory.write",
+    type: "choice",
+    choices: ["append", "edit"],
+    default: undefined,
+    doc: "Whether agents may change notes (`memory_edit`, `memory_forget`) or only add to them. Left out: `append` for MCP, `edit` for the demo agent.",
+  },
+  {
     key: "memory.qmd",
     type: "object",
     default: undefined,

@@ -199,7 +199,10 @@ function onceEach(pieces: readonly Piece[], worthOf: (piece: Piece) => number): 
   return [...known.values()].toSorted(inOrder);
 }
 
-/** What a line cannot be read without: what it goes on from or goes on in, what it answers, what it stands under. */
+/**
+ * What a line cannot be read without: what it goes on from or goes on in, what it answers, what it stands
+ * under, and what has taken its place.
+ */
 function neededFor({ pieces }: NotePieces, piece: Piece): Piece[] {
   const at = pieces.indexOf(piece);
   const [before, next] = [pieces[at - 1], pieces[at + 1]];
@@ -210,6 +213,8 @@ function neededFor({ pieces }: NotePieces, piece: Piece): Piece[] {
   }
   if (next !== undefined && isNextTo(piece, next) && (goesOn(piece.text, next.text) || piece.isHeading))
     needed.push(next);
+  const present = presentOf(pieces, piece);
+  if (present !== undefined && !needed.includes(present)) needed.push(present);
   const parent = parentOf(pieces, at);
   if (parent !== undefined && !needed.includes(parent)) needed.push(parent);
   return needed;
@@ -228,6 +233,13 @@ function isNextTo(a: Piece, b: Piece): boolean {
 /** Whether a sentence runs on from one line to the next. */
 function goesOn(before: string, next: string): boolean {
   return /[\p{L}\p{N},;–-]\s*$/u.test(before) && /^\s*\p{Ll}/u.test(next);
+}
+
+/** The line that has taken the place of a struck one: `~~old~~ … [[#^id]]` leads to the line that ends with `^id`. */
+function presentOf(pieces: readonly Piece[], { text }: Piece): Piece | undefined {
+  if (!text.includes("~~")) return undefined;
+  const id = /\[\[#(\^[A-Za-z0-9-]{1,64})\]\]/u.exec(text)?.[1];
+  return id === undefined ? undefined : pieces.find((piece) => piece.text.trimEnd().endsWith(` ${id}`));
 }
 
 const indented = /^(\s*)(?:[-*+]|\d+[.)])\s/u;

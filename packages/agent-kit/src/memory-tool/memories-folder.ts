@@ -1,0 +1,66 @@
+import type { Dirent } from "node:fs";
+import { lstat, realpath } from "node:fs/promises";
+import path from "node:path";
+import { visibleName } from "@memslot/core";
+import { codeOf, listInPlace } from "@memslot/core/files";
+import { memoriesRoot } from "./memories-path.ts";
+
+/** A note or a folder of notes. */
+interface Entry {
+  /** Relative to the workspace. */
+  relPath: string;
+  bytes: number;
+  isFolder: boolean;
+}
+
+/** Markdown and folders below a folder of the workspace, hidden ones and links left out; undefined where it is none. */
+export async function entriesIn(workspaceDir: string, relPath: string, depth: number): Promise<Entry[] | undefined> {
+  const place = path.join(await realpath(workspaceDir), relPath);
+  let listed: Dirent[];
+  try {
+    // No link on the way: what it leads to is no part of the memory.
+    if ((await realpath(place)) !== place || !(await lstat(place)).isDirectory()) return undefined;
+    listed = listInPlace(place);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return undefined;
+    throw error;
+  }
+  const entries: Entry[] = [];
+  for (const found of listed.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const { name } = found;
+    if (name.startsWith(".") || name === "node_modules") continue;
+    const own = `${relPath}/${name}`;
+    const isNote = found.isFile() && /\.md$/iu.test(name);
+    if (!isNote && !found.isDirectory()) continue;
+    const bytes = isNote ? (await lstat(path.join(place, name))).size : 0;
+    entries.push({ relPath: own, bytes, isFolder: !isNote });
+    if (!isNote && depth > 1) entries.push(...((await entriesIn(workspaceDir, own, depth - 1)) ?? []));
+  }
+  return entries;
+}
+
+/** A folder as the model is shown it, two levels deep. `beside` are the notes that lie next to `memory/`. */
+export function shownFolder(shown: string, entries: readonly Entry[], beside: readonly Entry[]): string {
+  const base = shown.replace(/\/+$/u, "");
+  const all = [...(base === memoriesRoot ? beside : []), ...entries];
+  const sizeOf = ({ relPath, bytes, isFolder }: Entry): number =>
+    isFolder
+      ? entries.filter((each) => each.relPath.startsWith(`${relPath}/`)).reduce((sum, each) => sum + each.bytes, 0)
+      : bytes;
+  const total = all.reduce((sum, { bytes }) => sum + bytes, 0);
+  const lines = all.map(
+    (entry) =>
+      `${sizeText(sizeOf(entry))}\t${visibleName(`${memoriesRoot}/${entry.relPath.replace(/^memory\//u, "")}`)}`,
+  );
+  return [
+    `Here're the files and directories up to 2 levels deep in ${shown}, excluding hidden items and node_modules:`,
+    `${sizeText(total)}\t${base}`,
+    ...lines,
+  ].join("\n");
+}
+
+function sizeText(bytes: number): string {
+  if (bytes < 1024) return `${bytes}B`;
+  const kilobytes = bytes / 1024;
+  return kilobytes < 1024 ? `${kilobytes.toFixed(1)}K` : `${(kilobytes / 1024).toFixed(1)}M`;
+}

@@ -1,0 +1,98 @@
+import { MemoryError, type MemorySearchSettings, messageOf, nameFromVisible } from "@memslot/core";
+import type { EditedNote } from "../changes/edit-note.ts";
+import type { ChangePlace } from "../changes/make-change.ts";
+import { inTime } from "../deadline.ts";
+import { formatCitation, parseCitation } from "./citations.ts";
+import type { ToolSetting } from "./tool-setting.ts";
+
+/** What a tool needs that changes notes. */
+export interface ChangeSetting {
+  readonly stateDir: string;
+  readonly settings: Pick<MemorySearchSettings, "extraPaths" | "notes">;
+  readonly timeZone: string;
+  readonly clock: () => Date;
+}
+
+/** Hexadecimal digits of the hash that a model hands back. */
+const hashLength = 16;
+
+/** The name of a state of a file, short enough for a model to copy. */
+export function shortHash(sha256: string): string {
+  return sha256.slice(0, hashLength);
+}
+
+interface ChangeCall {
+  name: string;
+  setting: ToolSetting;
+  change: ChangeSetting;
+  signal: AbortSignal | undefined;
+}
+
+/** Runs a change of a note that a model has asked for, and tells what became of it. Throws for the caller's abort alone. */
+export async function changeAnswer(
+  { name, setting, change, signal }: ChangeCall,
+  run: (place: ChangePlace & { timeZone: string }) => Promise<EditedNote>,
+): Promise<object> {
+  const { opened, deadlineMs, sessionKey } = setting;
+  if ("error" in opened) return failure(name, opened.error);
+  const { workspaceDir, agentId } = opened.memory;
+  const { settings, stateDir, timeZone, clock } = change;
+  const changer = { agentId, session: sessionKey, by: name };
+  try {
+    const outcome = await inTime(
+      (limit) => run({ workspaceDir, settings, stateDir, changer, at: clock(), timeZone, signal: limit }),
+      { timeoutMs: deadlineMs, signal },
+    );
+    if (outcome.timedOut) return timedOut(name, deadlineMs);
+    if (outcome.value.state === "unchanged")
+      return { status: "ok", state: "unchanged", note: "The note says so already. Nothing was written." };
+    const { change: made, note } = outcome.value;
+    const lines = made.after.split("\n").length - (made.after.endsWith("\n") || made.after === "" ? 1 : 0);
+    const place = { path: made.path, startLine: made.startLine, endLine: made.startLine + Math.max(1, lines) - 1 };
+    return {
+      status: "ok",
+      state: made.kind === "forget" ? "forgotten" : "edited",
+      ...(lines > 0 ? { ...place, citation: formatCitation(place) } : { path: made.path }),
+      hash: shortHash(note.sha256),
+      change: made.id,
+      ...(made.trash !== undefined && { trash: made.trash }),
+    };
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    return failure(name, error);
+  }
+}
+
+/** A path as models give it: as a search has shown it, or a citation. */
+export function notePath(given: string): string {
+  return nameFromVisible(parseCitation(given)?.path ?? given);
+}
+
+export function badChange(name: string, field: string, error: string): object {
+  const action = `Correct "${field}" and call ${name} again.`;
+  return { status: "error", code: "INVALID_ARGUMENT", field, error, action };
+}
+
+function timedOut(name: string, timeoutMs: number): object {
+  return {
+    status: "error",
+    code: "UNAVAILABLE",
+    error: `the change was not on disk within ${timeoutMs / 1000} s`,
+    timedOut: true,
+    timeoutMs,
+    action: `Read the note with memory_get to see whether it was changed, before you call ${name} again.`,
+  };
+}
+
+function failure(name: string, error: unknown): object {
+  const code = MemoryError.is(error) ? error.code : "UNAVAILABLE";
+  const isCall = code === "INVALID_ARGUMENT" || code === "PATH_NOT_ALLOWED";
+  return {
+    status: "error",
+    code,
+    error: messageOf(error) || "unknown error",
+    action: isCall
+      ? `Nothing was changed. Read the note with memory_get, then call ${name} again with its hash and exact text.`
+      : "Nothing is known to have been changed. Tell the user, with the reason.",
+  };
+}

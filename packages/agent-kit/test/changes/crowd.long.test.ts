@@ -1,0 +1,155 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { type ChangePlace, listChanges, type LoggedChange, undoChange } from "@memslot/agent-kit";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+let folder: string;
+let workspaceDir: string;
+let stateDir: string;
+const running = new Set<ChildProcess>();
+const relPath = "memory/2026-11-22.md";
+
+beforeEach(() => {
+  folder = realpathSync.native(mkdtempSync(path.join(os.tmpdir(), "memslot-crowd-")));
+  workspaceDir = path.join(folder, "notes");
+  stateDir = path.join(folder, "state");
+  mkdirSync(path.join(workspaceDir, "memory"), { recursive: true });
+});
+
+afterEach(() => {
+  for (const child of running) child.kill("SIGKILL");
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Run {
+  child: ChildProcess;
+  ended: Promise<{ code: number | null; said: number[]; errors: string }>;
+}
+
+function run(name: string, count: number, onSaid: (run: ChildProcess) => void = () => undefined, limits = "true"): Run {
+  const file = path.join(import.meta.dirname, "support/change-notes.ts");
+  const args = [workspaceDir, stateDir, relPath, name, String(count)];
+  const node = [process.execPath, "--conditions=@memslot/source", file, ...args];
+  const env = { ...process.env, NODE_COMPILE_CACHE: undefined, NODE_V8_COVERAGE: undefined };
+  const child = spawn("sh", ["-c", `${limits} && exec "$0" "$@"`, ...node], { env, stdio: ["ignore", "pipe", "pipe"] });
+  running.add(child);
+  const { promise, resolve } = Promise.withResolvers<Awaited<Run["ended"]>>();
+  let [output, errors] = ["", ""];
+  child.stdout.on("data", (part: Buffer) => {
+    output += part.toString();
+    onSaid(child);
+  });
+  child.stderr.on("data", (part: Buffer) => (errors += part.toString()));
+  child.on("close", (code) => {
+    running.delete(child);
+    resolve({ code, said: output.split("\n").filter(Boolean).map(Number), errors });
+  });
+  return { child, ended: promise };
+}
+
+const read = (): string => readFileSync(path.join(workspaceDir, relPath), "utf8");
+const trash = (): string[] => readdirSync(path.join(workspaceDir, "memory/.trash")).toSorted();
+const place = (): ChangePlace => ({
+  workspaceDir,
+  stateDir,
+  settings: { extraPaths: [], notes: "auto" },
+  changer: { agentId: "main", by: "test" },
+  at: new Date(),
+});
+
+/** The number that stands in the note for somebody: once, and nowhere else. */
+function numberOf(name: string): number {
+  const numbers = [...read().matchAll(new RegExp(`^- ${name} (\\d+)$`, "gmu"))].map(([, number]) => Number(number));
+  expect(numbers, name).toHaveLength(1);
+  return numbers[0] ?? 0;
+}
+
+/** Each number was written once, one behind the other, and each time it stands in the log. */
+function checkLog(changes: readonly LoggedChange[], names: readonly string[]): void {
+  expect(changes.filter(({ state }) => state !== "done" && state !== "not done")).toEqual([]);
+  for (const name of names) {
+    const steps = changes
+      .filter(({ kind, state, session }) => kind === "edit" && state === "done" && session === `agent:main:${name}`)
+      .map(({ before, after }) => [before, after].map((lines) => Number(/ (\d+)\n/u.exec(lines)?.[1])));
+    expect(steps).toEqual(Array.from({ length: numberOf(name) }, (_, index) => [index, index + 1]));
+  }
+  const forgotten = changes.filter(({ kind, state }) => kind === "forget" && state === "done");
+  expect(trash()).toEqual(forgotten.map(({ trash: file = "" }) => path.posix.basename(file)).toSorted());
+}
+
+async function undoAll(changes: readonly LoggedChange[]): Promise<void> {
+  for (const { id, state } of changes.toReversed()) if (state === "done") await undoChange(place(), id);
+}
+
+const names = ["anna", "bruno", "clara", "dora", "emil"];
+const begin = `# 2026-11-22\n\n${names.map((name) => `- ${name} 0\n`).join("")}`;
+
+test(
+  "five processes that edit and forget, and 200 kills: nothing is lost, nothing twice, all undone to the byte",
+  { timeout: 900_000 },
+  async () => {
+    writeFileSync(path.join(workspaceDir, relPath), begin);
+    let kills = 0;
+    let mine = "";
+    const safe = new Map<string, number>();
+    const work = async (name: string, seed: number): Promise<void> => {
+      for (let round = 0; kills < 200; round++) {
+        // From before the first change on, at whatever moment of one.
+        const wait = ((seed * 31 + round * 17) % 4) + 1;
+        let seen = 0;
+        const { ended } = run(name, 10_000, (child) => {
+          if (++seen !== wait) return;
+          setTimeout(() => child.kill("SIGKILL"), (round * 7 + seed * 3) % 23);
+        });
+        const { said, errors } = await ended;
+        expect(errors).toBe("");
+        kills++;
+        safe.set(name, said.at(-1) ?? safe.get(name) ?? 0);
+        // Another program, which knows nothing of locks, adds a line.
+        if (round % 5 === 0) {
+          const line = `- editor ${name} ${round}\n`;
+          appendFileSync(path.join(workspaceDir, relPath), line);
+          mine += line;
+        }
+      }
+    };
+    await Promise.all(names.map(work));
+    const changes = await listChanges(place());
+    for (const name of names) expect(numberOf(name), name).toBeGreaterThanOrEqual(safe.get(name) ?? 0);
+    checkLog(changes, names);
+    expect(changes.length).toBeGreaterThan(300);
+    for (const line of mine.split("\n")) expect(read().split("\n")).toContain(line);
+    await undoAll(changes);
+    const now = read();
+    expect(now.slice(0, begin.length)).toBe(begin);
+    expect(now.slice(begin.length).split("\n").toSorted()).toEqual(mine.split("\n").toSorted());
+    expect(trash()).toEqual([]);
+  },
+);
+
+test.skipIf(process.platform === "win32")(
+  "a disk that is full in the middle of the log changes no note that is not in it",
+  { timeout: 120_000 },
+  async () => {
+    writeFileSync(path.join(workspaceDir, relPath), begin);
+    const { code, errors, said } = await run("anna", 10_000, undefined, "ulimit -f 16").ended;
+    expect(code).not.toBe(0);
+    expect(errors).toMatch(/the log of changes .* cannot be used: .*nothing was changed/u);
+    expect(said.length).toBeGreaterThan(3);
+    const changes = await listChanges(place());
+    checkLog(changes, ["anna"]);
+    await undoAll(changes);
+    expect(read()).toBe(begin);
+  },
+);

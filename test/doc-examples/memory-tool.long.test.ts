@@ -1,0 +1,113 @@
+import { existsSync, readFileSync } from "node:fs";
+import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import path from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createPlace } from "./place.ts";
+
+interface Block {
+  type: string;
+  content?: string | { text?: string; value?: string }[];
+  is_error?: boolean;
+}
+
+interface MessagesRequest {
+  messages: { role: string; content: string | Block[] }[];
+  tools?: { type?: string; name: string }[];
+}
+
+/** The script in place of a model: what it calls, one command after the other, and then the results in its answer. */
+const script: readonly Record<string, unknown>[] = [
+  { command: "view", path: "/memories" },
+  { command: "create", path: "/memories/anna.md", file_text: "- Lives in Delft.\n- Likes tea.\n" },
+  { command: "str_replace", path: "/memories/anna.md", old_str: "Delft", new_str: "Leiden" },
+  { command: "insert", path: "/memories/anna.md", insert_line: 0, insert_text: "# Anna\n" },
+  { command: "insert", path: "/memories/anna.md", insert_line: 0, insert_text: "Anna.\n" },
+  { command: "view", path: "/memories/../secret.md" },
+  { command: "view", path: "/memories/%2e%2e/secret.md" },
+  { command: "rename", old_path: "/memories/anna.md", new_path: "/memories/people/anna.md" },
+  { command: "delete", path: "/memories/old.md" },
+];
+
+/** A server on this machine that speaks the Messages API. It ends with the test. */
+async function startModel(): Promise<{ env: Record<string, string>; requests: MessagesRequest[] }> {
+  const requests: MessagesRequest[] = [];
+  const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const parts: Buffer[] = [];
+    for await (const part of incoming) parts.push(part);
+    requests.push(JSON.parse(Buffer.concat(parts).toString("utf8")) as MessagesRequest);
+    const number = requests.length;
+    const input = script[number - 1];
+    const content = input
+      ? [{ type: "tool_use", id: `toolu_${number}`, name: "memory", input }]
+      : [{ type: "text", text: "It is noted." }];
+    response.setHeader("content-type", "application/json");
+    response.end(
+      JSON.stringify({
+        id: `msg_${number}`,
+        type: "message",
+        role: "assistant",
+        model: "scripted",
+        content,
+        stop_reason: input ? "tool_use" : "end_turn",
+        stop_sequence: null,
+        usage: { input_tokens: 1, output_tokens: 1 },
+      }),
+    );
+  };
+  const server = createServer((incoming, response) => void handle(incoming, response));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(
+    () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  );
+  const { port } = server.address() as AddressInfo;
+  const env = { ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`, ANTHROPIC_API_KEY: "sk-test", MODEL: "scripted" };
+  return { env, requests };
+}
+
+/** What the tool answered, request by request: an SDK may send only what is new. */
+function resultsOf(requests: readonly MessagesRequest[]): string[] {
+  const last = requests.flatMap(({ messages }) => messages.slice(-1));
+  const blocks = last.flatMap(({ content }) => (typeof content === "string" ? [] : content));
+  return blocks
+    .filter(({ type }) => type === "tool_result")
+    .map(({ content = "", is_error: isError }) => {
+      const text =
+        typeof content === "string" ? content : content.map((part) => part.text ?? part.value ?? "").join("");
+      return `${isError === true ? "error" : "ok"} ${text}`;
+    });
+}
+
+describe.each(["anthropic-memory-tool.ts", "vercel-memory-tool.ts"])("%s", (program) => {
+  test("runs every command of the memory tool over the notes, and refuses paths that lead out of them", async () => {
+    const place = createPlace({ "MEMORY.md": "# Memory\n", "memory/old.md": "- Old.\n", "secret.md": "secret\n" });
+    const { env, requests } = await startModel();
+
+    const { stdout, exitCode, stderr } = await place.run(program, [place.notes, "I moved to Leiden."], env);
+
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+    expect(stdout).toBe("It is noted.\n");
+    expect(requests[0]?.tools).toMatchObject([{ type: "memory_20250818", name: "memory" }]);
+    const results = resultsOf(requests);
+    const expected = [
+      /^ok Here're the files and directories.*\/memories\/MEMORY\.md.*\/memories\/old\.md/su,
+      /^ok File created successfully at: \/memories\/anna\.md$/u,
+      /^ok The memory file has been edited\./u,
+      /^error .*would begin a heading/u,
+      /^ok The file \/memories\/anna\.md has been edited\.$/u,
+      /^error .*is not allowed/u,
+      /^error .*is not allowed/u,
+      /^ok Successfully renamed \/memories\/anna\.md to \/memories\/people\/anna\.md$/u,
+      /^ok Successfully deleted \/memories\/old\.md$/u,
+    ];
+    expect(results).toEqual(expected.map((pattern) => expect.stringMatching(pattern) as string));
+    const note = path.join(place.notes, "memory/people/anna.md");
+    expect(readFileSync(note, "utf8")).toBe("Anna.\n- Lives in Leiden.\n- Likes tea.\n");
+    expect(existsSync(path.join(place.notes, "memory/old.md"))).toBe(false);
+    expect(results.join("\n")).not.toContain("secret\n");
+  });
+});
