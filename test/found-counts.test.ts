@@ -86,4 +86,43 @@ describe("how much is found", () => {
       expect(places + (found?.passages ?? 0) - results.length).toBe(46);
     }
   });
+
+  test("counts the lines of a list that had no room, and the places of one long line", async () => {
+    const filler = "and nothing else of it is said here ".repeat(30);
+    const memory = await withNotes({
+      "memory/list.md": Array.from({ length: 200 }, (_, index) => `- lemur ${index}`).join("\n"),
+      "memory/one.md": `The zebra was born. ${filler}The zebra was sold. ${filler}The zebra came home. ${filler}`,
+    });
+    const list = await ask(memory, "lemur", { maxResults: 1 });
+    expect(list.found?.passages).toBeGreaterThan(list.shown);
+    const zebra = await ask(memory, "zebra", { maxResults: 50, maxTokens: 4000 });
+    expect(zebra.found?.passages).toBeGreaterThanOrEqual(3);
+    expect(zebra.found?.notes).toBe(1);
+  });
+
+  test("lists each note once, however long it is", async () => {
+    const long = Array.from({ length: 40 }, (_, index) => `Line ${index}: ${filler}`).join("");
+    const memory = await withNotes(
+      Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`memory/2026-03-0${index + 1}.md`, long])),
+    );
+    const { results, found } = await ask(memory, "path:memory/", { maxResults: 50, maxTokens: 4000 });
+    expect(new Set(results.map(({ path }) => path)).size).toBe(results.length);
+    expect(found).toEqual({ passages: 8, notes: 8, more: false });
+  });
+
+  test("by day, an answer of which none is among the best by words is none the less one", async () => {
+    const memory = await withNotes(
+      Object.fromEntries(
+        Array.from({ length: 40 }, (_, index) => {
+          const day = new Date(Date.UTC(2025, 0, 1 + index)).toISOString().slice(0, 10);
+          return [`memory/${day}.md`, "# Day\n\nRan along the canal.\n"];
+        }),
+      ),
+    );
+    for (const order of ["relevance", "newest", "oldest"] as const) {
+      let report: SearchReport | undefined;
+      await memory.search("canal", { order, onDebug: (given) => (report = given) });
+      expect([order, report?.match?.level]).toEqual([order, "strong"]);
+    }
+  });
 });

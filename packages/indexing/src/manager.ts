@@ -9,7 +9,6 @@ import {
 import type { ChunkIndex } from "./chunk-index.ts";
 import { spaceName } from "./chunk-store.ts";
 import { createCatchUp } from "./fresh/catch-up.ts";
-import { createMemoryMap } from "./map/memory-map.ts";
 import { createIndexSync, type IndexSync } from "./sync/index-sync.ts";
 import { statusOfIndex } from "./sync/index-status.ts";
 import type { IndexedSource } from "./indexed-source.ts";
@@ -86,6 +85,10 @@ export async function manageIndex(input: {
   for (const notice of store.health().notices) notify(notice);
   // A person asks for it, who looks at the notes: nothing of it is loaded for a search.
   const listed = lazily(() => createListedMemory(store, context));
+  const mapped = lazily(async () => {
+    const { createMemoryMap } = await import("./map/memory-map.ts");
+    return createMemoryMap({ store, vectors, sources: settings.sources, lookOnly: context.lookOnly === true });
+  });
 
   return {
     capabilities: { keyword: store.health().fts.available, vector: store.keepsVectors !== false, ownsIndex: true },
@@ -158,12 +161,8 @@ export async function manageIndex(input: {
       };
     },
 
-    ...createMemoryMap({
-      store,
-      vectors,
-      sources: settings.sources,
-      lookOnly: context.lookOnly === true,
-    }),
+    map: async (params) => await (await mapped()).map?.(params),
+    near: async (params) => await (await mapped()).near?.(params),
 
     ...(vectors && { releaseQuarantine: async () => await vectors.releaseQuarantine() }),
 

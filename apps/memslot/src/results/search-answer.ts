@@ -83,7 +83,9 @@ export function printAnswer(
   // An empty or weak answer: what was asked for may stand where nobody has looked.
   else if (report?.unsearched !== undefined && results.length > 0)
     output.notice([reason && sentence(reason), action].filter(Boolean).join(" "));
-  const more = options.count === true || results.length === 0 ? undefined : moreText(found, results.length);
+  // Who pipes paths into another program reads no remarks.
+  const isRead = options.count !== true && options.paths !== true && results.length > 0;
+  const more = isRead ? moreText(found, results.length) : undefined;
   if (more !== undefined) output.notice(more);
   for (const line of filterNotes(answer)) output.notice(line);
   if (results.length > 0 && report?.match?.level === "none" && report.match.reason !== undefined)

@@ -129,7 +129,8 @@ export function finishReport({ given, facts, found, kept, options, embeddings, r
 function foundIn(found: Partial<FoundCounts> | undefined, { results, dropped }: KeptResults): FoundCounts | undefined {
   const { passages, notes, more } = found ?? {};
   if (typeof more !== "boolean" || !isCount(passages) || !isCount(notes) || passages < results.length) return undefined;
-  const isOfOthers = dropped.audience + dropped.outside + dropped.duplicate + dropped.source + dropped.minScore > 0;
+  // A place that came twice is counted, and shown once: it is one of those that had no room.
+  const isOfOthers = dropped.audience + dropped.outside + dropped.source + dropped.minScore > 0;
   return isOfOthers ? undefined : { passages, notes, more };
 }
 

@@ -124,7 +124,7 @@ export function outcomeOf(
   const { keyword, vector, degraded } = legs;
   const started = performance.now();
   const ranking = given ?? rankingOf(input, legs);
-  const { passages, belowScore, overLimit, overBudget, further, notes } = choose(ranking, options);
+  const { passages, belowScore, overLimit, overBudget, further, notes, noteCount } = choose(ranking, options);
   const explained = (passage: ScoredPassage): MemorySearchResult =>
     options.explain === true
       ? { ...resultOf(passage), parts: scorePartsOf(passage.best, ranking.isOnlyTime, passage.score) }
@@ -157,7 +157,7 @@ export function outcomeOf(
     },
     found: {
       passages: passages.length + overLimit + overBudget + further,
-      notes: notes.length + overLimit,
+      notes: noteCount,
       more: legs.isCut === true,
     },
     ...strengthOf(input, legs, ranking, results),
@@ -222,7 +222,7 @@ function fusionWeights(settings: MemorySearchSettings, keywordRan: boolean): Fus
 function choose(
   ranking: Ranking,
   options: ManagerSearchOptions,
-): ChosenPassages & { belowScore: number; overLimit: number; notes: readonly Candidate[][] } {
+): ChosenPassages & { belowScore: number; overLimit: number; notes: readonly Candidate[][]; noteCount: number } {
   const passed = ranking.candidates.filter((candidate) => passesScore(candidate, options));
   const notes = [...Map.groupBy(inOrder(passed, options.order), noteOf).values()];
   const kept = withRoomForSources(notes, options.maxResults);
@@ -231,6 +231,7 @@ function choose(
     belowScore: ranking.candidates.length - passed.length,
     overLimit: notes.length - kept.length,
     notes: kept,
+    noteCount: new Set(notes.map(([first]) => first && JSON.stringify([first.row.source, first.row.path]))).size,
   };
 }
 

@@ -52,7 +52,9 @@ export interface MatchInput {
  */
 export function matchStrength(input: MatchInput): MatchStrength {
   const { terms } = input;
-  const shown = input.candidates.slice(0, lookedAt).filter(input.isShown);
+  const first = input.candidates.slice(0, lookedAt).filter(input.isShown);
+  // In an order of days what is shown may be none of the best.
+  const shown = first.length > 0 ? first : input.candidates.filter(input.isShown).slice(0, lookedAt);
   if (shown.length === 0) return { confidence: 0, match: { level: "none" } };
   const { asked, unsure, wholes } = askedTerms(input);
   const { weights, named, ofTime } = asked;

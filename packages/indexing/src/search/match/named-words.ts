@@ -51,9 +51,9 @@ export function namedTerms(
     if (!isSure && frequencies[index] === 0) unsure.add(index);
   }
   const wholes = new Map<number, string>();
-  for (const name of chineseNames(query))
+  for (const { name, pairs } of chineseNames(query))
     for (const [index, { kind, term }] of terms.entries())
-      if (kind === "pair" && name.includes(term)) wholes.set(index, name);
+      if (kind === "pair" && pairs.includes(term)) wholes.set(index, name);
   for (const index of wholes.keys()) {
     named.add(index);
     unsure.add(index);

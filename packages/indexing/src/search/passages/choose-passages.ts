@@ -132,7 +132,7 @@ export function choosePassages(
 function leftOver({ pieces, chosen }: NotePieces, isWorthIt: (piece: Piece) => boolean): number {
   const taken = new Set(chosen);
   const isLeft = pieces.map((piece) => !taken.has(piece) && isWorthIt(piece));
-  return isLeft.filter((left, at) => left && !isLeft[at - 1] && !taken.has(pieces[at - 1] as Piece)).length;
+  return isLeft.filter((left, at) => left && isLeft[at - 1] !== true).length;
 }
 
 /** Whether its line holds a word of the query; where nothing is looked for, each does. */

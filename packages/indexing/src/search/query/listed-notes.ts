@@ -79,7 +79,10 @@ function listOf(
 ): SearchOutcome {
   const kept = found.slice(0, options.maxResults);
   const notes = kept.map((row) => [{ ...candidateOf(row, []), score: listedScore }]);
-  const { passages, overBudget, further } = choosePassages(notes, [], { ...options, keepsOrder: true });
+  const chosen = choosePassages(notes, [], { ...options, keepsOrder: true });
+  const { overBudget } = chosen;
+  // Each note once: what more it holds is no further result of a list.
+  const passages = chosen.passages.filter((passage, at) => chosen.passages[at - 1]?.best !== passage.best);
   const lines = new Map(passages.map((passage) => [resultOf(passage), linesOf(passage)]));
   const report: SearchReport = {
     backend,
@@ -91,9 +94,9 @@ function listOf(
       minScore: 0,
       source: 0,
       limit: found.length + left - kept.length,
-      ...(overBudget + further > 0 && { tokens: overBudget + further }),
+      ...(overBudget > 0 && { tokens: overBudget }),
     },
-    found: { passages: found.length + left + further, notes: found.length + left, more },
+    found: { passages: found.length + left, notes: found.length + left, more },
     // What fits is all that was asked for.
     ...(kept.length > 0 && { confidence: 1 }),
     timingsMs: { list: Math.round(milliseconds * 10) / 10 },
