@@ -68,7 +68,7 @@ function countText({ passages, notes, more }: FoundCounts): string {
 /** How many passages match beside those that are shown, or nothing where there are none. */
 export function moreText(found: FoundCounts, shown: number): string | undefined {
   const left = found.passages - shown;
-  if (left <= 0) return found.more ? "There may be more: not all that matches was looked at." : undefined;
+  if (left <= 0) return undefined;
   return `${found.more ? "At least " : ""}${counted(left, "passage")} more; --max-results and --max-tokens show them.`;
 }
 

@@ -10,7 +10,7 @@ import { createEviction } from "../cache/eviction.ts";
 import type { Generations } from "../generations/generations.ts";
 import { type HashKey, toKey } from "../cache/hash-key.ts";
 import { openAdoptedVectors } from "./adopted-vectors.ts";
-import { createMapPassages } from "../map/map-passages.ts";
+import type { createMapPassages as MapPassages } from "../map/map-passages.ts";
 import { openOwedVectors } from "./owed-vectors.ts";
 import { createVectorsOfStore, type VectorsOfStore } from "./vectors-of-store.ts";
 import type { Meta } from "../file/meta.ts";
@@ -76,7 +76,7 @@ export function createVectors(input: {
   const missing = createMissingVectors({ db, transactions, generations, quarantine, embeddedChunks });
   let chunksWithVectors: EmbeddedChunks | undefined;
   let sampledVectors: SampledVectors | undefined;
-  let mapPassages: ReturnType<typeof createMapPassages> | undefined;
+  let mapPassages: ReturnType<typeof MapPassages> | undefined;
   const common = { db, transactions, generations, spaces, cache, quarantine, adopted };
   const { put, ...kept } = createKeptVectors({
     ...common,
@@ -139,11 +139,13 @@ export function createVectors(input: {
       const sampled = sampledVectors;
       return transactions.read(() => sampled(spaces.find(space) ?? unknownSpace, generations.active().id, count));
     },
-    mapPassages(asked) {
+    async *mapPassages(asked) {
+      // Seldom asked for: what reads words is not loaded with every ledger.
+      const { createMapPassages } = await import("../map/map-passages.ts");
       embeddedChunks();
       mapPassages ??= createMapPassages(db);
       const spaceId = asked.space && (spaces.find(asked.space) ?? unknownSpace);
-      return mapPassages(generations.active().id, spaceId, asked);
+      return yield* mapPassages(generations.active().id, spaceId, asked);
     },
     spaceStats: (space, within) => missing.stats(spaces.find(space), within),
     ...ofStore.calls,
