@@ -90,10 +90,13 @@ describe("how far an answer is one", () => {
     expect(reason).toContain(name);
   });
 
-  test.each(["what is the shoe size of gustav", "wie groß sind die schuhe von gustav", "when is petra's birthday"])(
-    "%s: a name in small letters that stands nowhere makes it no strong one",
-    async (query) => {
-      expect((await levelOf(query)).level).not.toBe("strong");
-    },
-  );
+  test.each([
+    "Gustav shoe size",
+    "gustav's shoe size",
+    "what is the shoe size of gustav",
+    "wie groß sind die schuhe von gustav",
+    "when is petra's birthday",
+  ])("%s: a name in small letters that stands nowhere makes it no strong one", async (query) => {
+    expect((await levelOf(query)).level).not.toBe("strong");
+  });
 });

@@ -65,8 +65,8 @@ export function namedTerms(
 const beforeName = /^(?:of|for|by|from|with|about|does|did|has|had|von|für|bei|mit|hat|hatte)$/u;
 
 /**
- * Words in small letters that may be names, of those that no note holds: what stands there without an article, as `gustav` in
- * "the shoe size of gustav".
+ * Words that may be names, of those that no note holds: in small letters what owns something or stands there without an
+ * article, as `gustav` in "the shoe size of gustav", and the first word of a question that does not begin in small letters.
  */
 export function maybeNames(
   query: string,
@@ -74,14 +74,22 @@ export function maybeNames(
   frequencies: readonly number[],
 ): ReadonlySet<string> {
   const words = [...query.matchAll(wordMarks)].map(([word]) => word);
-  const found = words.filter((word, place) => /^\p{Ll}+$/u.test(word) && beforeName.test(words[place - 1] ?? ""));
+  const isAsked = /[?？]\s*$/u.test(query);
+  const found = words.filter((word, place) => {
+    if (place === 0 && words.length > 1 && !isAsked && /^\p{Lu}\p{Ll}+$/u.test(word)) return true;
+    return /^\p{Ll}+(?:['’]s)?$/u.test(word) && (possessive.test(word) || beforeName.test(words[place - 1] ?? ""));
+  });
   return new Set(
     found.filter((word) => {
-      const own = terms.keys().filter((index) => terms[index]?.kind === "word" && terms[index].written === word);
+      const own = terms.keys().filter((index) => isSameName(terms[index], word));
       const indexes = [...own];
       return indexes.length > 0 && indexes.every((index) => frequencies[index] === 0);
     }),
   );
+}
+
+function isSameName(term: WeightedTerm | undefined, word: string): boolean {
+  return term?.kind === "word" && withoutPossessive(term.written ?? "") === withoutPossessive(word);
 }
 
 /**
