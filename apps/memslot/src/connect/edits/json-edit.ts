@@ -66,7 +66,13 @@ export function jsonEdit(puts: readonly JsonPut[]): TextEdit {
       else {
         const list = at(rest, put.list);
         if (Array.isArray(list)) {
-          const others = list.filter((item) => !put.isOwn(item));
+          const others = list
+            .filter((item) => !put.isOwn(item))
+            .map((item: unknown) => {
+              const handlers = handlersOf(item);
+              const left = handlers.filter((handler) => !put.isOwn(handler));
+              return left.length === handlers.length ? item : { ...(item as object), hooks: left };
+            });
           if (others.length > 0) list.splice(0, list.length, ...others);
           else dropPath(rest, put.list);
         }
@@ -96,23 +102,34 @@ function rootOf(body: string): Node | undefined {
 function putOne(body: string, put: JsonPut, lineEnd: string): string {
   if ("path" in put) return setValue(body, put, lineEnd);
   const items = itemsOf(body, put.list);
-  const own = items.findIndex((item) => put.isOwn(item));
-  if (own < 0) return append(body, put.list, put.item, lineEnd);
-  let text = body;
+  const [first, ...more] = ownPlaces(items, put);
+  if (first === undefined) return append(body, put.list, put.item, lineEnd);
   // More than one of them would be run twice.
-  for (let index = items.length - 1; index > own; index--)
-    if (put.isOwn(items[index])) text = removeAt(text, [...put.list, index]);
-  return isDeepStrictEqual(items[own], put.item) ? text : replaceAt(text, [...put.list, own], put.item, lineEnd);
+  const text = more.reduceRight((now, place) => removeAt(now, [...put.list, ...place]), body);
+  const isInGroup = first.length > 1;
+  const wanted = isInGroup ? handlersOf(put.item)[0] : put.item;
+  const now = first.reduce<unknown>((inner, step) => (inner as Record<string | number, unknown>)[step], items);
+  return isDeepStrictEqual(now, wanted) ? text : replaceAt(text, [...put.list, ...first], wanted, lineEnd);
 }
 
 function removeOne(body: string, put: JsonPut): string {
   if ("path" in put) return "keeps" in put ? body : removeUp(body, put.path);
   const items = itemsOf(body, put.list);
-  let text = body;
-  for (let index = items.length - 1; index >= 0; index--)
-    if (put.isOwn(items[index])) text = removeAt(text, [...put.list, index]);
+  const text = ownPlaces(items, put).reduceRight((now, place) => removeAt(now, [...put.list, ...place]), body);
   const isOver = items.length > 0 && items.every((item) => put.isOwn(item));
   return isOver ? removeUp(text, put.list) : text;
+}
+
+/** Where the own items of a list stand: items, or handlers in a group that also holds some of others. In order. */
+function ownPlaces(items: readonly unknown[], { isOwn }: JsonItemPut): (string | number)[][] {
+  return items.flatMap((item, index) => {
+    if (isOwn(item)) return [[index]];
+    return handlersOf(item).flatMap((handler, at) => (isOwn(handler) ? [[index, "hooks", at]] : []));
+  });
+}
+
+function handlersOf(item: unknown): unknown[] {
+  return isObject(item) && Array.isArray(item["hooks"]) ? item["hooks"] : [];
 }
 
 function setValue(body: string, put: JsonValuePut, lineEnd: string): string {
