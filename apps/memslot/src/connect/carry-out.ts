@@ -1,3 +1,4 @@
+import path from "node:path";
 import { type FileChange, isSame } from "./plan.ts";
 import type { Receipt, ReceiptFile, Receipts } from "./receipt.ts";
 import { readTarget, removeFolders, sha256Of, writeTarget } from "./target-file.ts";
@@ -43,19 +44,28 @@ export async function carryOut(
   for (const name of superseded) await receipts.drop(name);
 }
 
-/** Takes a connection away as it was planned, with its receipt and its backups. */
+/**
+ * Takes a connection away as it was planned, with its receipt and its backups. Where there is no receipt, the files as they
+ * were are kept: gives the paths of these backups.
+ */
 export async function takeBack(
   changes: readonly FileChange[],
-  receipt: Receipt | undefined,
+  which: Pick<Receipt, "client" | "scope" | "projectDir">,
   receipts: Receipts,
-): Promise<void> {
+): Promise<string[]> {
+  const receipt = receipts.get(which);
+  const backups: string[] = [];
+  for (const { file, after } of receipt === undefined ? changes : [])
+    if (file.text !== undefined && after !== file.text)
+      backups.push(path.join(receipts.folder, await receipts.keep(which, file.target, file.text)));
   await writeAll(changes, async () => undefined);
   const gone = changes.filter(({ after }) => after === undefined);
   await removeFolders(gone.flatMap(({ earlier }) => earlier?.madeFolders ?? []));
-  if (receipt === undefined) return;
+  if (receipt === undefined) return backups;
   const kept = await handOver(receipt, receipts);
   await receipts.remove(receipt);
   for (const { backup } of receipt.files) if (backup !== undefined && !kept.has(backup)) await receipts.drop(backup);
+  return backups;
 }
 
 /**

@@ -1,6 +1,8 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import type { ClientId } from "../../src/connect/client.ts";
+import { isOwnHook, isOwnServer } from "../../src/connect/own-handler.ts";
 import { type Sandbox, createSandbox } from "../run-memslot.ts";
 
 async function run(sandbox: Sandbox, ...args: string[]): Promise<Record<string, unknown>> {
@@ -51,4 +53,71 @@ describe("a handler that somebody has put into our group", () => {
     expect(commands).toContain("say done");
     expect(commands.find((command) => command !== "say done")).toContain("--read-only");
   });
+});
+
+test.each<[ClientId, string, string]>([
+  [
+    "claude-code",
+    ".claude.json",
+    '{\n  "mcpServers": {\n    "memslot": { "command": "docker", "args": ["run", "mcp"] }\n  }\n}\n',
+  ],
+  [
+    "opencode",
+    ".config/opencode/opencode.json",
+    '{\n  "mcp": {\n    "memslot": { "type": "remote", "url": "https://x.test" }\n  }\n}\n',
+  ],
+  ["zed", ".config/zed/settings.json", '{\n  "context_servers": {\n    "memslot": {}\n  }\n}\n'],
+])(
+  "%s: a server called memslot that is somebody's own is neither replaced nor taken out",
+  async (client, name, text) => {
+    const sandbox = await createSandbox();
+    const file = path.join(homeOf(sandbox), name);
+    await put(file, text);
+    expect(await run(sandbox, client)).toMatchObject({ state: "refused", refused: [{ path: file, line: 3 }] });
+    expect(await run(sandbox, client, "--remove")).toMatchObject({ ok: true, state: "unchanged" });
+    expect(await read(file)).toBe(text);
+  },
+);
+
+test("a hook that only speaks of memslot is somebody's own", async () => {
+  const sandbox = await createSandbox();
+  const file = path.join(homeOf(sandbox), ".claude", "settings.json");
+  const theirs = { hooks: [{ type: "command", command: "logger -t memslot hook ran" }] };
+  const text = JSON.stringify({ hooks: { Stop: [theirs] } });
+  await put(file, text);
+  await run(sandbox, "claude-code", "--remove");
+  expect(await read(file)).toBe(text);
+  await run(sandbox, "claude-code");
+  expect(JSON.parse(await read(file))).toMatchObject({ hooks: { Stop: [theirs, {}] } });
+});
+
+test.each([
+  ["/usr/bin/node /opt/memslot/bin/memslot.js hook codex --workspace /n", true],
+  ['"C:\\Program Files\\node.exe" "C:\\x y\\memslot.js" hook cursor', true],
+  ["/usr/local/bin/memslot hook gemini", true],
+  ["/usr/bin/node --conditions=@memslot/source /c/apps/memslot/src/cli.ts hook zed", true],
+  ["logger -t memslot hook ran", false],
+  ["logger /opt/bin/memslot hook codex", false],
+  ["/usr/bin/node /opt/memslot/bin/memslot.js hook mine", false],
+  ["say x; /usr/local/bin/memslot hook gemini", false],
+  ["/usr/bin/node /opt/notmemslot.js hook codex", false],
+])("%s: ours is %s", (command, isOurs) => {
+  expect(isOwnHook({ type: "command", command })).toBe(isOurs);
+  const words = command.split(" ").map((each) => (each === "hook" ? "mcp" : each));
+  if (isOurs && !command.includes('"')) expect(isOwnServer({ command: words[0], args: words.slice(1) })).toBe(true);
+  if (isOurs && !command.includes('"')) expect(isOwnServer({ command: words })).toBe(true);
+});
+
+test("what is taken out without a receipt is kept as it was", async () => {
+  const sandbox = await createSandbox();
+  const file = path.join(homeOf(sandbox), ".cursor", "mcp.json");
+  await run(sandbox, "cursor");
+  const text = await read(file);
+  const folder = path.join(sandbox.stateDir, "connections");
+  await rm(folder, { recursive: true });
+  const { stderr } = await sandbox.runHere(["connect", "cursor", "--remove", "--yes"]);
+  const names = await readdir(folder);
+  const kept = await Promise.all(names.map((name) => read(path.join(folder, name))));
+  expect(kept).toContain(text);
+  for (const name of names) expect(stderr).toContain(name);
 });

@@ -20,6 +20,8 @@ interface JsonValuePut {
   readonly value: unknown;
   /** Whether a value that stands there says the same, so that it stays, also when the rest is taken out. */
   readonly keeps?: (value: unknown) => boolean;
+  /** Whether a value that stands there is of this program, from whatever installation: another one is left alone. */
+  readonly isOwn?: (value: unknown) => boolean;
 }
 
 /** An item of the list at a path. */
@@ -62,8 +64,10 @@ export function jsonEdit(puts: readonly JsonPut[]): TextEdit {
   function withoutOwn(value: unknown): unknown {
     const rest = structuredClone(value);
     for (const put of puts) {
-      if ("path" in put) dropPath(rest, put.path);
-      else {
+      if ("path" in put) {
+        const there = at(rest, put.path);
+        if (there === undefined || put.isOwn?.(there) !== false) dropPath(rest, put.path);
+      } else {
         const list = at(rest, put.list);
         if (Array.isArray(list)) {
           const others = list
@@ -113,7 +117,11 @@ function putOne(body: string, put: JsonPut, lineEnd: string): string {
 }
 
 function removeOne(body: string, put: JsonPut): string {
-  if ("path" in put) return "keeps" in put ? body : removeUp(body, put.path);
+  if ("path" in put) {
+    const { node } = find(body, put.path);
+    const isOthers = node !== undefined && put.isOwn?.(plain(getNodeValue(node))) === false;
+    return "keeps" in put || isOthers ? body : removeUp(body, put.path);
+  }
   const items = itemsOf(body, put.list);
   const text = ownPlaces(items, put).reduceRight((now, place) => removeAt(now, [...put.list, ...place]), body);
   const isOver = items.length > 0 && items.every((item) => put.isOwn(item));
@@ -133,12 +141,17 @@ function handlersOf(item: unknown): unknown[] {
 }
 
 function setValue(body: string, put: JsonValuePut, lineEnd: string): string {
-  const { path, value, keeps } = put;
+  const { path, value, keeps, isOwn } = put;
   if (value === undefined) return removeUp(body, path);
   const there = find(body, path);
   if (there.node === undefined) return insert(body, there, path, value, lineEnd);
   const now = plain(getNodeValue(there.node));
   if (keeps?.(now) === true || isDeepStrictEqual(now, value)) return body;
+  if (isOwn?.(now) === false)
+    throw new UnusableFile(
+      `${path.join(".")} is there already, and not of memslot connect: take it out, or leave it as it is`,
+      lineAt(body, there.node.offset),
+    );
   return replaceAt(body, path, value, lineEnd);
 }
 
