@@ -53,7 +53,8 @@ async function followed(file: string): Promise<string> {
   for (let links = 0; links < maxLinks; links++) {
     const stats = await lstat(place).catch(() => undefined);
     if (stats?.isSymbolicLink() !== true) return await realpath(place).catch(() => place);
-    place = path.resolve(path.dirname(place), await readlink(place));
+    // Its folder may be a link itself: a relative link starts where that one leads.
+    place = path.resolve(await realpath(path.dirname(place)), await readlink(place));
   }
   throw new UnusableFile("its links lead in a circle");
 }
