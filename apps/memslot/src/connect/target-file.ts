@@ -60,7 +60,8 @@ async function followed(file: string): Promise<string> {
 }
 
 /**
- * Writes a file, or with `undefined` takes it away. Throws `BUSY` where it is no longer what it was when it was read.
+ * Writes a file, or with `undefined` takes it away. Throws `BUSY` where it is no longer what it was when it was read, and
+ * `UNAVAILABLE` where the system refuses.
  * Gives the folders that had to be made.
  */
 export async function writeTarget(
@@ -70,14 +71,18 @@ export async function writeTarget(
   const now = await readTarget(target);
   if (now.text !== before)
     throw new MemoryError("BUSY", `${target} was changed meanwhile by another program; run the command again`);
-  if (text === undefined) {
-    await rm(target, { force: true });
-    return [];
+  try {
+    if (text === undefined) {
+      await rm(target, { force: true });
+      return [];
+    }
+    const made = await missingFolders(path.dirname(target));
+    await mkdir(path.dirname(target), { recursive: true });
+    await replaceFile(target, text, { mode });
+    return made;
+  } catch (error) {
+    throw new MemoryError("UNAVAILABLE", `${target} cannot be written: ${messageOf(error)}`, { cause: error });
   }
-  const made = await missingFolders(path.dirname(target));
-  await mkdir(path.dirname(target), { recursive: true });
-  await replaceFile(target, text, { mode });
-  return made;
 }
 
 /** Innermost first. */

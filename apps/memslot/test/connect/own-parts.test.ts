@@ -1,4 +1,4 @@
-import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import type { ClientId } from "../../src/connect/client.ts";
@@ -120,4 +120,27 @@ test("what is taken out without a receipt is kept as it was", async () => {
   const kept = await Promise.all(names.map((name) => read(path.join(folder, name))));
   expect(kept).toContain(text);
   for (const name of names) expect(stderr).toContain(name);
+});
+
+test("Antigravity: two paths that are one file are written once and taken out once", async () => {
+  const sandbox = await createSandbox();
+  const file = path.join(homeOf(sandbox), ".gemini", "config", "mcp_config.json");
+  await put(file, "{}");
+  await mkdir(path.join(homeOf(sandbox), ".gemini", "antigravity"));
+  await symlink("../config/mcp_config.json", path.join(homeOf(sandbox), ".gemini", "antigravity", "mcp_config.json"));
+  expect(await run(sandbox, "antigravity")).toMatchObject({ state: "written" });
+  expect(await run(sandbox, "antigravity")).toMatchObject({ state: "unchanged" });
+  expect(await read(file)).toContain("memslot");
+  expect(await run(sandbox, "antigravity", "--remove")).toMatchObject({ state: "written" });
+  expect(await read(file)).toBe("{}");
+});
+
+test("a write that fails is told in a sentence", async () => {
+  const sandbox = await createSandbox();
+  await mkdir(homeOf(sandbox));
+  await symlink("nowhere/at/all", path.join(homeOf(sandbox), ".cursor"));
+  const { exitCode, stderr } = await sandbox.runHere(["connect", "cursor", "--yes"]);
+  expect(exitCode).toBe(1);
+  expect(stderr).toMatch(/mcp\.json cannot be written: /u);
+  expect(stderr).not.toMatch(/unexpected error|\n\s+at /u);
 });
