@@ -144,3 +144,46 @@ test("a write that fails is told in a sentence", async () => {
   expect(stderr).toMatch(/mcp\.json cannot be written: /u);
   expect(stderr).not.toMatch(/unexpected error|\n\s+at /u);
 });
+
+describe("comments of a file that was changed since", () => {
+  const texts = [
+    '{\n  "mcpServers": {\n    "a": { "command": "a" } // mine\n  } // servers\n}\n',
+    '{\r\n  "mcpServers": {\r\n    "a": { "command": "a" }, // mine\r\n    /* end */\r\n  }, // servers\r\n}\r\n',
+    '{ "mcpServers": { "a": { "command": "a" } /* mine */ } }\n',
+    '{\n  "mcpServers": {\n    // none yet\n  }\n}\n',
+  ];
+
+  test.each(texts)("%j: all stay when it is taken out, and when it is connected anew", async (text) => {
+    const sandbox = await createSandbox();
+    const file = path.join(homeOf(sandbox), ".cursor", "mcp.json");
+    await put(file, text);
+    await run(sandbox, "cursor");
+    const touched = (await read(file)).replace("{", '{ "later": 1,').replace(/("memslot": )/u, "/* before */ $1");
+    await writeFile(file, touched);
+    const comments = touched.match(/\/\/.*|\/\*.*?\*\//gu) ?? [];
+    expect(comments.length).toBeGreaterThan(1);
+
+    await run(sandbox, "cursor", "--read-only");
+    const again = await read(file);
+    expect(again).toContain("--read-only");
+    for (const comment of comments) expect(again).toContain(comment.trimEnd());
+
+    await run(sandbox, "cursor", "--remove");
+    const left = await read(file);
+    expect(left).not.toContain("memslot");
+    for (const comment of comments) expect(left).toContain(comment.trimEnd());
+  });
+
+  test("in lists of hooks they stay too", async () => {
+    const sandbox = await createSandbox();
+    const file = path.join(homeOf(sandbox), ".claude", "settings.json");
+    await put(file, '{\n  "hooks": {\n    "Stop": [\n      { "hooks": [] } // theirs\n    ] // stops\n  }\n}\n');
+    await run(sandbox, "claude-code");
+    await writeFile(file, (await read(file)).replace("{", '{ "later": 1,'));
+    await run(sandbox, "claude-code", "--remove");
+    const left = await read(file);
+    expect(left).not.toContain("memslot");
+    expect(left).toContain("// theirs");
+    expect(left).toContain("// stops");
+  });
+});

@@ -1,16 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import {
-  type Node,
-  type ParseError,
-  modify,
-  applyEdits,
-  parseTree,
-  getNodeValue,
-  printParseErrorCode,
-} from "jsonc-parser";
+import { type Node, type ParseError, parseTree, getNodeValue, printParseErrorCode } from "jsonc-parser";
 import { plain } from "./plain.ts";
 import { formOf } from "./text-form.ts";
-import { indentAt, insertion, lookOf, spliced, written } from "./json-insert.ts";
+import { indentAt, insertion, lookOf, removal, spliced, written } from "./json-insert.ts";
 import type { TextEdit } from "./text-edit.ts";
 import { UnusableFile, lineAt } from "./unusable-file.ts";
 
@@ -47,6 +39,7 @@ export function jsonEdit(puts: readonly JsonPut[]): TextEdit {
     remove: (text) => edited(text, (body) => puts.reduce(removeOne, body)),
     isEmpty(text) {
       const value = valueOf(formOf(text).body);
+      if (/\/[/*]/u.test(text)) return false;
       return isDeepStrictEqual(value, {}) || isDeepStrictEqual(value, { version: 1 });
     },
   };
@@ -125,7 +118,10 @@ function removeOne(body: string, put: JsonPut): string {
   const items = itemsOf(body, put.list);
   const text = ownPlaces(items, put).reduceRight((now, place) => removeAt(now, [...put.list, ...place]), body);
   const isOver = items.length > 0 && items.every((item) => put.isOwn(item));
-  return isOver ? removeUp(text, put.list) : text;
+  // Only comments can be left in it then.
+  const { node } = find(text, put.list);
+  const isBare = node !== undefined && /^\[[\s,]*\]$/u.test(text.slice(node.offset, node.offset + node.length));
+  return isOver && isBare ? removeUp(text, put.list) : text;
 }
 
 /** Where the own items of a list stand: items, or handlers in a group that also holds some of others. In order. */
@@ -210,27 +206,52 @@ function append(body: string, path: readonly string[], item: unknown, lineEnd: s
 }
 
 function replaceAt(body: string, path: readonly (string | number)[], value: unknown, lineEnd: string): string {
-  let node = rootOf(body);
-  for (const step of path)
-    node =
-      typeof step === "number"
-        ? node?.children?.[step]
-        : node?.children?.find((member) => member.children?.[0]?.value === step)?.children?.[1];
+  const { node } = placeOf(body, path);
   if (node === undefined) return body;
   const text = written(value, indentAt(body, node.offset), lookOf(body, lineEnd));
   return spliced(body, [{ offset: node.offset, length: node.length, text }]);
 }
 
 function removeAt(body: string, path: readonly (string | number)[]): string {
-  return applyEdits(body, modify(body, [...path], undefined, {}));
+  const { container, member } = placeOf(body, path);
+  return container === undefined || member === undefined ? body : spliced(body, removal(body, container, member));
 }
 
-/** Takes a value out, and the objects around it that hold nothing else then. */
+/** The value at a path, the object or list that holds it, and the member of that which it is: a property or an item. */
+function placeOf(
+  body: string,
+  path: readonly (string | number)[],
+): { node: Node | undefined; member: Node | undefined; container: Node | undefined } {
+  let node = rootOf(body);
+  let member: Node | undefined;
+  let container: Node | undefined;
+  for (const step of path) {
+    container = node;
+    member =
+      typeof step === "number"
+        ? container?.children?.[step]
+        : container?.children?.find((each) => each.children?.[0]?.value === step);
+    node = typeof step === "number" ? member : member?.children?.[1];
+  }
+  return { node, member, container };
+}
+
+/** Takes a value out, and the objects around it that hold nothing else then, no comment either. */
 function removeUp(body: string, path: readonly string[]): string {
-  if (find(body, path).node === undefined) return body;
+  const { node } = find(body, path);
+  if (node === undefined) return body;
   let end = path.length;
-  while (end > 1 && (find(body, path.slice(0, end - 1)).node?.children?.length ?? 0) <= 1) end--;
+  for (; end > 1; end--) {
+    const { container, member } = placeOf(body, path.slice(0, end));
+    if (container === undefined || member === undefined || !isAlone(body, container, member)) break;
+  }
   return removeAt(body, path.slice(0, end));
+}
+
+function isAlone(body: string, container: Node, member: Node): boolean {
+  const before = body.slice(container.offset + 1, member.offset);
+  const after = body.slice(member.offset + member.length, container.offset + container.length - 1);
+  return /^[\s,]*$/u.test(before + after);
 }
 
 function at(value: unknown, path: readonly string[]): unknown {
