@@ -8,7 +8,8 @@ const hookLine = new RegExp(
 
 /** Whether words start this program, of whatever installation: Node and the path of the program, or that path alone. */
 function runsProgram(node: string | undefined, isSource: boolean, program: string): boolean {
-  const isNode = node === undefined || node === process.execPath || /(?:^|[/\\])node(?:\.exe)?$/u.test(node);
+  const isNode =
+    node === undefined || node === process.execPath || /(?:^|[/\\])node(?:js)?[\d.-]*(?:\.exe)?$/u.test(node);
   const ending = isSource ? /[/\\]src[/\\]cli\.ts$/u : /(?:(?:^|[/\\])memslot\.js|(?:^|[/\\])bin[/\\]memslot)$/u;
   return isNode && ending.test(program);
 }

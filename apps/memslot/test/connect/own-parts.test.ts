@@ -96,6 +96,7 @@ test.each([
   ['"C:\\Program Files\\node.exe" "C:\\x y\\memslot.js" hook cursor', true],
   ["/usr/local/bin/memslot hook gemini", true],
   ["/usr/bin/node --conditions=@memslot/source /c/apps/memslot/src/cli.ts hook zed", true],
+  ["/usr/bin/nodejs /opt/memslot/bin/memslot.js hook codex", true],
   ["logger -t memslot hook ran", false],
   ["logger /opt/bin/memslot hook codex", false],
   ["/usr/bin/node /opt/memslot/bin/memslot.js hook mine", false],
