@@ -163,8 +163,12 @@ async function connectOne(task: Task, client: Client): Promise<Outcome> {
     context.output.print("Nothing was written.");
     return finish("declined");
   }
-  if (options.remove === true) await takeBack(plan.changes, earlier, receipts);
-  else {
+  if (options.remove === true) {
+    for (const backup of await takeBack(plan.changes, which, receipts))
+      context.output.notice(
+        `There was no record of this connection: the file as it was is kept in ${printable(backup)}`,
+      );
+  } else {
     await makeWorkspace(agent.workspaceDir);
     const { server, hook } = connection;
     await carryOut(

@@ -1,10 +1,12 @@
+import path from "node:path";
 import { type FileChange, isSame } from "./plan.ts";
 import type { Receipt, ReceiptFile, Receipts } from "./receipt.ts";
 import { readTarget, removeFolders, sha256Of, writeTarget } from "./target-file.ts";
 
 /**
  * Writes what was planned. The backups and the receipt are there before a file is touched, so that it can be taken back
- * whenever the process ends. Where a file cannot be written, those before it are put back and the error is thrown.
+ * whenever the process ends. Where a file cannot be written, those before it and the receipt are put back, and the error is
+ * thrown.
  */
 export async function carryOut(
   changes: readonly FileChange[],
@@ -30,32 +32,52 @@ export async function carryOut(
     files.push({ path: change.path, target: file.target, backup, madeFolders, after: sha256Of(after) });
   }
   const save = (): Promise<void> => receipts.save({ version: 1, ...receipt, files });
+  const previous = receipts.get(receipt);
   await save();
-  await writeAll(changes, async (target, made) => {
+  const putBack = async (): Promise<void> => {
+    await (previous === undefined ? receipts.remove({ ...receipt, version: 1, files }) : receipts.save(previous));
+    const kept = new Set(previous?.files.map(({ backup }) => backup));
+    for (const { backup } of files) if (!kept.has(backup)) await receipts.drop(backup);
+  };
+  const onWritten = async (target: string, made: string[]): Promise<void> => {
     const index = files.findIndex((each) => each.target === target);
     const known = files[index];
     if (known === undefined || made.length === 0) return;
     files[index] = { ...known, madeFolders: made };
     await save();
-  });
+  };
+  await writeAll(changes, onWritten, putBack);
   const left = changes.filter(({ isLeft, after }) => isLeft === true && after === undefined);
   await removeFolders(left.flatMap(({ earlier }) => earlier?.madeFolders ?? []));
   for (const name of superseded) await receipts.drop(name);
 }
 
-/** Takes a connection away as it was planned, with its receipt and its backups. */
+/**
+ * Takes a connection away as it was planned, with its receipt and its backups. Where there is no receipt, the files as they
+ * were are kept: gives the paths of these backups.
+ */
 export async function takeBack(
   changes: readonly FileChange[],
-  receipt: Receipt | undefined,
+  which: Pick<Receipt, "client" | "scope" | "projectDir">,
   receipts: Receipts,
-): Promise<void> {
-  await writeAll(changes, async () => undefined);
+): Promise<string[]> {
+  const receipt = receipts.get(which);
+  const backups: string[] = [];
+  for (const { file, after } of receipt === undefined ? changes : [])
+    if (file.text !== undefined && after !== file.text)
+      backups.push(path.join(receipts.folder, await receipts.keep(which, file.target, file.text)));
+  await writeAll(
+    changes,
+    async () => undefined,
+    async () => undefined,
+  );
   const gone = changes.filter(({ after }) => after === undefined);
   await removeFolders(gone.flatMap(({ earlier }) => earlier?.madeFolders ?? []));
-  if (receipt === undefined) return;
+  if (receipt === undefined) return backups;
   const kept = await handOver(receipt, receipts);
   await receipts.remove(receipt);
   for (const { backup } of receipt.files) if (backup !== undefined && !kept.has(backup)) await receipts.drop(backup);
+  return backups;
 }
 
 /**
@@ -85,18 +107,23 @@ async function handOver(receipt: Receipt, receipts: Receipts): Promise<Set<strin
 async function writeAll(
   changes: readonly FileChange[],
   onWritten: (target: string, madeFolders: string[]) => Promise<void>,
+  onPutBack: () => Promise<void>,
 ): Promise<void> {
   const written: FileChange[] = [];
+  const madeFolders: string[] = [];
   try {
     for (const change of changes) {
       const { file, after } = change;
       if (after === file.text) continue;
       const made = await writeTarget(file, after);
       written.push(change);
+      madeFolders.push(...made);
       await onWritten(file.target, made);
     }
   } catch (error) {
     for (const { file } of written.toReversed()) await writeTarget(await readTarget(file.target), file.text);
+    await removeFolders(madeFolders);
+    await onPutBack();
     throw error;
   }
 }

@@ -105,7 +105,12 @@ async function planEach(
   const refusals: Refusal[] = [];
   for (const each of files) {
     try {
-      changes.push(await plan(each, await readTarget(each.path)));
+      const change = await plan(each, await readTarget(each.path));
+      // Two paths may be one file, by a link.
+      const same = changes.find(({ file }) => file.target === change.file.target);
+      if (same === undefined) changes.push(change);
+      else if (same.after !== change.after)
+        throw new UnusableFile(`it is the same file as ${same.path}, and something else belongs into that one`);
     } catch (error) {
       if (!(error instanceof UnusableFile)) throw error;
       refusals.push({ path: each.path, reason: error.message, line: error.line });

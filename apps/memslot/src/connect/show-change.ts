@@ -7,13 +7,13 @@ export function diffOf({ file, after }: Pick<FileChange, "file" | "after">): str
   const { hunks } = structuredPatch("", "", lines(file.text), lines(after), undefined, undefined, { context: 3 });
   return hunks.flatMap((hunk) => [
     `@@ -${hunk.oldStart},${hunk.oldLines} +${hunk.newStart},${hunk.newLines} @@`,
-    ...redactLines(hunk.lines.map(shortened)),
+    ...redactLines(hunk.lines).map(shortened),
   ]);
 }
 
 const maxLength = 400;
 
-/** Some clients keep all of their settings on one line. */
+/** Some clients keep all of their settings on one line. A secret that is cut off would not be known as one any more. */
 function shortened(line: string): string {
   return line.length <= maxLength ? line : `${line.slice(0, maxLength)}…`;
 }

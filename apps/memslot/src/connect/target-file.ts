@@ -53,13 +53,15 @@ async function followed(file: string): Promise<string> {
   for (let links = 0; links < maxLinks; links++) {
     const stats = await lstat(place).catch(() => undefined);
     if (stats?.isSymbolicLink() !== true) return await realpath(place).catch(() => place);
-    place = path.resolve(path.dirname(place), await readlink(place));
+    // Its folder may be a link itself: a relative link starts where that one leads.
+    place = path.resolve(await realpath(path.dirname(place)), await readlink(place));
   }
   throw new UnusableFile("its links lead in a circle");
 }
 
 /**
- * Writes a file, or with `undefined` takes it away. Throws `BUSY` where it is no longer what it was when it was read.
+ * Writes a file, or with `undefined` takes it away. Throws `BUSY` where it is no longer what it was when it was read, and
+ * `UNAVAILABLE` where the system refuses.
  * Gives the folders that had to be made.
  */
 export async function writeTarget(
@@ -69,14 +71,18 @@ export async function writeTarget(
   const now = await readTarget(target);
   if (now.text !== before)
     throw new MemoryError("BUSY", `${target} was changed meanwhile by another program; run the command again`);
-  if (text === undefined) {
-    await rm(target, { force: true });
-    return [];
+  try {
+    if (text === undefined) {
+      await rm(target, { force: true });
+      return [];
+    }
+    const made = await missingFolders(path.dirname(target));
+    await mkdir(path.dirname(target), { recursive: true });
+    await replaceFile(target, text, { mode });
+    return made;
+  } catch (error) {
+    throw new MemoryError("UNAVAILABLE", `${target} cannot be written: ${messageOf(error)}`, { cause: error });
   }
-  const made = await missingFolders(path.dirname(target));
-  await mkdir(path.dirname(target), { recursive: true });
-  await replaceFile(target, text, { mode });
-  return made;
 }
 
 /** Innermost first. */

@@ -1,7 +1,7 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { carryOut } from "../../src/connect/carry-out.ts";
 import type { FileChange } from "../../src/connect/plan.ts";
 import { type Receipts, openReceipts } from "../../src/connect/receipt.ts";
@@ -43,8 +43,51 @@ test("a file that another program has changed meanwhile stays as that one wrote 
 test("the backup and the receipt are there before the file is touched", async () => {
   await writeFile(path.join(folder, "one.json"), "one");
   const change = await planned("one.json", "ONE");
-  await writeFile(path.join(folder, "one.json"), "changed by its owner");
-  await expect(carryOut([change], receipt, receipts)).rejects.toMatchObject({ code: "BUSY" });
-  const [file] = receipts.get(about)?.files ?? [];
-  expect(await receipts.backup(file?.backup ?? "")).toBe("one");
+  const seen: unknown[] = [];
+  const watched: Receipts = {
+    ...receipts,
+    async save(each) {
+      seen.push(
+        await receipts.backup(each.files[0]?.backup ?? ""),
+        await readFile(path.join(folder, "one.json"), "utf8"),
+      );
+      await receipts.save(each);
+    },
+  };
+  await carryOut([change], receipt, watched);
+  expect(seen).toEqual(["one", "one"]);
+  expect(await readFile(path.join(folder, "one.json"), "utf8")).toBe("ONE");
+});
+
+describe("a file that the system does not let be written", () => {
+  async function failing(): Promise<FileChange[]> {
+    await writeFile(path.join(folder, "one.json"), "one");
+    // What a link leads to that leads nowhere cannot be made, not even by root.
+    await symlink("nowhere/at/all", path.join(folder, "gone"));
+    return [
+      await planned("one.json", "ONE"),
+      await planned("deep/new.json", "NEW"),
+      await planned("gone/two.json", "TWO"),
+    ];
+  }
+  const told = { code: "UNAVAILABLE", message: expect.stringMatching(/two\.json cannot be written: /u) as string };
+
+  test("leaves neither a receipt, nor a backup, nor a folder of the first time", async () => {
+    await expect(carryOut(await failing(), receipt, receipts)).rejects.toMatchObject(told);
+    expect(await readFile(path.join(folder, "one.json"), "utf8")).toBe("one");
+    expect(await readdir(receipts.folder)).toEqual([]);
+    expect((await readdir(folder)).toSorted()).toEqual(["gone", "one.json", "state"]);
+  });
+
+  test("leaves the receipt of an earlier time as it was", async () => {
+    await writeFile(path.join(folder, "zero.json"), "zero");
+    await carryOut([await planned("zero.json", "ZERO")], receipt, receipts);
+    const before = receipts.get(about);
+    const names = await readdir(receipts.folder);
+    await expect(carryOut(await failing(), { ...receipt, at: "2026-06-01T08:00:00Z" }, receipts)).rejects.toMatchObject(
+      told,
+    );
+    expect(receipts.get(about)).toEqual(before);
+    expect(await readdir(receipts.folder)).toEqual(names);
+  });
 });

@@ -3,6 +3,7 @@ import type { Client, ClientPlace } from "../client.ts";
 import { jsonEdit } from "../edits/json-edit.ts";
 import { markdownMarkers, markedBlock } from "../edits/marked-block.ts";
 import { hookGroups } from "./hook-groups.ts";
+import { isOwnServer } from "../own-handler.ts";
 
 /** Seconds. The end of a session has a second and a half of its own. */
 const events = [
@@ -29,7 +30,7 @@ export const claudeCode: Client = {
       {
         path: inProject ? path.join(place.projectDir, ".mcp.json") : stateFile(place),
         what: "server",
-        edit: jsonEdit([{ path: ["mcpServers", "memslot"], value: { type: "stdio", ...server } }]),
+        edit: jsonEdit([{ path: ["mcpServers", "memslot"], value: { type: "stdio", ...server }, isOwn: isOwnServer }]),
       },
       ...(hook === undefined
         ? []

@@ -4,6 +4,7 @@ import { jsonEdit } from "../edits/json-edit.ts";
 import { wholeFile } from "../edits/whole-file.ts";
 import { markdownMarkers } from "../edits/marked-block.ts";
 import { hookHandlers } from "./hook-groups.ts";
+import { isOwnServer } from "../own-handler.ts";
 
 /** Cursor throws the whole file away for one name that it does not know. Before a prompt it lets no hook speak. */
 const events = ["sessionStart", "preCompact", "stop", "sessionEnd"];
@@ -21,7 +22,7 @@ export const cursor: Client = {
       {
         path: path.join(folder, "mcp.json"),
         what: "server",
-        edit: jsonEdit([{ path: ["mcpServers", "memslot"], value: server }]),
+        edit: jsonEdit([{ path: ["mcpServers", "memslot"], value: server, isOwn: isOwnServer }]),
       },
       ...(hook === undefined
         ? []

@@ -3,6 +3,7 @@ import type { Client } from "../client.ts";
 import { jsonEdit } from "../edits/json-edit.ts";
 import { markdownMarkers, markedBlock } from "../edits/marked-block.ts";
 import { hookGroups } from "./hook-groups.ts";
+import { isOwnServer } from "../own-handler.ts";
 
 /** Milliseconds here. */
 const events = ["SessionStart", "BeforeAgent", "PreCompress", "AfterAgent", "SessionEnd"].map((event) => ({
@@ -30,7 +31,11 @@ export const gemini: Client = {
         path: path.join(folder, "settings.json"),
         what: "server",
         edit: jsonEdit([
-          { path: ["mcpServers", "memslot"], value: { ...server, env: { ...named, ...server.env } } },
+          {
+            path: ["mcpServers", "memslot"],
+            value: { ...server, env: { ...named, ...server.env } },
+            isOwn: isOwnServer,
+          },
           ...(hook === undefined ? [] : hookGroups(events, hook, { name: "memslot" })),
         ]),
       },

@@ -4,6 +4,7 @@ import { jsonEdit } from "../edits/json-edit.ts";
 import { markdownMarkers, markedBlock } from "../edits/marked-block.ts";
 import { wholeFile } from "../edits/whole-file.ts";
 import { opencodePlugin, pluginMark } from "./opencode-plugin.ts";
+import { isOwnServer } from "../own-handler.ts";
 
 export const opencode: Client = {
   id: "opencode",
@@ -24,6 +25,7 @@ export const opencode: Client = {
           {
             path: ["mcp", "memslot"],
             value: { type: "local", command: [command, ...args], environment: env, enabled: true },
+            isOwn: isOwnServer,
           },
         ]),
       },

@@ -3,6 +3,7 @@ import type { Client } from "../client.ts";
 import { jsonEdit } from "../edits/json-edit.ts";
 import { markdownMarkers, markedBlock } from "../edits/marked-block.ts";
 import { appConfigDir } from "./app-config-dir.ts";
+import { isOwnServer } from "../own-handler.ts";
 
 // Clients that have no hook by which memory could be shown to their models.
 
@@ -16,7 +17,7 @@ export const claudeDesktop: Client = {
     {
       path: path.join(appConfigDir(place), "Claude", "claude_desktop_config.json"),
       what: "server",
-      edit: jsonEdit([{ path: ["mcpServers", "memslot"], value: server }]),
+      edit: jsonEdit([{ path: ["mcpServers", "memslot"], value: server, isOwn: isOwnServer }]),
     },
   ],
   notes: () => ["Quit Claude Desktop wholly and start it anew."],
@@ -35,7 +36,9 @@ export const zed: Client = {
         "settings.json",
       ),
       what: "server",
-      edit: jsonEdit([{ path: ["context_servers", "memslot"], value: { source: "custom", ...server } }]),
+      edit: jsonEdit([
+        { path: ["context_servers", "memslot"], value: { source: "custom", ...server }, isOwn: isOwnServer },
+      ]),
     },
   ],
   notes: () => [],
@@ -51,7 +54,7 @@ export const windsurf: Client = {
     {
       path: path.join(home, ".codeium", "windsurf", "mcp_config.json"),
       what: "server",
-      edit: jsonEdit([{ path: ["mcpServers", "memslot"], value: server }]),
+      edit: jsonEdit([{ path: ["mcpServers", "memslot"], value: server, isOwn: isOwnServer }]),
     },
   ],
   notes: () => ["Refresh the list of MCP servers in Windsurf, or start it anew."],
@@ -64,7 +67,7 @@ export const antigravity: Client = {
   programs: ["agy", "antigravity"],
   signs: ({ home }) => ["antigravity", "antigravity-cli", "config"].map((name) => path.join(home, ".gemini", name)),
   files({ exists, home, projectDir, scope }, { server, instructions }) {
-    const edit = jsonEdit([{ path: ["mcpServers", "memslot"], value: server }]);
+    const edit = jsonEdit([{ path: ["mcpServers", "memslot"], value: server, isOwn: isOwnServer }]);
     if (scope === "project")
       return [
         { path: path.join(projectDir, ".agents", "mcp_config.json"), what: "server", edit },

@@ -4,6 +4,7 @@ import { jsonEdit } from "../edits/json-edit.ts";
 import { markdownMarkers, markedBlock } from "../edits/marked-block.ts";
 import { hookHandlers } from "./hook-groups.ts";
 import { appConfigDir } from "./app-config-dir.ts";
+import { isOwnServer } from "../own-handler.ts";
 
 const events = ["SessionStart", "PreCompact", "Stop"];
 
@@ -21,7 +22,7 @@ export const vscode: Client = {
       {
         path: inProject ? path.join(projectDir, ".vscode", "mcp.json") : path.join(profileOf(place), "mcp.json"),
         what: "server",
-        edit: jsonEdit([{ path: ["servers", "memslot"], value: { type: "stdio", ...server } }]),
+        edit: jsonEdit([{ path: ["servers", "memslot"], value: { type: "stdio", ...server }, isOwn: isOwnServer }]),
       },
       ...(hook === undefined
         ? []

@@ -1,16 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import {
-  type Node,
-  type ParseError,
-  modify,
-  applyEdits,
-  parseTree,
-  getNodeValue,
-  printParseErrorCode,
-} from "jsonc-parser";
+import { type Node, type ParseError, parseTree, getNodeValue, printParseErrorCode } from "jsonc-parser";
 import { plain } from "./plain.ts";
 import { formOf } from "./text-form.ts";
-import { indentAt, insertion, lookOf, spliced, written } from "./json-insert.ts";
+import { indentAt, insertion, lookOf, removal, spliced, written } from "./json-insert.ts";
 import type { TextEdit } from "./text-edit.ts";
 import { UnusableFile, lineAt } from "./unusable-file.ts";
 
@@ -20,6 +12,8 @@ interface JsonValuePut {
   readonly value: unknown;
   /** Whether a value that stands there says the same, so that it stays, also when the rest is taken out. */
   readonly keeps?: (value: unknown) => boolean;
+  /** Whether a value that stands there is of this program, from whatever installation: another one is left alone. */
+  readonly isOwn?: (value: unknown) => boolean;
 }
 
 /** An item of the list at a path. */
@@ -45,6 +39,7 @@ export function jsonEdit(puts: readonly JsonPut[]): TextEdit {
     remove: (text) => edited(text, (body) => puts.reduce(removeOne, body)),
     isEmpty(text) {
       const value = valueOf(formOf(text).body);
+      if (/\/[/*]/u.test(text)) return false;
       return isDeepStrictEqual(value, {}) || isDeepStrictEqual(value, { version: 1 });
     },
   };
@@ -62,11 +57,19 @@ export function jsonEdit(puts: readonly JsonPut[]): TextEdit {
   function withoutOwn(value: unknown): unknown {
     const rest = structuredClone(value);
     for (const put of puts) {
-      if ("path" in put) dropPath(rest, put.path);
-      else {
+      if ("path" in put) {
+        const there = at(rest, put.path);
+        if (there === undefined || put.isOwn?.(there) !== false) dropPath(rest, put.path);
+      } else {
         const list = at(rest, put.list);
         if (Array.isArray(list)) {
-          const others = list.filter((item) => !put.isOwn(item));
+          const others = list
+            .filter((item) => !put.isOwn(item))
+            .map((item: unknown) => {
+              const handlers = handlersOf(item);
+              const left = handlers.filter((handler) => !put.isOwn(handler));
+              return left.length === handlers.length ? item : { ...(item as object), hooks: left };
+            });
           if (others.length > 0) list.splice(0, list.length, ...others);
           else dropPath(rest, put.list);
         }
@@ -96,32 +99,55 @@ function rootOf(body: string): Node | undefined {
 function putOne(body: string, put: JsonPut, lineEnd: string): string {
   if ("path" in put) return setValue(body, put, lineEnd);
   const items = itemsOf(body, put.list);
-  const own = items.findIndex((item) => put.isOwn(item));
-  if (own < 0) return append(body, put.list, put.item, lineEnd);
-  let text = body;
+  const [first, ...more] = ownPlaces(items, put);
+  if (first === undefined) return append(body, put.list, put.item, lineEnd);
   // More than one of them would be run twice.
-  for (let index = items.length - 1; index > own; index--)
-    if (put.isOwn(items[index])) text = removeAt(text, [...put.list, index]);
-  return isDeepStrictEqual(items[own], put.item) ? text : replaceAt(text, [...put.list, own], put.item, lineEnd);
+  const text = more.reduceRight((now, place) => removeAt(now, [...put.list, ...place]), body);
+  const isInGroup = first.length > 1;
+  const wanted = isInGroup ? handlersOf(put.item)[0] : put.item;
+  const now = first.reduce<unknown>((inner, step) => (inner as Record<string | number, unknown>)[step], items);
+  return isDeepStrictEqual(now, wanted) ? text : replaceAt(text, [...put.list, ...first], wanted, lineEnd);
 }
 
 function removeOne(body: string, put: JsonPut): string {
-  if ("path" in put) return "keeps" in put ? body : removeUp(body, put.path);
+  if ("path" in put) {
+    const { node } = find(body, put.path);
+    const isOthers = node !== undefined && put.isOwn?.(plain(getNodeValue(node))) === false;
+    return "keeps" in put || isOthers ? body : removeUp(body, put.path);
+  }
   const items = itemsOf(body, put.list);
-  let text = body;
-  for (let index = items.length - 1; index >= 0; index--)
-    if (put.isOwn(items[index])) text = removeAt(text, [...put.list, index]);
+  const text = ownPlaces(items, put).reduceRight((now, place) => removeAt(now, [...put.list, ...place]), body);
   const isOver = items.length > 0 && items.every((item) => put.isOwn(item));
-  return isOver ? removeUp(text, put.list) : text;
+  // Only comments can be left in it then.
+  const { node } = find(text, put.list);
+  const isBare = node !== undefined && /^\[[\s,]*\]$/u.test(text.slice(node.offset, node.offset + node.length));
+  return isOver && isBare ? removeUp(text, put.list) : text;
+}
+
+/** Where the own items of a list stand: items, or handlers in a group that also holds some of others. In order. */
+function ownPlaces(items: readonly unknown[], { isOwn }: JsonItemPut): (string | number)[][] {
+  return items.flatMap((item, index) => {
+    if (isOwn(item)) return [[index]];
+    return handlersOf(item).flatMap((handler, at) => (isOwn(handler) ? [[index, "hooks", at]] : []));
+  });
+}
+
+function handlersOf(item: unknown): unknown[] {
+  return isObject(item) && Array.isArray(item["hooks"]) ? item["hooks"] : [];
 }
 
 function setValue(body: string, put: JsonValuePut, lineEnd: string): string {
-  const { path, value, keeps } = put;
+  const { path, value, keeps, isOwn } = put;
   if (value === undefined) return removeUp(body, path);
   const there = find(body, path);
   if (there.node === undefined) return insert(body, there, path, value, lineEnd);
   const now = plain(getNodeValue(there.node));
   if (keeps?.(now) === true || isDeepStrictEqual(now, value)) return body;
+  if (isOwn?.(now) === false)
+    throw new UnusableFile(
+      `${path.join(".")} is there already, and not of memslot connect: take it out, or leave it as it is`,
+      lineAt(body, there.node.offset),
+    );
   return replaceAt(body, path, value, lineEnd);
 }
 
@@ -180,27 +206,52 @@ function append(body: string, path: readonly string[], item: unknown, lineEnd: s
 }
 
 function replaceAt(body: string, path: readonly (string | number)[], value: unknown, lineEnd: string): string {
-  let node = rootOf(body);
-  for (const step of path)
-    node =
-      typeof step === "number"
-        ? node?.children?.[step]
-        : node?.children?.find((member) => member.children?.[0]?.value === step)?.children?.[1];
+  const { node } = placeOf(body, path);
   if (node === undefined) return body;
   const text = written(value, indentAt(body, node.offset), lookOf(body, lineEnd));
   return spliced(body, [{ offset: node.offset, length: node.length, text }]);
 }
 
 function removeAt(body: string, path: readonly (string | number)[]): string {
-  return applyEdits(body, modify(body, [...path], undefined, {}));
+  const { container, member } = placeOf(body, path);
+  return container === undefined || member === undefined ? body : spliced(body, removal(body, container, member));
 }
 
-/** Takes a value out, and the objects around it that hold nothing else then. */
+/** The value at a path, the object or list that holds it, and the member of that which it is: a property or an item. */
+function placeOf(
+  body: string,
+  path: readonly (string | number)[],
+): { node: Node | undefined; member: Node | undefined; container: Node | undefined } {
+  let node = rootOf(body);
+  let member: Node | undefined;
+  let container: Node | undefined;
+  for (const step of path) {
+    container = node;
+    member =
+      typeof step === "number"
+        ? container?.children?.[step]
+        : container?.children?.find((each) => each.children?.[0]?.value === step);
+    node = typeof step === "number" ? member : member?.children?.[1];
+  }
+  return { node, member, container };
+}
+
+/** Takes a value out, and the objects around it that hold nothing else then, no comment either. */
 function removeUp(body: string, path: readonly string[]): string {
-  if (find(body, path).node === undefined) return body;
+  const { node } = find(body, path);
+  if (node === undefined) return body;
   let end = path.length;
-  while (end > 1 && (find(body, path.slice(0, end - 1)).node?.children?.length ?? 0) <= 1) end--;
+  for (; end > 1; end--) {
+    const { container, member } = placeOf(body, path.slice(0, end));
+    if (container === undefined || member === undefined || !isAlone(body, container, member)) break;
+  }
   return removeAt(body, path.slice(0, end));
+}
+
+function isAlone(body: string, container: Node, member: Node): boolean {
+  const before = body.slice(container.offset + 1, member.offset);
+  const after = body.slice(member.offset + member.length, container.offset + container.length - 1);
+  return /^[\s,]*$/u.test(before + after);
 }
 
 function at(value: unknown, path: readonly string[]): unknown {

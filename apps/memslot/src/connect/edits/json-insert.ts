@@ -72,6 +72,34 @@ export function insertion(
   ];
 }
 
+/**
+ * Takes a member of an object, or an item of a list, out with its comma. The comments around it stay, those at the end of a
+ * neighbouring line too.
+ */
+export function removal(text: string, container: Node, member: Node): Splice[] {
+  const members = container.children ?? [];
+  const before = members[members.indexOf(member) - 1];
+  const closing = container.offset + container.length - 1;
+  const end = member.offset + member.length;
+  const comma = commaBehind(text, end, closing);
+  // Without one it is the last, and the comma before it has nothing left to part.
+  const earlier =
+    comma === undefined && before !== undefined ? commaBehind(text, before.offset + before.length, closing) : undefined;
+  const isBlank = (from: number, to: number): boolean => text.slice(from, to).trim() === "";
+  const stop = comma !== undefined && isBlank(end, comma) ? comma + 1 : end;
+  if (earlier !== undefined && isBlank(earlier + 1, member.offset))
+    return [{ offset: earlier, length: stop - earlier, text: "" }];
+  const blanks = /^[\t ]*/u.exec(text.slice(stop))?.[0].length ?? 0;
+  const isWholeLine = startsLine(text, member.offset) && /^(?:\r?\n|$)/u.test(text.slice(stop + blanks));
+  const lineBreak = text.slice(0, text.lastIndexOf("\n", member.offset - 1)).replace(/\r$/u, "").length;
+  const offset = isWholeLine ? lineBreak : member.offset;
+  return [
+    ...(earlier === undefined ? [] : [{ offset: earlier, length: 1, text: "" }]),
+    { offset, length: stop + blanks - offset, text: "" },
+    ...(comma === undefined || stop > comma ? [] : [{ offset: comma, length: 1, text: "" }]),
+  ];
+}
+
 export function spliced(text: string, splices: readonly Splice[]): string {
   let result = text;
   for (const { offset, length, text: put } of splices.toReversed())
