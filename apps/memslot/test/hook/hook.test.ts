@@ -168,6 +168,17 @@ describe("a prompt", () => {
     expect((await sendTo(sandbox, "claude-code", prompt(question))).stdout).toBe("");
   });
 
+  test("brings the lines that are new, and none beside them that was shown", async () => {
+    const sandbox = await createNotes();
+    await sendTo(sandbox, "claude-code", start);
+    const added = "- The staging database of the tests listens on port 6655.\n";
+    await sandbox.write("MEMORY.md", `${await readFile(path.join(sandbox.workspace, "MEMORY.md"), "utf8")}${added}`);
+    await sandbox.runHere(["memory", "index"]);
+    const text = contextOf(await sendTo(sandbox, "claude-code", prompt(question), "--recall", "always"));
+    expect(text).toContain("6655");
+    expect(text).not.toMatch(/5544|tabs to spaces|# Memory/u);
+  });
+
   test("--recall off asks nothing; always shows a weak match too", async () => {
     const sandbox = await createNotes();
     expect((await sendTo(sandbox, "claude-code", prompt(question), "--recall", "off")).stdout).toBe("");
