@@ -87,6 +87,8 @@ export function openHookStates(stateDir: string): HookStates {
       });
     },
     claim({ client, sessionId, moment, turnId, source, prompt }) {
+      // A context may be cleared twice in a moment. To be told the same twice is better than to be told nothing.
+      if (moment === "start" && source === "clear" && turnId === undefined) return true;
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       const file = path.join(folder, `${hashOf([client, sessionId, moment, turnId, source, prompt])}.claim`);
       return taken(file) || (turnId === undefined && isOld(file) && taken(file));

@@ -234,6 +234,12 @@ describe("an event that comes twice", () => {
     expect(others.stdout).toBe("");
   });
 
+  test("is answered each time where the context was cleared", async () => {
+    const sandbox = await createNotes();
+    for (let times = 0; times < 2; times++)
+      expect(contextOf(await sendTo(sandbox, "claude-code", { ...start, source: "clear" }))).toContain("5544");
+  });
+
   test("does not hide the next turn, which has another id", async () => {
     const sandbox = await createNotes();
     const turn = (id: string): object => ({ ...prompt(question, `session-${id}`), turn_id: id });
