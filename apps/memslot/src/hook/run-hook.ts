@@ -1,6 +1,6 @@
 import type { Memory } from "@memslot/core";
 import type { RecallMode } from "../connect/recall-mode.ts";
-import { answerOf, hears } from "./answer.ts";
+import { answerOf, hears, takenAnswer } from "./answer.ts";
 import { type HookPlace, capture, digest, projectOf } from "./capture.ts";
 import type { HookEvent } from "./hook-event.ts";
 import { linesShown } from "./shown-lines.ts";
@@ -28,12 +28,13 @@ export async function runHook(event: HookEvent, run: HookRun): Promise<string | 
     case "prompt":
       return await onPrompt(event, run);
     case "compact":
-      if (run.readOnly) return undefined;
+      if (run.readOnly) return takenAnswer(event);
       await capture(event, run);
-      return await onCompaction(event, run);
+      await onCompaction(event, run);
+      return takenAnswer(event);
     case "turn-end":
       if (!run.readOnly) await capture(event, run);
-      return undefined;
+      return takenAnswer(event);
     case "end":
       if (run.readOnly) return undefined;
       // The client waits for little more than a second: what was said is safe, and the rest goes on behind.
@@ -74,11 +75,10 @@ async function onPrompt(event: HookEvent, run: HookRun): Promise<string | undefi
   return answerOf(event, text);
 }
 
-async function onCompaction(event: HookEvent, run: HookRun): Promise<undefined> {
+async function onCompaction(event: HookEvent, run: HookRun): Promise<void> {
   const dropped = await digest(event, run);
-  if (dropped === undefined) return undefined;
+  if (dropped === undefined) return;
   await run.states.change(event, async (state) => ({ state: { ...state, dropped, shown: [] }, result: undefined }));
-  return undefined;
 }
 
 /** Writes the digest of one session, named `client:session`, and of those of which nothing was heard for long. */

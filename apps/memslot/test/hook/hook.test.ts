@@ -240,6 +240,17 @@ describe("an event that comes twice", () => {
       expect(contextOf(await sendTo(sandbox, "claude-code", { ...start, source: "clear" }))).toContain("5544");
   });
 
+  test("is another one where its messages are others", async () => {
+    const sandbox = await createNotes();
+    for (const name of ["Porto", "Faro"])
+      await sendTo(sandbox, "opencode", {
+        session_id: "s",
+        hook_event_name: "stop",
+        messages: [said(name, `We sail to ${name}.`)],
+      });
+    expect(await journalOf(sandbox)).toMatch(/Porto[^]*Faro/u);
+  });
+
   test("does not hide the next turn, which has another id", async () => {
     const sandbox = await createNotes();
     const turn = (id: string): object => ({ ...prompt(question, `session-${id}`), turn_id: id });
