@@ -1,7 +1,8 @@
 import type { Memory } from "@memslot/core";
+import type { ClientId } from "../connect/client.ts";
 import type { RecallMode } from "../connect/recall-mode.ts";
 import { answerOf, hears, takenAnswer } from "./answer.ts";
-import { type HookPlace, capture, digest, projectOf } from "./capture.ts";
+import { type HookPlace, capture, captureRest, digest, projectOf } from "./capture.ts";
 import type { HookEvent } from "./hook-event.ts";
 import { linesShown } from "./shown-lines.ts";
 import { startText } from "./start-text.ts";
@@ -81,9 +82,16 @@ async function onCompaction(event: HookEvent, run: HookRun): Promise<void> {
   await run.states.change(event, async (state) => ({ state: { ...state, dropped, shown: [] }, result: undefined }));
 }
 
-/** Writes the digest of one session, named `client:session`, and of those of which nothing was heard for long. */
+/**
+ * Takes what is left of the transcript of one session, named `client:session`, and writes its digest; then the same for those
+ * of which nothing was heard for long.
+ */
 export async function finishSessions(place: HookPlace, ended: string): Promise<void> {
-  const own = place.states.waiting(0).filter(({ client, sessionId }) => `${client}:${sessionId}` === ended);
-  for (const state of own) await digest(state, place);
-  for (const state of place.states.waiting(idleMs)) await digest(state, place);
+  const colon = ended.indexOf(":");
+  const own = place.states.read(ended.slice(0, colon) as ClientId, ended.slice(colon + 1));
+  const isKnown = own.waits === true || own.transcript !== undefined;
+  for (const state of [...(isKnown ? [own] : []), ...place.states.waiting(idleMs)]) {
+    await captureRest(state, place);
+    await digest(state, place);
+  }
 }

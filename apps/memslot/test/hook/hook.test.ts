@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
@@ -426,6 +426,33 @@ describe("what is said", () => {
     for (const id of ["one", "two", "three"]) expect(logs.split(`Fact ${id} holds.`), logs).toHaveLength(2);
   });
 
+  describe("in a transcript of many MiB", () => {
+    const codexLine = (text: string, role = "user"): string =>
+      `${JSON.stringify({ type: "response_item", payload: { type: "message", role, content: [{ type: "input_text", text }] } })}\n`;
+    const noise = codexLine("x".repeat(100_000), "developer").repeat(90);
+    const event = { session_id: "s", cwd: "/a", hook_event_name: "Stop" };
+
+    test("is all read", async () => {
+      const sandbox = await createNotes();
+      const transcript = path.join(sandbox.cwd, "t.jsonl");
+      await writeFile(transcript, `${codexLine("Fact one.")}${noise}${codexLine("Fact two.")}`);
+      for (const turn of ["1", "2", "3"])
+        await sendTo(sandbox, "codex", { ...event, transcript_path: transcript, turn_id: turn });
+      const journal = await journalOf(sandbox);
+      for (const fact of ["Fact one.", "Fact two."]) expect(journal).toContain(fact);
+    });
+
+    test("is read to its end when the session is over", async () => {
+      const sandbox = await createNotes();
+      const transcript = path.join(sandbox.cwd, "t.jsonl");
+      await writeFile(transcript, codexLine("No news.", "developer"));
+      await sendTo(sandbox, "codex", { ...event, transcript_path: transcript });
+      await writeFile(transcript, `${codexLine("No news.", "developer")}${noise}${codexLine("Fact two.")}`);
+      await sandbox.runHere(["hook", "codex", "--finish", "codex:s"]);
+      expect(await logsOf(sandbox)).toContain("Fact two.");
+    });
+  });
+
   test("is noted at the end of a session by a process that nobody waits for", async () => {
     const sandbox = await createNotes();
     const event = { session_id: "s", cwd: "/home/ada/app" };
@@ -445,6 +472,10 @@ describe("what is said", () => {
       interval: 50,
     });
     expect(await logsOf(sandbox)).not.toContain("Porto");
+    // The process is done with the folder, which is taken away.
+    const locks = async (): Promise<string[]> =>
+      (await readdir(path.join(sandbox.stateDir, "hooks"))).filter((name) => name.includes(".lock"));
+    await vi.waitFor(async () => expect(await locks()).toEqual([]), { timeout: 30_000, interval: 50 });
   });
 
   test("without secrets in the notes, and with nothing that a message could pass off as another entry", async () => {
