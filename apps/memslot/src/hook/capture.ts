@@ -27,7 +27,7 @@ const readOnMs = 400;
  * Takes what was said since the last event into the journal, on disk when it resolves. Only then is it known as read: what
  * a process leaves behind that is ended in between is taken again, and not twice.
  */
-export async function capture(said: Said, place: HookPlace, forMs = readOnMs): Promise<void> {
+export async function capture(said: Said, place: HookPlace, forMs: number = readOnMs): Promise<void> {
   const until = performance.now() + forMs;
   while ((await capturePart(said, place)) && performance.now() < until) place.signal.throwIfAborted();
 }
