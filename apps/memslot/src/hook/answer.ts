@@ -21,6 +21,11 @@ export function answerOf({ shape, moment, name }: HookEvent, text: string): stri
   }
 }
 
+/** Tells OpenCode's plugin that what was said is kept, or is not to be: it sends again what nobody has taken. */
+export function takenAnswer({ shape }: HookEvent): string | undefined {
+  return shape === "opencode" ? JSON.stringify({ taken: true }) : undefined;
+}
+
 /** Whether the client takes anything there: what nobody hears need not be looked for. */
 export function hears(event: HookEvent): boolean {
   return answerOf(event, "x") !== undefined;

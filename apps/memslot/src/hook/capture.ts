@@ -17,18 +17,36 @@ export interface HookPlace {
 /** Ids that a session has handed over: of a client that tells what was said with its events. */
 type Told = Pick<SessionState, "client" | "sessionId">;
 
+/** What was said, or where it stands. */
+type Said = Pick<HookEvent, "client" | "sessionId" | "cwd" | "transcript" | "messages">;
+
+/** So long an event reads on in a transcript, part by part. The rest is left to the next event and to the session's end. */
+const readOnMs = 400;
+
 /**
  * Takes what was said since the last event into the journal, on disk when it resolves. Only then is it known as read: what
- * a process leaves behind that is ended in between is taken again, and not twice. Gives how many messages were new.
+ * a process leaves behind that is ended in between is taken again, and not twice.
  */
-export async function capture(event: HookEvent, place: HookPlace): Promise<number> {
-  const { states, now } = place;
-  return await states.change(event, async (before) => {
-    const state = { ...before, project: before.project ?? projectOf(event.cwd) };
-    const { messages, transcript } = await newMessages(event, state, now());
+export async function capture(said: Said, place: HookPlace, forMs: number = readOnMs): Promise<void> {
+  const until = performance.now() + forMs;
+  while ((await capturePart(said, place)) && performance.now() < until) place.signal.throwIfAborted();
+}
+
+/** Takes what the events of a session have left unread in its transcript. */
+export async function captureRest({ client, sessionId, transcript }: SessionState, place: HookPlace): Promise<void> {
+  if (transcript === undefined) return;
+  await capture({ client, sessionId, transcript: transcript.file, messages: [] }, place, Infinity);
+}
+
+/** Gives whether more is to be read. */
+async function capturePart(said: Said, place: HookPlace): Promise<boolean> {
+  return await place.states.change(said, async (before) => {
+    const state = { ...before, project: before.project ?? projectOf(said.cwd) };
+    const { messages, transcript, hasRest } = await newMessages(said, state, place.now());
     const journal = await journalOf(state, place);
     const added = (await journal?.add(messages)) ?? 0;
-    return { state: { ...state, transcript, waits: state.waits === true || added > 0 }, result: added };
+    const waits = state.waits === true || added > 0 || hasRest;
+    return { state: { ...state, transcript, waits }, result: hasRest };
   });
 }
 
@@ -60,19 +78,20 @@ async function journalOf(
 }
 
 async function newMessages(
-  event: HookEvent,
+  said: Said,
   state: SessionState,
   now: Date,
-): Promise<{ messages: readonly ConversationMessage[]; transcript: SessionState["transcript"] }> {
-  const { client, sessionId, transcript } = event;
+): Promise<{ messages: readonly ConversationMessage[]; transcript: SessionState["transcript"]; hasRest: boolean }> {
+  const { client, sessionId, transcript } = said;
   const since = state.transcript;
-  if (transcript === undefined || !readsTranscripts(client)) return { messages: event.messages, transcript: since };
+  if (transcript === undefined || !readsTranscripts(client))
+    return { messages: said.messages, transcript: since, hasRest: false };
   try {
-    const part = await readNewPart(transcript, client, { sessionId, now, since });
-    return { messages: part.messages, transcript: part.place };
+    const { place, ...part } = await readNewPart(transcript, client, { sessionId, now, since });
+    return { ...part, transcript: place };
   } catch {
     // Some clients name a transcript that they write later or never: what came with the event is what there is.
-    return { messages: since === undefined ? event.messages : [], transcript: since };
+    return { messages: since === undefined ? said.messages : [], transcript: since, hasRest: false };
   }
 }
 

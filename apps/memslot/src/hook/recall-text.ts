@@ -1,7 +1,8 @@
 import { formatCitation, frameRecalled } from "@memslot/agent-kit";
-import { type Memory, type MemorySearchResult, type SearchReport, estimateTokens } from "@memslot/core";
+import { type Memory, type MemorySearchResult, type SearchReport } from "@memslot/core";
 import type { RecallMode } from "../connect/recall-mode.ts";
-import { wasShown } from "./shown-lines.ts";
+import { unshownPart } from "./shown-lines.ts";
+import { tokensAtMost } from "./tokens-at-most.ts";
 
 const mostTokens = 400;
 /** Of the question that a prompt makes. What comes behind is mostly pasted. */
@@ -53,14 +54,15 @@ export async function recallText(
     },
   });
   if (mode === "strong" && report?.match?.level !== "strong") return "";
-  return fitted(results.filter(({ snippet }) => !wasShown(snippet, shown)));
+  return fitted(results, shown);
 }
 
-function fitted(results: readonly MemorySearchResult[]): string {
+function fitted(results: readonly MemorySearchResult[], shown: ReadonlySet<string>): string {
   const parts = [intro];
   for (const result of results) {
-    const frame = frameRecalled(formatCitation(result), result.snippet);
-    if (frame === "" || estimateTokens([...parts, frame].join("\n")) > mostTokens) continue;
+    const text = unshownPart(result.snippet, shown);
+    const frame = text === "" ? "" : frameRecalled(formatCitation(result), text);
+    if (frame === "" || tokensAtMost([...parts, frame].join("\n")) > mostTokens) continue;
     parts.push(frame);
   }
   return parts.length > 1 ? parts.join("\n") : "";

@@ -1,7 +1,8 @@
 import type { Memory } from "@memslot/core";
+import type { ClientId } from "../connect/client.ts";
 import type { RecallMode } from "../connect/recall-mode.ts";
-import { answerOf, hears } from "./answer.ts";
-import { type HookPlace, capture, digest, projectOf } from "./capture.ts";
+import { answerOf, hears, takenAnswer } from "./answer.ts";
+import { type HookPlace, capture, captureRest, digest, projectOf } from "./capture.ts";
 import type { HookEvent } from "./hook-event.ts";
 import { linesShown } from "./shown-lines.ts";
 import { startText } from "./start-text.ts";
@@ -28,12 +29,13 @@ export async function runHook(event: HookEvent, run: HookRun): Promise<string | 
     case "prompt":
       return await onPrompt(event, run);
     case "compact":
-      if (run.readOnly) return undefined;
+      if (run.readOnly) return takenAnswer(event);
       await capture(event, run);
-      return await onCompaction(event, run);
+      await onCompaction(event, run);
+      return takenAnswer(event);
     case "turn-end":
       if (!run.readOnly) await capture(event, run);
-      return undefined;
+      return takenAnswer(event);
     case "end":
       if (run.readOnly) return undefined;
       // The client waits for little more than a second: what was said is safe, and the rest goes on behind.
@@ -74,16 +76,22 @@ async function onPrompt(event: HookEvent, run: HookRun): Promise<string | undefi
   return answerOf(event, text);
 }
 
-async function onCompaction(event: HookEvent, run: HookRun): Promise<undefined> {
+async function onCompaction(event: HookEvent, run: HookRun): Promise<void> {
   const dropped = await digest(event, run);
-  if (dropped === undefined) return undefined;
+  if (dropped === undefined) return;
   await run.states.change(event, async (state) => ({ state: { ...state, dropped, shown: [] }, result: undefined }));
-  return undefined;
 }
 
-/** Writes the digest of one session, named `client:session`, and of those of which nothing was heard for long. */
+/**
+ * Takes what is left of the transcript of one session, named `client:session`, and writes its digest; then the same for those
+ * of which nothing was heard for long.
+ */
 export async function finishSessions(place: HookPlace, ended: string): Promise<void> {
-  const own = place.states.waiting(0).filter(({ client, sessionId }) => `${client}:${sessionId}` === ended);
-  for (const state of own) await digest(state, place);
-  for (const state of place.states.waiting(idleMs)) await digest(state, place);
+  const colon = ended.indexOf(":");
+  const own = place.states.read(ended.slice(0, colon) as ClientId, ended.slice(colon + 1));
+  const isKnown = own.waits === true || own.transcript !== undefined;
+  for (const state of [...(isKnown ? [own] : []), ...place.states.waiting(idleMs)]) {
+    await captureRest(state, place);
+    await digest(state, place);
+  }
 }

@@ -86,9 +86,12 @@ export function openHookStates(stateDir: string): HookStates {
         return state?.waits === true ? [state] : [];
       });
     },
-    claim({ client, sessionId, moment, turnId, source, prompt }) {
+    claim({ client, sessionId, moment, turnId, source, prompt, messages }) {
+      // A context may be cleared twice in a moment. To be told the same twice is better than to be told nothing.
+      if (moment === "start" && source === "clear" && turnId === undefined) return true;
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      const file = path.join(folder, `${hashOf([client, sessionId, moment, turnId, source, prompt])}.claim`);
+      const ids = messages.map(({ id }) => id);
+      const file = path.join(folder, `${hashOf([client, sessionId, moment, turnId, source, prompt, ids])}.claim`);
       return taken(file) || (turnId === undefined && isOld(file) && taken(file));
     },
   };

@@ -6,7 +6,13 @@ export function linesShown(text: string): string[] {
   return [...new Set(lines.filter((line) => /[\p{L}\p{N}]{2}/u.test(line)).map((line) => hashOf([line]).slice(0, 12)))];
 }
 
-/** Whether a text says nothing that was not shown already. */
-export function wasShown(text: string, shown: ReadonlySet<string>): boolean {
-  return linesShown(text).every((line) => shown.has(line));
+/** What a text says that was not shown already, without the lines that were; empty where nothing is left. */
+export function unshownPart(text: string, shown: ReadonlySet<string>): string {
+  const isNew = (line: string): boolean => linesShown(line).every((hash) => !shown.has(hash));
+  const left = text
+    .split("\n")
+    .filter(isNew)
+    .join("\n")
+    .replaceAll(/^\s*\n|\s+$/gu, "");
+  return linesShown(left).length === 0 ? "" : left;
 }

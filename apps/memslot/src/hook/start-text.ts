@@ -1,6 +1,7 @@
 import { sessionStartContext } from "@memslot/agent-kit";
-import { type AgentConfig, estimateTokens, visibleName } from "@memslot/core";
+import { type AgentConfig, visibleName } from "@memslot/core";
 import type { SessionState } from "./session-state.ts";
+import { tokensAtMost } from "./tokens-at-most.ts";
 
 const mostTokens = 600;
 /** Tokens are counted by the text, characters are what can be asked for. */
@@ -26,7 +27,7 @@ export async function startText(input: {
     });
     if (text === "" && input.dropped === undefined) return "";
     const whole = [text, head].filter((part) => part !== "").join("\n\n");
-    const tokens = estimateTokens(whole);
+    const tokens = tokensAtMost(whole);
     if (tokens <= mostTokens) return whole;
     budgetChars = Math.floor(budgetChars * Math.min(0.9, mostTokens / tokens));
   }

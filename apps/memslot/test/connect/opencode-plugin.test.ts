@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test, vi } from "vitest";
@@ -62,7 +62,19 @@ test("the plugin that is written for OpenCode shows notes, keeps what is said, a
     },
     { info: { id: "msg_2", role: "assistant", time: { created: 2 } }, parts: [{ type: "text", text: "Half an answ" }] },
   );
+  // A hook that fails answers nothing: the next turn brings what it did not take.
+  const journal = path.join(sandbox.stateDir, "agents", "main", "journal");
+  await mkdir(path.dirname(journal), { recursive: true });
+  await rm(journal, { recursive: true, force: true });
+  await writeFile(journal, "no folder");
   await hooks.event({ event: { type: "session.idle", properties: { sessionID: "ses_1" } } });
+  await rm(journal);
+  messages.push({
+    info: { id: "msg_3", role: "user", time: { created: 3 } },
+    parts: [{ type: "text", text: "And back in June." }],
+  });
+  await hooks.event({ event: { type: "session.idle", properties: { sessionID: "ses_1" } } });
+  expect(await journalOf(sandbox)).toContain("And back in June.");
   expect(await journalOf(sandbox)).toContain("We sail to Porto in May.");
   expect(await journalOf(sandbox)).not.toMatch(/Half an answ|HX-19/u);
   await hooks["experimental.session.compacting"]({ sessionID: "ses_1" }, { context: [] });
@@ -70,5 +82,5 @@ test("the plugin that is written for OpenCode shows notes, keeps what is said, a
   await hooks.event({ event: { type: "session.compacted", properties: { sessionID: "ses_1" } } });
   const after: string[] = [];
   await hooks["experimental.chat.system.transform"]({ sessionID: "ses_1" }, { system: after });
-  expect(after.join("\n")).toContain("dropped 1 message from");
+  expect(after.join("\n")).toContain("dropped 2 messages from");
 });

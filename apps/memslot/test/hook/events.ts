@@ -153,7 +153,12 @@ export const sentEvents: readonly SentEvent[] = [
     input: { ...opencode, hook_event_name: "prompt", prompt: question, turn_id: "msg_1" },
     answer: (text) => ({ text }),
   },
-  { client: "opencode", moment: "compact", input: { ...opencode, hook_event_name: "compact", messages: [] } },
+  {
+    client: "opencode",
+    moment: "compact",
+    input: { ...opencode, hook_event_name: "compact", messages: [] },
+    answer: () => ({ taken: true }),
+  },
   {
     client: "opencode",
     moment: "turn-end",
@@ -162,6 +167,7 @@ export const sentEvents: readonly SentEvent[] = [
       hook_event_name: "stop",
       messages: [{ id: "msg_1", role: "user", text: "Do it.", at: "2026-05-01T08:00:00Z" }],
     },
+    answer: () => ({ taken: true }),
   },
 ];
 

@@ -1,8 +1,8 @@
-import { randomUUID } from "node:crypto";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createHash, randomUUID } from "node:crypto";
+import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { estimateTokens } from "@memslot/core";
 import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
+import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { readEvent } from "../../src/hook/read-event.ts";
 import { createSandbox } from "../run-memslot.ts";
@@ -15,6 +15,23 @@ const prompt = (text: string, session = "s"): object => ({
   hook_event_name: "UserPromptSubmit",
   prompt: text,
 });
+
+const hashOf = (index: number, form: "hex" | "base64"): string =>
+  createHash("sha256").update(String(index)).digest(form);
+
+/** Lines that cost more than a quarter of a token a character. */
+const costlyLines: Record<string, (index: number) => string> = {
+  English: () => "The deployment of the service needs the approval of the release team.",
+  Chinese: () => "部署服务之前需要发布团队的批准，并且要写下原因。",
+  Russian: (index) => `РАЗВЁРТЫВАНИЕ СЛУЖБЫ ${index} требует согласования с командой выпуска.`,
+  Arabic: (index) => `يَتَطَلَّبُ نَشْرُ الخِدْمَةِ مُوَافَقَةَ فريق الإصدار ${index}.`,
+  emoji: () => "🚀👩‍💻🎉🏳️‍🌈 🧑🏽‍🚀 ✓ →",
+  code: () => "`x=>{return(a??b)?.c[d]}` ${}[]{}!!",
+  tables: (index) => `| ${index} | host-${index} | 10.0.${index}.7 | ok |  | x | - |`,
+  ids: (index) => `aK9xQ2mZ7pL4vB8n ${hashOf(index, "base64")}`,
+  hashes: (index) => hashOf(index, "hex"),
+  figures: (index) => `1 2 3 1,234.56 7.8 ${index * 7919} 2026-05-01 08:00:01`,
+};
 
 describe("each event in each documented shape", () => {
   test.each(sentEvents)("$client $moment %#", async ({ client, sender, moment, input, answer }) => {
@@ -94,19 +111,15 @@ test("a memory that is off says nothing and keeps nothing", async () => {
 });
 
 describe("a session's start", () => {
-  test.each([
-    ["English", "- The deployment of the service needs the approval of the release team.\n"],
-    ["Chinese", "- 部署服务之前需要发布团队的批准，并且要写下原因。\n"],
-    ["code", "- `x=>{return(a??b)?.c[d]}` ${}[]{}!!\n"],
-  ])("holds at most 600 tokens of %s, however much there is", async (_, line) => {
+  test.each(Object.entries(costlyLines))("holds at most 600 tokens of %s, however much there is", async (_, line) => {
     const sandbox = await createNotes();
-    const lines = Array.from({ length: 800 }, (__, index) => line.replace("\n", ` ${index}\n`)).join("");
+    const lines = Array.from({ length: 800 }, (__, index) => `- ${line(index)} ${index}\n`).join("");
     await sandbox.write("MEMORY.md", `# Memory\n\n${lines}`);
     await sandbox.write(`memory/${new Date().toISOString().slice(0, 10)}.md`, lines);
     const text = contextOf(await sendTo(sandbox, "claude-code", start));
     expect(text).toContain("MEMORY.md");
-    expect(estimateTokens(text)).toBeLessThanOrEqual(600);
-    expect(estimateTokens(text)).toBeGreaterThan(300);
+    expect(encode(text).length).toBeLessThanOrEqual(600);
+    expect(encode(text).length).toBeGreaterThan(150);
   });
 
   test("stands in a frame that no note can end", async () => {
@@ -155,6 +168,17 @@ describe("a prompt", () => {
     expect((await sendTo(sandbox, "claude-code", prompt(question))).stdout).toBe("");
   });
 
+  test("brings the lines that are new, and none beside them that was shown", async () => {
+    const sandbox = await createNotes();
+    await sendTo(sandbox, "claude-code", start);
+    const added = "- The staging database of the tests listens on port 6655.\n";
+    await sandbox.write("MEMORY.md", `${await readFile(path.join(sandbox.workspace, "MEMORY.md"), "utf8")}${added}`);
+    await sandbox.runHere(["memory", "index"]);
+    const text = contextOf(await sendTo(sandbox, "claude-code", prompt(question), "--recall", "always"));
+    expect(text).toContain("6655");
+    expect(text).not.toMatch(/5544|tabs to spaces|# Memory/u);
+  });
+
   test("--recall off asks nothing; always shows a weak match too", async () => {
     const sandbox = await createNotes();
     expect((await sendTo(sandbox, "claude-code", prompt(question), "--recall", "off")).stdout).toBe("");
@@ -175,19 +199,18 @@ describe("a prompt", () => {
     expect(contextOf(await sendTo(sandbox, "claude-code", prompt(text)))).toContain("5544");
   });
 
-  test("gets at most 400 tokens", async () => {
+  test.each(Object.entries(costlyLines))("gets at most 400 tokens of %s", async (_, line) => {
     const sandbox = await createNotes();
-    for (let index = 0; index < 12; index++)
-      await sandbox.write(
-        `memory/note-${index}.md`,
-        `# Kestrel ${index}\n\n${`The kestrel nest number ${index} is watched by the ranger of district ${index}. `.repeat(12)}\n`,
-      );
+    for (let index = 0; index < 12; index++) {
+      const lines = Array.from({ length: 6 }, (__, at) => `- kestrel ${line(index * 6 + at)}\n`).join("");
+      await sandbox.write(`memory/note-${index}.md`, `# Kestrel nest ${index}\n\n${lines}`);
+    }
     await sandbox.runHere(["memory", "index"]);
     const text = contextOf(
-      await sendTo(sandbox, "claude-code", prompt("which ranger watches the kestrel nest?"), "--recall", "always"),
+      await sendTo(sandbox, "claude-code", prompt("where is the kestrel nest?"), "--recall", "always"),
     );
     expect(text).toContain("kestrel");
-    expect(estimateTokens(text)).toBeLessThanOrEqual(400);
+    expect(encode(text).length).toBeLessThanOrEqual(400);
   });
 });
 
@@ -209,6 +232,23 @@ describe("an event that comes twice", () => {
     const others = await sendTo(sandbox, "claude-code", { ...input, hook_event_name: "SessionStart" });
     expect(contextOf(own)).toContain("5544");
     expect(others.stdout).toBe("");
+  });
+
+  test("is answered each time where the context was cleared", async () => {
+    const sandbox = await createNotes();
+    for (let times = 0; times < 2; times++)
+      expect(contextOf(await sendTo(sandbox, "claude-code", { ...start, source: "clear" }))).toContain("5544");
+  });
+
+  test("is another one where its messages are others", async () => {
+    const sandbox = await createNotes();
+    for (const name of ["Porto", "Faro"])
+      await sendTo(sandbox, "opencode", {
+        session_id: "s",
+        hook_event_name: "stop",
+        messages: [said(name, `We sail to ${name}.`)],
+      });
+    expect(await journalOf(sandbox)).toMatch(/Porto[^]*Faro/u);
   });
 
   test("does not hide the next turn, which has another id", async () => {
@@ -386,6 +426,33 @@ describe("what is said", () => {
     for (const id of ["one", "two", "three"]) expect(logs.split(`Fact ${id} holds.`), logs).toHaveLength(2);
   });
 
+  describe("in a transcript of many MiB", () => {
+    const codexLine = (text: string, role = "user"): string =>
+      `${JSON.stringify({ type: "response_item", payload: { type: "message", role, content: [{ type: "input_text", text }] } })}\n`;
+    const noise = codexLine("x".repeat(100_000), "developer").repeat(90);
+    const event = { session_id: "s", cwd: "/a", hook_event_name: "Stop" };
+
+    test("is all read", async () => {
+      const sandbox = await createNotes();
+      const transcript = path.join(sandbox.cwd, "t.jsonl");
+      await writeFile(transcript, `${codexLine("Fact one.")}${noise}${codexLine("Fact two.")}`);
+      for (const turn of ["1", "2", "3"])
+        await sendTo(sandbox, "codex", { ...event, transcript_path: transcript, turn_id: turn });
+      const journal = await journalOf(sandbox);
+      for (const fact of ["Fact one.", "Fact two."]) expect(journal).toContain(fact);
+    });
+
+    test("is read to its end when the session is over", async () => {
+      const sandbox = await createNotes();
+      const transcript = path.join(sandbox.cwd, "t.jsonl");
+      await writeFile(transcript, codexLine("No news.", "developer"));
+      await sendTo(sandbox, "codex", { ...event, transcript_path: transcript });
+      await writeFile(transcript, `${codexLine("No news.", "developer")}${noise}${codexLine("Fact two.")}`);
+      await sandbox.runHere(["hook", "codex", "--finish", "codex:s"]);
+      expect(await logsOf(sandbox)).toContain("Fact two.");
+    });
+  });
+
   test("is noted at the end of a session by a process that nobody waits for", async () => {
     const sandbox = await createNotes();
     const event = { session_id: "s", cwd: "/home/ada/app" };
@@ -405,6 +472,10 @@ describe("what is said", () => {
       interval: 50,
     });
     expect(await logsOf(sandbox)).not.toContain("Porto");
+    // The process is done with the folder, which is taken away.
+    const locks = async (): Promise<string[]> =>
+      (await readdir(path.join(sandbox.stateDir, "hooks"))).filter((name) => name.includes(".lock"));
+    await vi.waitFor(async () => expect(await locks()).toEqual([]), { timeout: 30_000, interval: 50 });
   });
 
   test("without secrets in the notes, and with nothing that a message could pass off as another entry", async () => {

@@ -18,15 +18,15 @@ function ask(event) {
     let answer = "";
     const done = () => {
       try {
-        resolve(JSON.parse(answer).text ?? "");
+        resolve(JSON.parse(answer));
       } catch {
-        resolve("");
+        resolve({});
       }
     };
     try {
       const child = spawn(hook, { shell: true, stdio: ["pipe", "pipe", "ignore"], windowsHide: true });
       const timer = setTimeout(() => child.kill(), deadlineMs);
-      child.on("error", () => resolve(""));
+      child.on("error", () => resolve({}));
       child.on("close", () => {
         clearTimeout(timer);
         done();
@@ -35,7 +35,7 @@ function ask(event) {
       child.stdin.on("error", () => {});
       child.stdin.end(JSON.stringify(event));
     } catch {
-      resolve("");
+      resolve({});
     }
   });
 }
@@ -70,7 +70,9 @@ export const memslot = async ({ client, directory }) => {
     try {
       const messages = await said(sessionID);
       if (messages.length === 0 && name === "stop") return;
-      await ask({ hook_event_name: name, session_id: sessionID, cwd: directory, messages });
+      const { taken } = await ask({ hook_event_name: name, session_id: sessionID, cwd: directory, messages });
+      // What the hook did not take, for want of time or by a fault, is sent again with the next turn.
+      if (taken !== true) return;
       told.set(sessionID, new Set([...(told.get(sessionID) ?? []), ...messages.map(({ id }) => id)]));
     } catch {
       // The next turn brings what this one did not.
@@ -78,7 +80,8 @@ export const memslot = async ({ client, directory }) => {
   }
 
   function started(sessionID, source) {
-    const text = ask({ hook_event_name: "session_start", source, session_id: sessionID, cwd: directory });
+    const event = { hook_event_name: "session_start", source, session_id: sessionID, cwd: directory };
+    const text = ask(event).then((answer) => answer.text ?? "");
     starts.set(sessionID, text);
     return text;
   }
@@ -98,7 +101,7 @@ export const memslot = async ({ client, directory }) => {
       if (!starts.has(sessionID)) await started(sessionID, "startup");
       const first = parts.find((part) => part.type === "text" && !part.synthetic);
       if (first === undefined) return;
-      const text = await ask({
+      const { text = "" } = await ask({
         hook_event_name: "prompt",
         session_id: sessionID,
         cwd: directory,

@@ -16,9 +16,11 @@ export interface TranscriptPlace {
 export interface NewPart {
   readonly messages: readonly ConversationMessage[];
   readonly place: TranscriptPlace;
+  /** Whether more stands behind it. */
+  readonly hasRest: boolean;
 }
 
-/** Of one event. What is longer waits for the next one; a transcript that is first seen when it is longer is read from there. */
+/** Of one part. What is longer is read part by part. */
 const maxBytes = 4 * 1024 * 1024;
 
 /**
@@ -34,16 +36,15 @@ export async function readNewPart(
   try {
     const stats = await handle.stat();
     if (!stats.isFile()) throw new Error(`${file} is no file`);
-    const isFirst = since?.file !== file;
-    const known = isFirst || since.offset > stats.size ? 0 : since.offset;
-    const from = isFirst ? Math.max(known, stats.size - maxBytes) : known;
+    const from = since?.file !== file || since.offset > stats.size ? 0 : since.offset;
     const bytes = Buffer.alloc(Math.min(maxBytes, stats.size - from));
     const { bytesRead } = await handle.read(bytes, 0, bytes.length, from);
     const end = bytes.subarray(0, bytesRead).lastIndexOf(0x0a) + 1;
     // One line that is longer than all that is read at once is passed over.
     const length = end === 0 && bytesRead === maxBytes ? bytesRead : end;
     const messages = messagesOf(bytes.subarray(0, length), from, { client, sessionId, now });
-    return { messages, place: { file, offset: from + length } };
+    const hasRest = bytesRead === maxBytes && from + length < stats.size;
+    return { messages, place: { file, offset: from + length }, hasRest };
   } finally {
     await handle.close();
   }
