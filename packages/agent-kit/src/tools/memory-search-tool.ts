@@ -21,7 +21,7 @@ const fields = {
     required: true,
     mayBeBlank: true,
     description:
-      "What to look for: the words that a note about it would hold, in the notes' own language; empty with since or until: all of those days. Filters, where needed: " +
+      "What to look for: the words that a note about it would hold, in the notes' own language; with since, may be empty. Filters: " +
       '"exact phrase", -word, path:folder/, tag:name, source:name, after:2024-05, before:2025.',
   },
   maxResults: {
