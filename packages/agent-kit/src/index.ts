@@ -7,7 +7,7 @@ export {
   editNote,
   forgetNote,
 } from "./changes/edit-note.ts";
-export type { ChangePlace } from "./changes/make-change.ts";
+export type { ChangePlace } from "./changes/change-place.ts";
 export { listChanges, restoreNote, undoChange } from "./changes/undo-change.ts";
 export type { NoteContent } from "./notes/note-content.ts";
 export { type ReplaceNoteOptions, type ReplacedNote, readNote, replaceNote } from "./notes/replace-note.ts";
@@ -87,9 +87,9 @@ export {
   readTranscriptPage,
 } from "./session/shown/read-transcript-page.ts";
 export type { TranscriptRecall } from "./session/shown/recalls.ts";
-export type { TranscriptCompaction, TranscriptFacts } from "./session/shown/scan-transcript.ts";
+export type { TranscriptCompaction, TranscriptFacts } from "./session/shown/transcript-facts.ts";
 export type { ShownText } from "./session/shown/shown-text.ts";
-export type { TranscriptPlace } from "./session/shown/transcript-place.ts";
+export type { TranscriptPlace } from "./session/shown/transcript-names.ts";
 export { openSessions } from "./session/open-sessions.ts";
 export {
   type DescribeSession,

@@ -73,7 +73,7 @@ export interface StateRecord {
 export const timeZone = "Asia/Shanghai";
 const agentId = "main";
 /** Small, so that it fills up in a dozen turns. */
-export const windowTokens = 8_000;
+export const windowTokens = 9_000;
 const reserveTokens = 2_500;
 /** From here on a flush is due. */
 export const flushTokens = 4_000;

@@ -1,6 +1,6 @@
 import type { ComponentChildren, VNode } from "preact";
 import type { AskError } from "../state/ask.ts";
-import { t } from "../words/words.ts";
+import { isWord, t } from "../words/words.ts";
 
 /** Something is on its way. */
 export function Loading(): VNode {
@@ -21,11 +21,17 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
-/** What the server has said of a failure: it names the next step. */
+/** What kind of failure it is, and what the server has said of it, in English: it names the next step. */
 export function Failed({ error, onAgain }: { error: AskError; onAgain?: () => void }): VNode {
+  const kind = `failure.${error.code}`;
   return (
     <div class="failed" role="alert">
-      <p>{error.message}</p>
+      {isWord(kind) && (
+        <p>
+          <strong>{t(kind)}</strong>
+        </p>
+      )}
+      <p lang="en">{error.message}</p>
       {onAgain && (
         <button type="button" onClick={onAgain}>
           {t("shell.error.again")}

@@ -17,6 +17,11 @@ export function t(name: WordName, given: Readonly<Record<string, string | number
   );
 }
 
+/** Whether there is a text of this name: codes of the server are more than those that have one. */
+export function isWord(name: string): name is WordName {
+  return Object.hasOwn(en, name);
+}
+
 /** Numbers with the signs of the language. */
 export function formatted(value: string | number): string {
   return typeof value === "number" ? new Intl.NumberFormat(localeName()).format(value) : value;

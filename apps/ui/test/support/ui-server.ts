@@ -2,6 +2,7 @@ import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { type EmbeddingProvider, parseConfig, openMemory } from "@memslot/core";
+import openai from "@memslot/embeddings-openai";
 import memoryCore from "@memslot/memory-core";
 import { onTestFinished } from "vitest";
 import { serveUi, type UiHost } from "../../src/index.ts";
@@ -28,6 +29,8 @@ export interface UiServerOptions {
   memorySearch?: Readonly<Record<string, unknown>>;
   /** Makes the vectors, in place of a plugin. */
   embeddings?: EmbeddingProvider;
+  /** Beside `HOME`. */
+  env?: Readonly<Record<string, string>>;
 }
 
 /** The page over a memory of its own; everything is gone after the test. */
@@ -36,6 +39,7 @@ export async function startUi({
   readOnly = false,
   memorySearch = {},
   embeddings,
+  env = {},
 }: UiServerOptions): Promise<UiServer> {
   const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-ui-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
@@ -56,9 +60,9 @@ export async function startUi({
         },
       },
     },
-    { stateDir, env: { HOME: folder } },
+    { stateDir, env: { ...env, HOME: folder } },
   );
-  const opening = { config, agentId: "main", plugins: [memoryCore], embeddings, notify: () => undefined };
+  const opening = { config, agentId: "main", plugins: [memoryCore, openai], embeddings, notify: () => undefined };
   const memory = await openMemory(opening);
   onTestFinished(() => memory.close());
   await memory.sync({ reason: "test" });

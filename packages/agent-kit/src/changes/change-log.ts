@@ -6,7 +6,7 @@ import { MemoryError, isAbort, messageOf } from "@memslot/core";
 import { codeOf, syncFolder } from "@memslot/core/files";
 import { appendWhole } from "../notes/append-whole.ts";
 import { withStateLock } from "../session/state-lock.ts";
-import type { LineChange } from "./line-change.ts";
+import type { LineChange } from "./changed-lines.ts";
 
 /** What a change is: `create` and `delete` are of whole notes, `restore` brings back what was forgotten, `undo` takes any other back. */
 export type ChangeKind = "edit" | "forget" | "create" | "delete" | "restore" | "undo";

@@ -1,16 +1,4 @@
-/** What has become of some lines of a file: enough to find the place again, and to take the change back to the byte. */
-export interface LineChange {
-  /** The first line that differs, counted from 1. */
-  startLine: number;
-  /** Bytes before the lines. */
-  offset: number;
-  /** The lines with their line ends, as they were and as they are. */
-  before: string;
-  after: string;
-  /** The line before them and the one behind them, empty where there is none. */
-  above: string;
-  below: string;
-}
+import type { LineChange } from "./changed-lines.ts";
 
 /** The lines in which two texts (UTF-8) differ. */
 export function lineChange(before: Buffer, after: Buffer): LineChange {

@@ -1,19 +1,11 @@
-import type { NoteName } from "../notes/note-in-place.ts";
+import type { ChangePlace, MadeChange } from "./change-place.ts";
 import { readNote, changeNote } from "../notes/replace-note.ts";
 import type { NoteContent } from "../notes/note-content.ts";
-import { type ChangeKind, type Changer, type HeldLog, type NoteChangeRecord, holdingLog } from "./change-log.ts";
+import { type ChangeKind, type HeldLog, type NoteChangeRecord, holdingLog } from "./change-log.ts";
 import { lineChange } from "./line-change.ts";
 import { hashOf } from "./hash.ts";
 import { settleChanges } from "./settle-changes.ts";
 import { dropTrash, writeTrash } from "./trash.ts";
-
-/** Where notes are changed, and by whom. */
-export interface ChangePlace extends Omit<NoteName, "relPath"> {
-  changer: Changer;
-  /** The moment of the change. */
-  at: Date;
-  signal?: AbortSignal | undefined;
-}
 
 /** One change that is wanted. */
 export interface WantedChange {
@@ -27,13 +19,8 @@ export interface WantedChange {
   /** Where the lines lie that are brought back. */
   outOfTrash?: string | undefined;
   /** As `NoteChange.make`. */
-  make(bytes: Buffer, now: NoteContent): Buffer | undefined;
+  make(bytes: Uint8Array, now: NoteContent): Uint8Array | undefined;
 }
-
-/** `unchanged`: the note says so already. `conflict` as in `ReplacedNote`. */
-export type MadeChange =
-  | { state: "done"; change: NoteChangeRecord; note: NoteContent }
-  | { state: "unchanged" | "conflict"; note: NoteContent | undefined };
 
 /** Runs something with the log of changes in hand, in which the end of every earlier change has been written down. */
 export async function withChanges<T>(place: ChangePlace, run: (log: HeldLog) => Promise<T>): Promise<T> {

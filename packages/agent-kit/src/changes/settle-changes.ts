@@ -1,5 +1,5 @@
 import { MemoryError } from "@memslot/core";
-import type { ChangePlace } from "./make-change.ts";
+import type { ChangePlace } from "./change-place.ts";
 import type { ChangeOutcome, HeldLog, NoteChangeRecord } from "./change-log.ts";
 import { changeNote } from "../notes/replace-note.ts";
 import { noFile } from "./whole-note.ts";
@@ -45,7 +45,7 @@ async function bytesNow(place: ChangePlace, relPath: string): Promise<Buffer | u
     await changeNote(
       { ...place, relPath },
       {
-        make: (bytes) => {
+        make: (bytes: Buffer) => {
           seen.push(bytes);
           return undefined;
         },

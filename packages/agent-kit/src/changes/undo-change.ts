@@ -2,7 +2,8 @@ import { MemoryError } from "@memslot/core";
 import { type HeldLog, type LoggedChange, type NoteChangeRecord, newChangeId } from "./change-log.ts";
 import { makeNote, noFile, removeNote } from "./whole-note.ts";
 import { applied, putBack, reversed } from "./line-change.ts";
-import { type ChangePlace, makeChange, withChanges } from "./make-change.ts";
+import type { ChangePlace } from "./change-place.ts";
+import { makeChange, withChanges } from "./make-change.ts";
 
 /** All changes of the notes of a workspace, the oldest first. Throws as `undoChange` does. */
 export async function listChanges(place: ChangePlace): Promise<readonly LoggedChange[]> {
@@ -72,7 +73,7 @@ async function takeBack(
   if (change.sha256Before === noFile) return await removeNote(place, log, { ...wanted, sha256: change.sha256After });
   const made = await makeChange(place, log, {
     ...wanted,
-    make: (bytes) => {
+    make: (bytes: Buffer) => {
       const back = reversed(change);
       return applied(bytes, back) ?? (kind === "restore" ? putBack(bytes, back) : undefined);
     },

@@ -7,7 +7,8 @@ import { contentIn, inLockedFolder, openThere } from "../notes/note-in-place.ts"
 import { draftOf } from "../notes/replace-note.ts";
 import type { HeldLog, NoteChangeRecord } from "./change-log.ts";
 import { hashOf } from "./hash.ts";
-import type { ChangePlace, WantedChange } from "./make-change.ts";
+import type { ChangePlace } from "./change-place.ts";
+import type { WantedChange } from "./make-change.ts";
 import { dropTrash, writeTrash } from "./trash.ts";
 
 /** Of a whole file that is made or taken away. */

@@ -2,23 +2,12 @@ import { createHash } from "node:crypto";
 import { type BigIntStats, constants } from "node:fs";
 import { type FileHandle, mkdir, realpath } from "node:fs/promises";
 import path from "node:path";
-import type { MemorySearchSettings } from "@memslot/core";
 import { codeOf, type FolderInPlace, MovedError, openFolderInPlace } from "@memslot/core/files";
 import { noteFile } from "@memslot/indexing/host";
 import { withStateLock } from "../session/state-lock.ts";
 import { contentOf, type NoteContent } from "./note-content.ts";
 import { cannotWrite, failureOf } from "./note-file.ts";
-
-/** Names one note of a memory. */
-export interface NoteName {
-  /** Where it may be a link, what that leads to counts. */
-  workspaceDir: string;
-  /** What of it is memory. */
-  settings: Pick<MemorySearchSettings, "extraPaths" | "notes">;
-  stateDir: string;
-  /** Relative to the workspace, with `/`. */
-  relPath: string;
-}
+import type { NoteName } from "./note-name.ts";
 
 /** More than this is no note that anybody edits as a whole. */
 export const maxBytes = 4_000_000;

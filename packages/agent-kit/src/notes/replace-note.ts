@@ -13,10 +13,10 @@ import {
   inLockedFolder,
   maxBytes,
   type Note,
-  type NoteName,
   type OpenedNote,
   openThere,
 } from "./note-in-place.ts";
+import type { NoteName } from "./note-name.ts";
 
 export interface ReplaceNoteOptions extends NoteName {
   /** All that the note is to say, with LF line ends. The file keeps its own line ends and its byte order mark. */
@@ -71,9 +71,9 @@ export async function replaceNote(options: ReplaceNoteOptions): Promise<Replaced
 /** What is to become of the bytes of a note. */
 export interface NoteChange {
   /** Undefined where the note is not what it was thought to be, which is a conflict. What it throws is thrown. */
-  make(bytes: Buffer, now: NoteContent): Buffer | undefined;
+  make(bytes: Uint8Array, now: NoteContent): Uint8Array | undefined;
   /** Called when nothing but the disk can prevent the change any more. Where it throws, nothing is written. */
-  prepare?(before: Buffer, after: Buffer): Promise<void>;
+  prepare?(before: Uint8Array, after: Uint8Array): Promise<void>;
 }
 
 /** As `replaceNote`, with what the bytes are to be told by a function of what they are. */
@@ -89,8 +89,9 @@ async function changeIn(note: Note, change: NoteChange, signal: AbortSignal | un
   if (there === undefined) return { state: "conflict", note: undefined };
   try {
     const now = await contentIn(there);
-    const bytes = change.make(there.bytes, now);
-    if (bytes === undefined) return { state: "conflict", note: now };
+    const made = change.make(there.bytes, now);
+    if (made === undefined) return { state: "conflict", note: now };
+    const bytes = Buffer.from(made.buffer, made.byteOffset, made.byteLength);
     if (now.fixed !== undefined) throw cannotWrite(note, now.fixed);
     if (there.stats.nlink > 1n)
       throw cannotWrite(

@@ -1,6 +1,6 @@
 import { MemoryError, type MemorySearchSettings, messageOf, nameFromVisible } from "@memslot/core";
 import type { EditedNote } from "../changes/edit-note.ts";
-import type { ChangePlace } from "../changes/make-change.ts";
+import type { ChangePlace } from "../changes/change-place.ts";
 import { inTime } from "../deadline.ts";
 import { formatCitation, parseCitation } from "./citations.ts";
 import type { ToolSetting } from "./tool-setting.ts";

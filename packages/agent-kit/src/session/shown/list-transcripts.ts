@@ -7,8 +7,10 @@ import { readLines } from "@memslot/indexing/host";
 import { readEntry } from "../transcript/transcript-entry.ts";
 import { lookAtSessionTable } from "../session-table.ts";
 import { type HandOvers, readHandOvers } from "./hand-overs.ts";
-import { openTranscriptToRead, transcriptFolder, type TranscriptPlace } from "./transcript-place.ts";
-import { scanTranscript, type TranscriptFacts } from "./scan-transcript.ts";
+import type { TranscriptPlace } from "./transcript-names.ts";
+import { openTranscriptToRead, transcriptFolder } from "./transcript-place.ts";
+import { scanTranscript } from "./scan-transcript.ts";
+import type { TranscriptFacts } from "./transcript-facts.ts";
 import { shownLine } from "./shown-text.ts";
 
 /** A transcript as far as its name, its size and its beginning tell. */
