@@ -83,6 +83,7 @@ describe.skipIf(!hasBrowser)("the map", () => {
   test("draws the passages, tells of one under the pointer and what is near it, and opens it", async () => {
     const { page, complaints } = await openAt(await startUi({ notes }), "/map");
     await page.getByText("30 of 30 passages").waitFor();
+    await page.getByText("This is the finer picture.").waitFor();
     const { painted } = await firstPicture(page);
     const box = await page.locator("canvas").boundingBox();
     if (painted === undefined || box === null) throw new Error("nothing is drawn");
@@ -106,9 +107,27 @@ describe.skipIf(!hasBrowser)("the map", () => {
     expect(complaints.lines).toEqual([]);
   });
 
+  test("is drawn at once, and finer after a while", async () => {
+    const { page } = await openAt(await startUi({ notes }), "/search");
+    let release: (() => void) | undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    await page.route(/dimensions=/u, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.getByRole("link", { name: "Map" }).click();
+    await page.getByText("A finer picture is being made …").waitFor();
+    const { text: first } = await firstPicture(page);
+    release?.();
+    await page.getByText("This is the finer picture.").waitFor();
+    expect(await pictureAfter(page, first)).not.toBe(first);
+    expect(await page.locator(".map-list").getByRole("button").count()).toBe(12);
+  });
+
   test("is moved and enlarged by keys and by the wheel, and shown whole again", async () => {
     const { page } = await openAt(await startUi({ notes }), "/map");
     await page.getByText("30 of 30 passages").waitFor();
+    await page.getByText("This is the finer picture.").waitFor();
     const { text: whole } = await firstPicture(page);
     let now = whole;
     await page.getByRole("group", { name: /^The passages as points/u }).focus();
@@ -146,10 +165,12 @@ describe.skipIf(!hasBrowser)("the map", () => {
   test("shows where a question stands, and colours by age", async () => {
     const { page } = await openAt(await startUi({ notes }), "/map");
     await page.getByText("30 of 30 passages").waitFor();
+    await page.getByText("This is the finer picture.").waitFor();
     const { text: plain } = await firstPicture(page);
     await page.getByRole("searchbox").fill("ferry at the pier");
     await page.getByRole("button", { name: "Show", exact: true }).click();
     await page.getByText("The circle is where the question stands.").waitFor();
+    await page.getByText("This is the finer picture.").waitFor();
     const asked = await pictureAfter(page, plain);
     await page.getByLabel("Colour by").selectOption("age");
     expect(await page.locator(".legend li").count()).toBe(5);
@@ -161,7 +182,7 @@ describe.skipIf(!hasBrowser)("the map", () => {
   test("draws 20,000 points, and each move of a drag moves them", async () => {
     const ui = await startUi({ notes });
     const { page, complaints } = await openAt(ui, "/health");
-    await page.route("**/api/map", (route) => route.fulfill({ json: largeMap(20_000) }));
+    await page.route(/\/api\/map(?:\?|$)/u, (route) => route.fulfill({ json: largeMap(20_000) }));
     await page.goto(`${ui.origin}/map`);
     await page.getByText("20,000 of 20,000 passages").waitFor();
     const box = await page.locator("canvas").boundingBox();

@@ -94,6 +94,17 @@ describe.each<[MemoryMap["by"], () => EmbeddingProvider | undefined]>([
     expect(nearestTo(...(map.query ?? [0, 0]))).toBe(2);
   });
 
+  test("has a place in more dimensions where those are asked for", async () => {
+    const memory = await open(notes(30), make());
+    const plain = await memory.map({ query: "ferry" });
+    expect(plain).not.toHaveProperty("fine", expect.anything());
+    const map = await memory.map({ query: "ferry", dimensions: 4 });
+    const values = new Int8Array(Buffer.from(map?.fine ?? "", "base64"));
+    expect(values).toHaveLength(4 * 31);
+    expect(map?.note).toEqual(plain?.note);
+    expect(new Set(values).size).toBeGreaterThan(4);
+  });
+
   test("stays as it was when a note is added, and knows what is near", async () => {
     const memory = await open(notes(60), make());
     const before = await memory.map();
@@ -126,6 +137,7 @@ test("what cannot be meant is refused, and who waits no longer is let go", async
   await expect(memory.near({ relPath: "memory/1.md", startLine: 0 })).rejects.toThrow("startLine");
   await expect(memory.near({ relPath: "memory/1.md", startLine: 1, limit: 51 })).rejects.toThrow("limit");
   await expect(memory.map({ query: 3 as never })).rejects.toThrow("query");
+  await expect(memory.map({ dimensions: 25 })).rejects.toThrow("dimensions");
   await expect(memory.map({ signal: AbortSignal.abort() })).rejects.toMatchObject({ name: "AbortError" });
 });
 

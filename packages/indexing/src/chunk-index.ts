@@ -193,8 +193,10 @@ export interface MapAsked {
   space?: VectorSpace | undefined;
   /** What is to be drawn beside them: a vector of the space, or words. */
   query?: Float32Array | string | undefined;
-  /** What `axes` of an earlier map says: the picture stays as it was. */
+  /** What `axes` of an earlier map says, which had as many: the picture stays as it was. */
   axes?: string | undefined;
+  /** 2 if left out. Of more, `fine` has all. */
+  dimensions?: number | undefined;
 }
 
 /** The chunks of the build that answers as points, a list for each thing with an entry for each of them. */
@@ -210,6 +212,8 @@ export interface MappedPassages {
   passages: number;
   /** Absent where nothing is drawn. */
   axes: string | undefined;
+  /** The place of each point in all dimensions, -127 to 127, one point behind the other; behind them that of the query, where it has one. */
+  fine: Int8Array | undefined;
   query: [x: number, y: number] | undefined;
 }
 

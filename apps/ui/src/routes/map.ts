@@ -5,7 +5,8 @@ import type { UiHost } from "../ui-host.ts";
 /** The passages as points, and what is near one of them. */
 export function serveMap(app: Hono, { memory }: UiHost): void {
   app.get("/api/map", async (context) => {
-    const map = await memory.map({ query: context.req.query("q"), signal: context.req.raw.signal });
+    const dimensions = Number(context.req.query("dimensions") ?? 2);
+    const map = await memory.map({ query: context.req.query("q"), dimensions, signal: context.req.raw.signal });
     return context.json(map ?? null);
   });
 

@@ -352,7 +352,7 @@ export interface MemorySearchManager {
   /** The last syncs, and the spaces that have vectors. Changes nothing. Absent where there is no index. */
   details?(params: { signal: AbortSignal }): Promise<IndexDetails | undefined>;
   /** Draws the passages on a plane, for the owner alone. Absent where there is nothing to draw them by. */
-  map?(params: { query: string | undefined; signal: AbortSignal }): Promise<MemoryMap | undefined>;
+  map?(params: { query: string | undefined; dimensions: number; signal: AbortSignal }): Promise<MemoryMap | undefined>;
   /** What is nearest to the passage that begins there. Undefined where none does. */
   near?(params: {
     relPath: string;

@@ -16,6 +16,11 @@ export interface MemoryMap {
   y: readonly number[];
   /** How many passages there are. Of more than 50,000 some are drawn; one without a vector is not. */
   passages: number;
+  /**
+   * Where more dimensions than two were asked for: the place of each point in all of them as bytes from -127 to 127, one point
+   * behind the other, and behind them the query's where it has a place; in Base64. A finer picture can be made of it.
+   */
+  fine?: string | undefined;
   /** Where the query would be. */
   query?: readonly [x: number, y: number] | undefined;
 }

@@ -116,7 +116,12 @@ export interface Memory {
   /** The last syncs with how long they took, and the vectors that there are. Undefined where the backend cannot tell. */
   details(options?: { signal?: AbortSignal | undefined }): Promise<IndexDetails | undefined>;
   /** The passages as points on a plane, with the place of a query. For the owner's eyes. Undefined where the backend cannot tell. */
-  map(options?: { query?: string | undefined; signal?: AbortSignal | undefined }): Promise<MemoryMap | undefined>;
+  map(options?: {
+    query?: string | undefined;
+    /** 2 to 24; 2 if left out. Of more, `fine` has all. */
+    dimensions?: number | undefined;
+    signal?: AbortSignal | undefined;
+  }): Promise<MemoryMap | undefined>;
   /**
    * The passages that are nearest to the one that begins in this line, the nearest first: `limit` of them, 8 if left out, at most 50. Undefined
    * where none begins there, and where the backend cannot tell.

@@ -229,15 +229,18 @@ export function checkNear(params: {
   return { relPath, startLine, limit };
 }
 
-/** What is to be drawn on a map besides; undefined for a blank query. */
-export function checkMapQuery(options: {
+/** What is to be drawn on a map besides, undefined for a blank query, and how exactly. */
+export function checkMap(options: {
   query?: string | undefined;
+  dimensions?: number | undefined;
   signal?: AbortSignal | undefined;
-}): string | undefined {
+}): { query: string | undefined; dimensions: number } {
   checkProbe(options);
-  const { query } = options;
+  const { query, dimensions = 2 } = options;
+  if (!Number.isSafeInteger(dimensions) || dimensions < 2 || dimensions > 24)
+    throw invalid("dimensions", "a whole number from 2 to 24", dimensions);
   if (query !== undefined && typeof query !== "string") throw invalid("query", "a string", query);
-  return query === undefined || query.trim() === "" ? undefined : cut(query);
+  return { query: query === undefined || query.trim() === "" ? undefined : cut(query), dimensions };
 }
 
 function checkPath(relPath: unknown): asserts relPath is string {

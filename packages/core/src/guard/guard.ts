@@ -4,7 +4,7 @@ import {
   checkCheck,
   checkDescribe,
   checkListing,
-  checkMapQuery,
+  checkMap,
   checkNear,
   checkProbe,
   checkRead,
@@ -260,8 +260,8 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
       return checkIndexDetails(backend, await asked.askIfAble("details", deadlines.upkeepMs, given, details));
     },
     async map(given = {}) {
-      const query = checkMapQuery(given);
-      const map = (signal: AbortSignal): ReturnType<Memory["map"]> | undefined => manager.map?.({ query, signal });
+      const params = checkMap(given);
+      const map = (signal: AbortSignal): ReturnType<Memory["map"]> | undefined => manager.map?.({ ...params, signal });
       return checkMemoryMap(backend, await asked.askIfAble("map", deadlines.upkeepMs, given, map));
     },
     async near(given) {

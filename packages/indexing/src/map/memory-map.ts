@@ -39,14 +39,14 @@ export function createMemoryMap({
   }
 
   return {
-    async map({ query, signal }) {
+    async map({ query, dimensions, signal }) {
       const space = await filledSpace();
-      const name = `space:map:${space === undefined ? "words" : spaceName(space)}`;
+      const name = `space:map:${dimensions}:${space === undefined ? "words" : spaceName(space)}`;
       const { chunks } = await store.stats();
       const kept = keptIn(await spaceFacts.noted(name), chunks);
       const asked = query === undefined || space === undefined ? query : await placed(space, query, signal);
       signal.throwIfAborted();
-      const mapped = await spaceFacts.mapPassages({ space, query: asked, axes: kept });
+      const mapped = await spaceFacts.mapPassages({ space, query: asked, axes: kept, dimensions });
       if (!lookOnly && kept === undefined && mapped.axes !== undefined)
         await spaceFacts.note(name, JSON.stringify({ chunks, axes: mapped.axes }));
       return mapOf(mapped, space === undefined ? "words" : "meaning");
@@ -108,14 +108,25 @@ function keptIn(text: string | undefined, chunks: number): string | undefined {
 }
 
 function mapOf(
-  { files, file, startLine, endLine, x, y, passages, query }: MappedPassages,
+  { files, file, startLine, endLine, x, y, passages, query, fine }: MappedPassages,
   by: MemoryMap["by"],
 ): MemoryMap {
   const notes = files.map(({ path, source, mtimeMs }): MapNote => {
     const day = timeOfPath(path)?.from ?? localDay(new Date(Math.max(0, mtimeMs)));
     return { path, source, day: isoDate(day) };
   });
-  return { by, notes, note: file, startLine, endLine, x, y, passages, query };
+  return {
+    by,
+    notes,
+    note: file,
+    startLine,
+    endLine,
+    x,
+    y,
+    passages,
+    query,
+    fine: fine && Buffer.from(fine.buffer, fine.byteOffset, fine.byteLength).toString("base64"),
+  };
 }
 
 function nearOf({ path, source, startLine, endLine, text }: ChunkRow): NearPassage {

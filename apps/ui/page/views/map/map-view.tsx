@@ -11,6 +11,7 @@ import { type ColourBy, kindsOf } from "./map-colours.ts";
 import { type Frame, nearestPoints, wholeFrame } from "./map-frame.ts";
 import { MapPicture } from "./map-picture.tsx";
 import { NearPane, passageHref } from "./near-pane.tsx";
+import { useFinerMap } from "./use-finer-map.ts";
 import "./map.css";
 
 const listed = 12;
@@ -33,7 +34,9 @@ export default function MapView(): VNode {
   return <Drawn map={data} asked={asked} />;
 }
 
-function Drawn({ map, asked }: { map: MemoryMap; asked: string }): VNode {
+function Drawn({ map: first, asked }: { map: MemoryMap; asked: string }): VNode {
+  const { finer, isWorking } = useFinerMap(first, asked);
+  const map = finer ?? first;
   const [frame, setFrame] = useState<Frame | undefined>(undefined);
   const [chosen, setChosen] = useState<number | undefined>(undefined);
   const [hovered, setHovered] = useState<number | undefined>(undefined);
@@ -59,6 +62,9 @@ function Drawn({ map, asked }: { map: MemoryMap; asked: string }): VNode {
       <p class="faint">
         {t(`map.by.${map.by}`, { count: map.note.length, all: map.passages })}
         {asked !== "" && ` ${t(map.query === undefined ? "map.query.none" : "map.query")}`}
+      </p>
+      <p class="faint" role="status">
+        {isWorking ? t("map.finer.working") : finer && t("map.finer")}
       </p>
       <div class="map">
         <div>

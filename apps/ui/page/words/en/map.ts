@@ -7,6 +7,8 @@ export const map = {
     "{count} of {all} passages, near each other where they have words in common. With embeddings it is their meaning.",
   "map.query": "The circle is where the question stands.",
   "map.query.none": "The question has no place here: the provider did not answer.",
+  "map.finer.working": "A finer picture is being made …",
+  "map.finer": "This is the finer picture.",
   "map.ask": "Words to be shown on the map",
   "map.draw": "Show",
   "map.colour": "Colour by",

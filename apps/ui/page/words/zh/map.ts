@@ -8,6 +8,8 @@ export const map: Record<keyof typeof en, string> = {
   "map.by.words": "{all} 个段落中的 {count} 个，用词相近的靠在一起。有嵌入时按含义排列。",
   "map.query": "圆圈是问题所在的位置。",
   "map.query.none": "问题在这里没有位置：提供方没有应答。",
+  "map.finer.working": "正在绘制更精细的画面…",
+  "map.finer": "这是更精细的画面。",
   "map.ask": "要在地图上显示的词",
   "map.draw": "显示",
   "map.colour": "颜色表示",

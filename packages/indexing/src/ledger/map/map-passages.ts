@@ -2,7 +2,7 @@ import type Database from "better-sqlite3";
 import type { MapAsked, MappedPassages } from "../../chunk-index.ts";
 import { toVector } from "../cache/stored-vector.ts";
 import type { Pieces } from "../thread/pieces.ts";
-import { axesIn, axesText, placeOf, type PlaneAxes, principalAxes } from "./principal-axes.ts";
+import { axesIn, axesText, coordinatesOf, placeOf, type PlaneAxes, principalAxes } from "./principal-axes.ts";
 import { wordVector } from "./word-vector.ts";
 
 const mostPoints = 50_000;
@@ -40,7 +40,7 @@ export function createMapPassages(
     "SELECT context, text FROM chunks WHERE id = ?",
   );
 
-  return async function* mapPassages(generation, spaceId, { query, axes: kept }) {
+  return async function* mapPassages(generation, spaceId, { query, axes: kept, dimensions: wanted = 2 }) {
     const known = files.all(generation).map(({ chunks, ...file }) => ({ chunks, file }));
     const passages = known.reduce((sum, { chunks }) => sum + chunks, 0);
     const indexOf = new Map(known.map(({ file: { id } }, index) => [id, index]));
@@ -59,12 +59,12 @@ export function createMapPassages(
     };
     const [first] = rows;
     const dimensions = (first && vectorOf(first)?.length) ?? 0;
-    let axes: PlaneAxes | undefined = kept === undefined ? undefined : axesIn(kept, dimensions);
+    let axes: PlaneAxes | undefined = kept === undefined ? undefined : axesIn(kept, dimensions, wanted);
     if (axes === undefined) {
       const sample = spread(rows, sampled).flatMap((row) => vectorOf(row) ?? []);
       yield;
       if (sample.length === 0) return nothing(passages);
-      axes = principalAxes(sample);
+      axes = principalAxes(sample, wanted);
       yield;
     }
 
@@ -75,11 +75,13 @@ export function createMapPassages(
       x: [],
       y: [],
     };
+    const fine: number[] = [];
     for (const [at, row] of rows.entries()) {
       if (at % page === page - 1) yield;
       const [vector, file] = [vectorOf(row), indexOf.get(row.file)];
       if (vector === undefined || file === undefined) continue;
       const [x, y] = placeOf(vector, axes);
+      if (wanted > 2) fine.push(...coordinatesOf(vector, axes));
       drawn.file.push(file);
       drawn.startLine.push(row.startLine);
       drawn.endLine.push(row.endLine);
@@ -87,12 +89,15 @@ export function createMapPassages(
       drawn.y.push(rounded(y));
     }
     const asked = typeof query === "string" ? wordVector(query) : query;
+    const isPlaced = asked?.length === axes.mean.length;
+    if (wanted > 2 && isPlaced) fine.push(...coordinatesOf(asked, axes));
     return {
       passages,
+      fine: wanted > 2 ? Int8Array.from(fine) : undefined,
       files: known.map(({ file: { path, source, mtimeMs } }) => ({ path, source, mtimeMs })),
       ...drawn,
       axes: axesText(axes),
-      query: asked?.length === axes.mean.length ? roundedPlace(placeOf(asked, axes)) : undefined,
+      query: isPlaced ? roundedPlace(placeOf(asked, axes)) : undefined,
     };
   };
 }
@@ -104,7 +109,18 @@ function spread<Row>(rows: readonly Row[], most: number): readonly Row[] {
 }
 
 function nothing(passages: number): MappedPassages {
-  return { passages, files: [], file: [], startLine: [], endLine: [], x: [], y: [], axes: undefined, query: undefined };
+  return {
+    passages,
+    files: [],
+    file: [],
+    startLine: [],
+    endLine: [],
+    x: [],
+    y: [],
+    axes: undefined,
+    fine: undefined,
+    query: undefined,
+  };
 }
 
 /** To a hundredth of a percent of the width. */

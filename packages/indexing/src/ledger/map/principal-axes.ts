@@ -1,7 +1,7 @@
-/** How vectors are drawn on a plane: less the mean, along two axes. */
+/** How vectors are drawn: less the mean, along axes that stand across each other, the one along which they differ most first. */
 export interface PlaneAxes {
   mean: Float32Array;
-  axes: readonly [Float32Array, Float32Array];
+  axes: readonly Float32Array[];
   /** Standard deviation along the first axis. */
   spread: number;
 }
@@ -10,55 +10,68 @@ export interface PlaneAxes {
 const rounds = 15;
 
 /**
- * The two directions in which vectors differ most: principal components, by power iteration with the first one taken
- * out for the second (Hotelling). Vectors have one length, and there is one at least; the same vectors give the same axes.
+ * The directions in which vectors differ most: principal components, by power iteration with the ones before taken out
+ * (Hotelling). Vectors have one length, and there is one at least; the same vectors give the same axes.
  */
-export function principalAxes(sample: readonly Float32Array[]): PlaneAxes {
+export function principalAxes(sample: readonly Float32Array[], count = 2): PlaneAxes {
   const dimensions = sample[0]?.length ?? 0;
   const mean = new Float32Array(dimensions);
   for (const vector of sample) for (let at = 0; at < dimensions; at++) add(mean, at, (vector[at] ?? 0) / sample.length);
-  const first = strongest(sample, mean, undefined);
-  const second = strongest(sample, mean, first.axis);
-  return { mean, axes: [first.axis, second.axis], spread: first.spread };
+  const axes: Float32Array[] = [];
+  let spread = 0;
+  for (let index = 0; index < count; index++) {
+    const next = strongest(sample, mean, axes);
+    if (index === 0) ({ spread } = next);
+    axes.push(next.axis);
+  }
+  return { mean, axes, spread };
 }
 
 /** Where a vector is drawn, -1 to 1: what is far out is drawn nearer to the edge, and never beyond. */
-export function placeOf(vector: Float32Array, { mean, axes: [first, second], spread }: PlaneAxes): [number, number] {
-  let [x, y] = [0, 0];
-  for (let at = 0; at < mean.length; at++) {
-    const own = (vector[at] ?? 0) - (mean[at] ?? 0);
-    x += own * (first[at] ?? 0);
-    y += own * (second[at] ?? 0);
-  }
-  const within = (value: number): number => (spread === 0 ? 0 : Math.tanh(value / (1.2 * spread)));
-  return [within(x), within(y)];
+export function placeOf(vector: Float32Array, plane: PlaneAxes): [number, number] {
+  const within = (axis: Float32Array | undefined): number =>
+    plane.spread === 0 || axis === undefined ? 0 : Math.tanh(along(vector, plane.mean, axis) / (1.2 * plane.spread));
+  return [within(plane.axes[0]), within(plane.axes[1])];
+}
+
+/** The same along all axes, each a whole number from -127 to 127: four deviations of the first axis are all of it. */
+export function coordinatesOf(vector: Float32Array, { mean, axes, spread }: PlaneAxes): number[] {
+  return axes.map((axis) => {
+    const part = spread === 0 ? 0 : along(vector, mean, axis) / (4 * spread);
+    return Math.round(127 * Math.max(-1, Math.min(1, part)));
+  });
+}
+
+function along(vector: Float32Array, mean: Float32Array, axis: Float32Array): number {
+  let sum = 0;
+  for (let at = 0; at < mean.length; at++) sum += ((vector[at] ?? 0) - (mean[at] ?? 0)) * (axis[at] ?? 0);
+  return sum;
 }
 
 function strongest(
   sample: readonly Float32Array[],
   mean: Float32Array,
-  without: Float32Array | undefined,
+  without: readonly Float32Array[],
 ): { axis: Float32Array; spread: number } {
   const dimensions = mean.length;
   // Any direction does to begin with, as long as it is the same each time and stands across none.
   let axis = Float32Array.from({ length: dimensions }, (_, at) => Math.sin(at + 1) + 0.1);
   let spread = 0;
   for (let round = 0; round < rounds; round++) {
-    if (without !== undefined) takeOut(axis, without);
+    for (const other of without) takeOut(axis, other);
     normalise(axis);
     const next = new Float32Array(dimensions);
     let squares = 0;
     for (const vector of sample) {
-      let along = 0;
-      for (let at = 0; at < dimensions; at++) along += ((vector[at] ?? 0) - (mean[at] ?? 0)) * (axis[at] ?? 0);
-      squares += along * along;
-      for (let at = 0; at < dimensions; at++) add(next, at, along * ((vector[at] ?? 0) - (mean[at] ?? 0)));
+      const part = along(vector, mean, axis);
+      squares += part * part;
+      for (let at = 0; at < dimensions; at++) add(next, at, part * ((vector[at] ?? 0) - (mean[at] ?? 0)));
     }
     spread = Math.sqrt(squares / sample.length);
     if (spread < 1e-9) break;
     axis = next;
   }
-  if (without !== undefined) takeOut(axis, without);
+  for (const other of without) takeOut(axis, other);
   normalise(axis);
   return { axis, spread };
 }
@@ -68,9 +81,9 @@ function add(vector: Float32Array, at: number, value: number): void {
 }
 
 function takeOut(axis: Float32Array, other: Float32Array): void {
-  let along = 0;
-  for (let at = 0; at < axis.length; at++) along += (axis[at] ?? 0) * (other[at] ?? 0);
-  for (let at = 0; at < axis.length; at++) add(axis, at, -along * (other[at] ?? 0));
+  let part = 0;
+  for (let at = 0; at < axis.length; at++) part += (axis[at] ?? 0) * (other[at] ?? 0);
+  for (let at = 0; at < axis.length; at++) add(axis, at, -part * (other[at] ?? 0));
 }
 
 function normalise(axis: Float32Array): void {
@@ -84,17 +97,17 @@ export function axesText({ mean, axes, spread }: PlaneAxes): string {
   return JSON.stringify({ spread, parts: [mean, ...axes].map((part) => bytesOf(part).toString("base64")) });
 }
 
-/** Undefined for what is no such text, or of vectors of another length. */
-export function axesIn(text: string, dimensions: number): PlaneAxes | undefined {
+/** Undefined for what is no such text, of vectors of another length, or of another number of axes. */
+export function axesIn(text: string, dimensions: number, count = 2): PlaneAxes | undefined {
   try {
     const { spread, parts } = JSON.parse(text) as { spread: unknown; parts: unknown };
     if (typeof spread !== "number" || !Array.isArray(parts)) return undefined;
-    const [mean, first, second] = parts.map((part) => {
+    const [mean, ...axes] = parts.map((part) => {
       const bytes = new Uint8Array(Buffer.from(String(part), "base64"));
       return new Float32Array(bytes.buffer, 0, Math.floor(bytes.byteLength / 4));
     });
-    if (mean?.length !== dimensions || first?.length !== dimensions || second?.length !== dimensions) return undefined;
-    return { mean, axes: [first, second], spread };
+    const fits = axes.length === count && [mean, ...axes].every((part) => part?.length === dimensions);
+    return mean === undefined || !fits ? undefined : { mean, axes, spread };
   } catch {
     return undefined;
   }
