@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
-import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import path from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { serve } from "./local-server.ts";
 import { createPlace } from "./place.ts";
 
 interface Block {
@@ -55,16 +55,7 @@ async function startModel(): Promise<{ env: Record<string, string>; requests: Me
       }),
     );
   };
-  const server = createServer((incoming, response) => void handle(incoming, response));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(
-    () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  );
-  const { port } = server.address() as AddressInfo;
+  const port = await serve(handle);
   const env = { ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`, ANTHROPIC_API_KEY: "sk-test", MODEL: "scripted" };
   return { env, requests };
 }

@@ -1,6 +1,5 @@
-import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { onTestFinished } from "vitest";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { serve } from "./local-server.ts";
 
 /** The body of a chat-completions call, as far as a model looks at it here. */
 export interface ChatRequest {
@@ -19,7 +18,6 @@ export async function startModel(
 ): Promise<{ env: Record<string, string>; requests: ChatRequest[]; keys: (string | undefined)[] }> {
   const requests: ChatRequest[] = [];
   const keys: (string | undefined)[] = [];
-  const server = createServer((incoming, response) => void handle(incoming, response));
   const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const parts: Buffer[] = [];
     for await (const part of incoming) parts.push(part);
@@ -39,15 +37,7 @@ export async function startModel(
       response.writeHead(400).end(JSON.stringify({ error: { message: String(error) } }));
     }
   };
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(
-    () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  );
-  const { port } = server.address() as AddressInfo;
+  const port = await serve(handle);
   const env = { OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`, OPENAI_API_KEY: "sk-test", MODEL: "scripted" };
   return { env, requests, keys };
 }

@@ -13,18 +13,20 @@ export type {
   MemorySearchManager,
   MemorySearchResult,
   MemorySurvey,
+  SessionAudience,
+  SessionTarget,
+  SyncEstimate,
+} from "./contract/manager.ts";
+export type {
   SearchCondition,
   SearchLeg,
   FoundCounts,
   SearchMatch,
   SearchReport,
   SearchState,
-  SessionAudience,
-  SessionTarget,
-  SyncEstimate,
   UnsearchedFiles,
   WordReading,
-} from "./contract/manager.ts";
+} from "./contract/report.ts";
 export type { ScoreParts, SearchWhy, WhyPlace, WhyRung, WhyStep, WhyTarget } from "./contract/search-why.ts";
 export type {
   LeftOutFile,
@@ -119,7 +121,8 @@ export type { SearchFilters, SearchOrder } from "./contract/search-filters.ts";
 export { timeForms } from "./guard/call-arguments.ts";
 export { withDeadline } from "./guard/deadline.ts";
 export { type MemoryDeadlines, usualDeadlines } from "./guard/deadlines.ts";
-export { type CreateMemoryOptions, createMemory } from "./guard/guard.ts";
+export type { CreateMemoryOptions } from "./guard/asked-manager.ts";
+export { createMemory } from "./guard/guard.ts";
 export { type EmbeddingOpeners, createEmbeddingOpeners } from "./open/embedding-openers.ts";
 export { type OpenMemoryOptions, openMemory } from "./open/open-memory.ts";
 export { checkWorkspace } from "./open/workspace.ts";

@@ -22,7 +22,7 @@ export interface ResultOptions {
   sort?: SortOrder;
 }
 
-/** As many results as a search gives: what `--count` counts where nobody says less. */
+/** As many results as a search gives: `--count` looks as far as that, however few are to be shown. */
 export const countLimit = 200;
 
 /** Throws `UsageError` for options that ask for two kinds of answers at once. */

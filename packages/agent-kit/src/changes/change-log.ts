@@ -2,9 +2,9 @@ import { createHash, randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { mkdir, open, readFile, realpath } from "node:fs/promises";
 import path from "node:path";
-import { MemoryError, isAbort, messageOf } from "@memslot/core";
 import { codeOf, syncFolder } from "@memslot/core/files";
 import { appendWhole } from "../notes/append-whole.ts";
+import { orUnavailable } from "../session/or-unavailable.ts";
 import { withStateLock } from "../session/state-lock.ts";
 import type { LineChange } from "./changed-lines.ts";
 
@@ -154,15 +154,8 @@ function parsed(line: string): LogLine {
   }
 }
 
-async function telling<T>(file: string, run: () => Promise<T>): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
-    if (MemoryError.is(error) || isAbort(error)) throw error;
-    throw new MemoryError(
-      "UNAVAILABLE",
-      `the log of changes ${file} cannot be used: ${messageOf(error)}; nothing was changed. Check the state folder and the room on its disk`,
-      { cause: error },
-    );
-  }
+function telling<T>(file: string, run: () => Promise<T>): Promise<T> {
+  return orUnavailable(run, (why) => {
+    return `the log of changes ${file} cannot be used: ${why}; nothing was changed. Check the state folder and the room on its disk`;
+  });
 }

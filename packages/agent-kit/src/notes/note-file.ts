@@ -6,6 +6,7 @@ import { MemoryError, isAbort, messageOf } from "@memslot/core";
 import { codeOf, type FolderInPlace, MovedError, openFolderInPlace, syncFolder } from "@memslot/core/files";
 import { appendWhole } from "./append-whole.ts";
 import { keepNotesLayout } from "./keep-layout.ts";
+import { readWhole } from "./read-whole.ts";
 
 /** A note that is to be appended to. */
 export interface NoteTarget {
@@ -150,20 +151,13 @@ async function readBytes(target: NoteTarget, handle: FileHandle): Promise<Buffer
     const { size, mtimeMs } = found;
     if (size > maxBytes)
       throw cannotWrite(target, `it is larger than ${maxBytes / 1_000_000} MB: move it away, and a new one is begun`);
-    const room = Buffer.alloc(size);
-    let length = 0;
-    while (length < size) {
-      const { bytesRead } = await handle.read(room, length, size - length, length);
-      if (bytesRead === 0) break;
-      length += bytesRead;
-    }
+    const bytes = await readWhole(handle, size);
     // Another process has just made the file and is about to write the heading, which belongs at the top.
     const justMade = size === 0 && target.heading !== "" && Date.now() - mtimeMs < creationMs;
     if (justMade && performance.now() < waitUntilMs) {
       await sleep(5, undefined, { signal: target.signal });
       continue;
     }
-    const bytes = room.subarray(0, length);
     const utf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
     if (utf16 || bytes.includes(0))
       throw cannotWrite(target, "it is not UTF-8 text, and what is appended would be unreadable: save it as UTF-8");

@@ -8,6 +8,7 @@ import { withStateLock } from "../session/state-lock.ts";
 import { contentOf, type NoteContent } from "./note-content.ts";
 import { cannotWrite, failureOf } from "./note-file.ts";
 import type { NoteName } from "./note-name.ts";
+import { readWhole } from "./read-whole.ts";
 
 /** More than this is no note that anybody edits as a whole. */
 export const maxBytes = 4_000_000;
@@ -90,14 +91,7 @@ export async function openThere(note: Note): Promise<OpenedNote | undefined> {
 /** All bytes from the beginning, wherever the handle stands. */
 export async function bytesOf(handle: FileHandle): Promise<Buffer> {
   const { size } = await handle.stat();
-  const room = Buffer.alloc(size);
-  let length = 0;
-  while (length < size) {
-    const { bytesRead } = await handle.read(room, length, size - length, length);
-    if (bytesRead === 0) break;
-    length += bytesRead;
-  }
-  return room.subarray(0, length);
+  return await readWhole(handle, size);
 }
 
 export async function contentIn({ bytes, stats }: Pick<OpenedNote, "bytes" | "stats">): Promise<NoteContent> {

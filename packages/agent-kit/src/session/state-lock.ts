@@ -1,5 +1,5 @@
-import { MemoryError, isAbort, messageOf } from "@memslot/core";
 import { type LockOptions, type ProcessLock, acquireLock } from "@memslot/core/files";
+import { orUnavailable } from "./or-unavailable.ts";
 
 /** A lock on a file of the state folder, see `acquireLock`. Throws `UNAVAILABLE` where the folder cannot be written. */
 export async function acquireStateLock(file: string, options: LockOptions): Promise<ProcessLock> {
@@ -17,15 +17,8 @@ export async function withStateLock<T>(file: string, options: LockOptions, run: 
   }
 }
 
-async function telling<T>(file: string, run: () => Promise<T>): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
-    if (MemoryError.is(error) || isAbort(error)) throw error;
-    throw new MemoryError(
-      "UNAVAILABLE",
-      `${file} cannot be written: ${messageOf(error)}; check the state folder, or name another one in MEMSLOT_HOME`,
-      { cause: error },
-    );
-  }
+function telling<T>(file: string, run: () => Promise<T>): Promise<T> {
+  return orUnavailable(run, (why) => {
+    return `${file} cannot be written: ${why}; check the state folder, or name another one in MEMSLOT_HOME`;
+  });
 }

@@ -68,11 +68,6 @@ export function notePath(given: string): string {
   return nameFromVisible(parseCitation(given)?.path ?? given);
 }
 
-export function badChange(name: string, field: string, error: string): object {
-  const action = `Correct "${field}" and call ${name} again.`;
-  return { status: "error", code: "INVALID_ARGUMENT", field, error, action };
-}
-
 function timedOut(name: string, timeoutMs: number): object {
   return {
     status: "error",

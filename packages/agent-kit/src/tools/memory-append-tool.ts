@@ -5,7 +5,7 @@ import { localDay } from "../notes/local-day.ts";
 import type { MemoryTool } from "./memory-tool.ts";
 import { noteProblem } from "../notes/note-text.ts";
 import type { RecentRecalls } from "./recent-recalls.ts";
-import { type InputFields, checkInput, inputSchemaOf } from "./tool-input.ts";
+import { type InputFields, checkInput, inputSchemaOf, badInput } from "./tool-input.ts";
 import type { ToolSetting } from "./tool-setting.ts";
 
 const fields = {
@@ -50,10 +50,10 @@ export function memoryAppendTool(setting: AppendTarget, append: AppendSetting, r
     inputSchema: inputSchemaOf(fields),
     execute: async (input, options = {}) => {
       const checked = checkInput(fields, input);
-      if (!checked.ok) return badInput(checked.field, checked.error);
+      if (!checked.ok) return badInput("memory_append", checked.field, checked.error);
       const { text, kind, tags = [] } = checked.values;
       const problem = noteProblem({ text, tags });
-      if (problem !== undefined) return badInput(problem.field, problem.error);
+      if (problem !== undefined) return badInput("memory_append", problem.field, problem.error);
       if ("error" in setting.opened) return failure(setting.opened.error);
       const { workspaceDir } = setting.opened.memory;
       try {
@@ -74,7 +74,7 @@ export function memoryAppendTool(setting: AppendTarget, append: AppendSetting, r
       } catch (error) {
         if (options.signal?.aborted) throw error;
         // The text has been checked, so it is about the file that the kind names.
-        if (MemoryError.is(error, "INVALID_ARGUMENT")) return badInput("kind", error.message);
+        if (MemoryError.is(error, "INVALID_ARGUMENT")) return badInput("memory_append", "kind", error.message);
         return failure(error);
       }
     },
@@ -83,16 +83,6 @@ export function memoryAppendTool(setting: AppendTarget, append: AppendSetting, r
 
 const duplicateNote = "Memory says so already, at the citation. Nothing was written.";
 const recalledNote = "This was just recalled from memory, at the citation. Nothing was written.";
-
-function badInput(field: string, error: string): object {
-  return {
-    status: "error",
-    code: "INVALID_ARGUMENT",
-    field,
-    error,
-    action: `Correct "${field}" and call memory_append again.`,
-  };
-}
 
 function timedOut(timeoutMs: number): object {
   return {

@@ -1,7 +1,7 @@
 import { editNote } from "../changes/edit-note.ts";
-import { type ChangeSetting, badChange, changeAnswer, notePath } from "./change-answer.ts";
+import { type ChangeSetting, changeAnswer, notePath } from "./change-answer.ts";
 import type { MemoryTool } from "./memory-tool.ts";
-import { type InputFields, checkInput, inputSchemaOf } from "./tool-input.ts";
+import { type InputFields, checkInput, inputSchemaOf, badInput } from "./tool-input.ts";
 import type { ToolSetting } from "./tool-setting.ts";
 
 const fields = {
@@ -31,7 +31,7 @@ export function memoryEditTool(setting: ToolSetting, change: ChangeSetting): Mem
     inputSchema: inputSchemaOf(fields),
     execute: async (input, { signal } = {}) => {
       const checked = checkInput(fields, input);
-      if (!checked.ok) return badChange("memory_edit", checked.field, checked.error);
+      if (!checked.ok) return badInput("memory_edit", checked.field, checked.error);
       const { path, hash, old, new: text, supersedes } = checked.values;
       return await changeAnswer({ name: "memory_edit", setting, change, signal }, (place) =>
         editNote({ ...place, relPath: notePath(path), hash, old: old.replaceAll("\r\n", "\n"), text, supersedes }),

@@ -1,8 +1,8 @@
 import { forgetNote } from "../changes/edit-note.ts";
 import { noteProblem } from "../notes/note-text.ts";
-import { type ChangeSetting, badChange, changeAnswer, notePath } from "./change-answer.ts";
+import { type ChangeSetting, changeAnswer, notePath } from "./change-answer.ts";
 import type { MemoryTool } from "./memory-tool.ts";
-import { type InputFields, checkInput, inputSchemaOf } from "./tool-input.ts";
+import { type InputFields, checkInput, inputSchemaOf, badInput } from "./tool-input.ts";
 import type { ToolSetting } from "./tool-setting.ts";
 
 const fields = {
@@ -26,10 +26,10 @@ export function memoryForgetTool(setting: ToolSetting, change: ChangeSetting): M
     inputSchema: inputSchemaOf(fields),
     execute: async (input, { signal } = {}) => {
       const checked = checkInput(fields, input);
-      if (!checked.ok) return badChange("memory_forget", checked.field, checked.error);
+      if (!checked.ok) return badInput("memory_forget", checked.field, checked.error);
       const { path, hash, old, reason } = checked.values;
       const problem = noteProblem({ text: reason, tags: [] });
-      if (problem !== undefined) return badChange("memory_forget", "reason", problem.error);
+      if (problem !== undefined) return badInput("memory_forget", "reason", problem.error);
       return await changeAnswer({ name: "memory_forget", setting, change, signal }, (place) =>
         forgetNote({ ...place, relPath: notePath(path), hash, old: old.replaceAll("\r\n", "\n"), reason }),
       );

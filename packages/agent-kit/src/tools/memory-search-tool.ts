@@ -13,7 +13,7 @@ import { recalledTextNote } from "./recalled-text.ts";
 import type { RecentRecalls } from "./recent-recalls.ts";
 import { searchAnswer, unavailable } from "./search-answer.ts";
 import type { ToolSetting } from "./tool-setting.ts";
-import { type CheckedInput, type InputFields, checkInput, inputSchemaOf } from "./tool-input.ts";
+import { type CheckedInput, type InputFields, checkInput, inputSchemaOf, badInput } from "./tool-input.ts";
 
 const fields = {
   query: {
@@ -80,9 +80,9 @@ export function memorySearchTool(
     execute: async (input, options = {}) => {
       const startedMs = setting.now();
       const checked = checkInput(fields, input);
-      if (!checked.ok) return badInput(checked.field, checked.error);
+      if (!checked.ok) return badQuery(checked.field, checked.error);
       const problem = queryProblem(checked.values);
-      if (problem !== undefined) return badInput("query", problem);
+      if (problem !== undefined) return badQuery("query", problem);
       if ("error" in setting.opened) return unavailable(adviceForError(setting.opened.error, setting));
       const { memory } = setting.opened;
       const failed = cooldown.current();
@@ -125,7 +125,7 @@ export function memorySearchTool(
         // The caller's own abort stays one; an abort from inside is a failure like any other.
         if (options.signal?.aborted) throw error;
         // What the check above lets through and memory does not take says nothing about memory's health.
-        if (MemoryError.is(error, "INVALID_ARGUMENT")) return badInput("arguments", error.message);
+        if (MemoryError.is(error, "INVALID_ARGUMENT")) return badQuery("arguments", error.message);
         const advice = adviceForError(error, setting);
         // Another process is at work, which may be over the next moment: memory itself is well.
         if (!MemoryError.is(error, "BUSY")) cooldown.start(advice, setting.cooldownMs);
@@ -169,13 +169,6 @@ function queryProblem({ query, since, until, order = "relevance" }: SearchInput)
   return `query has ${length.toLocaleString("en-US")} characters, and at most ${queryLimit.toLocaleString("en-US")} are searched: ask with the few words that matter`;
 }
 
-function badInput(field: string, error: string): object {
-  return {
-    results: [],
-    status: "error",
-    code: "INVALID_ARGUMENT",
-    field,
-    error,
-    action: `Correct "${field}" and call memory_search again.`,
-  };
+function badQuery(field: string, error: string): object {
+  return { results: [], ...badInput("memory_search", field, error) };
 }

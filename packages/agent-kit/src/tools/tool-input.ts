@@ -143,3 +143,14 @@ function kindOf(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
+
+/** What a tool answers to input that it cannot use. */
+export function badInput(tool: string, field: string, error: string): object {
+  return {
+    status: "error",
+    code: "INVALID_ARGUMENT",
+    field,
+    error,
+    action: `Correct "${field}" and call ${tool} again.`,
+  };
+}

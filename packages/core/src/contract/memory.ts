@@ -6,10 +6,10 @@ import type {
   MemoryReadResult,
   MemorySearchResult,
   MemorySurvey,
-  SearchReport,
   SessionTarget,
   SyncEstimate,
 } from "./manager.ts";
+import type { SearchReport } from "./report.ts";
 import type { IndexDetails, QuarantineRelease } from "./index-details.ts";
 import type { MemoryMap, NearPassage } from "./memory-map.ts";
 import type { MemoryFileFacts, MemoryFileList } from "./memory-files.ts";

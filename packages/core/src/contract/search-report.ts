@@ -1,15 +1,7 @@
 import { conditionsOf, withConditions } from "../fallback/conditions.ts";
 import type { EmbeddingChoice } from "./embedding.ts";
-import type {
-  FoundCounts,
-  ManagerSearchOptions,
-  MemoryCapabilities,
-  MemorySearchResult,
-  SearchCondition,
-  SearchReport,
-  SearchState,
-  SessionAudience,
-} from "./manager.ts";
+import type { ManagerSearchOptions, MemoryCapabilities, MemorySearchResult, SessionAudience } from "./manager.ts";
+import type { FoundCounts, SearchCondition, SearchReport, SearchState } from "./report.ts";
 import type { RerankChoice } from "./reranker.ts";
 import type { MemoryFallback } from "./status.ts";
 import type { KeptResults } from "../guard/search-results.ts";

@@ -1,4 +1,4 @@
-import type { SearchCondition, SearchReport } from "../contract/manager.ts";
+import type { SearchCondition, SearchReport } from "../contract/report.ts";
 
 /** Under this confidence the best result holds little of what was asked. */
 export const weakConfidence = 0.4;

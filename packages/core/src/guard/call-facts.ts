@@ -1,4 +1,5 @@
-import type { MemorySearchResult, SearchLeg, SearchReport } from "../contract/manager.ts";
+import type { MemorySearchResult } from "../contract/manager.ts";
+import type { SearchLeg, SearchReport } from "../contract/report.ts";
 import type { SyncReport } from "../contract/status.ts";
 import type { SearchMessage, SyncMessage } from "../debug/messages.ts";
 import type { CheckedSearch } from "./call-arguments.ts";

@@ -1,3 +1,4 @@
+import { AskedManager, type CreateMemoryOptions } from "./asked-manager.ts";
 import {
   type Asker,
   type CheckedSearch,
@@ -13,19 +14,15 @@ import {
   checkWhyTarget,
 } from "./call-arguments.ts";
 import { abortErrorOf } from "./deadline.ts";
-import { type MemoryDeadlines, usualDeadlines } from "./deadlines.ts";
-import type { EmbeddingChoice } from "../contract/embedding.ts";
-import type { RerankChoice } from "../contract/reranker.ts";
 import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
-import { type Lifecycle, createLifecycle } from "../open/lifecycle.ts";
 import type {
   AvailabilityProbe,
   MemoryReadResult,
   MemorySearchManager,
   MemorySearchResult,
-  SearchReport,
 } from "../contract/manager.ts";
-import type { MemoryProviderStatus, MemorySource, SyncReport } from "../contract/status.ts";
+import type { SearchReport } from "../contract/report.ts";
+import type { SyncReport } from "../contract/status.ts";
 import type { Memory, MemorySearchOptions, MemorySyncParams } from "../contract/memory.ts";
 import { answerFacts, searchFacts, syncCounts } from "./call-facts.ts";
 import { checkManager } from "../plugins/opened.ts";
@@ -45,115 +42,8 @@ import {
   keepResults,
 } from "./search-results.ts";
 import { type ReportFacts, failureReport, finishReport, reportOf } from "../contract/search-report.ts";
-import type { MemorySearchSettings } from "../contract/settings.ts";
 import { createSingleSync } from "./single-sync.ts";
 import { type Tell, traceCall } from "../debug/trace-call.ts";
-
-export interface CreateMemoryOptions {
-  agentId: string;
-  workspaceDir: string;
-  /** The id of the memory plugin, for messages and reports. */
-  backend: string;
-  settings: MemorySearchSettings;
-  /** The peers of direct chats that are the owner, see `audienceOf`; nobody if left out. */
-  ownerAllowFrom?: readonly string[] | undefined;
-  /** How the provider was chosen. When it is degraded, every answer says so. */
-  embeddings?: EmbeddingChoice | undefined;
-  /** How the reranker was chosen. When it is degraded, every answer says so. */
-  rerank?: RerankChoice | undefined;
-  deadlines?: Partial<MemoryDeadlines> | undefined;
-  /** Frees what was opened for the manager. Called once, after the manager was closed. */
-  onClose?: (() => Promise<void>) | undefined;
-}
-
-const hanging = "run `memslot memory status --deep` to see what does not answer";
-
-/** What a manager need not be able to tell or do. */
-type AskedIfAble =
-  | "estimate"
-  | "survey"
-  | "listFiles"
-  | "describeFile"
-  | "why"
-  | "check"
-  | "compact"
-  | "details"
-  | "map"
-  | "near"
-  | "releaseQuarantine";
-
-/** What a plugin wrote, asked as the guard asks it: in time, abortable, and with errors that name the plugin. */
-class AskedManager {
-  readonly manager: MemorySearchManager;
-  readonly options: CreateMemoryOptions;
-  readonly deadlines: MemoryDeadlines;
-  readonly lifecycle: Lifecycle;
-  #lastStatus: MemoryProviderStatus | undefined;
-
-  constructor(manager: MemorySearchManager, options: CreateMemoryOptions) {
-    this.manager = manager;
-    this.options = options;
-    this.deadlines = { ...usualDeadlines, ...options.deadlines };
-    this.lifecycle = createLifecycle(`the memory of agent "${options.agentId}"`, this.deadlines.closeMs);
-  }
-
-  ask<T>(
-    what: string,
-    deadlineMs: number,
-    signal: AbortSignal | undefined,
-    call: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
-    const limits = { what, deadlineMs, signals: [signal], action: hanging };
-    return this.lifecycle.run(limits, (inner) => this.asPlugin(what, inner, () => call(inner)));
-  }
-
-  /** Asks what a manager need not be able to tell. */
-  async askIfAble<T>(
-    what: AskedIfAble,
-    deadlineMs: number,
-    given: { signal?: AbortSignal | undefined },
-    call: (signal: AbortSignal) => Promise<T> | undefined,
-  ): Promise<T | undefined> {
-    this.lifecycle.assertOpen();
-    checkProbe(given);
-    return this.manager[what] && this.ask(what, deadlineMs, given.signal, async (signal) => call(signal));
-  }
-
-  async asPlugin<T>(what: string, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
-    try {
-      return await call();
-    } catch (error) {
-      if (MemoryError.is(error) || signal.aborted) throw error;
-      const { backend } = this.options;
-      throw new MemoryError("PLUGIN", `memory plugin "${backend}" failed in ${what}: ${messageOf(error)}`, {
-        cause: error,
-      });
-    }
-  }
-
-  status(): MemoryProviderStatus {
-    return this.#lastStatus ?? statusOf(this.manager, this.options);
-  }
-
-  facts(): ReportFacts {
-    return { backend: this.options.backend, capabilities: this.manager.capabilities, status: this.status() };
-  }
-
-  /** The sources that are looked at, as far as is known. */
-  lookedAt(): ReadonlySet<MemorySource> {
-    return new Set([...this.options.settings.sources, ...(this.status().sources ?? [])]);
-  }
-
-  async close(): Promise<void> {
-    const { backend, onClose } = this.options;
-    // Recorded before the manager is closed: afterwards it may have nothing to answer from.
-    this.#lastStatus ??= this.status();
-    await this.lifecycle.close([
-      { what: `closing memory plugin "${backend}"`, free: async () => this.manager.close?.() },
-      { what: "closing what the memory was opened with", free: async () => onClose?.() },
-    ]);
-  }
-}
 
 /**
  * The guard: makes what an application calls of what a plugin wrote. Every promise that has to hold for all backends
@@ -349,43 +239,4 @@ async function searched(
 function placesOf(asked: AskedManager): NotePlaces {
   const { workspaceDir, settings } = asked.options;
   return { workspaceDir, extraPaths: settings.extraPaths, notes: settings.notes, roots: () => asked.status().roots };
-}
-
-/** With what has to be there, whatever the manager said. */
-function statusOf(
-  manager: MemorySearchManager,
-  { backend, workspaceDir, settings, embeddings, rerank }: CreateMemoryOptions,
-): MemoryProviderStatus {
-  try {
-    const given = manager.status();
-    if (typeof given !== "object" || given === null) throw new TypeError("the plugin gave no status");
-    return {
-      ...given,
-      backend: given.backend ?? backend,
-      provider: given.provider ?? "unknown",
-      requestedProvider: given.requestedProvider ?? settings.provider,
-      workspaceDir: given.workspaceDir ?? workspaceDir,
-      sources: given.sources ?? settings.sources,
-      fallback: given.fallback ?? embeddings?.fallback,
-      rerank: rerank && rerankStatus(rerank),
-    };
-  } catch (error) {
-    const words = messageOf(error);
-    return {
-      backend,
-      provider: "unknown",
-      requestedProvider: settings.provider,
-      workspaceDir,
-      sources: settings.sources,
-      lastSyncError: `status failed: ${words}`,
-      custom: { error: words },
-    };
-  }
-}
-
-/** Undefined where none is asked for. */
-function rerankStatus({ reranker, requested, reason }: RerankChoice): MemoryProviderStatus["rerank"] {
-  if (reranker === undefined) return requested === "none" ? undefined : { requested, reason };
-  const { id, model, endpoint } = reranker;
-  return { requested, reason, id, model, host: endpoint?.host, keySource: endpoint?.keySource };
 }

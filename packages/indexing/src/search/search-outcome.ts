@@ -3,7 +3,6 @@ import type {
   MemorySearchResult,
   MemorySearchSettings,
   MemorySource,
-  SearchOrder,
   SearchReport,
 } from "@memslot/core";
 import type { ChunkRow } from "../chunk-index.ts";
@@ -11,22 +10,18 @@ import type { PathScope } from "../chunk-store.ts";
 import type { FoundLines } from "./held-lines.ts";
 import { matchStrength } from "./match/match-strength.ts";
 import { ofNoDay, timeStrength } from "./match/time-strength.ts";
-import { choosePassages, type ChosenPassages, type ScoredPassage } from "./passages/choose-passages.ts";
-import { hasOwnLines, type Passage } from "./passages/passage.ts";
+import { chooseNotes } from "./chosen-notes.ts";
+import type { ScoredPassage } from "./passages/choose-passages.ts";
+import type { Passage } from "./passages/passage.ts";
 import { type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/fuse.ts";
 import { type Candidate, rank, type Ranking, type VectorLeg } from "./rank.ts";
 import { isClosed, type SourceScope } from "./session-scope.ts";
 import type { AskedQuery } from "./query/asked-query.ts";
-import { byDay } from "./query/by-day.ts";
-import { daysOfLine } from "./query/chunk-days.ts";
 import { type Days, isoDate } from "../text/times/calendar.ts";
 import { type QueryTimes, readTimes } from "../text/times/read-times.ts";
 import { scorePartsOf } from "./score-parts.ts";
 import type { WordsFound } from "./words/ask-words.ts";
 import type { LanguageMemory } from "./words/language-memory.ts";
-
-/** What a match is worth at least, beside the best one, where they are put in the order of their days. */
-const orderedShare = 0.5;
 
 /** The results of one search with what its report says. The caller adds freshness to the state. */
 export interface SearchOutcome {
@@ -124,7 +119,7 @@ export function outcomeOf(
   const { keyword, vector, degraded } = legs;
   const started = performance.now();
   const ranking = given ?? rankingOf(input, legs);
-  const { passages, belowScore, overLimit, overBudget, further, notes, noteCount } = choose(ranking, options);
+  const { passages, belowScore, overLimit, overBudget, further, notes, noteCount } = chooseNotes(ranking, options);
   const explained = (passage: ScoredPassage): MemorySearchResult =>
     options.explain === true
       ? { ...resultOf(passage), parts: scorePartsOf(passage.best, ranking.isOnlyTime, passage.score) }
@@ -215,55 +210,6 @@ function fusionWeights(settings: MemorySearchSettings, keywordRan: boolean): Fus
   return { vector: vectorWeight / sum, text: textWeight / sum };
 }
 
-/**
- * Applies `minScore` and the limit. The threshold is for the vector leg: a chunk that the keyword leg found stays,
- * unless the caller named a threshold for this search and the chunk does not hold the query exactly.
- */
-function choose(
-  ranking: Ranking,
-  options: ManagerSearchOptions,
-): ChosenPassages & { belowScore: number; overLimit: number; notes: readonly Candidate[][]; noteCount: number } {
-  const passed = ranking.candidates.filter((candidate) => passesScore(candidate, options));
-  const notes = [...Map.groupBy(inOrder(passed, options.order), noteOf).values()];
-  const kept = withRoomForSources(notes, options.maxResults);
-  return {
-    ...choosePassages(kept, ranking.terms, { ...options, keepsOrder: (options.order ?? "relevance") !== "relevance" }),
-    belowScore: ranking.candidates.length - passed.length,
-    overLimit: notes.length - kept.length,
-    notes: kept,
-    noteCount: new Set(notes.map(([first]) => first && JSON.stringify([first.row.source, first.row.path]))).size,
-  };
-}
-
-/** Whether `minScore` lets a candidate pass: by the score of the index, whatever a reranker thinks of it. */
-export function passesScore(candidate: Candidate, options: Pick<ManagerSearchOptions, "minScore" | "strict">): boolean {
-  if (candidate.score >= options.minScore || candidate.exact) return true;
-  return candidate.textScore !== undefined && !options.strict;
-}
-
-/** What is one result: lines of one note, or a chunk where lines have no numbers of their own. */
-function noteOf(candidate: Candidate): string {
-  const { source, path, id } = candidate.row;
-  return JSON.stringify(hasOwnLines(candidate) ? [source, path] : [source, path, id]);
-}
-
-/** In the order of their days those that match about as well as the best: the last word on a thing, and not on any word of it. */
-function inOrder(candidates: readonly Candidate[], order: SearchOrder = "relevance"): readonly Candidate[] {
-  if (order === "relevance") return candidates;
-  const best = candidates[0]?.score ?? 0;
-  return byDay(
-    candidates.filter(({ score }) => score >= orderedShare * best),
-    order,
-    (candidate) => daysOfLine(candidate.row, indexOfBestLine(candidate)),
-  );
-}
-
-/** The line with the most words of the query, counted from 0. */
-function indexOfBestLine({ matches }: Candidate): number {
-  const counts = matches.lines.map((line) => line.counts.size);
-  return Math.max(0, counts.indexOf(Math.max(...counts)));
-}
-
 export function resultOf({
   best,
   score,
@@ -318,27 +264,4 @@ function spanText({ from, to }: Days): string {
 
 function round(milliseconds: number): number {
   return Math.round(milliseconds * 10) / 10;
-}
-
-/**
- * The best notes, with room for each source that has any: out of `limit` places each source keeps at least
- * `limit / (2 × sources)`, one at least, for its own best. So a heap of transcripts does not hide the one note, nor the
- * other way round. One place of two or more is for the best that holds the query exactly: no weight that is given to meaning
- * hides an identifier. `notes` are in their order, which the answer keeps.
- */
-function withRoomForSources(notes: readonly Candidate[][], limit: number): Candidate[][] {
-  const sourceOf = (note: readonly Candidate[]): string | undefined => note[0]?.row.source;
-  const sources = new Set(notes.map(sourceOf));
-  const room = sources.size < 2 || limit < sources.size ? 0 : Math.max(1, Math.floor(limit / (2 * sources.size)));
-  const kept = new Set<Candidate[]>();
-  const exact = limit > 1 ? notes.find((note) => note.some((candidate) => candidate.exact)) : undefined;
-  for (const source of sources) {
-    for (const note of notes.filter((each) => sourceOf(each) === source).slice(0, room)) kept.add(note);
-  }
-  if (exact && kept.size < limit) kept.add(exact);
-  for (const note of notes) {
-    if (kept.size >= limit) break;
-    kept.add(note);
-  }
-  return notes.filter((note) => kept.has(note));
 }

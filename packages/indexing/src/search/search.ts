@@ -1,3 +1,4 @@
+import { passesScore } from "./chosen-notes.ts";
 import { type ManagerSearchOptions, messageOf, withConditions } from "@memslot/core";
 import type { ChunkIndex, ChunkRow, IndexKeywordAnswer } from "../chunk-index.ts";
 import type { PathScope, QueryTerm } from "../chunk-store.ts";
@@ -10,7 +11,6 @@ import type { RerankStage } from "../rerank/rerank-stage.ts";
 import {
   type LegAnswers,
   outcomeOf,
-  passesScore,
   type SearchedSource,
   placesOf,
   rankingOf,

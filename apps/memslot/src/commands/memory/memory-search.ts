@@ -137,7 +137,7 @@ function namesDays({ since, until, order = "relevance" }: MemorySearchCommandOpt
 /** What of the options is about the search itself. */
 function searchOptions(context: CommandContext, options: MemorySearchCommandOptions): MemorySearchOptions {
   return {
-    maxResults: options.maxResults ?? (options.count === true ? countLimit : undefined),
+    maxResults: options.count === true ? countLimit : options.maxResults,
     defaultMaxResults: mostResults,
     // Who says how many is not to be told less for want of room.
     maxTokens:

@@ -7,6 +7,7 @@ import { strengthOfMeaning } from "./meaning-strength.ts";
 import { isWrittenApart, maybeNames, type NamedTerms, namedTerms, withoutPossessive } from "./named-words.ts";
 import { type AskedTerms, bestPlace } from "./places.ts";
 import { shareSaidOf } from "./said-of.ts";
+import { scattering } from "./scattering.ts";
 
 /** Chunks that are looked at: what an answer is made of stands in the first ones. */
 const lookedAt = 12;
@@ -69,13 +70,14 @@ export function matchStrength(input: MatchInput): MatchStrength {
   const absent = [...named].filter(
     (index) => !seen.has(index) && !(meaning > 0 && unsure.has(index)) && !isWrittenApart(index, terms, held),
   );
-  const scattered = scatteredShare(shown, weights) / total;
+  const { weight: elsewhere, isApart } = scattering(shown, terms, asked);
+  const scattered = elsewhere / total;
   const unknown = maybeNames(input.query, terms, input.frequencies);
   const words =
     (bestPlace(shown, asked) / total) *
     (1 - missingShare * missing) *
     (1 - scatterShare * scattered) *
-    (isApart(shown, terms, asked) ? apartShare : 1) *
+    (isApart ? apartShare : 1) *
     (unknown.size > 0 ? maybeNameMissing : 1) *
     said;
   const confidence = Math.min(1, absent.length > 0 ? nameMissing * words : Math.max(words, meaning));
@@ -96,29 +98,6 @@ function askedTerms({
   const named = names.named.difference(ofTime);
   const weights = terms.map((term, index) => weightOf(term, frequencies[index] ?? 0));
   return { asked: { weights, named, ofTime }, unsure: names.unsure, wholes: names.wholes };
-}
-
-/** How much of the weight stands in what is shown, and not in the note that holds most of it. */
-function scatteredShare(shown: readonly Candidate[], weights: readonly number[]): number {
-  const weigh = (candidates: readonly Candidate[]): number =>
-    [...new Set(candidates.flatMap(({ matches }) => [...matches.counts.keys()]))].reduce(
-      (sum, index) => sum + (weights[index] ?? 0),
-      0,
-    );
-  const notes = Map.groupBy(shown, ({ row }) => row.path);
-  return weigh(shown) - Math.max(...[...notes.values()].map(weigh));
-}
-
-/** Whether no two words of the question stand in one note, and more than one stands in what is shown. */
-function isApart(shown: readonly Candidate[], terms: readonly WeightedTerm[], { ofTime }: AskedTerms): boolean {
-  const wordsIn = (candidates: readonly Candidate[]): number =>
-    new Set(
-      candidates
-        .flatMap(({ matches }) => [...matches.counts.keys()])
-        .filter((index) => terms[index]?.kind === "word" && !ofTime.has(index)),
-    ).size;
-  const notes = Map.groupBy(shown, ({ row }) => row.path);
-  return wordsIn(shown) > 1 && [...notes.values()].every((own) => wordsIn(own) < 2);
 }
 
 function weightOf({ kind, idf, term }: WeightedTerm, frequency: number): number {

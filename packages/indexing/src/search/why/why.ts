@@ -1,3 +1,4 @@
+import { passesScore } from "../chosen-notes.ts";
 import type { ManagerSearchOptions, SearchWhy, WhyPlace, WhyRung, WhyStep, WhyTarget } from "@memslot/core";
 import type { ChunkIndex, ChunkRow } from "../../chunk-index.ts";
 import type { Embedder } from "../../embedding/embedder.ts";
@@ -5,7 +6,7 @@ import { type AskedQuery, filtersRows } from "../query/asked-query.ts";
 import { fittingPart } from "../query/row-filter.ts";
 import { type Candidate, candidateOf } from "../rank.ts";
 import { scorePartsOf } from "../score-parts.ts";
-import { passesScore, type SearchTrace } from "../search-outcome.ts";
+import { type SearchTrace } from "../search-outcome.ts";
 
 const mostTokens = 4000;
 const mostResults = 200;

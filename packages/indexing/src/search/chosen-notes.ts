@@ -1,0 +1,81 @@
+import type { ManagerSearchOptions, SearchOrder } from "@memslot/core";
+import { choosePassages, type ChosenPassages } from "./passages/choose-passages.ts";
+import { hasOwnLines } from "./passages/passage.ts";
+import { byDay } from "./query/by-day.ts";
+import { daysOfLine } from "./query/chunk-days.ts";
+import type { Candidate, Ranking } from "./rank.ts";
+
+/** What a match is worth at least, beside the best one, where they are put in the order of their days. */
+const orderedShare = 0.5;
+
+/**
+ * Applies `minScore` and the limit. The threshold is for the vector leg: a chunk that the keyword leg found stays,
+ * unless the caller named a threshold for this search and the chunk does not hold the query exactly.
+ */
+export function chooseNotes(
+  ranking: Ranking,
+  options: ManagerSearchOptions,
+): ChosenPassages & { belowScore: number; overLimit: number; notes: readonly Candidate[][]; noteCount: number } {
+  const passed = ranking.candidates.filter((candidate) => passesScore(candidate, options));
+  const notes = [...Map.groupBy(inOrder(passed, options.order), noteOf).values()];
+  const kept = withRoomForSources(notes, options.maxResults);
+  return {
+    ...choosePassages(kept, ranking.terms, { ...options, keepsOrder: (options.order ?? "relevance") !== "relevance" }),
+    belowScore: ranking.candidates.length - passed.length,
+    overLimit: notes.length - kept.length,
+    notes: kept,
+    noteCount: new Set(notes.map(([first]) => first && JSON.stringify([first.row.source, first.row.path]))).size,
+  };
+}
+
+/** Whether `minScore` lets a candidate pass: by the score of the index, whatever a reranker thinks of it. */
+export function passesScore(candidate: Candidate, options: Pick<ManagerSearchOptions, "minScore" | "strict">): boolean {
+  if (candidate.score >= options.minScore || candidate.exact) return true;
+  return candidate.textScore !== undefined && !options.strict;
+}
+
+/** What is one result: lines of one note, or a chunk where lines have no numbers of their own. */
+function noteOf(candidate: Candidate): string {
+  const { source, path, id } = candidate.row;
+  return JSON.stringify(hasOwnLines(candidate) ? [source, path] : [source, path, id]);
+}
+
+/** In the order of their days those that match about as well as the best: the last word on a thing, and not on any word of it. */
+function inOrder(candidates: readonly Candidate[], order: SearchOrder = "relevance"): readonly Candidate[] {
+  if (order === "relevance") return candidates;
+  const best = candidates[0]?.score ?? 0;
+  return byDay(
+    candidates.filter(({ score }) => score >= orderedShare * best),
+    order,
+    (candidate) => daysOfLine(candidate.row, indexOfBestLine(candidate)),
+  );
+}
+
+/** The line with the most words of the query, counted from 0. */
+function indexOfBestLine({ matches }: Candidate): number {
+  const counts = matches.lines.map((line) => line.counts.size);
+  return Math.max(0, counts.indexOf(Math.max(...counts)));
+}
+
+/**
+ * The best notes, with room for each source that has any: out of `limit` places each source keeps at least
+ * `limit / (2 × sources)`, one at least, for its own best. So a heap of transcripts does not hide the one note, nor the
+ * other way round. One place of two or more is for the best that holds the query exactly: no weight that is given to meaning
+ * hides an identifier. `notes` are in their order, which the answer keeps.
+ */
+function withRoomForSources(notes: readonly Candidate[][], limit: number): Candidate[][] {
+  const sourceOf = (note: readonly Candidate[]): string | undefined => note[0]?.row.source;
+  const sources = new Set(notes.map(sourceOf));
+  const room = sources.size < 2 || limit < sources.size ? 0 : Math.max(1, Math.floor(limit / (2 * sources.size)));
+  const kept = new Set<Candidate[]>();
+  const exact = limit > 1 ? notes.find((note) => note.some((candidate) => candidate.exact)) : undefined;
+  for (const source of sources) {
+    for (const note of notes.filter((each) => sourceOf(each) === source).slice(0, room)) kept.add(note);
+  }
+  if (exact && kept.size < limit) kept.add(exact);
+  for (const note of notes) {
+    if (kept.size >= limit) break;
+    kept.add(note);
+  }
+  return notes.filter((note) => kept.has(note));
+}
