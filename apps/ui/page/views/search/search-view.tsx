@@ -18,7 +18,8 @@ import { firstMatch, ResultCard } from "./result-card.tsx";
 import { WhyPanel } from "./why-panel.tsx";
 import "./search.css";
 
-const typingMs = 80;
+/** Between two questions while somebody types; the first key press does not wait. */
+const betweenMs = 50;
 const tabs = ["results", "why", "compare", "agent"] as const;
 
 /** A question, what was found, and why. */
@@ -54,10 +55,11 @@ export default function SearchView(): VNode {
   );
 }
 
-/** The field: what is typed is asked a moment later, and each word that is asked stands in the address. */
+/** The field: what is typed is asked at once, but not in quick succession; what is asked stands in the address. */
 function Question({ asked }: { asked: string }): VNode {
   const [typed, setTyped] = useState(asked);
   const last = useRef(asked);
+  const askedAt = useRef(0);
   useEffect(() => {
     // Back, a link, or a filter.
     if (asked !== last.current) setTyped(asked);
@@ -65,13 +67,15 @@ function Question({ asked }: { asked: string }): VNode {
   }, [asked]);
   useEffect(() => {
     if (typed === last.current) return undefined;
+    const wait = Math.max(0, askedAt.current + betweenMs - performance.now());
     const timer = setTimeout(() => {
       last.current = typed;
+      askedAt.current = performance.now();
       const search = new URLSearchParams(query.value);
       if (typed === "") search.delete("q");
       else search.set("q", typed);
       go(search.size > 0 ? `/search?${search}` : "/search", { replace: true });
-    }, typingMs);
+    }, wait);
     return () => clearTimeout(timer);
   }, [typed]);
   return (
