@@ -31,7 +31,7 @@ import {
 
 const oldestNode = process.env["MEMSLOT_PACKED_NODE"] === undefined ? "22.22.0" : "22";
 // Most of these wait for package managers.
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 600_000 });
 /** What `npm install memslot` may take on disk, in bytes. */
 const mostDisk = 80_000_000;
 

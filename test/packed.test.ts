@@ -10,7 +10,7 @@ import { type Stranger, createStranger, strangersNotes } from "./support/strange
 import { strayFiles, undeclaredImports } from "./support/tarball-checks.ts";
 
 // It waits for the build and for npm. `packed.long.test.ts` has every package, package manager and Node.
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 600_000 });
 
 let folder = "";
 let packed: ReadonlyMap<string, PackedPackage> = new Map();

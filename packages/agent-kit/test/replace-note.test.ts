@@ -97,6 +97,14 @@ describe("a note that is replaced", () => {
   });
 });
 
+test("a second name that a process killed in the moment of its exchange has left is in nobody's way", async () => {
+  writeFileSync(at("MEMORY.md"), "a\n");
+  linkSync(at("MEMORY.md"), at(".memslot-01234567-89ab-cdef-0123-456789abcdef.tmp"));
+  expect(await replace("MEMORY.md", "b\n")).toMatchObject({ state: "replaced" });
+  expect(readdirSync(workspaceDir).toSorted()).toEqual(["MEMORY.md", "memory"]);
+  expect(readFileSync(at("MEMORY.md"), "utf8")).toBe("b\n");
+});
+
 describe("a change by somebody else", () => {
   test("is a conflict that gives what stands there, and writes nothing", async () => {
     writeFileSync(at("MEMORY.md"), "a\n");

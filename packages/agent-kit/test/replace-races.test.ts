@@ -6,6 +6,7 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import os from "node:os";
@@ -89,6 +90,16 @@ describe("what another program does in the moment of the change:", () => {
 
   test("what else it writes after the last look stays, and the change is a conflict", async () => {
     const last = (): void => writeFileSync(file, "theirs\n");
+    expect(await replaceWhile("mine\n", { last })).toMatchObject({ state: "conflict", note: { text: "theirs\n" } });
+  });
+
+  test("what else it writes stays, also where the name that the old file was to keep is taken away", async () => {
+    const last = (): void => {
+      for (const name of readdirSync(folder))
+        if (name.endsWith(".tmp") && statSync(path.join(folder, name)).ino === statSync(file).ino)
+          rmSync(path.join(folder, name));
+      writeFileSync(file, "theirs\n");
+    };
     expect(await replaceWhile("mine\n", { last })).toMatchObject({ state: "conflict", note: { text: "theirs\n" } });
   });
 });

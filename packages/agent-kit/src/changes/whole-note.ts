@@ -4,7 +4,7 @@ import { codeOf, syncFolder } from "@memslot/core/files";
 import { noteFile } from "@memslot/indexing/host";
 import { cannotWrite, failureOf, openWay } from "../notes/note-file.ts";
 import { contentIn, inLockedFolder, openThere } from "../notes/note-in-place.ts";
-import { draftOf } from "../notes/replace-note.ts";
+import { draftOf } from "../notes/drafts.ts";
 import type { HeldLog, NoteChangeRecord } from "./change-log.ts";
 import { hashOf } from "./hash.ts";
 import type { ChangePlace } from "./change-place.ts";

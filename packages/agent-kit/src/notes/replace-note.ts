@@ -1,9 +1,8 @@
-import { randomUUID } from "node:crypto";
-import { type BigIntStats, constants, lstatSync, readdirSync, rmSync } from "node:fs";
+import { type BigIntStats, constants } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import path from "node:path";
 import { MemoryError } from "@memslot/core";
-import { syncFolder } from "@memslot/core/files";
+import { codeOf, syncFolder } from "@memslot/core/files";
+import { draftOf, dropDraftNames, dropOldDrafts } from "./drafts.ts";
 import { bytesLike, type NoteContent } from "./note-content.ts";
 import { cannotWrite, throwIfAborted } from "./note-file.ts";
 import {
@@ -30,10 +29,6 @@ export interface ReplaceNoteOptions extends NoteName {
 export type ReplacedNote =
   | { state: "replaced"; note: NoteContent }
   | { state: "conflict"; note: NoteContent | undefined };
-
-const draftName = /^\.memslot-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/u;
-/** What is older was left by a process that was killed. */
-const oldMs = 60_000;
 
 /**
  * Reads a note as it is to be edited: all of its true text, whatever it holds. Undefined where there is none. Throws
@@ -93,7 +88,7 @@ async function changeIn(note: Note, change: NoteChange, signal: AbortSignal | un
     if (made === undefined) return { state: "conflict", note: now };
     const bytes = Buffer.from(made.buffer, made.byteOffset, made.byteLength);
     if (now.fixed !== undefined) throw cannotWrite(note, now.fixed);
-    if (there.stats.nlink > 1n)
+    if (there.stats.nlink > 1n && !(await isOnlyName(note, there)))
       throw cannotWrite(
         note,
         "it has more than one name (a hard link), and only one would change: put a copy in its place",
@@ -107,6 +102,12 @@ async function changeIn(note: Note, change: NoteChange, signal: AbortSignal | un
   } finally {
     await there.handle.close();
   }
+}
+
+/** What was killed in the very moment of its exchange has left a second name to the note, which was to keep the old text. */
+async function isOnlyName(note: Note, { handle, stats }: OpenedNote): Promise<boolean> {
+  dropDraftNames(note.folder.path, stats);
+  return (await handle.stat()).nlink === 1;
 }
 
 /** The new text beside the note, and then in its place. */
@@ -176,7 +177,12 @@ async function appendRest(handle: FileHandle, bytes: Buffer, rest: Buffer): Prom
 async function putBack(note: Note, kept: string | undefined, bytes: Buffer, stats: BigIntStats): Promise<void> {
   const { folder, name } = note;
   const anyway = (): boolean => true;
-  if (kept !== undefined) return void folder.replace(name, kept, anyway);
+  try {
+    if (kept !== undefined) return void folder.replace(name, kept, anyway);
+  } catch (error) {
+    // Taken for what a killed process has left, by one that keeps its locks elsewhere.
+    if (codeOf(error) !== "ENOENT") throw error;
+  }
   const copy = draftOf();
   const handle = await folder.open(copy, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
   try {
@@ -193,21 +199,6 @@ async function present(note: Note): Promise<NoteContent | undefined> {
   const there = await openThere(note);
   await there?.handle.close();
   return there && (await contentIn(there));
-}
-
-/** A name for what is not in its place yet. */
-export function draftOf(): string {
-  return `.memslot-${randomUUID()}.tmp`;
-}
-
-function dropOldDrafts(folder: string): void {
-  for (const name of readdirSync(folder)) {
-    if (!draftName.test(name)) continue;
-    const draft = path.join(folder, name);
-    // A second name has the old time of its file, but a new time of the last change.
-    const { ctimeMs } = lstatSync(draft, { throwIfNoEntry: false }) ?? { ctimeMs: Infinity };
-    if (Date.now() - ctimeMs > oldMs) rmSync(draft, { force: true });
-  }
 }
 
 function checkText(text: string): void {

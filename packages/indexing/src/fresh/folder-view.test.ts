@@ -1,4 +1,4 @@
-import { renameSync, writeFileSync } from "node:fs";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { useTempFolders } from "../../test/support/temp-folder.ts";
@@ -48,6 +48,26 @@ test("what is seen of a folder counts only where all folders on the way to it ar
   writeFileSync(path.join(deep, "two.md"), "2");
   expect(namesIn(view, deep)).toEqual(["one.md", "two.md"]);
   expect(view.isWhole).toBe(false);
+});
+
+test("what was watched at a path that leads elsewhere again is not seen as watched", () => {
+  const root = folderWith({ "memory/deep/one.md": "1" });
+  const memory = path.join(root, "memory");
+  const deep = path.join(memory, "deep");
+  const view = new FolderView();
+  view.take([watched(memory), { kind: "watched", folder: deep, identity: "another" }], new Set([memory]));
+  expect(namesIn(view, deep)).toEqual(["one.md"]);
+  writeFileSync(path.join(deep, "two.md"), "2");
+  expect(namesIn(view, deep)).toEqual(["one.md", "two.md"]);
+  expect(view.wanted(10).add).toEqual([deep]);
+  // Also where the right one was watched before.
+  view.take([watched(deep)], new Set([memory]));
+  expect([namesIn(view, deep), view.hasChanged()]).toEqual([["one.md", "two.md"], true]);
+  view.begin();
+  view.take([{ kind: "watched", folder: deep, identity: "another" }], new Set([memory]));
+  expect(view.hasChanged()).toBe(true);
+  rmSync(path.join(deep, "one.md"));
+  expect(namesIn(view, deep)).toEqual(["two.md"]);
 });
 
 test("what another thread has watched is watched no more", async () => {

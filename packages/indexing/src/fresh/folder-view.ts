@@ -100,6 +100,8 @@ export class FolderView implements FolderLook {
   take(notes: readonly FolderNote[], roots: ReadonlySet<string>): void {
     for (const note of notes) {
       if (note.kind === "event") this.#happened(note);
+      // A folder above it that nobody watches may have been moved while it was watched: then that is another one.
+      else if (note.identity !== identityOf(note.folder)) this.#dropTree(note.folder);
       else if (roots.has(note.folder) || this.#watched.has(path.dirname(note.folder))) {
         if (this.#watched.get(note.folder) !== note.identity) this.#dropTree(note.folder);
         this.#watched.set(note.folder, note.identity);

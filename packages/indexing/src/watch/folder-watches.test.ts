@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, renameSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { useTempFolders, writeFiles } from "../../test/support/temp-folder.ts";
@@ -73,6 +73,23 @@ describe.runIf(process.platform === "linux")("folders that are watched", () => {
     const { watches, ask } = watching(folder);
     watches.place(path.join(folder, "missing"));
     watches.place(path.join(folder, "file.md"));
+    expect(notesOf(await ask())).toEqual([]);
+  });
+
+  test("say that one is not watched any more which was not there when it was to be watched anew", async () => {
+    const folder = folderWith({ "above/sub/a.md": "a" });
+    const [above, aside] = [path.join(folder, "above"), path.join(folder, "aside")];
+    const sub = path.join(above, "sub");
+    const { watches, ask } = watching(folder);
+    watches.place(sub);
+    await ask();
+    // Nobody is told that what is above it comes and goes.
+    renameSync(above, aside);
+    watches.place(sub);
+    renameSync(aside, above);
+    writeFileSync(path.join(sub, "a.md"), "b");
+    expect(notesOf(await ask())).toEqual([{ kind: "event", folder: sub, name: undefined, isRename: true }]);
+    watches.place(path.join(folder, "missing"));
     expect(notesOf(await ask())).toEqual([]);
   });
 

@@ -53,8 +53,9 @@ export class FolderWatches {
   place(folder: string): void {
     const old = this.#handles.get(folder);
     const handle = this.#open(folder);
-    if (handle === undefined) this.#handles.delete(folder);
-    else this.#handles.set(folder, handle);
+    if (handle !== undefined) this.#handles.set(folder, handle);
+    // Who was told that it is watched has to hear that it is not any more.
+    else if (this.#handles.delete(folder)) this.#notes.push({ kind: "event", folder, name: undefined, isRename: true });
     // Behind the new one: where it is the same folder, nothing that happens is missed.
     old?.close();
   }

@@ -120,7 +120,7 @@ export function createChangingNotes(place: string, seed: number): ChangingNotes 
     ["rename a folder over another", 1, () => moveFolder(at(pick(folders)), at(pick(folders)))],
     ["delete a folder", 1, () => rmSync(anyFolder(), { recursive: true, force: true })],
     ["another folder in its place", 2, () => away(anyFolder())],
-    ["another workspace in its place", 0.3, () => away(pick([workspace, path.dirname(workspace), extra]))],
+    ["another workspace in its place", 1, () => away(pick([workspace, path.dirname(workspace), extra]))],
     ["a link in the place of a note", 0.5, (file) => inFolder(file, () => linkTo(file, "a.md"))],
     ["a link in the place of a folder", 0.5, (file) => inFolder(file, () => linkTo(path.dirname(file), ""))],
     ["what is no note", 2, (file) => inFolder(file, () => writeFileSync(`${file}.png`, text()))],
