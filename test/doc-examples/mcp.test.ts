@@ -1,7 +1,5 @@
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
-import path from "node:path";
 import { expect, test } from "vitest";
-import { root } from "../support/markdown-examples.ts";
+import { memslotOnPath } from "./memslot-command.ts";
 import { createPlace } from "./place.ts";
 
 // A command on the path is a script of the shell here.
@@ -12,15 +10,9 @@ test.skipIf(process.platform === "win32")(
     const filler = `- ${"Nothing of note was said in the meeting. ".repeat(5)}\n`.repeat(5);
     const note = `# 2026-03-02\n\n- The staging database listens on port 5544.\n${filler}- The cat came back.\n`;
     const place = createPlace({ "memory/2026-03-02.md": note });
-    const bin = path.join(place.folder, "bin");
-    mkdirSync(bin);
-    const cli = path.join(root, "apps/memslot/src/cli.ts");
-    const command = path.join(bin, "memslot");
-    writeFileSync(command, `#!/bin/sh\nexec "${process.execPath}" --conditions=@memslot/source "${cli}" "$@"\n`);
-    chmodSync(command, 0o755);
 
     const { stdout, stderr, exitCode } = await place.run("mcp-client.ts", [place.notes, "port of staging"], {
-      PATH: `${bin}${path.delimiter}${process.env["PATH"]}`,
+      PATH: memslotOnPath(place),
     });
 
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });

@@ -21,7 +21,7 @@ function quote(request: ChatRequest): string {
   return `${/port \d+/u.exec(best?.snippet ?? "")?.[0]}, ${best && formatCitation(best)}`;
 }
 
-describe.each(["openai-tool-loop.ts", "vercel-ai-sdk.ts"])("%s", (program) => {
+describe.each(["openai-tool-loop.ts", "vercel-ai-sdk.ts", "openai-agents-sdk.ts"])("%s", (program) => {
   test("lets the model search, and prints the answer that it made of the note", async () => {
     const place = createPlace(files);
     const model = await startModel((request) => (lastToolResult(request) ? { text: quote(request) } : search));
