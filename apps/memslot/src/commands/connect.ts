@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { type MemslotConfig, homeDir } from "@memslot/core";
+import { type MemslotConfig, homeDir, MemoryError } from "@memslot/core";
 import type { CommandContext } from "../command-context.ts";
 import { carryOut, takeBack } from "../connect/carry-out.ts";
 import type { Client, ClientId, ClientPlace, ConnectScope } from "../connect/client.ts";
@@ -119,7 +119,6 @@ async function connectOne(task: Task, client: Client): Promise<Outcome> {
   if (!client.scopes.includes(place.scope))
     throw new UsageError(`${client.name} keeps no settings for a project: leave --project out`);
   const which = whichOf(client, place);
-  const earlier = receipts.get(which);
   const agent = chooseAgent(config, options.agent);
   const connection = connectionFor(client.id, {
     agent,
@@ -131,11 +130,13 @@ async function connectOne(task: Task, client: Client): Promise<Outcome> {
     hooks: options.hooks !== false || options.remove === true,
     recall: options.recall ?? "strong",
   });
-  const around = { receipts, earlier };
-  const plan =
-    options.remove === true
+  const makePlan = async (): Promise<Plan> => {
+    const around = { receipts, earlier: receipts.get(which) };
+    return options.remove === true
       ? await planRemove(client, place, connection, around)
       : await planConnect(client, place, connection, around);
+  };
+  const plan = await makePlan();
   const shown = describe(client, place, plan);
   if (options.json !== true) print(context, shown);
   const finish = (state: Outcome["state"]): Outcome => ({
@@ -148,7 +149,7 @@ async function connectOne(task: Task, client: Client): Promise<Outcome> {
     return finish("refused");
   }
   const isChanged = plan.changes.some(({ file, after }) => file.text !== after);
-  if (!isChanged && (earlier !== undefined) === (options.remove !== true)) {
+  if (!isChanged && (receipts.get(which) !== undefined) === (options.remove !== true)) {
     if (options.json !== true) context.output.print(`${client.name}: nothing to do.`);
     return finish("unchanged");
   }
@@ -163,20 +164,20 @@ async function connectOne(task: Task, client: Client): Promise<Outcome> {
     context.output.print("Nothing was written.");
     return finish("declined");
   }
-  if (options.remove === true) {
-    for (const backup of await takeBack(plan.changes, which, receipts))
-      context.output.notice(
-        `There was no record of this connection: the file as it was is kept in ${printable(backup)}`,
-      );
-  } else {
+  await receipts.alone(context.signal, async () => {
+    const { changes } = await asShown(plan, makePlan);
+    if (options.remove === true) {
+      for (const backup of await takeBack(changes, which, receipts))
+        context.output.notice(
+          `There was no record of this connection: the file as it was is kept in ${printable(backup)}`,
+        );
+      return;
+    }
     await makeWorkspace(agent.workspaceDir);
     const { server, hook } = connection;
-    await carryOut(
-      plan.changes,
-      { ...which, at: new Date().toISOString(), server, ...(hook !== undefined && { hook }) },
-      receipts,
-    );
-  }
+    const at = new Date().toISOString();
+    await carryOut(changes, { ...which, at, server, ...(hook !== undefined && { hook }) }, receipts);
+  });
   const done = finish(isChanged ? "written" : "unchanged");
   if (options.json !== true) {
     context.output.print(
@@ -190,6 +191,16 @@ async function connectOne(task: Task, client: Client): Promise<Outcome> {
     if (options.remove !== true) context.output.print("  Next: memslot doctor starts it once.");
   }
   return done;
+}
+
+/** The plan as it is now: what was shown is what is written, or nothing is. */
+async function asShown(shown: Plan, makePlan: () => Promise<Plan>): Promise<Plan> {
+  const now = await makePlan();
+  const textsOf = ({ changes, refusals }: Plan): string =>
+    JSON.stringify([changes.map(({ file, after }) => [file.target, file.text, after]), refusals]);
+  if (textsOf(now) === textsOf(shown)) return now;
+  const names = now.changes.map(({ path }) => printable(path)).join(", ");
+  throw new MemoryError("BUSY", `${names} changed while this was looked at; run the command again`);
 }
 
 /** A client that is started before there are any notes finds an empty memory, not a failure. */

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
-import { readFile, rm } from "node:fs/promises";
+import { mkdir, readFile, rm } from "node:fs/promises";
 import path from "node:path";
-import { replaceFile } from "@memslot/core/files";
+import { acquireLock, replaceFile } from "@memslot/core/files";
 import type { ClientId, Connection, ConnectScope } from "./client.ts";
 import { allClients } from "./clients/all-clients.ts";
 
@@ -46,7 +46,11 @@ export interface Receipts {
   keep(receipt: Pick<Receipt, "client" | "scope" | "projectDir">, target: string, text: string): Promise<string>;
   backup(name: string): Promise<string>;
   drop(name: string | undefined): Promise<void>;
+  /** Runs while no other process writes connections. Throws `BUSY` where one does so for 10 s. */
+  alone(signal: AbortSignal, run: () => Promise<void>): Promise<void>;
 }
+
+const waitMs = 10_000;
 
 export function openReceipts(stateDir: string): Receipts {
   const folder = path.join(stateDir, "connections");
@@ -84,6 +88,17 @@ export function openReceipts(stateDir: string): Receipts {
     backup: (name) => readFile(path.join(folder, path.basename(name)), "utf8"),
     async drop(name) {
       if (name !== undefined) await rm(path.join(folder, path.basename(name)), { force: true });
+    },
+    async alone(signal, run) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const busy = (holder: { pid: number } | undefined): string =>
+        `${holder ? `process ${holder.pid}` : "another process"} has been writing connections for 10 s; try again`;
+      const lock = await acquireLock(path.join(folder, "writing.lock"), { waitMs, busy, signal });
+      try {
+        await run();
+      } finally {
+        await lock.release();
+      }
     },
   };
 }
