@@ -3,6 +3,7 @@ import { Command, CommanderError, Option } from "commander";
 import type { CommandContext } from "./command-context.ts";
 import { type Action, type Run, examples, option } from "./program/command-parts.ts";
 import { describeConnect } from "./program/connect-commands.ts";
+import { describeImport } from "./program/import-command.ts";
 import { describeEmbeddings } from "./program/embeddings-commands.ts";
 import { describeCompletion } from "./program/completion-command.ts";
 import { describeMemory } from "./program/memory-commands.ts";
@@ -61,6 +62,7 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
 
   const memory = describeMemory(program, run);
   describeChanges(program, run);
+  describeImport(program, run);
 
   program
     .command("mcp")

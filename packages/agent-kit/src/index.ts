@@ -9,6 +9,9 @@ export {
 } from "./changes/edit-note.ts";
 export type { ChangePlace } from "./changes/change-place.ts";
 export { listChanges, restoreNote, undoChange } from "./changes/undo-change.ts";
+export { type ImportedNotes, type ImportNotesOptions, type ImportState, importNotes } from "./imports/import-notes.ts";
+export type { ImportedNote } from "./imports/imported-note.ts";
+export { type LocalTime, localClock } from "./notes/local-day.ts";
 export type { NoteContent } from "./notes/note-content.ts";
 export { type ReplaceNoteOptions, type ReplacedNote, readNote, replaceNote } from "./notes/replace-note.ts";
 export { type ChatType, type CitationsMode, formatCitation, parseCitation } from "./tools/citations.ts";

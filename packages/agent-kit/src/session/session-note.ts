@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, lstat, realpath } from "node:fs/promises";
 import path from "node:path";
-import { MemoryError, isAbort, messageOf, visibleText, withDeadline } from "@memslot/core";
+import { MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
 import {
   codeOf,
   type FolderInPlace,
@@ -11,14 +11,13 @@ import {
   openInPlace,
   syncFolder,
 } from "@memslot/core/files";
-import { redactLines } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../conversation.ts";
 import { keepNotesLayout } from "../notes/keep-layout.ts";
+import { copiedText } from "../notes/copied-text.ts";
 import { localTime } from "../notes/local-day.ts";
-import { withoutPromptMarks } from "../prompt/prompt-marks.ts";
+import { slugOf } from "../notes/slug.ts";
 
 const describeDeadlineMs = 30_000;
-const maxSlugLength = 40;
 const maxTextLength = 8_000;
 const maxNamesTried = 100;
 
@@ -165,25 +164,6 @@ function marked(name: string, value: string): string {
   return `- ${name}: \`${value.replaceAll("`", "'")}\``;
 }
 
-function slugOf(slug: unknown): string {
-  if (typeof slug !== "string") return "";
-  const [clean = ""] = redactLines([slug.slice(0, 1_000)]);
-  const ascii = clean
-    .normalize("NFKD")
-    .replaceAll(/\p{M}+/gu, "")
-    .toLowerCase();
-  return ascii
-    .replaceAll(/[^a-z0-9]+/g, "-")
-    .slice(0, maxSlugLength + 1)
-    .replace(/^-/, "")
-    .slice(0, maxSlugLength)
-    .replace(/-$/, "");
-}
-
 function noteText(text: unknown): string {
-  if (typeof text !== "string") return "";
-  const short = text.slice(0, maxTextLength).toWellFormed();
-  const clean = short.replaceAll(/\r\n?/g, "\n").replaceAll(/[^\P{Cc}\t\n]/gu, "");
-  // A model has written it, which may repeat whatever it has read.
-  return visibleText(withoutPromptMarks(redactLines(clean.split("\n")).join("\n"))).trim();
+  return typeof text === "string" ? copiedText(text.slice(0, maxTextLength)) : "";
 }

@@ -1,0 +1,95 @@
+import path from "node:path";
+import { importNotes, type ImportedNote, type ImportState } from "@memslot/agent-kit";
+import type { CommandContext } from "../command-context.ts";
+import { readChatGpt } from "../import/chatgpt.ts";
+import { readClaude } from "../import/claude.ts";
+import { createNoteMaker } from "../import/conversation-note.ts";
+import type { LeftOut } from "../import/conversation.ts";
+import { readConversations } from "../import/read-conversations.ts";
+import { chooseAgent } from "../open/agents.ts";
+import { readConfig } from "../open/read-config.ts";
+import { counted } from "../open/report-failed-files.ts";
+import { ExitCode } from "../terminal/exit-code.ts";
+import { printable } from "../terminal/printable.ts";
+import { UsageError } from "../terminal/usage-error.ts";
+
+export interface ImportCommandOptions {
+  agent?: string;
+  dryRun?: boolean;
+  json?: boolean;
+}
+
+const sources = new Map([
+  ["chatgpt", { product: "ChatGPT", read: readChatGpt }],
+  ["claude", { product: "Claude", read: readClaude }],
+]);
+const saidEvery = 500;
+
+/** `memslot import chatgpt|claude FILE`: the conversations of an export as notes. */
+export async function importExport(
+  context: CommandContext,
+  options: ImportCommandOptions,
+  name = "",
+  file = "",
+): Promise<number> {
+  const { output, signal, cwd } = context;
+  const source = sources.get(name);
+  if (source === undefined)
+    throw new UsageError(`${JSON.stringify(name)} is no source: ${[...sources.keys()].join(" or ")}`);
+  const config = await readConfig(context);
+  const agent = chooseAgent(config, options.agent);
+  context.onAgent(agent.id);
+
+  const leftOut: LeftOut = new Map();
+  const { product, read } = source;
+  const makeNote = createNoteMaker({ product, timeZone: agent.userTimezone });
+  async function* notes(): AsyncGenerator<ImportedNote> {
+    const given = { file: path.resolve(cwd, file), product, read, leftOut, signal };
+    for await (const conversation of readConversations(given)) yield makeNote(conversation);
+  }
+  let seen = 0;
+  const { folder, counts, edited } = await importNotes({
+    workspaceDir: agent.workspaceDir,
+    source: name,
+    notes: notes(),
+    dryRun: options.dryRun,
+    onNote: () => {
+      if (++seen % saidEvery === 0 && options.json !== true) output.notice(`${seen} conversations`);
+    },
+    signal,
+  });
+
+  if (options.json === true)
+    output.printJson({
+      workspaceDir: agent.workspaceDir,
+      folder,
+      dryRun: options.dryRun === true,
+      counts,
+      edited,
+      leftOut: Object.fromEntries(leftOut),
+    });
+  else output.print(described({ folder, counts, edited, leftOut, isDry: options.dryRun === true }));
+  return ExitCode.ok;
+}
+
+function described(done: {
+  folder: string;
+  counts: Record<ImportState, number>;
+  edited: readonly string[];
+  leftOut: LeftOut;
+  isDry: boolean;
+}): string {
+  const { added, changed, unchanged } = done.counts;
+  const lines = [
+    `${done.folder}/: ${counted(added, "conversation")} ${done.isDry ? "would be added" : "added"}, ${changed} changed since, ${unchanged} there already.`,
+  ];
+  if (done.edited.length > 0)
+    lines.push(
+      `Left as they are, because somebody has changed them here: ${done.edited.length}`,
+      ...done.edited.slice(0, 10).map((note) => `  ${printable(note)}`),
+    );
+  if (done.leftOut.size > 0)
+    lines.push("Left out:", ...[...done.leftOut].map(([reason, count]) => `  ${count} ${printable(reason)}`));
+  if (done.isDry) lines.push("Nothing was written.");
+  return lines.join("\n");
+}

@@ -1,0 +1,45 @@
+import { pipeline } from "node:stream";
+import { isAbort, MemoryError, messageOf } from "@memslot/core";
+import { streamArray } from "stream-json/streamers/stream-array.js";
+import { type Conversation, type LeftOut, notOne, type ReadConversation } from "./conversation.ts";
+import { exportParts } from "./export-file.ts";
+
+/**
+ * The conversations of an export, one at a time, whatever its size; what is left out of them is counted. Throws
+ * `INVALID_ARGUMENT` for what cannot be read, is no list in JSON, or holds not one conversation of this kind.
+ */
+export async function* readConversations(input: {
+  file: string;
+  /** As an error names the kind. */
+  product: string;
+  read: ReadConversation;
+  leftOut: LeftOut;
+  signal: AbortSignal;
+}): AsyncGenerator<Conversation> {
+  const { file, product, read, leftOut, signal } = input;
+  let entries = 0;
+  for await (const part of exportParts(file)) {
+    try {
+      // What goes wrong with the file is what goes wrong with its items.
+      const items = pipeline(await part.open(), streamArray.withParserAsStream(), () => undefined);
+      for await (const { value } of items as AsyncIterable<{ value: unknown }>) {
+        signal.throwIfAborted();
+        entries++;
+        const conversation = read(value, leftOut);
+        if (conversation !== undefined) yield conversation;
+      }
+    } catch (error) {
+      if (isAbort(error) || MemoryError.is(error)) throw error;
+      throw new MemoryError(
+        "INVALID_ARGUMENT",
+        `${part.name} is no list of conversations in JSON: after ${entries} of them: ${messageOf(error)}`,
+        { cause: error },
+      );
+    }
+  }
+  if (entries > 0 && leftOut.get(notOne) === entries)
+    throw new MemoryError(
+      "INVALID_ARGUMENT",
+      `${file} holds ${entries} entries, and none is a conversation of ${product}`,
+    );
+}

@@ -1,0 +1,208 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { crc32 } from "node:zlib";
+import { expect, test } from "vitest";
+import { createSandbox, type Sandbox } from "./run-memslot.ts";
+
+const begun = 1_710_238_920;
+
+/** A node of ChatGPT's tree. */
+function node(id: string, parent: string | null, role: string, content: unknown): [string, unknown] {
+  const message = { author: { role }, create_time: begun + Number(id), content };
+  return [id, { id, parent, children: [], message: role === "" ? null : message }];
+}
+
+const said = (...parts: unknown[]): unknown => ({ content_type: "text", parts });
+
+const heating = {
+  title: "Heat pump",
+  create_time: begun,
+  conversation_id: "6600aa-1",
+  current_node: "8",
+  mapping: Object.fromEntries([
+    node("0", null, "", undefined),
+    node("1", "0", "system", said("You are a helpful assistant.")),
+    node("2", "1", "user", said("How large a pump?\n---\n# Data\n```js\nlet area = 140;")),
+    node("3", "1", "user", said("How big a pump?")),
+    node("4", "2", "assistant", { content_type: "thoughts", thoughts: [] }),
+    node("5", "4", "assistant", { content_type: "code", text: "search('heat')" }),
+    node("6", "5", "tool", { content_type: "text", parts: ["found"] }),
+    node("7", "6", "assistant", said("## Answer\nAbout 8 kW.")),
+    node("8", "7", "user", {
+      content_type: "multimodal_text",
+      parts: [{ content_type: "image_asset_pointer" }, { content_type: "audio_transcription", text: "Thank you!" }],
+    }),
+  ]),
+};
+
+const boat = {
+  uuid: "b0a7",
+  name: "The boat",
+  created_at: "2025-07-01T08:00:00Z",
+  chat_messages: [
+    {
+      sender: "human",
+      created_at: "2025-07-01T08:00:00Z",
+      text: "Where does it leak?",
+      content: [{ type: "text", text: "Where does it leak?" }],
+      attachments: [{ file_name: "hull.txt" }],
+      files: [{ file_name: "hull.png" }],
+    },
+    {
+      sender: "assistant",
+      created_at: "2025-07-01T08:01:00Z",
+      text: "",
+      content: [
+        { type: "thinking", thinking: "hm" },
+        { type: "tool_use", name: "look" },
+        { type: "tool_result", content: "x" },
+        { type: "text", text: "At the keel." },
+        { type: "text", text: "Behind the mast." },
+      ],
+    },
+    { sender: "human", created_at: "2024-01-01T00:00:00Z", text: "Of an older export, without blocks." },
+  ],
+};
+
+interface Told {
+  counts: Record<string, number>;
+  leftOut: Record<string, number>;
+}
+
+async function importIn(sandbox: Sandbox, source: string, file: string, ...args: string[]): Promise<Told> {
+  const { exitCode, stdout, stderr } = await sandbox.runHere(["import", source, file, "--json", ...args]);
+  expect(exitCode, stderr).toBe(0);
+  return JSON.parse(stdout) as Told;
+}
+
+function write(sandbox: Sandbox, name: string, value: unknown): string {
+  const file = path.join(sandbox.cwd, name);
+  writeFileSync(file, typeof value === "string" ? value : JSON.stringify(value));
+  return file;
+}
+
+function notesOf(sandbox: Sandbox, source: string): string[] {
+  const folder = path.join(sandbox.workspace, "memory/imports", source);
+  return readdirSync(folder).map((name) => readFileSync(path.join(folder, name), "utf8"));
+}
+
+test("what was said with ChatGPT is a note, along the branch that was shown last, and the rest is counted", async () => {
+  const sandbox = await createSandbox();
+  const config = await sandbox.writeConfig(`{ agents: { defaults: { userTimezone: "Europe/Amsterdam" } } }`);
+  const file = write(sandbox, "conversations.json", [heating, { ...heating, mapping: {}, conversation_id: "2" }, 7]);
+  expect(await importIn(sandbox, "chatgpt", file, "--config", config)).toMatchObject({
+    counts: { added: 1 },
+    leftOut: {
+      "messages of branches that were given up": 1,
+      "thoughts of the model": 1,
+      "calls of tools": 1,
+      "answers of tools": 1,
+      "pictures, sounds and files": 1,
+      "conversations in which nothing was said": 1,
+      "entries that are no conversation": 1,
+    },
+  });
+  const [note = ""] = notesOf(sandbox, "chatgpt");
+  expect(note.slice(note.indexOf("# Heat"))).toBe(
+    [
+      "# Heat pump\n",
+      "[Conversation with ChatGPT](https://chatgpt.com/c/6600aa-1)\n",
+      "## User, 2024-03-12 11:22\n",
+      "How large a pump?\n\\---\n### Data\n```js\nlet area = 140;\n```\n",
+      "## ChatGPT, 2024-03-12 11:22\n",
+      "#### Answer\nAbout 8 kW.\n",
+      "## User, 2024-03-12 11:22\n",
+      "Thank you!\n",
+    ].join("\n"),
+  );
+  const found = await sandbox.runHere(["memory", "search", "how large is the heat pump", "--json"]);
+  expect(found.stdout).toMatch(/memory\/imports\/chatgpt\/2024-03-12-heat-pump-[0-9a-f]{12}\.md/u);
+});
+
+test("what was said with Claude is a note, and the rest is counted", async () => {
+  const sandbox = await createSandbox();
+  const file = write(sandbox, "conversations.json", [boat, { uuid: "e", name: "", chat_messages: [] }]);
+  expect(await importIn(sandbox, "claude", file)).toMatchObject({
+    counts: { added: 1 },
+    leftOut: {
+      "pictures, sounds and files": 2,
+      "thoughts of the model": 1,
+      "calls of tools": 1,
+      "answers of tools": 1,
+      "conversations in which nothing was said": 1,
+    },
+  });
+  const [note = ""] = notesOf(sandbox, "claude");
+  expect(note).toContain("At the keel.\n\nBehind the mast.\n");
+  expect(note.match(/^## /gmu)).toHaveLength(3);
+  expect(note).toContain("https://claude.ai/chat/b0a7");
+});
+
+test("the same export adds nothing, as a file, a folder or in its parts; a dry run writes nothing", async () => {
+  const sandbox = await createSandbox();
+  const file = write(sandbox, "conversations.json", [heating]);
+  expect(await importIn(sandbox, "chatgpt", file, "--dry-run")).toMatchObject({ counts: { added: 1 }, dryRun: true });
+  expect(readdirSync(sandbox.workspace)).toEqual([]);
+  await importIn(sandbox, "chatgpt", file);
+  const before = notesOf(sandbox, "chatgpt");
+  write(sandbox, "conversations-001.json", [{ ...heating, conversation_id: "another" }]);
+  expect((await importIn(sandbox, "chatgpt", sandbox.cwd)).counts).toMatchObject({ added: 1, unchanged: 1 });
+  expect(notesOf(sandbox, "chatgpt")).toEqual(expect.arrayContaining(before));
+});
+
+test("a zip is read as it was sent", async () => {
+  const sandbox = await createSandbox();
+  const stored = zipOf("export/conversations.json", JSON.stringify([boat]));
+  writeFileSync(path.join(sandbox.cwd, "export.zip"), stored);
+  expect((await importIn(sandbox, "claude", "export.zip")).counts).toMatchObject({ added: 1 });
+  writeFileSync(path.join(sandbox.cwd, "other.zip"), zipOf("photos/a.png", "[]"));
+  writeFileSync(path.join(sandbox.cwd, "cut.zip"), stored.subarray(0, 100));
+  for (const [file, words] of [
+    ["other.zip", "holds no conversations.json"],
+    ["cut.zip", "is a zip that cannot be read"],
+  ] as const) {
+    const { exitCode, stderr } = await sandbox.runHere(["import", "claude", file]);
+    expect([file, exitCode, stderr.includes(words)]).toEqual([file, 2, true]);
+  }
+});
+
+test.each<[string, unknown, string]>([
+  ["is cut off", '[{"uuid":"1","chat_messages":[', "is no list of conversations in JSON"],
+  ["is no JSON", "hello", "is no list of conversations in JSON"],
+  ["is no list", { a: 1 }, "is no list of conversations in JSON"],
+  ["is of another product", [heating, heating], "holds 2 entries, and none is a conversation of Claude"],
+])("a file that %s says so, and makes no folder", async (_, value, words) => {
+  const sandbox = await createSandbox();
+  const { exitCode, stderr } = await sandbox.runHere(["import", "claude", write(sandbox, "c.json", value)]);
+  expect(stderr).toContain(words);
+  expect(exitCode).toBe(2);
+  expect(readdirSync(sandbox.workspace)).toEqual([]);
+});
+
+test("a file that is not there, and a source that there is not, say so", async () => {
+  const sandbox = await createSandbox();
+  const missing = await sandbox.runHere(["import", "claude", "missing.json"]);
+  expect([missing.exitCode, missing.stderr.includes("missing.json cannot be read: ENOENT")]).toEqual([2, true]);
+  const unknown = await sandbox.runHere(["import", "notion", "x.zip"]);
+  expect([unknown.exitCode, unknown.stderr.includes('"notion" is no source: chatgpt or claude')]).toEqual([2, true]);
+});
+
+/** A zip of one file, not compressed. */
+function zipOf(name: string, text: string): Buffer {
+  const [title, body] = [Buffer.from(name), Buffer.from(text)];
+  const facts = Buffer.alloc(26);
+  facts.writeUInt16LE(20, 0);
+  facts.writeUInt32LE(crc32(body), 10);
+  facts.writeUInt32LE(body.length, 14);
+  facts.writeUInt32LE(body.length, 18);
+  facts.writeUInt16LE(title.length, 22);
+  const local = Buffer.concat([Buffer.from("PK\u0003\u0004"), facts, title, body]);
+  const central = Buffer.concat([Buffer.from("PK\u0001\u0002"), Buffer.from([20, 0]), facts, Buffer.alloc(14), title]);
+  const end = Buffer.alloc(22);
+  end.write("PK\u0005\u0006", "latin1");
+  end.writeUInt16LE(1, 8);
+  end.writeUInt16LE(1, 10);
+  end.writeUInt32LE(central.length, 12);
+  end.writeUInt32LE(local.length, 16);
+  return Buffer.concat([local, central, end]);
+}

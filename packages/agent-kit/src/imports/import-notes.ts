@@ -1,0 +1,158 @@
+import { constants } from "node:fs";
+import { realpath } from "node:fs/promises";
+import path from "node:path";
+import { MemoryError } from "@memslot/core";
+import { codeOf, type FolderInPlace, listInPlace, openFolderInPlace, syncFolder } from "@memslot/core/files";
+import { draftOf, dropOldDrafts } from "../notes/drafts.ts";
+import { cannotWrite, failureOf, openWay, throwIfAborted } from "../notes/note-file.ts";
+import { readWhole } from "../notes/read-whole.ts";
+import { fileTextOf, type ImportedNote, isAsImported, keyOf, keyOfName, namedFor } from "./imported-note.ts";
+
+export interface ImportNotesOptions {
+  workspaceDir: string;
+  /** Where the notes come from, as their folder is called: `memory/imports/<source>/`. Lower-case letters, digits, `-`. */
+  source: string;
+  /** Read one by one: only one of them is held at a time. */
+  notes: AsyncIterable<ImportedNote>;
+  /** Nothing is written; the answer is what it would have been. */
+  dryRun?: boolean | undefined;
+  /** Told of each note, when it is on disk. */
+  onNote?: ((path: string, state: ImportState) => void) | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** `edited`: somebody has changed the note since it was imported, and it was left as it is. */
+export type ImportState = "added" | "changed" | "unchanged" | "edited";
+
+export interface ImportedNotes {
+  /** Of the workspace, with slashes. */
+  folder: string;
+  /** How many notes ended in which state. */
+  counts: Record<ImportState, number>;
+  /** The paths of notes that were left as somebody has changed them. */
+  edited: string[];
+}
+
+/**
+ * Writes notes that come from elsewhere to `memory/imports/<source>/`, one file each, found again by its identifier: the
+ * same notes twice add nothing, one that has grown is put in the place of the earlier state, and one that somebody has
+ * changed here stays as it is. What looks like a secret is left out, as of every copy. Each file is whole or not there;
+ * no link on the way is followed. Throws `WORKSPACE` and `INVALID_ARGUMENT`, what the notes throw, and an `AbortError`;
+ * what is written by then stays, and another run goes on.
+ */
+export async function importNotes(options: ImportNotesOptions): Promise<ImportedNotes> {
+  const { workspaceDir, source, notes, dryRun = false, onNote, signal } = options;
+  if (!/^[a-z0-9-]{1,40}$/u.test(source))
+    throw new MemoryError("INVALID_ARGUMENT", "source must be lower-case letters, digits and - (at most 40)");
+  const done: ImportedNotes = {
+    folder: `memory/imports/${source}`,
+    counts: { added: 0, changed: 0, unchanged: 0, edited: 0 },
+    edited: [],
+  };
+  const place = { workspaceDir, relPath: `${done.folder}/note.md`, heading: "" };
+  let folder: FolderInPlace | undefined;
+  try {
+    let names: Map<string, string> | undefined;
+    for await (const note of notes) {
+      throwIfAborted(signal);
+      // Nothing is made for what turns out to hold no note.
+      folder ??= await openFolder(place, dryRun);
+      names ??= namesIn(folder);
+      const name = names.get(keyOf(note.id)) ?? namedFor(note);
+      names.set(keyOf(note.id), name);
+      const state = await put({ folder, name, text: fileTextOf(source, note), dryRun });
+      done.counts[state]++;
+      const relPath = `${done.folder}/${name}`;
+      if (state === "edited") done.edited.push(relPath);
+      onNote?.(relPath, state);
+    }
+    if (folder !== undefined && !dryRun) await syncFolder(folder.path);
+    return done;
+  } catch (error) {
+    throw await failureOf(place, error);
+  } finally {
+    await folder?.close();
+  }
+}
+
+/** Undefined where nothing is to be made, and it is not there. */
+async function openFolder(
+  place: { workspaceDir: string; relPath: string; heading: string },
+  dryRun: boolean,
+): Promise<FolderInPlace | undefined> {
+  if (!dryRun) {
+    const folder = await openWay(place);
+    dropOldDrafts(folder.path);
+    return folder;
+  }
+  try {
+    return await openFolderInPlace(path.join(await realpath(place.workspaceDir), path.posix.dirname(place.relPath)));
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** The files that were imported, by the keys in their names. */
+function namesIn(folder: FolderInPlace | undefined): Map<string, string> {
+  const names = new Map<string, string>();
+  for (const { name } of folder === undefined ? [] : listInPlace(folder.path)) {
+    const key = keyOfName(name);
+    if (key !== undefined) names.set(key, name);
+  }
+  return names;
+}
+
+interface Put {
+  folder: FolderInPlace | undefined;
+  name: string;
+  text: string;
+  dryRun: boolean;
+}
+
+async function put({ folder, name, text, dryRun }: Put): Promise<ImportState> {
+  const there = folder && (await textIn(folder, name));
+  if (there === text) return "unchanged";
+  if (there !== undefined && !isAsImported(there)) return "edited";
+  if (folder === undefined || dryRun) return there === undefined ? "added" : "changed";
+  const draft = draftOf();
+  const handle = await folder.open(draft, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o666);
+  try {
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    if (there !== undefined) {
+      // Asked again: whoever edits it in this moment goes before.
+      if ((await textIn(folder, name)) !== there) return "edited";
+      folder.replace(name, draft, () => true);
+      return "changed";
+    }
+    // A link and no rename: what another process has put there meanwhile stays.
+    await folder.link(draft, name);
+    return "added";
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return (await textIn(folder, name)) === text ? "unchanged" : "edited";
+    throw error;
+  } finally {
+    await folder.remove(draft).catch(() => undefined);
+  }
+}
+
+async function textIn(folder: FolderInPlace, name: string): Promise<string | undefined> {
+  try {
+    const handle = await folder.open(name, constants.O_RDONLY);
+    try {
+      const stats = await handle.stat();
+      if (!stats.isFile()) throw cannotWrite({ workspaceDir: folder.path, relPath: name }, "it is not a file");
+      return (await readWhole(handle, stats.size)).toString("utf8");
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}

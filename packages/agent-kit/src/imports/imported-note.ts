@@ -1,0 +1,51 @@
+import { hashOf } from "../changes/hash.ts";
+import { copiedText } from "../notes/copied-text.ts";
+import { slugOf } from "../notes/slug.ts";
+
+/** A note that comes from elsewhere. */
+export interface ImportedNote {
+  /** Names it where it comes from, for ever. */
+  id: string;
+  title: string;
+  /** When it was begun, as `YYYY-MM-DD`. */
+  day?: string | undefined;
+  /** Where it is to be seen. */
+  url?: string | undefined;
+  /** Its Markdown, without the title. */
+  text: string;
+}
+
+const idLength = 12;
+const nameShape = /-([0-9a-f]{12})\.md$/u;
+const headShape = /^---\n(?:.*\n)*?state: ([0-9a-f]{64})\n---\n/u;
+
+/** The file's name for a note that has none yet: `2024-03-12-heat-pump-0a1b2c3d4e5f.md`. */
+export function namedFor({ day, title, id }: Pick<ImportedNote, "day" | "title" | "id">): string {
+  return `${[day, slugOf(title), keyOf(id)].filter(Boolean).join("-")}.md`;
+}
+
+/** What tells notes of one source from each other in the names of their files. */
+export function keyOf(id: string): string {
+  return hashOf(Buffer.from(id)).slice(0, idLength);
+}
+
+/** The same of a file by its name; undefined for one that was not imported. */
+export function keyOfName(name: string): string | undefined {
+  return nameShape.exec(name)?.[1];
+}
+
+/** All of the file, with a hash of the text on top, by which a change that somebody makes is known later. */
+export function fileTextOf(source: string, note: ImportedNote): string {
+  const title = copiedText(note.title).replaceAll(/\s+/gu, " ") || "Untitled";
+  const body = `# ${title}\n\n${copiedText(note.text)}\n`;
+  const head = [`imported: ${source}`, `id: ${JSON.stringify(copiedText(note.id))}`];
+  if (note.day !== undefined) head.push(`date: ${note.day}`);
+  if (note.url !== undefined) head.push(`url: ${JSON.stringify(copiedText(note.url))}`);
+  return `---\n${head.join("\n")}\nstate: ${hashOf(Buffer.from(body))}\n---\n${body}`;
+}
+
+/** Whether a file still says what was written to it. */
+export function isAsImported(text: string): boolean {
+  const found = headShape.exec(text);
+  return found !== null && hashOf(Buffer.from(text.slice(found[0].length))) === found[1];
+}
