@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import {
   appendFileSync,
   mkdirSync,
@@ -151,5 +151,41 @@ test.skipIf(process.platform === "win32")(
     checkLog(changes, ["anna"]);
     await undoAll(changes);
     expect(read()).toBe(begin);
+  },
+);
+
+test(
+  "a disk that is full, of notes and log alike, loses no note and no change, and what is full is gone on with later",
+  { timeout: 120_000 },
+  async ({ skip }) => {
+    const disk = path.join(folder, "disk");
+    mkdirSync(disk);
+    if (spawnSync("mount", ["-t", "tmpfs", "-o", "size=256k", "none", disk]).status !== 0)
+      skip("no file system may be mounted here");
+    try {
+      [workspaceDir, stateDir] = [path.join(disk, "notes"), path.join(disk, "state")];
+      mkdirSync(path.join(workspaceDir, "memory"), { recursive: true });
+      writeFileSync(path.join(workspaceDir, relPath), begin);
+      let last = 0;
+      for (let round = 0; round < 3; round++) {
+        const { code, errors, said } = await run("anna", 10_000).ended;
+        expect(code).not.toBe(0);
+        // It is told which file there is no room for, and what to do.
+        expect(errors).toMatch(/(?:nothing was changed|make room on the disk|the room on its disk)/u);
+        last = said.at(-1) ?? last;
+        expect(numberOf("anna")).toBeGreaterThanOrEqual(last);
+        // Somebody makes a little room.
+        expect(spawnSync("mount", ["-o", `remount,size=${384 + round * 128}k`, disk]).status).toBe(0);
+      }
+      expect(last).toBeGreaterThan(10);
+      const changes = await listChanges(place());
+      checkLog(changes, ["anna"]);
+      expect(spawnSync("mount", ["-o", "remount,size=16m", disk]).status).toBe(0);
+      await undoAll(changes);
+      expect(read()).toBe(begin);
+      expect(readdirSync(path.join(workspaceDir, "memory")).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+    } finally {
+      spawnSync("umount", ["-l", disk]);
+    }
   },
 );
