@@ -2,7 +2,7 @@ import path from "node:path";
 import { type ConversationJournal, type ConversationMessage, openConversationJournal } from "@memslot/agent-kit";
 import type { AgentConfig, MemslotConfig } from "@memslot/core";
 import type { HookEvent } from "./hook-event.ts";
-import type { HookStates, SessionState } from "./session-state.ts";
+import { hashOf, type HookStates, type SessionState } from "./session-state.ts";
 import { readNewPart } from "./transcripts/new-part.ts";
 import { readsTranscripts } from "./transcripts/transcript-line.ts";
 
@@ -22,6 +22,7 @@ type Said = Pick<HookEvent, "client" | "sessionId" | "cwd" | "transcript" | "mes
 
 /** So long an event reads on in a transcript, part by part. The rest is left to the next event and to the session's end. */
 const readOnMs = 400;
+const maxTold = 400;
 
 /**
  * Takes what was said since the last event into the journal, on disk when it resolves. Only then is it known as read: what
@@ -42,11 +43,11 @@ export async function captureRest({ client, sessionId, transcript }: SessionStat
 async function capturePart(said: Said, place: HookPlace): Promise<boolean> {
   return await place.states.change(said, async (before) => {
     const state = { ...before, project: before.project ?? projectOf(said.cwd) };
-    const { messages, transcript, hasRest } = await newMessages(said, state, place.now());
+    const { messages, transcript, hasRest, told } = await newMessages(said, state, place.now());
     const journal = await journalOf(state, place);
     const added = (await journal?.add(messages)) ?? 0;
     const waits = state.waits === true || added > 0 || hasRest;
-    return { state: { ...state, transcript, waits }, result: hasRest };
+    return { state: { ...state, transcript, told, waits }, result: hasRest };
   });
 }
 
@@ -81,18 +82,34 @@ async function newMessages(
   said: Said,
   state: SessionState,
   now: Date,
-): Promise<{ messages: readonly ConversationMessage[]; transcript: SessionState["transcript"]; hasRest: boolean }> {
+): Promise<Pick<SessionState, "transcript" | "told"> & { messages: readonly ConversationMessage[]; hasRest: boolean }> {
   const { client, sessionId, transcript } = said;
   const since = state.transcript;
   if (transcript === undefined || !readsTranscripts(client))
     return { messages: said.messages, transcript: since, hasRest: false };
   try {
-    const { place, ...part } = await readNewPart(transcript, client, { sessionId, now, since });
-    return { ...part, transcript: place };
+    const { place, messages, hasRest } = await readNewPart(transcript, client, { sessionId, now, since });
+    const left = [...(state.told ?? [])];
+    const added = messages.filter((message) => !takeOut(left, toldAs(message)));
+    return { messages: added, transcript: place, hasRest, told: hasRest && left.length > 0 ? left : undefined };
   } catch {
     // Some clients name a transcript that they write later or never: what came with the event is what there is.
-    return { messages: since === undefined ? said.messages : [], transcript: since, hasRest: false };
+    if (since !== undefined) return { messages: [], transcript: since, hasRest: false };
+    const told = [...(state.told ?? []), ...said.messages.map(toldAs)].slice(-maxTold);
+    return { messages: said.messages, transcript: since, hasRest: false, told: told.length > 0 ? told : undefined };
   }
+}
+
+/** What was said, however it was learned of. */
+function toldAs({ role, text }: ConversationMessage): string {
+  return hashOf([role, text.trim()]);
+}
+
+/** Takes out the first one that is the same. Gives whether there was one. */
+function takeOut(left: string[], wanted: string): boolean {
+  const index = left.indexOf(wanted);
+  if (index >= 0) left.splice(index, 1);
+  return index >= 0;
 }
 
 /** What a folder is called: the name of what is worked on. */

@@ -13,6 +13,8 @@ export interface SessionState {
   readonly sessionId: string;
   readonly project?: string | undefined;
   readonly transcript?: TranscriptPlace | undefined;
+  /** Hashes of what came with events while the transcript was not there: it will be in it, and is not taken twice. */
+  readonly told?: readonly string[] | undefined;
   /** Hashes of the lines that this session was shown. */
   readonly shown: readonly string[];
   /** What the last compaction dropped, until it was told. */

@@ -426,6 +426,42 @@ describe("what is said", () => {
     for (const id of ["one", "two", "three"]) expect(logs.split(`Fact ${id} holds.`), logs).toHaveLength(2);
   });
 
+  test("is taken once where the transcript that was named is written later, and what is said again is taken again", async () => {
+    const sandbox = await createNotes();
+    const transcript = path.join(sandbox.cwd, "t.jsonl");
+    let turn = 0;
+    const stop = (said: string): Promise<unknown> =>
+      sendTo(sandbox, "codex", {
+        session_id: "s",
+        cwd: "/a",
+        transcript_path: transcript,
+        hook_event_name: "Stop",
+        turn_id: String(turn++),
+        last_assistant_message: said,
+      });
+    const line = (id: string, text: string): string =>
+      `${JSON.stringify({ timestamp: "2026-05-01T08:00:00Z", type: "response_item", payload: { id, type: "message", role: "assistant", content: [{ type: "output_text", text }] } })}\n`;
+    await stop("Fact one holds.");
+    await stop("Fact two holds.");
+    const lines = [
+      line("a", "Fact one holds."),
+      line("b", "Fact two holds."),
+      line("c", "Fact three holds."),
+      line("d", "Fact one holds."),
+    ];
+    await writeFile(transcript, lines.join(""));
+    await stop("Fact one holds.");
+    await writeFile(transcript, [...lines, line("e", "Fact two holds.")].join(""));
+    await stop("Fact two holds.");
+    const journal = await journalOf(sandbox);
+    for (const [id, times] of [
+      ["one", 2],
+      ["two", 2],
+      ["three", 1],
+    ] as const)
+      expect([id, journal.split(`Fact ${id} holds.`).length - 1]).toEqual([id, times]);
+  });
+
   describe("in a transcript of many MiB", () => {
     const codexLine = (text: string, role = "user"): string =>
       `${JSON.stringify({ type: "response_item", payload: { type: "message", role, content: [{ type: "input_text", text }] } })}\n`;
