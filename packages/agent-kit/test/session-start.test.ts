@@ -29,6 +29,24 @@ function start(options: Partial<SessionStartOptions> = {}): ReturnType<typeof se
 const numbered = (count: number, word: string): string =>
   Array.from({ length: count }, (_, index) => `- ${word} ${index + 1}`).join("\n") + "\n";
 
+test("digests of other projects are left out where a project is named, within the budget, and counted", async () => {
+  const digest = (project: string): string =>
+    `- 10:00 Digest of a conversation (codex, project ${project}, session 1):\n  - 09:59 user: in ${project}\n\n    # two\n`;
+  const log = `# Log\n\n- 09:00 first\n${digest("boat")}- 10:01 noted\n${digest("app")}- 10:02 last\n`;
+  await note("memory/2026-11-21.md", log);
+  expect((await start()).text).toContain("in boat");
+  const { text, files } = await start({ project: "app" });
+  expect(text).not.toContain("in boat");
+  for (const line of ["09:00 first", "10:01 noted", "in app", "10:02 last"]) expect(text).toContain(line);
+  expect(text).toContain("[memory/2026-11-21.md: 4 lines about conversations in other projects are left out here.");
+  expect(files).toContainEqual({ path: "memory/2026-11-21.md", state: "cut", omittedLines: 4 });
+  await note("memory/2026-11-21.md", `${numbered(200, "long")}${log}`);
+  const cut = await start({ project: "app", budgetChars: 900 });
+  expect(cut.text.length).toBeLessThanOrEqual(900);
+  expect(cut.text).toMatch(/4 lines about conversations in other projects, and \d+ others, are left out here/u);
+  expect(cut.text).toContain("10:02 last");
+});
+
 describe("which files", () => {
   test("a private main session gets the curated file and the logs of yesterday and today, nothing older", async () => {
     await note("MEMORY.md", "curated fact\n");

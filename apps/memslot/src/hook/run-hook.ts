@@ -55,7 +55,8 @@ async function onStart(event: HookEvent, run: HookRun): Promise<string | undefin
     // A conversation that goes on still has what it began with.
     if (source === "resume" && before.shown.length > 0) return { state, result: undefined };
     const { dropped, ...rest } = state;
-    const text = await startText({ agent: run.agent, now: run.now(), readOnly: run.readOnly, dropped });
+    const { agent, readOnly } = run;
+    const text = await startText({ agent, now: run.now(), readOnly, project: state.project, dropped });
     // What was shown before went with the context that was dropped or cleared.
     return { state: { ...rest, shown: linesShown(text) }, result: answerOf(event, text) };
   });

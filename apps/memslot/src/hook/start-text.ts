@@ -12,6 +12,8 @@ export async function startText(input: {
   agent: AgentConfig;
   now: Date;
   readOnly: boolean;
+  /** Of the session: what was said in others is left out. */
+  project: string | undefined;
   dropped: SessionState["dropped"];
 }): Promise<string> {
   const { agent, now, readOnly } = input;
@@ -23,6 +25,7 @@ export async function startText(input: {
       now,
       timeZone: agent.userTimezone,
       session: { kind: "main", private: true },
+      project: input.project,
       budgetChars,
     });
     if (text === "" && input.dropped === undefined) return "";

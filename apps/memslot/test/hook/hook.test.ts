@@ -139,6 +139,37 @@ describe("a session's start", () => {
     expect(contextOf(await sendTo(sandbox, "claude-code", { ...start, source: "clear" }))).toContain("5544");
   });
 
+  test("leaves out what was said in other projects, says so, and keeps what was noted", async () => {
+    const sandbox = await createNotes();
+    const send = (project: string, event: object): Promise<unknown> =>
+      sendTo(sandbox, "codex", { session_id: `in-${project}`, cwd: `/home/ada/${project}`, ...event });
+    const inProject = async (project: string): Promise<string> =>
+      contextOf(
+        await sendTo(sandbox, "claude-code", { ...start, session_id: `new-${project}`, cwd: `/home/ada/${project}` }),
+      );
+    await sandbox.write(`memory/${new Date().toISOString().slice(0, 10)}.md`, "- 09:00 Lunch is at noon.\n");
+    for (const project of ["app", "my (boat), red"])
+      for (const event of [
+        {
+          hook_event_name: "Stop",
+          turn_id: "1",
+          last_assistant_message: `The ${project.split(" ").at(-1)} is nearly done.`,
+        },
+        { hook_event_name: "PreCompact", trigger: "auto" },
+      ])
+        await send(project, event);
+    expect(await logsOf(sandbox)).toContain("The red is nearly done.");
+    const [app, boat, other] = [await inProject("app"), await inProject("my (boat), red"), await inProject("other")];
+    for (const text of [app, boat, other]) expect(text).toContain("Lunch is at noon.");
+    for (const [text, has] of [
+      [app, [true, false]],
+      [boat, [false, true]],
+      [other, [false, false]],
+    ] as const)
+      expect(["The app is", "The red is"].map((words) => text.includes(words))).toEqual(has);
+    expect(app).toMatch(/\[memory\/[\d-]+\.md: \d+ lines about conversations in other projects are left out here\./u);
+  });
+
   test("with --read-only nobody is asked to write", async () => {
     const sandbox = await createNotes();
     expect(contextOf(await sendTo(sandbox, "claude-code", start))).toContain("memory_append");

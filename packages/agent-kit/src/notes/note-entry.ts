@@ -43,7 +43,7 @@ export function findSame(
 }
 
 /** The line after the last one that belongs to the list item. */
-function endOfEntry(lines: readonly string[], start: number): number {
+export function endOfEntry(lines: readonly string[], start: number): number {
   let end = start + 1;
   for (let index = end; index < lines.length; index++) {
     const line = lines[index] ?? "";

@@ -3,6 +3,7 @@ import { curatedName } from "../notes/curated-name.ts";
 import { type FittedLines, fitLines, linesOf, shareBudget } from "../tools/fit-lines.ts";
 import { dayBefore, localDay } from "../notes/local-day.ts";
 import { frameRecalled } from "../tools/recalled-text.ts";
+import { withoutOtherProjects } from "./other-projects.ts";
 import { readWorkspaceNote } from "../notes/workspace-note.ts";
 
 export interface SessionStartOptions {
@@ -12,6 +13,8 @@ export interface SessionStartOptions {
   timeZone: string;
   /** `startSession` takes it from the key of the session. */
   session: StartingSession;
+  /** What the session works on, as `ConversationOrigin` names it: digests of other projects are left out of the logs. */
+  project?: string | undefined;
   /** Characters of the whole text; 20,000 if left out. Frames and notices are put even where it is too small for them. */
   budgetChars?: number | undefined;
 }
@@ -42,6 +45,8 @@ interface Part {
   text: string;
   /** A curated file is best at its start, a log at its end. */
   keep: "start" | "end";
+  /** Lines that are not in the text, as they are about something else. */
+  leftOut: number;
 }
 
 const intro = [
@@ -63,15 +68,19 @@ export async function sessionStartContext(options: SessionStartOptions): Promise
   const parts: Part[] = [];
   const notices: string[] = [];
 
-  const take = async (relPath: string, keep: Part["keep"]): Promise<void> => {
+  const take = async (relPath: string, keep: Part["keep"], project?: string): Promise<void> => {
     const note = await readWorkspaceNote(workspaceDir, relPath);
     if (note.state === "absent") files.push({ path: relPath, state: "absent" });
     else if (note.state === "skipped") {
       files.push({ path: relPath, state: "skipped", reason: note.reason });
       notices.push(`[${relPath} is not shown: ${visibleMessage(note.reason)}.]`);
     } else {
-      files.push({ path: relPath, state: "whole" });
-      if (note.text.trim() !== "") parts.push({ path: relPath, text: note.text, keep });
+      const { text, leftOut } =
+        project === undefined ? { text: note.text, leftOut: 0 } : withoutOtherProjects(note.text, project);
+      files.push(
+        leftOut === 0 ? { path: relPath, state: "whole" } : { path: relPath, state: "cut", omittedLines: leftOut },
+      );
+      if (text.trim() !== "") parts.push({ path: relPath, text, keep, leftOut });
     }
   };
 
@@ -84,7 +93,7 @@ export async function sessionStartContext(options: SessionStartOptions): Promise
   if (isPrivate && kind === "main") await take(curated, "start");
   else skip(curated, "it is shown in a private main session only");
   for (const log of [`memory/${dayBefore(today)}.md`, `memory/${today}.md`]) {
-    if (isPrivate) await take(log, "end");
+    if (isPrivate) await take(log, "end", options.project);
     else skip(log, "it is shown in private sessions only");
   }
 
@@ -108,11 +117,11 @@ function fitParts(parts: readonly Part[], budgetChars: number, files: SessionSta
   );
   return parts.map((part, index) => {
     const fitted = fitLines(part.text, shares[index] ?? 0, part.keep);
-    if (fitted.omittedLines === 0) return framed(part, fitted.text, undefined);
+    if (fitted.omittedLines + part.leftOut === 0) return framed(part, fitted.text, undefined);
     const file = files.find(({ path: filePath }) => filePath === part.path);
     if (file) {
       file.state = "cut";
-      file.omittedLines = fitted.omittedLines;
+      file.omittedLines = fitted.omittedLines + part.leftOut;
     }
     return framed(part, fitted.text, noticeOf(part, fitted));
   });
@@ -126,6 +135,11 @@ function framed(part: Part, text: string, notice: string | undefined): string {
 }
 
 function noticeOf(part: Part, fitted: FittedLines): string {
+  if (part.leftOut > 0) {
+    const more = fitted.omittedLines === 0 ? "" : `, and ${fitted.omittedLines} others,`;
+    const what = `${part.leftOut} lines about conversations in other projects${more} are left out here`;
+    return `[${part.path}: ${what}. Read it with memory_get: path "${part.path}".]`;
+  }
   const { omittedLines, totalLines } = fitted;
   const from = part.keep === "start" ? totalLines - omittedLines + 1 : 1;
   const which = part.keep === "start" ? "last" : "first";

@@ -101,6 +101,14 @@ function headingOf({ cause, from }: DigestOptions): string {
   return `Digest of a conversation (${named(from.client)}${project}, session ${named(from.sessionId)}):`;
 }
 
+const ofProject = /^- \d{2}:\d{2} Digest of a conversation \([^(),:]*, project ([^(),:]*), session [^(),:]*\):/u;
+
+/** Whether a line of a log begins the digest of a conversation in another project than this one. */
+export function isDigestOfOther(line: string, project: string): boolean {
+  const found = ofProject.exec(line)?.[1];
+  return found !== undefined && found !== named(project);
+}
+
 /** A name that cannot be mistaken for what stands around it. */
 function named(name: string): string {
   return (
