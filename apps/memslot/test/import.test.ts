@@ -179,6 +179,24 @@ test.each<[string, unknown, string]>([
   expect(readdirSync(sandbox.workspace)).toEqual([]);
 });
 
+test("a person is told where the notes are, what was left out, and which were left as they are", async () => {
+  const sandbox = await createSandbox();
+  const file = write(sandbox, "conversations.json", [boat]);
+  // The usual workspace is made, one that was named is not.
+  const { exitCode, stdout } = await sandbox.run(["import", "claude", file]);
+  const folder = path.join(sandbox.stateDir, "workspace/memory/imports/claude");
+  expect(exitCode).toBe(0);
+  expect(stdout).toContain(`${folder}: 1 conversation added, 0 changed since, 0 there already.\nLeft out:\n`);
+  expect(stdout).toContain("  pictures, sounds and files: 2\n");
+  const [name = ""] = readdirSync(folder);
+  writeFileSync(path.join(folder, name), "mine\n");
+  const again = await sandbox.run(["import", "claude", file]);
+  expect(again.stdout).toContain(`changed them here: 1\n  memory/imports/claude/${name}\n`);
+  expect(readFileSync(path.join(folder, name), "utf8")).toBe("mine\n");
+  const wrong = await sandbox.run(["import", "claude", file, "--workspace", "nowhere"]);
+  expect([wrong.exitCode, wrong.stderr.includes("check that the workspace folder is there")]).toEqual([1, true]);
+});
+
 test("a file that is not there, and a source that there is not, say so", async () => {
   const sandbox = await createSandbox();
   const missing = await sandbox.runHere(["import", "claude", "missing.json"]);

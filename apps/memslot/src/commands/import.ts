@@ -1,3 +1,4 @@
+import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { importNotes, type ImportedNote, type ImportState } from "@memslot/agent-kit";
 import type { CommandContext } from "../command-context.ts";
@@ -47,6 +48,9 @@ export async function importExport(
     const given = { file: path.resolve(cwd, file), product, read, leftOut, signal };
     for await (const conversation of readConversations(given)) yield makeNote(conversation);
   }
+  // Nobody has named it: it is made as the other commands make it.
+  if (context.workspace === undefined && options.dryRun !== true)
+    await mkdir(agent.workspaceDir, { recursive: true, mode: 0o700 });
   let seen = 0;
   const { folder, counts, edited } = await importNotes({
     workspaceDir: agent.workspaceDir,
@@ -68,7 +72,16 @@ export async function importExport(
       edited,
       leftOut: Object.fromEntries(leftOut),
     });
-  else output.print(described({ folder, counts, edited, leftOut, isDry: options.dryRun === true }));
+  else
+    output.print(
+      described({
+        folder: path.join(agent.workspaceDir, folder),
+        counts,
+        edited,
+        leftOut,
+        isDry: options.dryRun === true,
+      }),
+    );
   return ExitCode.ok;
 }
 
@@ -81,7 +94,7 @@ function described(done: {
 }): string {
   const { added, changed, unchanged } = done.counts;
   const lines = [
-    `${done.folder}/: ${counted(added, "conversation")} ${done.isDry ? "would be added" : "added"}, ${changed} changed since, ${unchanged} there already.`,
+    `${printable(done.folder)}: ${counted(added, "conversation")} ${done.isDry ? "would be added" : "added"}, ${changed} changed since, ${unchanged} there already.`,
   ];
   if (done.edited.length > 0)
     lines.push(
@@ -89,7 +102,7 @@ function described(done: {
       ...done.edited.slice(0, 10).map((note) => `  ${printable(note)}`),
     );
   if (done.leftOut.size > 0)
-    lines.push("Left out:", ...[...done.leftOut].map(([reason, count]) => `  ${count} ${printable(reason)}`));
+    lines.push("Left out:", ...[...done.leftOut].map(([reason, count]) => `  ${printable(reason)}: ${count}`));
   if (done.isDry) lines.push("Nothing was written.");
   return lines.join("\n");
 }

@@ -4,7 +4,7 @@ import path from "node:path";
 import { MemoryError } from "@memslot/core";
 import { codeOf, type FolderInPlace, listInPlace, openFolderInPlace, syncFolder } from "@memslot/core/files";
 import { draftOf, dropOldDrafts } from "../notes/drafts.ts";
-import { cannotWrite, failureOf, openWay, throwIfAborted } from "../notes/note-file.ts";
+import { cannotWrite, failureOf, type NoteTarget, openWay, throwIfAborted } from "../notes/note-file.ts";
 import { readWhole } from "../notes/read-whole.ts";
 import { fileTextOf, type ImportedNote, isAsImported, keyOf, keyOfName, namedFor } from "./imported-note.ts";
 
@@ -49,37 +49,36 @@ export async function importNotes(options: ImportNotesOptions): Promise<Imported
     counts: { added: 0, changed: 0, unchanged: 0, edited: 0 },
     edited: [],
   };
-  const place = { workspaceDir, relPath: `${done.folder}/note.md`, heading: "" };
   let folder: FolderInPlace | undefined;
+  let names: Map<string, string> | undefined;
   try {
-    let names: Map<string, string> | undefined;
     for await (const note of notes) {
       throwIfAborted(signal);
-      // Nothing is made for what turns out to hold no note.
-      folder ??= await openFolder(place, dryRun);
-      names ??= namesIn(folder);
-      const name = names.get(keyOf(note.id)) ?? namedFor(note);
-      names.set(keyOf(note.id), name);
-      const state = await put({ folder, name, text: fileTextOf(source, note), dryRun });
-      done.counts[state]++;
-      const relPath = `${done.folder}/${name}`;
-      if (state === "edited") done.edited.push(relPath);
-      onNote?.(relPath, state);
+      const place: NoteTarget = { workspaceDir, relPath: `${done.folder}/${namedFor(note)}`, heading: "" };
+      try {
+        // Nothing is made for what turns out to hold no note.
+        folder ??= await openFolder(place, dryRun);
+        names ??= namesIn(folder);
+        const name = names.get(keyOf(note.id)) ?? namedFor(note);
+        names.set(keyOf(note.id), name);
+        place.relPath = `${done.folder}/${name}`;
+        const state = await put({ folder, name, text: fileTextOf(source, note), dryRun });
+        done.counts[state]++;
+        if (state === "edited") done.edited.push(place.relPath);
+        onNote?.(place.relPath, state);
+      } catch (error) {
+        throw await failureOf(place, error);
+      }
     }
     if (folder !== undefined && !dryRun) await syncFolder(folder.path);
     return done;
-  } catch (error) {
-    throw await failureOf(place, error);
   } finally {
     await folder?.close();
   }
 }
 
 /** Undefined where nothing is to be made, and it is not there. */
-async function openFolder(
-  place: { workspaceDir: string; relPath: string; heading: string },
-  dryRun: boolean,
-): Promise<FolderInPlace | undefined> {
+async function openFolder(place: NoteTarget, dryRun: boolean): Promise<FolderInPlace | undefined> {
   if (!dryRun) {
     const folder = await openWay(place);
     dropOldDrafts(folder.path);
