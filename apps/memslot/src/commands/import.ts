@@ -54,6 +54,8 @@ export async function importExport(
   let seen = 0;
   const { folder, counts, edited } = await importNotes({
     workspaceDir: agent.workspaceDir,
+    stateDir: config.stateDir,
+    settings: agent.memorySearch,
     source: name,
     notes: notes(),
     dryRun: options.dryRun,

@@ -1,10 +1,10 @@
-import { constants } from "node:fs";
+import path from "node:path";
 import { MemoryError } from "@memslot/core";
 import { codeOf, syncFolder } from "@memslot/core/files";
 import { noteFile } from "@memslot/indexing/host";
+import { makeFile } from "../notes/make-file.ts";
 import { cannotWrite, failureOf, openWay } from "../notes/note-file.ts";
 import { contentIn, inLockedFolder, openThere } from "../notes/note-in-place.ts";
-import { draftOf } from "../notes/drafts.ts";
 import type { HeldLog, NoteChangeRecord } from "./change-log.ts";
 import { hashOf } from "./hash.ts";
 import type { ChangePlace } from "./change-place.ts";
@@ -39,22 +39,13 @@ export async function makeNote(
   let isLogged = false;
   try {
     const folder = await openWay(target);
-    const [name, draft] = [relPath.slice(relPath.lastIndexOf("/") + 1), draftOf()];
     try {
-      const handle = await folder.open(draft, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o666);
-      try {
-        await handle.writeFile(text);
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
-      await log.write(change);
-      isLogged = true;
-      // A link and no rename: what another process has put there meanwhile stays.
-      await folder.link(draft, name);
+      await makeFile(folder, path.posix.basename(relPath), text, async () => {
+        await log.write(change);
+        isLogged = true;
+      });
       await syncFolder(folder.path);
     } finally {
-      await folder.remove(draft).catch(() => undefined);
       await folder.close();
     }
   } catch (error) {

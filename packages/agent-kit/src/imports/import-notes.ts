@@ -3,13 +3,15 @@ import { realpath } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
 import { codeOf, type FolderInPlace, listInPlace, openFolderInPlace, syncFolder } from "@memslot/core/files";
-import { draftOf, dropOldDrafts } from "../notes/drafts.ts";
+import { dropOldDrafts } from "../notes/drafts.ts";
+import { makeFile } from "../notes/make-file.ts";
 import { cannotWrite, failureOf, type NoteTarget, openWay, throwIfAborted } from "../notes/note-file.ts";
+import type { NoteName } from "../notes/note-name.ts";
 import { readWhole } from "../notes/read-whole.ts";
+import { changeNote } from "../notes/replace-note.ts";
 import { fileTextOf, type ImportedNote, isAsImported, keyOf, keyOfName, namedFor } from "./imported-note.ts";
 
-export interface ImportNotesOptions {
-  workspaceDir: string;
+export interface ImportNotesOptions extends Omit<NoteName, "relPath"> {
   /** Where the notes come from, as their folder is called: `memory/imports/<source>/`. Lower-case letters, digits, `-`. */
   source: string;
   /** Read one by one: only one of them is held at a time. */
@@ -62,7 +64,7 @@ export async function importNotes(options: ImportNotesOptions): Promise<Imported
         const name = names.get(keyOf(note.id)) ?? namedFor(note);
         names.set(keyOf(note.id), name);
         place.relPath = `${done.folder}/${name}`;
-        const state = await put({ folder, name, text: fileTextOf(source, note), dryRun });
+        const state = await put(folder, { ...options, relPath: place.relPath }, fileTextOf(source, note), dryRun);
         done.counts[state]++;
         if (state === "edited") done.edited.push(place.relPath);
         onNote?.(place.relPath, state);
@@ -102,41 +104,28 @@ function namesIn(folder: FolderInPlace | undefined): Map<string, string> {
   return names;
 }
 
-interface Put {
-  folder: FolderInPlace | undefined;
-  name: string;
-  text: string;
-  dryRun: boolean;
-}
-
-async function put({ folder, name, text, dryRun }: Put): Promise<ImportState> {
+async function put(
+  folder: FolderInPlace | undefined,
+  given: NoteName,
+  text: string,
+  dryRun: boolean,
+): Promise<ImportState> {
+  const name = path.posix.basename(given.relPath);
   const there = folder && (await textIn(folder, name));
   if (there === text) return "unchanged";
   if (there !== undefined && !isAsImported(there)) return "edited";
   if (folder === undefined || dryRun) return there === undefined ? "added" : "changed";
-  const draft = draftOf();
-  const handle = await folder.open(draft, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o666);
+  if (there !== undefined) {
+    const make = (bytes: Uint8Array): Uint8Array | undefined =>
+      Buffer.from(bytes).toString("utf8") === there ? Buffer.from(text) : undefined;
+    return (await changeNote(given, { make })).state === "replaced" ? "changed" : "edited";
+  }
   try {
-    try {
-      await handle.writeFile(text);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    if (there !== undefined) {
-      // Asked again: whoever edits it in this moment goes before.
-      if ((await textIn(folder, name)) !== there) return "edited";
-      folder.replace(name, draft, () => true);
-      return "changed";
-    }
-    // A link and no rename: what another process has put there meanwhile stays.
-    await folder.link(draft, name);
+    await makeFile(folder, name, text);
     return "added";
   } catch (error) {
-    if (codeOf(error) === "EEXIST") return (await textIn(folder, name)) === text ? "unchanged" : "edited";
-    throw error;
-  } finally {
-    await folder.remove(draft).catch(() => undefined);
+    if (codeOf(error) !== "EEXIST") throw error;
+    return (await textIn(folder, name)) === text ? "unchanged" : "edited";
   }
 }
 

@@ -16,7 +16,7 @@ export interface ImportedNote {
 }
 
 const idLength = 12;
-const nameShape = /-([0-9a-f]{12})\.md$/u;
+const nameShape = /(?:^|-)([0-9a-f]{12})\.md$/u;
 const headShape = /^---\n(?:.*\n)*?state: ([0-9a-f]{64})\n---\n/u;
 
 /** The file's name for a note that has none yet: `2024-03-12-heat-pump-0a1b2c3d4e5f.md`. */

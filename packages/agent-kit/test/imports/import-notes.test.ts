@@ -11,18 +11,28 @@ import {
 } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { type ImportedNote, type ImportedNotes, importNotes } from "@memslot/agent-kit";
+import { type ImportedNote, type ImportedNotes, importNotes, type ImportNotesOptions } from "@memslot/agent-kit";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 let workspaceDir: string;
 let folder: string;
+let stateDir: string;
 
 beforeEach(() => {
   workspaceDir = realpathSync.native(mkdtempSync(path.join(os.tmpdir(), "memslot-import-")));
+  stateDir = `${workspaceDir}-state`;
   folder = path.join(workspaceDir, "memory/imports/elsewhere");
 });
 
-afterEach(() => rmSync(workspaceDir, { recursive: true, force: true }));
+afterEach(() => {
+  for (const each of [workspaceDir, stateDir]) rmSync(each, { recursive: true, force: true });
+});
+
+const place = (): Pick<ImportNotesOptions, "workspaceDir" | "stateDir" | "settings"> => ({
+  workspaceDir,
+  stateDir,
+  settings: { extraPaths: [], notes: "auto" },
+});
 
 const pump: ImportedNote = { id: "1", title: "Heat  pump", day: "2024-03-12", url: "https://x.test/1", text: "8 kW." };
 const boat: ImportedNote = { id: "2", title: "船", text: "It leaks." };
@@ -31,7 +41,7 @@ async function importAll(notes: readonly ImportedNote[], options: { dryRun?: boo
   async function* each(): AsyncGenerator<ImportedNote> {
     yield* notes;
   }
-  return await importNotes({ workspaceDir, source: "elsewhere", notes: each(), ...options });
+  return await importNotes({ ...place(), source: "elsewhere", notes: each(), ...options });
 }
 
 const files = (): string[] => readdirSync(folder).toSorted();
@@ -56,6 +66,8 @@ test("each note is a file with its day, title and where it comes from, found aga
   expect((await importAll([grown])).counts).toMatchObject({ changed: 1, added: 0 });
   expect(files()).toEqual([dated, plain]);
   expect(read(dated)).toContain("# Heating\n\n8 kW.\n\nOr 9.\n");
+  expect((await importAll([{ ...boat, title: "Boat", day: "2024-05-01" }])).counts).toMatchObject({ changed: 1 });
+  expect(files()).toEqual([dated, plain]);
 });
 
 test("what somebody has changed here stays as it is, and is named", async () => {
@@ -113,7 +125,7 @@ test("a link in the way, and a name that is none, are refused", async () => {
   expect(readdirSync(away)).toEqual([]);
   async function* none(): AsyncGenerator<ImportedNote> {}
   for (const source of ["..", "A", "a/b", ""])
-    await expect(importNotes({ workspaceDir, source, notes: none() })).rejects.toMatchObject({
+    await expect(importNotes({ ...place(), source, notes: none() })).rejects.toMatchObject({
       code: "INVALID_ARGUMENT",
     });
 });
@@ -129,11 +141,11 @@ test("what was written stays where the source fails or it is called off, and the
     calledOff.abort();
     yield { ...boat, id: "3" };
   }
-  await expect(importNotes({ workspaceDir, source: "elsewhere", notes: broken() })).rejects.toThrow(
+  await expect(importNotes({ ...place(), source: "elsewhere", notes: broken() })).rejects.toThrow(
     /^the file ends here$/u,
   );
   await expect(
-    importNotes({ workspaceDir, source: "elsewhere", notes: slow(), signal: calledOff.signal }),
+    importNotes({ ...place(), source: "elsewhere", notes: slow(), signal: calledOff.signal }),
   ).rejects.toMatchObject({ name: "AbortError" });
   expect(files()).toHaveLength(2);
   expect((await importAll([pump, boat])).counts).toMatchObject({ unchanged: 2 });
