@@ -1,10 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { type BigIntStats, lstatSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
 const draftName = /^\.memslot-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/u;
 /** What is older was left by a process that was killed. */
 const oldMs = 60_000;
+/** How long a process may take between putting the new text in a note's place and adding what others have appended. */
+const exchangeMs = 10_000;
 
 /** A name for what is not in its place yet, or not any more. */
 export function draftOf(): string {
@@ -19,9 +22,31 @@ export function dropOldDrafts(folder: string): void {
 }
 
 /** Takes away such names of this very file. For who holds its lock: whoever made them is no longer there. */
-export function dropDraftNames(folder: string, { dev, ino }: BigIntStats): void {
-  for (const [draft, stats] of draftsIn(folder))
-    if (stats.dev === dev && stats.ino === ino) rmSync(draft, { force: true });
+export function dropDraftNames(folder: string, file: BigIntStats): void {
+  for (const [draft, stats] of draftsIn(folder)) if (isSame(stats, file)) rmSync(draft, { force: true });
+}
+
+/**
+ * Waits while a process exchanges the note that this file has been, which has such a name until the new one holds what was
+ * appended to the old one. Not for ever: one that was killed adds nothing any more.
+ */
+export async function waitForExchange(note: string, file: BigIntStats): Promise<void> {
+  const endsAtMs = performance.now() + exchangeMs;
+  while (isKept(note, file) && performance.now() < endsAtMs) await sleep(2);
+}
+
+function isKept(note: string, file: BigIntStats): boolean {
+  try {
+    if (isSame(lstatSync(note, { bigint: true }), file)) return false;
+    return [...draftsIn(path.dirname(note))].some(([, stats]) => isSame(stats, file));
+  } catch {
+    // Neither the note nor its folder need be there any more.
+    return false;
+  }
+}
+
+function isSame(one: BigIntStats, other: BigIntStats): boolean {
+  return one.dev === other.dev && one.ino === other.ino;
 }
 
 function* draftsIn(folder: string): Generator<[draft: string, stats: BigIntStats]> {

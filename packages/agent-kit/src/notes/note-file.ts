@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { MemoryError, isAbort, messageOf } from "@memslot/core";
 import { codeOf, type FolderInPlace, MovedError, openFolderInPlace, syncFolder } from "@memslot/core/files";
 import { appendWhole } from "./append-whole.ts";
+import { waitForExchange } from "./drafts.ts";
 import { keepNotesLayout } from "./keep-layout.ts";
 import { readWhole } from "./read-whole.ts";
 
@@ -85,6 +86,9 @@ function openedNote(
       try {
         await appendWhole(handle, entry);
         if (isNew) await syncFolder(folder);
+        // Whoever looks at the note next is to see what has become of this.
+        const note = path.join(folder, path.posix.basename(target.relPath));
+        await waitForExchange(note, await handle.stat({ bigint: true }));
       } catch (error) {
         throw await failureOf(target, error);
       }
