@@ -80,6 +80,14 @@ export {
   httpEmbeddingError,
 } from "./contract/embedding-error.ts";
 export type { RerankCallOptions, RerankChoice, RerankReport, RerankedPlace, Reranker } from "./contract/reranker.ts";
+export {
+  type ClientFolders,
+  type ClientSource,
+  clientOfPath,
+  clientSources,
+  isClientSource,
+  isConversation,
+} from "./contract/client-sources.ts";
 export type { ExtraPath, MemorySearchSettings } from "./contract/settings.ts";
 export type { Memory, MemoryReadParams, MemorySearchOptions, MemorySyncParams } from "./contract/memory.ts";
 export {

@@ -20,6 +20,21 @@ const defaultSettings = {
   extraPaths: [],
   notes: "auto",
   experimental: { sessionMemory: false },
+  clients: {
+    scope: "project",
+    keep: false,
+    folders: {
+      "claude-code": ["/home/u/.claude"],
+      codex: ["/home/u/.codex"],
+      gemini: ["/home/u/.gemini"],
+      opencode: ["/home/u/.local/share/opencode"],
+      cursor: [
+        "/home/u/.cursor",
+        { linux: "/home/u/.config", darwin: "/home/u/Library/Application Support" }[process.platform as "linux"] +
+          "/Cursor/User",
+      ],
+    },
+  },
   remote: {
     baseUrl: undefined,
     apiKey: undefined,

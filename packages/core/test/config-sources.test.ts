@@ -85,7 +85,7 @@ describe("sources", () => {
     const config = parse(inDefaults({ sources: ["memory", name] }));
     expect(sourcesOf(config)).toEqual(["memory", name]);
     expect(config.notices).toEqual([
-      `the given configuration: agents.defaults.memorySearch.sources names "${name}", which is not "memory", "sessions" or "journal", so only a memory plugin that knows it finds something there${hint}`,
+      `the given configuration: agents.defaults.memorySearch.sources names "${name}", which is none of the sources here (memory, sessions, journal, claude-code, codex, gemini, opencode, cursor), so only a memory plugin that knows it finds something there${hint}`,
     ]);
   });
 

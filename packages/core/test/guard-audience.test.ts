@@ -227,7 +227,7 @@ describe("reading a file from a shared session", () => {
     const { memory, asked } = reader();
     await expect(memory.readFile({ relPath, sessionKey: group })).rejects.toMatchObject({
       code: "PATH_NOT_ALLOWED",
-      message: `${JSON.stringify(relPath)} cannot be read in a shared session: MEMORY.md, USER.md, memory/ and the journal are private notes, which are read in the owner's own sessions only`,
+      message: `${JSON.stringify(relPath)} cannot be read in a shared session: MEMORY.md, USER.md, memory/, the journal and what other programs keep are private, which are read in the owner's own sessions only`,
     });
     expect(asked).toEqual([]);
   });

@@ -20,9 +20,17 @@ export interface IndexedSource {
   readonly recipe: string;
   /**
    * `indexed` is what the index holds, of every source, as it was before this sync. `look` is how the file system is asked
-   * what folders hold; where it is absent, or is not used, it is asked each time.
+   * what folders hold; where it is absent, or is not used, it is asked each time. `isAsked`: false for a search, for which a
+   * source whose changes are nobody's hurry may answer as it did a moment ago.
    */
-  scan(signal: AbortSignal, indexed: () => Promise<StoredFiles>, look?: FolderLook): Promise<ScanResult>;
+  scan(
+    signal: AbortSignal,
+    indexed: () => Promise<StoredFiles>,
+    look?: FolderLook,
+    isAsked?: boolean,
+  ): Promise<ScanResult>;
+  /** Whether it need not be looked at for a search, though nobody watches its files. Absent: they are watched. */
+  isSettled?(): boolean;
   /**
    * Whether a file that looks changed is to be read in this sync. What is not due stays as it is in the index. Absent:
    * every changed file is.

@@ -8,6 +8,7 @@ import {
   withConditions,
 } from "@memslot/core";
 import type { ChunkIndex } from "./chunk-index.ts";
+import { hasScope, projectScopes } from "./clients/client-files.ts";
 import type { Embedder } from "./embedding/embedder.ts";
 import { isPoor, type UnsearchedCounter, withUnsearched } from "./files/unsearched.ts";
 import type { IndexedSource } from "./indexed-source.ts";
@@ -62,11 +63,13 @@ export function createManagerSearch(parts: SearchParts): TracedSearch {
   const hasSessions = settings.sources.some((source) => source === "sessions" || source === "journal");
   const transcripts = hasSessions ? createSessionLookup({ stateDir, agentId }) : undefined;
   const journal = journalFolder({ stateDir, agentId });
+  const hasProjects = parts.sources.some(hasScope);
   const languages = new LanguageMemory();
   const checked = createCheckedSearch({ store, sources: parts.sources, reread: index.reread });
 
   async function scopeOf({ sessionKey, audience, signal }: ManagerSearchOptions): Promise<SourceScope> {
-    return await sessionScope({
+    const projects = await projectScopes(parts.sources, audience, () => index.stored());
+    const own = await sessionScope({
       sessionKey,
       audience,
       agentId,
@@ -76,6 +79,7 @@ export function createManagerSearch(parts: SearchParts): TracedSearch {
       transcriptOf: async (key) => await transcripts?.(key),
       journalOf: (transcript) => journalOfTranscript(journal, transcript),
     });
+    return (source) => projects.get(source) ?? own(source);
   }
 
   async function answerTo(
@@ -105,16 +109,18 @@ export function createManagerSearch(parts: SearchParts): TracedSearch {
     const question: Question = { query, asked: askedQuery(query, options, now), now };
     vectors?.warm();
     if (!find) rerank?.warm();
-    const scope = await scopeOf(options);
+    const before = await scopeOf(options);
     // A backend's own search, and what is paid for a question, are asked once and not ahead.
     const ahead =
       vectors || find || rerank
         ? undefined
-        : searchAhead(store, (revision) => answerTo(question, options, scope, revision, trace));
-    const before = unreadIn(index.facts());
+        : searchAhead(store, (revision) => answerTo(question, options, before, revision, trace));
+    const known = unreadIn(index.facts());
     const unfresh = await index.freshen(options.signal);
+    // What has come meanwhile may be of this project.
+    const scope = hasProjects ? await scopeOf(options) : before;
     const first = async (): Promise<SearchOutcome | undefined> =>
-      unreadIn(index.facts()) === before ? await ahead?.() : undefined;
+      unreadIn(index.facts()) === known ? await ahead?.() : undefined;
     const { results, report } = await checked({
       first: async () => (await first()) ?? (await answerTo(question, options, scope, undefined, trace)),
       again: () => answerTo(question, options, scope, undefined, trace),

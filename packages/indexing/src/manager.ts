@@ -1,5 +1,6 @@
 import path from "node:path";
 import {
+  clientSources,
   type EmbeddingChoice,
   type FreshnessStatus,
   lazily,
@@ -9,6 +10,8 @@ import {
 import type { ChunkIndex } from "./chunk-index.ts";
 import { spaceName } from "./chunk-store.ts";
 import { createCatchUp } from "./fresh/catch-up.ts";
+import { createClientFiles } from "./clients/client-files.ts";
+import { createClientSource } from "./clients/client-source.ts";
 import { createIndexSync, type IndexSync } from "./sync/index-sync.ts";
 import { statusOfIndex } from "./sync/index-status.ts";
 import type { IndexedSource } from "./indexed-source.ts";
@@ -60,6 +63,7 @@ export async function manageIndex(input: {
     provider && embedder?.createEmbedder({ store, provider, choice: embeddings, settings, agentId, stateDir, notify });
   await vectors?.count();
   const sources = input.sources ?? sourcesOf(context);
+  const clientFiles = createClientFiles(sources, () => index.stored());
   const unsearched = createUnsearchedCounter({ workspaceDir, settings, stateDir });
   const journal = journalFolder({ stateDir, agentId });
   const whyAlwaysSwept = whySearchesSweep(context, input.sources !== undefined);
@@ -100,10 +104,12 @@ export async function manageIndex(input: {
       return await whyInSearch({ query, target, options }, { ...shared, search });
     },
 
-    readFile: async (params) =>
-      isJournalPath(params.relPath)
-        ? await readJournal(params, journal)
-        : await readMemoryFile(params, workspaceDir, settings.extraPaths, { notes: settings.notes, stateDir }),
+    async readFile(params) {
+      if (isJournalPath(params.relPath)) return await readJournal(params, journal);
+      const own = clientFiles.sourceOf(params.relPath);
+      if (own !== undefined) return await clientFiles.read(params, own);
+      return await readMemoryFile(params, workspaceDir, settings.extraPaths, { notes: settings.notes, stateDir });
+    },
 
     async sync(params) {
       const report = await index.sync(params);
@@ -209,6 +215,7 @@ function noVectors({ requested }: EmbeddingChoice, backend: string): EmbeddingCh
 export function sourcesOf(context: MemoryPluginContext): IndexedSource[] {
   const { agentId, stateDir, settings, workspaceDir } = context;
   const wanted = new Set(settings.sources);
+  const projectDir = context.projectDir ?? workspaceDir;
   return [
     ...(wanted.has("memory") ? [createNotesSource({ workspaceDir, settings, stateDir })] : []),
     ...(wanted.has("sessions") ? [createSessionSource({ stateDir, agentId, settings })] : []),
@@ -216,6 +223,9 @@ export function sourcesOf(context: MemoryPluginContext): IndexedSource[] {
     ...(wanted.has("journal")
       ? [createJournalSource({ stateDir, agentId, settings, lookOnly: context.lookOnly === true })]
       : []),
+    ...clientSources
+      .filter((source) => wanted.has(source))
+      .map((source) => createClientSource({ source, settings, stateDir, agentId, projectDir })),
   ];
 }
 

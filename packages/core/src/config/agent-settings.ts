@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { MemoryError } from "../contract/errors.ts";
 import { namesIn } from "./agent-id.ts";
+import type { ClientFolders } from "../contract/client-sources.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
 import { isObject } from "./deep.ts";
 import { configKeys } from "./keys/keys.ts";
@@ -23,6 +24,8 @@ export interface AgentSources {
   readonly ownOrigin: string | undefined;
   /** How a message about values that do not go together begins. */
   readonly label: string;
+  /** Where other programs keep their conversations. */
+  readonly clientFolders: ClientFolders;
 }
 
 export interface WorkspaceOverride {
@@ -66,6 +69,7 @@ export function agentSettings(id: string, own: FoundValues, sources: AgentSource
         ...sources,
         hasJournal: compaction.memoryFlush.enabled,
       }),
+      clients: { ...memorySearch.clients, folders: sources.clientFolders },
       remote: { ...memorySearch.remote, headers: mergedHeaders(own, sources.values) },
       store: { ...memorySearch.store, path: storePath(id, read("memorySearch.store.path"), own, sources) },
       chunking: chunking(id, own, sources, memorySearch.chunking),

@@ -1,6 +1,7 @@
 import { MemoryError } from "../contract/errors.ts";
 import { agentIdProblem, agentIdTwin, twinError } from "./agent-id.ts";
 import { type AgentSources, type WorkspaceOverride, agentSettings } from "./agent-settings.ts";
+import { clientFolders } from "./client-folders.ts";
 import { deepFreeze, isObject } from "./deep.ts";
 import { describeConfig } from "./keys/describe.ts";
 import { type ConfigLayer, type FoundValue, type FoundValues, textsAt } from "./layer.ts";
@@ -38,7 +39,15 @@ export function buildConfig(parts: ConfigParts): MemslotConfig {
   const slot = memorySlot(values, notices);
 
   const { override, foundWorkspace, ownOrigin } = parts;
-  const sources: AgentSources = { stateDir, values, override, foundWorkspace, ownOrigin, label };
+  const sources: AgentSources = {
+    stateDir,
+    values,
+    override,
+    foundWorkspace,
+    ownOrigin,
+    label,
+    clientFolders: clientFolders(parts.env),
+  };
   const make = (id: string): AgentConfig => deepFreeze(agentSettings(id, own.get(id) ?? new Map(), sources));
   // With the placeholder as its id, so that `describe` can show the path of any agent's index.
   const defaults = make("{agentId}");

@@ -1,8 +1,9 @@
+import { clientSources } from "../contract/client-sources.ts";
 import { MemoryError } from "../contract/errors.ts";
 import { type FoundValue, type FoundValues, quoteText } from "./layer.ts";
 import { nearestWord } from "./keys/nearest.ts";
 
-const builtIn = ["memory", "sessions", "journal"];
+const builtIn: readonly string[] = ["memory", "sessions", "journal", ...clientSources];
 
 /**
  * The sources of an agent, each once. Wherever there is a flush, its journal is one: what a conversation has dropped is
@@ -32,7 +33,7 @@ export function sourceNotices(values: FoundValues, prefix: string, effective: re
     const nearest = nearestWord(name, builtIn);
     const hint = nearest === undefined ? "" : `; did you mean "${nearest}"?`;
     notices.push(
-      `${named.origin}: ${named.written} names ${quoteText(name)}, which is not "memory", "sessions" or "journal", so only a memory plugin that knows it finds something there${hint}`,
+      `${named.origin}: ${named.written} names ${quoteText(name)}, which is none of the sources here (${builtIn.join(", ")}), so only a memory plugin that knows it finds something there${hint}`,
     );
   }
   const flag = values.get(`${prefix}memorySearch.experimental.sessionMemory`);

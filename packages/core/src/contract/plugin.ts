@@ -20,6 +20,8 @@ export interface MemoryPluginContext {
   /** Where this plugin may keep the index of this agent in this workspace: nobody else is given the same place. */
   storePlace: StorePlace;
   settings: MemorySearchSettings;
+  /** Absolute: the folder that is asked from, for which of other programs' conversations are found; the workspace if left out. */
+  projectDir?: string | undefined;
   /** `plugins.entries.<id>.config`, checked against the plugin's `configSchema`. */
   options: Readonly<Record<string, unknown>>;
   embeddings: EmbeddingChoice;

@@ -1,3 +1,5 @@
+import type { ClientFolders } from "./client-sources.ts";
+
 /**
  * The effective settings of one agent: `agents.defaults.memorySearch` with `agents.list[].memorySearch` laid over it
  * field by field, every default filled in, frozen. Keys are the field's.
@@ -12,6 +14,14 @@ export interface MemorySearchSettings {
   readonly documentInputType: string | undefined;
   readonly outputDimensionality: number | undefined;
   readonly sources: readonly string[];
+  /** Of the sources that are other programs, see `clientSources`. */
+  readonly clients: {
+    /** `project`: what was said in the project that is asked from. */
+    readonly scope: "project" | "all";
+    /** Whether what these programs delete stays to be found. */
+    readonly keep: boolean;
+    readonly folders: ClientFolders;
+  };
   readonly extraPaths: readonly (string | ExtraPath)[];
   /** What of the workspace is memory, see `notesLayout`. */
   readonly notes: "auto" | "agent" | "all";

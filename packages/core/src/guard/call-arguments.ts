@@ -2,6 +2,7 @@ import type { WhyTarget } from "../contract/search-why.ts";
 import type { SyncProgress } from "../contract/status.ts";
 import { MemoryError } from "../contract/errors.ts";
 import type { SearchOrder } from "../contract/search-filters.ts";
+import { clientSources } from "../contract/client-sources.ts";
 import { audienceOf } from "./session-audience.ts";
 import type {
   ManagerReadParams,
@@ -156,7 +157,7 @@ function checkSources(
   notes: string[],
 ): MemorySource[] {
   if (!Array.isArray(given) || given.length === 0) throw invalid("sources", "a list of at least one source", given);
-  const known = new Set<MemorySource>(["memory", "sessions", "journal", ...looked]);
+  const known = new Set<MemorySource>(["memory", "sessions", "journal", ...clientSources, ...looked]);
   for (const source of given) {
     if (typeof source !== "string" || source.trim() === "")
       throw invalid("sources", "a list of non-empty strings", given);

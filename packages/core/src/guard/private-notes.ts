@@ -2,6 +2,7 @@ import { lstatSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { show } from "./call-arguments.ts";
 import { type NotePlaces, isInSharedPlace } from "./result-places.ts";
+import { clientOfPath } from "../contract/client-sources.ts";
 import { MemoryError } from "../contract/errors.ts";
 import type { SessionAudience } from "../contract/manager.ts";
 
@@ -11,7 +12,8 @@ const isMarkdownName = /\.(?:md|markdown|mdx)$/i;
 const ignored = /[\u200C-\u200F\u202A-\u202E\u206A-\u206F\uFEFF]/g;
 
 /**
- * True for the owner's own notes: `MEMORY.md`, `USER.md`, all below `memory/`, and the files of the journal. A path is relative to the workspace;
+ * True for the owner's own notes: `MEMORY.md`, `USER.md`, all below `memory/`, the files of the journal, and whatever
+ * other programs keep. A path is relative to the workspace;
  * where that is given, one that leads out of it and back in, and an absolute one, are known too. Spellings that any file
  * system takes for the same name are the same here: what is refused too much is a file that nobody would make.
  */
@@ -19,6 +21,7 @@ export function isPrivateNote(path: string, workspaceDir?: string): boolean {
   const parts = workspaceDir === undefined ? partsOf(path) : partsInside(path, workspaceDir);
   const [first, ...below] = parts ?? [];
   if (first === "memory") return true;
+  if (first !== undefined && clientOfPath(first) !== undefined) return true;
   if (first === "journal" && below.length === 1 && below[0]?.endsWith(".jsonl") === true) return true;
   return below.length === 0 && (first === "memory.md" || first === "user.md");
 }
@@ -51,7 +54,7 @@ export function assertReadable(path: string, audience: SessionAudience, places: 
   let why = "it has more than one name (a hard link), and the other one may be a private note; put a copy in its place";
   if (isPrivateNote(path, workspaceDir))
     why =
-      "MEMORY.md, USER.md, memory/ and the journal are private notes, which are read in the owner's own sessions only";
+      "MEMORY.md, USER.md, memory/, the journal and what other programs keep are private, which are read in the owner's own sessions only";
   else if (!isShared) why = "the notes of this folder are private, but for what extraPaths names";
   throw new MemoryError("PATH_NOT_ALLOWED", `${show(path)} cannot be read in a shared session: ${why}`);
 }

@@ -23,6 +23,7 @@ import { discoverPlugins } from "../plugins/discover.ts";
 import type { FoundPlugin, FoundPlugins } from "../plugins/found-plugin.ts";
 import { installedPluginsDir } from "../plugins/installed.ts";
 import { pluginOptions } from "../plugins/plugin-options.ts";
+import { isClientSource } from "../contract/client-sources.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
 import { defaultMemoryPlugin, forbiddenBy, memorySlot, memoryState, resolveMemorySlot } from "./slot.ts";
 import { storePlaceOf } from "./store-place.ts";
@@ -35,6 +36,11 @@ export interface OpenMemoryOptions {
   agentId: string;
   /** In place of the agent's workspace. A relative path starts at the current folder. */
   workspaceDir?: string | undefined;
+  /**
+   * The folder that is asked from; the workspace if left out. Of other programs' conversations (`clientSources`) those that
+   * were had in the same project are found: in the same Git repository, or else in this very folder.
+   */
+  projectDir?: string | undefined;
   /** Plugins as objects, beside those that are found. */
   plugins?: readonly AnyPlugin[] | undefined;
   /** `import.meta.url` of the application: the plugins among its dependencies are built in. */
@@ -85,6 +91,7 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
     lookOnly,
     oneShot,
     ownerAllowFrom: agent.ownerAllowFrom,
+    projectDir: projectOf(options, settings),
   };
   const handedInSpare = options.plugins?.find(({ id }) => id === spare?.found.id);
   return shareInstance({
@@ -173,7 +180,15 @@ async function openChosen(
     const { choice: rerank, close: closing } = await chooseReranker({ config, settings, plugins, reranker, ...limits });
     closeReranker = closing;
     const storePlace = storePlaceOf({ stateDir, pluginId: found.id, agentId, workspaceDir });
-    const given = { stateDir, storePlace, options: pluginConfig, embeddings: choice, rerank };
+    const projectDir = projectOf(input, settings);
+    const given = {
+      stateDir,
+      storePlace,
+      ...(projectDir !== undefined && { projectDir }),
+      options: pluginConfig,
+      embeddings: choice,
+      rerank,
+    };
     const how = { lookOnly, oneShot, notify, signal };
     const opened = openManager({ plugin, context: { ...about, ...given, ...how }, spare, deadlines });
     // After it, as an index may open in a thread of its own. What fails here fails again when it is needed.
@@ -188,6 +203,11 @@ async function openChosen(
       cause: error,
     });
   }
+}
+
+/** The folder that is asked from, for whom it makes a difference. */
+function projectOf({ projectDir }: OpenMemoryOptions, { sources }: MemorySearchSettings): string | undefined {
+  return projectDir === undefined || !sources.some(isClientSource) ? undefined : resolve(projectDir);
 }
 
 /** In place of a plugin that cannot be loaded: a spare answers then as for one that cannot be opened. */
@@ -222,12 +242,14 @@ async function loadOrStandIn(
 
 function checkOptions(options: OpenMemoryOptions): void {
   if (!isObject(options)) throw invalid("options", "an object", options);
-  const { agentId, workspaceDir, plugins, host, notify, config, signal } = options;
+  const { agentId, workspaceDir, projectDir, plugins, host, notify, config, signal } = options;
   if (typeof agentId !== "string" || agentId.trim() === "")
     throw invalid("agentId", 'the id of an agent, for example "main",', agentId);
   if (config !== undefined && !isObject(config)) throw invalid("config", "an object", config);
   if (workspaceDir !== undefined && (typeof workspaceDir !== "string" || workspaceDir.trim() === ""))
     throw invalid("workspaceDir", "the path of a folder", workspaceDir);
+  if (projectDir !== undefined && (typeof projectDir !== "string" || projectDir.trim() === ""))
+    throw invalid("projectDir", "the path of a folder", projectDir);
   if (plugins !== undefined && !Array.isArray(plugins)) throw invalid("plugins", "a list of plugins", plugins);
   if (host !== undefined && !(typeof host === "string" && (host.startsWith("file:") || isAbsolute(host))))
     throw invalid("host", "import.meta.url of the application", host);

@@ -21,7 +21,7 @@ export function createHeldLines(input: {
   /** Where the file is; undefined where there must be none. */
   placeOf(path: string): string | undefined;
   /** For each of them, whether it stands in the file. */
-  compare(absolutePath: string, found: readonly FoundLines[], signal: AbortSignal): Promise<boolean[]>;
+  compare(absolutePath: string, found: readonly FoundLines[], signal: AbortSignal, path: string): Promise<boolean[]>;
 }): (path: string, found: readonly FoundLines[], signal: AbortSignal) => Promise<boolean[]> {
   const known = new Map<string, { stamp: string; held: Set<string> }>();
 
@@ -35,7 +35,7 @@ export function createHeldLines(input: {
       const keys = found.map(keyOf);
       const unknown = found.filter((_, index) => !held.has(keys[index] ?? ""));
       if (unknown.length > 0) {
-        const compared = await input.compare(absolutePath, unknown, signal);
+        const compared = await input.compare(absolutePath, unknown, signal, path);
         // A file that was written meanwhile is looked at again the next time.
         if (stampOf(absolutePath) === stamp)
           for (const [index, each] of unknown.entries()) if (compared[index] === true) held.add(keyOf(each));

@@ -9,12 +9,12 @@ import { isLasting, mtimeMsOf, stampOf } from "../files/file-stamp.ts";
 import type { ScannedFile } from "../files/scan.ts";
 import { loadStemmers } from "../text/languages/stemmers.ts";
 import { createMessageChunker, type MessageChunker, type RenderedMessage } from "./chunk-messages.ts";
-import { readAssistantText, readUserText } from "./generated-text.ts";
+import { readAssistantText, readUserText, type Turn } from "./generated-text.ts";
 import { renderMessage } from "./render-message.ts";
 import { stripInjected } from "./strip-injected.ts";
 import { continues, marksOf, type Origin, parseCursor, type TranscriptCursor } from "./transcript-cursor.ts";
 import { readLines, type TranscriptLine } from "./transcript-lines.ts";
-import { readRecord } from "./transcript-record.ts";
+import { readRecord, type RecordReader, type SaidRecord, type TranscriptRecord } from "./transcript-record.ts";
 import { codeOf } from "@memslot/core/files";
 
 /** One reading ends behind so many new bytes, or so many characters that were said. */
@@ -33,6 +33,12 @@ export interface TranscriptReading {
   recipe: string;
   /** Estimated tokens that one chunk may have. */
   tokens: number;
+  /** Where its program was at work, where its lines do not say so. */
+  folder?: string | undefined;
+  /** How its lines are read; as hosts with this kit write them, unless given. */
+  recordOf?: RecordReader | undefined;
+  /** Is told of every line once it is whole, by its number, in their order; never of one before `fromLine` of the reading. */
+  onLine?: ((number: number, record: TranscriptRecord) => void) | undefined;
   signal: AbortSignal;
 }
 
@@ -89,6 +95,8 @@ async function readOpened(handle: FileHandle, reading: TranscriptReading): Promi
     sizeBytes: size,
     knownBytes: cursor?.bytes ?? 0,
     tokens: reading.tokens,
+    recordOf: reading.recordOf ?? readRecord,
+    onLine: reading.onLine,
     signal,
   });
   const openChunk = chunker.open();
@@ -103,6 +111,7 @@ async function readOpened(handle: FileHandle, reading: TranscriptReading): Promi
     passedOver: end.origin.passedOver,
     from: openChunk?.origin ?? end.origin,
     skip: openChunk?.skip ?? 0,
+    folder: cursor?.folder ?? end.folder ?? reading.folder,
   };
   const record: FileRecord = {
     ...base,
@@ -124,6 +133,7 @@ interface ReadingEnd {
   ended: boolean;
   more: boolean;
   origin: Origin;
+  folder?: string | undefined;
 }
 
 async function readOn(
@@ -136,16 +146,21 @@ async function readOn(
     /** Bytes that were read before; up to there nothing is new. */
     knownBytes: number;
     tokens: number;
+    recordOf: RecordReader;
+    onLine: TranscriptReading["onLine"];
     signal: AbortSignal;
   },
 ): Promise<ReadingEnd> {
-  const { chunker, knownBytes, sizeBytes, signal } = input;
+  const { chunker, knownBytes, sizeBytes, recordOf, onLine, signal } = input;
   let { from: origin, skip } = input;
+  let folder: string | undefined;
   const pause = createPause(signal);
   for await (const lines of readLines(handle, origin.bytes, sizeBytes, signal)) {
     for (const line of lines) {
-      const taken = takeLine(line, origin, input.tokens);
-      if (taken === undefined) return { bytes: line.start, ended: true, more: false, origin };
+      const record = line.bytes === undefined ? ({ kind: "broken" } as const) : recordOf(line.bytes);
+      const taken = takeLine(line, record, origin, input.tokens);
+      if (taken === undefined) return { bytes: line.start, ended: true, more: false, origin, folder };
+      folder ??= "folder" in record ? record.folder : undefined;
       chunker.reach(line.start);
       const { message } = taken;
       for (let index = skip; index < (message?.rendered.length ?? 0); index += piecesPerSlice) {
@@ -153,25 +168,26 @@ async function readOn(
         await pause();
       }
       // The line may yet turn out to be longer: then it is read again.
-      if (!line.ended) return { bytes: line.end, ended: false, more: false, origin };
+      if (!line.ended) return { bytes: line.end, ended: false, more: false, origin, folder };
+      onLine?.(taken.after.lines, record);
       origin = taken.after;
       skip = 0;
       const enough = line.end >= knownBytes + bytesPerReading || chunker.characters() >= charactersPerReading;
       if (enough && line.end > knownBytes && line.end < sizeBytes)
-        return { bytes: line.end, ended: true, more: true, origin };
+        return { bytes: line.end, ended: true, more: true, origin, folder };
       await pause();
     }
   }
-  return { bytes: origin.bytes, ended: true, more: false, origin };
+  return { bytes: origin.bytes, ended: true, more: false, origin, folder };
 }
 
 /** What a line says, and what holds behind it; undefined where it has no end yet and is not whole either. */
 function takeLine(
   line: TranscriptLine,
+  record: TranscriptRecord,
   before: Origin,
   tokens: number,
 ): { after: Origin; message?: RenderedMessage<Origin> } | undefined {
-  const record = line.bytes === undefined ? ({ kind: "broken" } as const) : readRecord(line.bytes);
   if (!line.ended && (record.kind === "broken" || record.kind === "blank")) return undefined;
   const after: Origin = { ...before, bytes: line.end, lines: before.lines + 1 };
   if (record.kind === "broken" || (record.kind === "message" && record.cut)) after.passedOver++;
@@ -182,10 +198,8 @@ function takeLine(
   if (record.kind !== "message") return { after };
 
   const { role } = record;
-  let text = stripInjected(record.text, role);
-  if (role === "user") ({ turn: after.turn, text } = readUserText(text));
-  else text = readAssistantText(text, before.turn);
-  const rendered = renderMessage(role, text, tokens);
+  const { turn, rendered } = renderSaid(record, before.turn, tokens);
+  after.turn = turn;
   if (rendered.length === 0) return { after };
   return {
     after,
@@ -193,9 +207,22 @@ function takeLine(
   };
 }
 
+/** A message without what hosts have put into it, as lines, and what kind of turn it leaves. */
+export function renderSaid(
+  { role, text }: Pick<SaidRecord, "role" | "text">,
+  turn: Turn,
+  tokens: number,
+): { turn: Turn; rendered: string[] } {
+  const own = stripInjected(text, role);
+  if (role === "assistant") return { turn, rendered: renderMessage(role, readAssistantText(own, turn), tokens) };
+  const read = readUserText(own);
+  return { turn: read.turn, rendered: renderMessage(role, read.text, tokens) };
+}
+
 /** What a line of a transcript says, as it is shown, whatever stands around it. */
-export function saidIn(line: TranscriptLine, tokens: number): readonly string[] {
-  return takeLine(line, beginning, tokens)?.message?.rendered ?? [];
+export function saidIn(line: TranscriptLine, tokens: number, recordOf: RecordReader = readRecord): readonly string[] {
+  const record = line.bytes === undefined ? undefined : recordOf(line.bytes);
+  return record?.kind === "message" ? renderSaid(record, "plain", tokens).rendered : [];
 }
 
 /** Lets others work once a slice of time is used up. */
@@ -208,7 +235,7 @@ function createPause(signal: AbortSignal): () => Promise<void> | undefined {
 }
 
 /** The day as people here have it: "yesterday" in a question is counted by the same clock. */
-function localDay(timeMs: number): string {
+export function localDay(timeMs: number): string {
   const time = new Date(timeMs);
   const pad = (value: number, length: number): string => String(value).padStart(length, "0");
   return `${pad(time.getFullYear(), 4)}-${pad(time.getMonth() + 1, 2)}-${pad(time.getDate(), 2)}`;

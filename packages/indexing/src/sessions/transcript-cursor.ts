@@ -37,6 +37,8 @@ export interface TranscriptCursor {
   from: Origin;
   /** Rendered lines of the first message there that stand in earlier chunks. */
   skip: number;
+  /** Where a program was at work, where its lines say so. */
+  folder?: string | undefined;
 }
 
 /** Undefined for what is no cursor: the transcript is read whole. */

@@ -5,6 +5,7 @@ import { createHeldLines, type FoundLines } from "../search/held-lines.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import { saidIn } from "./read-transcript.ts";
 import { readLines } from "./transcript-lines.ts";
+import type { RecordReader } from "./transcript-record.ts";
 
 /** Compares what the index says of a transcript with what its lines say now. */
 export function createTranscriptHolds(input: {
@@ -19,22 +20,24 @@ export function createTranscriptHolds(input: {
       const name = path.posix.basename(transcript);
       return `${input.label}/${name}` === transcript ? path.join(input.folder, name) : undefined;
     },
-    async compare(absolutePath, found, signal) {
-      const said = await saidAt(absolutePath, found, input.tokens, signal);
-      return found.map(({ startLine, endLine, lines }) => {
-        const there = Array.from({ length: endLine - startLine + 1 }, (_, index) => said.get(startLine + index) ?? []);
-        return isWithin(lines, there.flat());
-      });
-    },
+    compare: async (absolutePath, found, signal) =>
+      areSaid(found, await saidAt(absolutePath, found, { tokens: input.tokens, signal })),
+  });
+}
+
+/** For each of them, whether its lines are among what is said there now. */
+export function areSaid(found: readonly FoundLines[], said: ReadonlyMap<number, readonly string[]>): boolean[] {
+  return found.map(({ startLine, endLine, lines }) => {
+    const there = Array.from({ length: endLine - startLine + 1 }, (_, index) => said.get(startLine + index) ?? []);
+    return isWithin(lines, there.flat());
   });
 }
 
 /** What the lines of a transcript say that are asked for. Up to the last of them its line ends are counted. */
-async function saidAt(
+export async function saidAt(
   absolutePath: string,
-  found: readonly FoundLines[],
-  tokens: number,
-  signal: AbortSignal,
+  found: readonly Pick<FoundLines, "startLine" | "endLine">[],
+  { tokens, recordOf, signal }: { tokens: number; recordOf?: RecordReader | undefined; signal: AbortSignal },
 ): Promise<Map<number, readonly string[]>> {
   const said = new Map<number, readonly string[]>();
   const last = Math.max(...found.map(({ endLine }) => endLine));
@@ -47,7 +50,7 @@ async function saidAt(
       for (const line of lines) {
         number++;
         if (found.some(({ startLine, endLine }) => number >= startLine && number <= endLine))
-          said.set(number, saidIn(line, tokens));
+          said.set(number, saidIn(line, tokens, recordOf));
         if (number >= last) return said;
       }
     }

@@ -4,23 +4,31 @@ import { surrogateSafe } from "../text/token-weight.ts";
 /** What one message says beyond this is left out: it is a pasted file, and nothing else is done while it is read. */
 export const maxTextLength: number = 256 * 1024;
 
+/** What was said. */
+export interface SaidRecord {
+  kind: "message";
+  role: "user" | "assistant";
+  text: string;
+  /** The text went on. */
+  cut: boolean;
+  timeMs: number | undefined;
+  /** Where the program was at work, as the line says. */
+  folder?: string | undefined;
+}
+
 /** What one line of a transcript is, as far as memory cares. */
 export type TranscriptRecord =
-  | {
-      kind: "message";
-      role: "user" | "assistant";
-      text: string;
-      /** The text went on. */
-      cut: boolean;
-      timeMs: number | undefined;
-    }
+  | SaidRecord
   /** The conversation was compacted here. */
   | { kind: "compaction"; timeMs: number | undefined }
   /** Tool calls and results, system lines, settings: nothing that was said. */
-  | { kind: "other"; timeMs: number | undefined }
+  | { kind: "other"; timeMs: number | undefined; folder?: string | undefined }
   | { kind: "blank" }
   /** Not a JSON object, or not UTF-8. */
   | { kind: "broken" };
+
+/** Reads one line, without its line end. */
+export type RecordReader = (line: Buffer) => TranscriptRecord;
 
 type JsonObject = Record<string, unknown>;
 
@@ -33,6 +41,21 @@ const latestMs = 8.64e15;
 
 /** Reads one line, without its line end. Of a message only the texts are kept: no tool calls, thinking or images. */
 export function readRecord(line: Buffer): TranscriptRecord {
+  return readJson(line, (record) => {
+    const message = isObject(record["message"]) ? record["message"] : record;
+    const timeMs = timeOf(message["timestamp"]) ?? timeOf(record["timestamp"]);
+    if (record["type"] === "compaction") return { kind: "compaction", timeMs };
+    const role = message["role"];
+    if (!messageTypes.has(record["type"]) || (role !== "user" && role !== "assistant"))
+      return { kind: "other", timeMs };
+    const origin = message["provenance"];
+    if (role === "user" && isObject(origin) && generatedOrigins.has(origin["kind"])) return { kind: "other", timeMs };
+    return saidRecord({ role, text: textOf(message["content"]), timeMs });
+  });
+}
+
+/** A line that is a JSON object, as it is read then. */
+export function readJson(line: Buffer, read: (record: JsonObject) => TranscriptRecord): TranscriptRecord {
   if (!isUtf8(line)) return { kind: "broken" };
   const json = line.toString("utf8").replace(/^\uFEFF/, "");
   if (json.trim() === "") return { kind: "blank" };
@@ -42,17 +65,13 @@ export function readRecord(line: Buffer): TranscriptRecord {
   } catch {
     return { kind: "broken" };
   }
-  if (!isObject(record)) return { kind: "broken" };
-  const message = isObject(record["message"]) ? record["message"] : record;
-  const timeMs = timeOf(message["timestamp"]) ?? timeOf(record["timestamp"]);
-  if (record["type"] === "compaction") return { kind: "compaction", timeMs };
-  const role = message["role"];
-  if (!messageTypes.has(record["type"]) || (role !== "user" && role !== "assistant")) return { kind: "other", timeMs };
-  const origin = message["provenance"];
-  if (role === "user" && isObject(origin) && generatedOrigins.has(origin["kind"])) return { kind: "other", timeMs };
-  const text = textOf(message["content"]);
-  const cut = text.length > maxTextLength;
-  return { kind: "message", role, text: cut ? beginningOf(text) : text, cut, timeMs };
+  return isObject(record) ? read(record) : { kind: "broken" };
+}
+
+/** A message with no more text than is taken of one. */
+export function saidRecord(said: Omit<SaidRecord, "kind" | "cut">): SaidRecord {
+  const cut = said.text.length > maxTextLength;
+  return { ...said, kind: "message", text: cut ? beginningOf(said.text) : said.text, cut };
 }
 
 /** Ends at a space where one is near, so that no half of a secret is left. */
@@ -71,7 +90,7 @@ function textOf(content: unknown): string {
 }
 
 /** A time as ISO text, or in seconds or milliseconds since 1970. */
-function timeOf(value: unknown): number | undefined {
+export function timeOf(value: unknown): number | undefined {
   const time = typeof value === "string" ? Date.parse(value) : typeof value === "number" ? value : Number.NaN;
   if (!(time > 0)) return undefined;
   const timeMs = typeof value === "number" && time < 1e11 ? time * 1000 : time;

@@ -1,4 +1,4 @@
-import type { Memory, MemorySearchResult } from "@memslot/core";
+import { isConversation, type Memory, type MemorySearchResult } from "@memslot/core";
 import { createMatcher, type Matcher } from "./matched-words.ts";
 import { fileLines } from "./file-lines.ts";
 import { type Gap, type NumberedLine, findInFile, numberByPlace, withGaps, withoutNumbers } from "./numbered-lines.ts";
@@ -17,9 +17,6 @@ export interface FoundResult extends MemorySearchResult {
   heading?: string | undefined;
 }
 
-/** Sources whose texts are not the lines of their files: what was said, as it is read. */
-const notOfFiles: ReadonlySet<string> = new Set(["sessions", "journal"]);
-
 interface Wish {
   query: string;
   /** Show the lines that match, and so many before and behind each, in place of the snippet. */
@@ -36,7 +33,7 @@ export async function resultLines(
   const matcher = createMatcher(wish.query);
   const all: ResultLines[] = [];
   for (const result of results) {
-    if (notOfFiles.has(result.source)) {
+    if (isConversation(result)) {
       all.push({ result, lines: withoutEnd(withoutNumbers(result)) });
       continue;
     }

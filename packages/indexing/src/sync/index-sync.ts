@@ -17,7 +17,7 @@ import type { SearchedSource } from "../search/search-outcome.ts";
 import { Freshness, othersMayTakeMs } from "./freshness.ts";
 import { behindTheScenes, createIndexFacts, type IndexFacts, type IndexRecord } from "./index-facts.ts";
 import { LongWork, type SyncParams } from "./long-work.ts";
-import { createStoredListing, type StoredListing } from "./stored-files.ts";
+import { createStoredListing, type StoredFiles, type StoredListing } from "./stored-files.ts";
 import { type SyncOutcome, syncFiles } from "./sync.ts";
 import { busyError, HeldElsewhere, withWriteRight } from "./write-right.ts";
 
@@ -44,6 +44,8 @@ export interface IndexSync {
   look(reason: "watch" | "interval"): Promise<void>;
   /** Something has changed, as a watcher says. */
   markDirty(): void;
+  /** What the index holds, by source. */
+  stored(): Promise<StoredFiles>;
   /** The days that there are notes of in these places, in order. */
   days(places: readonly SearchedSource[]): Promise<readonly number[]>;
   facts(): IndexFacts;
@@ -103,6 +105,7 @@ export async function createIndexSync(input: {
   async function isUnchanged(): Promise<boolean> {
     const found = record.beginLook();
     if (catchUp === undefined || !(await catchUp.isUnchanged())) return false;
+    if (sources.some((source) => source.isSettled?.() === false)) return false;
     const revision = await store.revision?.();
     if (revision === undefined || revision !== listing.revision() || longWork.isDue()) return false;
     found();
@@ -166,6 +169,7 @@ export async function createIndexSync(input: {
       await files(work).catch(() => undefined);
     },
 
+    stored: () => listing.files(),
     days: async (places) => daysOf(await listing.files(), places),
     markDirty: record.markDirty,
     facts: record.snapshot,
@@ -196,6 +200,7 @@ async function indexFiles(
       listing,
       sources,
       look: news?.view,
+      isAsked: !behindTheScenes.has(reason),
       // With builds, files of another recipe answer until the new build takes over.
       recipeCounts: store.builds === undefined,
       params: {

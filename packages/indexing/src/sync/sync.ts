@@ -58,6 +58,8 @@ export interface SyncInput {
   /** A file that was made by another recipe counts as changed. */
   recipeCounts: boolean;
   params: Omit<ManagerSyncParams, "wait">;
+  /** False: for a search, or behind the scenes. */
+  isAsked?: boolean | undefined;
   /** Absent: large ones. */
   batch?: BatchSize | undefined;
   /** Called when all files were looked at, with how many have changed; not where that is not known without reading some. */
@@ -95,7 +97,7 @@ export async function syncFiles(input: SyncInput): Promise<SyncOutcome> {
   const asked = params.sessions ? input.sources.filter(({ source }) => source === "sessions") : input.sources;
   const scans: { source: IndexedSource; scan: ScanResult }[] = [];
   for (const source of asked)
-    scans.push({ source, scan: await source.scan(signal, () => listing.files(), input.look) });
+    scans.push({ source, scan: await source.scan(signal, () => listing.files(), input.look, input.isAsked) });
   const report: SyncReport = {
     added: 0,
     changed: 0,

@@ -17,6 +17,7 @@ export function settingsWith(
     chunking?: MemorySearchSettings["chunking"];
     onSearch?: boolean;
     sources?: MemorySearchSettings["sources"];
+    clients?: MemorySearchSettings["clients"];
     sync?: Partial<MemorySearchSettings["sync"]>;
     hybrid?: Partial<MemorySearchSettings["query"]["hybrid"]>;
   } = {},
@@ -34,6 +35,7 @@ export function settingsWith(
     extraPaths: change.extraPaths ?? [],
     notes: change.notes ?? "auto",
     experimental: { sessionMemory: false },
+    clients: change.clients ?? { scope: "project", keep: false, folders: {} },
     remote: {
       baseUrl: undefined,
       apiKey: undefined,

@@ -28,8 +28,21 @@ export const memorySearchKeys: readonly ConfigKey[] = [
     "sources",
     "strings",
     ["memory"],
-    "What is indexed and searched: `memory` (the notes) and, where it is named, `sessions` (the transcripts). `journal` (what conversations have dropped) comes by itself wherever the flush is enabled.",
+    "What is indexed and searched: `memory` (the notes) and, where it is named, `sessions` (the transcripts). `journal` (what conversations have dropped) comes by itself wherever the flush is enabled. Also `claude-code`, `codex`, `gemini`, `opencode` and `cursor`: what these programs keep of their conversations, see `memslot sources`.",
     { common: true },
+  ),
+  row(
+    "clients.scope",
+    "choice",
+    "project",
+    "Which conversations of other programs are found: `project` (those of the project that is asked from) or `all`.",
+    { choices: ["project", "all"] },
+  ),
+  row(
+    "clients.keep",
+    "boolean",
+    false,
+    "Keep a copy of what was said with other programs in the state folder, so that it is found after they have deleted it.",
   ),
   row("extraPaths", "extraPaths", [], "More Markdown files or folders, each a path or { path, pattern }.", {
     common: true,

@@ -1,7 +1,7 @@
 import { headingOf } from "../../text/chunk-markdown.ts";
 import { namesIn } from "../../text/note-context.ts";
 import { surrogateSafe } from "../../text/token-weight.ts";
-import type { LineRange } from "@memslot/core";
+import { isConversation, type LineRange } from "@memslot/core";
 import type { Candidate } from "../rank.ts";
 import type { Piece } from "./pieces.ts";
 
@@ -25,7 +25,7 @@ export interface Passage {
 
 /** The text of a transcript is not made of the lines of its file: its chunks keep their own range. */
 export function hasOwnLines({ row }: Candidate): boolean {
-  return row.source !== "sessions" && row.source !== "journal";
+  return !isConversation(row);
 }
 
 /** Number of the line of a piece in its file. */

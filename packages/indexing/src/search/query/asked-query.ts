@@ -1,4 +1,5 @@
 import {
+  clientSources,
   createGlob,
   globProblem,
   type ManagerSearchOptions,
@@ -47,7 +48,7 @@ interface PathPattern {
 }
 
 /** What is searched when nothing is said of it: names that `source:` may have besides those of the options. */
-const knownSources: readonly MemorySource[] = ["memory", "sessions", "journal"];
+const knownSources: readonly MemorySource[] = ["memory", "sessions", "journal", ...clientSources];
 
 /** Reads a question. Throws `INVALID_ARGUMENT` for `since` and `until` that are no times; the query itself is never refused. */
 export function askedQuery(query: string, options: ManagerSearchOptions, now: Date): AskedQuery {

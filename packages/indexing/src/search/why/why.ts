@@ -1,5 +1,14 @@
 import { passesScore } from "../chosen-notes.ts";
-import type { ManagerSearchOptions, SearchWhy, WhyPlace, WhyRung, WhyStep, WhyTarget } from "@memslot/core";
+import {
+  clientSources,
+  isConversation,
+  type ManagerSearchOptions,
+  type SearchWhy,
+  type WhyPlace,
+  type WhyRung,
+  type WhyStep,
+  type WhyTarget,
+} from "@memslot/core";
 import type { ChunkIndex, ChunkRow } from "../../chunk-index.ts";
 import type { Embedder } from "../../embedding/embedder.ts";
 import { type AskedQuery, filtersRows } from "../query/asked-query.ts";
@@ -255,7 +264,7 @@ function whyFiltered(row: ChunkRow, { asked, trace, options }: WhyInput): string
 /** The passages of the target's file, or those that hold its text. */
 async function rowsOf({ store, target, options }: WhyInput): Promise<ChunkRow[]> {
   const { path, text } = target;
-  const sources = [...new Set([...options.sources, "memory", "sessions", "journal"])];
+  const sources = [...new Set([...options.sources, "memory", "sessions", "journal", ...clientSources])];
   if (path !== undefined) {
     const rows = await store.listChunks({ sources, scope: { within: [path], without: [] }, withText: true });
     return rows.toSorted((a, b) => a.startLine - b.startLine);
@@ -269,8 +278,9 @@ function holds({ text }: ChunkRow, wanted: string): boolean {
 }
 
 /** The line of the target, counted from 1. */
-function lineOf({ text, startLine, source }: ChunkRow, { line, text: wanted }: WhyTarget): number | undefined {
-  if (wanted === undefined || source === "sessions" || source === "journal") return line;
+function lineOf(row: ChunkRow, { line, text: wanted }: WhyTarget): number | undefined {
+  if (wanted === undefined || isConversation(row)) return line;
+  const { text, startLine } = row;
   const [first = ""] = wanted.trim().split("\n");
   const at = text.split("\n").findIndex((each) => plain(each).includes(plain(first)));
   return at < 0 ? undefined : startLine + at;

@@ -1,5 +1,5 @@
 import { isInjected, objectAt, textAt, textOf } from "./line-parts.ts";
-import type { SaidLine } from "./transcript-line.ts";
+import type { SaidLine } from "./said-line.ts";
 
 /** `{type, uuid, timestamp, isSidechain, message: {role, content}}` of Claude Code. */
 export function claudeMessage(line: Record<string, unknown>): SaidLine | undefined {

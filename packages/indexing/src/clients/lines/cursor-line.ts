@@ -1,5 +1,5 @@
 import { isInjected, objectAt, textOf } from "./line-parts.ts";
-import type { SaidLine } from "./transcript-line.ts";
+import type { SaidLine } from "./said-line.ts";
 
 /** `{role, message: {content: […]}}` of Cursor, without ids and times. */
 export function cursorMessage(line: Record<string, unknown>): SaidLine | undefined {

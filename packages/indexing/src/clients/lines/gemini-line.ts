@@ -1,5 +1,5 @@
 import { isInjected, textAt, textOf } from "./line-parts.ts";
-import type { SaidLine } from "./transcript-line.ts";
+import type { SaidLine } from "./said-line.ts";
 
 /** `{id, timestamp, type: "user" | "gemini", content}` of Gemini; the same id once more is the same message. */
 export function geminiMessage(line: Record<string, unknown>): SaidLine | undefined {

@@ -1,5 +1,5 @@
 import { isInjected, objectAt, textAt, textOf } from "./line-parts.ts";
-import type { SaidLine } from "./transcript-line.ts";
+import type { SaidLine } from "./said-line.ts";
 
 /** `{timestamp, type: "response_item", payload: {type: "message", role, content}}` of Codex. Its `event_msg` say it twice. */
 export function codexMessage(line: Record<string, unknown>): SaidLine | undefined {

@@ -1,0 +1,15 @@
+import type { ClientSource } from "@memslot/core";
+import { claudeCode } from "./claude-code.ts";
+import type { Client } from "./client.ts";
+import { codex } from "./codex.ts";
+import { cursor } from "./cursor.ts";
+import { gemini } from "./gemini.ts";
+import { opencode } from "./opencode.ts";
+
+export const clients: Readonly<Record<ClientSource, Client>> = {
+  "claude-code": claudeCode,
+  codex,
+  gemini,
+  opencode,
+  cursor,
+};

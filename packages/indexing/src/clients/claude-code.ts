@@ -1,0 +1,31 @@
+import path from "node:path";
+import { readJson } from "../sessions/transcript-record.ts";
+import type { Client } from "./client.ts";
+import { clientRecord } from "./line-record.ts";
+import { claudeMessage } from "./lines/claude-line.ts";
+
+/** `projects/<slug>/<session>.jsonl`, and beside them `memory/*.md`. What subagents did lies in folders of their own. */
+export const claudeCode: Client = {
+  source: "claude-code",
+  name: "Claude Code",
+  recordOf: (line) => readJson(line, (record) => clientRecord(record, claudeMessage, ({ cwd }) => cwd)),
+  async find(finding, folders) {
+    for (const folder of folders) {
+      const projects = path.join(folder, "projects");
+      for (const project of await finding.list(projects)) {
+        if (!project.isDirectory()) continue;
+        const { name: slug } = project;
+        const place = path.join(projects, slug);
+        for (const { name } of await finding.list(place))
+          if (/\.jsonl$/iu.test(name)) await finding.take(`${slug}/${name}`, path.join(place, name), { kind: "lines" });
+        const memory = path.join(place, "memory");
+        for (const { name } of await finding.list(memory))
+          if (/\.md$/iu.test(name))
+            await finding.take(`${slug}/memory/${name}`, path.join(memory, name), {
+              kind: "note",
+              folder: `slug:${slug}`,
+            });
+      }
+    }
+  },
+};

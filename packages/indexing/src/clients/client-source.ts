@@ -1,0 +1,161 @@
+import path from "node:path";
+import type { ClientSource, MemorySearchSettings } from "@memslot/core";
+import type { FileRecord } from "../chunk-index.ts";
+import type { PathScope } from "../chunk-store.ts";
+import { holdsContent, readChunks, recipeOf, skippedBecause, stampInNote } from "../files/read-chunks.ts";
+import { notesHold } from "../files/notes-hold.ts";
+import type { ScanResult } from "../files/scan.ts";
+import type { FileReading, IndexedSource } from "../indexed-source.ts";
+import { createHeldLines } from "../search/held-lines.ts";
+import { redactionVersion } from "../secrets/redact-secrets.ts";
+import { readTranscript } from "../sessions/read-transcript.ts";
+import { parseCursor } from "../sessions/transcript-cursor.ts";
+import { createTranscriptDue } from "../sessions/transcript-due.ts";
+import { areSaid, saidAt } from "../sessions/transcript-holds.ts";
+import type { RecordReader } from "../sessions/transcript-record.ts";
+import { wordsVersion } from "../text/words.ts";
+import { clients } from "./all-clients.ts";
+import type { ClientFile } from "./client.ts";
+import { findFiles } from "./find-files.ts";
+import { KeptCopies, keptRecord } from "./kept-copies.ts";
+import { createProjectMatch } from "./project.ts";
+import { conversationCursor, readConversation, saidInConversation } from "./read-conversation.ts";
+
+/** Part of the recipe: raise it when the same conversation gives other chunks. */
+const clientVersion = 1;
+/** For so long a search does not look again at what other programs keep. */
+const restMs = 30_000;
+
+/** A source whose files belong to projects. */
+export interface ClientIndexedSource extends IndexedSource {
+  /** What of it a session in this project may see. */
+  scopeIn(stored: ReadonlyMap<string, FileRecord> | undefined): PathScope | undefined;
+  /** A file as it was found last, with how its lines are read. */
+  fileOf(path: string, signal: AbortSignal): Promise<{ file: ClientFile; recordOf: RecordReader } | undefined>;
+}
+
+/**
+ * The conversations and notes of another program as a source of the index: read where the program keeps them, with nothing
+ * changed there. Transcripts are read on from where they ended last time.
+ */
+export function createClientSource(input: {
+  source: ClientSource;
+  settings: MemorySearchSettings;
+  stateDir: string;
+  agentId: string;
+  projectDir: string;
+}): ClientIndexedSource {
+  const { source, settings, stateDir, agentId } = input;
+  const { chunking } = settings;
+  const { tokens } = chunking;
+  const client = clients[source];
+  const { scope, keep, folders } = settings.clients;
+  const kept = new KeptCopies(path.join(stateDir, "agents", agentId, "kept", source));
+  const recipe = `client${clientVersion}:${tokens} words${wordsVersion} redaction${redactionVersion} ${recipeOf(chunking)}`;
+  const due = createTranscriptDue({ settings, recipe, lookup: async () => undefined });
+  const isInProject = createProjectMatch(input.projectDir);
+  let found: ReadonlyMap<string, ClientFile> = new Map();
+  let last: { atMs: number; result: ScanResult } | undefined;
+  const nameOf = (place: string): string => place.slice(source.length + 2);
+  const isKept = ({ absolutePath }: ClientFile): boolean => absolutePath.startsWith(kept.folder + path.sep);
+  const recordOf = (file: ClientFile): RecordReader => (isKept(file) ? keptRecord : client.recordOf);
+
+  async function look(signal: AbortSignal): Promise<ScanResult> {
+    const { files, result } = await findFiles(client, folders[source] ?? [], signal);
+    const all = new Map(files);
+    if (keep) await addKept(all, result, signal);
+    found = all;
+    result.roots.unshift({ path: `${source}:/`, state: "indexed", files: all.size });
+    return { ...result, files: [...all.values()] };
+  }
+
+  /** What was kept of what the program has deleted since. */
+  async function addKept(files: Map<string, ClientFile>, { unknown }: ScanResult, signal: AbortSignal): Promise<void> {
+    // What cannot be looked at may still be there.
+    if (unknown.length > 0) return;
+    const own = await findFiles({ ...client, find: (finding) => kept.find(finding) }, [kept.folder], signal);
+    for (const [place, file] of own.files) if (!files.has(place)) files.set(place, file);
+  }
+
+  async function read(
+    file: ClientFile,
+    stored: FileRecord | undefined,
+    signal: AbortSignal,
+  ): Promise<FileReading | undefined> {
+    if (file.kind === "note") {
+      const own = stored && { ...stored, recipe: stored.recipe === recipe ? recipeOf(chunking) : stored.recipe };
+      const reading = await readChunks(file, source, own, chunking, signal);
+      if (reading === undefined) return undefined;
+      const record = { ...reading.record, recipe };
+      return { record, changed: reading.changed && { ...reading.changed, recipe } };
+    }
+    const copy = keep && !isKept(file) ? await kept.open(nameOf(file.path), file.folder) : undefined;
+    // A copy that ends before what was read is made anew.
+    const linesRead = stored && parseCursor(stored.cursor)?.from.lines;
+    const known = copy !== undefined && copy.lines < (linesRead ?? 0) ? undefined : stored;
+    const how = { source, recipe, tokens, onLine: copy?.onLine, signal };
+    const reading =
+      file.kind === "lines"
+        ? await readTranscript({ ...how, file, stored: known, folder: file.folder, recordOf: recordOf(file) })
+        : await readConversation({ ...how, file });
+    await copy?.save();
+    return reading;
+  }
+
+  return {
+    source,
+    recipe,
+    isSettled: () => last !== undefined && performance.now() - last.atMs < restMs,
+    async scan(signal, _indexed, _look, isAsked = true) {
+      if (!isAsked && last !== undefined && performance.now() - last.atMs < restMs) return last.result;
+      const result = await look(signal);
+      // Of what could not be looked at, the next search asks again.
+      last = result.failed.length > 0 ? undefined : { atMs: performance.now(), result };
+      return result;
+    },
+    isDue: async (file, stored, params) =>
+      kindOf(file) !== "lines" || (await due({ file, stored, params: { reason: params.reason } })),
+    stampOf: (stored) =>
+      (parseCursor(stored.cursor) ?? conversationCursor(stored))?.stamp ??
+      (stored.cursor?.startsWith("{") === true ? undefined : stampInNote(stored)),
+    holdsContent: async (file, stored, signal) => kindOf(file) === "note" && (await holdsContent(file, stored, signal)),
+    skippedBecause: (stored) => (stored.cursor?.startsWith("{") === true ? undefined : skippedBecause(stored)),
+    issueOf(stored) {
+      const lines = (parseCursor(stored.cursor) ?? conversationCursor(stored))?.passedOver ?? 0;
+      return lines === 0 ? undefined : `${lines} lines were passed over or cut: not JSON, not UTF-8 or too long`;
+    },
+    holds: createHeldLines({
+      placeOf: (place) => found.get(place)?.absolutePath,
+      async compare(_absolutePath, lines, signal, place) {
+        const file = found.get(place);
+        if (file === undefined) return lines.map(() => false);
+        if (file.kind === "note") return await notesHold(file.absolutePath, lines, signal);
+        const said =
+          file.kind === "lines"
+            ? await saidAt(file.absolutePath, lines, { tokens, recordOf: recordOf(file), signal })
+            : await saidInConversation(file, lines, { tokens, signal });
+        return areSaid(lines, said);
+      },
+    }),
+    read: async (file, stored, signal) => await read(file as ClientFile, stored, signal),
+    async fileOf(place, signal) {
+      if (!found.has(place)) await look(signal);
+      const file = found.get(place);
+      return file && { file, recordOf: recordOf(file) };
+    },
+    scopeIn(stored) {
+      if (scope === "all") return undefined;
+      const within: string[] = [];
+      for (const [place, record] of stored ?? []) if (isInProject(folderOf(record))) within.push(place);
+      return { within, without: [] };
+    },
+  };
+
+  function folderOf(stored: FileRecord): string | undefined {
+    return (parseCursor(stored.cursor) ?? conversationCursor(stored))?.folder ?? found.get(stored.path)?.folder;
+  }
+}
+
+function kindOf(file: object): ClientFile["kind"] {
+  return (file as ClientFile).kind;
+}

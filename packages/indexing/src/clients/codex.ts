@@ -1,0 +1,58 @@
+import type { Dirent } from "node:fs";
+import path from "node:path";
+import { readJson, type TranscriptRecord } from "../sessions/transcript-record.ts";
+import type { Client } from "./client.ts";
+import type { ClientFinding } from "./client-finding.ts";
+import { recordsOfZstd } from "./compressed.ts";
+import { clientRecord } from "./line-record.ts";
+import { codexMessage } from "./lines/codex-line.ts";
+import { objectAt, textAt } from "./lines/line-parts.ts";
+import { everywhere } from "./project.ts";
+
+const deepest = 3;
+
+/**
+ * `sessions/YYYY/MM/DD/rollout-….jsonl`, `archived_sessions`, and both compressed once nobody has gone on for a while: under
+ * its name a session is the same wherever it lies. `memories/*.md` are for all projects.
+ */
+export const codex: Client = {
+  source: "codex",
+  name: "Codex",
+  recordOf,
+  async find(finding, folders) {
+    for (const folder of folders) {
+      for (const name of ["sessions", "archived_sessions"]) await findSessions(finding, path.join(folder, name), 0);
+      const memories = path.join(folder, "memories");
+      for (const { name } of await finding.list(memories))
+        if (/\.md$/iu.test(name))
+          await finding.take(`memories/${name}`, path.join(memories, name), { kind: "note", folder: everywhere });
+    }
+  },
+};
+
+function recordOf(line: Buffer): TranscriptRecord {
+  return readJson(line, (record) => clientRecord(record, codexMessage, folderIn));
+}
+
+function folderIn(line: Record<string, unknown>): string | undefined {
+  const { type } = line;
+  return type === "session_meta" || type === "turn_context" ? textAt(objectAt(line, "payload"), "cwd") : undefined;
+}
+
+async function findSessions(finding: ClientFinding, folder: string, depth: number): Promise<void> {
+  const entries = await finding.list(folder);
+  // Before the compressed one, which goes when a session is gone on with.
+  for (const { name } of entries.filter(isPlain)) await finding.take(name, path.join(folder, name), { kind: "lines" });
+  for (const { name } of entries)
+    if (/\.jsonl\.zst$/iu.test(name)) {
+      const file = path.join(folder, name);
+      const records = recordsOfZstd(file, recordOf);
+      await finding.take(name.slice(0, -".zst".length), file, { kind: "whole", records });
+    }
+  for (const entry of entries)
+    if (entry.isDirectory() && depth < deepest) await findSessions(finding, path.join(folder, entry.name), depth + 1);
+}
+
+function isPlain({ name }: Dirent): boolean {
+  return /\.jsonl$/iu.test(name);
+}

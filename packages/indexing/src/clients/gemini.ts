@@ -1,0 +1,127 @@
+import { open, readFile } from "node:fs/promises";
+import path from "node:path";
+import { openForReading } from "../files/file-kind.ts";
+import { readLines } from "../sessions/transcript-lines.ts";
+import { readJson, type TranscriptRecord } from "../sessions/transcript-record.ts";
+import type { Client, NumberedRecords } from "./client.ts";
+import type { ClientFinding } from "./client-finding.ts";
+import { clientRecord } from "./line-record.ts";
+import { geminiMessage } from "./lines/gemini-line.ts";
+import { isObject, textAt } from "./lines/line-parts.ts";
+import { everywhere } from "./project.ts";
+
+const maxFileBytes = 64 * 1024 * 1024;
+
+/**
+ * `tmp/<project>/chats/session-*.jsonl`, where a line may take the place of an earlier one or take some back, and `.json` of
+ * earlier versions, one object each. `tmp/<project>/memory/*.md`, and `GEMINI.md`, to which it adds what it is told to keep.
+ */
+export const gemini: Client = {
+  source: "gemini",
+  name: "Gemini CLI",
+  recordOf,
+  async find(finding, folders) {
+    for (const folder of folders) {
+      const named = await projectNames(path.join(folder, "projects.json"));
+      const projects = path.join(folder, "tmp");
+      for (const entry of await finding.list(projects))
+        if (entry.isDirectory()) await findProject(finding, path.join(projects, entry.name), named);
+      await finding.take("GEMINI.md", path.join(folder, "GEMINI.md"), { kind: "note", folder: everywhere });
+    }
+  },
+};
+
+function recordOf(line: Buffer): TranscriptRecord {
+  return readJson(line, (record) => clientRecord(record, geminiMessage));
+}
+
+async function findProject(finding: ClientFinding, place: string, named: ReadonlyMap<string, string>): Promise<void> {
+  const name = path.basename(place);
+  const written = (await textOf(path.join(place, ".project_root"))).trim();
+  // Before it had names, a project was called by the hash of its path.
+  const folder = written || named.get(name) || (/^[0-9a-f]{64}$/u.test(name) ? `sha256:${name}` : undefined);
+  const chats = path.join(place, "chats");
+  for (const { name: chat } of await finding.list(chats))
+    if (/^session-.*\.jsonl?$/iu.test(chat)) {
+      const file = path.join(chats, chat);
+      const read = /l$/iu.test(chat) ? recordsOfLines : recordsOfObject;
+      await finding.take(`${name}/${chat}`, file, { kind: "whole", folder, records: (signal) => read(file, signal) });
+    }
+  const memory = path.join(place, "memory");
+  for (const { name: note } of await finding.list(memory))
+    if (/\.md$/iu.test(note))
+      await finding.take(`${name}/memory/${note}`, path.join(memory, note), { kind: "note", folder });
+}
+
+/** The folders of the projects by their names here. */
+async function projectNames(file: string): Promise<Map<string, string>> {
+  try {
+    const { projects } = JSON.parse(await textOf(file)) as { projects?: unknown };
+    return new Map(isObject(projects) ? Object.entries(projects).map(([folder, name]) => [String(name), folder]) : []);
+  } catch {
+    return new Map();
+  }
+}
+
+/** Empty where there is none. */
+async function textOf(file: string): Promise<string> {
+  return await readFile(file, "utf8").catch(() => "");
+}
+
+/** What is left of all lines: the last of those with the same id, in the place of the first, and none that was taken back. */
+async function* recordsOfLines(file: string, signal: AbortSignal): NumberedRecords {
+  const kept: { number: number; id: string | undefined; record: TranscriptRecord }[] = [];
+  const byId = new Map<string | undefined, (typeof kept)[number]>();
+  let number = 0;
+  const handle = await open(file, openForReading);
+  try {
+    for await (const lines of readLines(handle, 0, (await handle.stat()).size, signal))
+      for (const { bytes, ended } of lines) {
+        number++;
+        const record: TranscriptRecord = bytes === undefined ? { kind: "broken" } : recordOf(bytes);
+        // Being written.
+        if (!ended && record.kind === "broken") continue;
+        const line = bytes === undefined ? undefined : objectOf(bytes);
+        const back = textAt(line, "$rewindTo");
+        if (back !== undefined) {
+          const last = byId.get(back);
+          const taken = last === undefined ? [] : kept.splice(kept.indexOf(last) + 1);
+          for (const { id } of taken) byId.delete(id);
+          continue;
+        }
+        const id = textAt(line, "id");
+        const earlier = id === undefined ? undefined : byId.get(id);
+        if (earlier === undefined) {
+          kept.push({ number, id, record });
+          if (id !== undefined) byId.set(id, kept.at(-1) ?? { number, id, record });
+        } else if (record.kind === "message") earlier.record = record;
+      }
+  } finally {
+    await handle.close();
+  }
+  for (const each of kept) yield [each.number, each.record];
+}
+
+/** `{messages: […]}`, numbered from 1. */
+async function* recordsOfObject(file: string, signal: AbortSignal): NumberedRecords {
+  const handle = await open(file, openForReading);
+  let text: string;
+  try {
+    const { size } = await handle.stat();
+    if (size > maxFileBytes) throw new Error(`is larger than ${maxFileBytes / 1024 / 1024} MB`);
+    text = await handle.readFile({ encoding: "utf8", signal });
+  } finally {
+    await handle.close();
+  }
+  const { messages } = JSON.parse(text) as { messages?: unknown };
+  for (const [index, message] of (Array.isArray(messages) ? messages : []).entries())
+    yield [index + 1, isObject(message) ? clientRecord(message, geminiMessage) : { kind: "broken" }];
+}
+
+function objectOf(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}

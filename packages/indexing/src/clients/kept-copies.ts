@@ -1,0 +1,95 @@
+import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { redactLines } from "../secrets/redact-secrets.ts";
+import { readJson, saidRecord, timeOf, type TranscriptRecord } from "../sessions/transcript-record.ts";
+import { splitLines } from "../text/file-text.ts";
+import type { ClientFinding } from "./client-finding.ts";
+import { textAt } from "./lines/line-parts.ts";
+
+/** What is kept of a conversation of another program: what was said, without secrets, each on the line that it has there. */
+export interface KeptCopy {
+  /** Lines that it has. */
+  readonly lines: number;
+  /** Takes what comes behind them; from the first line on, everything is taken anew. */
+  readonly onLine: (number: number, record: TranscriptRecord) => void;
+  /** On disk when it resolves. */
+  save(): Promise<void>;
+}
+
+/** The copies of one program, in a folder of their own below the state folder. */
+export class KeptCopies {
+  readonly folder: string;
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /** Opens the copy of a file by its name in the index, behind the program's. `folder`: where it was had, if its lines do not say. */
+  async open(name: string, folder: string | undefined): Promise<KeptCopy> {
+    const file = this.#placeOf(name);
+    const before = await readFile(file, "utf8").catch(() => "");
+    const there = before === "" ? 0 : before.split("\n").length - 1;
+    let isAnew = false;
+    let next = there + 1;
+    let added = "";
+    return {
+      lines: there,
+      onLine(number, record) {
+        if (number === 1 && next !== 1) {
+          [isAnew, next] = [true, 1];
+          added = "";
+        }
+        // A conversation that is read from where its last chunk begins tells lines that are here already.
+        if (number < next) return;
+        added += `${"\n".repeat(number - next)}${written(record, folder)}\n`;
+        next = number + 1;
+      },
+      async save() {
+        if (added === "" && !isAnew) return;
+        await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+        if (isAnew || there === 0) await writeFile(file, added, { mode: 0o600, flush: true });
+        else await appendFile(file, added, { flush: true });
+      },
+    };
+  }
+
+  /** Finds all copies. */
+  async find(finding: ClientFinding): Promise<void> {
+    await this.#findIn(finding, this.folder, "");
+  }
+
+  async #findIn(finding: ClientFinding, folder: string, inside: string): Promise<void> {
+    for (const entry of await finding.list(folder)) {
+      const place = path.join(folder, entry.name);
+      if (entry.isDirectory()) await this.#findIn(finding, place, `${inside}${entry.name}/`);
+      else await finding.take(inside + entry.name, place, { kind: "lines" });
+    }
+  }
+
+  #placeOf(name: string): string {
+    return path.join(this.folder, ...name.split("/").filter((part) => part !== "" && part !== "." && part !== ".."));
+  }
+}
+
+/** How the lines of a copy are read. */
+export function keptRecord(line: Buffer): TranscriptRecord {
+  return readJson(line, (record) => {
+    const { role } = record;
+    const text = textAt(record, "text");
+    const timeMs = timeOf(record["at"]);
+    const folder = textAt(record, "folder");
+    if ((role !== "user" && role !== "assistant") || text === undefined) return { kind: "other", timeMs, folder };
+    return saidRecord({ role, text, timeMs, folder });
+  });
+}
+
+function written(record: TranscriptRecord, usual: string | undefined): string {
+  if (record.kind !== "message" && record.kind !== "other") return "";
+  const { timeMs, folder = usual } = record;
+  const at = timeMs === undefined ? undefined : new Date(timeMs).toISOString();
+  if (record.kind === "message") {
+    const text = redactLines(splitLines(record.text)).join("\n");
+    return JSON.stringify({ role: record.role, text, at, folder });
+  }
+  return record.folder === undefined ? "" : JSON.stringify({ at, folder });
+}

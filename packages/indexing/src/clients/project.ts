@@ -1,0 +1,98 @@
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, realpathSync } from "node:fs";
+import path from "node:path";
+
+/** Stands for every folder: what a program remembers for all projects. */
+export const everywhere = "*";
+
+/** So many folders are looked into for those whose path a name may stand for. */
+const mostLooks = 2_000;
+const longestSlug = 200;
+
+/** The Git repository that a folder is in, or else the folder itself, whether or not it is there. */
+export function projectRoot(folder: string): string {
+  for (let at = folder; ; at = path.dirname(at)) {
+    if (existsSync(path.join(at, ".git"))) return at;
+    if (path.dirname(at) === at) return folder;
+  }
+}
+
+/**
+ * Whether something that was had in a folder belongs to the project of another one. A program may not write down its folder,
+ * but `sha256:…` of the path, or `slug:…`, where all signs of the path are dashes: that is only believed where one folder of
+ * this machine can be meant.
+ */
+export function createProjectMatch(projectDir: string): (folder: string | undefined) => boolean {
+  const own = path.resolve(projectDir);
+  const places = new Set([own, realPath(own)].flatMap((place) => [place, projectRoot(place)]));
+  const roots = new Set([...places].map(projectRoot));
+  const known = new Map<string, boolean>();
+
+  function matches(folder: string): boolean {
+    if (folder.startsWith("sha256:")) return [...places].some((place) => folder.slice(7) === sha256(place));
+    if (folder.startsWith("slug:")) {
+      const slug = folder.slice(5);
+      return [...places].some((place) => isSlugOf(slug, place)) && foldersOf(slug).length < 2;
+    }
+    return roots.has(projectRoot(path.resolve(folder)));
+  }
+
+  return (folder) => {
+    if (folder === undefined) return false;
+    if (folder === everywhere) return true;
+    let answer = known.get(folder);
+    if (answer === undefined) known.set(folder, (answer = matches(folder)));
+    return answer;
+  };
+}
+
+function isSlugOf(slug: string, place: string): boolean {
+  const wanted = slugOf(place);
+  const given = slug.replace(/^-/u, "");
+  // What is longer is cut, and has a hash behind it.
+  return given === wanted || (wanted.length > longestSlug && given.startsWith(wanted.slice(0, longestSlug - 1)));
+}
+
+/** Without the dash of the root, which not every program writes. */
+function slugOf(place: string): string {
+  return place.replaceAll(/[^a-zA-Z0-9]/gu, "-").replace(/^-/u, "");
+}
+
+/** The folders that are there and whose path a name may stand for; two at most. */
+function foldersOf(slug: string): string[] {
+  const found: string[] = [];
+  let looks = 0;
+  const { root } = path.parse(process.cwd());
+  look(root, slug.replace(/^-/u, ""));
+  return found;
+
+  function look(folder: string, rest: string): void {
+    if (found.length > 1 || ++looks > mostLooks) return;
+    for (const entry of entriesOf(folder)) {
+      const own = entry.replaceAll(/[^a-zA-Z0-9]/gu, "-");
+      if (own === rest) found.push(path.join(folder, entry));
+      else if (rest.startsWith(`${own}-`)) look(path.join(folder, entry), rest.slice(own.length + 1));
+    }
+  }
+}
+
+function entriesOf(folder: string): string[] {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  } catch {
+    return [];
+  }
+}
+
+function realPath(place: string): string {
+  try {
+    return realpathSync.native(place);
+  } catch {
+    return place;
+  }
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

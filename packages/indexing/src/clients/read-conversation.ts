@@ -1,0 +1,102 @@
+import { createHash } from "node:crypto";
+import type { MemorySource } from "@memslot/core";
+import type { FileRecord } from "../chunk-index.ts";
+import type { FoundLines } from "../search/held-lines.ts";
+import type { FileReading } from "../indexed-source.ts";
+import { createTimeSlices } from "../files/time-slices.ts";
+import { createMessageChunker } from "../sessions/chunk-messages.ts";
+import type { Turn } from "../sessions/generated-text.ts";
+import { localDay, renderSaid } from "../sessions/read-transcript.ts";
+import type { TranscriptRecord } from "../sessions/transcript-record.ts";
+import { loadStemmers } from "../text/languages/stemmers.ts";
+import type { ClientFile, NumberedRecords } from "./client.ts";
+
+/** Of one conversation so many characters are taken. */
+const maxCharacters = 32_000_000;
+
+/** What the record of a conversation says of how it was read. */
+interface ConversationCursor {
+  stamp?: string | undefined;
+  folder?: string | undefined;
+  passedOver: number;
+}
+
+/** Undefined for a record of something else. */
+export function conversationCursor({ cursor }: Pick<FileRecord, "cursor">): ConversationCursor | undefined {
+  try {
+    const value = JSON.parse(cursor ?? "") as ConversationCursor | null;
+    return typeof value?.passedOver === "number" ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads a conversation from its beginning. Of what was said the text is held once, as chunks. */
+export async function readConversation(input: {
+  file: ClientFile;
+  source: MemorySource;
+  recipe: string;
+  /** Estimated tokens that one chunk may have. */
+  tokens: number;
+  /** Is told of every record, in their order. */
+  onLine?: ((number: number, record: TranscriptRecord) => void) | undefined;
+  signal: AbortSignal;
+}): Promise<FileReading> {
+  const { file, source, recipe, tokens, onLine, signal } = input;
+  const chunker = createMessageChunker<number>(tokens, await loadStemmers());
+  const slices = createTimeSlices(signal);
+  const hash = createHash("sha256");
+  let [turn, day, folder, passedOver]: [Turn, string, string | undefined, number] = ["plain", "", file.folder, 0];
+  for await (const [line, record] of recordsOf(file, signal)) {
+    if (slices.isOver()) await slices.pause();
+    onLine?.(line, record);
+    const isFull = chunker.characters() > maxCharacters;
+    if (record.kind === "broken" || (record.kind === "message" && (record.cut || isFull))) passedOver++;
+    if (record.kind === "broken" || record.kind === "blank") continue;
+    if (record.timeMs !== undefined) day = localDay(record.timeMs);
+    if ("folder" in record) folder ??= record.folder;
+    if (record.kind === "compaction") turn = "plain";
+    if (record.kind !== "message" || isFull) continue;
+    const { role } = record;
+    const said = renderSaid(record, turn, tokens);
+    ({ turn } = said);
+    const { rendered } = said;
+    if (rendered.length === 0) continue;
+    hash.update(JSON.stringify([line, day, rendered]));
+    chunker.add({ line, startByte: 0, role, day, rendered, origin: line }, 0, rendered.length);
+  }
+  const cursor: ConversationCursor = { stamp: file.stamp, folder, passedOver };
+  const record: FileRecord = {
+    path: file.path,
+    source,
+    mtimeMs: file.stamp === undefined ? -1 : file.mtimeMs,
+    size: file.size,
+    recipe,
+    hash: hash.digest("hex"),
+    cursor: JSON.stringify(cursor),
+  };
+  return { record, changed: { ...record, chunks: chunker.chunks() } };
+}
+
+/** What the messages say that are asked for, by their numbers. */
+export async function saidInConversation(
+  file: ClientFile,
+  found: readonly Pick<FoundLines, "startLine" | "endLine">[],
+  { tokens, signal }: { tokens: number; signal: AbortSignal },
+): Promise<Map<number, readonly string[]>> {
+  const said = new Map<number, readonly string[]>();
+  const last = Math.max(...found.map(({ endLine }) => endLine));
+  const slices = createTimeSlices(signal);
+  for await (const [number, record] of recordsOf(file, signal)) {
+    if (slices.isOver()) await slices.pause();
+    if (number > last) break;
+    if (record.kind === "message" && found.some(({ startLine, endLine }) => number >= startLine && number <= endLine))
+      said.set(number, renderSaid(record, "plain", tokens).rendered);
+  }
+  return said;
+}
+
+function recordsOf(file: ClientFile, signal: AbortSignal): NumberedRecords {
+  if (file.records === undefined) throw new Error(`${file.path} is no conversation`);
+  return file.records(signal);
+}

@@ -1,0 +1,118 @@
+import {
+  copyFileSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type DatabaseType from "better-sqlite3";
+
+/** How long it waits for a program that is writing. */
+const waitMs = 1_000;
+/** How long a copy is kept for the next question. */
+const copyMs = 5_000;
+const copyAttempts = 3;
+
+interface Copy {
+  readonly state: string | undefined;
+  readonly db: DatabaseType.Database;
+  readonly drop: () => void;
+}
+
+/** Of databases that cannot be opened where they are. */
+const copies = new Map<string, Copy>();
+
+/**
+ * Runs something with the database of a program, which may go on writing to it. Nothing is changed there, and nothing is
+ * left beside it: with a log that nobody has open SQLite would make files, so that a copy is opened then. Throws as SQLite does.
+ */
+export async function withDatabase<T>(file: string, run: (db: DatabaseType.Database) => T): Promise<T> {
+  // A session that has no such source does not load it.
+  const { default: Database } = await import("better-sqlite3");
+  const open = (place: string): DatabaseType.Database =>
+    new Database(place, { readonly: true, fileMustExist: true, timeout: waitMs });
+  if (!leavesTraces(file)) {
+    const db = open(file);
+    try {
+      return run(db);
+    } finally {
+      db.close();
+    }
+  }
+  const known = copies.get(file);
+  if (known !== undefined && known.state === stateOfDatabase(file)) return run(known.db);
+  known?.drop();
+  const copy = copyOf(file, open);
+  copies.set(file, copy);
+  setTimeout(copy.drop, copyMs).unref();
+  return run(copy.db);
+}
+
+/** One text for the state of a database and of what was written to it last; undefined where there is none. */
+export function stateOfDatabase(file: string): string | undefined {
+  const states = [file, `${file}-wal`].map((each) => {
+    const stats = statSync(each, { bigint: true, throwIfNoEntry: false });
+    return stats && `${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}:${stats.ino}`;
+  });
+  return states[0] === undefined ? undefined : states.join(" ");
+}
+
+/** A column of text that holds JSON; undefined for what is none. */
+export function jsonOf(value: unknown): unknown {
+  const text = typeof value === "string" ? value : value instanceof Uint8Array ? Buffer.from(value).toString() : "";
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether opening it would make files beside it: it has a log (the format says 2) that no program has open. */
+function leavesTraces(file: string): boolean {
+  const descriptor = openSync(file, constants.O_RDONLY);
+  try {
+    const format = Buffer.alloc(1);
+    readSync(descriptor, format, 0, 1, 18);
+    return format[0] === 2 && !(existsSync(`${file}-wal`) && existsSync(`${file}-shm`));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** A copy that is gone from the disk as soon as it is closed, however this process ends where the system can do that. */
+function copyOf(file: string, open: (place: string) => DatabaseType.Database): Copy {
+  const folder = mkdtempSync(path.join(tmpdir(), "memslot-read-"));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 2 });
+  try {
+    const place = path.join(folder, "copy.db");
+    let state: string | undefined;
+    for (let attempt = 1; attempt === 1 || state !== stateOfDatabase(file); attempt++) {
+      if (attempt > copyAttempts) throw new Error("it changes while it is copied");
+      state = stateOfDatabase(file);
+      for (const ending of ["", "-wal"])
+        if (existsSync(file + ending)) copyFileSync(file + ending, place + ending, constants.COPYFILE_FICLONE);
+    }
+    const db = open(place);
+    // Reads its header and its log: they are open from now on.
+    db.pragma("schema_version");
+    if (process.platform !== "win32") remove();
+    let isDropped = false;
+    const drop = (): void => {
+      if (isDropped) return;
+      isDropped = true;
+      if (copies.get(file)?.db === db) copies.delete(file);
+      db.close();
+      remove();
+    };
+    return { state, db, drop };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}

@@ -1,0 +1,171 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  assistant,
+  claudeSession,
+  codexSession,
+  cursorDatabase,
+  cursorTranscript,
+  geminiChat,
+  geminiLine,
+  opencodeDatabase,
+  opencodeSession,
+  slugOf,
+  user,
+} from "./support/histories.ts";
+import { stateOf, useLab } from "./support/lab.ts";
+
+const lab = useLab();
+const said = [
+  user("Which port does the quagga service use?"),
+  assistant("The quagga service listens on port 5544."),
+  user("Then write it down."),
+];
+const open: { close(): void }[] = [];
+
+afterEach(() => {
+  for (const db of open.splice(0)) db.close();
+});
+
+function note(file: string, text: string): void {
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
+
+/** What each of them keeps, the folder that nothing may change in, and where the answer stands. */
+const histories: Record<string, { folder: string; make(cwd: string): void; answer: [path: string, line: number] }> = {
+  "claude-code": {
+    folder: ".claude",
+    make: (cwd) => claudeSession(lab.home, cwd, "8f2c", said),
+    answer: ["claude-code:/SLUG/8f2c.jsonl", 7],
+  },
+  codex: {
+    folder: ".codex",
+    make: (cwd) => codexSession(lab.home, cwd, "0199", said),
+    answer: ["codex:/rollout-2026-11-20T09-59-00-0199.jsonl", 6],
+  },
+  gemini: {
+    folder: ".gemini",
+    make: (cwd) =>
+      geminiChat(
+        lab.home,
+        cwd,
+        "77",
+        said.map(({ role, text }, at) => geminiLine(`m${at}`, role === "user" ? "user" : "gemini", text)),
+      ),
+    answer: ["gemini:/app/session-77.jsonl", 3],
+  },
+  opencode: {
+    folder: ".local/share/opencode",
+    make(cwd) {
+      const db = opencodeDatabase(lab.home);
+      open.push(db);
+      opencodeSession(db, { id: "ses_1", cwd, said });
+      opencodeSession(db, { id: "ses_2", cwd, parent: "ses_1", said: [user("A quagga for the helper")] });
+    },
+    answer: ["opencode:/ses_1", 2],
+  },
+  cursor: {
+    folder: ".config/Cursor",
+    make: (cwd) => void open.push(cursorDatabase(lab.home, cwd, "c0ffee", said)),
+    answer: ["cursor:/c0ffee.jsonl", 2],
+  },
+  "cursor of the command line": {
+    folder: ".cursor",
+    make: (cwd) => cursorTranscript(lab.home, cwd, "dead", said),
+    answer: ["cursor:/dead.jsonl", 2],
+  },
+};
+
+describe.each(Object.keys(histories))("%s", (name) => {
+  const { folder, make, answer } = histories[name] as (typeof histories)[string];
+  const source = name.split(" ")[0] ?? "";
+
+  test("is found by what was said, in place, and the citation opens the message", async () => {
+    const cwd = lab.project("app");
+    make(cwd);
+    const before = stateOf(path.join(lab.home, folder));
+    const memory = await lab.open({ sources: [source], from: cwd });
+    const { found, report } = await lab.ask(memory, "port of the quagga service");
+    const [place, line] = [answer[0].replace("SLUG", slugOf(cwd)), answer[1]];
+    expect(report?.state).toBe("ok");
+    expect(found.map((each) => each.path)).toEqual([place]);
+    const [first] = found;
+    expect(first?.source).toBe(source);
+    expect(first?.snippet).toContain("Assistant: The quagga service listens on port 5544.");
+    expect(line).toBeGreaterThanOrEqual(first?.startLine ?? Infinity);
+    expect(line).toBeLessThanOrEqual(first?.endLine ?? 0);
+    const read = await memory.readFile({ relPath: place, from: line, lines: 1 });
+    expect(read).toMatchObject({ status: "ok", path: place, from: line, lines: 1 });
+    expect(read.text.split("\n")[0]).toBe("Assistant: The quagga service listens on port 5544.");
+    expect(stateOf(path.join(lab.home, folder))).toEqual(before);
+  });
+
+  test("gives nothing of tools, thoughts, helpers and what the program itself has put in", async () => {
+    const cwd = lab.project("app");
+    make(cwd);
+    const memory = await lab.open({ sources: [source], from: cwd });
+    for (const word of ["toolnoise", "thoughts", "reminder", "caveat", "helper"])
+      expect([word, (await lab.ask(memory, word)).found]).toEqual([word, []]);
+  });
+
+  test("is seen from its own project alone, from everywhere by scope all, and never where others read along", async () => {
+    const cwd = lab.project("app");
+    make(cwd);
+    const place = answer[0].replace("SLUG", slugOf(cwd));
+    const paths = async (how: { from: string; scope?: "all" }, key?: string): Promise<string[]> => {
+      const memory = await lab.open({ sources: [source], ...how });
+      return (await lab.ask(memory, "quagga service", key)).found.map((each) => each.path);
+    };
+    const [below, other] = [path.join(cwd, "src/deep"), lab.project("other")];
+    mkdirSync(below, { recursive: true });
+    expect(await paths({ from: cwd })).toEqual([place]);
+    expect(await paths({ from: below })).toEqual([place]);
+    expect(await paths({ from: other })).toEqual([]);
+    expect(await paths({ from: lab.home })).toEqual([]);
+    expect(await paths({ from: other, scope: "all" })).toEqual([place]);
+    expect(await paths({ from: cwd }, "agent:main:telegram:group:7")).toEqual([]);
+    expect(await paths({ from: cwd, scope: "all" }, "agent:main:telegram:group:7")).toEqual([]);
+    const [mine, theirs] = await Promise.all([cwd, other].map((from) => lab.open({ sources: [source], from })));
+    const window = { relPath: place, from: answer[1], lines: 1 };
+    expect((await mine?.readFile(window))?.text).toContain("5544");
+    await expect(theirs?.readFile(window)).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
+    await expect(mine?.readFile({ ...window, sessionKey: "agent:main:discord:channel:1" })).rejects.toMatchObject({
+      code: "PATH_NOT_ALLOWED",
+    });
+  });
+
+  test("is not looked at where no source names it", async () => {
+    const cwd = lab.project("app");
+    make(cwd);
+    const memory = await lab.open({ sources: [], from: cwd, scope: "all" });
+    expect((await lab.ask(memory, "quagga")).found).toEqual([]);
+    await expect(memory.readFile({ relPath: answer[0], from: 1 })).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
+  });
+});
+
+test("the notes that a program keeps are notes, by their headings and lines", async () => {
+  const cwd = lab.project("app");
+  note(
+    path.join(lab.home, ".claude/projects", slugOf(cwd), "memory/MEMORY.md"),
+    "# Memory\n\n## Deploys\n\nThe okapi job deploys on Fridays.\n",
+  );
+  note(path.join(lab.home, ".codex/memories/MEMORY.md"), "# Notes\n\nThe okapi of Codex is blue.\n");
+  note(path.join(lab.home, ".gemini/GEMINI.md"), "## Gemini Added Memories\n- The okapi of Gemini is green.\n");
+  const memory = await lab.open({ sources: ["claude-code", "codex", "gemini"], from: cwd });
+  const { found } = await lab.ask(memory, "okapi");
+  expect(found.map(({ path: place, endLine }) => `${place}:${endLine}`).toSorted()).toEqual([
+    `claude-code:/${slugOf(cwd)}/memory/MEMORY.md:5`,
+    "codex:/memories/MEMORY.md:3",
+    "gemini:/GEMINI.md:2",
+  ]);
+  const read = await memory.readFile({ relPath: `claude-code:/${slugOf(cwd)}/memory/MEMORY.md`, from: 3 });
+  expect(read.text).toBe("## Deploys\n\nThe okapi job deploys on Fridays.");
+  // What is of one project is not of another; what is of none is of all.
+  const elsewhere = await lab.open({ sources: ["claude-code", "codex", "gemini"], from: lab.project("other") });
+  expect((await lab.ask(elsewhere, "okapi")).found.map((each) => each.path).toSorted()).toEqual([
+    "codex:/memories/MEMORY.md",
+    "gemini:/GEMINI.md",
+  ]);
+});
