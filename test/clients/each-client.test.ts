@@ -13,7 +13,7 @@ import {
   opencodeSession,
   slugOf,
   user,
-} from "./support/histories.ts";
+} from "@memslot/fakes/clients";
 import { stateOf, useLab } from "./support/lab.ts";
 
 const lab = useLab();

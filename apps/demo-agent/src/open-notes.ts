@@ -47,7 +47,14 @@ export async function openNotes(options: OpenNotesOptions): Promise<OpenedNotes>
   const agent = config.agents[0] ?? config.agent("main");
   const open = async (given: MemslotConfig, signal: AbortSignal): Promise<OpenedMemory> => {
     const state = memoryState(given, agent.id);
-    const place = { config: given, agentId: agent.id, workspaceDir: agent.workspaceDir, notify, signal };
+    const place = {
+      config: given,
+      agentId: agent.id,
+      workspaceDir: agent.workspaceDir,
+      projectDir: cwd,
+      notify,
+      signal,
+    };
     return { memory: state.enabled ? await openMemory(place) : undefined, offReason: state.reason };
   };
   const withSlot = (memory: string): MemslotConfig => ({

@@ -5,6 +5,7 @@ import { type Action, type Run, examples, option } from "./program/command-parts
 import { describeConnect } from "./program/connect-commands.ts";
 import { describeImport } from "./program/import-command.ts";
 import { describeEmbeddings } from "./program/embeddings-commands.ts";
+import { describeSources } from "./program/sources-commands.ts";
 import { describeCompletion } from "./program/completion-command.ts";
 import { describeMemory } from "./program/memory-commands.ts";
 import { describeChanges } from "./program/changes-commands.ts";
@@ -63,6 +64,7 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
   const memory = describeMemory(program, run);
   describeChanges(program, run);
   describeImport(program, run);
+  describeSources(program, run);
 
   program
     .command("mcp")

@@ -33,7 +33,12 @@ const wrongSearches: [string, unknown, unknown, string][] = [
   ["no sources", "q", { sources: [] }, "sources must be a list of at least one source, not an empty list"],
   ["sources as text", "q", { sources: "memory" }, 'sources must be a list of at least one source, not "memory"'],
   ["a blank source", "q", { sources: ["memory", " "] }, "sources must be a list of non-empty strings"],
-  ["an unknown source", "q", { sources: ["wiki"] }, 'the known sources (memory, sessions, journal, claude-code, codex, gemini, opencode, cursor), not "wiki"'],
+  [
+    "an unknown source",
+    "q",
+    { sources: ["wiki"] },
+    'the known sources (memory, sessions, journal, claude-code, codex, gemini, opencode, cursor), not "wiki"',
+  ],
   ["a signal that is none", "q", { signal: {} }, "signal must be an AbortSignal, not an object"],
   ["an onDebug that is no function", "q", { onDebug: 1 }, "onDebug must be a function, not 1"],
   [

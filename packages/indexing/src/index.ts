@@ -42,6 +42,7 @@ export type { Ledger, LedgerOptions } from "./ledger/ledger.ts";
 export { withoutVectors } from "./search/keyword-store.ts";
 export { bm25Within, type CountedText, worthAsking } from "./search/bm25.ts";
 export type { IndexedSource } from "./indexed-source.ts";
+export { type ClientSurvey, surveyClients } from "./clients/survey-clients.ts";
 export { manageIndex, sourcesOf } from "./manager.ts";
 export { createIndexedManager } from "./stores/indexed-manager.ts";
 export { createStoredIndex } from "./stores/stored-index.ts";

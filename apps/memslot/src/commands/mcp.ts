@@ -53,13 +53,15 @@ export async function mcp(context: CommandContext, options: McpCommandOptions): 
   context.needsToEnd?.(ENDING_MS);
   const signal = AbortSignal.any([context.signal, ending.signal]);
 
+  // The client's project: the one that it names, or the folder that it starts the server in.
+  const projectDir = context.env["CLAUDE_PROJECT_DIR"] || context.cwd;
   const off = disabledReason(config, agent);
   if (off !== undefined) notice(`memory is off for agent "${agent.id}": ${off}`);
   const memory = createMcpMemory({
     openMemory:
       off === undefined
         ? // Not by a signal: what was asked before it still needs the memory.
-          (opening) => openMemory({ config, agentId: agent.id, notify: notice, signal: opening })
+          (opening) => openMemory({ config, agentId: agent.id, projectDir, notify: notice, signal: opening })
         : undefined,
     tools: {
       citations: config.citations,

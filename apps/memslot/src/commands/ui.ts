@@ -37,6 +37,7 @@ export async function ui(context: CommandContext, options: UiCommandOptions): Pr
     config,
     agentId: agent.id,
     workspaceDir: agent.workspaceDir,
+    projectDir: context.cwd,
     notify: notice,
     signal,
   };

@@ -20,6 +20,7 @@ export async function withMemory<T>(
     config: syncedByCommand(config),
     agentId: agent.id,
     workspaceDir: agent.workspaceDir,
+    projectDir: context.cwd,
     notify: (line) => context.output.notice(line),
     signal: context.signal,
     ...how,

@@ -1,14 +1,19 @@
 import type { CommandContext } from "../command-context.ts";
 
-/** Asks on the terminal, on stderr. Enter alone is a yes; the end of the input is a no. */
-export async function confirm({ output, signal, stdin }: CommandContext, question: string): Promise<boolean> {
+/** Asks on the terminal, on stderr. Enter alone is a yes, unless `usual` is no; the end of the input is a no. */
+export async function confirm(
+  { output, signal, stdin }: CommandContext,
+  question: string,
+  { usual = "yes" }: { usual?: "yes" | "no" } = {},
+): Promise<boolean> {
   const { createInterface } = await import("node:readline/promises");
   // Without line editing, so that Ctrl-C reaches the process as a signal.
   const prompt = createInterface({ input: stdin, output: output.stderr, terminal: false });
   try {
     const ended = new Promise<string>((resolve) => prompt.once("close", () => resolve("no")));
-    const answer = await Promise.race([prompt.question(`${question} [Y/n] `, { signal }), ended]);
-    return /^\s*(?:y(?:es)?)?\s*$/iu.test(answer);
+    const choice = usual === "yes" ? "[Y/n]" : "[y/N]";
+    const answer = await Promise.race([prompt.question(`${question} ${choice} `, { signal }), ended]);
+    return /^\s*y(?:es)?\s*$/iu.test(answer) || (usual === "yes" && answer.trim() === "");
   } finally {
     prompt.close();
   }

@@ -1,4 +1,5 @@
 import {
+  isClientSource,
   type Memory,
   MemoryError,
   type MemorySearchResult,
@@ -143,7 +144,7 @@ function search(
 ): Promise<MemorySearchResult[]> {
   const { query, maxTokens, minScore, corpus, since, until, order, sessionKey } = input;
   const maxResults = input.maxResults === undefined ? undefined : Math.min(mostResults, input.maxResults);
-  const sources = corpus === undefined || corpus === "all" ? undefined : [corpus];
+  const sources = corpus === undefined || corpus === "all" ? undefined : sourcesOf(corpus, memory);
   return memory.search(query, {
     maxResults,
     defaultMaxResults: mostResults,
@@ -157,6 +158,13 @@ function search(
     signal,
     onDebug,
   });
+}
+
+/** Past conversations are those of this host, and those of other programs that are set up. */
+function sourcesOf(corpus: string, memory: Memory): string[] {
+  const known = memory.status().sources ?? [];
+  const others = corpus === "sessions" ? known.filter(isClientSource) : [];
+  return others.length === 0 || known.includes(corpus) ? [corpus, ...others] : others;
 }
 
 /** Memory would cut it and search with its beginning, which a model does not notice. */

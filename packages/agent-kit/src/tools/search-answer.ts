@@ -6,6 +6,7 @@ import {
   type SearchMatch,
   type SearchReport,
   describeReadings,
+  isClientSource,
   mostResults,
   weakConfidence,
 } from "@memslot/core";
@@ -124,7 +125,8 @@ function explanation(found: Found, state: string): { reason?: string; warning?: 
     return { warning, ...(stale && { action: staleAction }), ...action };
   }
   if (results.length === 0) {
-    if (input.corpus === "sessions" && memory.status().sources?.includes("sessions") === false) {
+    const known = memory.status().sources ?? ["sessions"];
+    if (input.corpus === "sessions" && !known.some((source) => source === "sessions" || isClientSource(source))) {
       return {
         reason: "past conversations are not part of this memory",
         action: 'Search corpus "memory", or add "sessions" to memorySearch.sources.',

@@ -15,7 +15,7 @@ import { areSaid, saidAt } from "../sessions/transcript-holds.ts";
 import type { RecordReader } from "../sessions/transcript-record.ts";
 import { wordsVersion } from "../text/words.ts";
 import { clients } from "./all-clients.ts";
-import type { ClientFile } from "./client.ts";
+import { type ClientFile, unknownSize } from "./client.ts";
 import { findFiles } from "./find-files.ts";
 import { KeptCopies, keptRecord } from "./kept-copies.ts";
 import { createProjectMatch } from "./project.ts";
@@ -60,9 +60,14 @@ export function createClientSource(input: {
   const isKept = ({ absolutePath }: ClientFile): boolean => absolutePath.startsWith(kept.folder + path.sep);
   const recordOf = (file: ClientFile): RecordReader => (isKept(file) ? keptRecord : client.recordOf);
 
-  async function look(signal: AbortSignal): Promise<ScanResult> {
+  async function look(signal: AbortSignal, stored?: ReadonlyMap<string, FileRecord>): Promise<ScanResult> {
     const { files, result } = await findFiles(client, folders[source] ?? [], signal);
     const all = new Map(files);
+    for (const file of all.values()) {
+      const before = file.size === unknownSize ? stored?.get(file.path) : undefined;
+      // What has not changed has the size that it had.
+      if (before !== undefined && conversationCursor(before)?.stamp === file.stamp) file.size = before.size;
+    }
     if (keep) await addKept(all, result, signal);
     found = all;
     result.roots.unshift({ path: `${source}:/`, state: "indexed", files: all.size });
@@ -106,9 +111,9 @@ export function createClientSource(input: {
     source,
     recipe,
     isSettled: () => last !== undefined && performance.now() - last.atMs < restMs,
-    async scan(signal, _indexed, _look, isAsked = true) {
+    async scan(signal, indexed, _look, isAsked = true) {
       if (!isAsked && last !== undefined && performance.now() - last.atMs < restMs) return last.result;
-      const result = await look(signal);
+      const result = await look(signal, (await indexed()).get(source));
       // Of what could not be looked at, the next search asks again.
       last = result.failed.length > 0 ? undefined : { atMs: performance.now(), result };
       return result;

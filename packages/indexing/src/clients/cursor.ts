@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { messageOf } from "@memslot/core";
 import { readFile } from "node:fs/promises";
 import { readJson, saidRecord, timeOf, type TranscriptRecord } from "../sessions/transcript-record.ts";
-import type { Client, ClientFile, NumberedRecords } from "./client.ts";
+import { type Client, type ClientFile, type NumberedRecords, unknownSize } from "./client.ts";
 import type { ClientFinding } from "./client-finding.ts";
 import { clientRecord } from "./line-record.ts";
 import { cursorMessage } from "./lines/cursor-line.ts";
@@ -111,7 +111,7 @@ function conversationOf(file: string, composer: ComposerRow, folder: string | un
     absolutePath: file,
     folder,
     mtimeMs,
-    size: bubbles ?? 0,
+    size: unknownSize,
     stamp: `${mtimeMs}:${bubbles}`,
     records: (signal) => recordsOf(file, composer, signal),
   };

@@ -87,7 +87,7 @@ function written(record: TranscriptRecord, usual: string | undefined): string {
   if (record.kind !== "message" && record.kind !== "other") return "";
   const { timeMs, folder = usual } = record;
   const at = timeMs === undefined ? undefined : new Date(timeMs).toISOString();
-  if (record.kind === "message") {
+  if (record.kind === "message" && record.text.trim() !== "") {
     const text = redactLines(splitLines(record.text)).join("\n");
     return JSON.stringify({ role: record.role, text, at, folder });
   }

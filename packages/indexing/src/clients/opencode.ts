@@ -1,7 +1,7 @@
 import path from "node:path";
 import { messageOf } from "@memslot/core";
 import { readJson, saidRecord, timeOf, type TranscriptRecord } from "../sessions/transcript-record.ts";
-import type { Client, ClientFile, NumberedRecords } from "./client.ts";
+import { type Client, type ClientFile, type NumberedRecords, unknownSize } from "./client.ts";
 import { isInjected, objectAt, textAt } from "./lines/line-parts.ts";
 import { jsonOf, stateOfDatabase, withDatabase } from "./read-database.ts";
 
@@ -60,7 +60,7 @@ function conversationOf(file: string, session: SessionRow): Omit<ClientFile, "pa
     absolutePath: file,
     folder: directory ?? undefined,
     mtimeMs: updated,
-    size: parts,
+    size: unknownSize,
     stamp: `${updated}:${messages}:${parts}`,
     records: (signal) => recordsOf(file, id, signal),
   };

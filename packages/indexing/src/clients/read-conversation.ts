@@ -9,7 +9,7 @@ import type { Turn } from "../sessions/generated-text.ts";
 import { localDay, renderSaid } from "../sessions/read-transcript.ts";
 import type { TranscriptRecord } from "../sessions/transcript-record.ts";
 import { loadStemmers } from "../text/languages/stemmers.ts";
-import type { ClientFile, NumberedRecords } from "./client.ts";
+import { type ClientFile, type NumberedRecords, unknownSize } from "./client.ts";
 
 /** Of one conversation so many characters are taken. */
 const maxCharacters = 32_000_000;
@@ -46,6 +46,7 @@ export async function readConversation(input: {
   const chunker = createMessageChunker<number>(tokens, await loadStemmers());
   const slices = createTimeSlices(signal);
   const hash = createHash("sha256");
+  let bytes = 0;
   let [turn, day, folder, passedOver]: [Turn, string, string | undefined, number] = ["plain", "", file.folder, 0];
   for await (const [line, record] of recordsOf(file, signal)) {
     if (slices.isOver()) await slices.pause();
@@ -63,6 +64,7 @@ export async function readConversation(input: {
     const { rendered } = said;
     if (rendered.length === 0) continue;
     hash.update(JSON.stringify([line, day, rendered]));
+    bytes += rendered.reduce((sum, each) => sum + Buffer.byteLength(each), 0);
     chunker.add({ line, startByte: 0, role, day, rendered, origin: line }, 0, rendered.length);
   }
   const cursor: ConversationCursor = { stamp: file.stamp, folder, passedOver };
@@ -70,7 +72,7 @@ export async function readConversation(input: {
     path: file.path,
     source,
     mtimeMs: file.stamp === undefined ? -1 : file.mtimeMs,
-    size: file.size,
+    size: file.size === unknownSize ? bytes : file.size,
     recipe,
     hash: hash.digest("hex"),
     cursor: JSON.stringify(cursor),

@@ -1,0 +1,55 @@
+import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import path from "node:path";
+import { type ConfigEdit, editConfigFile, fileToEdit, searchGroupIn } from "@memslot/core";
+import type { CommandContext } from "../../command-context.ts";
+import { readConfig } from "../../open/read-config.ts";
+import { confirm } from "../../terminal/confirm.ts";
+import { ExitCode } from "../../terminal/exit-code.ts";
+import { printable } from "../../terminal/printable.ts";
+import { UsageError } from "../../terminal/usage-error.ts";
+
+export interface SourcesRemoveOptions {
+  forget?: boolean;
+  yes?: boolean;
+  json?: boolean;
+}
+
+/** `memslot sources remove`: takes sources out of the configuration, and where it is asked for what was kept of them. */
+export async function sourcesRemove(
+  context: CommandContext,
+  options: SourcesRemoveOptions,
+  ...names: string[]
+): Promise<number> {
+  const { output, stdin } = context;
+  const config = await readConfig(context);
+  const { stateDir, agents } = config;
+  const wanted = [...new Set(names)];
+  const copies = agents
+    .flatMap(({ id }) => wanted.map((source) => path.join(stateDir, "agents", id, "kept", source)))
+    .filter((folder) => existsSync(folder));
+  if (options.forget === true && copies.length > 0 && options.yes !== true) {
+    if (stdin.isTTY !== true)
+      throw new UsageError("nothing was done, as nobody can be asked here: run it with --yes to delete what was kept");
+    if (!(await confirm(context, `Delete what was kept: ${printable(copies.join(", "))}?`, { usual: "no" }))) {
+      output.print("Nothing was changed.");
+      return ExitCode.ok;
+    }
+  }
+  const file = fileToEdit(config);
+  if (existsSync(file)) {
+    const group = await searchGroupIn(file);
+    const edits = wanted.map((source): ConfigEdit => ({ key: [...group, "sources"], without: source }));
+    await editConfigFile(file, edits, { stateDir });
+  }
+  const forgotten = options.forget === true ? copies : [];
+  for (const folder of forgotten) await rm(folder, { recursive: true, force: true });
+  if (options.json === true) output.printJson({ ok: true, file, removed: wanted, forgotten });
+  else {
+    output.print(`${wanted.join(", ")}: searched no more. The next look at the files takes them out of the index.`);
+    if (forgotten.length > 0) output.print("What was kept of them is deleted.");
+    else if (copies.length > 0)
+      output.print(`What was kept of them stays in ${printable(copies.join(", "))}; --forget deletes it.`);
+  }
+  return ExitCode.ok;
+}
