@@ -192,7 +192,9 @@ for all.`,
 }
 
 function suggestOnUnknown(parent: Command, program: Command): void {
-  const known = program.commands.flatMap((command) => [
+  // Of two that are as near, what this one has is meant.
+  const commands = program.commands.toSorted((a, b) => Number(b === parent) - Number(a === parent));
+  const known = commands.flatMap((command) => [
     command.name(),
     ...command.commands.map((child) => `${command.name()} ${child.name()}`),
   ]);

@@ -15,7 +15,7 @@ import { type Memory, openMemory, parseConfig, type SearchReport } from "@memslo
 import memoryCore from "@memslot/memory-core";
 import { afterEach, beforeEach } from "vitest";
 
-export interface Found {
+interface Found {
   path: string;
   startLine: number;
   endLine: number;

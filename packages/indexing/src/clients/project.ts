@@ -10,7 +10,7 @@ const mostLooks = 2_000;
 const longestSlug = 200;
 
 /** The Git repository that a folder is in, or else the folder itself, whether or not it is there. */
-export function projectRoot(folder: string): string {
+function projectRoot(folder: string): string {
   for (let at = folder; ; at = path.dirname(at)) {
     if (existsSync(path.join(at, ".git"))) return at;
     if (path.dirname(at) === at) return folder;
