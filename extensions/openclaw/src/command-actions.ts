@@ -1,5 +1,5 @@
 import { type Memory, MemoryError, visibleMessage, visibleName } from "@memslot/core";
-import { dreamingKeepsCommand } from "./commands.ts";
+import { besideMemoryCoreNotice, isBesideMemoryCore } from "./commands.ts";
 import type { HostApi, HostConfig } from "./host.ts";
 import { type HostStatus, hostStatus, withinLimits } from "./manager.ts";
 import type { Memories } from "./memories.ts";
@@ -33,7 +33,7 @@ export async function status(
     if (asked.json !== true) printStatus(one);
   }
   if (asked.json === true) print(JSON.stringify(told, undefined, 2));
-  else if (dreamingKeepsCommand(asked.api)) print(dreamingNotice);
+  else if (isBesideMemoryCore(asked.api)) print(besideMemoryCoreNotice);
 }
 
 /** `memory index`: what was added, changed and removed. Throws where a note could not be indexed. */
@@ -134,10 +134,6 @@ interface StatusOf {
   status: HostStatus;
   embeddingProbe?: { ok: boolean; error?: string | undefined };
 }
-
-const dreamingNotice =
-  "Dreaming is on: memory-core is loaded beside memslot, and may answer `openclaw memory` in its place. " +
-  "`openclaw config set plugins.entries.memslot.config.dreaming.enabled false` gives the command to memslot; `openclaw memslot` is always its own.";
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`);

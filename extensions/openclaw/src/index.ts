@@ -1,6 +1,6 @@
 import { memoryPromptSection } from "@memslot/agent-kit";
 import { messageOf } from "@memslot/core";
-import { registerCommands } from "./commands.ts";
+import { besideMemoryCoreNotice, isBesideMemoryCore, registerCommands } from "./commands.ts";
 import { citationsOf } from "./config.ts";
 import { flushPlan } from "./flush-plan.ts";
 import type { HostApi, HostConfig } from "./host.ts";
@@ -55,6 +55,8 @@ const plugin: HostPlugin = {
     for (const name of toolNames)
       api.registerTool((context) => hostTool(api, memories, name, context), { names: [name] });
     registerCommands(api, memories);
+    // Where its tools come second the host does not even ask for them: this is the last moment to say so.
+    if (isBesideMemoryCore(api)) api.logger.warn(`memslot: ${besideMemoryCoreNotice}`);
 
     async function forCommand(config: HostConfig, agentId: string): Promise<HostManager> {
       const memory = await memories.openOnce(config, agentId, (line) => api.logger.warn(`memslot: ${line}`));

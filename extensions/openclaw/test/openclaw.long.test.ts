@@ -32,12 +32,14 @@ describe.each(versions)("openclaw@$version", async ({ version, installFlags, dre
   describe.skipIf(program === undefined)("with memslot in its memory slot", () => {
     let host: OpenClawHost;
     let model: FakeChatServer;
+    /** The tool that the model calls, where it is not the usual search. */
+    let next: { name: string; arguments: string } | undefined;
 
     beforeAll(async () => {
       model = await startFakeChatServer(({ body }) =>
         body.messages.some(({ role }) => role === "tool")
           ? says("It listens on port 5544.")
-          : calls({ name: "memory_search", arguments: '{"query":"staging database port"}' }),
+          : calls(next ?? { name: "memory_search", arguments: '{"query":"staging database port"}' }),
       );
       host = createHost(program ?? "", folder, model.baseUrl);
       worked(await host.run("plugins", "install", tarball, ...installFlags));
@@ -49,7 +51,10 @@ describe.each(versions)("openclaw@$version", async ({ version, installFlags, dre
       expect(host.config()).toMatchObject({ plugins: { slots: { memory: "memslot" } } });
     });
 
-    test.runIf(dreams)("says that dreaming keeps the command of memory, and how to have it", async () => {
+    test.runIf(dreams)("says that dreaming keeps command and tools of memory, and how to have them", async () => {
+      const turn = ["agent", "--local", "--session-id", "early", "--message", "Which port does staging use?"];
+      const { stdout: said, stderr } = worked(await host.run(...turn));
+      expect(said + stderr).toContain("memory-core is loaded beside memslot");
       const { stdout } = worked(await host.run("memslot", "status"));
       expect(stdout).toContain("Memory (main), by memslot");
       expect(stdout).toContain("plugins.entries.memslot.config.dreaming.enabled false");
@@ -74,7 +79,7 @@ describe.each(versions)("openclaw@$version", async ({ version, installFlags, dre
       expect(JSON.parse(stdout)).toEqual([
         {
           agentId: "main",
-          status: expect.objectContaining({ backend: "builtin", files: 2, workspaceDir: host.workspace }) as object,
+          status: expect.objectContaining({ backend: "builtin", workspaceDir: host.workspace }) as object,
         },
       ]);
     });
@@ -102,6 +107,27 @@ describe.each(versions)("openclaw@$version", async ({ version, installFlags, dre
       );
       const answer = later.flatMap(({ body }) => body.messages).find(({ role }) => role === "tool");
       expect(JSON.parse(answer?.content ?? "")).toMatchObject({ state: "ok", results: [{ path: "MEMORY.md" }] });
+    });
+
+    test("a group finds nothing of the owner's notes by its tool, can read none, and has none in its context", async () => {
+      for (const tool of [
+        { name: "memory_search", arguments: '{"query":"staging database port"}' },
+        { name: "memory_get", arguments: '{"path":"MEMORY.md"}' },
+      ]) {
+        next = tool;
+        const asked = model.requests.length;
+        const key = `agent:main:telegram:group:${tool.name}`;
+        const { stdout, stderr } = worked(
+          await host.run("agent", "--local", "--session-key", key, "--message", "Which port does staging use?"),
+        );
+        expect(stdout + stderr).not.toContain("memory-core is loaded beside memslot");
+        const requests = model.requests.slice(asked);
+        const messages = requests.flatMap(({ body }) => body.messages);
+        expect(messages.some(({ role }) => role === "tool")).toBe(true);
+        // What the model says itself in its last answer is no part of what it was given.
+        expect(JSON.stringify(messages.filter(({ role }) => role !== "assistant"))).not.toContain("5544");
+      }
+      next = undefined;
     });
 
     test("the settings of memory are understood where this version writes them, and bring vectors", async () => {
