@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { crc32 } from "node:zlib";
 import { expect, test } from "vitest";
@@ -224,3 +224,69 @@ function zipOf(name: string, text: string): Buffer {
   end.writeUInt32LE(local.length, 16);
   return Buffer.concat([local, central, end]);
 }
+
+test("a note that was deleted here stays away, until it is wanted again", async () => {
+  const sandbox = await createSandbox();
+  const file = write(sandbox, "conversations.json", [boat, { ...boat, uuid: "other", name: "Another" }]);
+  expect((await importIn(sandbox, "claude", file)).counts).toMatchObject({ added: 2, deleted: 0 });
+  const folder = path.join(sandbox.workspace, "memory/imports/claude");
+  const gone = readdirSync(folder).find((name) => name.includes("the-boat")) ?? "";
+  rmSync(path.join(folder, gone));
+  expect((await importIn(sandbox, "claude", file, "--dry-run")).counts).toMatchObject({ unchanged: 1, deleted: 1 });
+  expect((await importIn(sandbox, "claude", file)).counts).toMatchObject({ added: 0, unchanged: 1, deleted: 1 });
+  expect(readdirSync(folder)).toHaveLength(1);
+  const told = await sandbox.runHere(["import", "claude", file]);
+  expect(told.stdout).toContain("Deleted here, and left out: 1; --again brings them back.");
+  expect((await importIn(sandbox, "claude", file, "--again")).counts).toMatchObject({ added: 1, deleted: 0 });
+  expect(readdirSync(folder)).toContain(gone);
+  // Elsewhere nothing was deleted.
+  const other = await createSandbox();
+  expect((await importIn(other, "claude", write(other, "conversations.json", [boat]))).counts.added).toBe(1);
+});
+
+test("what Claude has noted itself, and its projects, are notes beside the conversations", async () => {
+  const sandbox = await createSandbox();
+  const folder = path.join(sandbox.cwd, "export");
+  mkdirSync(path.join(folder, "projects"), { recursive: true });
+  const put = (name: string, value: unknown): void => writeFileSync(path.join(folder, name), JSON.stringify(value));
+  put("conversations.json", [boat]);
+  put("memories.json", [
+    {
+      account_uuid: "acc",
+      conversations_memory: "# Work\nSails on Fridays.",
+      project_memories: { "p-1": "The hull is of oak." },
+    },
+  ]);
+  put("projects/p-1.json", {
+    uuid: "p-1",
+    name: "Boat yard",
+    created_at: "2025-06-01T08:00:00Z",
+    description: "All about the yard.",
+    prompt_template: "Answer briefly.",
+    docs: [{ filename: "hull.txt", content: "# Hull\nTwelve planks." }],
+  });
+  put("projects/p-2.json", { uuid: "p-2", name: "Empty", docs: [] });
+  put("users.json", [{ uuid: "u", full_name: "Nobody's business" }]);
+  const told = await importIn(sandbox, "claude", folder);
+  expect(told.counts).toMatchObject({ added: 4 });
+  expect(told.leftOut).toMatchObject({ "projects with nothing in them": 1 });
+  const notes = notesOf(sandbox, "claude").join("\n");
+  for (const text of [
+    "# What Claude has noted of all conversations",
+    "Sails on Fridays.",
+    "# What Claude has noted of the project Boat yard",
+    "The hull is of oak.",
+    "# Project Boat yard",
+    "https://claude.ai/project/p-1",
+    "All about the yard.",
+    "## Instructions\n\nAnswer briefly.",
+    "## hull.txt\n\n### Hull\nTwelve planks.",
+  ])
+    expect(notes).toContain(text);
+  expect(notes).not.toContain("Nobody's business");
+  expect((await importIn(sandbox, "claude", folder)).counts).toMatchObject({ added: 0, unchanged: 4 });
+  writeFileSync(path.join(folder, "memories.json"), "{");
+  const broken = await sandbox.runHere(["import", "claude", folder]);
+  expect(broken.exitCode).toBe(2);
+  expect(broken.stderr).toContain("memories.json is no JSON that can be read");
+});

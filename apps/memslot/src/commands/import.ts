@@ -1,8 +1,9 @@
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
-import { importNotes, type ImportedNote, type ImportState } from "@memslot/agent-kit";
+import { importNotes, type ImportedNote, type ImportState, localClock } from "@memslot/agent-kit";
 import type { CommandContext } from "../command-context.ts";
 import { readChatGpt } from "../import/chatgpt.ts";
+import { claudeKept } from "../import/claude-kept.ts";
 import { readClaude } from "../import/claude.ts";
 import { createNoteMaker } from "../import/conversation-note.ts";
 import type { LeftOut } from "../import/conversation.ts";
@@ -17,6 +18,8 @@ import { UsageError } from "../terminal/usage-error.ts";
 export interface ImportCommandOptions {
   agent?: string;
   dryRun?: boolean;
+  /** Notes that somebody has deleted here are written again. */
+  again?: boolean;
   json?: boolean;
 }
 
@@ -43,10 +46,12 @@ export async function importExport(
 
   const leftOut: LeftOut = new Map();
   const { product, read } = source;
+  const clock = localClock(agent.userTimezone);
   const makeNote = createNoteMaker({ product, timeZone: agent.userTimezone });
   async function* notes(): AsyncGenerator<ImportedNote> {
     const given = { file: path.resolve(cwd, file), product, read, leftOut, signal };
     for await (const conversation of readConversations(given)) yield makeNote(conversation);
+    if (name === "claude") yield* claudeKept({ file: given.file, dayOf: (at) => clock(at).day, leftOut });
   }
   // Nobody has named it: it is made as the other commands make it.
   if (context.workspace === undefined && options.dryRun !== true)
@@ -59,6 +64,7 @@ export async function importExport(
     source: name,
     notes: notes(),
     dryRun: options.dryRun,
+    again: options.again,
     onNote: () => {
       if (++seen % saidEvery === 0 && options.json !== true) output.notice(`${seen} conversations`);
     },
@@ -94,7 +100,7 @@ function described(done: {
   leftOut: LeftOut;
   isDry: boolean;
 }): string {
-  const { added, changed, unchanged } = done.counts;
+  const { added, changed, unchanged, deleted } = done.counts;
   const lines = [
     `${printable(done.folder)}: ${counted(added, "conversation")} ${done.isDry ? "would be added" : "added"}, ${changed} changed since, ${unchanged} there already.`,
   ];
@@ -103,6 +109,7 @@ function described(done: {
       `Left as they are, because somebody has changed them here: ${done.edited.length}`,
       ...done.edited.slice(0, 10).map((note) => `  ${printable(note)}`),
     );
+  if (deleted > 0) lines.push(`Deleted here, and left out: ${deleted}; --again brings them back.`);
   if (done.leftOut.size > 0)
     lines.push("Left out:", ...[...done.leftOut].map(([reason, count]) => `  ${printable(reason)}: ${count}`));
   if (done.isDry) lines.push("Nothing was written.");

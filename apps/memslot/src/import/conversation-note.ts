@@ -20,7 +20,7 @@ export function createNoteMaker(input: { product: string; timeZone: string }): (
 }
 
 /** A message that can have no say in the structure of the note: its headings are lower ones, and what it opened is closed. */
-function below(text: string): string {
+export function below(text: string): string {
   let fence: string | undefined;
   const lines = text.split(/\r\n?|\n/u).map((line) => {
     const [, marks = ""] = /^ {0,3}(`{3,}|~{3,})/u.exec(line) ?? [];

@@ -5,9 +5,6 @@ import type { Readable } from "node:stream";
 import { MemoryError, messageOf } from "@memslot/core";
 import { openPromise, type ZipFile } from "yauzl";
 
-/** The files of an export that hold conversations: one, or several with numbers. */
-const conversationsName = /^conversations(?:-\d+)?\.json$/u;
-
 /** A file of an export, to be read once. */
 interface ExportPart {
   /** As an error names it. */
@@ -16,28 +13,32 @@ interface ExportPart {
 }
 
 /**
- * The files with conversations of an export: a zip as it was sent, a folder that was unpacked, or one file. In their
- * order, one open at a time. Throws `INVALID_ARGUMENT` where there are none.
+ * The files of an export whose names fit, by their way in it: of a zip as it was sent, of a folder that was unpacked, and
+ * one file that was named itself, with `alone` whatever it is called. In their order, one open at a time. Throws `INVALID_ARGUMENT` for what cannot be read.
  */
-export async function* exportParts(file: string): AsyncGenerator<ExportPart> {
+export async function* exportParts(
+  file: string,
+  named: RegExp,
+  { alone = false }: { alone?: boolean } = {},
+): AsyncGenerator<ExportPart> {
   const stats = await stat(file).catch((error: unknown) => {
     throw new MemoryError("INVALID_ARGUMENT", `${file} cannot be read: ${messageOf(error)}`, { cause: error });
   });
-  if (stats.isDirectory()) yield* partsOfFolder(file);
-  else if (await isZip(file)) yield* partsOfZip(file);
-  else yield { name: file, open: async () => createReadStream(file) };
+  if (stats.isDirectory()) yield* partsOfFolder(file, named);
+  else if (await isZip(file)) yield* partsOfZip(file, named);
+  else if (alone || named.test(path.basename(file))) yield { name: file, open: async () => createReadStream(file) };
 }
 
-async function* partsOfFolder(folder: string): AsyncGenerator<ExportPart> {
-  const names = (await readdir(folder)).filter((name) => conversationsName.test(name));
-  if (names.length === 0) throw none(folder);
-  for (const name of names.toSorted()) {
-    const file = path.join(folder, name);
+async function* partsOfFolder(folder: string, named: RegExp): AsyncGenerator<ExportPart> {
+  const deep = await readdir(path.join(folder, "projects")).catch(() => []);
+  const names = [...(await readdir(folder)), ...deep.map((name) => `projects/${name}`)];
+  for (const name of names.filter((each) => named.test(each)).toSorted()) {
+    const file = path.join(folder, ...name.split("/"));
     yield { name: file, open: async () => createReadStream(file) };
   }
 }
 
-async function* partsOfZip(file: string): AsyncGenerator<ExportPart> {
+async function* partsOfZip(file: string, named: RegExp): AsyncGenerator<ExportPart> {
   const zip: ZipFile = await openPromise(file, { lazyEntries: true, autoClose: false }).catch((error: unknown) => {
     throw new MemoryError("INVALID_ARGUMENT", `${file} is a zip that cannot be read: ${messageOf(error)}`, {
       cause: error,
@@ -45,21 +46,12 @@ async function* partsOfZip(file: string): AsyncGenerator<ExportPart> {
   });
   try {
     const entries = [];
-    for await (const entry of zip.eachEntry())
-      if (conversationsName.test(path.posix.basename(entry.fileName))) entries.push(entry);
-    if (entries.length === 0) throw none(file);
+    for await (const entry of zip.eachEntry()) if (named.test(entry.fileName)) entries.push(entry);
     for (const entry of entries.toSorted((left, right) => (left.fileName < right.fileName ? -1 : 1)))
       yield { name: `${entry.fileName} in ${file}`, open: async () => await zip.openReadStreamPromise(entry) };
   } finally {
     zip.close();
   }
-}
-
-function none(place: string): MemoryError {
-  return new MemoryError(
-    "INVALID_ARGUMENT",
-    `${place} holds no conversations.json: name the zip that was sent to you, the folder it was unpacked to, or that file`,
-  );
 }
 
 async function isZip(file: string): Promise<boolean> {

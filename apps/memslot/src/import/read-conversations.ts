@@ -4,6 +4,9 @@ import { streamArray } from "stream-json/streamers/stream-array.js";
 import { type Conversation, type LeftOut, notOne, type ReadConversation } from "./conversation.ts";
 import { exportParts } from "./export-file.ts";
 
+/** One, or several with numbers. */
+const conversationsName = /(?:^|\/)conversations(?:-\d+)?\.json$/u;
+
 /**
  * The conversations of an export, one at a time, whatever its size; what is left out of them is counted. Throws
  * `INVALID_ARGUMENT` for what cannot be read, is no list in JSON, or holds not one conversation of this kind.
@@ -18,7 +21,9 @@ export async function* readConversations(input: {
 }): AsyncGenerator<Conversation> {
   const { file, product, read, leftOut, signal } = input;
   let entries = 0;
-  for await (const part of exportParts(file)) {
+  let parts = 0;
+  for await (const part of exportParts(file, conversationsName, { alone: true })) {
+    parts++;
     try {
       // What goes wrong with the file is what goes wrong with its items.
       const items = pipeline(await part.open(), streamArray.withParserAsStream(), () => undefined);
@@ -37,6 +42,11 @@ export async function* readConversations(input: {
       );
     }
   }
+  if (parts === 0)
+    throw new MemoryError(
+      "INVALID_ARGUMENT",
+      `${file} holds no conversations.json: name the zip that was sent to you, the folder it was unpacked to, or that file`,
+    );
   if (entries > 0 && leftOut.get(notOne) === entries)
     throw new MemoryError(
       "INVALID_ARGUMENT",

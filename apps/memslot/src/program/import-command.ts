@@ -12,6 +12,7 @@ export function describeImport(program: Command, run: Run): void {
     .argument("<file>", "the zip that was sent to you, the folder it was unpacked to, or conversations.json")
     .option(...option.agent)
     .option("--dry-run", "count, and write nothing")
+    .option("--again", "write notes again that were deleted here")
     .option(...option.json)
     .addHelpText("after", examples("memslot import chatgpt export.zip --dry-run", "memslot import claude export.zip"))
     .action(run(async () => (await import("../commands/import.ts")).importExport));

@@ -9,6 +9,7 @@ import { cannotWrite, failureOf, type NoteTarget, openWay, throwIfAborted } from
 import type { NoteName } from "../notes/note-name.ts";
 import { readWhole } from "../notes/read-whole.ts";
 import { changeNote } from "../notes/replace-note.ts";
+import { type ImportedKeys, openImportedKeys } from "./imported-keys.ts";
 import { fileTextOf, type ImportedNote, isAsImported, keyOf, keyOfName, namedFor } from "./imported-note.ts";
 
 export interface ImportNotesOptions extends Omit<NoteName, "relPath"> {
@@ -16,6 +17,8 @@ export interface ImportNotesOptions extends Omit<NoteName, "relPath"> {
   source: string;
   /** Read one by one: only one of them is held at a time. */
   notes: AsyncIterable<ImportedNote>;
+  /** Notes that were deleted here since they were imported are written again. */
+  again?: boolean | undefined;
   /** Nothing is written; the answer is what it would have been. */
   dryRun?: boolean | undefined;
   /** Told of each note, when it is on disk. */
@@ -23,8 +26,11 @@ export interface ImportNotesOptions extends Omit<NoteName, "relPath"> {
   signal?: AbortSignal | undefined;
 }
 
-/** `edited`: somebody has changed the note since it was imported, and it was left as it is. */
-export type ImportState = "added" | "changed" | "unchanged" | "edited";
+/**
+ * `edited`: somebody has changed the note since it was imported, and it was left as it is. `deleted`: somebody has deleted it
+ * since, and it was not written again.
+ */
+export type ImportState = "added" | "changed" | "unchanged" | "edited" | "deleted";
 
 export interface ImportedNotes {
   /** Of the workspace, with slashes. */
@@ -37,8 +43,8 @@ export interface ImportedNotes {
 
 /**
  * Writes notes that come from elsewhere to `memory/imports/<source>/`, one file each, found again by its identifier: the
- * same notes twice add nothing, one that has grown is put in the place of the earlier state, and one that somebody has
- * changed here stays as it is. What looks like a secret is left out, as of every copy. Each file is whole or not there;
+ * same notes twice add nothing, one that has grown is put in the place of the earlier state, one that somebody has
+ * changed here stays as it is, and one that somebody has deleted stays away. What looks like a secret is left out, as of every copy. Each file is whole or not there;
  * no link on the way is followed. Throws `WORKSPACE` and `INVALID_ARGUMENT`, what the notes throw, and an `AbortError`;
  * what is written by then stays, and another run goes on.
  */
@@ -48,11 +54,12 @@ export async function importNotes(options: ImportNotesOptions): Promise<Imported
     throw new MemoryError("INVALID_ARGUMENT", "source must be lower-case letters, digits and - (at most 40)");
   const done: ImportedNotes = {
     folder: `memory/imports/${source}`,
-    counts: { added: 0, changed: 0, unchanged: 0, edited: 0 },
+    counts: { added: 0, changed: 0, unchanged: 0, edited: 0, deleted: 0 },
     edited: [],
   };
   let folder: FolderInPlace | undefined;
   let names: Map<string, string> | undefined;
+  let known: ImportedKeys | undefined;
   try {
     for await (const note of notes) {
       throwIfAborted(signal);
@@ -61,10 +68,16 @@ export async function importNotes(options: ImportNotesOptions): Promise<Imported
         // Nothing is made for what turns out to hold no note.
         folder ??= await openFolder(place, dryRun);
         names ??= namesIn(folder);
-        const name = names.get(keyOf(note.id)) ?? namedFor(note);
-        names.set(keyOf(note.id), name);
+        const key = keyOf(note.id);
+        const name = names.get(key) ?? namedFor(note);
         place.relPath = `${done.folder}/${name}`;
-        const state = await put(folder, { ...options, relPath: place.relPath }, fileTextOf(source, note), dryRun);
+        known ??= await openImportedKeys(options);
+        const isDeleted = !names.has(key) && known.has(key) && options.again !== true;
+        const state = isDeleted
+          ? "deleted"
+          : await put(folder, { ...options, relPath: place.relPath }, fileTextOf(source, note), dryRun);
+        if (!isDeleted) names.set(key, name);
+        if (!isDeleted && !dryRun) known.add(key);
         done.counts[state]++;
         if (state === "edited") done.edited.push(place.relPath);
         onNote?.(place.relPath, state);

@@ -50,7 +50,7 @@ const read = (name = ""): string => readFileSync(path.join(folder, name), "utf8"
 test("each note is a file with its day, title and where it comes from, found again by its identifier", async () => {
   expect(await importAll([pump, boat])).toEqual({
     folder: "memory/imports/elsewhere",
-    counts: { added: 2, changed: 0, unchanged: 0, edited: 0 },
+    counts: { added: 2, changed: 0, unchanged: 0, edited: 0, deleted: 0 },
     edited: [],
   });
   const [dated = "", plain = ""] = files();
@@ -60,7 +60,7 @@ test("each note is a file with its day, title and where it comes from, found aga
     /^---\nimported: elsewhere\nid: "1"\ndate: 2024-03-12\nurl: "https:\/\/x\.test\/1"\nstate: [0-9a-f]{64}\n---\n# Heat pump\n\n8 kW\.\n$/u,
   );
   expect(read(plain)).toContain("\n# 船\n\nIt leaks.\n");
-  expect((await importAll([boat, pump])).counts).toEqual({ added: 0, changed: 0, unchanged: 2, edited: 0 });
+  expect((await importAll([boat, pump])).counts).toEqual({ added: 0, changed: 0, unchanged: 2, edited: 0, deleted: 0 });
   // Also under another title: it is the same one.
   const grown = { ...pump, title: "Heating", text: "8 kW.\n\nOr 9." };
   expect((await importAll([grown])).counts).toMatchObject({ changed: 1, added: 0 });
@@ -77,7 +77,7 @@ test("what somebody has changed here stays as it is, and is named", async () => 
     writeFileSync(path.join(folder, name), mine);
     const { counts, edited } = await importAll([{ ...pump, text: "10 kW." }]);
     expect({ counts, edited }).toEqual({
-      counts: { added: 0, changed: 0, unchanged: 0, edited: 1 },
+      counts: { added: 0, changed: 0, unchanged: 0, edited: 1, deleted: 0 },
       edited: [`memory/imports/elsewhere/${name}`],
     });
     expect(read(name)).toBe(mine);
@@ -90,7 +90,7 @@ test("a dry run writes nothing and says what would be", async () => {
   await importAll([pump]);
   const before = read(files()[0]);
   const { counts } = await importAll([{ ...pump, text: "new" }, boat], { dryRun: true });
-  expect(counts).toEqual({ added: 1, changed: 1, unchanged: 0, edited: 0 });
+  expect(counts).toEqual({ added: 1, changed: 1, unchanged: 0, edited: 0, deleted: 0 });
   expect([files().length, read(files()[0])]).toEqual([1, before]);
 });
 
