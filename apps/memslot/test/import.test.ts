@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { crc32 } from "node:zlib";
 import { expect, test } from "vitest";
@@ -202,7 +202,10 @@ test("a file that is not there, and a source that there is not, say so", async (
   const missing = await sandbox.runHere(["import", "claude", "missing.json"]);
   expect([missing.exitCode, missing.stderr.includes("missing.json cannot be read: ENOENT")]).toEqual([2, true]);
   const unknown = await sandbox.runHere(["import", "notion", "x.zip"]);
-  expect([unknown.exitCode, unknown.stderr.includes('"notion" is no source: chatgpt or claude')]).toEqual([2, true]);
+  expect([unknown.exitCode, unknown.stderr.includes('"notion" is no source: chatgpt, claude or openclaw')]).toEqual([
+    2,
+    true,
+  ]);
 });
 
 /** A zip of one file, not compressed. */
@@ -289,4 +292,66 @@ test("what Claude has noted itself, and its projects, are notes beside the conve
   const broken = await sandbox.runHere(["import", "claude", folder]);
   expect(broken.exitCode).toBe(2);
   expect(broken.stderr).toContain("memories.json is no JSON that can be read");
+});
+
+const openclaw = `{
+  // My assistant.
+  agents: {
+    defaults: {
+      workspace: "~/claw",
+      userTimezone: "Europe/Zurich",
+      model: { primary: "x/y" },
+      memorySearch: {
+        provider: "openai", sources: ["memory", "sessions"], extraPaths: ["~/team"],
+        remote: { apiKey: "sk-proj-${"a1B2".repeat(12)}", baseUrl: "https://api.example.com/v1" },
+        store: { path: "~/.openclaw/memory/{agentId}.sqlite" }, query: { maxResults: 8 },
+      },
+    },
+    list: [{ id: "main", default: true }, { id: "work", workspace: "~/claw-work", memorySearch: { remote: { apiKey: "\${WORK_KEY}" } } }],
+  },
+  memory: { citations: "on" },
+  channels: { telegram: { token: "123" } },
+  commands: { ownerAllowFrom: ["telegram:7", "*"] },
+}`;
+
+test("an OpenClaw's workspace and settings become memslot's, its notes stay where they are, and no key is copied", async () => {
+  const sandbox = await createSandbox();
+  const home = sandbox.env["HOME"] ?? "";
+  const env = { WORK_KEY: "secret-of-work" };
+  mkdirSync(path.join(home, ".openclaw/memory"), { recursive: true });
+  mkdirSync(path.join(home, "claw"), { recursive: true });
+  writeFileSync(path.join(home, ".openclaw/openclaw.json"), openclaw);
+  writeFileSync(path.join(home, ".openclaw/memory/main.sqlite"), "");
+  writeFileSync(path.join(home, "claw/MEMORY.md"), "The heron nests in the reeds.\n");
+  const file = path.join(sandbox.stateDir, "memslot.json5");
+  const dry = await sandbox.run(["import", "openclaw", "--dry-run"], { env });
+  expect(dry.exitCode, dry.stderr).toBe(0);
+  expect(existsSync(file)).toBe(false);
+  const { exitCode, stdout, stderr } = await sandbox.run(["import", "openclaw"], { env });
+  expect(exitCode, stderr).toBe(0);
+  expect(stdout).toContain(path.join(home, "claw"));
+  expect(stdout).toContain(`${path.join(home, "claw-work")} (is not there)`);
+  for (const reason of ["keys that stand in the text", "sources other than the notes: 1", "the old index"])
+    expect(stdout).toContain(reason);
+  const text = readFileSync(file, "utf8");
+  expect(text).not.toContain("a1B2");
+  expect(text).not.toContain("123");
+  expect(text).toContain("${WORK_KEY}");
+  const shown = await sandbox.run(["config", "--json"], { env });
+  expect(shown.stderr).toBe("");
+  for (const value of ['"Europe/Zurich"', '"https://api.example.com/v1"', path.join(home, "team"), '"telegram:7"'])
+    expect(shown.stdout).toContain(value);
+  expect(shown.stdout).not.toContain('"*"');
+  const found = await sandbox.run(["memory", "search", "heron", "--json"], { env: { ...env, OPENAI_API_KEY: "" } });
+  expect(found.stdout).toContain("MEMORY.md");
+  const again = await sandbox.run(["import", "openclaw"], { env });
+  expect(again.stdout).toContain("there already, and the same");
+  writeFileSync(file, `${text}// mine\n`);
+  const refused = await sandbox.run(["import", "openclaw"], { env });
+  expect(refused.exitCode).toBe(2);
+  expect(refused.stderr).toContain("nothing was written");
+  expect(readFileSync(file, "utf8")).toContain("// mine");
+  const none = await sandbox.run(["import", "openclaw", path.join(home, "claw")], { env });
+  expect(none.exitCode).toBe(2);
+  expect(none.stderr).toContain("is no configuration of OpenClaw that can be read");
 });

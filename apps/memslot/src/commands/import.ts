@@ -9,6 +9,7 @@ import { createNoteMaker } from "../import/conversation-note.ts";
 import type { LeftOut } from "../import/conversation.ts";
 import { readConversations } from "../import/read-conversations.ts";
 import { chooseAgent } from "../open/agents.ts";
+import { importOpenClaw } from "./import-openclaw.ts";
 import { readConfig } from "../open/read-config.ts";
 import { counted } from "../open/report-failed-files.ts";
 import { ExitCode } from "../terminal/exit-code.ts";
@@ -37,9 +38,11 @@ export async function importExport(
   file = "",
 ): Promise<number> {
   const { output, signal, cwd } = context;
+  if (name === "openclaw") return await importOpenClaw(context, options, file);
   const source = sources.get(name);
   if (source === undefined)
-    throw new UsageError(`${JSON.stringify(name)} is no source: ${[...sources.keys()].join(" or ")}`);
+    throw new UsageError(`${JSON.stringify(name)} is no source: ${[...sources.keys()].join(", ")} or openclaw`);
+  if (file === "") throw new UsageError(`name the export: memslot import ${name} export.zip`);
   const config = await readConfig(context);
   const agent = chooseAgent(config, options.agent);
   context.onAgent(agent.id);
