@@ -55,6 +55,7 @@ export function createClientSource(input: {
   const due = createTranscriptDue({ settings, recipe, lookup: async () => undefined });
   const isInProject = createProjectMatch(input.projectDir);
   let found: ReadonlyMap<string, ClientFile> = new Map();
+  let narrowed: { stored: unknown; found: unknown; scope: PathScope } | undefined;
   let last: { atMs: number; result: ScanResult } | undefined;
   const nameOf = (place: string): string => place.slice(source.length + 2);
   const isKept = ({ absolutePath }: ClientFile): boolean => absolutePath.startsWith(kept.folder + path.sep);
@@ -150,9 +151,13 @@ export function createClientSource(input: {
     },
     scopeIn(stored) {
       if (scope === "all") return undefined;
-      const within: string[] = [];
-      for (const [place, record] of stored ?? []) if (isInProject(folderOf(record))) within.push(place);
-      return { within, without: [] };
+      // As a rule nothing has changed since the last question, and reading thousands of records takes longer than the search.
+      if (narrowed === undefined || narrowed.stored !== stored || narrowed.found !== found) {
+        const within: string[] = [];
+        for (const [place, record] of stored ?? []) if (isInProject(folderOf(record))) within.push(place);
+        narrowed = { stored, found, scope: { within, without: [] } };
+      }
+      return narrowed.scope;
     },
   };
 
