@@ -1,12 +1,13 @@
 import { createHash, randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { mkdir, open, readFile, realpath } from "node:fs/promises";
+import { mkdir, open, realpath } from "node:fs/promises";
 import path from "node:path";
-import { codeOf, syncFolder } from "@memslot/core/files";
+import { syncFolder } from "@memslot/core/files";
 import { appendWhole } from "../notes/append-whole.ts";
 import { orUnavailable } from "../session/or-unavailable.ts";
 import { withStateLock } from "../session/state-lock.ts";
 import type { LineChange } from "./changed-lines.ts";
+import { readLog } from "./read-log.ts";
 
 /** What a change is: `create` and `delete` are of whole notes, `restore` brings back what was forgotten, `undo` takes any other back. */
 export type ChangeKind = "edit" | "forget" | "create" | "delete" | "restore" | "undo";
@@ -83,7 +84,7 @@ export async function holdingLog<T>(given: LogPlace, run: (log: HeldLog) => Prom
   const busy = (holder: { pid: number } | undefined): string =>
     `the notes are being changed by ${holder ? `process ${holder.pid}` : "another process"} for more than 10 s; try again`;
   return await withStateLock(path.join(locks, `changes-${key}.lock`), { waitMs, busy, signal }, async () => {
-    const changes = await readLog(file);
+    const changes = await telling(file, () => readLog(file));
     return await run({
       changes,
       write: (change) => telling(file, () => appendLine(file, JSON.stringify({ change }))),
@@ -112,45 +113,6 @@ async function appendLine(file: string, line: string): Promise<void> {
     if (size === 0) await syncFolder(path.dirname(file));
   } finally {
     await handle.close();
-  }
-}
-
-async function readLog(file: string): Promise<LoggedChange[]> {
-  const text = await telling(file, async () => {
-    try {
-      return await readFile(file, "utf8");
-    } catch (error) {
-      if (codeOf(error) === "ENOENT") return "";
-      throw error;
-    }
-  });
-  const changes = new Map<string, LoggedChange>();
-  for (const line of text.split("\n")) {
-    const { change, id, outcome } = parsed(line);
-    if (change !== undefined) changes.set(change.id, { ...change, state: "open" });
-    const ended = id === undefined ? undefined : changes.get(id);
-    if (ended !== undefined && outcome !== undefined) ended.state = outcome;
-  }
-  // From the last to the first: an undo may itself have been undone.
-  for (const { state, undoes } of [...changes.values()].toReversed()) {
-    const undone = undoes === undefined || state !== "done" ? undefined : changes.get(undoes);
-    if (undone?.state === "done") undone.state = "undone";
-  }
-  return [...changes.values()];
-}
-
-interface LogLine {
-  change?: NoteChangeRecord;
-  id?: string;
-  outcome?: ChangeOutcome;
-}
-
-/** Half a line was never followed by its change: the log is on disk before the note is touched. */
-function parsed(line: string): LogLine {
-  try {
-    return (JSON.parse(line) as LogLine | null) ?? {};
-  } catch {
-    return {};
   }
 }
 
