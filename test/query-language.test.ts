@@ -226,7 +226,7 @@ describe.each(backends)("%s", (backend) => {
     expect(report.filters?.words).toBe("after:yesteryear source:nowhere ginger");
     expect(report.filters?.unread).toEqual([
       expect.stringMatching(/^after:yesteryear was taken for words: it is no time such as 2026-03-05/u),
-      "source:nowhere was taken for words: the sources are memory, sessions, journal",
+      "source:nowhere was taken for words: the sources are memory, sessions, journal, claude-code, codex, gemini, opencode, cursor",
     ]);
     expect((await ask(memory, "ginger")).report.filters).toBeUndefined();
   });

@@ -87,7 +87,7 @@ describe("when the system allows no more watches", () => {
     expect(lines).toEqual([expect.stringContaining("Searches look at the files themselves") as string]);
     expect(lines[0]).toContain(advice);
     expect(lines[0]).toContain("sync.watch");
-    await until(() => watchDescriptors() === before, "all watches are closed");
+    await until(() => watchDescriptors() <= before, "all watches are closed");
     // What changed until now may have been seen by nobody.
     expect(began()).toBe(1);
 
@@ -102,7 +102,8 @@ describe("when the system allows no more watches", () => {
     expect(watch.state()).toEqual({ mode: "folders", folders: 3 });
     expect(began()).toBe(3);
     await watch.close();
-    expect(watchDescriptors()).toBe(before);
+    // Those of the test before may have been closed meanwhile.
+    expect(watchDescriptors()).toBeLessThanOrEqual(before);
   });
 
   test("it is tried again only after a while", async () => {
@@ -145,7 +146,8 @@ describe("when a link has become a folder while it was looked at", () => {
     // What changed in between is to be looked for: once for each failure, and once when it is on.
     expect([system.threads(), began(), lines]).toEqual([4, 4, []]);
     await watch.close();
-    expect(watchDescriptors()).toBe(before);
+    // Those of the test before may have been closed meanwhile.
+    expect(watchDescriptors()).toBeLessThanOrEqual(before);
   });
 
   test("it is off after three tries, as for any other reason, until it is asked for when some time has passed", async () => {
