@@ -126,6 +126,20 @@ describe("a search that works", () => {
     expect(memory.searches[0]?.options).toMatchObject({ maxResults: 12, minScore: 0.2 });
   });
 
+  test.each([
+    [["memory", "codex", "cursor"], ["codex", "cursor"]],
+    [
+      ["memory", "sessions", "codex"],
+      ["sessions", "codex"],
+    ],
+    [["memory", "journal"], ["sessions"]],
+  ])("past conversations are those of other programs too: of %j it asks %j", async (known, asked) => {
+    const memory = fakeMemory();
+    const status = { ...memory.status(), sources: known };
+    await searchTool({ memory: { ...memory, status: () => status } }).execute({ query: "a", corpus: "sessions" });
+    expect(memory.searches.map(({ options }) => options.sources)).toEqual([asked]);
+  });
+
   test("takes numbers written as strings and null for what was left out", async () => {
     const memory = fakeMemory();
     const output = await searchTool({ memory }).execute({
