@@ -11,6 +11,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
+import { execFileSync } from "node:child_process";
 import path from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
@@ -244,6 +245,31 @@ test("a database that is damaged, locked or not as it was fails by its name, and
   expect(await failed()).toEqual([expect.stringContaining("opencode.db cannot be read: ")]);
   writeFileSync(file, bytes);
   expect(await found(memory, "aardvark")).toEqual(["opencode:/ses_1"]);
+});
+
+test.skipIf(process.platform === "win32")("a pipe in the place of anything holds nobody up", async () => {
+  const cwd = lab.project("app");
+  const places = [
+    `.claude/projects/${slugOf(cwd)}/a.jsonl`,
+    `.claude/projects/${slugOf(cwd)}/memory/MEMORY.md`,
+    ".codex/sessions/rollout-a.jsonl",
+    ".codex/sessions/rollout-b.jsonl.zst",
+    ".gemini/projects.json",
+    ".gemini/GEMINI.md",
+    ".gemini/tmp/app/.project_root",
+    ".gemini/tmp/app/chats/session-1.jsonl",
+    ".local/share/opencode/opencode.db",
+    ".config/Cursor/User/globalStorage/state.vscdb",
+    ".config/Cursor/User/workspaceStorage/abc/workspace.json",
+  ];
+  for (const place of places) {
+    mkdirSync(path.dirname(path.join(lab.home, place)), { recursive: true });
+    execFileSync("mkfifo", [path.join(lab.home, place)]);
+  }
+  const memory = await lab.open({ sources: ["claude-code", "codex", "gemini", "opencode", "cursor"], from: cwd });
+  const report = await memory.sync({ reason: "cli" });
+  expect(report?.failed.map((each) => path.basename(each.path)).toSorted()).toEqual(["opencode.db", "state.vscdb"]);
+  expect((await lab.ask(memory, "zebra")).found).toHaveLength(1);
 });
 
 test("a conversation that Cursor has in its database and in a transcript is found once", async () => {

@@ -127,7 +127,10 @@ describe("a search that works", () => {
   });
 
   test.each([
-    [["memory", "codex", "cursor"], ["codex", "cursor"]],
+    [
+      ["memory", "codex", "cursor"],
+      ["codex", "cursor"],
+    ],
     [
       ["memory", "sessions", "codex"],
       ["sessions", "codex"],

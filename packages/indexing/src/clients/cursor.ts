@@ -1,7 +1,6 @@
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { messageOf } from "@memslot/core";
-import { readFile } from "node:fs/promises";
 import { readJson, saidRecord, timeOf, type TranscriptRecord } from "../sessions/transcript-record.ts";
 import { type Client, type ClientFile, type NumberedRecords, unknownSize } from "./client.ts";
 import type { ClientFinding } from "./client-finding.ts";
@@ -9,6 +8,7 @@ import { clientRecord } from "./line-record.ts";
 import { cursorMessage } from "./lines/cursor-line.ts";
 import { isInjected, isObject, textAt } from "./lines/line-parts.ts";
 import { jsonOf, stateOfDatabase, withDatabase } from "./read-database.ts";
+import { readSmall } from "./read-small.ts";
 
 interface ComposerRow {
   id: string;
@@ -75,7 +75,7 @@ async function projectsOf(finding: ClientFinding, storage: string): Promise<Map<
   const projects = new Map<string, string>();
   for (const { name } of await finding.list(storage)) {
     try {
-      const about = jsonOf(await readFile(path.join(storage, name, "workspace.json"), "utf8"));
+      const about = jsonOf(await readSmall(path.join(storage, name, "workspace.json")));
       const folder = textAt(about, "folder");
       if (folder?.startsWith("file:") !== true) continue;
       const file = path.join(storage, name, "state.vscdb");

@@ -1,4 +1,4 @@
-import { open, readFile } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import path from "node:path";
 import { openForReading } from "../files/file-kind.ts";
 import { readLines } from "../sessions/transcript-lines.ts";
@@ -9,6 +9,7 @@ import { clientRecord } from "./line-record.ts";
 import { geminiMessage } from "./lines/gemini-line.ts";
 import { isObject, textAt } from "./lines/line-parts.ts";
 import { everywhere } from "./project.ts";
+import { readSmall } from "./read-small.ts";
 
 const maxFileBytes = 64 * 1024 * 1024;
 
@@ -37,7 +38,7 @@ function recordOf(line: Buffer): TranscriptRecord {
 
 async function findProject(finding: ClientFinding, place: string, named: ReadonlyMap<string, string>): Promise<void> {
   const name = path.basename(place);
-  const written = (await textOf(path.join(place, ".project_root"))).trim();
+  const written = (await readSmall(path.join(place, ".project_root"))).trim();
   // Before it had names, a project was called by the hash of its path.
   const folder = written || named.get(name) || (/^[0-9a-f]{64}$/u.test(name) ? `sha256:${name}` : undefined);
   const chats = path.join(place, "chats");
@@ -56,16 +57,11 @@ async function findProject(finding: ClientFinding, place: string, named: Readonl
 /** The folders of the projects by their names here. */
 async function projectNames(file: string): Promise<Map<string, string>> {
   try {
-    const { projects } = JSON.parse(await textOf(file)) as { projects?: unknown };
+    const { projects } = JSON.parse(await readSmall(file)) as { projects?: unknown };
     return new Map(isObject(projects) ? Object.entries(projects).map(([folder, name]) => [String(name), folder]) : []);
   } catch {
     return new Map();
   }
-}
-
-/** Empty where there is none. */
-async function textOf(file: string): Promise<string> {
-  return await readFile(file, "utf8").catch(() => "");
 }
 
 /** What is left of all lines: the last of those with the same id, in the place of the first, and none that was taken back. */

@@ -75,6 +75,8 @@ export function jsonOf(value: unknown): unknown {
 
 /** Whether opening it would make files beside it: it has a log (the format says 2) that no program has open. */
 function leavesTraces(file: string): boolean {
+  // What is no file might keep whoever opens it waiting for ever.
+  if (!statSync(file).isFile()) throw new Error("is not a file");
   const descriptor = openSync(file, constants.O_RDONLY);
   try {
     const format = Buffer.alloc(1);
