@@ -16,10 +16,10 @@ export const claudeCode: Client = {
         if (!project.isDirectory()) continue;
         const { name: slug } = project;
         const place = path.join(projects, slug);
-        for (const { name } of await finding.list(place))
+        for (const { name } of await finding.list(place, `${slug}/`))
           if (/\.jsonl$/iu.test(name)) await finding.take(`${slug}/${name}`, path.join(place, name), { kind: "lines" });
         const memory = path.join(place, "memory");
-        for (const { name } of await finding.list(memory))
+        for (const { name } of await finding.list(memory, `${slug}/memory/`))
           if (/\.md$/iu.test(name))
             await finding.take(`${slug}/memory/${name}`, path.join(memory, name), {
               kind: "note",

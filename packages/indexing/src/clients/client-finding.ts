@@ -24,14 +24,18 @@ export class ClientFinding {
     this.#slices = createTimeSlices(signal);
   }
 
-  /** What a folder holds, in the order of the names; nothing where it is not there. */
-  async list(folder: string): Promise<Dirent[]> {
+  /**
+   * What a folder holds, in the order of the names; nothing where it is not there. `inside`: what the names in the index of
+   * what is below it begin with, where it cannot be looked at.
+   */
+  async list(folder: string, inside = ""): Promise<Dirent[]> {
     if (this.#slices.isOver()) await this.#slices.pause();
     try {
       return listInPlace(folder).toSorted((a, b) => (a.name < b.name ? -1 : 1));
     } catch (error) {
       const code = codeOf(error);
-      if (code !== "ENOENT" && code !== "ENOTDIR") this.missed(folder, `cannot be listed: ${messageOf(error)}`);
+      if (code !== "ENOENT" && code !== "ENOTDIR")
+        this.missed(folder, `cannot be listed: ${messageOf(error)}`, this.pathOf(inside));
       return [];
     }
   }

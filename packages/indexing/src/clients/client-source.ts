@@ -51,7 +51,7 @@ export function createClientSource(input: {
   const client = clients[source];
   const { scope, keep, folders } = settings.clients;
   const kept = new KeptCopies(path.join(stateDir, "agents", agentId, "kept", source));
-  const recipe = `client${clientVersion}:${tokens} words${wordsVersion} redaction${redactionVersion} ${recipeOf(chunking)}`;
+  const recipe = `client${clientVersion}:${tokens} words${wordsVersion} redaction${redactionVersion} ${recipeOf(chunking)}${keep ? " kept" : ""}`;
   const due = createTranscriptDue({ settings, recipe, lookup: async () => undefined });
   const isInProject = createProjectMatch(input.projectDir);
   let found: ReadonlyMap<string, ClientFile> = new Map();
@@ -70,6 +70,10 @@ export function createClientSource(input: {
       if (before !== undefined && conversationCursor(before)?.stamp === file.stamp) file.size = before.size;
     }
     if (keep) await addKept(all, result, signal);
+    // What has lost its copy is read again, to have one.
+    if (keep)
+      for (const file of all.values())
+        if (file.kind !== "note" && !isKept(file) && !kept.has(nameOf(file.path))) file.stamp = undefined;
     found = all;
     result.roots.unshift({ path: `${source}:/`, state: "indexed", files: all.size });
     return { ...result, files: [...all.values()] };
@@ -96,9 +100,9 @@ export function createClientSource(input: {
       return { record, changed: reading.changed && { ...reading.changed, recipe } };
     }
     const copy = keep && !isKept(file) ? await kept.open(nameOf(file.path), file.folder) : undefined;
-    // A copy that ends before what was read is made anew.
-    const linesRead = stored && parseCursor(stored.cursor)?.from.lines;
-    const known = copy !== undefined && copy.lines < (linesRead ?? 0) ? undefined : stored;
+    // A copy that does not end where the reading has ended is made anew, with it.
+    const isWhole = copy === undefined || (stored && parseCursor(stored.cursor)?.lines) === copy.lines;
+    const known = isWhole ? stored : undefined;
     const how = { source, recipe, tokens, onLine: copy?.onLine, signal };
     const reading =
       file.kind === "lines"

@@ -43,7 +43,7 @@ export const cursor: Client = {
         if (composers === undefined || composers.length === 0) continue;
         const projects = await projectsOf(finding, path.join(folder, "workspaceStorage"));
         for (const composer of composers)
-          if ((composer.bubbles ?? 0) > 0)
+          if (Number(composer.bubbles ?? 0) > 0 && typeof composer.id === "string")
             finding.add(`${composer.id}.jsonl`, conversationOf(file, composer, projects.get(composer.id)));
       } catch (error) {
         finding.missed(file, `cannot be read: ${messageOf(error)}`);
@@ -105,7 +105,7 @@ async function ofDatabase<T>(file: string, run: Parameters<typeof withDatabase<T
 
 function conversationOf(file: string, composer: ComposerRow, folder: string | undefined): Omit<ClientFile, "path"> {
   const { updated, created, bubbles } = composer;
-  const mtimeMs = Number(updated ?? created ?? 0);
+  const mtimeMs = timeOf(updated) ?? timeOf(created) ?? 0;
   return {
     kind: "whole",
     absolutePath: file,

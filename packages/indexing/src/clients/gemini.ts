@@ -5,7 +5,7 @@ import { readLines } from "../sessions/transcript-lines.ts";
 import { readJson, type TranscriptRecord } from "../sessions/transcript-record.ts";
 import type { Client, NumberedRecords } from "./client.ts";
 import type { ClientFinding } from "./client-finding.ts";
-import { clientRecord } from "./line-record.ts";
+import { absoluteFolder, clientRecord } from "./line-record.ts";
 import { geminiMessage } from "./lines/gemini-line.ts";
 import { isObject, textAt } from "./lines/line-parts.ts";
 import { everywhere } from "./project.ts";
@@ -38,18 +38,19 @@ function recordOf(line: Buffer): TranscriptRecord {
 
 async function findProject(finding: ClientFinding, place: string, named: ReadonlyMap<string, string>): Promise<void> {
   const name = path.basename(place);
-  const written = (await readSmall(path.join(place, ".project_root"))).trim();
+  const written = absoluteFolder((await readSmall(path.join(place, ".project_root"))).trim());
   // Before it had names, a project was called by the hash of its path.
-  const folder = written || named.get(name) || (/^[0-9a-f]{64}$/u.test(name) ? `sha256:${name}` : undefined);
+  const folder =
+    written ?? absoluteFolder(named.get(name)) ?? (/^[0-9a-f]{64}$/u.test(name) ? `sha256:${name}` : undefined);
   const chats = path.join(place, "chats");
-  for (const { name: chat } of await finding.list(chats))
+  for (const { name: chat } of await finding.list(chats, `${name}/`))
     if (/^session-.*\.jsonl?$/iu.test(chat)) {
       const file = path.join(chats, chat);
       const read = /l$/iu.test(chat) ? recordsOfLines : recordsOfObject;
       await finding.take(`${name}/${chat}`, file, { kind: "whole", folder, records: (signal) => read(file, signal) });
     }
   const memory = path.join(place, "memory");
-  for (const { name: note } of await finding.list(memory))
+  for (const { name: note } of await finding.list(memory, `${name}/memory/`))
     if (/\.md$/iu.test(note))
       await finding.take(`${name}/memory/${note}`, path.join(memory, note), { kind: "note", folder });
 }
@@ -69,6 +70,14 @@ async function* recordsOfLines(file: string, signal: AbortSignal): NumberedRecor
   const kept: { number: number; id: string | undefined; record: TranscriptRecord }[] = [];
   const byId = new Map<string | undefined, (typeof kept)[number]>();
   let number = 0;
+  const put = (id: string | undefined, record: TranscriptRecord): void => {
+    const earlier = id === undefined ? undefined : byId.get(id);
+    if (earlier === undefined) {
+      const entry = { number, id, record };
+      kept.push(entry);
+      if (id !== undefined) byId.set(id, entry);
+    } else if (record.kind === "message") earlier.record = record;
+  };
   const handle = await open(file, openForReading);
   try {
     for await (const lines of readLines(handle, 0, (await handle.stat()).size, signal))
@@ -80,17 +89,19 @@ async function* recordsOfLines(file: string, signal: AbortSignal): NumberedRecor
         const line = bytes === undefined ? undefined : objectOf(bytes);
         const back = textAt(line, "$rewindTo");
         if (back !== undefined) {
-          const last = byId.get(back);
-          const taken = last === undefined ? [] : kept.splice(kept.indexOf(last) + 1);
-          for (const { id } of taken) byId.delete(id);
+          // With the one that is named; what names none takes back all.
+          const named = byId.get(back);
+          for (const { id } of kept.splice(named === undefined ? 0 : kept.indexOf(named))) byId.delete(id);
           continue;
         }
-        const id = textAt(line, "id");
-        const earlier = id === undefined ? undefined : byId.get(id);
-        if (earlier === undefined) {
-          kept.push({ number, id, record });
-          if (id !== undefined) byId.set(id, kept.at(-1) ?? { number, id, record });
-        } else if (record.kind === "message") earlier.record = record;
+        const anew = isObject(line) && isObject(line["$set"]) ? line["$set"]["messages"] : undefined;
+        if (Array.isArray(anew) && anew.length > 0) {
+          kept.length = 0;
+          byId.clear();
+          for (const each of anew.filter(isObject)) put(textAt(each, "id"), clientRecord(each, geminiMessage));
+          continue;
+        }
+        put(textAt(line, "id"), record);
       }
   } finally {
     await handle.close();

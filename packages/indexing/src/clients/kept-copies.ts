@@ -1,10 +1,14 @@
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { redactLines } from "../secrets/redact-secrets.ts";
+import { renderSaid } from "../sessions/read-transcript.ts";
 import { readJson, saidRecord, timeOf, type TranscriptRecord } from "../sessions/transcript-record.ts";
-import { splitLines } from "../text/file-text.ts";
 import type { ClientFinding } from "./client-finding.ts";
 import { textAt } from "./lines/line-parts.ts";
+
+/** Lines have no limit here as they have in a chunk. */
+const shownTokens = 1_000;
 
 /** What is kept of a conversation of another program: what was said, without secrets, each on the line that it has there. */
 export interface KeptCopy {
@@ -28,7 +32,8 @@ export class KeptCopies {
   async open(name: string, folder: string | undefined): Promise<KeptCopy> {
     const file = this.#placeOf(name);
     const before = await readFile(file, "utf8").catch(() => "");
-    const there = before === "" ? 0 : before.split("\n").length - 1;
+    // One that ends in the middle of a line was being written when its process was killed.
+    const there = before.endsWith("\n") ? before.split("\n").length - 1 : 0;
     let isAnew = false;
     let next = there + 1;
     let added = "";
@@ -53,6 +58,11 @@ export class KeptCopies {
     };
   }
 
+  /** Whether there is a copy of a file. */
+  has(name: string): boolean {
+    return existsSync(this.#placeOf(name));
+  }
+
   /** Finds all copies. */
   async find(finding: ClientFinding): Promise<void> {
     await this.#findIn(finding, this.folder, "");
@@ -67,7 +77,7 @@ export class KeptCopies {
   }
 
   #placeOf(name: string): string {
-    return path.join(this.folder, ...name.split("/").filter((part) => part !== "" && part !== "." && part !== ".."));
+    return path.join(this.folder, ...name.split("/").map(fileName));
   }
 }
 
@@ -87,9 +97,18 @@ function written(record: TranscriptRecord, usual: string | undefined): string {
   if (record.kind !== "message" && record.kind !== "other") return "";
   const { timeMs, folder = usual } = record;
   const at = timeMs === undefined ? undefined : new Date(timeMs).toISOString();
-  if (record.kind === "message" && record.text.trim() !== "") {
-    const text = redactLines(splitLines(record.text)).join("\n");
-    return JSON.stringify({ role: record.role, text, at, folder });
+  if (record.kind === "message") {
+    // As it is indexed: what is taken out there is taken out here.
+    const [first = "", ...rest] = renderSaid(record, "plain", shownTokens).rendered;
+    const label = /^\w+: /u.exec(first)?.[0].length ?? 0;
+    const text = [first, ...rest].map((line) => line.slice(label)).join(" ");
+    return text === "" ? "" : JSON.stringify({ role: record.role, text, at, folder });
   }
   return record.folder === undefined ? "" : JSON.stringify({ at, folder });
+}
+
+/** A part of a name as a name on disk, which is neither too long nor leads elsewhere. */
+function fileName(part: string): string {
+  if (part.length < 150 && part !== "" && part !== "." && part !== "..") return part;
+  return createHash("sha256").update(part).digest("hex");
 }

@@ -1,3 +1,4 @@
+import path from "node:path";
 import { saidRecord, timeOf, type TranscriptRecord } from "../sessions/transcript-record.ts";
 import type { LineReader } from "./lines/said-line.ts";
 
@@ -8,8 +9,14 @@ export function clientRecord(
   folderIn: (line: Record<string, unknown>) => unknown = () => undefined,
 ): TranscriptRecord {
   const found = folderIn(line);
-  const folder = typeof found === "string" && found !== "" ? found : undefined;
+  const folder = absoluteFolder(found);
   const said = read(line);
   if (said === undefined) return { kind: "other", timeMs: timeOf(line["timestamp"]), folder };
   return saidRecord({ role: said.role, text: said.text, timeMs: timeOf(said.at), folder });
+}
+
+/** A folder as a program writes it down, of whatever system. All else might be taken for what stands for no single folder. */
+export function absoluteFolder(value: unknown): string | undefined {
+  const isFolder = typeof value === "string" && (path.posix.isAbsolute(value) || path.win32.isAbsolute(value));
+  return isFolder ? value : undefined;
 }

@@ -2,6 +2,7 @@ import path from "node:path";
 import { messageOf } from "@memslot/core";
 import { readJson, saidRecord, timeOf, type TranscriptRecord } from "../sessions/transcript-record.ts";
 import { type Client, type ClientFile, type NumberedRecords, unknownSize } from "./client.ts";
+import { absoluteFolder } from "./line-record.ts";
 import { isInjected, objectAt, textAt } from "./lines/line-parts.ts";
 import { jsonOf, stateOfDatabase, withDatabase } from "./read-database.ts";
 
@@ -35,7 +36,8 @@ export const opencode: Client = {
     for (const folder of folders) {
       const file = path.join(folder, "opencode.db");
       try {
-        for (const session of await sessionsIn(file)) finding.add(session.id, conversationOf(file, session));
+        for (const session of await sessionsIn(file))
+          if (typeof session.id === "string") finding.add(session.id, conversationOf(file, session));
       } catch (error) {
         finding.missed(file, `cannot be read: ${messageOf(error)}`);
       }
@@ -58,8 +60,8 @@ function conversationOf(file: string, session: SessionRow): Omit<ClientFile, "pa
   return {
     kind: "whole",
     absolutePath: file,
-    folder: directory ?? undefined,
-    mtimeMs: updated,
+    folder: absoluteFolder(directory),
+    mtimeMs: Number(updated) || 0,
     size: unknownSize,
     stamp: `${updated}:${messages}:${parts}`,
     records: (signal) => recordsOf(file, id, signal),

@@ -7,9 +7,8 @@ export const everywhere = "*";
 
 /** So many folders are looked into for those whose path a name may stand for. */
 const mostLooks = 2_000;
-const longestSlug = 200;
 
-/** The Git repository that a folder is in, or else the folder itself, whether or not it is there. */
+/** The Git repository that a folder is in, or else the folder itself. */
 function projectRoot(folder: string): string {
   for (let at = folder; ; at = path.dirname(at)) {
     if (existsSync(path.join(at, ".git"))) return at;
@@ -20,7 +19,7 @@ function projectRoot(folder: string): string {
 /**
  * Whether something that was had in a folder belongs to the project of another one. A program may not write down its folder,
  * but `sha256:…` of the path, or `slug:…`, where all signs of the path are dashes: that is only believed where one folder of
- * this machine can be meant.
+ * this machine can be meant. Of a folder that is gone nobody can say which repository it was in: it is a project of its own.
  */
 export function createProjectMatch(projectDir: string): (folder: string | undefined) => boolean {
   const own = path.resolve(projectDir);
@@ -31,10 +30,14 @@ export function createProjectMatch(projectDir: string): (folder: string | undefi
   function matches(folder: string): boolean {
     if (folder.startsWith("sha256:")) return [...places].some((place) => folder.slice(7) === sha256(place));
     if (folder.startsWith("slug:")) {
-      const slug = folder.slice(5);
-      return [...places].some((place) => isSlugOf(slug, place)) && foldersOf(slug).length < 2;
+      const [only, another] = foldersOf(folder.slice(5));
+      return only !== undefined && another === undefined && roots.has(projectRoot(only));
     }
-    return roots.has(projectRoot(path.resolve(folder)));
+    // Of another system, or of a place that nobody knows.
+    if (!path.isAbsolute(folder)) return false;
+    const place = path.resolve(folder);
+    if (!existsSync(place)) return places.has(place);
+    return roots.has(projectRoot(place)) || roots.has(projectRoot(realPath(place)));
   }
 
   return (folder) => {
@@ -44,18 +47,6 @@ export function createProjectMatch(projectDir: string): (folder: string | undefi
     if (answer === undefined) known.set(folder, (answer = matches(folder)));
     return answer;
   };
-}
-
-function isSlugOf(slug: string, place: string): boolean {
-  const wanted = slugOf(place);
-  const given = slug.replace(/^-/u, "");
-  // What is longer is cut, and has a hash behind it.
-  return given === wanted || (wanted.length > longestSlug && given.startsWith(wanted.slice(0, longestSlug - 1)));
-}
-
-/** Without the dash of the root, which not every program writes. */
-function slugOf(place: string): string {
-  return place.replaceAll(/[^a-zA-Z0-9]/gu, "-").replace(/^-/u, "");
 }
 
 /** The folders that are there and whose path a name may stand for; two at most. */
@@ -69,7 +60,7 @@ function foldersOf(slug: string): string[] {
   function look(folder: string, rest: string): void {
     if (found.length > 1 || ++looks > mostLooks) return;
     for (const entry of entriesOf(folder)) {
-      const own = entry.replaceAll(/[^a-zA-Z0-9]/gu, "-");
+      const own = entry.replaceAll(/[^a-zA-Z0-9]/g, "-");
       if (own === rest) found.push(path.join(folder, entry));
       else if (rest.startsWith(`${own}-`)) look(path.join(folder, entry), rest.slice(own.length + 1));
     }

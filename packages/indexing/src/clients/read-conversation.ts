@@ -93,7 +93,7 @@ export async function saidInConversation(
     if (slices.isOver()) await slices.pause();
     if (number > last) break;
     if (record.kind === "message" && found.some(({ startLine, endLine }) => number >= startLine && number <= endLine))
-      said.set(number, renderSaid(record, "plain", tokens).rendered);
+      said.set(number, [...(said.get(number) ?? []), ...renderSaid(record, "plain", tokens).rendered]);
   }
   return said;
 }

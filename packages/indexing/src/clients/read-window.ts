@@ -63,7 +63,10 @@ async function windowOf(file: ClientFile, wanted: Wanted): Promise<{ window: str
     const said = record.kind === "message" ? renderSaid(record, "plain", shownTokens).rendered : [];
     const [first = "", ...rest] = said;
     const label = /^\w+: /u.exec(first)?.[0].length ?? 0;
-    window.push([first, ...rest.map((piece) => piece.slice(label))].join(" "));
+    const shown = [first, ...rest.map((piece) => piece.slice(label))].join(" ");
+    // A line may hold several messages.
+    const before = window.length > number - from ? window.pop() : undefined;
+    window.push([before, shown].filter(Boolean).join(" "));
   }
   return { window, total };
 }

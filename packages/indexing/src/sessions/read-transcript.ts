@@ -111,6 +111,7 @@ async function readOpened(handle: FileHandle, reading: TranscriptReading): Promi
     passedOver: end.origin.passedOver,
     from: openChunk?.origin ?? end.origin,
     skip: openChunk?.skip ?? 0,
+    lines: end.origin.lines,
     folder: cursor?.folder ?? end.folder ?? reading.folder,
   };
   const record: FileRecord = {

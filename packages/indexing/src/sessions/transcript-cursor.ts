@@ -39,6 +39,8 @@ export interface TranscriptCursor {
   skip: number;
   /** Where a program was at work, where its lines say so. */
   folder?: string | undefined;
+  /** Lines before `bytes` that have an end. */
+  lines?: number | undefined;
 }
 
 /** Undefined for what is no cursor: the transcript is read whole. */
