@@ -128,4 +128,22 @@ describe("memslot sources", () => {
     expect(why.exitCode, why.stderr).toBe(0);
     expect(why.stdout).not.toContain("elsewhere.");
   });
+
+  test("refuse to change what an agent's own list would overrule, and leave a list that has something in it", async () => {
+    const sandbox = await withHistory();
+    await mkdir(sandbox.stateDir, { recursive: true });
+    await writeFile(sandbox.file, '{ agents: { list: [{ id: "main", memorySearch: { sources: ["memory"] } }] } }');
+    for (const args of [
+      ["add", "codex", "--yes"],
+      ["remove", "codex"],
+    ]) {
+      const { exitCode, stderr } = await sandbox.run(["sources", ...args]);
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain("agents.list[main].memorySearch.sources");
+    }
+    await writeFile(sandbox.file, '{ agents: { defaults: { memorySearch: { sources: ["codex"] } } } }');
+    expect((await sandbox.run(["sources", "remove", "codex"])).exitCode).toBe(0);
+    expect(await readFile(sandbox.file, "utf8")).toContain('sources: ["memory"]');
+    expect((await sandbox.run(["sources"])).exitCode).toBe(0);
+  });
 });

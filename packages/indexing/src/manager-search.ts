@@ -3,6 +3,7 @@ import {
   type ManagerSearchOptions,
   type MemoryPluginContext,
   type MemorySearchManager,
+  type MemorySource,
   type SearchCondition,
   type SearchReport,
   withConditions,
@@ -126,16 +127,20 @@ export function createManagerSearch(parts: SearchParts): TracedSearch {
       again: () => answerTo(question, options, scope, undefined, trace),
       options,
     });
-    const unread = aboutUnread(scope, options.sources, index.facts().sources);
+    // A database that cannot be read is of every project.
+    const isOwner = options.audience === "private";
+    const told = (source: MemorySource): ReturnType<SourceScope> =>
+      isOwner && parts.sources.some((own) => own.source === source && hasScope(own)) ? undefined : scope(source);
+    const unread = aboutUnread(told, options.sources, index.facts().sources);
     if (options.audience === "shared") {
       // Names and counts of the owner's files are nothing for others.
       options.onDebug(freshnessForAll(report, unfresh, unread, parts.embeddings));
       return results;
     }
-    const told = withFreshness(report, { unfresh, unread }, parts);
-    const says = options.sources.includes("memory") && isPoor(told, results.length);
+    const fresh = withFreshness(report, { unfresh, unread }, parts);
+    const says = options.sources.includes("memory") && isPoor(fresh, results.length);
     options.onDebug(
-      says ? withUnsearched(told, results.length, await unsearched.count(options.signal), workspaceDir) : told,
+      says ? withUnsearched(fresh, results.length, await unsearched.count(options.signal), workspaceDir) : fresh,
     );
     return results;
   };

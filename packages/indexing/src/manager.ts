@@ -63,7 +63,7 @@ export async function manageIndex(input: {
     provider && embedder?.createEmbedder({ store, provider, choice: embeddings, settings, agentId, stateDir, notify });
   await vectors?.count();
   const sources = input.sources ?? sourcesOf(context);
-  const clientFiles = createClientFiles(sources, () => index.stored());
+  const clientFiles = createClientFiles(sources);
   const unsearched = createUnsearchedCounter({ workspaceDir, settings, stateDir });
   const journal = journalFolder({ stateDir, agentId });
   const whyAlwaysSwept = whySearchesSweep(context, input.sources !== undefined);

@@ -4,11 +4,13 @@ import {
   MemoryError,
   type MemoryReadResult,
   type MemorySource,
+  messageOf,
   type SessionAudience,
 } from "@memslot/core";
 import type { PathScope } from "../chunk-store.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import type { StoredFiles } from "../sync/stored-files.ts";
+import type { ClientFile } from "./client.ts";
 import type { ClientIndexedSource } from "./client-source.ts";
 import { readClientWindow } from "./read-window.ts";
 
@@ -34,6 +36,16 @@ export async function projectScopes(
   return scopes;
 }
 
+/** What stands in the file now decides, and not what stood there when it was indexed. */
+async function mayShow(source: ClientIndexedSource, file: ClientFile, signal: AbortSignal): Promise<boolean> {
+  try {
+    return await source.mayShow(file, signal);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw new MemoryError("UNAVAILABLE", `${file.path} cannot be read: ${messageOf(error)}`, { cause: error });
+  }
+}
+
 /** The files of other programs that this memory may show, by their paths in the index. */
 export interface ClientFiles {
   /** Whose file a path is of; undefined where it is of none of the sources. */
@@ -42,7 +54,7 @@ export interface ClientFiles {
   read(params: ManagerReadParams, source: ClientIndexedSource): Promise<MemoryReadResult>;
 }
 
-export function createClientFiles(sources: readonly IndexedSource[], stored: () => Promise<StoredFiles>): ClientFiles {
+export function createClientFiles(sources: readonly IndexedSource[]): ClientFiles {
   const own = sources.filter(hasScope);
   return {
     sourceOf(relPath) {
@@ -56,10 +68,9 @@ export function createClientFiles(sources: readonly IndexedSource[], stored: () 
           "PATH_NOT_ALLOWED",
           `${shown} cannot be read in a session that others read: it is private.`,
         );
-      const scope = source.scopeIn((await stored()).get(source.source));
       const known = await source.fileOf(shown, params.signal);
       if (known === undefined) return { status: "not_found", text: "", path: shown };
-      if (scope !== undefined && !scope.within.includes(shown))
+      if (!(await mayShow(source, known.file, params.signal)))
         throw new MemoryError(
           "PATH_NOT_ALLOWED",
           `${shown} cannot be read here: it is of another project. Ask from there, or set memorySearch.clients.scope to "all".`,

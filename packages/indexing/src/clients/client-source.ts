@@ -17,6 +17,7 @@ import { wordsVersion } from "../text/words.ts";
 import { clients } from "./all-clients.ts";
 import { type ClientFile, unknownSize } from "./client.ts";
 import { findFiles } from "./find-files.ts";
+import { folderIn } from "./folder-in.ts";
 import { KeptCopies, keptRecord } from "./kept-copies.ts";
 import { createProjectMatch } from "./project.ts";
 import { conversationCursor, readConversation, saidInConversation } from "./read-conversation.ts";
@@ -30,6 +31,8 @@ const restMs = 30_000;
 export interface ClientIndexedSource extends IndexedSource {
   /** What of it a session in this project may see. */
   scopeIn(stored: ReadonlyMap<string, FileRecord> | undefined): PathScope | undefined;
+  /** Whether a session in this project may see a file as it is now. Throws what reading it throws. */
+  mayShow(file: ClientFile, signal: AbortSignal): Promise<boolean>;
   /** A file as it was found last, with how its lines are read. */
   fileOf(path: string, signal: AbortSignal): Promise<{ file: ClientFile; recordOf: RecordReader } | undefined>;
 }
@@ -148,6 +151,8 @@ export function createClientSource(input: {
       },
     }),
     read: async (file, stored, signal) => await read(file as ClientFile, stored, signal),
+    mayShow: async (file, signal) =>
+      scope === "all" || isInProject(file.folder ?? (await folderIn(file, recordOf(file), signal))),
     async fileOf(place, signal) {
       if (!found.has(place)) await look(signal);
       const file = found.get(place);

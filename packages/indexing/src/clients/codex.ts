@@ -6,7 +6,7 @@ import type { ClientFinding } from "./client-finding.ts";
 import { recordsOfZstd } from "./compressed.ts";
 import { clientRecord } from "./line-record.ts";
 import { codexMessage } from "./lines/codex-line.ts";
-import { objectAt, textAt } from "./lines/line-parts.ts";
+import { isObject, objectAt, textAt } from "./lines/line-parts.ts";
 import { everywhere } from "./project.ts";
 
 const deepest = 3;
@@ -36,6 +36,8 @@ function recordOf(line: Buffer): TranscriptRecord {
 
 function folderIn(line: Record<string, unknown>): string | undefined {
   const { type } = line;
+  // A helper's is of no project, so that it is not found as somebody's own words.
+  if (isObject(objectAt(line, "payload")?.["source"])) return undefined;
   return type === "session_meta" || type === "turn_context" ? textAt(objectAt(line, "payload"), "cwd") : undefined;
 }
 

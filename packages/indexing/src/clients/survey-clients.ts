@@ -1,16 +1,11 @@
 import { statSync } from "node:fs";
-import { open } from "node:fs/promises";
 import { type ClientFolders, type ClientSource, clientSources, type SyncFailure } from "@memslot/core";
-import { openForReading } from "../files/file-kind.ts";
 import { createTimeSlices } from "../files/time-slices.ts";
-import { readLines } from "../sessions/transcript-lines.ts";
 import { clients } from "./all-clients.ts";
-import type { Client, ClientFile } from "./client.ts";
+import type { ClientFile } from "./client.ts";
 import { findFiles } from "./find-files.ts";
+import { folderIn } from "./folder-in.ts";
 import { createProjectMatch, everywhere } from "./project.ts";
-
-/** Where a session was had stands in one of its first lines. */
-const headBytes = 256 * 1024;
 
 /** What one program keeps on this machine. */
 export interface ClientSurvey {
@@ -49,7 +44,8 @@ export async function surveyClients(input: {
     const projects = new Map<string, number>();
     for (const file of conversations) {
       if (slices.isOver()) await slices.pause();
-      const folder = file.folder ?? (await folderIn(client, file, signal)) ?? "";
+      const folder =
+        file.folder ?? (await folderIn(file, client.recordOf, signal).catch(() => signal.throwIfAborted())) ?? "";
       projects.set(folder, (projects.get(folder) ?? 0) + 1);
     }
     const known = [...projects].filter(([folder]) => folder !== "" && folder !== everywhere);
@@ -72,30 +68,4 @@ export async function surveyClients(input: {
 function bytesOf(files: readonly ClientFile[]): number {
   const places = new Set(files.map(({ absolutePath }) => absolutePath));
   return [...places].reduce((sum, place) => sum + (statSync(place, { throwIfNoEntry: false })?.size ?? 0), 0);
-}
-
-async function folderIn(client: Client, file: ClientFile, signal: AbortSignal): Promise<string | undefined> {
-  try {
-    if (file.kind === "whole") {
-      for await (const [number, record] of file.records?.(signal) ?? []) {
-        if ("folder" in record && record.folder !== undefined) return record.folder;
-        if (number > 20) break;
-      }
-      return undefined;
-    }
-    const handle = await open(file.absolutePath, openForReading);
-    try {
-      for await (const lines of readLines(handle, 0, Math.min(file.size, headBytes), signal))
-        for (const { bytes } of lines) {
-          const record = bytes === undefined ? undefined : client.recordOf(bytes);
-          if (record !== undefined && "folder" in record && record.folder !== undefined) return record.folder;
-        }
-    } finally {
-      await handle.close();
-    }
-  } catch {
-    signal.throwIfAborted();
-    // Reading it for the index says what is wrong.
-  }
-  return undefined;
 }

@@ -7,6 +7,7 @@ import { confirm } from "../../terminal/confirm.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { printable } from "../../terminal/printable.ts";
 import { UsageError } from "../../terminal/usage-error.ts";
+import { refuseOwnSources } from "./own-sources.ts";
 import { describeFolders, describeSurvey } from "./describe-survey.ts";
 
 export interface SourcesAddOptions {
@@ -24,6 +25,7 @@ export async function sourcesAdd(
 ): Promise<number> {
   const { output, cwd, env, stdin, signal } = context;
   const config = await readConfig(context);
+  refuseOwnSources(config);
   const { sources, clients } = chooseAgent(config, undefined).memorySearch;
   const wanted = [...new Set(names)] as ClientSource[];
   const surveys = await surveyClients({ folders: clients.folders, projectDir: cwd, signal });

@@ -3,10 +3,12 @@ import { rm } from "node:fs/promises";
 import path from "node:path";
 import { type ConfigEdit, editConfigFile, fileToEdit, searchGroupIn } from "@memslot/core";
 import type { CommandContext } from "../../command-context.ts";
+import { chooseAgent } from "../../open/agents.ts";
 import { readConfig } from "../../open/read-config.ts";
 import { confirm } from "../../terminal/confirm.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { printable } from "../../terminal/printable.ts";
+import { refuseOwnSources } from "./own-sources.ts";
 import { UsageError } from "../../terminal/usage-error.ts";
 
 export interface SourcesRemoveOptions {
@@ -24,6 +26,7 @@ export async function sourcesRemove(
   const { output, stdin } = context;
   const config = await readConfig(context);
   const { stateDir, agents } = config;
+  refuseOwnSources(config);
   const wanted = [...new Set(names)];
   const copies = agents
     .flatMap(({ id }) => wanted.map((source) => path.join(stateDir, "agents", id, "kept", source)))
@@ -39,7 +42,14 @@ export async function sourcesRemove(
   const file = fileToEdit(config);
   if (existsSync(file)) {
     const group = await searchGroupIn(file);
-    const edits = wanted.map((source): ConfigEdit => ({ key: [...group, "sources"], without: source }));
+    const left = chooseAgent(config, undefined).memorySearch.sources.filter((source) => !wanted.includes(source));
+    const edits: ConfigEdit[] = [
+      // A list with nothing in it would be none.
+      ...(left.every((source) => source === "journal")
+        ? [{ key: [...group, "sources"], with: "memory" } as const]
+        : []),
+      ...wanted.map((source): ConfigEdit => ({ key: [...group, "sources"], without: source })),
+    ];
     await editConfigFile(file, edits, { stateDir });
   }
   const forgotten = options.forget === true ? copies : [];

@@ -1,4 +1,4 @@
-import { isInjected, objectAt, textAt, textOf } from "./line-parts.ts";
+import { isInjected, withoutInjected, objectAt, textAt, textOf } from "./line-parts.ts";
 import type { SaidLine } from "./said-line.ts";
 
 /** `{timestamp, type: "response_item", payload: {type: "message", role, content}}` of Codex. Its `event_msg` say it twice. */
@@ -7,7 +7,8 @@ export function codexMessage(line: Record<string, unknown>): SaidLine | undefine
   if (line["type"] !== "response_item" || payload?.["type"] !== "message") return undefined;
   const { role } = payload;
   if (role !== "user" && role !== "assistant") return undefined;
-  const text = textOf(payload["content"], ["input_text", "output_text", "text"]);
+  const said = textOf(payload["content"], ["input_text", "output_text", "text"]);
+  const text = role === "user" ? withoutInjected(said) : said;
   if (role === "user" && (isInjected(text) || text.startsWith("# AGENTS.md instructions"))) return undefined;
   return { role, text, id: textAt(payload, "id"), at: textAt(line, "timestamp") };
 }

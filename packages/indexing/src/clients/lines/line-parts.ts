@@ -21,11 +21,20 @@ export function textOf(content: unknown, types: readonly string[] = ["text"]): s
     .join("\n");
 }
 
+const injectedTags =
+  "system-reminder|command-(?:name|message|args)|local-command-\\w+|environment_context|user_instructions|permissions|turn_aborted|INSTRUCTIONS|session_context|ide_opened_file|ide_selection|bash-(?:input|stdout|stderr)|task-notification|user-prompt-submit-hook";
+const injectedStart = new RegExp(`^\\s*<(?:${injectedTags})\\b`, "iu");
+/** With its end. Nothing of what a person wrote stands in between. */
+const injectedBlock = new RegExp(`<(${injectedTags})\\b[^<>\\n]{0,200}>[^]*?</\\1>`, "giu");
+
 /** What clients put into the user's mouth: reminders, command output, the environment. */
 export function isInjected(text: string): boolean {
-  return /^\s*<(?:system-reminder|command-(?:name|message|args)|local-command-\w+|environment_context|user_instructions|permissions|turn_aborted|INSTRUCTIONS|session_context)\b/iu.test(
-    text,
-  );
+  return injectedStart.test(text);
+}
+
+/** What a person wrote, without such blocks before it, behind it and in between. */
+export function withoutInjected(text: string): string {
+  return text.includes("<") ? text.replaceAll(injectedBlock, "").trim() : text;
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {
