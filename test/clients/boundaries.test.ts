@@ -29,7 +29,10 @@ afterEach(() => {
 async function paths(from: string, sources: readonly string[], scope?: "all"): Promise<string[]> {
   const memory = await lab.open({ sources, from, ...(scope && { scope }) });
   await memory.sync({ reason: "cli" });
-  return (await lab.ask(memory, "quagga")).found.map((each) => each.path).toSorted();
+  const { found } = await lab.ask(memory, "quagga");
+  // Else the next one would be the same, with what it has learned.
+  await memory.close();
+  return found.map((each) => each.path).toSorted();
 }
 
 describe("of no project of this machine is", () => {

@@ -54,7 +54,7 @@ export function createClientSource(input: {
   const client = clients[source];
   const { scope, keep, folders } = settings.clients;
   const kept = new KeptCopies(path.join(stateDir, "agents", agentId, "kept", source));
-  const recipe = `client${clientVersion}:${tokens} words${wordsVersion} redaction${redactionVersion} ${recipeOf(chunking)}${keep ? " kept" : ""}`;
+  const recipe = `client${clientVersion}:${tokens} words${wordsVersion} redaction${redactionVersion} ${recipeOf(chunking)}`;
   const due = createTranscriptDue({ settings, recipe, lookup: async () => undefined });
   const isInProject = createProjectMatch(input.projectDir);
   let found: ReadonlyMap<string, ClientFile> = new Map();
