@@ -1,8 +1,9 @@
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
-import { type FakeChatServer, calls, says, startFakeChatServer } from "@memslot/fakes/chat";
+import { type ChatReply, type FakeChatServer, calls, says, startFakeChatServer } from "@memslot/fakes/chat";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type OpenClawHost, type Ran, createHost, installedOpenClaw, ran } from "./support/openclaw-host.ts";
 
@@ -32,14 +33,18 @@ describe.each(versions)("openclaw@$version", async ({ version, installFlags, dre
   describe.skipIf(program === undefined)("with memslot in its memory slot", () => {
     let host: OpenClawHost;
     let model: FakeChatServer;
+    /** What the model says, where the host is to compact: it is told of each request what it holds. */
+    let flush: ((messages: string, tools: readonly string[]) => ChatReply) | undefined;
     /** The tool that the model calls, where it is not the usual search. */
     let next: { name: string; arguments: string } | undefined;
 
     beforeAll(async () => {
       model = await startFakeChatServer(({ body }) =>
-        body.messages.some(({ role }) => role === "tool")
-          ? says("It listens on port 5544.")
-          : calls(next ?? { name: "memory_search", arguments: '{"query":"staging database port"}' }),
+        flush !== undefined
+          ? flush(JSON.stringify(body.messages), body.tools?.map((tool) => tool.function.name) ?? [])
+          : body.messages.some(({ role }) => role === "tool")
+            ? says("It listens on port 5544.")
+            : calls(next ?? { name: "memory_search", arguments: '{"query":"staging database port"}' }),
       );
       host = createHost(program ?? "", folder, model.baseUrl);
       worked(await host.run("plugins", "install", tarball, ...installFlags));
@@ -147,6 +152,40 @@ describe.each(versions)("openclaw@$version", async ({ version, installFlags, dre
       await api.close();
     });
 
+    test.runIf(dreams)(
+      "before a conversation is compacted, what the model notes is in the log of the day, and is found",
+      async () => {
+        const offered: string[][] = [];
+        const day = new Intl.DateTimeFormat("sv-SE").format(new Date());
+        const log = path.join(host.workspace, "memory", `${day}.md`);
+        const isNoted = (): boolean => existsSync(log) && readFileSync(log, "utf8").includes("of ash.");
+        const fullOf = { prompt_tokens: 127_000, completion_tokens: 5, total_tokens: 127_005 };
+        flush = (messages, tools) => {
+          if (!messages.includes("Pre-compaction memory flush")) return says("Noted.", fullOf);
+          offered.push([...tools]);
+          if (isNoted()) return says("NO_REPLY");
+          const note = { path: `memory/${day}.md`, content: "- The mast of the heron is of ash.\n" };
+          return calls({ name: "write", arguments: JSON.stringify(note) });
+        };
+        const gateway = await host.gateway();
+        try {
+          for (let turn = 0; turn < 6 && !isNoted(); turn++) {
+            await gateway.send("agent:main:main", `The mast is of ash, part ${turn}.`);
+            await until(isNoted, 15_000);
+          }
+          await until(isNoted, 120_000);
+          expect(isNoted()).toBe(true);
+          // The turn is the host's; what it is told, and where it may write, is memslot's plan.
+          expect(offered[0]?.toSorted()).toEqual(["read", "write"]);
+        } finally {
+          await gateway.stop();
+          flush = undefined;
+        }
+        const { stdout } = worked(await host.run("memory", "search", "mast of the heron", "--json"));
+        expect(stdout).toContain(`memory/${day}.md`);
+      },
+    );
+
     test("uninstalled, it leaves the notes as they were and an index that can be deleted", async () => {
       const notes = read(host.workspace);
       worked(await host.run("plugins", "uninstall", "memslot", "--force"));
@@ -175,4 +214,9 @@ function read(workspace: string): Record<string, string> {
   return Object.fromEntries(
     ["MEMORY.md", "memory/2026-03-02.md"].map((name) => [name, readFileSync(path.join(workspace, name), "utf8")]),
   );
+}
+
+/** Waits until something is so, or for so long. */
+async function until(holds: () => boolean, ms: number): Promise<void> {
+  for (const end = performance.now() + ms; !holds() && performance.now() < end;) await sleep(200);
 }

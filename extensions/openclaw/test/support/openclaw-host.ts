@@ -1,8 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import os from "node:os";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** A run of a command to its end. */
 export interface Ran {
@@ -18,6 +20,14 @@ export interface OpenClawHost {
   workspace: string;
   config(): Record<string, unknown>;
   run(...words: string[]): Promise<Ran>;
+  /** Starts its Gateway on this machine alone. */
+  gateway(): Promise<OpenClawGateway>;
+}
+
+export interface OpenClawGateway {
+  /** Says something in a session, as a chat does. */
+  send(sessionKey: string, message: string): Promise<void>;
+  stop(): Promise<void>;
 }
 
 const installMs = 240_000;
@@ -80,12 +90,63 @@ export function createHost(program: string, folder: string, modelUrl: string): O
     npm_config_userconfig: path.join(os.homedir(), ".npmrc"),
     npm_config_cache: path.join(folder, "npm-cache"),
   };
+  const run: OpenClawHost["run"] = (...words) =>
+    ran(process.execPath, [program, ...words], { cwd: home, env, timeoutMs: commandMs });
   return {
     stateDir,
     workspace,
+    gateway: () => startGateway({ program, home, env, file, run }),
     config: () => JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>,
-    run: (...words) => ran(process.execPath, [program, ...words], { cwd: home, env, timeoutMs: commandMs }),
+    run,
   };
+}
+
+async function startGateway(given: {
+  program: string;
+  home: string;
+  env: NodeJS.ProcessEnv;
+  file: string;
+  run: OpenClawHost["run"];
+}): Promise<OpenClawGateway> {
+  const { program, home, env, file, run } = given;
+  const token = "a-token-of-the-test";
+  const config = JSON.parse(readFileSync(file, "utf8")) as object;
+  const gateway = { mode: "local", bind: "loopback", port: await freePort(), auth: { mode: "token", token } };
+  writeFileSync(file, JSON.stringify({ ...config, gateway }));
+  const child = spawn(process.execPath, [program, "gateway", "run"], {
+    cwd: home,
+    env: { PATH: process.env["PATH"], ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const ended = once(child, "close");
+  let said = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (data: string) => (said += data));
+  const untilMs = performance.now() + commandMs;
+  while (!said.includes("[gateway] ready") && child.exitCode === null && performance.now() < untilMs) await sleep(200);
+  let sent = 0;
+  return {
+    async send(sessionKey, message) {
+      const params = JSON.stringify({ sessionKey, message, idempotencyKey: `key-${++sent}` });
+      const { exitCode, stderr } = await run("gateway", "call", "chat.send", "--token", token, "--params", params);
+      if (exitCode !== 0) throw new Error(`${stderr}\n${said.slice(-2000)}`);
+    },
+    async stop() {
+      child.kill();
+      const late = setTimeout(() => child.kill("SIGKILL"), 20_000);
+      await ended;
+      clearTimeout(late);
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
 }
 
 /** Runs a program to its end; one that takes too long is ended, and has no exit code. */
