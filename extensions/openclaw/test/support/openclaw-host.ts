@@ -24,7 +24,7 @@ export interface OpenClawHost {
   gateway(): Promise<OpenClawGateway>;
 }
 
-export interface OpenClawGateway {
+interface OpenClawGateway {
   /** Says something in a session, as a chat does. */
   send(sessionKey: string, message: string): Promise<void>;
   stop(): Promise<void>;
