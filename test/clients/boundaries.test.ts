@@ -1,6 +1,5 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import type { DatabaseSync } from "node:sqlite";
 import {
   appendLine,
   assistant,
@@ -16,15 +15,10 @@ import {
   slugOf,
   user,
 } from "@memslot/fakes/clients";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { useLab } from "./support/lab.ts";
 
 const lab = useLab();
-const open: DatabaseSync[] = [];
-
-afterEach(() => {
-  for (const db of open.splice(0)) db.close();
-});
 
 async function paths(from: string, sources: readonly string[], scope?: "all"): Promise<string[]> {
   const memory = await lab.open({ sources, from, ...(scope && { scope }) });
@@ -141,8 +135,7 @@ describe("what cannot be read", () => {
 
   test("of a database is one odd row, and the others are found", async () => {
     const cwd = lab.project("app");
-    const db = opencodeDatabase(lab.home);
-    open.push(db);
+    const db = lab.running(opencodeDatabase(lab.home));
     opencodeSession(db, { id: "good", cwd, said: [user("The quagga")] });
     for (const [id, directory, updated] of [
       ["blob", Buffer.from("/x"), 5],
@@ -156,8 +149,7 @@ describe("what cannot be read", () => {
     db.prepare("INSERT INTO message VALUES ('m', 'null', 1, 1, '[1,2]')").run();
     db.prepare("INSERT INTO part VALUES ('p', 'm', 'null', 1, 1, 'no json')").run();
     expect(await paths(cwd, ["opencode"])).toEqual(["opencode:/good"]);
-    const cursor = cursorDatabase(lab.home, cwd, "good", [user("The quagga")]);
-    open.push(cursor);
+    const cursor = lab.running(cursorDatabase(lab.home, cwd, "good", [user("The quagga")]));
     const put = cursor.prepare("INSERT INTO cursorDiskKV VALUES (?, ?)");
     for (const [index, updated] of ["2026-11-20T10:00:00Z", {}, [], null, "soon"].entries())
       put.run(
@@ -212,8 +204,11 @@ test("what a person wrote beside what a program has put in is found, and that is
     ]),
   );
   appendLine(file, line("A bandicoot <ide_opened_file>the capybara.ts</ide_opened_file> and <b>a dingo</b>"));
+  // Whoever looked for the end of each of them would be at it for hours.
+  appendLine(file, line(`An emu ${"<system-reminder> <bash-input> ".repeat(60_000)}`));
   const memory = await lab.open({ sources: ["claude-code"], from: cwd });
   for (const [word, count] of [
+    ["emu", 1],
     ["wombat", 1],
     ["bandicoot", 1],
     ["dingo", 1],
@@ -294,8 +289,7 @@ describe("a copy", () => {
 
   test("of a name that no disk takes does not keep the conversation from being found", async () => {
     const cwd = lab.project("app");
-    const db = opencodeDatabase(lab.home);
-    open.push(db);
+    const db = lab.running(opencodeDatabase(lab.home));
     for (const id of ["x".repeat(300), "..", "a/../../b"]) opencodeSession(db, { id, cwd, said: [user("The quagga")] });
     const memory = await lab.open({ sources: ["opencode"], from: cwd, keep: true });
     expect((await memory.sync({ reason: "cli" }))?.failed).toEqual([]);

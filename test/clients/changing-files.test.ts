@@ -14,7 +14,7 @@ import {
 import { execFileSync } from "node:child_process";
 import path from "node:path";
 import { zstdCompressSync } from "node:zlib";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { DatabaseSync } from "node:sqlite";
 import type { Memory } from "@memslot/core";
 import {
@@ -35,11 +35,6 @@ import {
 import { stateOf, useLab } from "./support/lab.ts";
 
 const lab = useLab();
-const open: DatabaseSync[] = [];
-
-afterEach(() => {
-  for (const db of open.splice(0)) db.close();
-});
 
 /** What is found, after whatever has changed was looked at. */
 async function found(memory: Memory, query: string): Promise<string[]> {
@@ -225,8 +220,7 @@ test("a database is read while its program writes to it, and left as it is when 
 
 test("a database that is damaged, locked or not as it was fails by its name, and what it held is not forgotten", async () => {
   const cwd = lab.project("app");
-  const db = opencodeDatabase(lab.home);
-  open.push(db);
+  const db = lab.running(opencodeDatabase(lab.home));
   opencodeSession(db, { id: "ses_1", cwd, said: [user("The first aardvark")] });
   const memory = await lab.open({ sources: ["opencode"], from: cwd });
   expect(await found(memory, "aardvark")).toEqual(["opencode:/ses_1"]);
@@ -274,7 +268,7 @@ test.skipIf(process.platform === "win32")("a pipe in the place of anything holds
 
 test("a conversation that Cursor has in its database and in a transcript is found once", async () => {
   const cwd = lab.project("app");
-  open.push(cursorDatabase(lab.home, cwd, "same", [user("The first aardvark")]));
+  lab.running(cursorDatabase(lab.home, cwd, "same", [user("The first aardvark")]));
   cursorTranscript(lab.home, cwd, "same", [user("The first aardvark")]);
   const memory = await lab.open({ sources: ["cursor"], from: cwd });
   expect(await found(memory, "aardvark")).toEqual(["cursor:/same.jsonl"]);

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   assistant,
   claudeSession,
@@ -22,11 +22,6 @@ const said = [
   assistant("The quagga service listens on port 5544."),
   user("Then write it down."),
 ];
-const open: { close(): void }[] = [];
-
-afterEach(() => {
-  for (const db of open.splice(0)) db.close();
-});
 
 function note(file: string, text: string): void {
   mkdirSync(path.dirname(file), { recursive: true });
@@ -59,8 +54,7 @@ const histories: Record<string, { folder: string; make(cwd: string): void; answe
   opencode: {
     folder: ".local/share/opencode",
     make(cwd) {
-      const db = opencodeDatabase(lab.home);
-      open.push(db);
+      const db = lab.running(opencodeDatabase(lab.home));
       opencodeSession(db, { id: "ses_1", cwd, said });
       opencodeSession(db, { id: "ses_2", cwd, parent: "ses_1", said: [user("A quagga for the helper")] });
     },
@@ -68,7 +62,7 @@ const histories: Record<string, { folder: string; make(cwd: string): void; answe
   },
   cursor: {
     folder: ".config/Cursor",
-    make: (cwd) => void open.push(cursorDatabase(lab.home, cwd, "c0ffee", said)),
+    make: (cwd) => lab.running(cursorDatabase(lab.home, cwd, "c0ffee", said)),
     answer: ["cursor:/c0ffee.jsonl", 2],
   },
   "cursor of the command line": {

@@ -80,6 +80,7 @@ export {
   httpEmbeddingError,
 } from "./contract/embedding-error.ts";
 export type { RerankCallOptions, RerankChoice, RerankReport, RerankedPlace, Reranker } from "./contract/reranker.ts";
+export { appConfigDir } from "./config/client-folders.ts";
 export {
   type ClientFolders,
   type ClientSource,

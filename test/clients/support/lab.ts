@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import type { DatabaseSync } from "node:sqlite";
 import { type Memory, openMemory, parseConfig, type SearchReport } from "@memslot/core";
 import memoryCore from "@memslot/memory-core";
 import { afterEach, beforeEach } from "vitest";
@@ -28,6 +29,8 @@ export interface Lab {
   readonly home: string;
   readonly stateDir: string;
   readonly workspaceDir: string;
+  /** A database that stays open until the end of the test, as that of a program that runs. */
+  running(db: DatabaseSync): DatabaseSync;
   /** A folder below the home, made with a Git repository in it unless said otherwise. */
   project(name: string, isRepository?: boolean): string;
   open(how: {
@@ -48,6 +51,7 @@ export interface Lab {
 export function useLab(): Lab {
   let folder = "";
   const opened: Memory[] = [];
+  const databases: DatabaseSync[] = [];
 
   beforeEach(() => {
     folder = realpathSync.native(mkdtempSync(path.join(os.tmpdir(), "memslot-clients-")));
@@ -57,6 +61,7 @@ export function useLab(): Lab {
 
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((memory) => memory.close()));
+    for (const db of databases.splice(0)) db.close();
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   });
 
@@ -69,6 +74,10 @@ export function useLab(): Lab {
     },
     get workspaceDir() {
       return path.join(folder, "notes");
+    },
+    running(db) {
+      databases.push(db);
+      return db;
     },
     project(name, isRepository = true) {
       const place = path.join(folder, "work", name);

@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { codeOf } from "@memslot/core/files";
+import { readWhole } from "../notes/read-whole.ts";
 import type { ChangeOutcome, LoggedChange, NoteChangeRecord } from "./change-log.ts";
 
 interface LogLine {
@@ -49,10 +50,10 @@ async function goneOn(handle: FileHandle, before: KnownLog | undefined): Promise
   const isSame =
     before?.file === stats.ino &&
     before.bytes <= stats.size &&
-    (await bytesAt(handle, before.bytes - before.tail.length, before.bytes)).equals(before.tail);
+    (await readWhole(handle, before.tail.length, before.bytes - before.tail.length)).equals(before.tail);
   const from = isSame ? before.bytes : 0;
   const changes = isSame ? before.changes : new Map<string, LoggedChange>();
-  const added = await bytesAt(handle, from, Number(stats.size));
+  const added = await readWhole(handle, Number(stats.size) - from, from);
   // Half a line is read again: it may yet be written to its end.
   const whole = added.subarray(0, added.lastIndexOf(10) + 1);
   for (const line of whole.toString("utf8").split("\n")) {
@@ -62,18 +63,8 @@ async function goneOn(handle: FileHandle, before: KnownLog | undefined): Promise
     if (ended !== undefined && outcome !== undefined) ended.state = outcome;
   }
   const bytes = from + whole.length;
-  return { file: stats.ino, bytes, tail: await bytesAt(handle, Math.max(0, bytes - tailBytes), bytes), changes };
-}
-
-async function bytesAt(handle: FileHandle, from: number, to: number): Promise<Buffer> {
-  const room = Buffer.alloc(to - from);
-  let length = 0;
-  while (length < room.length) {
-    const { bytesRead } = await handle.read(room, length, room.length - length, from + length);
-    if (bytesRead === 0) break;
-    length += bytesRead;
-  }
-  return room.subarray(0, length);
+  const tail = await readWhole(handle, Math.min(bytes, tailBytes), Math.max(0, bytes - tailBytes));
+  return { file: stats.ino, bytes, tail, changes };
 }
 
 /** From the last to the first: an undo may itself have been undone. */

@@ -44,8 +44,8 @@ export interface ImportedNotes {
 /**
  * Writes notes that come from elsewhere to `memory/imports/<source>/`, one file each, found again by its identifier: the
  * same notes twice add nothing, one that has grown is put in the place of the earlier state, one that somebody has
- * changed here stays as it is, and one that somebody has deleted stays away. What looks like a secret is left out, as of every copy. Each file is whole or not there;
- * no link on the way is followed. Throws `WORKSPACE` and `INVALID_ARGUMENT`, what the notes throw, and an `AbortError`;
+ * changed here stays as it is, and one that somebody has deleted stays away. What looks like a secret is left out, as of
+ * every copy. Each file is whole or not there; no link on the way is followed. Throws `WORKSPACE` and `INVALID_ARGUMENT`, what the notes throw, and an `AbortError`;
  * what is written by then stays, and another run goes on.
  */
 export async function importNotes(options: ImportNotesOptions): Promise<ImportedNotes> {

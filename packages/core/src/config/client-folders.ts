@@ -21,11 +21,13 @@ export function clientFolders(env: Environment, platform: NodeJS.Platform = proc
     gemini: [path.join(absolute("GEMINI_CLI_HOME") ?? home, ".gemini")],
     opencode: [path.join(dataHome, "opencode")],
     // The program of the command line, and the editor.
-    cursor: [path.join(home, ".cursor"), path.join(appDataOf(home, env, platform), "Cursor", "User")],
+    cursor: [path.join(home, ".cursor"), path.join(appConfigDir({ home, env, platform }), "Cursor", "User")],
   };
 }
 
-function appDataOf(home: string, env: Environment, platform: NodeJS.Platform): string {
+/** Where desktop programs keep their settings. */
+export function appConfigDir(where: { env: Environment; home: string; platform: NodeJS.Platform }): string {
+  const { env, home, platform } = where;
   if (platform === "darwin") return path.join(home, "Library", "Application Support");
   if (platform === "win32") return variable(env, "APPDATA") ?? path.join(home, "AppData", "Roaming");
   return variable(env, "XDG_CONFIG_HOME") ?? path.join(home, ".config");

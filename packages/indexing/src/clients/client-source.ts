@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { ClientSource, MemorySearchSettings } from "@memslot/core";
+import { type ClientSource, isConversation, type MemorySearchSettings } from "@memslot/core";
 import type { FileRecord } from "../chunk-index.ts";
 import type { PathScope } from "../chunk-store.ts";
 import { holdsContent, readChunks, recipeOf, skippedBecause, stampInNote } from "../files/read-chunks.ts";
@@ -128,13 +128,11 @@ export function createClientSource(input: {
     },
     isDue: async (file, stored, params) =>
       kindOf(file) !== "lines" || (await due({ file, stored, params: { reason: params.reason } })),
-    stampOf: (stored) =>
-      (parseCursor(stored.cursor) ?? conversationCursor(stored))?.stamp ??
-      (stored.cursor?.startsWith("{") === true ? undefined : stampInNote(stored)),
+    stampOf: (stored) => (isNote(stored) ? stampInNote(stored) : cursorOf(stored)?.stamp),
     holdsContent: async (file, stored, signal) => kindOf(file) === "note" && (await holdsContent(file, stored, signal)),
-    skippedBecause: (stored) => (stored.cursor?.startsWith("{") === true ? undefined : skippedBecause(stored)),
+    skippedBecause: (stored) => (isNote(stored) ? skippedBecause(stored) : undefined),
     issueOf(stored) {
-      const lines = (parseCursor(stored.cursor) ?? conversationCursor(stored))?.passedOver ?? 0;
+      const lines = cursorOf(stored)?.passedOver ?? 0;
       return lines === 0 ? undefined : `${lines} lines were passed over or cut: not JSON, not UTF-8 or too long`;
     },
     holds: createHeldLines({
@@ -171,10 +169,21 @@ export function createClientSource(input: {
   };
 
   function folderOf(stored: FileRecord): string | undefined {
-    return (parseCursor(stored.cursor) ?? conversationCursor(stored))?.folder ?? found.get(stored.path)?.folder;
+    return cursorOf(stored)?.folder ?? found.get(stored.path)?.folder;
   }
 }
 
 function kindOf(file: object): ClientFile["kind"] {
   return (file as ClientFile).kind;
+}
+
+function isNote(stored: FileRecord): boolean {
+  return !isConversation(stored);
+}
+
+/** What the record of a conversation says of its reading; undefined for a note. */
+function cursorOf(
+  stored: FileRecord,
+): { stamp?: string | undefined; folder?: string | undefined; passedOver: number } | undefined {
+  return parseCursor(stored.cursor) ?? conversationCursor(stored);
 }

@@ -6,8 +6,8 @@ import { type Client, type ClientFile, type NumberedRecords, unknownSize } from 
 import type { ClientFinding } from "./client-finding.ts";
 import { clientRecord } from "./line-record.ts";
 import { cursorMessage } from "./lines/cursor-line.ts";
-import { isInjected, isObject, textAt } from "./lines/line-parts.ts";
-import { jsonOf, stateOfDatabase, withDatabase } from "./read-database.ts";
+import { isObject, ownText, textAt } from "./lines/line-parts.ts";
+import { findInDatabase, jsonOf, withDatabase } from "./read-database.ts";
 import { readSmall } from "./read-small.ts";
 
 interface ComposerRow {
@@ -24,9 +24,6 @@ const composersSql = `SELECT substr(key, 14) AS id, json_extract(value, '$.lastU
 const valueSql = "SELECT value FROM cursorDiskKV WHERE key = ?";
 const workspaceSql = "SELECT value FROM ItemTable WHERE key = 'composer.composerData'";
 
-/** What was found in a database, as long as it is the same. */
-const known = new Map<string, { state: string; found: unknown }>();
-
 /**
  * The editor's `globalStorage/state.vscdb`, whose conversations have times, and `projects/<slug>/agent-transcripts/` of the
  * command line, which have none. A conversation that is in both is taken from the first.
@@ -39,7 +36,7 @@ export const cursor: Client = {
     for (const folder of folders) {
       const file = path.join(folder, "globalStorage", "state.vscdb");
       try {
-        const composers = await ofDatabase(file, (db) => db.prepare<[], ComposerRow>(composersSql).all());
+        const composers = await findInDatabase(file, (db) => db.prepare<[], ComposerRow>(composersSql).all());
         if (composers === undefined || composers.length === 0) continue;
         const projects = await projectsOf(finding, path.join(folder, "workspaceStorage"));
         for (const composer of composers)
@@ -79,7 +76,7 @@ async function projectsOf(finding: ClientFinding, storage: string): Promise<Map<
       const folder = textAt(about, "folder");
       if (folder?.startsWith("file:") !== true) continue;
       const file = path.join(storage, name, "state.vscdb");
-      const value = await ofDatabase(file, (db) => db.prepare<[], { value: unknown }>(workspaceSql).get()?.value);
+      const value = await findInDatabase(file, (db) => db.prepare<[], { value: unknown }>(workspaceSql).get()?.value);
       const composers = (jsonOf(value) as { allComposers?: unknown } | undefined)?.allComposers;
       for (const composer of Array.isArray(composers) ? composers : []) {
         const id = textAt(composer, "composerId");
@@ -90,17 +87,6 @@ async function projectsOf(finding: ClientFinding, storage: string): Promise<Map<
     }
   }
   return projects;
-}
-
-/** Undefined where there is no such database. */
-async function ofDatabase<T>(file: string, run: Parameters<typeof withDatabase<T>>[1]): Promise<T | undefined> {
-  const state = stateOfDatabase(file);
-  if (state === undefined) return undefined;
-  const before = known.get(file);
-  if (before?.state === state) return before.found as T;
-  const found = await withDatabase(file, run);
-  known.set(file, { state, found });
-  return found;
 }
 
 function conversationOf(file: string, composer: ComposerRow, folder: string | undefined): Omit<ClientFile, "path"> {
@@ -139,7 +125,6 @@ async function* recordsOf(file: string, { id, created }: ComposerRow, signal: Ab
 function bubbleRecord(bubble: Record<string, unknown>, startedMs: number | undefined): TranscriptRecord {
   const timeMs = timeOf(bubble["createdAt"]) ?? startedMs;
   const role = bubble["type"] === 1 ? "user" : bubble["type"] === 2 ? "assistant" : undefined;
-  const text = textAt(bubble, "text") ?? "";
-  if (role === undefined || (role === "user" && isInjected(text))) return { kind: "other", timeMs };
-  return saidRecord({ role, text, timeMs });
+  if (role === undefined) return { kind: "other", timeMs };
+  return saidRecord({ role, text: ownText(role, textAt(bubble, "text") ?? ""), timeMs });
 }

@@ -2,13 +2,11 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { asOneLine, labelOf, wholeLineTokens } from "../sessions/render-message.ts";
 import { renderSaid } from "../sessions/read-transcript.ts";
 import { readJson, saidRecord, timeOf, type TranscriptRecord } from "../sessions/transcript-record.ts";
 import type { ClientFinding } from "./client-finding.ts";
 import { textAt } from "./lines/line-parts.ts";
-
-/** Lines have no limit here as they have in a chunk. */
-const shownTokens = 1_000;
 
 /** What is kept of a conversation of another program: what was said, without secrets, each on the line that it has there. */
 export interface KeptCopy {
@@ -99,9 +97,8 @@ function written(record: TranscriptRecord, usual: string | undefined): string {
   const at = timeMs === undefined ? undefined : new Date(timeMs).toISOString();
   if (record.kind === "message") {
     // As it is indexed: what is taken out there is taken out here.
-    const [first = "", ...rest] = renderSaid(record, "plain", shownTokens).rendered;
-    const label = /^\w+: /u.exec(first)?.[0].length ?? 0;
-    const text = [first, ...rest].map((line) => line.slice(label)).join(" ");
+    const line = asOneLine(renderSaid(record, "plain", wholeLineTokens).rendered);
+    const text = line.slice(labelOf(line).length);
     return text === "" ? "" : JSON.stringify({ role: record.role, text, at, folder });
   }
   return record.folder === undefined ? "" : JSON.stringify({ at, folder });

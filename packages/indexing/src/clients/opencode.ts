@@ -3,8 +3,8 @@ import { messageOf } from "@memslot/core";
 import { readJson, saidRecord, timeOf, type TranscriptRecord } from "../sessions/transcript-record.ts";
 import { type Client, type ClientFile, type NumberedRecords, unknownSize } from "./client.ts";
 import { absoluteFolder } from "./line-record.ts";
-import { isInjected, objectAt, textAt } from "./lines/line-parts.ts";
-import { jsonOf, stateOfDatabase, withDatabase } from "./read-database.ts";
+import { objectAt, ownText, textAt } from "./lines/line-parts.ts";
+import { findInDatabase, jsonOf, withDatabase } from "./read-database.ts";
 
 interface SessionRow {
   id: string;
@@ -23,9 +23,6 @@ const partsSql = `SELECT m.id AS id, m.data AS message, p.data AS part
   FROM message m LEFT JOIN part p ON p.message_id = m.id
   WHERE m.session_id = ? ORDER BY m.time_created, m.id, p.id`;
 
-/** What was found in a database, as long as it is the same. */
-const known = new Map<string, { state: string; sessions: readonly SessionRow[] }>();
-
 /** `opencode.db`: sessions, their messages, and the parts of these. */
 export const opencode: Client = {
   source: "opencode",
@@ -36,7 +33,8 @@ export const opencode: Client = {
     for (const folder of folders) {
       const file = path.join(folder, "opencode.db");
       try {
-        for (const session of await sessionsIn(file))
+        const sessions = await findInDatabase(file, (db) => db.prepare<[], SessionRow>(sessionsSql).all());
+        for (const session of sessions ?? [])
           if (typeof session.id === "string") finding.add(session.id, conversationOf(file, session));
       } catch (error) {
         finding.missed(file, `cannot be read: ${messageOf(error)}`);
@@ -44,16 +42,6 @@ export const opencode: Client = {
     }
   },
 };
-
-async function sessionsIn(file: string): Promise<readonly SessionRow[]> {
-  const state = stateOfDatabase(file);
-  if (state === undefined) return [];
-  const before = known.get(file);
-  if (before?.state === state) return before.sessions;
-  const sessions = await withDatabase(file, (db) => db.prepare<[], SessionRow>(sessionsSql).all());
-  known.set(file, { state, sessions });
-  return sessions;
-}
 
 function conversationOf(file: string, session: SessionRow): Omit<ClientFile, "path"> {
   const { id, directory, updated, messages, parts } = session;
@@ -85,9 +73,8 @@ async function* recordsOf(file: string, session: string, signal: AbortSignal): N
 function recordOf(message: unknown, text: string): TranscriptRecord {
   const role = textAt(message, "role");
   const timeMs = timeOf(objectAt(message, "time")?.["created"]);
-  if ((role !== "user" && role !== "assistant") || (role === "user" && isInjected(text)))
-    return { kind: "other", timeMs };
-  return saidRecord({ role, text, timeMs });
+  if (role !== "user" && role !== "assistant") return { kind: "other", timeMs };
+  return saidRecord({ role, text: ownText(role, text), timeMs });
 }
 
 /** What was said: no thoughts, no tools, nothing that the program itself has put in. */

@@ -55,7 +55,8 @@ function foldersOf(slug: string): string[] {
   let looks = 0;
   const { root } = path.parse(process.cwd());
   look(root, slug.replace(/^-/u, ""));
-  return found;
+  // Where the look was ended there may be another one.
+  return looks > mostLooks ? [] : found;
 
   function look(folder: string, rest: string): void {
     if (found.length > 1 || ++looks > mostLooks) return;

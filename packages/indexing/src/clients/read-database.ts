@@ -12,6 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type DatabaseType from "better-sqlite3";
+import { stampOf } from "../files/file-stamp.ts";
 
 /** How long it waits for a program that is writing. */
 const waitMs = 1_000;
@@ -27,6 +28,8 @@ interface Copy {
 
 /** Of databases that cannot be opened where they are. */
 const copies = new Map<string, Copy>();
+/** What was found in databases, with the state that they were in. */
+const findings = new Map<string, { readonly state: string; readonly found: unknown }>();
 
 /**
  * Runs something with the database of a program, which may go on writing to it. Nothing is changed there, and nothing is
@@ -54,11 +57,25 @@ export async function withDatabase<T>(file: string, run: (db: DatabaseType.Datab
   return run(copy.db);
 }
 
+/**
+ * What `run` finds in a database, as long as it is the same: found again only where it has changed. Undefined where there is
+ * none. `run` is the same for the same file.
+ */
+export async function findInDatabase<T>(file: string, run: (db: DatabaseType.Database) => T): Promise<T | undefined> {
+  const state = stateOfDatabase(file);
+  if (state === undefined) return undefined;
+  const before = findings.get(file);
+  if (before?.state === state) return before.found as T;
+  const found = await withDatabase(file, run);
+  findings.set(file, { state, found });
+  return found;
+}
+
 /** One text for the state of a database and of what was written to it last; undefined where there is none. */
-export function stateOfDatabase(file: string): string | undefined {
+function stateOfDatabase(file: string): string | undefined {
   const states = [file, `${file}-wal`].map((each) => {
     const stats = statSync(each, { bigint: true, throwIfNoEntry: false });
-    return stats && `${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}:${stats.ino}`;
+    return stats && stampOf(stats);
   });
   return states[0] === undefined ? undefined : states.join(" ");
 }

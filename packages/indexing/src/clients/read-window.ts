@@ -4,18 +4,16 @@ import { codeOf } from "@memslot/core/files";
 import { openForReading } from "../files/file-kind.ts";
 import { fitWindow } from "../files/read-file.ts";
 import { redactLines } from "../secrets/redact-secrets.ts";
+import { asOneLine, wholeLineTokens } from "../sessions/render-message.ts";
 import { renderSaid } from "../sessions/read-transcript.ts";
 import { readLines } from "../sessions/transcript-lines.ts";
 import type { RecordReader } from "../sessions/transcript-record.ts";
 import { decodeLines } from "../text/file-text.ts";
 import type { ClientFile, NumberedRecords } from "./client.ts";
 
-/** Lines have no limit here as they have in a chunk. */
-const shownTokens = 1_000;
-
 /**
  * A window of what a program keeps: a line for each of its lines, as it is searched, without secrets and empty where nothing
- * was said. `more`: something stands behind it.
+ * was said.
  */
 export async function readClientWindow(
   { file, recordOf }: { file: ClientFile; recordOf: RecordReader },
@@ -60,10 +58,7 @@ async function windowOf(file: ClientFile, wanted: Wanted): Promise<{ window: str
     if (number > to) break;
     if (number < from) continue;
     while (window.length < number - from) window.push("");
-    const said = record.kind === "message" ? renderSaid(record, "plain", shownTokens).rendered : [];
-    const [first = "", ...rest] = said;
-    const label = /^\w+: /u.exec(first)?.[0].length ?? 0;
-    const shown = [first, ...rest.map((piece) => piece.slice(label))].join(" ");
+    const shown = record.kind === "message" ? asOneLine(renderSaid(record, "plain", wholeLineTokens).rendered) : "";
     // A line may hold several messages.
     const before = window.length > number - from ? window.pop() : undefined;
     window.push([before, shown].filter(Boolean).join(" "));

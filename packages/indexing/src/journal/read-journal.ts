@@ -2,7 +2,7 @@ import { open } from "node:fs/promises";
 import { type ManagerReadParams, MemoryError, type MemoryReadResult, messageOf } from "@memslot/core";
 import { openForReading } from "../files/file-kind.ts";
 import { fitWindow } from "../files/read-file.ts";
-import { renderMessage } from "../sessions/render-message.ts";
+import { asOneLine, renderMessage, wholeLineTokens } from "../sessions/render-message.ts";
 import { stripInjected } from "../sessions/strip-injected.ts";
 import { readRecord } from "../sessions/transcript-record.ts";
 import { journalFile } from "./journal-folder.ts";
@@ -53,7 +53,5 @@ async function textOf(file: string, shown: string, signal: AbortSignal): Promise
 function shownLine(line: string): string {
   const record = readRecord(Buffer.from(line));
   if (record.kind !== "message") return "";
-  const [first = "", ...rest] = renderMessage(record.role, stripInjected(record.text, record.role), 1_000);
-  const label = /^\w+: /.exec(first)?.[0].length ?? 0;
-  return [first, ...rest.map((piece) => piece.slice(label))].join(" ");
+  return asOneLine(renderMessage(record.role, stripInjected(record.text, record.role), wholeLineTokens));
 }

@@ -2,7 +2,7 @@ import path from "node:path";
 import type { Client } from "../client.ts";
 import { jsonEdit } from "../edits/json-edit.ts";
 import { markdownMarkers, markedBlock } from "../edits/marked-block.ts";
-import { appConfigDir } from "./app-config-dir.ts";
+import { appConfigDir } from "@memslot/core";
 import { isOwnServer } from "../own-handler.ts";
 
 // Clients that have no hook by which memory could be shown to their models.

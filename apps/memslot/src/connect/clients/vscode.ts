@@ -3,7 +3,7 @@ import type { Client, ClientPlace } from "../client.ts";
 import { jsonEdit } from "../edits/json-edit.ts";
 import { markdownMarkers, markedBlock } from "../edits/marked-block.ts";
 import { hookHandlers } from "./hook-groups.ts";
-import { appConfigDir } from "./app-config-dir.ts";
+import { appConfigDir } from "@memslot/core";
 import { isOwnServer } from "../own-handler.ts";
 
 const events = ["SessionStart", "PreCompact", "Stop"];

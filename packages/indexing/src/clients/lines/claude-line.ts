@@ -1,4 +1,4 @@
-import { isInjected, withoutInjected, objectAt, textAt, textOf } from "./line-parts.ts";
+import { objectAt, ownText, textAt, textOf } from "./line-parts.ts";
 import type { SaidLine } from "./said-line.ts";
 
 /** `{type, uuid, timestamp, isSidechain, message: {role, content}}` of Claude Code. */
@@ -7,8 +7,6 @@ export function claudeMessage(line: Record<string, unknown>): SaidLine | undefin
   if (type !== "user" && type !== "assistant") return undefined;
   // Of a subagent, of the client itself, or the summary that stands for what was compacted.
   if (line["isSidechain"] === true || line["isMeta"] === true || line["isCompactSummary"] === true) return undefined;
-  const said = textOf(objectAt(line, "message")?.["content"]);
-  const text = type === "user" ? withoutInjected(said) : said;
-  if (type === "user" && isInjected(text)) return undefined;
+  const text = ownText(type, textOf(objectAt(line, "message")?.["content"]));
   return { role: type, text, id: textAt(line, "uuid"), at: textAt(line, "timestamp") };
 }

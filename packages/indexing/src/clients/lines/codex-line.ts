@@ -1,4 +1,4 @@
-import { isInjected, withoutInjected, objectAt, textAt, textOf } from "./line-parts.ts";
+import { objectAt, ownText, textAt, textOf } from "./line-parts.ts";
 import type { SaidLine } from "./said-line.ts";
 
 /** `{timestamp, type: "response_item", payload: {type: "message", role, content}}` of Codex. Its `event_msg` say it twice. */
@@ -7,8 +7,7 @@ export function codexMessage(line: Record<string, unknown>): SaidLine | undefine
   if (line["type"] !== "response_item" || payload?.["type"] !== "message") return undefined;
   const { role } = payload;
   if (role !== "user" && role !== "assistant") return undefined;
-  const said = textOf(payload["content"], ["input_text", "output_text", "text"]);
-  const text = role === "user" ? withoutInjected(said) : said;
-  if (role === "user" && (isInjected(text) || text.startsWith("# AGENTS.md instructions"))) return undefined;
+  const text = ownText(role, textOf(payload["content"], ["input_text", "output_text", "text"]));
+  if (role === "user" && text.startsWith("# AGENTS.md instructions")) return undefined;
   return { role, text, id: textAt(payload, "id"), at: textAt(line, "timestamp") };
 }
