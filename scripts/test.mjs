@@ -29,6 +29,12 @@ try {
 const brokenFiles = summary.testResults.filter(
   (file) => file.status === "failed" && file.assertionResults.length === 0,
 ).length;
+// What failed stands at the end, where whoever sees the last lines alone finds it.
+for (const { name, status, assertionResults } of summary.testResults)
+  if (status === "failed") {
+    const failures = assertionResults.filter((result) => result.status === "failed");
+    console.log(`FAILED: ${path.relative(root, name)}${failures.map(({ fullName }) => `\n  ${fullName}`).join("")}`);
+  }
 const skipped = summary.numPendingTests + summary.numTodoTests;
 const failed = summary.numFailedTests + brokenFiles;
 console.log(`${summary.numPassedTests} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);

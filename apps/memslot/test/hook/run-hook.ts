@@ -34,7 +34,7 @@ export function spawnHook(
   sandbox: Sandbox,
   client: ClientId,
   input: object | undefined,
-  { killAfterMs, more = [] }: { killAfterMs?: number; more?: readonly string[] } = {},
+  { killAfterMs, more = [] }: { killAfterMs?: number | undefined; more?: readonly string[] } = {},
 ): Promise<Finished> {
   const [program = "", ...words] = [...command, "hook", client, "--workspace", sandbox.workspace, ...more];
   return new Promise((resolve, reject) => {

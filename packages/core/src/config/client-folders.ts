@@ -3,7 +3,7 @@ import type { ClientFolders } from "../contract/client-sources.ts";
 import { type Environment, homeDir, variable } from "./paths.ts";
 
 /** Where the programs keep their conversations, by their own variables. Nobody looks whether the folders are there. */
-export function clientFolders(env: Environment, platform: NodeJS.Platform = process.platform): ClientFolders {
+export function clientFolders(env: Environment, platform: string = process.platform): ClientFolders {
   let home: string;
   try {
     home = homeDir(env);
@@ -26,7 +26,7 @@ export function clientFolders(env: Environment, platform: NodeJS.Platform = proc
 }
 
 /** Where desktop programs keep their settings. */
-export function appConfigDir(where: { env: Environment; home: string; platform: NodeJS.Platform }): string {
+export function appConfigDir(where: { env: Environment; home: string; platform: string }): string {
   const { env, home, platform } = where;
   if (platform === "darwin") return path.join(home, "Library", "Application Support");
   if (platform === "win32") return variable(env, "APPDATA") ?? path.join(home, "AppData", "Roaming");
