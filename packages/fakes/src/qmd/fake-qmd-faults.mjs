@@ -13,9 +13,6 @@ export function faultOf({ tool, command }) {
 /** The faults that every command can have before it does anything. */
 export async function beforehand(context, fault) {
   const { command, tool } = context;
-  process.on("SIGTERM", () => {
-    if (!faultOf(context).ignoreTerm) process.exit(143);
-  });
   if (fault.notBuilt) throw new Failure(`qmd is not built: missing ${join(tool, "dist/cli/qmd.js")}`);
   if (fault.crash) await end(fault.crash);
   if (fault.grandchild) {

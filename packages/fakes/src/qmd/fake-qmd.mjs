@@ -17,24 +17,28 @@ const commands = { query, search: query, mcp, update, embed, cleanup, status };
 /** Runs the command line of this process as qmd with the tool folder. */
 export async function run(tool) {
   const options = optionsOf(process.argv.slice(2));
-  const context = { tool, options, command: options.words[0] ?? "", write: (text) => process.stdout.write(text) };
+  const command = options.version ? "version" : (options.words[0] ?? "");
+  const context = { tool, options, command, write: (text) => process.stdout.write(text) };
+  // All before it is told that it has started: who has seen that may ask for another behaviour, or send a signal, at once.
+  const fault = faultOf(context);
+  process.on("SIGTERM", () => {
+    if (!faultOf(context).ignoreTerm) process.exit(143);
+  });
+  process.on("exit", (code) => log(tool, { kind: "end", command, code }));
   log(tool, {
     kind: "start",
     keeper: process.ppid,
-    command: options.version ? "--version" : context.command,
+    command: options.version ? "--version" : command,
     argv: process.argv.slice(2),
     cwd: process.cwd(),
     priority: getPriority(),
     env: { ...process.env },
   });
-  process.on("exit", (code) => log(tool, { kind: "end", command: context.command, code }));
-  if (options.version) context.command = "version";
   try {
-    const fault = faultOf(context);
     await beforehand(context, fault);
     if (options.version) print(`qmd ${JSON.parse(readFileSync(join(tool, "package.json"), "utf8")).version} (facd35e)`);
-    else if (commands[context.command]) await commands[context.command](context, fault);
-    else throw new Failure(`Unknown command: ${context.command}`);
+    else if (commands[command]) await commands[command](context, fault);
+    else throw new Failure(`Unknown command: ${command}`);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     complain(error.message);

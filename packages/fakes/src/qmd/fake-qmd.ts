@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -134,7 +135,10 @@ export function makeFakeQmd(options: FakeQmdOptions = {}): FakeQmd {
   chmodSync(command, 0o755);
   const set = (behaviour: FakeBehaviour): void => {
     rmSync(join(folder, "busy-count"), { force: true });
-    writeFileSync(join(folder, "behaviour.json"), JSON.stringify(behaviour));
+    // Whole at any moment: a process that runs may be reading it.
+    const next = join(folder, "behaviour.json.next");
+    writeFileSync(next, JSON.stringify(behaviour));
+    renameSync(next, join(folder, "behaviour.json"));
   };
   set(options.behaviour ?? {});
 
