@@ -18,6 +18,9 @@ const environment = Object.fromEntries(
 );
 environment.TURBO_TELEMETRY_DISABLED = "1";
 environment.PNPM_CONFIG_UPDATE_NOTIFIER = "false";
+// Where the caller is, for `where-called.mjs`. npm goes to the repository for a script of it, and keeps the folder in INIT_CWD.
+const byNpm = process.env.npm_package_json === path.join(root, "package.json");
+environment.MEMSLOT_CALLED_FROM = (byNpm && process.env.INIT_CWD) || process.cwd();
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 const nodeFits = major > 24 || (major === 24 && minor >= 16);

@@ -1,5 +1,8 @@
+import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { createSandbox } from "../run-memslot.ts";
 import { startHttpServer, token } from "./http-server.ts";
@@ -113,6 +116,33 @@ describe("docs/mcp.md", () => {
     expect(server.lines.filter((line) => typeof line === "string")).toEqual([]);
     server.child.stdin.end();
     expect(await server.ended()).toEqual({ exitCode: 0, signal: null });
+  });
+
+  test("names a launcher that works where it is called from", async () => {
+    const { cwd, env, stateDir } = await createSandbox();
+    await writeFile(path.join(cwd, "here.md"), "Anna likes espresso.\n");
+    await mkdir(path.join(cwd, "deep"));
+    const search = ["memory", "search", "espresso", "--workspace", "..", "--json"];
+    const packageJson = path.join(path.dirname(launcherFile), "../package.json");
+    for (const { from, by } of [
+      { from: path.join(cwd, "deep"), by: {} },
+      // npm goes to the clone, and says from where it was called.
+      { from: path.dirname(packageJson), by: { npm_package_json: packageJson, INIT_CWD: path.join(cwd, "deep") } },
+      // What some other program's npm says is none of it.
+      {
+        from: path.join(cwd, "deep"),
+        by: { npm_package_json: path.join(stateDir, "package.json"), INIT_CWD: stateDir },
+      },
+    ]) {
+      const ran = promisify(execFile)(process.execPath, [launcherFile, "cli", ...search], {
+        cwd: from,
+        env: { ...env, ...by },
+      });
+      expect({ by, found: JSON.parse((await ran).stdout) }).toMatchObject({
+        by,
+        found: { results: [{ path: "here.md" }] },
+      });
+    }
   });
 
   test("names the path and the header of the HTTP server", async () => {
