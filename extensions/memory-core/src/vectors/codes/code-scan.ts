@@ -8,7 +8,7 @@ import type { CodeTables } from "./code-tables.ts";
 import { bitWidth, blockBytes, blockRows, codeWidth, encodeQuestion } from "./code-vector.ts";
 import { addBlocks, addTail } from "./scan-blocks.ts";
 import { addByBits, nearestByBits } from "./scan-bits.ts";
-import { longestWidth, type OpenScan, type ScanJob, writeOwn } from "./scan-job.ts";
+import { longestWidth, openOwn, type OpenScan, type ScanJob, writeOwn } from "./scan-job.ts";
 
 const mebibyte = 1024 * 1024;
 
@@ -47,7 +47,7 @@ export function createCodeScan(memoryMB: number): CodeScan {
     const memory = inCommon && shared ? shared.memory : createBlockMemory(memoryMB * mebibyte);
     const blocks = inCommon ?? openBlockMemory(memory, 0, regionBytes);
     if (!blocks) throw new Error("a memory of its own has regions of another size");
-    const scan = { width, bits, withCodes, blocks, kernel: openKernel(memory.memory) };
+    const scan = { width, bits, withCodes, blocks, kernel: openKernel(memory.memory), ...openOwn(blocks, memory) };
     opened = { key, scan };
     return scan;
   }

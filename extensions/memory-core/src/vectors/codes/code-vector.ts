@@ -89,7 +89,9 @@ export function encodeQuestion(vector: Float32Array | Float64Array): { numbers: 
 export function productOf(row: Uint8Array, question: Int16Array): number {
   const codes = new Int8Array(row.buffer, row.byteOffset, question.length);
   let sum = 0;
-  for (let index = 0; index < question.length; index++) sum += (codes[index] as number) * (question[index] as number);
+  // Whole numbers of four bytes, as sums of a question are.
+  for (let index = 0; index < question.length; index++)
+    sum = (sum + Math.imul(codes[index] as number, question[index] as number)) | 0;
   return Math.fround(Math.fround(sum) * factorOf(row, question.length));
 }
 

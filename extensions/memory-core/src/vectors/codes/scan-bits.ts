@@ -1,10 +1,8 @@
 import { createBestSlots } from "./best-slots.ts";
 import type { BlockSlots } from "./code-tables.ts";
 import { blockBytes, blockRows } from "./code-vector.ts";
-import { hold, ownPlaces, type ScanJob } from "./scan-job.ts";
+import { hold, type ScanJob } from "./scan-job.ts";
 
-/** Rows that the kernel compares at a time. */
-const groupRows = 4;
 /** Chunks that bits propose where codes are not in memory. */
 const proposedByBits = 1024;
 
@@ -14,14 +12,20 @@ export function addByBits(job: ScanJob, wanted: number): boolean {
   if (!measured) return false;
   const { asked, distances, counts } = measured;
   const nearest = farthest(counts, wanted);
-  for (const [index, slots] of asked.entries()) {
-    let at: number | undefined;
-    for (let group = 0; group < blockRows; group += groupRows) {
-      if (!someWithin(distances, index * blockRows + group, nearest)) continue;
-      at ??= hold(job, slots);
-      if (at === undefined) return false;
-      addGroup(job, slots, at, group);
-    }
+  const { kernel, width, best, places } = job;
+  let block = -1;
+  let at: number | undefined;
+  for (let row = 0; row < distances.length; row++) {
+    if ((distances[row] as number) > nearest) continue;
+    const index = Math.floor(row / blockRows);
+    const slots = asked[index] as BlockSlots;
+    const slot = row % blockRows;
+    const id = slots.ids[slot] as number;
+    if (id === 0) continue;
+    if (index !== block) at = hold(job, slots);
+    if (at === undefined) return false;
+    block = index;
+    best.add(id, kernel.product(at + slot * width, places.question, at + blockRows * width + slot * 4, width));
   }
   return true;
 }
@@ -46,20 +50,19 @@ interface Measured {
 }
 
 function measure(job: ScanJob): Measured | undefined {
-  const { directory, filter, blocks, kernel, width, bits, withCodes } = job;
-  const places = ownPlaces(blocks);
+  const { directory, filter, kernel, width, bits, withCodes, places, distances: found } = job;
   const asked = directory.blocks.filter(({ source }) => filter.sources.includes(source));
   const distances = new Uint16Array(asked.length * blockRows);
   const counts = new Uint32Array(8 * bits + 1);
   for (const [index, slots] of asked.entries()) {
+    const { ids } = slots;
     const at = hold(job, slots);
     if (at === undefined) return undefined;
     kernel.differences(at + (withCodes ? blockBytes(width) : 0), places.bits, places.out, blockRows, bits);
-    const found = new Int32Array(blocks.bytes().buffer, places.out, blockRows);
     for (let slot = 0; slot < blockRows; slot++) {
       const distance = found[slot] as number;
       distances[index * blockRows + slot] = distance;
-      if (slots.ids[slot] !== 0) counts[distance] = (counts[distance] as number) + 1;
+      if (ids[slot] !== 0) counts[distance] = (counts[distance] as number) + 1;
     }
   }
   return { asked, distances, counts };
@@ -70,20 +73,4 @@ function farthest(counts: Uint32Array, wanted: number): number {
   let within = 0;
   const found = counts.findIndex((count) => (within += count) >= wanted);
   return found < 0 ? counts.length : found;
-}
-
-function someWithin(distances: Uint16Array, first: number, nearest: number): boolean {
-  for (let at = first; at < first + groupRows; at++) if ((distances[at] as number) <= nearest) return true;
-  return false;
-}
-
-/** Scores the rows of a group by their codes. */
-function addGroup({ blocks, kernel, width, best }: ScanJob, slots: BlockSlots, at: number, group: number): void {
-  const { question, out } = ownPlaces(blocks);
-  kernel.products(at + group * width, question, at + blockRows * width + group * 4, out, groupRows, width);
-  const scores = new Float32Array(blocks.bytes().buffer, out, groupRows);
-  for (let row = 0; row < groupRows; row++) {
-    const id = slots.ids[group + row] as number;
-    if (id !== 0) best.add(id, scores[row] as number);
-  }
 }

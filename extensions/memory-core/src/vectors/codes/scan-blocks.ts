@@ -1,5 +1,5 @@
 import { blockRows } from "./code-vector.ts";
-import { hold, ownPlaces, type ScanJob } from "./scan-job.ts";
+import { hold, type ScanJob } from "./scan-job.ts";
 import { productOf } from "./code-vector.ts";
 
 /** Vectors that lie in no block yet: few. */
@@ -11,15 +11,13 @@ export function addTail({ directory, filter, numbers, best }: ScanJob): void {
 
 /** Every block, by its codes. False where one could not be had. */
 export function addBlocks(job: ScanJob): boolean {
-  const { directory, filter, blocks, kernel, width, best } = job;
+  const { directory, filter, kernel, width, best, places, scores } = job;
   const { sources, files } = filter;
-  const { question, out } = ownPlaces(blocks);
   for (const slots of directory.blocks) {
     if (!sources.includes(slots.source) || (files !== undefined && !someIn(slots, files))) continue;
     const at = hold(job, slots);
     if (at === undefined) return false;
-    kernel.products(at, question, at + blockRows * width, out, blockRows, width);
-    const scores = new Float32Array(blocks.bytes().buffer, out, blockRows);
+    kernel.products(at, places.question, at + blockRows * width, places.out, blockRows, width);
     let floor = best.floor();
     for (let slot = 0; slot < blockRows; slot++) {
       const score = scores[slot] as number;

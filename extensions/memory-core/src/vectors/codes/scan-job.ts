@@ -1,4 +1,5 @@
 import type { Kernel } from "../kernel/kernel.ts";
+import type { BlockMemory } from "../memory/block-memory.ts";
 import type { OpenBlockMemory } from "../memory/open-block-memory.ts";
 import type { BestSlots } from "./best-slots.ts";
 import { questionCodes, writeSigns } from "./bit-thresholds.ts";
@@ -23,6 +24,31 @@ export interface OpenScan {
   withCodes: boolean;
   blocks: OpenBlockMemory;
   kernel: Kernel;
+  /** Where a thread's own things lie in memory. */
+  places: Record<keyof typeof own, number>;
+  /** What the kernel has written at `places.out`: one number for each row of a block. */
+  scores: Float32Array;
+  distances: Int32Array;
+}
+
+/** Views of the memory that stay what they are when it grows. */
+export function openOwn(
+  blocks: OpenBlockMemory,
+  { memory }: BlockMemory,
+): Pick<OpenScan, "places" | "scores" | "distances"> {
+  const { at } = blocks.own;
+  const places = {
+    question: at + own.question,
+    bits: at + own.bits,
+    thresholds: at + own.thresholds,
+    out: at + own.out,
+  };
+  const { buffer } = memory;
+  return {
+    places,
+    scores: new Float32Array(buffer, places.out, blockRows),
+    distances: new Int32Array(buffer, places.out, blockRows),
+  };
 }
 
 export interface ScanJob extends OpenScan {
@@ -35,20 +61,19 @@ export interface ScanJob extends OpenScan {
 }
 
 /** Puts what the kernel is asked with where it finds it. */
-export function writeOwn({ blocks, bits, width, numbers, directory }: ScanJob, vector: Float32Array): void {
-  const { at } = blocks.own;
-  blocks.bytes().set(new Uint8Array(numbers.buffer), at + own.question);
+export function writeOwn({ blocks, bits, width, numbers, directory, places }: ScanJob, vector: Float32Array): void {
+  blocks.bytes().set(new Uint8Array(numbers.buffer), places.question);
   const thresholds = directory.bits?.thresholds;
   if (bits === 0 || !thresholds) return;
-  blocks.bytes().set(thresholds, at + own.thresholds);
+  blocks.bytes().set(thresholds, places.thresholds);
   const asked = new Uint8Array(bits);
   writeSigns(questionCodes(differenceOf(vector, directory.mean), width), thresholds, asked);
-  blocks.bytes().set(asked, at + own.bits);
+  blocks.bytes().set(asked, places.bits);
 }
 
 /** The place of a block in memory until the next one is held, undefined where there is no room for it. */
 export function hold(
-  { blocks, directory, tables, kernel, width, bits, withCodes }: ScanJob,
+  { blocks, directory, tables, kernel, width, bits, withCodes, places }: ScanJob,
   slots: BlockSlots,
 ): number | undefined {
   const name = { block: slots.block, sum: slots.sum ^ (bits > 0 ? (directory.bits?.sum ?? 0) : 0) };
@@ -64,7 +89,7 @@ export function hold(
     if (bits === 0) return;
     const bitsAt = at + (withCodes ? expected : 0);
     memory.fill(0, bitsAt, bitsAt + blockRows * bits);
-    if (withCodes) kernel.signs(at, blocks.own.at + own.thresholds, bitsAt, blockRows, width, bits);
+    if (withCodes) kernel.signs(at, places.thresholds, bitsAt, blockRows, width, bits);
     else writeBits(bytes, slots, { width, bits, thresholds: directory.bits?.thresholds }, memory.subarray(bitsAt));
   });
 }
@@ -84,10 +109,4 @@ function writeBits(
   if (!thresholds) return;
   for (let row = 0; row < blockRows; row++)
     writeSigns(new Int8Array(copy.buffer, row * width, width), thresholds, out.subarray(row * bits, (row + 1) * bits));
-}
-
-/** Where a thread's own things lie in memory. */
-export function ownPlaces(blocks: OpenBlockMemory): Record<keyof typeof own, number> {
-  const { at } = blocks.own;
-  return { question: at + own.question, bits: at + own.bits, thresholds: at + own.thresholds, out: at + own.out };
 }

@@ -41,6 +41,9 @@ test.each([1, 8, 16, 17, 100, 768, 4096])(
       kernel.products(at.block, at.question, at.block + blockRows * width, at.out, blockRows, width);
       const out = new Float32Array(memory.buffer, at.out, blockRows);
       expect([...out]).toEqual(rows.map((row) => productOf(row, numbers)));
+      const one = (row: number): number =>
+        kernel.product(at.block + row * width, at.question, at.block + blockRows * width + 4 * row, width);
+      expect(rows.map((_, row) => one(row))).toEqual([...out]);
       const length = Math.hypot(...asked);
       for (const [index, vector] of vectors.entries()) {
         const cosine = vector.reduce((sum, value, place) => sum + value * (asked[place] ?? 0), 0);

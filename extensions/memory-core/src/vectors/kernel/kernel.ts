@@ -8,7 +8,9 @@ import { type SharedMemory, webAssembly } from "./web-assembly.ts";
 export interface Kernel {
   /** out[row] = factors[row] × Σ rows[row][i] × question[i]. Rows: int8; question: int16; factors, out: float32. `count` is a multiple of 4. */
   products(rows: number, question: number, factors: number, out: number, count: number, width: number): void;
-  /** out[row] = bits of the row that differ from those of the question (Hamming), as int32. */
+  /** The same of one row, with its factor. */
+  product(row: number, question: number, factor: number, width: number): number;
+  /** out[row] = bits of the row that differ from those of the question (Hamming), as int32. `count` is a multiple of 4. */
   differences(rows: number, question: number, out: number, count: number, width: number): void;
   /** Sets the bits of `out`, all zero before, where a number of a row (int8) is greater than the threshold of its place. */
   signs(rows: number, thresholds: number, out: number, count: number, width: number, outWidth: number): void;

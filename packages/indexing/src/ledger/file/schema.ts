@@ -149,6 +149,10 @@ export function addGeneration(
   return id;
 }
 
+const lookups = new WeakMap<Database.Database, Database.Statement<[string]>>();
+
 export function hasTable(db: Database.Database, name: string): boolean {
-  return db.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?").get(name) !== undefined;
+  const lookup = lookups.get(db) ?? db.prepare<[string]>("SELECT 1 FROM sqlite_schema WHERE name = ?");
+  lookups.set(db, lookup);
+  return lookup.get(name) !== undefined;
 }
