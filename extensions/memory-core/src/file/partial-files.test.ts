@@ -50,7 +50,7 @@ test("only what begins at the line or later is replaced, in every table", async 
   await store.close();
   edit(path, (db) => {
     expect(db.prepare("SELECT count(*) FROM chunks_fts_1_docsize").pluck().get()).toBe(3);
-    expect(db.prepare("SELECT count(*) FROM chunks_codes_1_rows").pluck().get()).toBe(2);
+    expect(db.prepare("SELECT count(*) FROM chunks_codes_1_places").pluck().get()).toBe(2);
   });
 });
 

@@ -279,11 +279,11 @@ test("vectors are laid out while the build is made, so that the first search aft
   const table = await builds(store).start("two");
   await table.replaceFiles([fileOf("a.md", ["two", "three"]), fileOf("b.md", ["four"], "sessions")]);
   expect(await pendingTexts(store, space)).toEqual(["four", "three"]);
-  expect(count(path, "chunks_codes_2_rows")).toBe(1);
+  expect(count(path, "chunks_codes_2_places")).toBe(1);
   await embedAll(store, space);
-  expect([count(path, "chunks_codes_1_rows"), count(path, "chunks_codes_2_rows")]).toEqual([2, 3]);
+  expect([count(path, "chunks_codes_1_places"), count(path, "chunks_codes_2_places")]).toEqual([2, 3]);
   await table.removeFiles([{ path: "b.md", source: "sessions" }]);
-  expect(count(path, "chunks_codes_2_rows")).toBe(2);
+  expect(count(path, "chunks_codes_2_places")).toBe(2);
   await builds(store).finish();
   const laidOut = edit(path, (db) => db.prepare("SELECT value FROM meta WHERE key = 'vector_space:2'").pluck().get());
   expect(laidOut).toBe("1");
@@ -306,7 +306,7 @@ test("a build that a process without codes has made is laid out at the first sea
   await builds(building).finish();
   expect(await near(searching, space, "three", 1)).toEqual(["three"]);
   expect((await near(searching, space, "one")).toSorted()).toEqual(["three", "two"]);
-  expect(count(path, "chunks_codes_2_rows")).toBe(2);
+  expect(count(path, "chunks_codes_2_places")).toBe(2);
 });
 
 test("texts of both builds are pending, each once, those of the build that answers first", async () => {

@@ -113,7 +113,7 @@ test.each([
   [
     "rows of the layout are missing",
     "vectors",
-    "DELETE FROM chunks_codes_1_rows WHERE id < 20",
+    "DELETE FROM chunks_codes_1_places WHERE id < 20",
     /19 of 120 vectors are missing/u,
   ],
   ["the layout is gone", "vectors", "DROP TABLE chunks_codes_1", /chunks_codes_1 is missing/u],

@@ -19,10 +19,10 @@ export function layoutPart(input: {
       JOIN embedding_cache e ON e.hash = c.hash AND e.space_id = :spaceId WHERE f.generation = :generation`;
     const found = db
       .prepare<[Record<string, number>], Record<"rows" | "embedded" | "missing" | "extra" | "blocks", number>>(
-        `SELECT (SELECT count(*) FROM ${table}_rows) AS rows, (SELECT count(*) FROM ${table}_slots) AS blocks,
+        `SELECT (SELECT count(*) FROM ${table}_places) AS rows, (SELECT count(*) FROM ${table}_slots) AS blocks,
           (SELECT count(*) FROM (${embedded})) AS embedded,
-          (SELECT count(*) FROM (${embedded}) WHERE id NOT IN (SELECT id FROM ${table}_rows)) AS missing,
-          (SELECT count(*) FROM ${table}_rows WHERE id NOT IN (${embedded})) AS extra`,
+          (SELECT count(*) FROM (${embedded}) WHERE id NOT IN (SELECT id FROM ${table}_places)) AS missing,
+          (SELECT count(*) FROM ${table}_places WHERE id NOT IN (${embedded})) AS extra`,
       )
       .get({ spaceId, generation });
     const { rows = 0, embedded: wanted = 0, missing = 0, extra = 0, blocks = 0 } = found ?? {};
@@ -37,7 +37,9 @@ export function layoutPart(input: {
 
   function spoiltBlocks(generation: number): number {
     const tables = layout.tables(generation);
-    const rowsOf = db.prepare<[number], number>(`SELECT id FROM ${codeTable(generation)}_rows WHERE block = ?`).pluck();
+    const rowsOf = db
+      .prepare<[number], number>(`SELECT id FROM ${codeTable(generation)}_places WHERE block = ?`)
+      .pluck();
     return tables.versions().filter(({ block }) => {
       const slots = tables.slots(block);
       const codes = tables.codes(block);

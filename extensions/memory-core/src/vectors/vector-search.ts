@@ -11,7 +11,7 @@ import {
   toVector,
 } from "@memslot/indexing/ledger-tables";
 import { countRows, createReadDirectory } from "./codes/code-directory.ts";
-import { createCodeLayout, hasHoles, hasManyHoles } from "./codes/code-layout.ts";
+import { type CodeLayout, createCodeLayout, hasHoles, hasManyHoles } from "./codes/code-layout.ts";
 import type { CodeScan } from "./codes/code-scan.ts";
 import { blockRows } from "./codes/code-vector.ts";
 import { dropEarlierLayouts } from "./codes/earlier-layout.ts";
@@ -41,8 +41,8 @@ export interface VectorSearch extends Pick<
   probeVector(): boolean;
   /** Blocks of codes are kept in a memory that other threads use, too. */
   shareBlocks(memory: BlockMemory, seat: number): void;
-  /** Mends a layout with many holes. False: that was all. */
-  tidy(): false;
+  /** Mends a layout with many holes, and stores bits that are missing. False: that was all. */
+  tidy(): boolean;
   /** Mends one with any. */
   compact(generation: number): void;
   part: Companion["parts"]["last"][number];
@@ -66,6 +66,10 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
   /** Vectors that have come since that was so last. */
   let added = 0;
   let addedBeforeCheck = 2 * blockRows;
+  /** Blocks may have come whose bits are not stored. */
+  let lacksBits = false;
+  /** Vectors that were put into the codes since that was so last. */
+  let put = 0;
   let hasEarlierLayouts = true;
   /** A generation whose codes are not what was written. */
   let damaged: number | undefined;
@@ -73,6 +77,13 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
 
   function settle(generation: number): void {
     if (wanted && engines.engine().name === "wasm") layout.settle(generation, wanted, vectors.chunks());
+  }
+
+  function putIntoCodes(...what: Parameters<CodeLayout["put"]>): void {
+    layout.put(...what);
+    if (++put < blockRows) return;
+    put = 0;
+    lacksBits = true;
   }
 
   function layOutAnew(generation: number): void {
@@ -100,7 +111,8 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
       if (countRows(directory) < blockRows || query.vector.length < fewestDimensions) return undefined;
       const files = query.scope ? scopeFiles(generation, query) : undefined;
       const filter = { sources: query.sources, files };
-      return scan.nearest(directory, tables, { vector: query.vector, filter, limit: rescored(query.limit) });
+      const laidOut = { directory, tables, storedBits: layout.bitBlocks(generation) };
+      return scan.nearest(laidOut, { vector: query.vector, filter, limit: rescored(query.limit) });
     } catch (error) {
       if (isFileFailure(error)) throw error;
       damages++;
@@ -163,6 +175,14 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     if (isWrong) layOutAnew(id);
     isUnchecked = false;
     layout.chooseBits(id);
+    lacksBits = true;
+  }
+
+  /** Gives whether there are more to be stored. */
+  function storeBits(): boolean {
+    if (!lacksBits || engines.engine().name !== "wasm") return false;
+    lacksBits = layout.storeBits(generations.active().id);
+    return lacksBits;
   }
 
   function mendHoles(): void {
@@ -196,7 +216,7 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     added({ id, hash, source, generation }) {
       const held = layout.named(generation);
       const embedding = held === undefined ? undefined : vectors.get(held, hash);
-      if (embedding) layout.put(generation, { id, source }, toVector(embedding));
+      if (embedding) putIntoCodes(generation, { id, source }, toVector(embedding));
     },
     removed({ id, generation }) {
       removed++;
@@ -204,7 +224,7 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     },
     embedded(spaceId, { id, source, generation }, vector) {
       if (layout.named(generation) !== spaceId) return;
-      layout.put(generation, { id, source }, vector);
+      putIntoCodes(generation, { id, source }, vector);
       if (++added < addedBeforeCheck) return;
       added = 0;
       addedBeforeCheck *= 2;
@@ -223,7 +243,7 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
         removed = 0;
         mendHoles();
       }
-      return false;
+      return storeBits();
     },
     compact(generation) {
       const isLoose = transactions.read(

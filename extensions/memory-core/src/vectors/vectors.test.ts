@@ -7,7 +7,7 @@ const broken = { enabled: true, engine: "sqlite-vec", extensionPath: "/nowhere/v
 const space = spaceOf("m");
 
 function vectorCount(path: string): number {
-  return edit(path, (db) => db.prepare<[], number>("SELECT count(*) FROM chunks_codes_1_rows").pluck().get() ?? -1);
+  return edit(path, (db) => db.prepare<[], number>("SELECT count(*) FROM chunks_codes_1_places").pluck().get() ?? -1);
 }
 
 test("many equal vectors come in the order of their ids, whatever compares them", async () => {

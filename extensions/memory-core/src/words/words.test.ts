@@ -282,7 +282,7 @@ test("a file that is removed or replaced is gone from every table", async () => 
     expect(db.prepare("SELECT text FROM chunks").pluck().all()).toEqual(["harmless"]);
     expect(db.prepare("SELECT path FROM files").pluck().all()).toEqual(["b.md"]);
     expect(db.prepare("SELECT count(*) FROM chunks_fts_1_docsize").pluck().get()).toBe(1);
-    expect(db.prepare("SELECT count(*) FROM chunks_codes_1_rows").pluck().get()).toBe(0);
+    expect(db.prepare("SELECT count(*) FROM chunks_codes_1_places").pluck().get()).toBe(0);
     expect(db.prepare("SELECT count(*) FROM embedding_cache").pluck().get()).toBe(2);
     expect(db.prepare("SELECT count(*) FROM vectors").pluck().get()).toBe(2);
     expect(db.prepare("SELECT count(*) FROM quarantine").pluck().get()).toBe(0);

@@ -1,6 +1,6 @@
 import { evenly, measureRanks } from "./bit-ranks.ts";
 import type { CodeTables } from "./code-tables.ts";
-import { blockBytes, blockRows, encodeQuestion } from "./code-vector.ts";
+import { blockBytes, blockRows, checksumOf, encodeQuestion } from "./code-vector.ts";
 
 /** From so many vectors on, bits are compared before codes. */
 export const usualLeastForBits = 50_000;
@@ -45,6 +45,11 @@ export function chooseBits(tables: CodeTables, width: number): BitChoice {
   if (deepest === undefined) return none;
   const depth = Math.max(leastDepth, Math.ceil((spareDepth * deepest * vectors) / measured.vectors));
   return depth > vectors * mostCompared ? none : { thresholds, depth, vectors };
+}
+
+/** The checksum that names them. */
+export function sumOfThresholds({ buffer, byteOffset, byteLength }: Int8Array): number {
+  return checksumOf(new Uint8Array(buffer, byteOffset, byteLength));
 }
 
 /** How many vectors are compared by their codes, of so many whose bits were. */

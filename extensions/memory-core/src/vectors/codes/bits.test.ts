@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Kind, randomFrom, vectorsOf } from "../../../test/support/vectors.ts";
 import { edit } from "../../test/damage.ts";
 import { fileOf, openHere, spaceOf, type StoreHere, tempPath } from "../../test/stores.ts";
@@ -129,3 +129,109 @@ test("where bits tell too little none are made, and the answers are those of the
   expect(choiceIn(path)?.vectors).toBe(count / 2 + 1);
   for (const one of [store, exact, other]) one.close();
 });
+
+/** The rows of bits that are stored, without the bits. */
+function storedIn(path: string): { block: number; codes_sum: number; thresholds_sum: number; sum: number }[] {
+  return edit(path, (db) =>
+    db
+      .prepare<[], { block: number; codes_sum: number; thresholds_sum: number; sum: number }>(
+        "SELECT block, codes_sum, thresholds_sum, sum FROM chunks_codes_1_bits ORDER BY block",
+      )
+      .all(),
+  );
+}
+
+describe("stored bits", () => {
+  const whole = count / 256;
+
+  test("are there for every block, and the first search of a process reads no codes", async () => {
+    const { path, asked } = await filled("clustered");
+    expect(storedIn(path).map(({ block }) => block)).toEqual(Array.from({ length: whole }, (_, index) => index + 1));
+    const exact = opened(path, { engine: "exact" });
+    // Whoever reads codes finds that they are not what was written, and makes them anew.
+    edit(path, (db) => db.exec("UPDATE chunks_codes_1 SET codes = zeroblob(length(codes)) WHERE block > 0"));
+    const sources = ["memory", "sessions"];
+    for (const [index, vector] of asked.entries()) {
+      const store = opened(path);
+      agree([store], exact, [vector], sources);
+      expect([index, isSpoilt(path)]).toEqual([index, true]);
+      store.close();
+    }
+    const store = opened(path);
+    agree([store], exact, asked, sources);
+    expect(isSpoilt(path)).toBe(false);
+    for (const one of [store, exact]) one.close();
+  });
+
+  test("that are of other codes or thresholds are not used, those that are missing are made, and those of no block go", async () => {
+    const { path, asked } = await filled("clustered");
+    const right = storedIn(path);
+    const wrong = [
+      "UPDATE chunks_codes_1_bits SET codes_sum = codes_sum + 1, bits = zeroblob(length(bits))",
+      "UPDATE chunks_codes_1_bits SET thresholds_sum = thresholds_sum + 1, bits = zeroblob(length(bits))",
+      "DELETE FROM chunks_codes_1_bits WHERE block % 2 = 0",
+      "UPDATE chunks_codes_1_bits SET block = block + 1000 WHERE block > 5",
+      "DROP TABLE chunks_codes_1_bits",
+    ];
+    for (const sql of wrong) {
+      edit(path, (db) => db.exec(sql));
+      const [store, exact] = [opened(path), opened(path, { engine: "exact" })];
+      agree([store], exact, asked, ["memory", "sessions"]);
+      while (await store.tidy());
+      for (const one of [store, exact]) one.close();
+      expect([sql, storedIn(path)]).toEqual([sql, right]);
+    }
+  });
+
+  test.each([
+    ["other bits", "UPDATE chunks_codes_1_bits SET bits = zeroblob(length(bits)) WHERE block = 3"],
+    ["bits cut short", "UPDATE chunks_codes_1_bits SET bits = substr(bits, 1, 160) WHERE block = 7"],
+  ])("with %s are noticed, and the answer is the exact one", async (_, sql) => {
+    const { path, asked } = await filled("clustered");
+    edit(path, (db) => db.exec(sql));
+    const [store, exact] = [opened(path), opened(path, { engine: "exact" })];
+    const sources = ["memory", "sessions"];
+    expect(ask(store, asked.slice(0, 1), sources)).toEqual(ask(exact, asked.slice(0, 1), sources));
+    while (await store.tidy());
+    agree([store], exact, asked, sources);
+    for (const one of [store, exact]) one.close();
+    expect(storedIn(path)).toHaveLength(whole);
+  });
+
+  test("go with their blocks, and are made of new ones", async () => {
+    const { path, asked } = await filled("clustered");
+    const store = opened(path);
+    for (const file of ["0.md", "1.md", "3.md"]) store.removeFiles([{ path: file, source: "memory" }]);
+    const added = fileOf(
+      "new.md",
+      Array.from({ length: 600 }, (_, at) => `new ${at}`),
+    );
+    const drawn = vectorsOf("clustered", dimensions, 600, randomFrom(78));
+    store.replaceFiles([added]);
+    store.putVectors(
+      space,
+      added.chunks.map(({ hash }, at) => ({ hash, vector: drawn[at] as Float32Array })),
+    );
+    while (await store.tidy());
+    const exact = opened(path, { engine: "exact" });
+    agree([store], exact, [...asked, ...drawn.slice(0, 12)], ["memory", "sessions"]);
+    for (const one of [store, exact]) one.close();
+    const blocks = edit(path, (db) =>
+      db.prepare("SELECT block FROM chunks_codes_1_slots ORDER BY block").pluck().all(),
+    );
+    expect(storedIn(path).map(({ block }) => block)).toEqual(blocks);
+  });
+});
+
+/** Whether all codes are zeros. */
+function isSpoilt(path: string): boolean {
+  return (
+    edit(path, (db) =>
+      db
+        .prepare<[], number>("SELECT count(*) FROM chunks_codes_1 WHERE block > 0 AND codes = zeroblob(length(codes))")
+        .pluck()
+        .get(),
+    ) ===
+    count / 256
+  );
+}

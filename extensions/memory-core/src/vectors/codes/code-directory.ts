@@ -1,8 +1,8 @@
 import type { MemorySource } from "@memslot/core";
 import type Database from "better-sqlite3";
-import type { BitChoice } from "./bit-thresholds.ts";
+import { type BitChoice, sumOfThresholds } from "./bit-thresholds.ts";
 import type { BlockSlots, CodeTables, TailRow } from "./code-tables.ts";
-import { blockRows, checksumOf } from "./code-vector.ts";
+import { blockRows } from "./code-vector.ts";
 
 /** What of the codes of a generation is always at hand: everything but the codes of its blocks. */
 export interface CodeDirectory {
@@ -42,7 +42,7 @@ export function createReadDirectory(db: Database.Database): ReadDirectory {
       blocks,
       tail: tables.tail(),
       mean: tables.mean(),
-      bits: bits && bits.thresholds.length > 0 ? { ...bits, sum: checksumOf(bytesOf(bits.thresholds)) } : undefined,
+      bits: bits && bits.thresholds.length > 0 ? { ...bits, sum: sumOfThresholds(bits.thresholds) } : undefined,
     };
   }
 
@@ -57,10 +57,6 @@ export function createReadDirectory(db: Database.Database): ReadDirectory {
     known = { key, directory };
     return directory;
   };
-}
-
-function bytesOf({ buffer, byteOffset, byteLength }: Int8Array): Uint8Array {
-  return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
 /** Chunks that are in it. */

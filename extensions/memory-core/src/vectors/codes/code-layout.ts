@@ -11,9 +11,10 @@ import {
   type Transactions,
 } from "@memslot/indexing/ledger-tables";
 import type Database from "better-sqlite3";
-import { chooseBits, isOutgrown, usualLeastForBits } from "./bit-thresholds.ts";
-import { type CodeTables, createCodeTables, type TailRow } from "./code-tables.ts";
-import { blockRows, differenceOf, encodeVector } from "./code-vector.ts";
+import { type BitBlocks, createBitBlocks, createBitMaker } from "./bit-blocks.ts";
+import { chooseBits, isOutgrown, sumOfThresholds, usualLeastForBits } from "./bit-thresholds.ts";
+import { codeTable, type CodeTables, createCodeTables, type TailRow } from "./code-tables.ts";
+import { blockRows, checksumOf, differenceOf, encodeVector } from "./code-vector.ts";
 import { vectorTable } from "./earlier-layout.ts";
 
 /** Deleted vectors leave holes. With this many blocks beside twice those that are needed codes are made anew. */
@@ -21,6 +22,8 @@ const spareBlocks = 8;
 /** Of fewer vectors there is no mean. */
 const leastForMean = blockRows;
 const sampledForMean = 1024;
+/** Blocks whose bits are stored at a time, while others cannot write. */
+const storedAtOnce = 64;
 /** More vectors are not counted before a search. */
 const countedAtOnce = 20_000;
 
@@ -31,6 +34,7 @@ const countedAtOnce = 20_000;
  */
 export interface CodeLayout {
   tables(generation: number): CodeTables;
+  bitBlocks(generation: number): BitBlocks;
   /** The space that is laid out, whoever did it; undefined where codes cannot be relied on. */
   held(generation: number): number | undefined;
   /** The space that they are kept in step with, whether they can be relied on or not. */
@@ -48,6 +52,8 @@ export interface CodeLayout {
   lacksMean(generation: number): boolean;
   /** Chooses what bits are made with, where there are enough vectors now. Called outside of transactions. */
   chooseBits(generation: number): void;
+  /** Stores the bits of some blocks that have none. Called outside of transactions. False: that was all. */
+  storeBits(generation: number): boolean;
   /** Deletes what is laid out for a generation, inside a transaction. True: there was something. */
   drop(generation: number): boolean;
   /** True while there is something. */
@@ -74,6 +80,7 @@ export function createCodeLayout(input: {
 }): CodeLayout {
   const { db, meta, transactions, generations, leastForBits = usualLeastForBits } = input;
   const tables = createCodeTables(db);
+  const bitBlocks = createBitBlocks(db, codeTable);
   const fileOf = db.prepare<[number], number>("SELECT file_id FROM chunks WHERE id = ?").pluck();
   const spaceKey = (generation: number): string => `${metaKeys.vectorSpace}${generation}`;
 
@@ -125,8 +132,29 @@ export function createCodeLayout(input: {
     return rows === chunks.countEmbedded(spaceId, generation) && rows === countSlots(table);
   }
 
+  /** Gives whether there may be more. */
+  function makeBits(generation: number): boolean {
+    const table = tables(generation);
+    const width = table.width();
+    const thresholds = table.bits()?.thresholds;
+    if (held(generation) === undefined || width === undefined || thresholds?.length !== width) return false;
+    const thresholdsSum = sumOfThresholds(thresholds);
+    const missing = bitBlocks(generation).missing(thresholdsSum, storedAtOnce);
+    if (missing.length === 0) return false;
+    const make = createBitMaker(width, thresholds);
+    for (const { block, codesSum } of missing) {
+      const codes = table.codes(block);
+      // What is not what was written is noticed by who searches.
+      const made = codes && checksumOf(new Uint8Array(codes)) === codesSum ? make(codes) : undefined;
+      if (made === undefined) return false;
+      bitBlocks(generation).put({ block, codesSum, thresholdsSum }, made);
+    }
+    return missing.length === storedAtOnce;
+  }
+
   return {
     tables,
+    bitBlocks,
     held,
     named,
     settle(generation, space, chunks) {
@@ -168,13 +196,20 @@ export function createCodeLayout(input: {
         if (wants() === chosen.width) tables(generation).setBits(chosen.choice);
       });
     },
+    storeBits(generation) {
+      let hasMore = false;
+      transactions.writeIfFree(() => {
+        hasMore = makeBits(generation);
+      });
+      return hasMore;
+    },
     drop(generation) {
       meta.delete(spaceKey(generation));
-      const hasAny = tables(generation).exists();
+      const hasAny = tables(generation).hasAny();
       tables(generation).drop();
       return hasAny;
     },
-    holds: (generation) => tables(generation).exists(),
+    holds: (generation) => tables(generation).hasAny(),
   };
 }
 

@@ -1,6 +1,7 @@
 import { openKernel } from "../kernel/kernel.ts";
 import { type BlockMemory, createBlockMemory } from "../memory/block-memory.ts";
 import { openBlockMemory } from "../memory/open-block-memory.ts";
+import type { BitBlocks } from "./bit-blocks.ts";
 import { depthFor } from "./bit-thresholds.ts";
 import { createBestSlots } from "./best-slots.ts";
 import { type CodeDirectory, countRows, type SlotFilter } from "./code-directory.ts";
@@ -11,6 +12,11 @@ import { addByBits, nearestByBits } from "./scan-bits.ts";
 import { longestWidth, openOwn, type OpenScan, type ScanJob, writeOwn } from "./scan-job.ts";
 
 const mebibyte = 1024 * 1024;
+/**
+ * Blocks whose codes are read for one search, so that none takes long because memory is empty. The first one reads none:
+ * a process may have no other.
+ */
+const readAtOnce = 32;
 
 interface ScanQuery {
   vector: Float32Array;
@@ -19,13 +25,20 @@ interface ScanQuery {
   limit: number;
 }
 
+/** What is laid out of a generation. */
+interface LaidOut {
+  directory: CodeDirectory;
+  tables: CodeTables;
+  storedBits: BitBlocks;
+}
+
 /** Compares a question with the codes of all vectors, in WebAssembly. */
 export interface CodeScan {
   /**
-   * The chunks whose codes are nearest, nearest first. Filters are tested before they are counted. Throws
-   * where a block is not what was written. Undefined where the memory cannot be had now.
+   * The chunks whose codes are nearest, and others that may be as near. Filters are tested before they are counted.
+   * Throws where a block is not what was written. Undefined where the memory cannot be had now.
    */
-  nearest(directory: CodeDirectory, tables: CodeTables, query: ScanQuery): number[] | undefined;
+  nearest(laidOut: LaidOut, query: ScanQuery): number[] | undefined;
   /** From now on with the blocks that other threads of this process use, too. */
   share(memory: BlockMemory, seat: number): void;
 }
@@ -34,6 +47,8 @@ export interface CodeScan {
 export function createCodeScan(memoryMB: number): CodeScan {
   let shared: { memory: BlockMemory; seat: number } | undefined;
   let opened: { key: string; scan: OpenScan } | undefined;
+  /** Since then. */
+  let searches = 0;
   // Shows at once whether it is to be had.
   openKernel(createBlockMemory(mebibyte).memory);
 
@@ -49,6 +64,7 @@ export function createCodeScan(memoryMB: number): CodeScan {
     if (!blocks) throw new Error("a memory of its own has regions of another size");
     const scan = { width, bits, withCodes, blocks, kernel: openKernel(memory.memory), ...openOwn(blocks, memory) };
     opened = { key, scan };
+    searches = 0;
     return scan;
   }
 
@@ -57,7 +73,8 @@ export function createCodeScan(memoryMB: number): CodeScan {
       shared = { memory, seat };
       opened = undefined;
     },
-    nearest(directory, tables, { vector, filter, limit }) {
+    nearest(laidOut, { vector, filter, limit }) {
+      const { directory } = laidOut;
       const width = codeWidth(vector.length);
       if (width > longestWidth) return undefined;
       const count = countRows(directory);
@@ -68,14 +85,13 @@ export function createCodeScan(memoryMB: number): CodeScan {
       if (!byBits && !scan.withCodes) return undefined;
       const { numbers } = encodeQuestion(vector);
       const best = createBestSlots(limit);
-      const job: ScanJob = { ...scan, directory, tables, filter, numbers, best };
+      const job: ScanJob = { ...scan, ...laidOut, filter, numbers, best, mayRead: searches++ === 0 ? 0 : readAtOnce };
       scan.blocks.begin();
       try {
         writeOwn(job, vector);
         addTail(job);
         if (!byBits) return addBlocks(job) ? best.ids() : undefined;
-        if (scan.withCodes) return addByBits(job, depthFor(byBits, count)) ? best.ids() : undefined;
-        const proposed = nearestByBits(job);
+        const proposed = scan.withCodes ? addByBits(job, depthFor(byBits, count)) : nearestByBits(job);
         return proposed && [...best.ids(), ...proposed];
       } finally {
         scan.blocks.release();

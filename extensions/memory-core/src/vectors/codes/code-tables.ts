@@ -1,6 +1,7 @@
 import type { MemorySource } from "@memslot/core";
 import { hasTable, perGeneration } from "@memslot/indexing/ledger-tables";
 import type Database from "better-sqlite3";
+import { bitsSuffix } from "./bit-blocks.ts";
 import { type BitChoice, bytesOfChoice, choiceOf } from "./bit-thresholds.ts";
 import { blockRows, checksumOf, packRows, widthOf } from "./code-vector.ts";
 
@@ -8,6 +9,11 @@ import { blockRows, checksumOf, packRows, widthOf } from "./code-vector.ts";
 export function codeTable(generation: number): string {
   return `chunks_codes_${generation}`;
 }
+
+/** What its tables end with. */
+const suffixes = ["", "_slots", "_places", "_tail"] as const;
+/** A table that releases before had in place of two of these. Where it is there, one of them has written last. */
+const earlierSuffix = "_rows";
 
 const largestId = 2 ** 31 - 1;
 /** In the place of a block: the mean of the vectors that are coded. */
@@ -42,12 +48,17 @@ export interface TailRow {
  *
  * - `chunks_codes_…`: the codes of a block, written once.
  * - `chunks_codes_…_slots`: which chunks they are of.
- * - `chunks_codes_…_rows`: for each chunk its block, or its codes where it waits for one.
+ * - `chunks_codes_…_places`: for each chunk its block, or that it waits for one.
+ * - `chunks_codes_…_tail`: the codes of those that wait, in a table of their own, whose pages are used again.
+ * - `chunks_codes_…_bits`: see `bit-blocks.ts`.
  *
  * All calls are made inside a transaction.
  */
 export interface CodeTables {
+  /** False where one is missing, and where an earlier release has written. */
   exists(): boolean;
+  /** Whether there is one at all. */
+  hasAny(): boolean;
   create(): void;
   drop(): void;
   /** Puts a vector in place of what is there of the chunk. */
@@ -84,15 +95,16 @@ function openCodeTables(db: Database.Database, table: string): CodeTables {
 
   function drop(): void {
     prepared = undefined;
-    for (const suffix of ["", "_slots", "_rows"]) db.exec(`DROP TABLE IF EXISTS ${table}${suffix}`);
+    for (const suffix of [...suffixes, bitsSuffix, earlierSuffix]) db.exec(`DROP TABLE IF EXISTS ${table}${suffix}`);
   }
 
   function remove(id: number): void {
-    const { findRow, deleteRow, changeSlots, deleteSlots, deleteCodes } = statements();
-    const row = findRow.get(id);
-    if (row === undefined) return;
-    deleteRow.run(id);
-    const slots = row.block === null ? undefined : readSlots(statements(), row.block);
+    const { findPlace, deletePlace, deleteWaiting, changeSlots, deleteSlots, deleteCodes } = statements();
+    const place = findPlace.get(id);
+    if (place === undefined) return;
+    deletePlace.run(id);
+    if (place.block === null) return void deleteWaiting.run(id);
+    const slots = readSlots(statements(), place.block);
     if (slots === undefined) return;
     const at = slots.ids.indexOf(id);
     if (at >= 0) slots.ids[at] = 0;
@@ -103,11 +115,14 @@ function openCodeTables(db: Database.Database, table: string): CodeTables {
 
   /** Makes a block of what waits, where there is enough of it. */
   function pack(source: MemorySource): void {
-    const { countTail, tailOf, packRow } = statements();
+    const { countTail, tailOf, putIntoBlock, deleteWaiting } = statements();
     if ((countTail.get(source) ?? 0) < blockRows) return;
     const rows = tailOf.all(source);
     const block = addBlock(source, rows);
-    for (const { id } of rows) packRow.run(block, id);
+    for (const { id } of rows) {
+      putIntoBlock.run(block, id);
+      deleteWaiting.run(id);
+    }
   }
 
   function addBlock(source: MemorySource, rows: readonly TailRow[]): number {
@@ -125,11 +140,13 @@ function openCodeTables(db: Database.Database, table: string): CodeTables {
     // Blocks have four bytes for each, and an index of two thousand million chunks is none that would be compared.
     if (id > largestId || file > largestId)
       throw new RangeError(`the chunk ${id} of the file ${file} has too high a number`);
-    statements().insertRow.run(id, source, file, code);
+    statements().insertPlace.run(id, null, source, file);
+    statements().insertWaiting.run(id, code);
   }
 
   return {
-    exists: () => ["", "_slots", "_rows"].every((suffix) => hasTable(db, table + suffix)),
+    exists: () => suffixes.every((suffix) => hasTable(db, table + suffix)) && !hasTable(db, table + earlierSuffix),
+    hasAny: () => [...suffixes, earlierSuffix].some((suffix) => hasTable(db, table + suffix)),
     create() {
       drop();
       db.exec(createSql(table));
@@ -144,7 +161,7 @@ function openCodeTables(db: Database.Database, table: string): CodeTables {
       if (rows.length < blockRows || rows.some(({ id, file }) => id > largestId || file > largestId))
         return rows.forEach(addRow);
       const block = addBlock(source, rows);
-      for (const { id } of rows) statements().insertPacked.run(id, block);
+      for (const { id } of rows) statements().insertPlace.run(id, block, null, null);
     },
     remove,
     size() {
@@ -180,33 +197,33 @@ function createSql(table: string): string {
       ids BLOB NOT NULL,
       files BLOB NOT NULL
     );
-    CREATE TABLE ${table}_rows (id INTEGER PRIMARY KEY, block INTEGER, source TEXT, file INTEGER, code BLOB);
-    CREATE INDEX ${table}_tail ON ${table}_rows (source) WHERE block IS NULL;
+    CREATE TABLE ${table}_places (id INTEGER PRIMARY KEY, block INTEGER, source TEXT, file INTEGER);
+    CREATE INDEX ${table}_waiting ON ${table}_places (source) WHERE block IS NULL;
+    CREATE TABLE ${table}_tail (id INTEGER PRIMARY KEY, code BLOB NOT NULL);
   `;
 }
 
 function prepareStatements(db: Database.Database, table: string) {
+  const waiting = `SELECT p.id, p.source, p.file, t.code FROM ${table}_places p INDEXED BY ${table}_waiting
+    CROSS JOIN ${table}_tail t ON t.id = p.id WHERE p.block IS NULL`;
   return {
-    findRow: db.prepare<[number], { block: number | null }>(`SELECT block FROM ${table}_rows WHERE id = ?`),
-    insertRow: db.prepare<[number, string, number, Uint8Array]>(
-      `INSERT INTO ${table}_rows (id, source, file, code) VALUES (?, ?, ?, ?)`,
+    findPlace: db.prepare<[number], { block: number | null }>(`SELECT block FROM ${table}_places WHERE id = ?`),
+    insertPlace: db.prepare<[number, number | null, string | null, number | null]>(
+      `INSERT INTO ${table}_places (id, block, source, file) VALUES (?, ?, ?, ?)`,
     ),
-    insertPacked: db.prepare<[number, number]>(`INSERT INTO ${table}_rows (id, block) VALUES (?, ?)`),
-    deleteRow: db.prepare<[number]>(`DELETE FROM ${table}_rows WHERE id = ?`),
-    packRow: db.prepare<[number, number]>(
-      `UPDATE ${table}_rows SET block = ?, source = NULL, file = NULL, code = NULL WHERE id = ?`,
+    deletePlace: db.prepare<[number]>(`DELETE FROM ${table}_places WHERE id = ?`),
+    putIntoBlock: db.prepare<[number, number]>(
+      `UPDATE ${table}_places SET block = ?, source = NULL, file = NULL WHERE id = ?`,
     ),
-    countRows: db.prepare<[], number>(`SELECT count(*) FROM ${table}_rows`).pluck(),
+    insertWaiting: db.prepare<[number, Uint8Array]>(`INSERT INTO ${table}_tail (id, code) VALUES (?, ?)`),
+    deleteWaiting: db.prepare<[number]>(`DELETE FROM ${table}_tail WHERE id = ?`),
+    countRows: db.prepare<[], number>(`SELECT count(*) FROM ${table}_places`).pluck(),
     countBlocks: db.prepare<[], number>(`SELECT count(*) FROM ${table}_slots`).pluck(),
     countTail: db
-      .prepare<[string], number>(`SELECT count(*) FROM ${table}_rows WHERE block IS NULL AND source = ?`)
+      .prepare<[string], number>(`SELECT count(*) FROM ${table}_places WHERE block IS NULL AND source = ?`)
       .pluck(),
-    tailOf: db.prepare<[string], TailRow>(
-      `SELECT id, source, file, code FROM ${table}_rows WHERE block IS NULL AND source = ? ORDER BY id LIMIT ${blockRows}`,
-    ),
-    tail: db.prepare<[], TailRow>(
-      `SELECT id, source, file, code FROM ${table}_rows INDEXED BY ${table}_tail WHERE block IS NULL ORDER BY id`,
-    ),
+    tailOf: db.prepare<[string], TailRow>(`${waiting} AND p.source = ? ORDER BY p.id LIMIT ${blockRows}`),
+    tail: db.prepare<[], TailRow>(`${waiting} ORDER BY p.id`),
     bytesOfFirst: db
       .prepare<[], number>(`SELECT length(codes) FROM ${table} WHERE block > ${thresholdsBlock} ORDER BY block LIMIT 1`)
       .pluck(),

@@ -58,7 +58,7 @@ test.each([
   ["codes cut short", "UPDATE chunks_codes_1 SET codes = substr(codes, 1, 500)"],
   ["no codes", "DELETE FROM chunks_codes_1 WHERE block = 2"],
   ["slots cut short", "UPDATE chunks_codes_1_slots SET ids = substr(ids, 1, 100)"],
-  ["chunks that are gone from it", "DELETE FROM chunks_codes_1_rows WHERE id < 20"],
+  ["chunks that are gone from it", "DELETE FROM chunks_codes_1_places WHERE id < 20"],
   ["tables that are gone", "DROP TABLE chunks_codes_1_slots"],
   ["the codes of another space", "UPDATE meta SET value = '7' WHERE key = 'vector_space:1'"],
   ["many more slots than chunks", "UPDATE chunks_codes_1_slots SET ids = zeroblob(1024) WHERE block = 2"],
@@ -154,7 +154,7 @@ test("what is rolled back is not in the codes that are asked next", async () => 
 function layOutAsBefore(path: string): void {
   edit(path, (db) => {
     db.loadExtension(getLoadablePath());
-    for (const suffix of ["", "_slots", "_rows"]) db.exec(`DROP TABLE chunks_codes_1${suffix}`);
+    for (const suffix of ["", "_slots", "_places", "_tail"]) db.exec(`DROP TABLE chunks_codes_1${suffix}`);
     db.exec(`CREATE VIRTUAL TABLE chunks_vec_1 USING vec0(source TEXT PARTITION KEY,
       embedding INT8[16] distance_metric=cosine, chunk_size=128)`);
     const insert = db.prepare("INSERT INTO chunks_vec_1 (rowid, source, embedding) VALUES (?, 'memory', vec_int8(?))");
@@ -190,13 +190,38 @@ test("what a release that used sqlite-vec lays out again is not mistaken for cod
     db.loadExtension(getLoadablePath());
     db.exec("CREATE VIRTUAL TABLE chunks_vec_1 USING vec0(source TEXT PARTITION KEY, embedding INT8[16])");
     // As that release has changed the file: codes are of no chunk any more.
-    db.exec("UPDATE chunks_codes_1_rows SET id = id + 5000; UPDATE chunks_codes_1_slots SET ids = zeroblob(1024)");
+    db.exec("UPDATE chunks_codes_1_places SET id = id + 5000; UPDATE chunks_codes_1_slots SET ids = zeroblob(1024)");
   });
   const store = openHere(path);
   store.useSpace(space);
   expect(ask(store, "text 5", 1)).toMatchObject([{ text: "text 5" }]);
   store.close();
   expect(await lookAt(path)).toBe("600 vectors in 2 blocks");
+});
+
+test("codes of a release that kept what waits beside the rest are made anew, and its table goes", async () => {
+  const path = await filled();
+  const exact = openHere(path, { engine: "exact" });
+  edit(path, (db) => {
+    // As it had them, and as it has changed them since: of chunks that this one has never had, in blocks of other codes.
+    db.exec(`CREATE TABLE chunks_codes_1_rows (id INTEGER PRIMARY KEY, block INTEGER, source TEXT, file INTEGER, code BLOB);
+      INSERT INTO chunks_codes_1_rows SELECT id + 5000, block, source, file, NULL FROM chunks_codes_1_places;
+      UPDATE chunks_codes_1 SET codes = (SELECT codes FROM chunks_codes_1 WHERE block = 2) WHERE block = 1;
+      UPDATE chunks_codes_1_slots SET sum = (SELECT sum FROM chunks_codes_1_slots WHERE block = 2)`);
+  });
+  const store = openHere(path);
+  store.useSpace(space);
+  for (const text of ["text 3", "text 300", "text 599"]) expect(ask(store, text)).toEqual(ask(exact, text));
+  expect([store.pendingVectors(space, 10), store.health().vector.engine]).toEqual([[], "wasm"]);
+  for (const one of [store, exact]) one.close();
+  expect(await lookAt(path)).toBe("600 vectors in 2 blocks");
+  const tables = edit(path, (db) =>
+    db
+      .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'chunks_codes_1*' ORDER BY name")
+      .pluck()
+      .all(),
+  );
+  expect(tables).toEqual(["", "_places", "_slots", "_tail"].map((suffix) => `chunks_codes_1${suffix}`));
 });
 
 test("blocks of codes never take the places of the mean and of the thresholds", async () => {

@@ -1,18 +1,25 @@
 import { createBestSlots } from "./best-slots.ts";
 import type { BlockSlots } from "./code-tables.ts";
-import { blockBytes, blockRows } from "./code-vector.ts";
-import { hold, type ScanJob } from "./scan-job.ts";
+import { blockRows } from "./code-vector.ts";
+import { hold, holdCodes, type ScanJob } from "./scan-job.ts";
 
-/** Chunks that bits propose where codes are not in memory. */
+/** Chunks at most that bits propose where codes are not in memory. */
 const proposedByBits = 1024;
 
-/** So many of all by their bits, and these by their codes. False where a block could not be had. */
-export function addByBits(job: ScanJob, wanted: number): boolean {
+/**
+ * So many of all by their bits, and these by their codes. Gives those that are still to be compared as they are: of
+ * blocks whose codes are not in memory. Undefined where a block could not be had.
+ */
+export function addByBits(job: ScanJob, wanted: number): number[] | undefined {
   const measured = measure(job);
-  if (!measured) return false;
+  if (!measured) return undefined;
   const { asked, distances, counts } = measured;
   const nearest = farthest(counts, wanted);
   const { kernel, width, best, places } = job;
+  // So many vectors are read faster than all codes. Of more, codes are.
+  const mayPropose = wanted <= proposedByBits;
+  const proposed: number[] = [];
+  let { mayRead } = job;
   let block = -1;
   let at: number | undefined;
   for (let row = 0; row < distances.length; row++) {
@@ -22,12 +29,19 @@ export function addByBits(job: ScanJob, wanted: number): boolean {
     const slot = row % blockRows;
     const id = slots.ids[slot] as number;
     if (id === 0) continue;
-    if (index !== block) at = hold(job, slots);
-    if (at === undefined) return false;
-    block = index;
-    best.add(id, kernel.product(at + slot * width, places.question, at + blockRows * width + slot * 4, width));
+    if (index !== block) {
+      block = index;
+      const held = hold(job, slots);
+      if (held === undefined) return undefined;
+      const isThere = job.blocks.isWhole();
+      if (!isThere && mayPropose && mayRead === 0) at = undefined;
+      else at = holdCodes(job, slots);
+      if (!isThere && at !== undefined) mayRead--;
+    }
+    if (at === undefined) proposed.push(id);
+    else best.add(id, kernel.product(at + slot * width, places.question, at + blockRows * width + slot * 4, width));
   }
-  return true;
+  return proposed;
 }
 
 /** The chunks that bits alone find nearest. Undefined where a block could not be had. */
@@ -50,7 +64,7 @@ interface Measured {
 }
 
 function measure(job: ScanJob): Measured | undefined {
-  const { directory, filter, kernel, width, bits, withCodes, places, distances: found } = job;
+  const { directory, filter, kernel, bits, places, distances: found } = job;
   const asked = directory.blocks.filter(({ source }) => filter.sources.includes(source));
   const distances = new Uint16Array(asked.length * blockRows);
   const counts = new Uint32Array(8 * bits + 1);
@@ -58,7 +72,7 @@ function measure(job: ScanJob): Measured | undefined {
     const { ids } = slots;
     const at = hold(job, slots);
     if (at === undefined) return undefined;
-    kernel.differences(at + (withCodes ? blockBytes(width) : 0), places.bits, places.out, blockRows, bits);
+    kernel.differences(at, places.bits, places.out, blockRows, bits);
     for (let slot = 0; slot < blockRows; slot++) {
       const distance = found[slot] as number;
       distances[index * blockRows + slot] = distance;

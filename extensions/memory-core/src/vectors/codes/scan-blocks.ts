@@ -1,5 +1,5 @@
 import { blockRows } from "./code-vector.ts";
-import { hold, type ScanJob } from "./scan-job.ts";
+import { holdCodes, type ScanJob } from "./scan-job.ts";
 import { productOf } from "./code-vector.ts";
 
 /** Vectors that lie in no block yet: few. */
@@ -15,7 +15,7 @@ export function addBlocks(job: ScanJob): boolean {
   const { sources, files } = filter;
   for (const slots of directory.blocks) {
     if (!sources.includes(slots.source) || (files !== undefined && !someIn(slots, files))) continue;
-    const at = hold(job, slots);
+    const at = holdCodes(job, slots);
     if (at === undefined) return false;
     kernel.products(at, places.question, at + blockRows * width, places.out, blockRows, width);
     let floor = best.floor();

@@ -2,6 +2,7 @@ import type { Kernel } from "../kernel/kernel.ts";
 import type { BlockMemory } from "../memory/block-memory.ts";
 import type { OpenBlockMemory } from "../memory/open-block-memory.ts";
 import type { BestSlots } from "./best-slots.ts";
+import type { BitBlocks } from "./bit-blocks.ts";
 import { questionCodes, writeSigns } from "./bit-thresholds.ts";
 import type { CodeDirectory, SlotFilter } from "./code-directory.ts";
 import type { BlockSlots, CodeTables } from "./code-tables.ts";
@@ -20,7 +21,7 @@ export interface OpenScan {
   width: number;
   /** Bytes of the bits of a row; 0 where there are no bits. */
   bits: number;
-  /** Whether codes are kept in memory, or only bits. */
+  /** Whether codes are kept in memory, behind the bits of their block, or only bits. */
   withCodes: boolean;
   blocks: OpenBlockMemory;
   kernel: Kernel;
@@ -54,10 +55,13 @@ export function openOwn(
 export interface ScanJob extends OpenScan {
   directory: CodeDirectory;
   tables: CodeTables;
+  storedBits: BitBlocks;
   filter: SlotFilter;
   /** The question. */
   numbers: Int16Array;
   best: BestSlots;
+  /** Blocks whose codes may still be read for this search. */
+  mayRead: number;
 }
 
 /** Puts what the kernel is asked with where it finds it. */
@@ -71,42 +75,85 @@ export function writeOwn({ blocks, bits, width, numbers, directory, places }: Sc
   blocks.bytes().set(asked, places.bits);
 }
 
-/** The place of a block in memory until the next one is held, undefined where there is no room for it. */
-export function hold(
-  { blocks, directory, tables, kernel, width, bits, withCodes, places }: ScanJob,
-  slots: BlockSlots,
-): number | undefined {
-  const name = { block: slots.block, sum: slots.sum ^ (bits > 0 ? (directory.bits?.sum ?? 0) : 0) };
-  return blocks.hold(name, (at) => {
-    const bytes = tables.codes(slots.block);
-    const expected = blockBytes(width);
-    if (bytes?.byteLength !== expected) throw new DamagedCodes(`block ${slots.block} of the codes has another length`);
-    const memory = blocks.bytes();
-    if (withCodes) {
-      memory.set(bytes, at);
-      if (kernel.checksum(at, expected) !== slots.sum) throw damagedBlock(slots.block);
-    }
-    if (bits === 0) return;
-    const bitsAt = at + (withCodes ? expected : 0);
-    memory.fill(0, bitsAt, bitsAt + blockRows * bits);
-    if (withCodes) kernel.signs(at, places.thresholds, bitsAt, blockRows, width, bits);
-    else writeBits(bytes, slots, { width, bits, thresholds: directory.bits?.thresholds }, memory.subarray(bitsAt));
+/**
+ * The place of a block in memory until the next one is held, undefined where there is no room for it: its bits, and
+ * behind them its codes, which may be still to be read.
+ */
+export function hold(job: ScanJob, slots: BlockSlots): number | undefined {
+  const { blocks, directory, bits, withCodes } = job;
+  const thresholdsSum = bits > 0 ? (directory.bits?.sum ?? 0) : 0;
+  return blocks.hold({ block: slots.block, sum: slots.sum ^ thresholdsSum }, (at) => {
+    if (bits === 0) loadCodes(job, slots, at);
+    else if (loadBits(job, slots, { at, thresholdsSum })) return false;
+    else if (withCodes) makeBits(job, slots, at);
+    else makeBitsAlone(job, slots, at);
+    return true;
   });
+}
+
+/** The place of the codes of a block, which are read where they are not there yet. */
+export function holdCodes(job: ScanJob, slots: BlockSlots): number | undefined {
+  const at = hold(job, slots);
+  if (at !== undefined && !job.blocks.isWhole()) job.blocks.complete(() => loadCodes(job, slots, at));
+  return at === undefined ? undefined : at + bitBytes(job);
+}
+
+/** Bytes of the bits of a block. */
+export function bitBytes({ bits }: Pick<OpenScan, "bits">): number {
+  return blockRows * bits;
+}
+
+function loadCodes(job: ScanJob, slots: BlockSlots, at: number): void {
+  const codesAt = at + bitBytes(job);
+  const bytes = codesOf(job, slots);
+  job.blocks.bytes().set(bytes, codesAt);
+  if (job.kernel.checksum(codesAt, bytes.byteLength) !== slots.sum) throw damagedBlock(slots.block);
+}
+
+function codesOf({ tables, width }: ScanJob, { block }: BlockSlots): Buffer {
+  const bytes = tables.codes(block);
+  if (bytes?.byteLength !== blockBytes(width)) throw new DamagedCodes(`block ${block} of the codes has another length`);
+  return bytes;
+}
+
+/** Bits as they are stored. False where there are none. */
+function loadBits(
+  job: ScanJob,
+  slots: BlockSlots,
+  { at, thresholdsSum }: { at: number; thresholdsSum: number },
+): boolean {
+  const stored = job.storedBits.find({ block: slots.block, codesSum: slots.sum, thresholdsSum });
+  if (stored === undefined) return false;
+  const bytes = bitBytes(job);
+  if (stored.bits.byteLength !== bytes) throw damagedBlock(slots.block);
+  job.blocks.bytes().set(stored.bits, at);
+  if (job.kernel.checksum(at, bytes) !== stored.sum) throw damagedBlock(slots.block);
+  return true;
+}
+
+/** Codes, and bits of them. */
+function makeBits(job: ScanJob, slots: BlockSlots, at: number): void {
+  const { blocks, kernel, width, bits, places } = job;
+  loadCodes(job, slots, at);
+  blocks.bytes().fill(0, at, at + bitBytes(job));
+  kernel.signs(at + bitBytes(job), places.thresholds, at, blockRows, width, bits);
+}
+
+/** Bits of codes that are not kept. */
+function makeBitsAlone(job: ScanJob, slots: BlockSlots, at: number): void {
+  const { blocks, directory, width, bits } = job;
+  const copy = new Uint8Array(codesOf(job, slots));
+  if (checksumOf(copy) !== slots.sum) throw damagedBlock(slots.block);
+  const out = blocks
+    .bytes()
+    .subarray(at, at + bitBytes(job))
+    .fill(0);
+  const thresholds = directory.bits?.thresholds;
+  if (!thresholds) return;
+  for (let row = 0; row < blockRows; row++)
+    writeSigns(new Int8Array(copy.buffer, row * width, width), thresholds, out.subarray(row * bits, (row + 1) * bits));
 }
 
 function damagedBlock(block: number): DamagedCodes {
   return new DamagedCodes(`block ${block} of the codes is not what was written`);
-}
-
-function writeBits(
-  bytes: Buffer,
-  { block, sum }: BlockSlots,
-  { width, bits, thresholds }: { width: number; bits: number; thresholds: Int8Array | undefined },
-  out: Uint8Array,
-): void {
-  const copy = new Uint8Array(bytes);
-  if (checksumOf(copy) !== sum) throw damagedBlock(block);
-  if (!thresholds) return;
-  for (let row = 0; row < blockRows; row++)
-    writeSigns(new Int8Array(copy.buffer, row * width, width), thresholds, out.subarray(row * bits, (row + 1) * bits));
 }

@@ -18,6 +18,7 @@ function read(blocks: OpenBlockMemory, block: number, sum = block): boolean {
   const at = blocks.hold({ block, sum }, (place) => {
     isRead = true;
     blocks.bytes()[place] = block + sum;
+    return true;
   });
   expect(blocks.bytes()[at ?? expect.fail("no room")]).toBe(block + sum);
   return isRead;
@@ -56,7 +57,7 @@ test("what a thread reads is not taken from it, and what one held that has ended
   const memory = createBlockMemory(1);
   const [one, two] = [opened(memory, 0), opened(memory, 1)];
   read(one, 1);
-  expect(two.hold({ block: 2, sum: 2 }, () => undefined)).toBeUndefined();
+  expect(two.hold({ block: 2, sum: 2 }, () => true)).toBeUndefined();
   leaveSeat(memory, 0);
   expect(read(two, 2)).toBe(true);
   two.release();
@@ -66,6 +67,30 @@ test("what a thread reads is not taken from it, and what one held that has ended
   leaveSeat(memory, 5);
   expect([numbers[places.entries], numbers[places.lock]]).toEqual([states.empty, 0]);
   expect(entryNumbers).toBe(4);
+});
+
+test("of a block that is begun the rest is written once for all threads, and what fails leaves it begun", () => {
+  const memory = createBlockMemory(mebibyte);
+  const [one, two] = [opened(memory, 0), opened(memory, 1)];
+  const name = { block: 1, sum: 1 };
+  for (const blocks of [one, two]) expect(blocks.hold(name, () => false)).toBeDefined();
+  expect([one.isWhole(), two.isWhole()]).toEqual([false, false]);
+  const fail = (): never => {
+    throw new Error("unreadable");
+  };
+  expect(() => two.complete(fail)).toThrow("unreadable");
+  expect(two.isWhole()).toBe(false);
+  const written: number[] = [];
+  two.complete((at) => written.push(at));
+  expect([one.isWhole(), two.isWhole(), written.length]).toEqual([true, true, 1]);
+  // Neither is it taken while it is read, begun or whole.
+  const full = createBlockMemory(1);
+  const [reader, other] = [opened(full, 0), opened(full, 1)];
+  reader.hold(name, () => false);
+  expect(other.hold({ block: 2, sum: 2 }, () => true)).toBeUndefined();
+  reader.release();
+  expect(other.hold({ block: 2, sum: 2 }, () => false)).toBeDefined();
+  expect([other.isWhole(), reader.hold(name, () => true)]).toEqual([false, undefined]);
 });
 
 test("a block that cannot be read leaves its place free", () => {

@@ -34,8 +34,8 @@ export const places: Record<"lock" | "regionBytes" | "regions" | "loads" | "cloc
   entries: 5 + seats,
 };
 export const entryNumbers = 4;
-/** States of a region. `loading` has the seat added. */
-export const states = { empty: 0, ready: 1, loading: 2 } as const;
+/** States of a region. `begun`: the first part of a block is there. `loading` has the seat added. */
+export const states = { empty: 0, ready: 1, begun: 2, loading: 3 } as const;
 
 const pageBytes = 65_536;
 const mostPages = 65_536;

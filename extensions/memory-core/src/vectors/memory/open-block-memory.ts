@@ -24,9 +24,13 @@ export interface OpenBlockMemory {
   begin(): void;
   /**
    * The place of a block, which stays there until the next call of `hold` or `release`. Where it is not there yet, `fill`
-   * writes it. Undefined where there is no room for it now.
+   * writes it, or the first part of it, and says whether that is all. Undefined where there is no room for it now.
    */
-  hold(name: BlockName, fill: (at: number) => void): number | undefined;
+  hold(name: BlockName, fill: (at: number) => boolean): number | undefined;
+  /** Whether all of the block that is held is there. */
+  isWhole(): boolean;
+  /** Writes the rest of the block that is held. Threads that do it at once write the same. */
+  complete(fill: (at: number) => void): void;
   release(): void;
   /** Views of the memory as it is now. It may have grown with each `hold`. */
   bytes(): Uint8Array;
@@ -53,8 +57,9 @@ export function openBlockMemory(shared: BlockMemory, seat: number, regionBytes: 
     const entry = entryOf(region);
     // First it is said that it is read, then looked what it is: who takes it does both the other way round.
     Atomics.store(numbers, places.held + seat, region + 1);
+    const state = Atomics.load(numbers, entry);
     if (
-      Atomics.load(numbers, entry) === states.ready &&
+      (state === states.ready || state === states.begun) &&
       Atomics.load(numbers, entry + 1) === block &&
       Atomics.load(numbers, entry + 2) === sum
     ) {
@@ -85,6 +90,10 @@ export function openBlockMemory(shared: BlockMemory, seat: number, regionBytes: 
     Atomics.store(numbers, places.held + seat, 0);
   }
 
+  function heldRegion(): number {
+    return Atomics.load(numbers, places.held + seat) - 1;
+  }
+
   function isRead(region: number): boolean {
     for (let other = 0; other < seats; other++)
       if (Atomics.load(numbers, places.held + other) === region + 1) return true;
@@ -108,7 +117,7 @@ export function openBlockMemory(shared: BlockMemory, seat: number, regionBytes: 
   /** Takes a region that nobody reads or fills. */
   function isTaken(region: number): boolean {
     const state = Atomics.load(numbers, entryOf(region));
-    if (state !== states.ready && state !== states.empty) return false;
+    if (state >= states.loading) return false;
     Atomics.store(numbers, entryOf(region), states.loading + seat);
     if (!isRead(region)) return true;
     Atomics.store(numbers, entryOf(region), state);
@@ -156,21 +165,26 @@ export function openBlockMemory(shared: BlockMemory, seat: number, regionBytes: 
       }
       if (region === undefined) return undefined;
       const entry = entryOf(region);
-      let isFilled = false;
+      let isAll: boolean | undefined;
       try {
-        fill(regionAt(region));
-        isFilled = true;
+        isAll = fill(regionAt(region));
       } finally {
-        if (!isFilled) Atomics.store(numbers, entry, states.empty);
+        if (isAll === undefined) Atomics.store(numbers, entry, states.empty);
       }
       Atomics.store(numbers, entry + 1, name.block);
       Atomics.store(numbers, entry + 2, name.sum);
       Atomics.store(numbers, entry + 3, now);
       Atomics.store(numbers, places.held + seat, region + 1);
-      Atomics.store(numbers, entry, states.ready);
+      Atomics.store(numbers, entry, isAll ? states.ready : states.begun);
       if (Atomics.add(numbers, places.loads, 1) === seenLoads) seenLoads++;
       known.set(name.block, region);
       return regionAt(region);
+    },
+    isWhole: () => Atomics.load(numbers, entryOf(heldRegion())) === states.ready,
+    complete(fill) {
+      const region = heldRegion();
+      fill(regionAt(region));
+      Atomics.compareExchange(numbers, entryOf(region), states.begun, states.ready);
     },
     release,
     bytes() {

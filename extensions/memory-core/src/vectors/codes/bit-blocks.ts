@@ -1,0 +1,119 @@
+import { hasTable, perGeneration } from "@memslot/indexing/ledger-tables";
+import type Database from "better-sqlite3";
+import { openKernel } from "../kernel/kernel.ts";
+import { webAssembly } from "../kernel/web-assembly.ts";
+import { bitWidth, blockBytes, blockRows } from "./code-vector.ts";
+
+/** What the name of the table of bits has after that of the codes. */
+export const bitsSuffix = "_bits";
+const pageBytes = 65_536;
+
+/** The bits of a block as they are stored. */
+interface StoredBits {
+  /** Of the bits. */
+  sum: number;
+  bits: Buffer;
+}
+
+/** What bits are of: the codes of a block, and the thresholds that they were compared with, by their checksums. */
+interface MadeOf {
+  block: number;
+  codesSum: number;
+  thresholdsSum: number;
+}
+
+/**
+ * `chunks_codes_…_bits`: the bits of blocks, an eighth of their codes. They can be made of the codes at any time; stored,
+ * the first search of a process has them without reading the codes of all vectors. A row that is of other codes or other
+ * thresholds is not there. All calls are made inside a transaction.
+ */
+export interface BitBlocks {
+  find(of: MadeOf): StoredBits | undefined;
+  put(of: MadeOf, stored: StoredBits): void;
+  /** The blocks of a codes table that have none, so many of them at most; rows of blocks that are gone are deleted. */
+  missing(thresholdsSum: number, most: number): { block: number; codesSum: number }[];
+}
+
+/** `codeTable` names the table of the codes of a generation. */
+export function createBitBlocks(
+  db: Database.Database,
+  codeTable: (generation: number) => string,
+): (generation: number) => BitBlocks {
+  return perGeneration((generation) => openBitBlocks(db, codeTable(generation)));
+}
+
+function openBitBlocks(db: Database.Database, codes: string): BitBlocks {
+  const table = codes + bitsSuffix;
+  let prepared: ReturnType<typeof prepareStatements> | undefined;
+
+  /** Undefined where there is no table, or another process has dropped it. */
+  function statements(): ReturnType<typeof prepareStatements> | undefined {
+    if (!hasTable(db, table)) return undefined;
+    return (prepared ??= prepareStatements(db, codes, table));
+  }
+
+  return {
+    find({ block, codesSum, thresholdsSum }) {
+      return statements()?.find.get(block, codesSum, thresholdsSum);
+    },
+    put({ block, codesSum, thresholdsSum }, { sum, bits }) {
+      statements()?.put.run(block, codesSum, thresholdsSum, sum, bits);
+    },
+    missing(thresholdsSum, most) {
+      db.exec(createSql(table));
+      const { deleteStale, missing } = statements() ?? prepareStatements(db, codes, table);
+      deleteStale.run();
+      return missing.all(thresholdsSum, most);
+    },
+  };
+}
+
+function createSql(table: string): string {
+  return `
+    CREATE TABLE IF NOT EXISTS ${table} (
+      block INTEGER PRIMARY KEY,
+      codes_sum INTEGER NOT NULL,
+      thresholds_sum INTEGER NOT NULL,
+      sum INTEGER NOT NULL,
+      bits BLOB NOT NULL
+    )
+  `;
+}
+
+function prepareStatements(db: Database.Database, codes: string, table: string) {
+  return {
+    find: db.prepare<[number, number, number], StoredBits>(
+      `SELECT sum, bits FROM ${table} WHERE block = ? AND codes_sum = ? AND thresholds_sum = ?`,
+    ),
+    put: db.prepare<[number, number, number, number, Buffer]>(
+      `INSERT OR REPLACE INTO ${table} (block, codes_sum, thresholds_sum, sum, bits) VALUES (?, ?, ?, ?, ?)`,
+    ),
+    missing: db.prepare<[number, number], { block: number; codesSum: number }>(
+      `SELECT s.block, s.sum AS codesSum FROM ${codes}_slots s LEFT JOIN ${table} b
+        ON b.block = s.block AND b.codes_sum = s.sum AND b.thresholds_sum = ? WHERE b.block IS NULL LIMIT ?`,
+    ),
+    deleteStale: db.prepare<[]>(`DELETE FROM ${table} WHERE block NOT IN (SELECT block FROM ${codes}_slots)`),
+  };
+}
+
+/** Makes the bits of whole blocks. Throws what the host throws where it has no WebAssembly. */
+export function createBitMaker(width: number, thresholds: Int8Array): (codes: Uint8Array) => StoredBits | undefined {
+  const bits = bitWidth(width);
+  const places = { rows: 0, thresholds: blockBytes(width), out: blockBytes(width) + width };
+  const bytesOut = blockRows * bits;
+  const pages = Math.ceil((places.out + bytesOut) / pageBytes);
+  const memory = new (webAssembly().Memory)({ initial: pages, maximum: pages, shared: true });
+  const kernel = openKernel(memory);
+  const bytes = new Uint8Array(memory.buffer);
+  bytes.set(new Uint8Array(thresholds.buffer, thresholds.byteOffset, width), places.thresholds);
+  return (codes) => {
+    if (codes.byteLength !== blockBytes(width)) return undefined;
+    bytes.set(codes, places.rows);
+    bytes.fill(0, places.out, places.out + bytesOut);
+    kernel.signs(places.rows, places.thresholds, places.out, blockRows, width, bits);
+    return {
+      sum: kernel.checksum(places.out, bytesOut),
+      bits: Buffer.from(bytes.slice(places.out, places.out + bytesOut)),
+    };
+  };
+}
