@@ -129,3 +129,11 @@ export async function near(store: ChunkIndex, space: VectorSpace, text: string, 
 export async function pendingTexts(store: ChunkIndex, space: VectorSpace): Promise<string[]> {
   return (await store.pendingVectors(space, 100_000)).map(({ text }) => text).toSorted();
 }
+
+/** What a check of the file says of the codes of its vectors. */
+export async function lookAtVectors(path: string): Promise<string | undefined> {
+  const store = await open(path);
+  const findings = await store.upkeep?.check();
+  await store.close();
+  return findings?.find(({ name }) => name === "vectors")?.message;
+}

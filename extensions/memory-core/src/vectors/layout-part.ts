@@ -1,5 +1,7 @@
 import type Database from "better-sqlite3";
 import type { Generations, IndexPart, Look } from "@memslot/indexing/ledger-tables";
+import { type BitMaker, createBitMaker } from "./codes/bit-blocks.ts";
+import { sumOfThresholds } from "./codes/bit-thresholds.ts";
 import { type CodeLayout, hasManyHoles } from "./codes/code-layout.ts";
 import { codeTable } from "./codes/code-tables.ts";
 import { blockRows, checksumOf } from "./codes/code-vector.ts";
@@ -8,7 +10,7 @@ import { blockRows, checksumOf } from "./codes/code-vector.ts";
 export function layoutPart(input: {
   db: Database.Database;
   generations: Generations;
-  layout: Pick<CodeLayout, "named" | "tables"> & { layOutAnew(generation: number): void };
+  layout: Pick<CodeLayout, "named" | "tables" | "bitBlocks"> & { layOutAnew(generation: number): void };
 }): IndexPart {
   const { db, generations, layout } = input;
 
@@ -40,13 +42,29 @@ export function layoutPart(input: {
     const rowsOf = db
       .prepare<[number], number>(`SELECT id FROM ${codeTable(generation)}_places WHERE block = ?`)
       .pluck();
+    const thresholds = tables.bits()?.thresholds;
+    const storedBits = layout.bitBlocks(generation);
+    const makeBits = bitMakerFor(tables.width(), storedBits.exists() ? thresholds : undefined);
+    const thresholdsSum = thresholds === undefined ? 0 : sumOfThresholds(thresholds);
     return tables.versions().filter(({ block }) => {
       const slots = tables.slots(block);
       const codes = tables.codes(block);
       if (slots?.ids.length !== blockRows || slots.files.length !== blockRows || codes === undefined) return true;
       const ids = [...slots.ids].filter((id) => id !== 0).toSorted((left, right) => left - right);
-      return checksumOf(new Uint8Array(codes)) !== slots.sum || ids.join() !== rowsOf.all(block).join();
+      if (checksumOf(new Uint8Array(codes)) !== slots.sum || ids.join() !== rowsOf.all(block).join()) return true;
+      const stored = makeBits && storedBits.find({ block, codesSum: slots.sum, thresholdsSum });
+      return stored !== undefined && makeBits?.(codes)?.bits.equals(stored.bits) !== true;
     }).length;
+  }
+
+  /** Undefined where there are no bits, or the host cannot make any. */
+  function bitMakerFor(width: number | undefined, thresholds: Int8Array | undefined): BitMaker | undefined {
+    if (width === undefined || thresholds?.length !== width) return undefined;
+    try {
+      return createBitMaker(width, thresholds);
+    } catch {
+      return undefined;
+    }
   }
 
   function looks(): { generation: number; found: Look }[] {

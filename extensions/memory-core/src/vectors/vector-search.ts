@@ -111,7 +111,8 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
       if (countRows(directory) < blockRows || query.vector.length < fewestDimensions) return undefined;
       const files = query.scope ? scopeFiles(generation, query) : undefined;
       const filter = { sources: query.sources, files };
-      const laidOut = { directory, tables, storedBits: layout.bitBlocks(generation) };
+      const bits = layout.bitBlocks(generation);
+      const laidOut = { directory, tables, storedBits: bits.exists() ? bits : undefined };
       return scan.nearest(laidOut, { vector: query.vector, filter, limit: rescored(query.limit) });
     } catch (error) {
       if (isFileFailure(error)) throw error;

@@ -28,9 +28,14 @@ interface MadeOf {
  * thresholds is not there. All calls are made inside a transaction.
  */
 export interface BitBlocks {
+  /** False until some were stored. `find` and `put` are only for a table that is there. */
+  exists(): boolean;
   find(of: MadeOf): StoredBits | undefined;
   put(of: MadeOf, stored: StoredBits): void;
-  /** The blocks of a codes table that have none, so many of them at most; rows of blocks that are gone are deleted. */
+  /**
+   * The blocks of a codes table that have none, so many of them at most. Makes the table where it is not there, and deletes
+   * the rows of blocks that are gone.
+   */
   missing(thresholdsSum: number, most: number): { block: number; codesSum: number }[];
 }
 
@@ -45,25 +50,18 @@ export function createBitBlocks(
 function openBitBlocks(db: Database.Database, codes: string): BitBlocks {
   const table = codes + bitsSuffix;
   let prepared: ReturnType<typeof prepareStatements> | undefined;
-
-  /** Undefined where there is no table, or another process has dropped it. */
-  function statements(): ReturnType<typeof prepareStatements> | undefined {
-    if (!hasTable(db, table)) return undefined;
-    return (prepared ??= prepareStatements(db, codes, table));
-  }
+  const statements = (): ReturnType<typeof prepareStatements> => (prepared ??= prepareStatements(db, codes, table));
 
   return {
-    find({ block, codesSum, thresholdsSum }) {
-      return statements()?.find.get(block, codesSum, thresholdsSum);
-    },
+    exists: () => hasTable(db, table),
+    find: ({ block, codesSum, thresholdsSum }) => statements().find.get(block, codesSum, thresholdsSum),
     put({ block, codesSum, thresholdsSum }, { sum, bits }) {
-      statements()?.put.run(block, codesSum, thresholdsSum, sum, bits);
+      statements().put.run(block, codesSum, thresholdsSum, sum, bits);
     },
     missing(thresholdsSum, most) {
       db.exec(createSql(table));
-      const { deleteStale, missing } = statements() ?? prepareStatements(db, codes, table);
-      deleteStale.run();
-      return missing.all(thresholdsSum, most);
+      statements().deleteStale.run();
+      return statements().missing.all(thresholdsSum, most);
     },
   };
 }
@@ -96,8 +94,11 @@ function prepareStatements(db: Database.Database, codes: string, table: string) 
   };
 }
 
-/** Makes the bits of whole blocks. Throws what the host throws where it has no WebAssembly. */
-export function createBitMaker(width: number, thresholds: Int8Array): (codes: Uint8Array) => StoredBits | undefined {
+/** Gives the bits of the codes of a whole block; undefined where it is none. */
+export type BitMaker = (codes: Uint8Array) => StoredBits | undefined;
+
+/** Throws what the host throws where it has no WebAssembly. */
+export function createBitMaker(width: number, thresholds: Int8Array): BitMaker {
   const bits = bitWidth(width);
   const places = { rows: 0, thresholds: blockBytes(width), out: blockBytes(width) + width };
   const bytesOut = blockRows * bits;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type Kind, randomFrom, vectorsOf } from "../../../test/support/vectors.ts";
 import { edit } from "../../test/damage.ts";
-import { fileOf, openHere, spaceOf, type StoreHere, tempPath } from "../../test/stores.ts";
+import { fileOf, lookAtVectors, openHere, spaceOf, type StoreHere, tempPath } from "../../test/stores.ts";
 import { type BitChoice, bytesOfChoice, choiceOf } from "./bit-thresholds.ts";
 
 const dimensions = 512;
@@ -166,6 +166,8 @@ describe("stored bits", () => {
   test("that are of other codes or thresholds are not used, those that are missing are made, and those of no block go", async () => {
     const { path, asked } = await filled("clustered");
     const right = storedIn(path);
+    const versions = (): unknown => edit(path, (db) => db.prepare("SELECT version FROM chunks_codes_1_slots").all());
+    const before = versions();
     const wrong = [
       "UPDATE chunks_codes_1_bits SET codes_sum = codes_sum + 1, bits = zeroblob(length(bits))",
       "UPDATE chunks_codes_1_bits SET thresholds_sum = thresholds_sum + 1, bits = zeroblob(length(bits))",
@@ -180,6 +182,8 @@ describe("stored bits", () => {
       while (await store.tidy());
       for (const one of [store, exact]) one.close();
       expect([sql, storedIn(path)]).toEqual([sql, right]);
+      // Nothing was taken for damage.
+      expect([sql, versions()]).toEqual([sql, before]);
     }
   });
 
@@ -189,6 +193,7 @@ describe("stored bits", () => {
   ])("with %s are noticed, and the answer is the exact one", async (_, sql) => {
     const { path, asked } = await filled("clustered");
     edit(path, (db) => db.exec(sql));
+    expect(await lookAtVectors(path)).toBe("1 of 18 blocks are not what was written");
     const [store, exact] = [opened(path), opened(path, { engine: "exact" })];
     const sources = ["memory", "sessions"];
     expect(ask(store, asked.slice(0, 1), sources)).toEqual(ask(exact, asked.slice(0, 1), sources));
@@ -196,6 +201,7 @@ describe("stored bits", () => {
     agree([store], exact, asked, sources);
     for (const one of [store, exact]) one.close();
     expect(storedIn(path)).toHaveLength(whole);
+    expect(await lookAtVectors(path)).toBe("4608 vectors in 18 blocks");
   });
 
   test("go with their blocks, and are made of new ones", async () => {

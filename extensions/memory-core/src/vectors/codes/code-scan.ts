@@ -29,7 +29,8 @@ interface ScanQuery {
 interface LaidOut {
   directory: CodeDirectory;
   tables: CodeTables;
-  storedBits: BitBlocks;
+  /** Undefined where none are stored. */
+  storedBits: BitBlocks | undefined;
 }
 
 /** Compares a question with the codes of all vectors, in WebAssembly. */

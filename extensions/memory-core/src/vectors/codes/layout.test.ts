@@ -4,6 +4,7 @@ import { randomFrom } from "../../../test/support/vectors.ts";
 import { edit } from "../../test/damage.ts";
 import {
   fileOf,
+  lookAtVectors,
   open,
   openHere,
   pendingTexts,
@@ -44,14 +45,6 @@ function ask(store: StoreHere, text: string, limit = 5): unknown {
   return store.searchVector({ space, vector: vectorOf(text, 16), sources: both, limit }).rows;
 }
 
-/** Whether all codes are there and are what was written. */
-async function lookAt(path: string): Promise<string | undefined> {
-  const store = await open(path);
-  const findings = await store.upkeep?.check();
-  await store.close();
-  return findings?.find(({ name }) => name === "vectors")?.message;
-}
-
 test.each([
   ["codes of zeros", "UPDATE chunks_codes_1 SET codes = zeroblob(length(codes)) WHERE block = 1"],
   ["codes of another block", "UPDATE chunks_codes_1 SET codes = (SELECT codes FROM chunks_codes_1 WHERE block = 2)"],
@@ -77,7 +70,7 @@ test.each([
     expect(store.health().vector.engine).toBe("wasm");
     store.close();
     exact.close();
-    expect(await lookAt(path)).toBe("600 vectors in 2 blocks");
+    expect(await lookAtVectors(path)).toBe("600 vectors in 2 blocks");
   },
 );
 
@@ -88,7 +81,7 @@ test("damage that comes while it is open is noticed when a block is read, and th
   store.useSpace(space);
   edit(path, (db) => db.exec("UPDATE chunks_codes_1 SET codes = zeroblob(length(codes))"));
   expect(ask(store, "text 300")).toEqual(ask(exact, "text 300"));
-  expect(await lookAt(path)).toBe("600 vectors in 2 blocks");
+  expect(await lookAtVectors(path)).toBe("600 vectors in 2 blocks");
   store.close();
   exact.close();
 });
@@ -135,7 +128,7 @@ test("through 150 edits by two processes, builds and changes of the space the an
   expect(byCodes).toBeGreaterThan(40);
   for (const store of [one, two]) store.useSpace(space);
   for (const store of [one, two, exact]) store.close();
-  expect(await lookAt(path)).toMatch(/^\d+ vectors in \d+ blocks$/u);
+  expect(await lookAtVectors(path)).toMatch(/^\d+ vectors in \d+ blocks$/u);
 });
 
 test("what is rolled back is not in the codes that are asked next", async () => {
@@ -147,7 +140,7 @@ test("what is rolled back is not in the codes that are asked next", async () => 
   expect(() => store.replaceFiles([fileOf("c.md", ["text 5"]), wrong])).toThrow(/hash|NOT NULL|undefined/u);
   expect(ask(store, "text 5")).toEqual(before);
   store.close();
-  expect(await lookAt(path)).toBe("600 vectors in 2 blocks");
+  expect(await lookAtVectors(path)).toBe("600 vectors in 2 blocks");
 });
 
 /** Makes of the codes in a file what a release before them laid out, with sqlite-vec. */
@@ -181,7 +174,7 @@ test.each([
     db.prepare("SELECT name FROM sqlite_schema WHERE name GLOB 'chunks_vec_1_*'").pluck().all(),
   );
   expect(left).toEqual([]);
-  expect(await lookAt(path)).toBe("600 vectors in 2 blocks");
+  expect(await lookAtVectors(path)).toBe("600 vectors in 2 blocks");
 });
 
 test("what a release that used sqlite-vec lays out again is not mistaken for codes that are in step", async () => {
@@ -196,7 +189,7 @@ test("what a release that used sqlite-vec lays out again is not mistaken for cod
   store.useSpace(space);
   expect(ask(store, "text 5", 1)).toMatchObject([{ text: "text 5" }]);
   store.close();
-  expect(await lookAt(path)).toBe("600 vectors in 2 blocks");
+  expect(await lookAtVectors(path)).toBe("600 vectors in 2 blocks");
 });
 
 test("codes of a release that kept what waits beside the rest are made anew, and its table goes", async () => {
@@ -214,7 +207,7 @@ test("codes of a release that kept what waits beside the rest are made anew, and
   for (const text of ["text 3", "text 300", "text 599"]) expect(ask(store, text)).toEqual(ask(exact, text));
   expect([store.pendingVectors(space, 10), store.health().vector.engine]).toEqual([[], "wasm"]);
   for (const one of [store, exact]) one.close();
-  expect(await lookAt(path)).toBe("600 vectors in 2 blocks");
+  expect(await lookAtVectors(path)).toBe("600 vectors in 2 blocks");
   const tables = edit(path, (db) =>
     db
       .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'chunks_codes_1*' ORDER BY name")

@@ -55,7 +55,8 @@ export function openOwn(
 export interface ScanJob extends OpenScan {
   directory: CodeDirectory;
   tables: CodeTables;
-  storedBits: BitBlocks;
+  /** Undefined where none are stored. */
+  storedBits: BitBlocks | undefined;
   filter: SlotFilter;
   /** The question. */
   numbers: Int16Array;
@@ -122,7 +123,7 @@ function loadBits(
   slots: BlockSlots,
   { at, thresholdsSum }: { at: number; thresholdsSum: number },
 ): boolean {
-  const stored = job.storedBits.find({ block: slots.block, codesSum: slots.sum, thresholdsSum });
+  const stored = job.storedBits?.find({ block: slots.block, codesSum: slots.sum, thresholdsSum });
   if (stored === undefined) return false;
   const bytes = bitBytes(job);
   if (stored.bits.byteLength !== bytes) throw damagedBlock(slots.block);
