@@ -20,7 +20,8 @@ const setupFiles = ["./packages/fakes/src/keep-threads/index.ts"];
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const usual = await super.sort(files);
-    const isLong = ({ moduleId }: TestSpecification): boolean => /conformance|wrong-managers|packed/u.test(moduleId);
+    const isLong = ({ moduleId }: TestSpecification): boolean =>
+      /conformance|composites|wrong-managers|packed|damage|\/long\/|duckdb-store|killed-hooks/u.test(moduleId);
     return [...usual.filter((file) => isLong(file)), ...usual.filter((file) => !isLong(file))];
   }
 }

@@ -35,10 +35,24 @@ async function pictureOf(page: Page): Promise<Picture> {
   return await page.evaluate<Picture>(readCanvas);
 }
 
-/** The picture once there is one. */
+/** Reads of two frames each that show the same where nothing is still to be drawn: what a page tells is drawn a few frames later. */
+const settledReads = 6;
+
+/** The picture once there is one, and it stays. */
 async function firstPicture(page: Page): Promise<Picture> {
   let picture = await pictureOf(page);
-  await expect.poll(async () => (picture = await pictureOf(page)).painted, { timeout: 20_000 }).toBeDefined();
+  let same = 0;
+  await expect
+    .poll(
+      async () => {
+        const next = await pictureOf(page);
+        same = next.painted !== undefined && next.text === picture.text ? same + 1 : 0;
+        picture = next;
+        return same;
+      },
+      { timeout: 20_000, interval: 1 },
+    )
+    .toBeGreaterThanOrEqual(settledReads);
   return picture;
 }
 

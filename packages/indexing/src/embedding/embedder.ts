@@ -11,6 +11,7 @@ import {
 } from "@memslot/core";
 import type { ChunkIndex, QuarantinedChunk } from "../chunk-index.ts";
 import type { VectorSpace } from "../chunk-store.ts";
+import { embeddingStatus } from "./embedding-status.ts";
 import { type Budget, createBudget, OverBudget } from "./requests/budget.ts";
 import { fillLane, type FillRequest } from "./fill/fill-lane.ts";
 import type { MeaningScale } from "../fusion/fuse.ts";
@@ -313,24 +314,4 @@ async function embedInParts(
 /** A failure to embed shows in the circuit; an abort goes on. */
 function unlessAborted({ signal }: { signal: AbortSignal }): () => void {
   return () => signal.throwIfAborted();
-}
-
-/** What a status says of the provider and of what it refused. `other`: the one whose vectors answer in its place. */
-function embeddingStatus(
-  { reason, passedOver }: EmbeddingChoice,
-  { provider, activity }: Pick<Lane, "provider" | "activity">,
-  other: EmbeddingProvider | undefined,
-  quarantined: readonly QuarantinedChunk[],
-): EmbeddingStatus {
-  return {
-    reason,
-    passedOver,
-    host: provider.endpoint?.host,
-    keySource: provider.endpoint?.keySource,
-    activity: activity(),
-    answeredBy: other && { provider: other.id, model: other.model },
-    quarantined: quarantined.map(({ path, startLine, endLine, reason: why }) => {
-      return { path, startLine, endLine, reason: why };
-    }),
-  };
 }
