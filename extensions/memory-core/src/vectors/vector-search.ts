@@ -181,9 +181,11 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
 
   /** Gives whether there are more to be stored. */
   function storeBits(): boolean {
-    if (!lacksBits || engines.engine().name !== "wasm") return false;
-    lacksBits = layout.storeBits(generations.active().id);
-    return lacksBits;
+    // A process that only reads leaves it to one that writes.
+    if (!lacksBits || !transactions.hasWritten() || engines.engine().name !== "wasm") return false;
+    const hasMore = layout.storeBits(generations.active().id);
+    lacksBits = hasMore !== false;
+    return hasMore === true;
   }
 
   function mendHoles(): void {

@@ -179,6 +179,10 @@ describe("stored bits", () => {
       edit(path, (db) => db.exec(sql));
       const [store, exact] = [opened(path), opened(path, { engine: "exact" })];
       agree([store], exact, asked, ["memory", "sessions"]);
+      // Who only reads writes nothing.
+      while (await store.tidy());
+      expect([sql, hasTable(path) && storedIn(path)]).not.toEqual([sql, right]);
+      store.replaceFiles([fileOf("words.md", [sql])]);
       while (await store.tidy());
       for (const one of [store, exact]) one.close();
       expect([sql, storedIn(path)]).toEqual([sql, right]);
@@ -228,6 +232,12 @@ describe("stored bits", () => {
     expect(storedIn(path).map(({ block }) => block)).toEqual(blocks);
   });
 });
+
+function hasTable(path: string): boolean {
+  return (
+    edit(path, (db) => db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'chunks_codes_1_bits'").get()) !== undefined
+  );
+}
 
 /** Whether all codes are zeros. */
 function isSpoilt(path: string): boolean {

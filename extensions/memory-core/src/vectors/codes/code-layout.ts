@@ -52,8 +52,11 @@ export interface CodeLayout {
   lacksMean(generation: number): boolean;
   /** Chooses what bits are made with, where there are enough vectors now. Called outside of transactions. */
   chooseBits(generation: number): void;
-  /** Stores the bits of some blocks that have none. Called outside of transactions. False: that was all. */
-  storeBits(generation: number): boolean;
+  /**
+   * Stores the bits of some blocks that have none. Called outside of transactions. False: that was all. Undefined where
+   * another process is writing.
+   */
+  storeBits(generation: number): boolean | undefined;
   /** Deletes what is laid out for a generation, inside a transaction. True: there was something. */
   drop(generation: number): boolean;
   /** True while there is something. */
@@ -196,13 +199,7 @@ export function createCodeLayout(input: {
         if (wants() === chosen.width) tables(generation).setBits(chosen.choice);
       });
     },
-    storeBits(generation) {
-      let hasMore = false;
-      transactions.writeIfFree(() => {
-        hasMore = makeBits(generation);
-      });
-      return hasMore;
-    },
+    storeBits: (generation) => transactions.writeIfFree(() => makeBits(generation)),
     drop(generation) {
       meta.delete(spaceKey(generation));
       const hasAny = tables(generation).hasAny();
