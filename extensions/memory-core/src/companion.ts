@@ -61,7 +61,7 @@ function companionOf({ vector, disableFts }: CompanionSettings): CompanionTables
             holds: (generation) => words.holds(generation) || vectors.holds(generation),
             count: words.count,
             settle: words.settle,
-            tidy: async () => (await words.tidy()) || vectors.tidy(),
+            tidy: async (isQuiet) => (await words.tidy(isQuiet)) || vectors.tidy(isQuiet),
             // Words before files: what is taken out of a file is taken out of its words, which have to be sound for that.
             parts: { first: [words.part], last: [vectors.part] },
             async *compact(generation) {

@@ -42,7 +42,7 @@ export interface VectorSearch extends Pick<
   /** Blocks of codes are kept in a memory that other threads use, too. */
   shareBlocks(memory: BlockMemory, seat: number): void;
   /** Mends a layout with many holes, and stores bits that are missing. False: that was all. */
-  tidy(): boolean;
+  tidy(isQuiet: boolean): boolean;
   /** Mends one with any. */
   compact(generation: number): void;
   part: Companion["parts"]["last"][number];
@@ -63,6 +63,8 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
   let removed = 0;
   /** Whether codes are still to be compared with the vectors that there are. */
   let isUnchecked = true;
+  /** So many have come that they are not to wait until nobody asks for anything. */
+  let isCheckDue = false;
   /** Vectors that have come since that was so last. */
   let added = 0;
   let addedBeforeCheck = 2 * blockRows;
@@ -174,7 +176,7 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
       () => layout.held(id) === wanted?.id && (layout.lacksMean(id) || !layout.isWhole(id, chunks)),
     );
     if (isWrong) layOutAnew(id);
-    isUnchecked = false;
+    [isUnchecked, isCheckDue] = [false, false];
     layout.chooseBits(id);
     lacksBits = true;
   }
@@ -231,7 +233,7 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
       if (++added < addedBeforeCheck) return;
       added = 0;
       addedBeforeCheck *= 2;
-      isUnchecked = true;
+      [isUnchecked, isCheckDue] = [true, true];
     },
     prepare(generation) {
       if (!wanted) return;
@@ -240,8 +242,8 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     },
     drop: layout.drop,
     holds: layout.holds,
-    tidy() {
-      check();
+    tidy(isQuiet) {
+      if (isQuiet || isCheckDue) check();
       if (removed >= removedBeforeLook) {
         removed = 0;
         mendHoles();

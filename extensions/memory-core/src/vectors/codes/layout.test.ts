@@ -74,6 +74,30 @@ test.each([
   },
 );
 
+test("that it is whole is looked at when nobody asks for anything, and after many new vectors", async () => {
+  const path = await filled();
+  const damage = (): unknown => edit(path, (db) => db.exec("DELETE FROM chunks_codes_1_places WHERE id < 20"));
+  const whole = "600 vectors in 2 blocks";
+  const store = openHere(path);
+  store.useSpace(space);
+  damage();
+  while (await store.tidy(false));
+  expect(await lookAtVectors(path)).not.toBe(whole);
+  while (await store.tidy(true));
+  expect(await lookAtVectors(path)).toBe(whole);
+  damage();
+  store.replaceFiles([
+    fileOf(
+      "b.md",
+      Array.from({ length: 600 }, (_, index) => `more ${index}`),
+    ),
+  ]);
+  fill(store);
+  while (await store.tidy(false));
+  store.close();
+  expect(await lookAtVectors(path)).toBe("1200 vectors in 4 blocks");
+});
+
 test("damage that comes while it is open is noticed when a block is read, and the same search mends it", async () => {
   const path = await filled();
   const store = openHere(path);

@@ -71,8 +71,8 @@ export interface Companion {
   count(generation: number): number | undefined;
   /** What is due before the first call. */
   settle(): Promise<void>;
-  /** A small piece of work that can wait. True: there may be more. */
-  tidy(): Promise<boolean>;
+  /** A small piece of work that can wait. `isQuiet`: nobody has asked for anything in a while. True: there may be more. */
+  tidy(isQuiet: boolean): Promise<boolean>;
   /** Those that have to be sound before chunks can be taken out, and those that are made of vectors. */
   parts: { first: readonly IndexPart[]; last: readonly IndexPart[] };
   /** Gives space back in what it has of a generation. */

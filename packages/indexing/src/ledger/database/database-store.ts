@@ -38,8 +38,8 @@ export function openDatabaseStore(options: OpenOptions, tables: CompanionTables 
   const { vectors, companion, dropped, freePages } = parts;
   const guard = createCallGuard(parts);
 
-  async function tidy(): Promise<boolean> {
-    if (await companion.tidy()) return true;
+  async function tidy(isQuiet: boolean): Promise<boolean> {
+    if (await companion.tidy(isQuiet)) return true;
     if (vectors.tidy()) return true;
     // A process that only reads leaves it to one that writes.
     if (transactions.hasWritten() && (dropped.step() || freePages.stepIfMany())) return true;
@@ -66,9 +66,9 @@ export function openDatabaseStore(options: OpenOptions, tables: CompanionTables 
       ...companion.health(),
       notices: [...notices],
     }),
-    async tidy() {
+    async tidy(isQuiet = true) {
       try {
-        return !guard.isBroken() && (await tidy());
+        return !guard.isBroken() && (await tidy(isQuiet));
       } catch (error) {
         // Nobody waits for it. What fails here fails in the next call too, and is told there.
         guard.failureOf(error);

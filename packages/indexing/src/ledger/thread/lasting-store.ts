@@ -51,8 +51,8 @@ export interface LastingStore {
   /** Answers a call. What takes long comes as `Pieces`. */
   call(method: string, args: readonly unknown[]): Promise<unknown>;
   health(): IndexHealth;
-  /** A small piece of work that can wait. True: there may be more. Never throws. */
-  tidy(): Promise<boolean>;
+  /** A small piece of work that can wait. `isQuiet`: nobody has asked for anything in a while. True: there may be more. Never throws. */
+  tidy(isQuiet?: boolean): Promise<boolean>;
   close(): void;
 }
 
@@ -149,7 +149,7 @@ export async function openLastingStore(
       }
     },
     health: () => ({ ...store.health(), ...(openings > 1 && { remade: openings - 1 }), notices: noticesOf() }),
-    tidy: () => store.tidy(),
+    tidy: (isQuiet) => store.tidy(isQuiet),
     close() {
       try {
         leases.close();

@@ -56,7 +56,7 @@ export function createLedgerService(send: (reply: Reply) => void): (request: Req
     setImmediate(() => {
       queue = queue.then(async () => {
         isTidying = false;
-        if ((await store?.tidy()) === true) return tidyLater();
+        if ((await store?.tidy(false)) === true) return tidyLater();
         clearTimeout(quiet);
         quiet = setTimeout(tidyWhenQuiet, whenQuietMs).unref();
       });
@@ -67,7 +67,7 @@ export function createLedgerService(send: (reply: Reply) => void): (request: Req
   function tidyWhenQuiet(): void {
     quiet = undefined;
     queue = queue.then(async () => {
-      if ((await store?.tidy()) === true) tidyLater();
+      if ((await store?.tidy(true)) === true) tidyLater();
     });
   }
 

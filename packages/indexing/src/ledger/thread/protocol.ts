@@ -91,8 +91,8 @@ export type LeaseMethod = keyof Named<"lease", IndexLeases>;
 /** The store as it is inside the worker, but for the leases, which do not depend on the file that is open. */
 export type DatabaseStore = Omit<StoreCalls, LeaseMethod> & {
   health(): IndexHealth;
-  /** A small piece of work that can wait, done between calls. True: there may be more. Never throws. */
-  tidy(): Promise<boolean>;
+  /** A small piece of work that can wait, done between calls. `isQuiet`: there was no call in a while. True: there may be more. Never throws. */
+  tidy(isQuiet?: boolean): Promise<boolean>;
   close(): void;
 };
 
