@@ -100,7 +100,7 @@ export function holdCodes(job: ScanJob, slots: BlockSlots): number | undefined {
 }
 
 /** Bytes of the bits of a block. */
-export function bitBytes({ bits }: Pick<OpenScan, "bits">): number {
+function bitBytes({ bits }: Pick<OpenScan, "bits">): number {
   return blockRows * bits;
 }
 
