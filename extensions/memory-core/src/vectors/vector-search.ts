@@ -13,6 +13,7 @@ import {
 import { countRows, createReadDirectory } from "./codes/code-directory.ts";
 import { type CodeLayout, createCodeLayout, hasHoles, hasManyHoles } from "./codes/code-layout.ts";
 import type { CodeScan } from "./codes/code-scan.ts";
+import type { LaidOut } from "./codes/scan-job.ts";
 import { blockRows } from "./codes/code-vector.ts";
 import { dropEarlierLayouts } from "./codes/earlier-layout.ts";
 import { createScopeFiles } from "./codes/scope-files.ts";
@@ -41,7 +42,7 @@ export interface VectorSearch extends Pick<
   probeVector(): boolean;
   /** Blocks of codes are kept in a memory that other threads use, too. */
   shareBlocks(memory: BlockMemory, seat: number): void;
-  /** Mends a layout with many holes, and stores bits that are missing. False: that was all. */
+  /** Mends a layout with many holes, stores bits that are missing, and reads codes. False: that was all. */
   tidy(isQuiet: boolean): boolean;
   /** Mends one with any. */
   compact(generation: number): void;
@@ -72,6 +73,8 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
   let lacksBits = false;
   /** Vectors that were put into the codes since that was so last. */
   let put = 0;
+  /** The space that was searched, until its codes are all in memory. */
+  let searchedSpace: number | undefined;
   let hasEarlierLayouts = true;
   /** A generation whose codes are not what was written. */
   let damaged: number | undefined;
@@ -98,24 +101,18 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     isUnchecked = true;
   }
 
-  /** The best by way of the codes; undefined where they cannot tell. Called inside a transaction. */
-  function nearestByCodes(
-    scan: CodeScan,
+  /** Work on the codes of a space, inside a transaction; undefined where they cannot be relied on, or are not what was written. */
+  function byCodes<Result>(
     generation: number,
-    query: VectorQuery,
     spaceId: number,
-  ): number[] | undefined {
+    work: (laidOut: LaidOut) => Result,
+  ): Result | undefined {
     if (layout.held(generation) !== spaceId) return undefined;
     try {
       const tables = layout.tables(generation);
-      const directory = readDirectory(generation, tables);
-      // So few are compared as fast one by one, and so short ones differ by less than codes can tell.
-      if (countRows(directory) < blockRows || query.vector.length < fewestDimensions) return undefined;
-      const files = query.scope ? scopeFiles(generation, query) : undefined;
-      const filter = { sources: query.sources, files };
       const bits = layout.bitBlocks(generation);
-      const laidOut = { directory, tables, storedBits: bits.exists() ? bits : undefined };
-      return scan.nearest(laidOut, { vector: query.vector, filter, limit: rescored(query.limit) });
+      const directory = readDirectory(generation, tables);
+      return work({ directory, tables, storedBits: bits.exists() ? bits : undefined });
     } catch (error) {
       if (isFileFailure(error)) throw error;
       damages++;
@@ -123,6 +120,23 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
       else damaged = generation;
       return undefined;
     }
+  }
+
+  /** The best by way of the codes; undefined where they cannot tell. Called inside a transaction. */
+  function nearestByCodes(
+    scan: CodeScan,
+    generation: number,
+    query: VectorQuery,
+    spaceId: number,
+  ): number[] | undefined {
+    return byCodes(generation, spaceId, (laidOut) => {
+      // So few are compared as fast one by one, and so short ones differ by less than codes can tell.
+      if (countRows(laidOut.directory) < blockRows || query.vector.length < fewestDimensions) return undefined;
+      const files = query.scope ? scopeFiles(generation, query) : undefined;
+      const filter = { sources: query.sources, files };
+      searchedSpace = spaceId;
+      return scan.nearest(laidOut, { vector: query.vector, filter, limit: rescored(query.limit) });
+    });
   }
 
   function nearest(generation: number, query: VectorQuery, spaceId: number): number[] | undefined {
@@ -162,9 +176,24 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
       const ranked = rank(generations.active().id, query, spaceId);
       return { rows: parts.readRows(ranked.toSorted(byScore).slice(0, query.limit)) };
     });
+    mendDamaged();
+    return answer;
+  }
+
+  function mendDamaged(): void {
     if (damaged !== undefined) layOutAnew(damaged);
     damaged = undefined;
-    return answer;
+  }
+
+  /** Reads codes that searches have left out. Gives whether there are more. */
+  function readMore(): boolean {
+    const spaceId = searchedSpace;
+    const engine = engines.engine();
+    if (spaceId === undefined || engine.name !== "wasm") return false;
+    const hasMore = transactions.read(() => byCodes(generations.active().id, spaceId, engine.scan.readMore));
+    mendDamaged();
+    if (hasMore !== true) searchedSpace = undefined;
+    return hasMore === true;
   }
 
   /** What was too long to look at before a search. */
@@ -248,7 +277,7 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
         removed = 0;
         mendHoles();
       }
-      return storeBits();
+      return storeBits() || (isQuiet && readMore());
     },
     compact(generation) {
       const isLoose = transactions.read(

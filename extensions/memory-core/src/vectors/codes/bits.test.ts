@@ -160,6 +160,19 @@ describe("stored bits", () => {
     const store = opened(path);
     agree([store], exact, asked, sources);
     expect(isSpoilt(path)).toBe(false);
+    // When nobody asks they are read, and then they are in memory whatever becomes of the file.
+    while (await store.tidy());
+    ask(store, asked.slice(0, 1), sources);
+    while (await store.tidy());
+    edit(path, (db) => db.exec("UPDATE chunks_codes_1 SET codes = zeroblob(length(codes)) WHERE block > 0"));
+    agree([store], exact, asked, sources);
+    expect(isSpoilt(path)).toBe(true);
+    const other = opened(path);
+    ask(other, asked.slice(0, 1), sources);
+    while (await other.tidy());
+    expect(isSpoilt(path)).toBe(false);
+    agree([other], exact, asked, sources);
+    other.close();
     for (const one of [store, exact]) one.close();
   });
 

@@ -1,20 +1,27 @@
 import { openKernel } from "../kernel/kernel.ts";
 import { type BlockMemory, createBlockMemory } from "../memory/block-memory.ts";
 import { openBlockMemory } from "../memory/open-block-memory.ts";
-import type { BitBlocks } from "./bit-blocks.ts";
 import { depthFor } from "./bit-thresholds.ts";
 import { createBestSlots } from "./best-slots.ts";
-import { type CodeDirectory, countRows, type SlotFilter } from "./code-directory.ts";
-import type { CodeTables } from "./code-tables.ts";
+import { countRows, type SlotFilter } from "./code-directory.ts";
 import { bitWidth, blockBytes, blockRows, codeWidth, encodeQuestion } from "./code-vector.ts";
-import { addBlocks, addTail } from "./scan-blocks.ts";
+import { addBlocks, addTail, readCodes } from "./scan-blocks.ts";
 import { addByBits, nearestByBits } from "./scan-bits.ts";
-import { longestWidth, openOwn, type OpenScan, type ScanJob, writeOwn } from "./scan-job.ts";
+import {
+  type BlockJob,
+  type LaidOut,
+  longestWidth,
+  openOwn,
+  type OpenScan,
+  type ScanJob,
+  writeOwn,
+  writeThresholds,
+} from "./scan-job.ts";
 
 const mebibyte = 1024 * 1024;
 /**
  * Blocks whose codes are read for one search, so that none takes long because memory is empty. The first one reads none:
- * a process may have no other.
+ * a process may have no other. When nobody asks, so many are read at a time.
  */
 const readAtOnce = 32;
 
@@ -25,14 +32,6 @@ interface ScanQuery {
   limit: number;
 }
 
-/** What is laid out of a generation. */
-interface LaidOut {
-  directory: CodeDirectory;
-  tables: CodeTables;
-  /** Undefined where none are stored. */
-  storedBits: BitBlocks | undefined;
-}
-
 /** Compares a question with the codes of all vectors, in WebAssembly. */
 export interface CodeScan {
   /**
@@ -40,6 +39,11 @@ export interface CodeScan {
    * Throws where a block is not what was written. Undefined where the memory cannot be had now.
    */
   nearest(laidOut: LaidOut, query: ScanQuery): number[] | undefined;
+  /**
+   * Reads codes that the searches so far have left out, some blocks of them. Throws where one is not what was written.
+   * False: that was all, or they are not kept.
+   */
+  readMore(laidOut: LaidOut): boolean;
   /** From now on with the blocks that other threads of this process use, too. */
   share(memory: BlockMemory, seat: number): void;
 }
@@ -94,6 +98,19 @@ export function createCodeScan(memoryMB: number): CodeScan {
         if (!byBits) return addBlocks(job) ? best.ids() : undefined;
         const proposed = scan.withCodes ? addByBits(job, depthFor(byBits, count)) : nearestByBits(job);
         return proposed && [...best.ids(), ...proposed];
+      } finally {
+        scan.blocks.release();
+      }
+    },
+    readMore(laidOut) {
+      const scan = opened?.scan;
+      // Where bits have come or gone since the last search, the next one has another memory.
+      if (!scan?.withCodes || scan.bits === 0 || laidOut.directory.bits?.thresholds.length !== scan.width) return false;
+      const job: BlockJob = { ...scan, ...laidOut };
+      scan.blocks.begin();
+      try {
+        writeThresholds(job);
+        return readCodes(job, readAtOnce);
       } finally {
         scan.blocks.release();
       }

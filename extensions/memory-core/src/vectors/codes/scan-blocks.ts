@@ -1,5 +1,5 @@
 import { blockRows } from "./code-vector.ts";
-import { holdCodes, type ScanJob } from "./scan-job.ts";
+import { type BlockJob, hold, holdCodes, type ScanJob } from "./scan-job.ts";
 import { productOf } from "./code-vector.ts";
 
 /** Vectors that lie in no block yet: few. */
@@ -29,6 +29,18 @@ export function addBlocks(job: ScanJob): boolean {
     }
   }
   return true;
+}
+
+/** Reads codes that are not there yet, of so many blocks at most. True: there are more. */
+export function readCodes(job: BlockJob, most: number): boolean {
+  let left = most;
+  for (const slots of job.directory.blocks) {
+    if (hold(job, slots) === undefined) return false;
+    if (job.blocks.isWhole()) continue;
+    if (left-- === 0) return true;
+    holdCodes(job, slots);
+  }
+  return false;
 }
 
 /** True where a slot of the block is of one of the files. */

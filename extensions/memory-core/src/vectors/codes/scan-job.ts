@@ -52,11 +52,18 @@ export function openOwn(
   };
 }
 
-export interface ScanJob extends OpenScan {
+/** What is laid out of a generation. */
+export interface LaidOut {
   directory: CodeDirectory;
   tables: CodeTables;
   /** Undefined where none are stored. */
   storedBits: BitBlocks | undefined;
+}
+
+/** What blocks are read with. */
+export interface BlockJob extends OpenScan, LaidOut {}
+
+export interface ScanJob extends BlockJob {
   filter: SlotFilter;
   /** The question. */
   numbers: Int16Array;
@@ -66,21 +73,28 @@ export interface ScanJob extends OpenScan {
 }
 
 /** Puts what the kernel is asked with where it finds it. */
-export function writeOwn({ blocks, bits, width, numbers, directory, places }: ScanJob, vector: Float32Array): void {
+export function writeOwn(job: ScanJob, vector: Float32Array): void {
+  const { blocks, bits, width, numbers, directory, places } = job;
   blocks.bytes().set(new Uint8Array(numbers.buffer), places.question);
-  const thresholds = directory.bits?.thresholds;
+  const thresholds = writeThresholds(job);
   if (bits === 0 || !thresholds) return;
-  blocks.bytes().set(thresholds, places.thresholds);
   const asked = new Uint8Array(bits);
   writeSigns(questionCodes(differenceOf(vector, directory.mean), width), thresholds, asked);
   blocks.bytes().set(asked, places.bits);
+}
+
+/** Puts what bits are made with where the kernel finds it, and gives it. */
+export function writeThresholds({ blocks, directory, places }: BlockJob): Int8Array | undefined {
+  const thresholds = directory.bits?.thresholds;
+  if (thresholds) blocks.bytes().set(thresholds, places.thresholds);
+  return thresholds;
 }
 
 /**
  * The place of a block in memory until the next one is held, undefined where there is no room for it: its bits, and
  * behind them its codes, which may be still to be read.
  */
-export function hold(job: ScanJob, slots: BlockSlots): number | undefined {
+export function hold(job: BlockJob, slots: BlockSlots): number | undefined {
   const { blocks, directory, bits, withCodes } = job;
   const thresholdsSum = bits > 0 ? (directory.bits?.sum ?? 0) : 0;
   return blocks.hold({ block: slots.block, sum: slots.sum ^ thresholdsSum }, (at) => {
@@ -93,7 +107,7 @@ export function hold(job: ScanJob, slots: BlockSlots): number | undefined {
 }
 
 /** The place of the codes of a block, which are read where they are not there yet. */
-export function holdCodes(job: ScanJob, slots: BlockSlots): number | undefined {
+export function holdCodes(job: BlockJob, slots: BlockSlots): number | undefined {
   const at = hold(job, slots);
   if (at !== undefined && !job.blocks.isWhole()) job.blocks.complete(() => loadCodes(job, slots, at));
   return at === undefined ? undefined : at + bitBytes(job);
@@ -104,14 +118,14 @@ function bitBytes({ bits }: Pick<OpenScan, "bits">): number {
   return blockRows * bits;
 }
 
-function loadCodes(job: ScanJob, slots: BlockSlots, at: number): void {
+function loadCodes(job: BlockJob, slots: BlockSlots, at: number): void {
   const codesAt = at + bitBytes(job);
   const bytes = codesOf(job, slots);
   job.blocks.bytes().set(bytes, codesAt);
   if (job.kernel.checksum(codesAt, bytes.byteLength) !== slots.sum) throw damagedBlock(slots.block);
 }
 
-function codesOf({ tables, width }: ScanJob, { block }: BlockSlots): Buffer {
+function codesOf({ tables, width }: BlockJob, { block }: BlockSlots): Buffer {
   const bytes = tables.codes(block);
   if (bytes?.byteLength !== blockBytes(width)) throw new DamagedCodes(`block ${block} of the codes has another length`);
   return bytes;
@@ -119,7 +133,7 @@ function codesOf({ tables, width }: ScanJob, { block }: BlockSlots): Buffer {
 
 /** Bits as they are stored. False where there are none. */
 function loadBits(
-  job: ScanJob,
+  job: BlockJob,
   slots: BlockSlots,
   { at, thresholdsSum }: { at: number; thresholdsSum: number },
 ): boolean {
@@ -133,7 +147,7 @@ function loadBits(
 }
 
 /** Codes, and bits of them. */
-function makeBits(job: ScanJob, slots: BlockSlots, at: number): void {
+function makeBits(job: BlockJob, slots: BlockSlots, at: number): void {
   const { blocks, kernel, width, bits, places } = job;
   loadCodes(job, slots, at);
   blocks.bytes().fill(0, at, at + bitBytes(job));
@@ -141,7 +155,7 @@ function makeBits(job: ScanJob, slots: BlockSlots, at: number): void {
 }
 
 /** Bits of codes that are not kept. */
-function makeBitsAlone(job: ScanJob, slots: BlockSlots, at: number): void {
+function makeBitsAlone(job: BlockJob, slots: BlockSlots, at: number): void {
   const { blocks, directory, width, bits } = job;
   const copy = new Uint8Array(codesOf(job, slots));
   if (checksumOf(copy) !== slots.sum) throw damagedBlock(slots.block);
