@@ -73,8 +73,8 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
   let lacksBits = false;
   /** Vectors that were put into the codes since that was so last. */
   let put = 0;
-  /** The space that was searched, until its codes are all in memory. */
-  let searchedSpace: number | undefined;
+  /** The space that was searched, until its codes were all read, and the block to go on from. */
+  let toRead: { spaceId: number; from: number } | undefined;
   let hasEarlierLayouts = true;
   /** A generation whose codes are not what was written. */
   let damaged: number | undefined;
@@ -134,7 +134,7 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
       if (countRows(laidOut.directory) < blockRows || query.vector.length < fewestDimensions) return undefined;
       const files = query.scope ? scopeFiles(generation, query) : undefined;
       const filter = { sources: query.sources, files };
-      searchedSpace = spaceId;
+      toRead = { spaceId, from: 0 };
       return scan.nearest(laidOut, { vector: query.vector, filter, limit: rescored(query.limit) });
     });
   }
@@ -187,13 +187,14 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
 
   /** Reads codes that searches have left out. Gives whether there are more. */
   function readMore(): boolean {
-    const spaceId = searchedSpace;
     const engine = engines.engine();
-    if (spaceId === undefined || engine.name !== "wasm") return false;
-    const hasMore = transactions.read(() => byCodes(generations.active().id, spaceId, engine.scan.readMore));
+    if (toRead === undefined || engine.name !== "wasm") return false;
+    const { spaceId, from } = toRead;
+    const read = (laidOut: LaidOut): number | undefined => engine.scan.readMore(laidOut, from);
+    const next = transactions.read(() => byCodes(generations.active().id, spaceId, read));
     mendDamaged();
-    if (hasMore !== true) searchedSpace = undefined;
-    return hasMore === true;
+    toRead = next === undefined ? undefined : { spaceId, from: next };
+    return toRead !== undefined;
   }
 
   /** What was too long to look at before a search. */

@@ -41,9 +41,9 @@ export interface CodeScan {
   nearest(laidOut: LaidOut, query: ScanQuery): number[] | undefined;
   /**
    * Reads codes that the searches so far have left out, some blocks of them. Throws where one is not what was written.
-   * False: that was all, or they are not kept.
+   * Gives the place to go on from; undefined: that was all, or they are not kept.
    */
-  readMore(laidOut: LaidOut): boolean;
+  readMore(laidOut: LaidOut, from: number): number | undefined;
   /** From now on with the blocks that other threads of this process use, too. */
   share(memory: BlockMemory, seat: number): void;
 }
@@ -102,15 +102,16 @@ export function createCodeScan(memoryMB: number): CodeScan {
         scan.blocks.release();
       }
     },
-    readMore(laidOut) {
+    readMore(laidOut, from) {
       const scan = opened?.scan;
       // Where bits have come or gone since the last search, the next one has another memory.
-      if (!scan?.withCodes || scan.bits === 0 || laidOut.directory.bits?.thresholds.length !== scan.width) return false;
+      if (!scan?.withCodes || scan.bits === 0 || laidOut.directory.bits?.thresholds.length !== scan.width)
+        return undefined;
       const job: BlockJob = { ...scan, ...laidOut };
       scan.blocks.begin();
       try {
         writeThresholds(job);
-        return readCodes(job, readAtOnce);
+        return readCodes(job, { from, most: readAtOnce });
       } finally {
         scan.blocks.release();
       }

@@ -31,16 +31,20 @@ export function addBlocks(job: ScanJob): boolean {
   return true;
 }
 
-/** Reads codes that are not there yet, of so many blocks at most. True: there are more. */
-export function readCodes(job: BlockJob, most: number): boolean {
+/**
+ * Reads codes that are not there yet, of so many blocks at most. Gives the place in the list of blocks to go on from;
+ * undefined at its end. Each is looked at once, so that indexes that share a memory do not drive each other out for ever.
+ */
+export function readCodes(job: BlockJob, { from, most }: { from: number; most: number }): number | undefined {
   let left = most;
-  for (const slots of job.directory.blocks) {
-    if (hold(job, slots) === undefined) return false;
+  for (const [index, slots] of job.directory.blocks.entries()) {
+    if (index < from) continue;
+    if (hold(job, slots) === undefined) return undefined;
     if (job.blocks.isWhole()) continue;
-    if (left-- === 0) return true;
+    if (left-- === 0) return index;
     holdCodes(job, slots);
   }
-  return false;
+  return undefined;
 }
 
 /** True where a slot of the block is of one of the files. */
