@@ -7,11 +7,11 @@ import { useHouse } from "../support/house.ts";
 import { killStorm } from "../support/kill-storm.ts";
 import { twoPartNotes } from "../support/notes.ts";
 import { resultOf } from "../support/start-memory.ts";
+import { stormSize } from "../support/storm-size.ts";
 
 vi.setConfig({ testTimeout: 30 * 60_000 });
 
-/** Each takes a second or two. Whoever has the time may ask for more. */
-const kills = Number(process.env["MEMSLOT_TEST_KILLS"] ?? 250);
+const kills = stormSize(500);
 const files = 60;
 const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-kills-"));
 const faults = buildFileFaults(folder);

@@ -3,6 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { afterAll, expect, test, vi } from "vitest";
 import { useHouse } from "../support/house.ts";
+import { stormSize } from "../support/storm-size.ts";
 import { buildSwapLoop, swapStorm } from "../support/swap-storm.ts";
 
 vi.setConfig({ testTimeout: 30 * 60_000 });
@@ -19,7 +20,7 @@ test.skipIf(program === "").each(["memory", "memory/deep"] as const)(
     const house = useHouse();
     house.write({ "memory/deep/a.md": "The puffin is small.\n", "memory/a.md": "Mine.\n" });
     const memory = await house.open();
-    const counts = await swapStorm(house, memory, { program, swapped, rounds: 5_000 });
+    const counts = await swapStorm(house, memory, { program, swapped, rounds: stormSize(5_000) });
     const { swaps, appended, refused, read, leaked, changed } = counts;
     process.stdout.write(
       `${swapped}: ${swaps} swaps, ${appended} written, ${read} read, ${refused} refused, ` +

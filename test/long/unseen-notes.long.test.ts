@@ -1,6 +1,7 @@
 import { makeFakeQmd } from "@memslot/fakes/qmd";
 import { deterministicEmbeddings } from "@memslot/testkit";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { stormSize } from "../support/storm-size.ts";
 import { compareWithoutPrivateNotes, type Subject } from "../support/unseen-notes.ts";
 
 vi.setConfig({ testTimeout: 30 * 60_000 });
@@ -16,17 +17,18 @@ async function storm(name: string, corpora: number, subject: Subject): Promise<n
 }
 
 test.each<[string, number, Subject]>([
-  ["memory-core", 100, { settings: {} }],
-  ["memory-core by meaning", 30, { settings: {}, embeddings: deterministicEmbeddings }],
-  ["memory-lancedb", 30, { settings: lancedb }],
-  ["memory-lancedb by meaning", 20, { settings: lancedb, embeddings: deterministicEmbeddings }],
+  ["memory-core", stormSize(100), { settings: {} }],
+  ["memory-core by meaning", stormSize(30), { settings: {}, embeddings: deterministicEmbeddings }],
+  ["memory-lancedb", stormSize(30), { settings: lancedb }],
+  ["memory-lancedb by meaning", stormSize(20), { settings: lancedb, embeddings: deterministicEmbeddings }],
 ])("%s: %i times with and without private notes", async (name, corpora, subject) => {
   expect(await storm(name, corpora, subject)).toBe(corpora * 10);
 });
 
-test("memory-qmd, with a scripted qmd: 20 times with and without private notes", async () => {
+test("memory-qmd, with a scripted qmd, with and without private notes", async () => {
+  const corpora = stormSize(20);
   const fake = makeFakeQmd();
   onTestFinished(() => fake.remove());
   const settings = { memory: { backend: "qmd", qmd: { command: fake.command, fallback: "none" } } };
-  expect(await storm("memory-qmd", 20, { settings })).toBe(200);
+  expect(await storm("memory-qmd", corpora, { settings })).toBe(corpora * 10);
 });
