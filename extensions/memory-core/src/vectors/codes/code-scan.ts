@@ -52,7 +52,7 @@ export interface CodeScan {
 export function createCodeScan(memoryMB: number): CodeScan {
   let shared: { memory: BlockMemory; seat: number } | undefined;
   let opened: { key: string; scan: OpenScan } | undefined;
-  /** Since then. */
+  /** Searches in what is opened. */
   let searches = 0;
   // Shows at once whether it is to be had.
   openKernel(createBlockMemory(mebibyte).memory);
