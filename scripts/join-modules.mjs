@@ -2,6 +2,7 @@
 // each entry, one for each part that is imported late, and what these share. A command starts several times faster from
 // a few files than from some hundreds. Types are the compiler's, which has checked the sources and writes no code here.
 import { existsSync, readFileSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
 import path from "node:path";
 import { rolldown } from "rolldown";
 
@@ -18,10 +19,13 @@ const bundle = await rolldown({
   input: entriesOf(manifest),
   platform: "node",
   preserveEntrySignatures: "allow-extension",
-  // Other packages stay packages: they are shared, and may hold native code.
-  external: isWhole ? isDependency : (id) => !id.startsWith(".") && !path.isAbsolute(id),
+  external: isPackage,
   ...(isWhole && { resolve: { conditionNames: [source, "node", "import", "module", "default"] } }),
-  plugins: [{ name: "places", transform: refuseNestedPlaces }],
+  plugins: [
+    { name: "places", transform: refuseNestedPlaces },
+    { name: "facades", renderChunk: withoutFacades },
+    { name: "ascii", renderChunk: inAscii },
+  ],
   onLog: (_level, log) => {
     throw new Error(`${manifest.name}: ${log.message}`);
   },
@@ -36,6 +40,8 @@ const { output } = await bundle.write({
   // Stack traces name functions and lines that can be read.
   minify: false,
   comments: false,
+  // A file of one other letter is decoded, kept and looked up by two bytes for each.
+  charset: "ascii",
   ...(!isWhole && {
     codeSplitting: {
       includeDependenciesRecursively: false,
@@ -44,7 +50,8 @@ const { output } = await bundle.write({
   }),
 });
 await bundle.close();
-if (isWhole) writeFileSync(path.join(folder, "dist/LICENSES.txt"), licensesOf(output));
+const licenses = licensesOf(output);
+if (licenses !== "") writeFileSync(path.join(folder, "dist/LICENSES.txt"), licenses);
 
 /** Every file that somebody outside names: those of `exports` and `imports`, and the command. */
 function entriesOf({ exports, imports = {}, bin }) {
@@ -69,6 +76,16 @@ function threadsOf(own) {
   });
 }
 
+/** Writes what the joiner has left: letters in `String.raw`, where an escape would be read as it stands. */
+function inAscii(code) {
+  return code.replaceAll(/[^\p{ASCII}]+/gu, (letters) => `\${${escaped(letters)}}`);
+}
+
+function escaped(letters) {
+  const units = letters.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return `"${units.join("")}"`;
+}
+
 /** The licences of all packages from elsewhere that were joined in, which have to go with their code. */
 function licensesOf(output) {
   const modules = output.flatMap((part) => part.moduleIds ?? []).map((id) => id.replaceAll("\\", "/"));
@@ -83,14 +100,34 @@ function licensesOf(output) {
     const words = files.map((file) => readFileSync(path.join(place, file), "utf8").trim());
     return [`${name} ${version} (${license})`, ...words].join("\n\n");
   });
-  return `${texts.join(`\n\n${"-".repeat(80)}\n\n`)}\n`;
+  return texts.length === 0 ? "" : `${texts.join(`\n\n${"-".repeat(80)}\n\n`)}\n`;
 }
 
-/** Whether a package is installed beside this one. */
-function isDependency(id) {
-  return (
-    id.startsWith("node:") ||
-    Object.keys(manifest.dependencies).some((name) => id === name || id.startsWith(`${name}/`))
+/** Whether something is imported as it is: Node's own modules, and packages that are installed beside this one. */
+function isPackage(id) {
+  if (isBuiltin(id)) return true;
+  const { dependencies = {}, peerDependencies = {} } = manifest;
+  return Object.keys({ ...dependencies, ...peerDependencies }).some((name) => id === name || id.startsWith(`${name}/`));
+}
+
+/**
+ * Takes Node's modules by a call. An import makes a module with all their exports first, and some of these load others:
+ * `node:util` and `node:crypto` brought threads, differences and web crypto into each command.
+ */
+function withoutFacades(code) {
+  return code.replaceAll(
+    /^import (?:(?<whole>[\w$]+)|\* as (?<all>[\w$]+)|(?:(?<first>[\w$]+), )?\{(?<names>[^}]*)\}) from "(?<id>node:[^"]+)";$/gmu,
+    (...found) => {
+      const { whole, all, first, names, id } = found.at(-1);
+      const module = `process.getBuiltinModule("${id}")`;
+      const wanted = names?.replaceAll(" as ", ": ");
+      return [
+        (whole ?? all ?? first) !== undefined && `const ${whole ?? all ?? first} = ${module};`,
+        wanted !== undefined && `const {${wanted}} = ${module};`,
+      ]
+        .filter(Boolean)
+        .join(" ");
+    },
   );
 }
 

@@ -16,6 +16,7 @@ interface PackedManifest {
   imports?: Record<string, unknown>;
   engines?: { node?: string };
   publishConfig?: { access?: string };
+  scripts?: Record<string, string>;
   dependencies?: Record<string, string>;
   peerDependencies?: Record<string, string>;
 }

@@ -38,6 +38,20 @@ const importForms = [
   /\bimport\(\s*["']([^"']+)["']\s*\)/g,
 ];
 
+function importsOf(text: string): string[] {
+  return importForms.flatMap((form) => [...text.matchAll(form)].map(([, specifier = ""]) => specifier));
+}
+
+/** The types that whoever imports the package meets: those of its entries, and what these import of each other. */
+function typesFor(files: ReadonlyMap<string, string>, exports: unknown): string[] {
+  const met = new Set(JSON.stringify(exports ?? {}).match(/dist\/[^"]+\.d\.ts/g) ?? []);
+  for (const file of met)
+    for (const specifier of importsOf(files.get(file) ?? ""))
+      if (specifier.startsWith("."))
+        met.add(path.posix.join(path.posix.dirname(file), specifier.replace(/\.[jt]s$/, ".d.ts")));
+  return [...met].map((file) => files.get(file) ?? `import "${file}, which is missing"`);
+}
+
 /** Packages that the built code or its types import and that package.json does not name. */
 export function undeclaredImports({ name, files, manifest }: PackedPackage): string[] {
   const declared = new Set([
@@ -45,15 +59,34 @@ export function undeclaredImports({ name, files, manifest }: PackedPackage): str
     ...Object.keys(manifest.dependencies ?? {}),
     ...Object.keys(manifest.peerDependencies ?? {}),
   ]);
-  const found = new Set<string>();
-  for (const [file, text] of files) {
-    if (!/\.(js|d\.ts)$/.test(file)) continue;
-    for (const form of importForms) for (const [, specifier = ""] of text.matchAll(form)) found.add(specifier);
-  }
+  const code = [...files].filter(([file]) => file.endsWith(".js")).map(([, text]) => text);
+  const found = new Set([...code, ...typesFor(files, manifest.exports)].flatMap(importsOf));
   return [...found]
     .filter((specifier) => !/^(\.|#|node:)/.test(specifier) && !builtinModules.includes(specifier))
     .map((specifier) => /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier)
     .filter((wanted) => !declared.has(wanted));
+}
+
+/**
+ * What makes a joined file slow to start from, in a package that is joined: an import of one of Node's modules, a letter outside ASCII.
+ * What was joined in from elsewhere goes with its licence.
+ */
+export function unjoined(each: PackedPackage): string[] {
+  if (!isJoined(each)) return [];
+  const { files } = each;
+  const code = [...files].filter(([file]) => /^dist\/(?!page\/).+\.js$/.test(file));
+  return code.flatMap(([file, text]) => [
+    ...(/^import [^"]*"node:/m.test(text) ? [`${file} imports a module of Node`] : []),
+    ...(/[^\p{ASCII}]/u.test(text) ? [`${file} is not all ASCII`] : []),
+    ...(/^\/\/ .*node_modules\//m.test(text) && !files.has("dist/LICENSES.txt")
+      ? [`${file} has no licence with it`]
+      : []),
+  ]);
+}
+
+/** Whether a package's modules are joined when it is built. */
+export function isJoined({ manifest }: PackedPackage): boolean {
+  return manifest.scripts?.["build"]?.includes("join-modules") ?? false;
 }
 
 /** A manifest's `exports` or `imports` without the condition under which this repository runs its sources. */

@@ -1,6 +1,5 @@
 import path from "node:path";
 import type { LeftOut } from "@memslot/core";
-import type { Ignore } from "ignore";
 import { ignoredFolders } from "../ignored-folders.ts";
 import { type IgnoreFile, type KnownIgnoreFiles, readIgnoreFile } from "./ignore-file.ts";
 
@@ -32,7 +31,7 @@ export function folderRules({ folder, stateDir, known }: RulesInput): FolderRule
   return rulesOf(folder, []);
 
   /** `above`: the lists that count here, the nearest first, each with the way from its folder to this one. */
-  function rulesOf(own: string, above: readonly { rules: Ignore; way: string }[]): FolderRules {
+  function rulesOf(own: string, above: readonly { rules: IgnoreFile["rules"]; way: string }[]): FolderRules {
     const file: IgnoreFile | undefined = readIgnoreFile(own, known);
     const lists = file === undefined ? above : [{ rules: file.rules, way: "" }, ...above];
     return {

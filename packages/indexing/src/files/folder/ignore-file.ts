@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import path from "node:path";
-import ignore, { type Ignore } from "ignore";
+import ignore from "ignore";
 import { stampOf } from "../file-stamp.ts";
 
 // The thread that watches reads these too: nothing else of memslot is loaded for it.
@@ -16,7 +16,7 @@ const maxStarsOfName = 3;
 
 /** What a `.gitignore` says. */
 export interface IgnoreFile {
-  rules: Ignore;
+  rules: { test(path: string): { ignored: boolean; unignored: boolean } };
   /** Lines that are passed over, each with the reason. */
   problems: readonly string[];
 }
