@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const report = path.join(root, ".test-report.json");
+const listedSlowest = 20;
 rmSync(report, { force: true });
 const vitest = path.join(root, "node_modules", "vitest", "vitest.mjs");
 const run = spawnSync(
@@ -29,6 +30,13 @@ try {
 const brokenFiles = summary.testResults.filter(
   (file) => file.status === "failed" && file.assertionResults.length === 0,
 ).length;
+// Where the time goes. Several files run at once, so that these add up to more than the whole took.
+const slowest = summary.testResults.map(({ name, startTime, endTime }) => ({
+  name,
+  seconds: (endTime - startTime) / 1000,
+}));
+for (const { name, seconds } of slowest.toSorted((left, right) => right.seconds - left.seconds).slice(0, listedSlowest))
+  console.log(`${seconds.toFixed(0).padStart(5)} s  ${path.relative(root, name)}`);
 // What failed stands at the end, where whoever sees the last lines alone finds it.
 for (const { name, status, assertionResults } of summary.testResults)
   if (status === "failed") {

@@ -6,10 +6,14 @@ import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
 const app = fileURLToPath(new URL("..", import.meta.url));
-/** What comes with the command: no other backend, no embedding provider. */
-const { dependencies } = JSON.parse(readFileSync(path.join(app, "package.json"), "utf8")) as {
-  dependencies: Readonly<Record<string, string>>;
-};
+const { dependencies, devDependencies } = JSON.parse(readFileSync(path.join(app, "package.json"), "utf8")) as Readonly<
+  Record<"dependencies" | "devDependencies", Readonly<Record<string, string>>>
+>;
+/** What comes with the command, and libraries that are joined into it: no other backend, no embedding provider. */
+const names = [
+  ...Object.keys(dependencies),
+  ...Object.keys(devDependencies).filter((name) => !name.startsWith("@memslot/")),
+];
 
 /** The command as `npm install memslot` leaves it. Gives the file that starts it. */
 export async function leanInstall(): Promise<string> {
@@ -17,7 +21,7 @@ export async function leanInstall(): Promise<string> {
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   for (const part of ["src", "templates", "package.json"])
     await cp(path.join(app, part), path.join(folder, part), { recursive: true });
-  for (const name of Object.keys(dependencies)) {
+  for (const name of names) {
     const link = path.join(folder, "node_modules", name);
     await mkdir(path.dirname(link), { recursive: true });
     await symlink(path.join(app, "node_modules", name), link, "junction");
