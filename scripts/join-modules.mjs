@@ -13,6 +13,8 @@ const source = "@memslot/source";
 const folder = process.cwd();
 const manifest = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8"));
 const isWhole = process.argv.includes("--whole");
+const nodeImport =
+  /^import (?:(?<whole>[\w$]+)|\* as (?<all>[\w$]+)|(?:(?<first>[\w$]+), )?\{(?<names>[^}\n]*)\}) from "(?<id>node:[^"\n]+)";$/gmu;
 
 const bundle = await rolldown({
   cwd: folder,
@@ -111,24 +113,23 @@ function isPackage(id) {
 }
 
 /**
- * Takes Node's modules by a call. An import makes a module with all their exports first, and some of these load others:
- * `node:util` and `node:crypto` brought threads, differences and web crypto into each command.
+ * Takes Node's modules by a call: an import makes a module with all their exports first, and some of these load others:
+ * `node:util` and `node:crypto` brought threads, differences and web crypto into each command. Imports stand at the
+ * beginning of a file; what looks like one further down is a text for somebody else.
  */
 function withoutFacades(code) {
-  return code.replaceAll(
-    /^import (?:(?<whole>[\w$]+)|\* as (?<all>[\w$]+)|(?:(?<first>[\w$]+), )?\{(?<names>[^}]*)\}) from "(?<id>node:[^"]+)";$/gmu,
-    (...found) => {
-      const { whole, all, first, names, id } = found.at(-1);
-      const module = `process.getBuiltinModule("${id}")`;
-      const wanted = names?.replaceAll(" as ", ": ");
-      return [
-        (whole ?? all ?? first) !== undefined && `const ${whole ?? all ?? first} = ${module};`,
-        wanted !== undefined && `const {${wanted}} = ${module};`,
-      ]
-        .filter(Boolean)
-        .join(" ");
-    },
-  );
+  const [head] = /^(?:(?:import |\/\/).*\n|\n)*/u.exec(code);
+  return head.replaceAll(nodeImport, byCall) + code.slice(head.length);
+}
+
+function byCall(...found) {
+  const { whole, all, first, names, id } = found.at(-1);
+  const module = `globalThis.process.getBuiltinModule("${id}")`;
+  const one = whole ?? all ?? first;
+  return [
+    ...(one === undefined ? [] : [`const ${one} = ${module};`]),
+    ...(names === undefined ? [] : [`const {${names.replaceAll(" as ", ": ")}} = ${module};`]),
+  ].join(" ");
 }
 
 /** A path from `import.meta.url` would mean another place in the joined file. */

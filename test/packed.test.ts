@@ -37,6 +37,10 @@ test("the tarballs hold what was built and name what they import", () => {
     expect(unjoined(each), place).toEqual([]);
   }
   expect(packed.size).toBeGreaterThan(8);
+  const command = [...(packed.get("apps/memslot")?.files ?? [])].map(([, text]) => text).join("\n");
+  expect(command, "a text for OpenCode's runtime").toContain(
+    'import { spawn } from "node:child_process";\n\nconst hook',
+  );
   expect([...packed.values()].filter(isJoined).length).toBeGreaterThan(8);
 });
 

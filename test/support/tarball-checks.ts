@@ -76,7 +76,7 @@ export function unjoined(each: PackedPackage): string[] {
   const { files } = each;
   const code = [...files].filter(([file]) => /^dist\/(?!page\/).+\.js$/.test(file));
   return code.flatMap(([file, text]) => [
-    ...(/^import [^"]*"node:/m.test(text) ? [`${file} imports a module of Node`] : []),
+    ...(/^(?:(?:import |\/\/).*\n|\n)*import [^"\n]*"node:/.test(text) ? [`${file} imports a module of Node`] : []),
     ...(/[^\p{ASCII}]/u.test(text) ? [`${file} is not all ASCII`] : []),
     ...(/^\/\/ .*node_modules\//m.test(text) && !files.has("dist/LICENSES.txt")
       ? [`${file} has no licence with it`]
