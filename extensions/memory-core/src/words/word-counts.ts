@@ -8,7 +8,7 @@ export const maxPostings = 50_000;
 const maxPrefixWords = 1000;
 /** Postings that are counted for one question, about 8 ms. What is left is told from its first ones. */
 const countedAtMost = 500_000;
-const lookedAt = 2000;
+const lookedAt = 1000;
 /** Words whose counts are remembered until something is written. */
 const keptWords = 4000;
 
@@ -53,14 +53,15 @@ export function createWordCounts(db: Database.Database, generation: number): Wor
   // The smallest table that has one row for each chunk.
   const allChunks = db.prepare<[], number>(`SELECT count(*) FROM ${words}_docsize`).pluck();
   const counts = new Map<string, number>();
+  const estimates = new Map<string, number>();
   let chunkCount = 0;
   let countedAt = "";
   const each = (beginning: string): IterableIterator<{ word: string; chunks: number }> =>
     beginnings.iterate(beginning, `${beginning}\u{10ffff}`);
 
   /** Exact where it stands in few chunks; else as if it stood as often in all as in the first ones. */
-  function estimate(term: QueryTerm): number {
-    const { found = 0, last } = firstHolders.get(quoted(term.term)) ?? {};
+  function estimate(word: string): number {
+    const { found = 0, last } = firstHolders.get(quoted(word)) ?? {};
     if (found < lookedAt) return found;
     const { first, last: end } = span.get() ?? {};
     const share = ((last ?? 0) - (first ?? 0) + 1) / ((end ?? 0) - (first ?? 0) + 1);
@@ -80,17 +81,22 @@ export function createWordCounts(db: Database.Database, generation: number): Wor
   /** Forgets what was counted before the last change, in this process or another. */
   function expire(): void {
     const state = `${String(db.pragma("data_version", { simple: true }))} ${changes.get()}`;
-    if (state === countedAt && counts.size <= keptWords) return;
+    if (state === countedAt && counts.size + estimates.size <= keptWords) return;
     counts.clear();
+    estimates.clear();
     countedAt = state;
     chunkCount = allChunks.get() ?? 0;
   }
 
   function countWord(word: string): number {
-    const known = counts.get(word);
-    if (known !== undefined) return known;
-    const chunks = frequency.get(word) ?? 0;
-    counts.set(word, chunks);
+    return remembered(counts, word, () => frequency.get(word) ?? 0);
+  }
+
+  function remembered(known: Map<string, number>, word: string, count: () => number): number {
+    const before = known.get(word);
+    if (before !== undefined) return before;
+    const chunks = count();
+    known.set(word, chunks);
     return chunks;
   }
 
@@ -106,7 +112,7 @@ export function createWordCounts(db: Database.Database, generation: number): Wor
         const postings = term.prefix
           ? countBeginning(term.term)
           : counted > countedAtMost && !counts.has(term.term)
-            ? estimate(term)
+            ? remembered(estimates, term.term, () => estimate(term.term))
             : countWord(term.term);
         counted += postings;
         return { term, chunks: Math.min(chunkCount, postings), postings };
