@@ -82,6 +82,18 @@ test("of 20,000 chunks with the same common words, 8,000 are weighed, and all ar
 
 test("of a question with 64 common words half a million places are counted, and the rest is told from the first ones", async () => {
   const chunks = 8000;
+  const looked = vi.fn();
+  const spy = vi.spyOn(Database.prototype, "prepare").mockImplementation(function (this: Database.Database, sql) {
+    const statement = prepare.call(this, sql);
+    if (!sql.includes("AS found")) return statement;
+    const get = statement.get.bind(statement);
+    statement.get = (word: unknown) => {
+      looked(word);
+      return get(word as never);
+    };
+    return statement;
+  });
+  onTestFinished(() => spy.mockRestore());
   const path = await tempPath();
   const store = openHere(path);
   onTestFinished(() => store.close());
@@ -98,6 +110,12 @@ test("of a question with 64 common words half a million places are counted, and 
   // What is told is right to one in a hundred, and exact for a word of few chunks.
   expect(Math.abs((documentFrequencies[64] ?? 0) - chunks / 2)).toBeLessThan(chunks / 200);
   expect(documentFrequencies[65]).toBe(1);
+
+  // One word is looked at once, also in the next question.
+  const once = looked.mock.calls.length;
+  expect(once).toBeGreaterThan(1);
+  expect(ask().documentFrequencies).toEqual(documentFrequencies);
+  expect(looked).toHaveBeenCalledTimes(once);
 
   // What is remembered is forgotten with the next change.
   store.replaceFiles([fileOf("b.md", ["word0 n5"])]);
