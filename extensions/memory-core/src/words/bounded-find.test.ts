@@ -82,7 +82,7 @@ test("of 20,000 chunks with the same common words, 8,000 are weighed, and all ar
 
 test("of a question with 64 common words half a million places are counted, and the rest is told from the first ones", async () => {
   const chunks = 8000;
-  const looked = vi.fn();
+  const looked = vi.fn<(word: unknown) => void>();
   const spy = vi.spyOn(Database.prototype, "prepare").mockImplementation(function (this: Database.Database, sql) {
     const statement = prepare.call(this, sql);
     if (!sql.includes("AS found")) return statement;
