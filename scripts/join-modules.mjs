@@ -66,7 +66,9 @@ function entriesOf({ exports, imports = {}, bin }) {
 
 /** What joined packages name by `#name`, threads mostly: each has to stand in the `imports` of this one. */
 function threadsOf(own) {
-  const packages = Object.keys(manifest.devDependencies).filter((name) => /^@memslot\/(?!fakes|testkit)/u.test(name));
+  const packages = Object.keys(manifest.devDependencies).filter((name) =>
+    /^@memslot\/(?!fakes|test-tools|testkit)/u.test(name),
+  );
   return packages.flatMap((name) => {
     const place = realpathSync(path.join(folder, "node_modules", name));
     const { imports = {} } = JSON.parse(readFileSync(path.join(place, "package.json"), "utf8"));

@@ -1,17 +1,27 @@
-// Breaks the code in one place after another, in a copy, and tells which break no test notices. `pnpm mutants [WORD]`:
-// only those whose file or text holds the word. The list is `mutants.json`: a file, a text that stands in it once, what
-// it becomes, and the tests that ought to fail.
+// Breaks the code in one place after another, in a copy of the repository, and reports the breaks that no test notices.
+// `pnpm mutants [WORD]`: only the breaks whose entry contains the word. `mutants/*.json` list them by package: what the
+// entry breaks, a file, a text that occurs in it once, its replacement, and the tests that must fail.
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const [word = ""] = process.argv.slice(2);
-const all = JSON.parse(readFileSync(path.join(root, "scripts/mutants.json"), "utf8"));
+const lists = path.join(root, "scripts/mutants");
+const all = readdirSync(lists).flatMap((name) => JSON.parse(readFileSync(path.join(lists, name), "utf8")));
 const mutants = all.filter((mutant) => JSON.stringify(mutant).includes(word));
-if (mutants.length === 0) throw new Error(`no mutant holds ${JSON.stringify(word)}`);
+if (mutants.length === 0) throw new Error(`no mutant contains ${JSON.stringify(word)}`);
 const copy = mkdtempSync(path.join(os.tmpdir(), "memslot-mutants-"));
 const survivors = [];
 try {
@@ -19,14 +29,14 @@ try {
   for (const mutant of mutants) {
     const file = path.join(copy, mutant.file);
     const text = readFileSync(file, "utf8");
-    if (text.split(mutant.was).length !== 2) throw new Error(`${mutant.file} does not hold once: ${mutant.was}`);
+    if (text.split(mutant.was).length !== 2) throw new Error(`${mutant.file} does not contain once: ${mutant.was}`);
     writeFileSync(
       file,
       text.replace(mutant.was, () => mutant.is),
     );
     const caught = testsFail(mutant.tests);
     writeFileSync(file, text);
-    console.log(`${caught ? "caught  " : "SURVIVED"} ${mutant.file}: ${mutant.was} → ${mutant.is}`);
+    console.log(`${caught ? "caught  " : "SURVIVED"} ${mutant.breaks}: ${mutant.file}: ${mutant.was} → ${mutant.is}`);
     if (!caught) survivors.push(mutant);
   }
   // A test that fails for another reason would catch everything.

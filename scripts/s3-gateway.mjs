@@ -1,6 +1,6 @@
 // Starts a real S3 server on 127.0.0.1, Ceph's gateway, in a temporary folder, and prints how it is reached. Runs until it
 // is ended, and leaves nothing. On Debian: apt-get install --no-install-recommends radosgw ceph-mon ceph-osd ceph-common
-import { missingPrograms, startS3Gateway } from "../packages/fakes/src/s3-gateway/index.ts";
+import { missingPrograms, startS3Gateway } from "../test/fakes/src/s3-gateway/index.ts";
 
 const missing = missingPrograms();
 if (missing.length > 0) {

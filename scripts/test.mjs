@@ -1,6 +1,7 @@
 // Runs every test and ends with one plain line, `N passed, N failed`, read from vitest's JSON report.
 import { spawnSync } from "node:child_process";
-import { readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
+import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -9,16 +10,25 @@ const report = path.join(root, ".test-report.json");
 const listedSlowest = 20;
 rmSync(report, { force: true });
 const vitest = path.join(root, "node_modules", "vitest", "vitest.mjs");
+// Temporary folders in memory where there is room: tests that write take a quarter less time.
+const memory = "/dev/shm";
+const inMemory = existsSync(memory) && statfsSync(memory).bavail * statfsSync(memory).bsize > 2 ** 31;
+const temporary = mkdtempSync(path.join(inMemory ? memory : os.tmpdir(), "memslot-tests-"));
 const run = spawnSync(
   process.execPath,
   [vitest, "run", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`, ...process.argv.slice(2)],
   {
     cwd: root,
     stdio: "inherit",
-    // Every worker thread and child process of a test starts from the sources: only the first has to compile them.
-    env: { NODE_COMPILE_CACHE: path.join(root, "node_modules", ".cache", "compile"), ...process.env },
+    env: {
+      // Every worker thread and child process of a test starts from the sources: only the first has to compile them.
+      NODE_COMPILE_CACHE: path.join(root, "node_modules", ".cache", "compile"),
+      ...process.env,
+      TMPDIR: temporary,
+    },
   },
 );
+rmSync(temporary, { recursive: true, force: true, maxRetries: 3 });
 let summary;
 try {
   summary = JSON.parse(readFileSync(report, "utf8"));

@@ -285,7 +285,7 @@ describe("a plugin, added to the installed command", () => {
 });
 
 /** The scripted qmd of that plugin's own tests. */
-const scriptedQmd = pathToFileURL(path.join(root, "packages/fakes/src/qmd/fake-qmd.ts")).href;
+const scriptedQmd = pathToFileURL(path.join(root, "test/fakes/src/qmd/fake-qmd.ts")).href;
 
 interface ScriptedQmd {
   makeFakeQmd(options: { folder: string }): { command: string; starts(command: string): unknown[] };

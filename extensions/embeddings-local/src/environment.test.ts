@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { ModelProcess } from "./model-process.ts";
-import { eventually } from "@memslot/fakes/wait";
+import { eventually } from "@memslot/test-tools/wait";
 import { tempFolder } from "./test/lab.ts";
 
 test("the process that runs the model sees no key of its host", async () => {

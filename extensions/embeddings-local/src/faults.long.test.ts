@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { startChild } from "@memslot/fakes/child";
+import { startChild } from "@memslot/test-tools/child";
 import { killInBatch, watchChildren } from "./test/children.ts";
-import { isRunning } from "@memslot/fakes/child";
-import { eventually } from "@memslot/fakes/wait";
+import { isRunning } from "@memslot/test-tools/child";
+import { eventually } from "@memslot/test-tools/wait";
 import { failureOf, openModel, tinyModel } from "./test/lab.ts";
 
 const texts = Array.from({ length: 24 }, (_, index) => `note number ${index} with some words`);

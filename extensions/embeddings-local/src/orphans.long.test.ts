@@ -2,9 +2,9 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { startChild } from "@memslot/fakes/child";
-import { isRunning } from "@memslot/fakes/child";
-import { eventually } from "@memslot/fakes/wait";
+import { startChild } from "@memslot/test-tools/child";
+import { isRunning } from "@memslot/test-tools/child";
+import { eventually } from "@memslot/test-tools/wait";
 import { tempFolder, tinyModel } from "./test/lab.ts";
 
 describe("kill -9 of the host ends the process that runs its model", () => {

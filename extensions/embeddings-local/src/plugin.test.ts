@@ -7,7 +7,7 @@ import { createLocalPlugin } from "./local-plugin.ts";
 import { watchChildren } from "./test/children.ts";
 import { modelBytes } from "./download/test/downloads.ts";
 import { startHub } from "@memslot/fakes/model-hub";
-import { eventually } from "@memslot/fakes/wait";
+import { eventually } from "@memslot/test-tools/wait";
 import { closedAfterwards, contextOf, cosine, failureOf, openModel, tempFolder, tinyModel } from "./test/lab.ts";
 
 const fileName = "embeddinggemma-300M-Q8_0.gguf";

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
-import { startChild } from "@memslot/fakes/child";
+import { startChild } from "@memslot/test-tools/child";
 import { edit } from "./test/damage.ts";
 import { embedAll, fileOf, find, near, open, spaceOf, tempFolder, tempPath } from "./test/stores.ts";
 

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { expect, test } from "vitest";
-import { startChild } from "@memslot/fakes/child";
+import { startChild } from "@memslot/test-tools/child";
 import { edit } from "./test/damage.ts";
 import { fileOf, find, open, tempPath } from "./test/stores.ts";
 

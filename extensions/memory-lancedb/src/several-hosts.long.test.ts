@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { openLanceStore } from "@memslot/memory-lancedb";
-import { startChild } from "@memslot/fakes/child";
+import { startChild } from "@memslot/test-tools/child";
 import { inBucket, open, startStorage, tempFolder } from "./test/places.ts";
 
 test("two processes append 400 rows to one table: all are there, each once", { timeout: 300_000 }, async () => {

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
-import { startChild } from "@memslot/fakes/child";
+import { startChild } from "@memslot/test-tools/child";
 import { tempFolder } from "./support/stores.ts";
 
 /** Options for a process in which a package cannot be loaded. */

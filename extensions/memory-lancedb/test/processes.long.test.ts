@@ -1,6 +1,6 @@
 import type { ChunkStore } from "@memslot/indexing";
 import { expect, test } from "vitest";
-import { startChild } from "@memslot/fakes/child";
+import { startChild } from "@memslot/test-tools/child";
 import { find, open, tempFolder } from "./support/stores.ts";
 import { partsOfVersion, space, vectorFor } from "./support/versions.ts";
 

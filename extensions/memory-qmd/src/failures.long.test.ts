@@ -13,7 +13,7 @@ import {
   type OpenedMemory,
   qmdStatus,
 } from "./test/memory-lab.ts";
-import { eventually } from "@memslot/fakes/wait";
+import { eventually } from "@memslot/test-tools/wait";
 import { fakeQmd } from "./process/test/qmd-lab.ts";
 
 const note = "The lynx was seen near the old mill.\n";

@@ -4,7 +4,7 @@ import { MemoryError } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { errorOf, type MemoryLab, memoryLab, qmdStatus } from "./test/memory-lab.ts";
-import { eventually } from "@memslot/fakes/wait";
+import { eventually } from "@memslot/test-tools/wait";
 
 const onSearch = { sync: { onSearch: true } };
 const lynx = (place: string): string => `The lynx was seen near the ${place}.\n`;

@@ -6,7 +6,7 @@ import { manageIndex } from "@memslot/indexing";
 import { contextFor, never, searchOptions, settingsWith, syncParams } from "./support/context.ts";
 import { createFakeStore, type FakeStore } from "./support/fake-store.ts";
 import { useTempFolders, writeFiles } from "./support/temp-folder.ts";
-import { until } from "./support/until.ts";
+import { eventually } from "@memslot/test-tools/wait";
 
 const folderWith = useTempFolders();
 const group = { audience: "shared", sessionKey: "agent:main:telegram:group:-1" } as const;
@@ -99,18 +99,18 @@ test("the watcher sees a note that is saved anywhere, not what is left out, and 
   });
   const { manager, store } = await open(workspace, { sync: { watch: true, watchDebounceMs: 20 } });
   await manager.sync?.(syncParams());
-  await until(() => manager.status().watch?.mode !== "off", "the folders are watched");
+  await eventually(() => manager.status().watch?.mode !== "off", "the folders are watched");
   mkdirSync(path.join(workspace, "new"));
   writeFileSync(path.join(workspace, "new/d.mdx"), "delta");
-  await until(() => store.paths().includes("new/d.mdx"), "a note in a new folder is indexed");
+  await eventually(() => store.paths().includes("new/d.mdx"), "a note in a new folder is indexed");
   writeFiles(workspace, { ".gitignore": "new\n" });
-  await until(() => store.paths().join() === "a.md,private/b.md", "other notes are left out");
+  await eventually(() => store.paths().join() === "a.md,private/b.md", "other notes are left out");
   // What was left out before is watched now.
-  await until(() => manager.status().watch?.mode !== "off", "the folders are watched anew");
+  await eventually(() => manager.status().watch?.mode !== "off", "the folders are watched anew");
   writeFileSync(path.join(workspace, "private/e.md"), "epsilon");
-  await until(() => store.paths().includes("private/e.md"), "a note in a folder that is let in is indexed");
+  await eventually(() => store.paths().includes("private/e.md"), "a note in a folder that is let in is indexed");
   rmSync(path.join(workspace, "a.md"));
-  await until(() => !store.paths().includes("a.md"), "a deleted note is gone");
+  await eventually(() => !store.paths().includes("a.md"), "a deleted note is gone");
   expect(store.paths().toSorted()).toEqual(["private/b.md", "private/e.md"]);
   await manager.close?.();
 }, 60_000);

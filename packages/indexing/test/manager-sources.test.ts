@@ -6,7 +6,7 @@ import { manageIndex } from "@memslot/indexing";
 import { contextFor, never, searchOptions, settingsWith, syncParams } from "./support/context.ts";
 import { createFakeStore, type FakeStore } from "./support/fake-store.ts";
 import { useTempFolders } from "./support/temp-folder.ts";
-import { until } from "./support/until.ts";
+import { eventually } from "@memslot/test-tools/wait";
 
 const folderWith = useTempFolders();
 const both = ["memory", "sessions"];
@@ -151,14 +151,14 @@ describe("without being asked", () => {
     const workspace = folderWith({ "memory/a.md": "alpha" });
     const { manager, store } = await open(workspace, { sync: { watch: true, watchDebounceMs: 20 } });
     await manager.sync?.(syncParams());
-    await until(() => manager.status().watch?.mode !== "off", "the folders are watched");
+    await eventually(() => manager.status().watch?.mode !== "off", "the folders are watched");
     writeFileSync(path.join(workspace, "memory/b.md"), "beta");
-    await until(() => store.paths().includes("memory/b.md"), "the new note is indexed");
+    await eventually(() => store.paths().includes("memory/b.md"), "the new note is indexed");
     mkdirSync(path.join(workspace, "memory/sub"));
     writeFileSync(path.join(workspace, "memory/sub/c.md"), "gamma");
-    await until(() => store.paths().includes("memory/sub/c.md"), "a note in a new folder is indexed");
+    await eventually(() => store.paths().includes("memory/sub/c.md"), "a note in a new folder is indexed");
     rmSync(path.join(workspace, "memory/a.md"));
-    await until(() => !store.paths().includes("memory/a.md"), "a deleted note is gone");
+    await eventually(() => !store.paths().includes("memory/a.md"), "a deleted note is gone");
     expect(manager.status().lastSync?.reason).toBe("watch");
     await manager.close?.();
   });
@@ -166,7 +166,7 @@ describe("without being asked", () => {
   test("files are looked at every so many minutes", async () => {
     const workspace = folderWith({ "memory/a.md": "alpha" });
     const { manager, store } = await open(workspace, { sync: { intervalMinutes: 0.0005 } });
-    await until(() => store.paths().length === 1, "the note is indexed");
+    await eventually(() => store.paths().length === 1, "the note is indexed");
     expect(manager.status().lastSync?.reason).toBe("interval");
     await manager.close?.();
   });

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { deadUrl } from "@memslot/fakes/model-hub";
-import { eventually } from "@memslot/fakes/wait";
+import { eventually } from "@memslot/test-tools/wait";
 import { describe, expect, test } from "vitest";
 import { leanInstall } from "../lean-install.ts";
 import { type ModelHouse, address, countVectors, modelHouse } from "./model-house.ts";

@@ -5,7 +5,7 @@ import { mkdir, realpath, symlink } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { type NpmRegistry, startNpmRegistry } from "@memslot/fakes/npm-registry";
-import { eventually } from "@memslot/fakes/wait";
+import { eventually } from "@memslot/test-tools/wait";
 import { expect, test } from "vitest";
 import { leanInstall } from "../lean-install.ts";
 import { command, type Finished } from "../run-memslot.ts";

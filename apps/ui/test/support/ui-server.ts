@@ -6,7 +6,7 @@ import openai from "@memslot/embeddings-openai";
 import memoryCore from "@memslot/memory-core";
 import { onTestFinished } from "vitest";
 import { serveUi, type UiHost } from "../../src/index.ts";
-import "@memslot/fakes/keep-threads";
+import "@memslot/test-tools/keep-threads";
 import { builtPage } from "./build-page.ts";
 
 export interface UiServer {

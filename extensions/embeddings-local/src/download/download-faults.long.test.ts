@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { realDisk } from "./part-file.ts";
 import { modelBytes, targetOf } from "./test/downloads.ts";
 import { deadUrl, startHub } from "@memslot/fakes/model-hub";
-import { eventually } from "@memslot/fakes/wait";
+import { eventually } from "@memslot/test-tools/wait";
 import { failureOf } from "../test/lab.ts";
 
 test.each([

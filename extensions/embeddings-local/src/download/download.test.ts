@@ -2,10 +2,10 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync 
 import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
-import { startChild } from "@memslot/fakes/child";
+import { startChild } from "@memslot/test-tools/child";
 import { modelBytes, targetOf, urlOf } from "./test/downloads.ts";
 import { startHub } from "@memslot/fakes/model-hub";
-import { eventually } from "@memslot/fakes/wait";
+import { eventually } from "@memslot/test-tools/wait";
 
 test("a file is fetched over the hub and its store, with progress in megabytes, and nothing else is left", async () => {
   const content = modelBytes();

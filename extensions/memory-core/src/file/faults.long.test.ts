@@ -9,7 +9,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { applicationId, createTables, schemaVersion, setPragmas } from "@memslot/indexing/ledger-tables";
 import { createWordIndex } from "../words/word-tables.ts";
-import { startChild } from "@memslot/fakes/child";
+import { startChild } from "@memslot/test-tools/child";
 import { edit, spoilTable } from "../test/damage.ts";
 import { embedAll, fileOf, find, near, open, spaceOf, tempFolder, tempPath, vectorOf } from "../test/stores.ts";
 

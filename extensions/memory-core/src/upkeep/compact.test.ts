@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { startChild } from "@memslot/fakes/child";
+import { startChild } from "@memslot/test-tools/child";
 import { edit } from "../test/damage.ts";
 import { bytesOf, faultsOf, fill, notes, space, textOf } from "../test/edited-notes.ts";
 import { embedAll, fileOf, find, near, open, tempPath } from "../test/stores.ts";

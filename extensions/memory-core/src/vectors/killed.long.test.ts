@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { startChild } from "@memslot/fakes/child";
+import { startChild } from "@memslot/test-tools/child";
 import { toVector } from "@memslot/indexing/ledger-tables";
 import { expect, test } from "vitest";
 import { randomFrom } from "../../test/support/vectors.ts";

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import manifest from "../../memslot.plugin.json" with { type: "json" };
 import plugin from "../index.ts";
 import { createWriteQueue } from "./writes.ts";
-import { startChild } from "@memslot/fakes/child";
+import { startChild } from "@memslot/test-tools/child";
 import { bytesBelow, fileOf, find, indexFolder, open, tempFolder } from "../../test/support/stores.ts";
 
 test("an index of another agent is left alone, and the one that is used instead is in memory", async () => {

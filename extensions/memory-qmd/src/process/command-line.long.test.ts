@@ -2,8 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { FakeFault, FakeQmd } from "@memslot/fakes/qmd";
-import { isRunning } from "@memslot/fakes/child";
-import { eventually } from "@memslot/fakes/wait";
+import { isRunning } from "@memslot/test-tools/child";
+import { eventually } from "@memslot/test-tools/wait";
 import { type QmdLab, failureOf, fakeQmd, noSignal, openLab } from "./test/qmd-lab.ts";
 
 const files = { "a.md": "# Alpha\n\nThe staging server listens on port 5544.\n", "b.md": "# Beta\n\nMore words.\n" };

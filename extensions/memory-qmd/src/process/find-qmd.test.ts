@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { findQmd } from "./find-qmd.ts";
 import type { FoundQmd } from "../qmd-contract.ts";
 import type { FakeQmd } from "@memslot/fakes/qmd";
-import { isRunning } from "@memslot/fakes/child";
+import { isRunning } from "@memslot/test-tools/child";
 import { failureOf, fakeQmd, noSignal, tempFolder } from "./test/qmd-lab.ts";
 
 const environment = { PATH: process.env["PATH"], HOME: process.env["HOME"] };

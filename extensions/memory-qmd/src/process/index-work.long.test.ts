@@ -3,10 +3,10 @@ import { getPriority } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { FakeQmd } from "@memslot/fakes/qmd";
-import { isRunning } from "@memslot/fakes/child";
-import { eventually } from "@memslot/fakes/wait";
+import { isRunning } from "@memslot/test-tools/child";
+import { eventually } from "@memslot/test-tools/wait";
 import { failureOf, fakeQmd, noSignal, openLab, tempFolder } from "./test/qmd-lab.ts";
-import { startChild } from "@memslot/fakes/child";
+import { startChild } from "@memslot/test-tools/child";
 
 const files = { "a.md": "# Alpha\n\nstaging\n" };
 

@@ -2,8 +2,8 @@ import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { FakeBehaviour, FakeQmd } from "@memslot/fakes/qmd";
-import { isRunning } from "@memslot/fakes/child";
-import { eventually } from "@memslot/fakes/wait";
+import { isRunning } from "@memslot/test-tools/child";
+import { eventually } from "@memslot/test-tools/wait";
 import { type QmdLab, failureOf, fakeQmd, noSignal, openLab } from "./test/qmd-lab.ts";
 
 const files = { "a.md": "# Alpha\n\nstaging\n" };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { FakeFault, FakeQmd } from "@memslot/fakes/qmd";
-import { isRunning } from "@memslot/fakes/child";
-import { eventually } from "@memslot/fakes/wait";
+import { isRunning } from "@memslot/test-tools/child";
+import { eventually } from "@memslot/test-tools/wait";
 import { type QmdLab, type QmdLabOptions, failureOf, fakeQmd, noSignal, openLab } from "./test/qmd-lab.ts";
 
 const files = {

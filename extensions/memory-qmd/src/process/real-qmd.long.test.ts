@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { findQmd } from "./find-qmd.ts";
 import type { FoundQmd, QmdSearch } from "../qmd-contract.ts";
-import { isRunning } from "@memslot/fakes/child";
-import { eventually } from "@memslot/fakes/wait";
+import { isRunning } from "@memslot/test-tools/child";
+import { eventually } from "@memslot/test-tools/wait";
 import { failureOf, fakeQmd, noSignal, openLab, tempFolder, writeConfig, writeNotes } from "./test/qmd-lab.ts";
 import { realQmd } from "@memslot/fakes/qmd";
-import { startChild } from "@memslot/fakes/child";
+import { startChild } from "@memslot/test-tools/child";
 
 const files = {
   "a.md": "# Alpha\n\nThe staging server listens on port 5544.\n",

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { models } from "./index-yaml.ts";
 import { type LabOptions, type MemoryLab, memoryLab, type OpenedMemory, qmdStatus } from "../test/memory-lab.ts";
-import { eventually } from "@memslot/fakes/wait";
+import { eventually } from "@memslot/test-tools/wait";
 import { tempFolder } from "../process/test/qmd-lab.ts";
 
 /** A cache folder with files under the names of the models. */

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { maxReadLength, readMemoryFile } from "./read-file.ts";
 import { maxFileBytes } from "./scan.ts";
 import { oddNames } from "../../test/support/odd-names.ts";
-import { randomFrom, randomSentence } from "../../test/support/random.ts";
+import { randomFrom, randomSentence } from "@memslot/test-tools/random";
 import { useTempFolders } from "../../test/support/temp-folder.ts";
 
 const folderWith = useTempFolders();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createFusion, type FusionWeights, type MeaningScale, scaleOfRows, spreadOf } from "./fuse.ts";
-import { type Random, randomFrom } from "../../test/support/random.ts";
+import { type Random, randomFrom } from "@memslot/test-tools/random";
 
 /** 0 up to 1. */
 function share(random: Random): number {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { partnerPairs } from "./partner-pairs.ts";
 import { scanTerms } from "../text/words.ts";
-import { randomFrom, randomSentence } from "../../test/support/random.ts";
+import { randomFrom, randomSentence } from "@memslot/test-tools/random";
 
 function chunkOf(text: string): { hash: string; text: string } {
   return { hash: createHash("sha256").update(text).digest("hex"), text };

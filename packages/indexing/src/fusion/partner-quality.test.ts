@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { partnerQuality } from "./partner-quality.ts";
-import { type Random, randomFrom } from "../../test/support/random.ts";
+import { type Random, randomFrom } from "@memslot/test-tools/random";
 
 /** 0 up to 1. */
 function share(random: Random): number {

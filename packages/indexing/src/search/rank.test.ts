@@ -5,7 +5,7 @@ import { rank, type Ranking } from "./rank.ts";
 import { readTimes } from "../text/times/read-times.ts";
 import { queryTerms } from "../text/words.ts";
 import { keywordAnswer, row, vectorAnswer } from "./test/ranked.ts";
-import { randomFrom, randomSentence } from "../../test/support/random.ts";
+import { randomFrom, randomSentence } from "@memslot/test-tools/random";
 
 const usual: FusionWeights = { vector: 0.7, text: 0.3 };
 const now = new Date(2026, 2, 15);

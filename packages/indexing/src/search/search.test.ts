@@ -13,7 +13,7 @@ import { never, searchOptions, settingsWith } from "../../test/support/context.t
 import { type FakeEmbeddings, fakeEmbeddings } from "../../test/support/fake-embeddings.ts";
 import { createFakeStore, type FakeStore } from "../../test/support/fake-store.ts";
 import { useTempFolders } from "../../test/support/temp-folder.ts";
-import { randomFrom, randomText } from "../../test/support/random.ts";
+import { randomFrom, randomText } from "@memslot/test-tools/random";
 
 function isAsked({ method }: FakeStore["calls"][number]): boolean {
   return method === "searchKeyword" || method === "searchVector";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { looksRandom } from "./looks-random.ts";
 import { redactSecrets } from "./redact-secrets.ts";
-import { randomFrom } from "../../test/support/random.ts";
+import { randomFrom } from "@memslot/test-tools/random";
 import { generated, secretExamples } from "../../test/support/secret-examples.ts";
 
 const { hex32, mixed40, base64, password, awsSecret } = generated;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { redactLines, redactSecrets } from "./redact-secrets.ts";
 import { queryTerms, indexTerms } from "../text/words.ts";
-import { randomFrom, randomSentence, randomText } from "../../test/support/random.ts";
+import { randomFrom, randomSentence, randomText } from "@memslot/test-tools/random";
 import { generated, privateKeyBlock, secretExamples } from "../../test/support/secret-examples.ts";
 
 /** What people and programs write, none of it a secret by its look; many would be found by carelessness. */

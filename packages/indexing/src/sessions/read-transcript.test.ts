@@ -9,7 +9,7 @@ import { maxLineBytes } from "./transcript-lines.ts";
 import { estimateTokens } from "../text/token-weight.ts";
 import { indexTerms } from "../text/words.ts";
 import { never, settingsWith } from "../../test/support/context.ts";
-import { type Random, randomFrom, randomSentence, randomText } from "../../test/support/random.ts";
+import { type Random, randomFrom, randomSentence, randomText } from "@memslot/test-tools/random";
 import { useTempFolders } from "../../test/support/temp-folder.ts";
 import { said, timeOn, toolResult, type Transcript, transcriptIn } from "./test/transcripts.ts";
 

@@ -7,7 +7,7 @@ import { type FakeEmbeddings, fakeEmbeddings } from "../../test/support/fake-emb
 import { createFakeSource, type FakeSource } from "../../test/support/fake-source.ts";
 import { createFakeStore, type FakeStore } from "../../test/support/fake-store.ts";
 import { useTempFolders } from "../../test/support/temp-folder.ts";
-import { until } from "../../test/support/until.ts";
+import { eventually } from "@memslot/test-tools/wait";
 
 const tempFolder = useTempFolders();
 const names = { agentId: "main", backend: "test" };
@@ -100,10 +100,10 @@ describe("a rebuild", () => {
     source.beforeRead = () => gate.promise;
     expect(await index.freshen(never)).toBeUndefined();
     expect(await found(store, "beta")).toEqual(["b.md"]);
-    await until(() => store.next !== undefined, "the new build is begun");
+    await eventually(() => store.next !== undefined, "the new build is begun");
     expect(index.facts().stats.generation?.id).toBe(1);
     gate.resolve();
-    await until(() => store.next === undefined && index.facts().writer === undefined, "the new build answers");
+    await eventually(() => store.next === undefined && index.facts().writer === undefined, "the new build answers");
     expect((await store.listFiles()).map(({ recipe }) => recipe)).toEqual(["r2", "r2"]);
     expect(index.facts()).toMatchObject({ outdated: false, dirty: false });
   });
@@ -252,7 +252,7 @@ describe("another process at work", () => {
     expect(await index.freshen(never)).toBeUndefined();
     source.write("c.md", "gamma");
     expect((await index.freshen(never))?.reason).toMatch(/^1 file has changed and/);
-    await until(() => index.facts().writer?.pid === 77, "it is known who is at work");
+    await eventually(() => index.facts().writer?.pid === 77, "it is known who is at work");
     expect(index.facts()).toMatchObject({ dirty: true });
     store.leaseHeldByOther("files", undefined);
     expect(await index.freshen(never)).toBeUndefined();
@@ -310,11 +310,11 @@ describe("another process at work", () => {
     const { store, index } = await lab({ provider });
     store.leaseHeldByOther("build", { pid: 77 });
     expect(await index.freshen(never)).toBeUndefined();
-    await until(() => index.facts().missingVectors?.includes("process 77") === true, "it is known who is at work");
+    await eventually(() => index.facts().missingVectors?.includes("process 77") === true, "it is known who is at work");
     expect(provider.sent).toEqual([]);
     store.leaseHeldByOther("build", undefined);
     await index.freshen(never);
-    await until(() => index.facts().missingVectors === undefined, "the vectors are there");
+    await eventually(() => index.facts().missingVectors === undefined, "the vectors are there");
     expect(provider.sent.flat().toSorted()).toEqual(["alpha", "beta", "memory"]);
   });
 

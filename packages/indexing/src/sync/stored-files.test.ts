@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { randomFrom } from "../../test/support/random.ts";
+import { randomFrom } from "@memslot/test-tools/random";
 import type { ChunkIndex, FileRecord, IndexedFile } from "../chunk-index.ts";
 import { fileOf, open, tempPath } from "../ledger/test/ledgers.ts";
 import { createStoredListing, type StoredFiles } from "./stored-files.ts";

@@ -6,7 +6,7 @@ import { decodeLines } from "./file-text.ts";
 import { readNoteHead } from "./note-head.ts";
 import { estimateTokens } from "./token-weight.ts";
 import { collectChecks } from "../../test/support/collect-checks.ts";
-import { type Random, randomFrom, randomSentence, randomText } from "../../test/support/random.ts";
+import { type Random, randomFrom, randomSentence, randomText } from "@memslot/test-tools/random";
 
 const usual = { tokens: 400, overlap: 80 };
 

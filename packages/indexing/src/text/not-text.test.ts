@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { deflateRawSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { whyNotText } from "./not-text.ts";
-import { randomFrom } from "../../test/support/random.ts";
+import { randomFrom } from "@memslot/test-tools/random";
 
 const english = "We moved the budget review to Friday, and Ana keeps the keys of the old mill.\n".repeat(40);
 const russian = "Мы перенесли обсуждение бюджета на пятницу, а ключи от мельницы у Анны.\n".repeat(40);

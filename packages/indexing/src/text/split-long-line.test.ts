@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { splitLongLine } from "./split-long-line.ts";
 import { estimateTokens } from "./token-weight.ts";
-import { randomFrom, randomSentence, randomText } from "../../test/support/random.ts";
+import { randomFrom, randomSentence, randomText } from "@memslot/test-tools/random";
 
 function pieces(line: string, tokens: number, overlap: number): string[] {
   return [...splitLongLine(line, tokens, overlap)];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { randomFrom, randomText } from "../../test/support/random.ts";
+import { randomFrom, randomText } from "@memslot/test-tools/random";
 import { addToHash, WordCache } from "./word-cache.ts";
 import { scanTerms } from "./words.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { indexTerms, queryTerms, scanTerms, type TermKind } from "./words.ts";
 import { collectChecks } from "../../test/support/collect-checks.ts";
-import { randomFrom, randomText } from "../../test/support/random.ts";
+import { randomFrom, randomText } from "@memslot/test-tools/random";
 
 interface Found {
   term: string;

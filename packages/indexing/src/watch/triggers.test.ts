@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { createTriggers, type TriggerInput, type Triggers } from "./triggers.ts";
 import type { WatchRoot } from "./watch-scope.ts";
 import { useTempFolders, writeFiles } from "../../test/support/temp-folder.ts";
-import { until } from "../../test/support/until.ts";
+import { eventually } from "@memslot/test-tools/wait";
 
 const folderWith = useTempFolders();
 const open: Triggers[] = [];
@@ -53,7 +53,7 @@ async function watching(
     ...more,
   });
   open.push(triggers);
-  await until(() => triggers.state().mode !== "off", "the folders are watched");
+  await eventually(() => triggers.state().mode !== "off", "the folders are watched");
   return { triggers, seen: () => seen, runs, changes: () => changes, lines };
 }
 
@@ -90,7 +90,7 @@ describe("a run follows", () => {
     const watch = await watching(workspace);
     const before = watch.changes();
     change(workspace);
-    await until(() => watch.runs.length > 0, "a run");
+    await eventually(() => watch.runs.length > 0, "a run");
     expect(watch.changes()).toBeGreaterThan(before);
     await expect.poll(watch.seen, patience).toEqual(notesOf(workspace));
     expect(new Set(watch.runs)).toEqual(new Set(["watch"]));
@@ -151,7 +151,7 @@ describe("a run follows", () => {
     writeFileSync(path.join(workspace, "memory/deep/b.md"), "changed");
     await expect.poll(watch.seen, patience).toEqual(notesOf(workspace));
     // What is no longer a root is nobody's business: the root and its folder are.
-    await until(() => watch.triggers.state().folders === 2, "the old root is let go");
+    await eventually(() => watch.triggers.state().folders === 2, "the old root is let go");
   });
 
   test("a root whose parents come later too", async () => {
@@ -170,12 +170,12 @@ describe("a run follows", () => {
     const watch = await watching(workspace, { roots: () => roots });
     roots.push({ path: path.join(workspace, "extra"), kind: "folder" });
     watch.triggers.refresh();
-    await until(() => watch.runs.length > 0, "a run for the new folder");
+    await eventually(() => watch.runs.length > 0, "a run for the new folder");
     writeFileSync(path.join(workspace, "extra/b.md"), "changed");
     await expect.poll(watch.seen, patience).toEqual(notesOf(workspace));
     roots.pop();
     watch.triggers.refresh();
-    await until(() => watch.triggers.state().folders === 1, "the folder is let go");
+    await eventually(() => watch.triggers.state().folders === 1, "the folder is let go");
   });
 
   test("transcripts, where a root names their ending", async () => {
@@ -212,7 +212,7 @@ describe("no run follows", () => {
     renameSync(path.join(workspace, "memory/.git"), path.join(workspace, "memory/.hg"));
     // The system tells in the order in which things happen: after this, all else has been told.
     writeFileSync(path.join(workspace, "last"), "");
-    await until(() => isTold, "the last event");
+    await eventually(() => isTold, "the last event");
     own.close();
     expect(watch.changes()).toBe(before);
     expect(watch.runs).toEqual([]);
@@ -247,7 +247,7 @@ test("many files at once, as a checkout writes them, lead to few runs", async ()
       writeFileSync(folder + "/" + file + ".md", "text of " + file);
     }`;
   execFileSync(process.execPath, ["-e", script, workspace]);
-  await until(() => Object.keys(watch.seen()).length === 5001, "a run sees all");
+  await eventually(() => Object.keys(watch.seen()).length === 5001, "a run sees all");
   expect(watch.runs.length).toBeLessThan(10);
   // All 50 new folders are watched.
   writeFileSync(path.join(workspace, "memory/49/49.md"), "changed");
@@ -266,15 +266,15 @@ describe("runs", () => {
     };
     const watch = await watching(workspace, { run, watchDebounceMs: 5 });
     writeFileSync(path.join(workspace, "memory/a.md"), "one");
-    await until(() => started === 1, "the first run");
+    await eventually(() => started === 1, "the first run");
     const before = watch.changes();
     writeFileSync(path.join(workspace, "memory/a.md"), "two");
-    await until(() => watch.changes() > before, "the second save is seen during the run");
+    await eventually(() => watch.changes() > before, "the second save is seen during the run");
     expect(started).toBe(1);
     gates[0]?.resolve();
-    await until(() => started === 2, "the second run");
+    await eventually(() => started === 2, "the second run");
     gates[1]?.resolve();
-    await until(() => atOnce === 0, "its end");
+    await eventually(() => atOnce === 0, "its end");
     expect(most).toBe(1);
   });
 
@@ -288,7 +288,7 @@ describe("runs", () => {
     await watching(workspace, { run });
     for (const count of [1, 2, 3]) {
       writeFileSync(path.join(workspace, "memory/a.md"), `${count}`);
-      await until(() => runs >= count, `run ${count}`);
+      await eventually(() => runs >= count, `run ${count}`);
     }
     expect(runs).toBeGreaterThanOrEqual(3);
   });
@@ -344,9 +344,9 @@ describe("runs", () => {
     };
     const watch = await watching(workspace, { run, watchDebounceMs: 0 });
     writeFileSync(path.join(workspace, "memory/a.md"), "one");
-    await until(() => started === 1, "a run");
+    await eventually(() => started === 1, "a run");
     writeFileSync(path.join(workspace, "memory/a.md"), "two");
-    await until(() => watch.changes() >= 3, "another event");
+    await eventually(() => watch.changes() >= 3, "another event");
     const closed = watch.triggers.close().then(() => ended);
     held.resolve();
     expect(await closed).toBe(1);

@@ -1,4 +1,4 @@
-import { randomFrom } from "./random.ts";
+import { randomFrom } from "@memslot/test-tools/random";
 
 export interface SecretExample {
   /** What it is redacted as. */

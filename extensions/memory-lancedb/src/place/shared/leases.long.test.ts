@@ -4,7 +4,7 @@ import type { IndexLeases } from "@memslot/indexing";
 import { expect, test, vi } from "vitest";
 import { type LeaseTiming, ExpiringLeases } from "./leases.ts";
 import { createLeaseRows, createLeaseTable } from "./lease-table.ts";
-import { startChild } from "@memslot/fakes/child";
+import { startChild } from "@memslot/test-tools/child";
 import { inBucket, open, startStorage } from "../../test/places.ts";
 
 /** Long enough that nothing happens by itself. */

@@ -4,10 +4,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type FakeBehaviour, type FakeQmd } from "@memslot/fakes/qmd";
-import { isRunning } from "@memslot/fakes/child";
-import { eventually } from "@memslot/fakes/wait";
+import { isRunning } from "@memslot/test-tools/child";
+import { eventually } from "@memslot/test-tools/wait";
 import { fakeQmd, openLab, tempFolder, writeConfig, writeNotes } from "../test/qmd-lab.ts";
-import { type Child, startChild } from "@memslot/fakes/child";
+import { type Child, startChild } from "@memslot/test-tools/child";
 
 interface Stage {
   fake: FakeQmd;

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { isRunning } from "@memslot/fakes/child";
+import { isRunning } from "@memslot/test-tools/child";
 import { onTestFinished } from "vitest";
 import { stringify } from "yaml";
 import { openQmdProcess } from "../open-process.ts";

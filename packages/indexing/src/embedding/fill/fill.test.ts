@@ -1,6 +1,6 @@
 import { EmbeddingError, type SyncProgress } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { randomFrom } from "../../../test/support/random.ts";
+import { randomFrom } from "@memslot/test-tools/random";
 import { budgetOf, expectFilled, fillWith } from "../requests/test/fill-with.ts";
 import { scriptedRequests, vectorOf, wait } from "../requests/test/scripted-requests.ts";
 import { createSpaceStore, hashOf, texts } from "../../../test/embedding/support/space-store.ts";

@@ -14,7 +14,7 @@ import {
   writeSync,
 } from "node:fs";
 import path from "node:path";
-import { randomFrom } from "../../../test/support/random.ts";
+import { randomFrom } from "@memslot/test-tools/random";
 
 /** Notes that change as people, editors and version control change them, at random and the same way for the same seed. */
 export interface ChangingNotes {

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { createFakeStore, type FakeStore } from "../../../test/support/fake-store.ts";
 import { never, settingsWith, syncParams } from "../../../test/support/context.ts";
-import { until } from "../../../test/support/until.ts";
+import { eventually } from "@memslot/test-tools/wait";
 import { createNotesSource } from "../../files/notes-source.ts";
 import { memoryRoots } from "../../files/memory-roots.ts";
 import { createIndexSync, type IndexSync } from "../../sync/index-sync.ts";
@@ -61,7 +61,7 @@ export async function openFreshIndex(input: {
     names: { agentId: "main", backend: "test" },
     catchUp,
   });
-  await until(() => watch.state().mode !== "off", "the folders are watched");
+  await eventually(() => watch.state().mode !== "off", "the folders are watched");
 
   const tryFreshen = async (): Promise<boolean> => (await index.freshen(never)) === undefined;
   return {

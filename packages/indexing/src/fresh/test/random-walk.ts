@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { randomFrom } from "../../../test/support/random.ts";
+import { randomFrom } from "@memslot/test-tools/random";
 import type { RootWatch } from "../../watch/watch-roots.ts";
 import { createChangingNotes } from "./changing-notes.ts";
 import { openFreshIndex } from "./fresh-index.ts";

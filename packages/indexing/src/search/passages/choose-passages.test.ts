@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { matchLines, type WeightedTerm } from "../line-scores.ts";
 import type { Candidate } from "../rank.ts";
 import { queryTerms, scanTerms } from "../../text/words.ts";
-import { randomFrom } from "../../../test/support/random.ts";
+import { randomFrom } from "@memslot/test-tools/random";
 import { choosePassages, type ScoredPassage } from "./choose-passages.ts";
 
 let id = 0;

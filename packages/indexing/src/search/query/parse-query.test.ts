@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { collectChecks } from "../../../test/support/collect-checks.ts";
-import { randomFrom } from "../../../test/support/random.ts";
+import { randomFrom } from "@memslot/test-tools/random";
 import { scanTerms } from "../../text/words.ts";
 import { parseQuery, type QueryPart } from "./parse-query.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { collectChecks } from "../../../test/support/collect-checks.ts";
-import { randomFrom, randomSentence } from "../../../test/support/random.ts";
+import { randomFrom, randomSentence } from "@memslot/test-tools/random";
 import { holdsPhrase, phraseOf } from "./phrase.ts";
 
 const holds = (text: string, phrase: string): boolean => holdsPhrase(phraseOf(text), phraseOf(phrase));

@@ -6,7 +6,7 @@ import { manageIndex } from "../../manager.ts";
 import { contextFor, searchOptions, syncParams } from "../../../test/support/context.ts";
 import { fakeEmbeddings } from "../../../test/support/fake-embeddings.ts";
 import { createFakeStore } from "../../../test/support/fake-store.ts";
-import { randomFrom } from "../../../test/support/random.ts";
+import { randomFrom } from "@memslot/test-tools/random";
 import { useTempFolders } from "../../../test/support/temp-folder.ts";
 
 const folderWith = useTempFolders();

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { isoDate } from "./calendar.ts";
 import { readTimes } from "./read-times.ts";
 import { timeOfPath } from "./time-of-path.ts";
-import { randomFrom } from "../../../test/support/random.ts";
+import { randomFrom } from "@memslot/test-tools/random";
 
 const languages = ["en-US", "en-GB", "de-DE", "fr-FR", "es-ES", "pt-PT", "it-IT", "nl-NL", "ru-RU", "zh-CN"];
 const now = new Date(2031, 5, 15);

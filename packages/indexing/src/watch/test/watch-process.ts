@@ -4,7 +4,7 @@ import path from "node:path";
 import { createTriggers } from "../triggers.ts";
 import { watchRoots } from "../watch-roots.ts";
 import type { WatchRoot } from "../watch-scope.ts";
-import { until } from "../../../test/support/until.ts";
+import { eventually } from "@memslot/test-tools/wait";
 
 const [asked = "", workspace = ""] = process.argv.slice(2);
 /** `exhausted-3`: with three descriptors left. */
@@ -22,31 +22,31 @@ if (mode === "idle") {
   const settings = { watch: true, watchDebounceMs: 600_000, watchMaxFiles: maxFiles, intervalMinutes: 60 };
   let changes = 0;
   const triggers = createTriggers({ settings, roots, changed: () => changes++, run, notify });
-  await until(() => triggers.state().mode !== "off", "it is on");
+  await eventually(() => triggers.state().mode !== "off", "it is on");
   const before = changes;
   writeFileSync(path.join(workspace, "memory/a.md"), "changed");
   // A burst whose timer waits.
-  await until(() => changes > before, "a burst");
+  await eventually(() => changes > before, "a burst");
   process.on("exit", () => process.stdout.write(JSON.stringify({ ended: true })));
 } else {
   // Loads what a process opens late, so that it is there.
-  await until(() => true, "");
+  await eventually(() => true, "");
   const descriptors = (): number => readdirSync("/proc/self/fd").length;
   const before = descriptors();
   const taken: number[] = [];
   if (mode === "exhausted") takeAll(taken);
   let seen = false;
   const watch = watchRoots({ roots, maxFiles, event: () => (seen = true), began: () => {}, notify, retryMs: 0 });
-  await until(() => lines.length > 0 || watch.state().mode !== "off", "it is on, or cannot be");
+  await eventually(() => lines.length > 0 || watch.state().mode !== "off", "it is on, or cannot be");
   const first = watch.state();
   for (const descriptor of taken) closeSync(descriptor);
   if (mode === "exhausted") {
     watch.refresh();
-    await until(() => watch.state().mode !== "off", "it is on again");
+    await eventually(() => watch.state().mode !== "off", "it is on again");
   }
   const later = watch.state();
   writeFileSync(path.join(workspace, "memory", mode === "many" ? "199/99.md" : "a.md"), "changed");
-  await until(() => seen, "the save");
+  await eventually(() => seen, "the save");
   const result = mode === "many" ? { first, descriptors: descriptors() - before } : { first, later };
   process.stdout.write(JSON.stringify({ ...result, lines, seen }));
   await watch.close();

@@ -3,23 +3,32 @@ import { syncBuiltinESMExports } from "node:module";
 import threads, { type Worker, type WorkerOptions } from "node:worker_threads";
 import { afterAll, beforeAll } from "vitest";
 
-// A setup file of the quick tests, and of those of the page, which open ledgers by the thousand: the thread of one that was closed serves the next
-// one of the same file, since starting a thread costs some times as much as opening a ledger in it. What a fresh thread
-// does is seen by the first test of every file, by the tests of the threads themselves, and by all long ones.
+// A setup file of the quick tests, which open thousands of ledgers: the thread of a closed ledger serves the next one,
+// because starting a thread costs several times as much as opening a ledger in it. Isolated and long tests use a fresh
+// thread for each ledger.
 
-const FreshWorker = threads.Worker;
+interface Kept {
+  FreshWorker: typeof Worker;
+  /** Unused threads, by the module they run. */
+  idle: Map<string, Worker[]>;
+}
+
+// This file is evaluated again for each test file of a process: the threads outlive it.
+const kept = ((globalThis as { memslotKeptThreads?: Kept }).memslotKeptThreads ??= {
+  FreshWorker: threads.Worker,
+  idle: new Map(),
+});
+const { FreshWorker, idle } = kept;
 const events = ["message", "messageerror", "error", "exit"] as const;
-/** Those that nobody has, by the module that they run. */
-const idle = new Map<string, Worker[]>();
 
-/** Called with `new` in place of `Worker`. Another thread than that of a ledger is started as ever. */
+/** Called with `new` in place of `Worker`. Threads other than a ledger's start as usual. */
 function KeptWorker(entry: string | URL, options?: WorkerOptions): Worker | LentThread {
   if (options?.name !== "memslot-ledger") return new FreshWorker(entry, options);
   const thread = idle.get(String(entry))?.pop() ?? new FreshWorker(entry, options);
   return new LentThread(thread, String(entry));
 }
 
-/** A thread in the hands of one ledger. It is given back once it has said that its database is closed. */
+/** A thread lent to one ledger. It returns to the pool after it has closed its database. */
 class LentThread extends EventEmitter {
   readonly #thread: Worker;
   readonly #entry: string;
@@ -49,9 +58,10 @@ class LentThread extends EventEmitter {
   }
 
   async terminate(): Promise<number> {
-    // An answer that is still due would come to the next one.
+    // A pending answer would reach the next ledger.
     if (!this.#isClosed || this.#due.size > 0) return await this.#thread.terminate();
     for (const [name, listener] of this.#passOn) this.#thread.off(name, listener);
+    this.#thread.unref();
     idle.set(this.#entry, [...(idle.get(this.#entry) ?? []), this.#thread]);
     this.emit("exit", 0);
     return 0;
@@ -73,9 +83,4 @@ function useWorker(worker: typeof Worker): void {
 }
 
 beforeAll(() => useWorker(KeptWorker as unknown as typeof Worker));
-afterAll(async () => {
-  useWorker(FreshWorker);
-  const kept = [...idle.values()].flat();
-  idle.clear();
-  await Promise.all(kept.map((thread) => thread.terminate()));
-});
+afterAll(() => useWorker(FreshWorker));

@@ -2,7 +2,7 @@ import { lstatSync, linkSync, readdirSync, renameSync, rmSync, writeFileSync } f
 import path from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { useTempFolders, writeFiles } from "../../test/support/temp-folder.ts";
-import { until } from "../../test/support/until.ts";
+import { eventually } from "@memslot/test-tools/wait";
 import type { RootWatch, WatchNews } from "../watch/watch-roots.ts";
 import type { WatchRoot } from "../watch/watch-scope.ts";
 import { type FreshIndex, openFreshIndex } from "./test/fresh-index.ts";
@@ -233,7 +233,7 @@ describe.runIf(isLinux)("all files are looked at", () => {
     roots.push({ path: path.join(workspace, "more"), kind: "folder" });
     fresh.watch.refresh();
     writeFileSync(path.join(workspace, "memory/deep/b.md"), "changed");
-    await until(() => fresh.watch.state().mode !== "off", "it is on again");
+    await eventually(() => fresh.watch.state().mode !== "off", "it is on again");
     await fresh.freshen();
     expect(await fresh.held()).toEqual({ "memory/a.md": "a", "memory/deep/b.md": "changed" });
     for (let search = 0; search < 3; search++) await fresh.freshen();

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import type { SystemFault } from "./test/failing-thread.ts";
 import { type RootWatch, type RootWatchInput, watchRoots } from "./watch-roots.ts";
 import { useTempFolders, writeFiles } from "../../test/support/temp-folder.ts";
-import { until } from "../../test/support/until.ts";
+import { eventually } from "@memslot/test-tools/wait";
 
 vi.mock("node:fs", async (original) => {
   const fs = await original<typeof import("node:fs")>();
@@ -82,23 +82,23 @@ describe("when the system allows no more watches", () => {
     const system = failingSystem({ code, after: 2 });
     const before = watchDescriptors();
     const { watch, began, lines } = watching(workspace, { thread: system.thread, retryMs: 0 });
-    await until(() => lines.length > 0, "the note");
+    await eventually(() => lines.length > 0, "the note");
     expect(watch.state()).toEqual({ mode: "off", reason: expect.stringMatching(reason) as string });
     expect(lines).toEqual([expect.stringContaining("Searches look at the files themselves") as string]);
     expect(lines[0]).toContain(advice);
     expect(lines[0]).toContain("sync.watch");
-    await until(() => watchDescriptors() <= before, "all watches are closed");
+    await eventually(() => watchDescriptors() <= before, "all watches are closed");
     // What changed until now may have been seen by nobody.
     expect(began()).toBe(1);
 
     watch.refresh();
-    await until(() => began() === 2, "it is tried again");
+    await eventually(() => began() === 2, "it is tried again");
     expect(watch.state().mode).toBe("off");
     expect(lines).toHaveLength(1);
 
     system.heal();
     watch.refresh();
-    await until(() => watch.state().mode === "folders", "it is on again");
+    await eventually(() => watch.state().mode === "folders", "it is on again");
     expect(watch.state()).toEqual({ mode: "folders", folders: 3 });
     expect(began()).toBe(3);
     await watch.close();
@@ -110,7 +110,7 @@ describe("when the system allows no more watches", () => {
     const workspace = folderWith({ "memory/a.md": "a" });
     const system = failingSystem({ code: "ENOSPC" });
     const { watch, lines } = watching(workspace, { thread: system.thread });
-    await until(() => lines.length > 0, "the note");
+    await eventually(() => lines.length > 0, "the note");
     system.heal();
     watch.refresh();
     expect(watch.state().reason).toContain("ENOSPC");
@@ -120,9 +120,9 @@ describe("when the system allows no more watches", () => {
     const workspace = folderWith({ "memory/a.md": "a" });
     const { thread } = failingSystem({ code: "ENOSPC", after: 2 });
     const { watch, lines } = watching(workspace, { thread });
-    await until(() => watch.state().mode === "folders", "it is on");
+    await eventually(() => watch.state().mode === "folders", "it is on");
     writeFiles(workspace, { "memory/new/b.md": "b" });
-    await until(() => watch.state().mode === "off", "it is off");
+    await eventually(() => watch.state().mode === "off", "it is off");
     expect(lines).toHaveLength(1);
   });
 });
@@ -142,7 +142,7 @@ describe("when a link has become a folder while it was looked at", () => {
     const system = changingSystem(3);
     const before = watchDescriptors();
     const { watch, began, lines } = watching(workspace, { thread: system.thread, quickRetryMs: 1 });
-    await until(() => watch.state().mode === "folders", "it is on");
+    await eventually(() => watch.state().mode === "folders", "it is on");
     // What changed in between is to be looked for: once for each failure, and once when it is on.
     expect([system.threads(), began(), lines]).toEqual([4, 4, []]);
     await watch.close();
@@ -154,11 +154,11 @@ describe("when a link has become a folder while it was looked at", () => {
     const workspace = folderWith({ "memory/a/b/c.md": "c" });
     const system = changingSystem(4);
     const { watch, lines } = watching(workspace, { thread: system.thread, quickRetryMs: 1, retryMs: 0 });
-    await until(() => lines.length > 0, "the note");
+    await eventually(() => lines.length > 0, "the note");
     expect(watch.state().reason).toContain("EINVAL");
     expect(system.threads()).toBe(4);
     watch.refresh();
-    await until(() => watch.state().mode === "folders", "it is on");
+    await eventually(() => watch.state().mode === "folders", "it is on");
     expect([system.threads(), lines.length]).toEqual([5, 1]);
   });
 
@@ -168,7 +168,7 @@ describe("when a link has become a folder while it was looked at", () => {
     let closing: Promise<void> | undefined;
     const began = (): void => void (closing = watch.close());
     const { watch } = watching(workspace, { thread: system.thread, quickRetryMs: 1, began });
-    await until(() => closing !== undefined, "it has failed");
+    await eventually(() => closing !== undefined, "it has failed");
     await closing;
     // By then it would have been tried again.
     await new Promise((resolve) => void setTimeout(resolve, 20));
@@ -179,9 +179,9 @@ describe("when a link has become a folder while it was looked at", () => {
 test("a watch that breaks later turns watching off", async () => {
   const workspace = folderWith({ "memory/a.md": "a" });
   const { watch } = watching(workspace, { thread: failingSystem({ breaks: true }).thread });
-  await until(() => watch.state().mode === "folders", "it is on");
+  await eventually(() => watch.state().mode === "folders", "it is on");
   writeFileSync(path.join(workspace, "memory/a.md"), "changed");
-  await until(() => watch.state().mode === "off", "it is off");
+  await eventually(() => watch.state().mode === "off", "it is off");
   expect(watch.state()).toEqual({ mode: "off", reason: "files cannot be watched: EIO: of the test" });
 });
 
@@ -189,18 +189,18 @@ test("a thread that ends turns watching off", async () => {
   const workspace = folderWith({ "memory/a.md": "a" });
   const thread = (): URL => new URL("data:text/javascript,process.exit(7)");
   const { watch, lines } = watching(workspace, { thread });
-  await until(() => lines.length > 0, "the note");
+  await eventually(() => lines.length > 0, "the note");
   expect(watch.state().reason).toBe("files cannot be watched: the thread that watches has ended with code 7");
 });
 
 test("a root that appears is watched at once, with nobody asking", async () => {
   const workspace = folderWith({ "MEMORY.md": "m" });
   const { watch, events } = watching(workspace);
-  await until(() => watch.state().mode === "folders", "it is on");
+  await eventually(() => watch.state().mode === "folders", "it is on");
   expect(watch.state().folders).toBe(0);
   const before = events();
   mkdirSync(path.join(workspace, "memory"));
-  await until(() => watch.state().folders === 1, "the root is watched");
+  await eventually(() => watch.state().folders === 1, "the root is watched");
   expect(events()).toBeGreaterThan(before);
 });
 
@@ -211,24 +211,24 @@ describe("more files and folders than are allowed", () => {
     for (let folder = 0; folder < 30; folder++) writeFiles(workspace, { [`memory/${folder}/note.md`]: "x" });
     for (let file = 0; file < 50; file++) writeFiles(workspace, { [`memory/node_modules/${file}.md`]: "x" });
     const { watch, lines } = watching(workspace, { maxFiles: 60 });
-    await until(() => lines.length > 0, "the note");
+    await eventually(() => lines.length > 0, "the note");
     const reason = "there are more than 60 files and folders (sync.watchMaxFiles)";
     expect(watch.state()).toEqual({ mode: "off", reason });
     expect(lines).toEqual([expect.stringContaining("Raise sync.watchMaxFiles") as string]);
     const enough = watching(workspace, { maxFiles: 61 });
-    await until(() => enough.watch.state().mode === "folders", "as many as are allowed");
+    await eventually(() => enough.watch.state().mode === "folders", "as many as are allowed");
     expect(enough.watch.state().folders).toBe(31);
   });
 
   test("do so as well when folders come later; files do not, which cost nothing then", async () => {
     const workspace = folderWith({ "memory/a.md": "a" });
     const { watch, events } = watching(workspace, { maxFiles: 12 });
-    await until(() => watch.state().mode === "folders", "it is on");
+    await eventually(() => watch.state().mode === "folders", "it is on");
     for (let file = 0; file < 20; file++) writeFiles(workspace, { [`memory/${file}.md`]: "x" });
-    await until(() => events() > 0, "they are seen");
+    await eventually(() => events() > 0, "they are seen");
     expect(watch.state()).toEqual({ mode: "folders", folders: 1 });
     for (let folder = 0; folder < 20; folder++) mkdirSync(path.join(workspace, `memory/${folder}`));
-    await until(() => watch.state().mode === "off", "it is off");
+    await eventually(() => watch.state().mode === "off", "it is off");
     expect(watch.state().reason).toContain("sync.watchMaxFiles");
   });
 });
@@ -237,9 +237,9 @@ test("a variable that would have chokidar read everything again and again change
   vi.stubEnv("CHOKIDAR_USEPOLLING", "1");
   const workspace = folderWith({ "memory/a.md": "a" });
   const { watch, events } = watching(workspace);
-  await until(() => watch.state().mode === "folders", "it is on");
+  await eventually(() => watch.state().mode === "folders", "it is on");
   writeFileSync(path.join(workspace, "memory/a.md"), "changed");
-  await until(() => events() > 0, "the save");
+  await eventually(() => events() > 0, "the save");
   expect(watch.state()).toEqual({ mode: "folders", folders: 1 });
 });
 
@@ -269,7 +269,7 @@ test("what links lead to is not watched", async () => {
   symlinkSync(outside, path.join(linked, "memory"), "junction");
   const own = watching(workspace);
   const other = watching(linked);
-  await until(() => own.watch.state().mode === "folders" && other.watch.state().mode === "folders", "both are on");
+  await eventually(() => own.watch.state().mode === "folders" && other.watch.state().mode === "folders", "both are on");
   expect([own.watch.state().folders, other.watch.state().folders]).toEqual([1, 0]);
 });
 
@@ -281,7 +281,7 @@ test.runIf(isLinux)(
     const real = statfsSync(workspace);
     const remote = { ...real, type: 0x6969 } as ReturnType<typeof statfsSync>;
     const { watch, lines } = watching(workspace, { retryMs: 0 });
-    await until(() => watch.state().mode === "folders", "it is on");
+    await eventually(() => watch.state().mode === "folders", "it is on");
     vi.mocked(statfsSync).mockReturnValue(remote);
     watch.refresh();
     expect(watch.state()).toEqual({ mode: "off", reason });
@@ -290,19 +290,19 @@ test.runIf(isLinux)(
     expect(later.watch.state()).toEqual({ mode: "off", reason });
     vi.mocked(statfsSync).mockReset();
     watch.refresh();
-    await until(() => watch.state().mode === "folders", "it is on again");
+    await eventually(() => watch.state().mode === "folders", "it is on again");
   },
 );
 
 test("where the system watches whole trees, one watch a root tells of all that is below, now and later", async () => {
   const workspace = folderWith({ "memory/x/y/a.md": "a", "memory/node_modules/b.md": "b" });
   const { watch, events } = watching(workspace, { recursive: true });
-  await until(() => watch.state().mode === "recursive", "it is on");
+  await eventually(() => watch.state().mode === "recursive", "it is on");
   expect(watch.state().folders).toBe(2);
   const change = async (what: string, run: () => void): Promise<void> => {
     const before = events();
     run();
-    await until(() => events() > before, what);
+    await eventually(() => events() > before, what);
   };
   await change("a save", () => writeFileSync(path.join(workspace, "memory/x/y/a.md"), "changed"));
   await change("a root that appears", () => writeFileSync(path.join(workspace, "MEMORY.md"), "m"));

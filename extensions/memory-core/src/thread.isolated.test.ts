@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { Worker } from "node:worker_threads";
 import { MemoryError } from "@memslot/core";
 import { expect, test } from "vitest";
-import { startChild } from "@memslot/fakes/child";
+import { startChild } from "@memslot/test-tools/child";
 import { fileOf, find, open, spaceOf, tempPath } from "./test/stores.ts";
 
 async function failureOf(work: Promise<unknown>): Promise<MemoryError> {
