@@ -1,0 +1,110 @@
+// Runs the long tests that a change could break: those whose imports reach a changed file, the nearest first, and a tenth
+// of all long tests that the commit's hash chooses. No file begins after MEMSLOT_CI_MINUTES (8) minutes, and the names of
+// those that did not run are printed. The last line is `N passed, N failed`.
+//
+// The change is what differs from MEMSLOT_CI_BASE; without it, from the newest commit that is over four hours older than
+// the last one.
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { importGraph, listFiles, root } from "./imports.mjs";
+
+const graceMs = 120_000;
+const endsAt = performance.now() + Number(process.env.MEMSLOT_CI_MINUTES ?? 8) * 60_000;
+const base = process.env.MEMSLOT_CI_BASE || commitBefore(4);
+const changed = git("diff", "--name-only", base).split("\n");
+const graph = importGraph();
+const long = listFiles().filter((file) => file.endsWith(".long.test.ts"));
+
+const affected = long
+  .map((file) => ({ file, weight: reach(file, new Set(changed)) }))
+  .filter(({ weight }) => weight > 0)
+  .toSorted((left, right) => right.weight - left.weight)
+  .map(({ file }) => file);
+const digit = Number.parseInt(git("rev-parse", "HEAD").slice(0, 8), 16) % 10;
+const tenth = long.filter((file, index) => index % 10 === digit && !affected.includes(file));
+console.log(
+  `${changed.length} files differ from ${base.slice(0, 10)}: they reach ${affected.length} of ${long.length} long test files. ` +
+    `${tenth.length} more come along.`,
+);
+
+// One of the tenth after each three: a change that reaches everything must not keep them out.
+const queue = [];
+for (let rest = [...tenth], next = [...affected]; rest.length + next.length > 0;)
+  queue.push(...next.splice(0, 3), ...rest.splice(0, 1));
+
+const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-long-"));
+const counts = { passed: 0, failed: 0 };
+const notRun = [];
+await Promise.all(Array.from({ length: Math.max(2, os.availableParallelism()) }, work));
+rmSync(folder, { recursive: true, force: true });
+for (const file of notRun) console.log(`not run: ${file}`);
+console.log(`${counts.passed} passed, ${counts.failed} failed`);
+process.exitCode = counts.failed > 0 ? 1 : 0;
+
+async function work(_, slot) {
+  for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
+    if (performance.now() > endsAt) notRun.push(file);
+    else await runFile(file, path.join(folder, `${slot}.json`));
+  }
+}
+
+async function runFile(file, report) {
+  const args = ["run", "--config=vitest.long.config.ts", "--maxWorkers=1", "--reporter=dot", "--reporter=json"];
+  const program = path.join(root, "node_modules/vitest/vitest.mjs");
+  const child = spawn(process.execPath, [program, ...args, `--outputFile.json=${report}`, file], {
+    cwd: root,
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (output += data));
+  const started = performance.now();
+  const late = setTimeout(() => process.kill(-child.pid, "SIGKILL"), endsAt - started + graceMs);
+  const code = await new Promise((resolve) => child.once("exit", (status) => resolve(status)));
+  clearTimeout(late);
+  const seconds = `${((performance.now() - started) / 1000).toFixed(0)} s`;
+  if (code === null) {
+    notRun.push(`${file} (ended after ${seconds}: the time is over)`);
+    return;
+  }
+  const { numPassedTests: passed, numFailedTests: failed } = readReport(report);
+  counts.passed += passed;
+  counts.failed += code === 0 ? failed : Math.max(failed, 1);
+  console.log(`${code === 0 ? "ok" : "FAILED"}: ${file} (${passed} passed, ${seconds})`);
+  if (code !== 0) console.log(output);
+}
+
+function readReport(report) {
+  try {
+    return JSON.parse(readFileSync(report, "utf8"));
+  } catch {
+    return { numPassedTests: 0, numFailedTests: 1 };
+  } finally {
+    rmSync(report, { force: true });
+  }
+}
+
+/** Sum over the changed files that a file imports, directly or not: 1 for itself, half for each import on the way. */
+function reach(start, wanted) {
+  const distance = new Map([[start, 0]]);
+  let sum = 0;
+  for (const [file, steps] of distance) {
+    if (wanted.has(file)) sum += 0.5 ** steps;
+    for (const target of graph.get(file) ?? []) if (!distance.has(target)) distance.set(target, steps + 1);
+  }
+  return sum;
+}
+
+function commitBefore(hours) {
+  const last = Number(git("log", "-1", "--format=%ct"));
+  const older = git("rev-list", "-1", `--before=${last - hours * 3600}`, "HEAD");
+  return older || git("rev-list", "--max-parents=0", "HEAD").split("\n").at(-1);
+}
+
+function git(...args) {
+  const { stdout, status, stderr } = spawnSync("git", args, { cwd: root, encoding: "utf8" });
+  if (status !== 0) throw new Error(`git ${args.join(" ")}: ${stderr}`);
+  return stdout.trim();
+}
