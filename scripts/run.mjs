@@ -77,7 +77,7 @@ function installPackages() {
 function fetchTools() {
   const marker = path.join(toolsDir, "ready");
   if (existsSync(marker)) return;
-  console.error("First run: fetching Node 24 and pnpm 12 from npm into .tools/, about 250 MB (once) …");
+  console.error("First run: fetching Node 24 and pnpm 12 from npm into .tools/, about 85 MB (once) …");
   mkdirSync(toolsDir, { recursive: true });
   writeFileSync(path.join(toolsDir, "package.json"), '{ "private": true }\n');
   // The working directory names the folder and not --prefix, which would hide npm's own registry, proxy and
