@@ -3,7 +3,8 @@
 //
 // lines: code lines of a package without tests, comments and blank lines. tests: the same of all tests, and their files.
 // circles: groups of files of one package that import each other, types included. upward: imports between the folders of
-// a package that have to go before its folders can be put in an order where imports point one way.
+// a package that have to go before its folders can be put in an order where imports point one way. words: how often the
+// documents, comments, messages and names use words that a plain word should replace.
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { circles, importGraph, isModule, isTest, listFiles, root } from "./imports.mjs";
@@ -33,6 +34,14 @@ const tests = files.filter((each) => isTest(each) && !fakes.includes(each));
 compare(budget.tests, "lines", codeLines(tests), "code lines of tests");
 compare(budget.tests, "files", tests.length, "test files");
 compare(budget.tests, "fakes", codeLines(fakes), "code lines of test/fakes and test/tools");
+
+const texts = listFiles().filter((each) => /\.(?:md|ts|tsx|mjs)$/u.test(each) && !each.startsWith("docs/decisions/"));
+const counts = new Map(Object.keys(budget.words).map((word) => [word, 0]));
+const words = new RegExp(`\\b(?:${[...counts.keys()].join("|")})\\b`, "giu");
+for (const each of texts)
+  for (const [word] of readFileSync(path.join(root, each), "utf8").matchAll(words))
+    counts.set(word.toLowerCase(), counts.get(word.toLowerCase()) + 1);
+for (const [word, count] of counts) compare(budget.words, word, count, "times this word");
 
 if (lower) writeFileSync(file, `${JSON.stringify(budget, null, 2)}\n`);
 for (const line of over) console.error(line);

@@ -52,7 +52,8 @@ function installPackages() {
   if (existsSync(path.join(root, "node_modules", "vitest"))) return;
   // The demo over its sample notes needs neither a model's client, another backend, nor the tools of development.
   const keys = ["OPENAI_API_KEY", "OPENAI_BASE_URL", "GEMINI_API_KEY", "MEMSLOT_CHAT_MODEL"];
-  const isSmall = script === "demo" && args.length === 0 && !keys.some((name) => environment[name]);
+  const needsMore = args.some((arg) => /^--(?:tour|backend|model|workspace)/.test(arg));
+  const isSmall = script === "demo" && !needsMore && !keys.some((name) => environment[name]);
   const small = ["memslot-workspace", "@memslot/demo-agent...", "!@memslot/memory-lancedb", "!@memslot/memory-qmd"];
   const filters = [...small, "!@memslot/embeddings-*", "!@memslot/rerank-*"].map((name) => `--filter-prod=${name}`);
   if (isSmall) environment.PNPM_CONFIG_VERIFY_DEPS_BEFORE_RUN = "false";
