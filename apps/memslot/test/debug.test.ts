@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { unseenCharacter } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { callTool, initialize, startServer } from "./mcp/raw-server.ts";
+import { callTool, initialize, startServerProcess } from "./mcp/server.ts";
 import { type Sandbox, createSandbox } from "./run-memslot.ts";
 
 const note = "# Ferry\n\nThe WORDOFNOTE ferry leaves at nine.\n";
@@ -72,12 +72,12 @@ describe("MEMSLOT_DEBUG in the command", () => {
 describe("MEMSLOT_DEBUG in memslot mcp", () => {
   test("prints to stderr alone: stdout holds the protocol and nothing else", async () => {
     const sandbox = await sandboxWithNote();
-    const server = startServer(sandbox, [], { MEMSLOT_DEBUG: "*" });
+    const server = startServerProcess(sandbox, [], { MEMSLOT_DEBUG: "*" });
     await initialize(server);
     const answer = await callTool(server, "memory_search", { query });
     expect(JSON.stringify(answer.result)).toContain("WORDOFNOTE");
     await server.saw("memslot:search ok");
-    server.child.stdin.end();
+    server.stdin.end();
     await server.ended();
     expect(server.lines.filter((line) => typeof line === "string")).toEqual([]);
     const { lines, channels } = traced(server.stderr());

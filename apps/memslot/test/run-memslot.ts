@@ -1,10 +1,9 @@
 import { type ExecFileException, execFile } from "node:child_process";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { onTestFinished } from "vitest";
+import { tempFolder } from "@memslot/test-tools/files";
 import { createOutput } from "../src/terminal/output.ts";
 import { runProgram } from "../src/program.ts";
 
@@ -21,6 +20,8 @@ export interface Finished {
 
 /** A folder, home and state folder of one test, which are removed after it. */
 export interface Sandbox {
+  /** Contains all the others. */
+  folder: string;
   /** Where the command runs. */
   cwd: string;
   workspace: string;
@@ -37,7 +38,7 @@ export interface Sandbox {
   runHere(args: readonly string[], options?: RunOptions): Promise<Finished>;
 }
 
-interface RunOptions {
+export interface RunOptions {
   env?: NodeJS.ProcessEnv;
   cwd?: string;
   /** What stands on stdin, of a program that is run in this process. */
@@ -52,8 +53,7 @@ interface RunOptions {
 export const command: readonly string[] = [process.execPath, "--conditions=@memslot/source", cli];
 
 export async function createSandbox(): Promise<Sandbox> {
-  const folder = await mkdtemp(path.join(tmpdir(), "memslot-cli-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = tempFolder();
   const cwd = path.join(folder, "here");
   const workspace = path.join(folder, "notes");
   const stateDir = path.join(folder, "state");
@@ -75,6 +75,7 @@ export async function createSandbox(): Promise<Sandbox> {
       : runInside(args, where);
   };
   return {
+    folder,
     cwd,
     workspace,
     stateDir,

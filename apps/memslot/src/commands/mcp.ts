@@ -87,9 +87,9 @@ export async function mcp(context: CommandContext, options: McpCommandOptions): 
     if (token === undefined)
       await serveOverStdio({
         factory,
-        stdin: process.stdin,
-        stdout: process.stdout,
-        stderr: process.stderr,
+        stdin: context.stdin,
+        stdout: context.output.stdout,
+        stderr: context.output.stderr,
         notice,
         signal,
       });

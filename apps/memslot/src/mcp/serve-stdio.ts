@@ -1,4 +1,4 @@
-import { PassThrough, type Readable, Writable, pipeline, Transform } from "node:stream";
+import { PassThrough, Writable, pipeline, Transform } from "node:stream";
 import { messageOf } from "@memslot/core";
 import type { McpServerFactory, Transport } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
@@ -10,7 +10,7 @@ const UNREAD_MS = 1000;
 
 export interface ServeStdioOptions {
   factory: McpServerFactory;
-  stdin: Readable;
+  stdin: NodeJS.ReadableStream;
   stdout: NodeJS.WriteStream;
   stderr: NodeJS.WriteStream;
   notice: (line: string) => void;

@@ -8,12 +8,12 @@ import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { packed, sandboxOffline } from "./test/offline.ts";
 import { command, createSandbox } from "../../test/run-memslot.ts";
-import { writePlugin } from "../../test/write-plugin.ts";
+import { writePlugin } from "../../test/written-plugin.ts";
 
 describe("memslot plugins add", () => {
   test("installs a folder as a link, so that it can be worked on", async () => {
     const { cwd, stateDir, run, runHere } = await sandboxOffline();
-    const folder = await writePlugin(path.join(cwd, "mine"), { id: "memory-mine" });
+    const folder = writePlugin(path.join(cwd, "mine"), { id: "memory-mine" });
     const added = await run(["plugins", "add", "./mine", "--json"]);
     expect(JSON.parse(added.stdout)).toMatchObject({ id: "memory-mine", installed: true, place: folder });
     await run(["plugins", "use", "memory-mine"]);
@@ -67,7 +67,7 @@ describe("memslot plugins add", () => {
     const scripts = {
       postinstall: `node -e "require('fs').writeFileSync(${JSON.stringify(mark).replaceAll('"', "'")}, '')"`,
     };
-    const folder = await writePlugin(path.join(cwd, "mine"), { id: "memory-mine", packageJson: { scripts } });
+    const folder = writePlugin(path.join(cwd, "mine"), { id: "memory-mine", packageJson: { scripts } });
     const { exitCode, stderr } = await run(["plugins", "add", await packed(folder)]);
     expect(exitCode).toBe(0);
     expect(stderr).toContain("asks for postinstall to be run at installation, which was not done");

@@ -6,14 +6,14 @@ import { findNpm } from "./run-npm.ts";
 import { packed, sandboxOffline } from "./test/offline.ts";
 import { leanInstall } from "../../test/lean-install.ts";
 import { createSandbox } from "../../test/run-memslot.ts";
-import { writePlugin } from "../../test/write-plugin.ts";
+import { writePlugin } from "../../test/written-plugin.ts";
 
 // What else npm does, and does not do, is in `plugins-add.long.test.ts`.
 
 describe("memslot plugins add", () => {
   test("installs a tarball, which can then be chosen, used and removed", async () => {
     const { cwd, stateDir, run, runHere } = await sandboxOffline();
-    const folder = await writePlugin(path.join(cwd, "mine"), { id: "memory-mine", name: "@me/memory-mine" });
+    const folder = writePlugin(path.join(cwd, "mine"), { id: "memory-mine", name: "@me/memory-mine" });
     const tarball = await packed(folder);
     const added = await run(["plugins", "add", tarball]);
     expect(added.stderr).toContain(`running: npm install --prefix ${path.join(stateDir, "plugins")}`);

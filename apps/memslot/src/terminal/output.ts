@@ -9,6 +9,7 @@ type Style = Parameters<typeof styleText>[0];
 export interface Output {
   /** True when people read stdout, not a pipe. */
   readonly isTerminal: boolean;
+  readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
   /** True when stderr can redraw a line. */
   readonly canRedraw: boolean;
@@ -57,6 +58,7 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
   const links = takesLinks(stdout, env);
   return {
     isTerminal: stdout.isTTY === true,
+    stdout,
     stderr,
     canRedraw: stderr.isTTY === true && env["TERM"] !== "dumb",
     write,

@@ -5,8 +5,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { createSandbox } from "../run-memslot.ts";
-import { startHttpServer, token } from "./http-server.ts";
-import { callTool, initialize, startServer } from "./raw-server.ts";
+import { callTool, initialize, launchServer, startHttpServer, startServer, token } from "./server.ts";
 
 const page = readFileSync(path.join(import.meta.dirname, "../../../../docs/mcp.md"), "utf8");
 
@@ -108,13 +107,13 @@ describe("docs/mcp.md", () => {
     // As it stands there, with the two paths filled in, and stdout is the protocol's alone.
     const written = { "/path/to/memslot/scripts/run.mjs": launcherFile, "/path/to/notes": sandbox.workspace };
     const full = args.map((arg) => written[arg as keyof typeof written] ?? arg);
-    const server = startServer(sandbox, [], {}, full, [process.execPath]);
+    const server = launchServer(sandbox, [process.execPath, ...full]);
     await initialize(server);
     expect((await callTool(server, "memory_search", { query: "espresso" })).result).toMatchObject({
       structuredContent: { results: [{ path: "MEMORY.md" }] },
     });
     expect(server.lines.filter((line) => typeof line === "string")).toEqual([]);
-    server.child.stdin.end();
+    server.stdin.end();
     expect(await server.ended()).toEqual({ exitCode: 0, signal: null });
   });
 

@@ -1,16 +1,17 @@
+import { isRunning } from "@memslot/test-tools/child";
 import { describe, expect, test } from "vitest";
-import { createSandbox } from "../run-memslot.ts";
-import { callTool, initialize, startServer } from "./raw-server.ts";
+import { type Sandbox, createSandbox } from "../run-memslot.ts";
+import {
+  type HttpServer,
+  type ServerProcess,
+  callTool,
+  envelope,
+  initialize,
+  listening,
+  startServerProcess as startServer,
+  token,
+} from "./server.ts";
 import { watchedBackend } from "./watched-backend.ts";
-
-function isThere(pid: number | undefined): boolean {
-  try {
-    process.kill(pid ?? 0, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 describe("memslot mcp ends", () => {
   test("with 0 when the client closes stdin, aborts what runs and closes the memory", async () => {
@@ -23,7 +24,7 @@ describe("memslot mcp ends", () => {
     expect(await server.ended()).toEqual({ exitCode: 0, signal: null });
     expect(server.stderr()).toMatch(/backend: aborted\n[^]*backend: close\n/u);
     expect(server.lines.filter((line) => typeof line === "string" || line.id === 1)).toEqual([]);
-    expect(isThere(server.child.pid)).toBe(false);
+    expect(isRunning(server.child.pid ?? 0)).toBe(false);
   });
 
   test("with 0 before a client has said anything", async () => {
@@ -40,19 +41,19 @@ describe("memslot mcp ends", () => {
     ["SIGHUP", 129],
   ] as const)("on %s with %i, while a call runs and the first index is made", async (signal, exitCode) => {
     const sandbox = await createSandbox();
-    const server = startServer(sandbox, await watchedBackend(sandbox), { WATCHED_SYNC: "held" });
+    const server = startServer(sandbox, await watchedBackend(sandbox, { sync: "held" }));
     await initialize(server);
     server.send({ id: 1, method: "tools/call", params: { name: "memory_search", arguments: { query: "wait" } } });
     await server.saw("backend: search wait");
     server.child.kill(signal);
     expect(await server.ended()).toEqual({ exitCode, signal: null });
     expect(server.stderr()).toMatch(/backend: aborted\n[^]*backend: close\n/u);
-    expect(isThere(server.child.pid)).toBe(false);
+    expect(isRunning(server.child.pid ?? 0)).toBe(false);
   });
 
   test("on a signal also while the memory is being opened", async () => {
     const sandbox = await createSandbox();
-    const server = startServer(sandbox, await watchedBackend(sandbox), { WATCHED_OPEN: "never" });
+    const server = startServer(sandbox, await watchedBackend(sandbox, { open: "never" }));
     await initialize(server);
     server.child.kill("SIGTERM");
     expect(await server.ended()).toEqual({ exitCode: 143, signal: null });
@@ -86,7 +87,7 @@ describe("memslot mcp ends", () => {
 
   test("in time when the backend does not close", async () => {
     const sandbox = await createSandbox();
-    const server = startServer(sandbox, await watchedBackend(sandbox), { WATCHED_CLOSE: "never" });
+    const server = startServer(sandbox, await watchedBackend(sandbox, { close: "never" }));
     await initialize(server);
     await callTool(server, "memory_search", { query: "espresso" });
     server.child.stdin.end();
@@ -112,21 +113,40 @@ describe("memslot mcp does not start", () => {
     expect(await server.ended()).toEqual({ exitCode: 1, signal: null });
     expect(server.stderr()).toContain('Did you mean "memory-core"?');
   });
+});
 
-  test.each([
-    [["--port", "1"], "--port belongs to --http"],
-    [["--host", "127.0.0.1"], "--host belongs to --http"],
-    [["--token-file", "x"], "--token-file belongs to --http"],
-    [["--http", "--host", "0.0.0.0"], "--host 0.0.0.0 is not served"],
-    [["--http", "--host", "localhost"], "--host localhost is not served"],
-    [["--http", "--port", "65536"], "--port"],
-    [["--http", "--port", "many"], "--port"],
-    [["--agent", " "], "--agent"],
-    [["left", "over"], "too many arguments"],
-  ])("with %j", async (args, message) => {
-    const sandbox = await createSandbox();
-    const { exitCode, stdout, stderr } = await sandbox.runHere(["mcp", ...args]);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-    expect(stderr).toContain(message);
-  });
+const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
+
+async function startHttp(sandbox: Sandbox, args: readonly string[] = []): Promise<HttpServer<ServerProcess>> {
+  return await listening(startServer(sandbox, ["--http", ...args], { MEMSLOT_MCP_TOKEN: token }));
+}
+
+test.each([
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+  ["SIGHUP", 129],
+] as const)("%s ends the HTTP server with %i while calls of both eras run", async (signal, exitCode) => {
+  const sandbox = await createSandbox();
+  const { server, post } = await startHttp(sandbox, await watchedBackend(sandbox));
+  const params = { name: "memory_search", arguments: { query: "wait" } };
+  const modern = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "memory_search" };
+  const running = Promise.allSettled([
+    post({ ...ping, method: "tools/call", params }).then((response) => response.text()),
+    post({ ...ping, method: "tools/call", params: { ...params, _meta: envelope } }, modern).then(async (response) => {
+      if (!response.ok) throw new Error(`no answer: ${response.status}`);
+      return response.text();
+    }),
+  ]);
+  await server.saw("backend: search wait\nbackend: search wait");
+  server.child.kill(signal);
+  expect((await running).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect(await server.ended()).toEqual({ exitCode, signal: null });
+  expect(server.stderr()).toMatch(/(?:backend: aborted\n){2}[^]*backend: close\n/u);
+});
+
+test("the end of stdin does not end the HTTP server", async () => {
+  const sandbox = await createSandbox();
+  const http1 = await startHttp(sandbox);
+  http1.server.stdin.end();
+  expect((await http1.post(ping)).status).toBe(200);
 });

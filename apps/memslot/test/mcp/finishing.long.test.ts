@@ -4,10 +4,10 @@ import { request as httpRequest } from "node:http";
 import { type Socket, connect } from "node:net";
 import path from "node:path";
 import { text } from "node:stream/consumers";
+import { eventually } from "@memslot/test-tools/wait";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Sandbox, createSandbox } from "../run-memslot.ts";
-import { startHttpServer, token } from "./http-server.ts";
-import { envelope, initialize, startServer } from "./raw-server.ts";
+import { envelope, initialize, listening, startServerProcess as startServer, token } from "./server.ts";
 
 const notes = Array.from({ length: 20 }, (_, index) => `Note number ${index} is about the harbour of town ${index}.`);
 
@@ -71,7 +71,7 @@ describe("what was received is finished", () => {
     const get = { name: "memory_get", arguments: { path: "MEMORY.md", from: 1, lines: 300 } };
     for (let id = 100; id < 140; id++) server.send({ id, method: "tools/call", params: { ...get } });
     for (const [id, note] of notes.entries()) server.send({ id, ...append(note) });
-    await until(async () => {
+    await eventually(async () => {
       const written = await onDisk(sandbox);
       return notes.every((note) => written.includes(note));
     });
@@ -81,7 +81,7 @@ describe("what was received is finished", () => {
 
   test("over HTTP, also a request whose body comes after the signal; and nothing new is taken", async () => {
     const sandbox = await createSandbox();
-    const { server, url } = await startHttpServer(sandbox);
+    const { server, url } = await listening(startServer(sandbox, ["--http"], { MEMSLOT_MCP_TOKEN: token }));
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, ...append(notes[0] ?? "") });
     const request = httpRequest(url, {
       method: "POST",
@@ -96,7 +96,7 @@ describe("what was received is finished", () => {
     request.flushHeaders();
     await once(request, "continue");
     server.child.kill("SIGTERM");
-    await until(async () => (await connected(url)) === undefined);
+    await eventually(async () => (await connected(url)) === undefined);
     const answered = once(request, "response");
     request.end(body);
     const [response] = await answered;
@@ -107,14 +107,14 @@ describe("what was received is finished", () => {
 });
 
 test("130 connections that say nothing keep nobody out", async () => {
-  const { url, post } = await startHttpServer(await createSandbox());
+  const { url, post } = await listening(startServer(await createSandbox(), ["--http"], { MEMSLOT_MCP_TOKEN: token }));
   const silent = await Promise.all(Array.from({ length: 130 }, () => connected(url)));
   expect(silent.filter((socket) => socket !== undefined)).toHaveLength(130);
   // The first ones had to go for the last ones.
-  await until(() => silent.filter((socket) => socket?.closed).length === 30);
+  await eventually(() => silent.filter((socket) => socket?.closed).length === 30);
   const response = await post({ jsonrpc: "2.0", id: 1, method: "tools/list" });
   expect(response.status).toBe(200);
-  await until(() => silent.filter((socket) => socket?.closed).length === 31);
+  await eventually(() => silent.filter((socket) => socket?.closed).length === 31);
 });
 
 describe("a resource that is not there", () => {
@@ -138,7 +138,7 @@ describe("a resource that is not there", () => {
   });
 
   test("has the code of the revision over HTTP as well", async () => {
-    const { post } = await startHttpServer(await createSandbox());
+    const { post } = await listening(startServer(await createSandbox(), ["--http"], { MEMSLOT_MCP_TOKEN: token }));
     const uri = "memslot://memory/memory/nothing.md";
     const old = await post({ jsonrpc: "2.0", id: 1, method: "resources/read", params: { uri } });
     expect(await old.text()).toContain('"code":-32002');
@@ -158,12 +158,4 @@ function connected(url: URL): Promise<Socket | undefined> {
     socket.on("error", () => resolve(undefined));
     socket.resume();
   });
-}
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const patience = AbortSignal.timeout(30_000);
-  while (!(await isSo())) {
-    patience.throwIfAborted();
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }

@@ -1,8 +1,18 @@
-import { describe, expect, test } from "vitest";
-import { type Sandbox, createSandbox } from "../run-memslot.ts";
-import { type Transport, connect, connectOld } from "./clients.ts";
-import { startHttpServer } from "./http-server.ts";
-import { envelope, initialize, startServer } from "./raw-server.ts";
+import { Client as Client2, StreamableHTTPClientTransport as Http2 } from "@modelcontextprotocol/client";
+import { StdioClientTransport as Stdio2 } from "@modelcontextprotocol/client/stdio";
+import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport as Stdio1 } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport as Http1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type Sandbox, command, createSandbox } from "../run-memslot.ts";
+import {
+  type Transport,
+  envelope,
+  initialize,
+  startHttpServer,
+  startServerProcess as startServer,
+  token,
+} from "./server.ts";
 import { watchedBackend } from "./watched-backend.ts";
 
 const transports: Transport[] = ["stdio", "http"];
@@ -82,9 +92,43 @@ describe("by raw frames", () => {
 
   test("the server answers before its memory is open", async () => {
     const sandbox = await sandboxWithNote();
-    const server = startServer(sandbox, await watchedBackend(sandbox), { WATCHED_OPEN: "never" });
+    const server = startServer(sandbox, await watchedBackend(sandbox, { open: "never" }));
     await initialize(server);
     expect((await server.request("tools/list")).result).toMatchObject({ tools: [{}, {}, {}] });
     expect((await server.request("resources/list")).result).toMatchObject({ resources: [{ name: "MEMORY.md" }] });
   });
 });
+
+const clientInfo = { name: "test", version: "1.0.0" };
+const requestInit = { headers: { authorization: `Bearer ${token}` } };
+
+/** The official client of the newest protocol, which starts the server as a client does. */
+async function connect(
+  sandbox: Sandbox,
+  transport: Transport,
+  { revision }: { revision: "2025-11-25" | "2026-07-28" },
+): Promise<Client2> {
+  const mode = revision === "2026-07-28" ? { pin: revision } : "legacy";
+  const client = new Client2(clientInfo, { versionNegotiation: { mode } });
+  onTestFinished(() => client.close());
+  if (transport === "stdio") await client.connect(new Stdio2(childOf(sandbox)));
+  else await client.connect(new Http2((await startHttpServer(sandbox)).url, { requestInit }));
+  return client;
+}
+
+/** The official client of the 2025 revisions. */
+async function connectOld(sandbox: Sandbox, transport: Transport): Promise<Client1> {
+  const client = new Client1(clientInfo);
+  onTestFinished(() => client.close());
+  if (transport === "stdio") await client.connect(new Stdio1(childOf(sandbox)));
+  else await client.connect(new Http1((await startHttpServer(sandbox)).url, { requestInit }) as never);
+  return client;
+}
+
+function childOf({ cwd, env: given, workspace }: Sandbox) {
+  const [program = "", ...fixed] = command;
+  const env = Object.fromEntries(
+    Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+  return { command: program, args: [...fixed, "mcp", "--workspace", workspace], env, cwd, stderr: "pipe" as const };
+}

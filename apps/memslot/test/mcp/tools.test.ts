@@ -1,9 +1,10 @@
 import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
+import type { Client } from "@modelcontextprotocol/client";
 import { describe, expect, test } from "vitest";
 import { type Sandbox, createSandbox } from "../run-memslot.ts";
-import { type Transport, connect } from "./clients.ts";
-import { callTool, initialize, startServer } from "./raw-server.ts";
+import badCallRows from "./bad-calls.json" with { type: "json" };
+import { type Transport, callTool, connect, initialize, startServer } from "./server.ts";
 import { watchedBackend } from "./watched-backend.ts";
 
 const transports: Transport[] = ["stdio", "http"];
@@ -84,7 +85,7 @@ describe("the tools", () => {
 
   test("without the writing one with --read-only", async () => {
     const sandbox = await sandboxWithNotes();
-    const client = await connect(sandbox, "stdio", { args: ["--read-only"] });
+    const client = await connect(sandbox, "stdio", ["--read-only"]);
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["memory_search", "memory_get"]);
     expect(client.getInstructions()).not.toContain("memory_append");
     const note = { name: "memory_append", arguments: { text: "x", kind: "daily" } };
@@ -95,7 +96,7 @@ describe("the tools", () => {
   test("are none where memory is off, and the instructions say so", async () => {
     const sandbox = await sandboxWithNotes();
     const config = await sandbox.writeConfig("{ plugins: { slots: { memory: 'none' } } }");
-    const client = await connect(sandbox, "stdio", { args: ["--config", config] });
+    const client = await connect(sandbox, "stdio", ["--config", config]);
     expect((await client.listTools()).tools).toEqual([]);
     expect((await client.listResources()).resources).toEqual([]);
     expect(client.getInstructions()).toMatch(/off.*plugins\.slots\.memory is "none"/u);
@@ -128,22 +129,8 @@ describe("the tools", () => {
   });
 });
 
-const badCalls: readonly [tool: string, args: object, error: string][] = [
-  ["memory_search", {}, "query is missing"],
-  ["memory_search", { query: 5 }, "query must be a string"],
-  ["memory_search", { query: " " }, "query is empty"],
-  ["memory_search", { query: "x", corpus: "wiki" }, "corpus must be one of"],
-  ["memory_search", { query: "x", maxResults: 0 }, "maxResults must be at least 1"],
-  ["memory_search", { query: "x", limit: 3 }, 'unknown field "limit"'],
-  ["memory_get", {}, "path is missing"],
-  ["memory_get", { path: "../outside.md" }, "cannot be read"],
-  ["memory_get", { path: "/etc/passwd" }, "cannot be read"],
-  ["memory_get", { path: "MEMORY.md", from: -1 }, "from must be at least 1"],
-  ["memory_append", {}, "is missing"],
-  ["memory_append", { text: "x", kind: "weekly" }, "kind must be one of"],
-  ["memory_append", { text: "", kind: "daily" }, "text is empty"],
-  ["memory_append", { text: "x", kind: "daily", path: "MEMORY.md" }, 'unknown field "path"'],
-];
+/** Calls that are refused, with the error that tells a model why. */
+const badCalls = badCallRows as [tool: string, args: object, error: string][];
 
 describe("a bad call", () => {
   test("is answered so that the model can act on it", async () => {
@@ -187,7 +174,7 @@ describe("a bad call", () => {
 
 test("a memory that cannot be opened is told by every tool, with the reason", async () => {
   const sandbox = await createSandbox();
-  const server = startServer(sandbox, await watchedBackend(sandbox), { WATCHED_OPEN: "fail" });
+  const server = startServer(sandbox, await watchedBackend(sandbox, { open: "fail" }));
   await initialize(server);
   const { result } = await callTool(server, "memory_search", { query: "x" });
   expect(result).toMatchObject({
@@ -205,4 +192,173 @@ test("a memory that cannot be opened is told by every tool, with the reason", as
   expect(server.stderr()).toContain("the memory could not be opened");
   const read = await server.request("resources/read", { uri: "memslot://memory/MEMORY.md" });
   expect(read.error?.message).toContain("locked away");
+});
+
+async function sandboxWith(settings: string): Promise<Sandbox> {
+  const sandbox = await createSandbox();
+  await sandbox.write("MEMORY.md", "# Memory\n\n- Anna likes espresso.\n- Ben plays the oboe.\n");
+  await mkdir(sandbox.stateDir, { recursive: true });
+  await writeFile(path.join(sandbox.stateDir, "memslot.json5"), settings);
+  return sandbox;
+}
+
+const editing = '{ memory: { write: "edit" } }';
+const notes = (sandbox: Sandbox): Promise<string> => readFile(path.join(sandbox.workspace, "MEMORY.md"), "utf8");
+const before = "# Memory\n\n- Anna likes espresso.\n- Ben plays the oboe.\n";
+
+async function call(client: Client, name: string, input: Record<string, unknown>): Promise<Record<string, unknown>> {
+  const { structuredContent } = await client.callTool({ name, arguments: input });
+  return structuredContent as Record<string, unknown>;
+}
+
+describe("memory.write", () => {
+  const offered = async (settings: string, args: readonly string[] = []): Promise<string[]> => {
+    const client = await connect(await sandboxWith(settings), "stdio", args);
+    return (await client.listTools()).tools.map(({ name }) => name).slice(2);
+  };
+
+  test("decides whether a client may change notes; it may not where nobody has said so, nor with --read-only", async () => {
+    expect(await offered("{}")).toEqual(["memory_append"]);
+    expect(await offered('{ memory: { write: "append" } }')).toEqual(["memory_append"]);
+    expect(await offered(editing)).toEqual(["memory_append", "memory_edit", "memory_forget"]);
+    expect(await offered(editing, ["--read-only"])).toEqual([]);
+  });
+});
+
+describe("memslot log, undo and restore", () => {
+  test("show what a client has changed and take it back to the byte", async () => {
+    const sandbox = await sandboxWith(editing);
+    const client = await connect(sandbox, "stdio");
+    const { tools } = await client.listTools();
+    const hints = Object.fromEntries(tools.map(({ name, annotations }) => [name, annotations?.destructiveHint]));
+    expect(hints).toMatchObject({ memory_append: false, memory_edit: true, memory_forget: true });
+    const hash = String((await call(client, "memory_get", { path: "MEMORY.md" }))["hash"]);
+    const edited = await call(client, "memory_edit", { path: "MEMORY.md", hash, old: "espresso", new: "tea" });
+    expect(edited).toMatchObject({ status: "ok", state: "edited", citation: "MEMORY.md#L3-L3" });
+    const forgotten = await call(client, "memory_forget", {
+      path: "MEMORY.md",
+      hash: edited["hash"],
+      old: "- Ben plays the oboe.",
+      reason: "Ben asked for it.",
+    });
+    expect(forgotten).toMatchObject({ status: "ok", state: "forgotten" });
+    expect(await notes(sandbox)).toBe("# Memory\n\n- Anna likes tea.\n");
+    const stale = await client.callTool({
+      name: "memory_edit",
+      arguments: { path: "MEMORY.md", hash, old: "tea", new: "x" },
+    });
+    expect(stale.isError).toBe(true);
+
+    const shown = await sandbox.runHere(["log"]);
+    expect(shown).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(shown.stdout).toMatch(
+      /forget {2}MEMORY\.md:4 {2}by memory_forget, agent main\n {2}reason: Ben asked for it\.\n {2}- - Ben plays/u,
+    );
+    expect(shown.stdout).toMatch(
+      /edit {2}MEMORY\.md:3 {2}by memory_edit[^\n]*\n {2}- - Anna likes espresso\.\n {2}\+ - Anna likes tea\./u,
+    );
+    const listed = JSON.parse((await sandbox.runHere(["log", "--json"])).stdout) as { id: string }[];
+    expect(listed.map(({ id }) => id)).toEqual([forgotten["change"], edited["change"]]);
+
+    expect(await sandbox.runHere(["undo", String(edited["change"])])).toMatchObject({ exitCode: 0 });
+    expect(await sandbox.runHere(["undo", String(edited["change"])])).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("has been taken back already") as string,
+    });
+    expect(await notes(sandbox)).toBe("# Memory\n\n- Anna likes espresso.\n");
+    const restored = await sandbox.runHere(["restore", "--json"]);
+    expect(JSON.parse(restored.stdout)).toMatchObject({ kind: "restore", undoes: forgotten["change"] });
+    expect(await notes(sandbox)).toBe(before);
+    expect(await readdir(path.join(sandbox.workspace, "memory", ".trash"))).toEqual([]);
+    expect(await sandbox.runHere(["restore"])).toMatchObject({ exitCode: 2 });
+    expect((await sandbox.runHere(["log"])).stdout).toContain("(undone)");
+  });
+
+  test("say that there is nothing where nothing was changed", async () => {
+    const sandbox = await sandboxWith("{}");
+    expect(await sandbox.runHere(["log"])).toMatchObject({
+      exitCode: 0,
+      stdout: "No agent has changed a note here.\n",
+    });
+    expect(await sandbox.runHere(["log", "--json"])).toMatchObject({ exitCode: 0, stdout: "[]\n" });
+    expect(await sandbox.runHere(["undo"])).toMatchObject({ exitCode: 2 });
+    expect(await sandbox.runHere(["undo", "--json"])).toMatchObject({ exitCode: 2 });
+  });
+});
+
+interface ServedFolder {
+  tools: string[];
+  instructions: string;
+  answer: string;
+  stderr: string;
+}
+
+/** Starts the server in a folder of notes, asks it for its tools and for the walrus, and ends it. */
+async function serve(sandbox: Sandbox, args: readonly string[] = []): Promise<ServedFolder> {
+  await mkdir(path.join(sandbox.cwd, "memory"), { recursive: true });
+  await writeFile(path.join(sandbox.cwd, "memory", "a.md"), "The walrus of this folder.\n");
+  const server = startServer(sandbox, args, {}, ["mcp"]);
+  const { result: greeting } = await initialize(server);
+  const { result } = await server.request("tools/list");
+  const answer = await callTool(server, "memory_search", { query: "walrus" });
+  server.stdin.end();
+  await server.ended();
+  return {
+    tools: ((result?.["tools"] ?? []) as { name: string }[]).map(({ name }) => name),
+    instructions: String(greeting?.["instructions"]),
+    answer: JSON.stringify(answer),
+    stderr: server.stderr(),
+  };
+}
+
+test("a server that is started in a folder of notes serves it, says so, and writes nothing into it", async () => {
+  const sandbox = await createSandbox();
+  const { tools, instructions, answer, stderr } = await serve(sandbox);
+  expect(answer).toContain("walrus of this folder");
+  expect(tools).toEqual(["memory_search", "memory_get"]);
+  expect(instructions).not.toContain("memory_append");
+  expect(stderr).toContain("found from the current folder");
+  expect(stderr).toContain("memory_append is offered with --workspace");
+  expect((await readdir(path.join(sandbox.cwd, "memory"))).toSorted()).toEqual(["a.md"]);
+});
+
+test("where the usual workspace has been made, a folder that a client works in does not take its place", async () => {
+  const sandbox = await createSandbox();
+  await mkdir(path.join(sandbox.stateDir, "workspace", "memory"), { recursive: true });
+  await writeFile(path.join(sandbox.stateDir, "workspace", "MEMORY.md"), "The walrus that was chosen.\n");
+  const { tools, answer, stderr } = await serve(sandbox);
+  expect(answer).toContain("walrus that was chosen");
+  expect(answer).not.toContain("walrus of this folder");
+  expect(tools).toContain("memory_append");
+  expect(stderr).not.toContain("found from the current folder");
+});
+
+test("a folder that is named is written into", async () => {
+  const sandbox = await createSandbox();
+  const { tools, answer, stderr } = await serve(sandbox, ["--workspace", sandbox.cwd]);
+  expect(answer).toContain("walrus of this folder");
+  expect(tools).toContain("memory_append");
+  expect(stderr).not.toContain("found from the current folder");
+});
+
+test("a cloned folder whose configuration is not trusted gives a client none of the user's conversations", async () => {
+  const sandbox = await createSandbox();
+  const search = `sources: ["memory", "sessions"], store: { path: "./docs/cache.sqlite" }`;
+  const config = `{ agents: { defaults: { workspace: ".", memorySearch: { ${search} } } } }`;
+  await writeFile(path.join(sandbox.cwd, "memslot.json5"), config);
+  const sessions = path.join(sandbox.stateDir, "agents/main/sessions");
+  await mkdir(sessions, { recursive: true });
+  const message = { role: "user", content: "The walrus lands at dawn." };
+  const lines = [
+    { type: "session", version: 3, id: "s", timestamp: "2026-03-14T09:00:00Z" },
+    { type: "message", id: "1", timestamp: "2026-03-14T09:05:00Z", message },
+  ];
+  await writeFile(path.join(sessions, "s.jsonl"), lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  expect((await serve(sandbox)).answer).not.toContain("lands at dawn");
+  expect((await readdir(sandbox.cwd)).toSorted()).toEqual(["memory", "memslot.json5"]);
+  await sandbox.run(["trust"]);
+  const server = startServer(sandbox, [], {}, ["mcp"]);
+  await initialize(server);
+  const found = await callTool(server, "memory_search", { query: "walrus", corpus: "all" });
+  expect(JSON.stringify(found)).toContain("lands at dawn");
 });

@@ -1,21 +1,29 @@
-import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Sandbox } from "../run-memslot.ts";
+import { writePlugin } from "../written-plugin.ts";
+
+interface Behaviour {
+  open?: "fail" | "never";
+  sync?: "held";
+  close?: "never";
+}
 
 /**
- * A memory plugin that says on stderr what is asked of it, and that a test leads by its queries:
+ * A memory plugin that writes to the stderr of the server what it is asked, and that a test directs by its queries:
  * `wait` answers only when it is aborted, `noise` writes to stdout by every way there is, `release` lets the first sync
  * end, `step` makes it report one file more and `back` one file less.
  */
-const code = `
-const say = (text) => process.stderr.write("backend: " + text + "\\n");
+const code = (behaviour: Behaviour): string => `
+const behaviour = ${JSON.stringify(behaviour)};
+const write = globalThis.memslotTestSays ?? ((text) => process.stderr.write(text));
+const say = (text) => write("backend: " + text + "\\n");
 const report = { backend: "watched", mode: "keyword", state: "ok", legs: {}, dropped: { minScore: 0, source: 0, limit: 0 } };
 const result = { path: "MEMORY.md", startLine: 1, endLine: 1, score: 0.9, snippet: "Anna likes espresso.", source: "memory" };
 export default {
   kind: "memory", contract: 1, id: "watched",
   async open({ settings }) {
-    if (process.env.WATCHED_OPEN === "fail") throw new Error("the watched store is locked away");
-    if (process.env.WATCHED_OPEN === "never") await new Promise(() => setInterval(() => {}, 1000));
+    if (behaviour.open === "fail") throw new Error("the watched store is locked away");
+    if (behaviour.open === "never") await new Promise(() => setInterval(() => {}, 1000));
     say("open");
     const released = Promise.withResolvers();
     let completed = 1;
@@ -47,7 +55,7 @@ export default {
         return { status: "ok", text: "A long line about espresso.\\n".repeat(8000), path: relPath };
       },
       async sync(params) {
-        if (process.env.WATCHED_SYNC !== "held") return { added: 0, changed: 0, removed: 0, unchanged: 1, failed: [] };
+        if (behaviour.sync !== "held") return { added: 0, changed: 0, removed: 0, unchanged: 1, failed: [] };
         progress = params.progress;
         progress({ completed, total: 9, label: "MEMORY.md" });
         say("sync");
@@ -61,25 +69,17 @@ export default {
       async probeVectorAvailability() { return false; },
       async close() {
         say("close");
-        if (process.env.WATCHED_CLOSE === "never") await new Promise(() => setInterval(() => {}, 1000));
+        if (behaviour.close === "never") await new Promise(() => setInterval(() => {}, 1000));
       },
     };
   },
 };
 `;
 
-/** Puts the plugin into the memory slot. Gives the arguments that make `memslot mcp` use it. */
-export async function watchedBackend(sandbox: Sandbox): Promise<string[]> {
+/** Puts the plugin into the memory slot. Returns the arguments with which `memslot mcp` uses it. */
+export async function watchedBackend(sandbox: Sandbox, behaviour: Behaviour = {}): Promise<string[]> {
   await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
-  const folder = path.join(sandbox.cwd, "watched");
-  await mkdir(folder);
-  const manifest = { id: "watched", kind: "memory", configSchema: { type: "object" } };
-  const packageJson = { name: "watched", version: "1.0.0", type: "module", exports: "./index.js" };
-  await writeFile(path.join(folder, "memslot.plugin.json"), JSON.stringify(manifest));
-  await writeFile(path.join(folder, "package.json"), JSON.stringify(packageJson));
-  await writeFile(path.join(folder, "index.js"), code);
-  const config = await sandbox.writeConfig(
-    JSON.stringify({ plugins: { slots: { memory: "watched" }, load: { paths: [folder] } } }),
-  );
-  return ["--config", config];
+  const folder = writePlugin(path.join(sandbox.cwd, "watched"), { id: "watched", code: code(behaviour) });
+  const plugins = { slots: { memory: "watched" }, load: { paths: [folder] } };
+  return ["--config", await sandbox.writeConfig(JSON.stringify({ plugins }))];
 }
