@@ -14,6 +14,8 @@ const valueOfPair = /^(\s*["']?value["']?\s?[:=]\s*)/i;
 const nameOfPair = /\bname["']?\s?[:=]\s?["']?([\w.-]{2,60})["']?,?\s*$/i;
 /** What may stand last on a line whose value is on the next. */
 const ending = /(?:[:=：>是为為は는은]|\s(?:is|ist|lautet|est|es|é|è))[\s*_]{0,6}$/i;
+/** A secret that was taken out says what it was, which names nothing on the next line. */
+const redactedEnd = /\[redacted: [^\]]{1,40}\]\W{0,12}$/;
 const word = /^\s*[!-~]+\s*$/;
 const rule = /^\|?\s{0,9}:?-{3,200}:?\s{0,9}(?:\|\s{0,9}:?-{3,200}:?\s{0,9}){0,50}\|?$/;
 
@@ -46,7 +48,7 @@ function opened(line: string): OpenName | undefined {
   const end = line.slice(-looked).replace(block, "");
   const [, paired] = nameOfPair.exec(end) ?? [];
   if (paired !== undefined && isName(paired)) return { name: `${paired}:`, isPair: true };
-  const name = ending.test(end) ? openName(end) : undefined;
+  const name = ending.test(end) && !redactedEnd.test(end) ? openName(end) : undefined;
   return name === undefined ? undefined : { name, isPair: false };
 }
 
