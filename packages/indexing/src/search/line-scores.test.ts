@@ -1,32 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { inverseDocumentFrequency } from "./bm25.ts";
-import { bm25, idealBm25, lineScore, matchLines, proximityScore } from "./line-scores.ts";
+import { inverseDocumentFrequency, worthAsking } from "./bm25.ts";
+import { bm25, idealBm25, matchLines, proximityScore } from "./line-scores.ts";
 import { loadStemmers } from "../text/languages/stemmers.ts";
 import { scannerFor } from "../text/languages/chunk-terms.ts";
 import { namedQuery, nameMatch } from "./name-match.ts";
 import { choosePassages } from "./passages/choose-passages.ts";
 import { candidateOf } from "./rank.ts";
 import { row, weightedTerms } from "./test/ranked.ts";
-
-function scoreOf(line: string, query: string, counts?: Record<string, number>): number {
-  const terms = weightedTerms(query, counts);
-  const [matched] = matchLines([line], "", terms).lines;
-  return matched ? lineScore(matched, terms) : Number.NaN;
-}
-
-function nearness(lines: string[], query: string): number {
-  const terms = weightedTerms(query);
-  return proximityScore(matchLines(lines, "", terms), terms);
-}
-
-describe("the weight of a word", () => {
-  test("is higher the fewer chunks hold it, and never negative", () => {
-    const weights = [0, 1, 10, 500, 1000, 5000].map((count) => inverseDocumentFrequency(1000, count));
-    expect(weights).toEqual(weights.toSorted((a, b) => b - a));
-    expect(Math.min(...weights)).toBeGreaterThan(0);
-    expect(inverseDocumentFrequency(0, 0)).toBeGreaterThan(0);
-  });
-});
+import { queryTerms } from "../text/words.ts";
+import { readTimes } from "../text/times/read-times.ts";
+import { timeTerms } from "./time-terms.ts";
 
 describe("matches", () => {
   test("name the line, the term and how often it stands there", () => {
@@ -62,79 +45,35 @@ describe("matches", () => {
   });
 });
 
-describe("BM25 of a chunk", () => {
+describe("scores of a chunk", () => {
   const weigh = (text: string, query: string, averageWords = 10, counts?: Record<string, number>): number => {
     const terms = weightedTerms(query, counts);
     return bm25(matchLines(text.split("\n"), "", terms), averageWords, terms);
   };
+  const nearness = (lines: string[], query: string): number => {
+    const terms = weightedTerms(query);
+    return proximityScore(matchLines(lines, "", terms), terms);
+  };
 
-  test("is 0 without a match, and never negative with one, however common the word is", () => {
+  test("BM25 is 0 without a match, and over 0 with one, however common the word is and in an index of one chunk", () => {
     expect(weigh("nothing here", "budget")).toBe(0);
     for (const count of [1, 500, 999, 1000])
       expect(weigh("the budget", "budget", 10, { budget: count })).toBeGreaterThan(0);
-  });
-
-  test("grows with the words it holds, with their rarity and, ever less, with their number", () => {
-    expect(weigh("budget review", "budget review")).toBeGreaterThan(weigh("budget report", "budget review"));
-    expect(weigh("budget", "budget", 10, { budget: 1 })).toBeGreaterThan(
-      weigh("budget", "budget", 10, { budget: 100 }),
-    );
-    const [one, two, three] = [1, 2, 3].map((times) => weigh("budget ".repeat(times).padEnd(100, "x "), "budget")) as [
-      number,
-      number,
-      number,
-    ];
-    expect(two).toBeGreaterThan(one);
-    expect(three - two).toBeLessThan(two - one);
-  });
-
-  test("is lower in a long chunk than in a short one", () => {
-    expect(weigh("budget", "budget")).toBeGreaterThan(weigh(`budget ${"filler ".repeat(50)}`, "budget"));
-  });
-
-  test("of a text that is the query comes close to the ideal", () => {
-    const terms = weightedTerms("budget review approved");
-    expect(weigh("budget review approved", "budget review approved", 100) / idealBm25(terms)).toBeGreaterThan(0.9);
-    expect(weigh("budget review approved", "budget review approved", 100)).toBeLessThanOrEqual(idealBm25(terms));
-  });
-
-  test("of an index of one chunk is a number", () => {
     expect(weigh("budget", "budget", 0)).toBeGreaterThan(0);
-  });
-});
-
-describe("the score of a line", () => {
-  test("grows with the words it holds and with their weight", () => {
-    expect(scoreOf("no match", "budget review")).toBe(0);
-    expect(scoreOf("the budget", "budget review")).toBeGreaterThan(0);
-    expect(scoreOf("the budget review", "budget review")).toBeGreaterThan(scoreOf("the budget", "budget review"));
-    expect(scoreOf("the budget", "budget", { budget: 1 })).toBeGreaterThan(
-      scoreOf("the budget", "budget", { budget: 900 }),
-    );
+    expect(inverseDocumentFrequency(0, 0)).toBeGreaterThan(0);
   });
 
-  test("repeating one word is worth less than another word", () => {
-    expect(scoreOf("budget budget budget", "budget review")).toBeGreaterThan(scoreOf("budget", "budget review"));
-    expect(scoreOf("budget ".repeat(50), "budget review")).toBeLessThan(scoreOf("budget review", "budget review"));
-  });
-});
-
-describe("nearness", () => {
-  test("rewards neighbours of the query that stand close together", () => {
-    const side = nearness(["the budget review was long"], "budget review");
-    const apart = nearness(["the budget of our whole team needs a review"], "budget review");
-    const far = nearness([`budget ${"x ".repeat(20)} review`], "budget review");
-    expect(side).toBeGreaterThan(apart);
-    expect(apart).toBeGreaterThan(far);
-    expect(far).toBe(0);
+  test("BM25 of a text that is the query comes close to the ideal", () => {
+    const query = "budget review approved";
+    const share = weigh(query, query, 100) / idealBm25(weightedTerms(query));
+    expect(share).toBeGreaterThan(0.9);
+    expect(share).toBeLessThanOrEqual(1);
   });
 
-  test("goes over the end of a line, and knows no order", () => {
+  test("nearness goes over the end of a line, knows no order, and is nothing for pairs of characters", () => {
     expect(nearness(["budget", "review"], "budget review")).toBeGreaterThan(0);
     expect(nearness(["review budget"], "budget review")).toBe(nearness(["budget review"], "budget review"));
-  });
-
-  test("is nothing for pairs of characters, whose parts always stand together", () => {
+    expect(nearness([`budget ${"x ".repeat(20)} review`], "budget review")).toBe(0);
     expect(nearness(["数据库索引"], "数据库索引")).toBe(0);
   });
 });
@@ -168,5 +107,94 @@ describe("words and their stems", () => {
     const candidate = { ...candidateOf(row(long), terms, await languages), score: 0.5 };
     const { passages } = choosePassages([[candidate]], terms, { maxResults: 6, maxTokens: 1000 });
     expect(passages[0]?.snippet).toContain("Häuser");
+  });
+});
+
+describe("words that are asked for", () => {
+  function asked(holders: Readonly<Record<string, number>>, chunkCount: number): string[] {
+    return worthAsking(Object.keys(holders), (word) => holders[word] ?? 0, chunkCount);
+  }
+
+  test("among many chunks a word that stands in more than a fifth of them is left out, one in exactly a fifth is not", () => {
+    expect(asked({ rare: 3, fifth: 2000, common: 2001 }, 10_000)).toEqual(["rare", "fifth"]);
+  });
+
+  test("is asked for all the same where nothing rarer is there to find", () => {
+    expect(asked({ common: 2001, nowhere: 0 }, 10_000)).toEqual(["common"]);
+  });
+
+  test("among few chunks every word that stands anywhere is asked for", () => {
+    expect(asked({ rare: 3, common: 5000, nowhere: 0 }, 5000)).toEqual(["rare", "common"]);
+  });
+});
+
+describe("a name", () => {
+  const idf: Readonly<Record<string, number>> = { petra: 4, heat: 3, pump: 3, cost: 2, allergi: 5 };
+
+  function match(query: string, chunk: Partial<Parameters<typeof nameMatch>[1]>): number {
+    const terms = queryTerms(query).map((term) => ({ ...term, idf: idf[term.term] ?? 1 }));
+    return nameMatch(namedQuery(terms), {
+      path: "memory/2026-03-05.md",
+      startLine: 1,
+      context: "",
+      lines: [],
+      ...chunk,
+    });
+  }
+
+  test.each([
+    ["the name of its file", "heat pump", { path: "Home/Heat pump.md" }, 1],
+    ["its title", "heat pump", { context: "Heat pump" }, 1],
+    ["another of its names", "heat pump", { context: "Warm\n= HP | Heat pump" }, 1],
+    ["a heading in it", "who is Petra", { lines: ["text", "### Petra"] }, 1],
+    ["the heading above it", "who is Petra", { context: "People > Petra", startLine: 9 }, 0.85],
+    ["a heading further above", "who is Petra", { context: "Petra > Food", startLine: 9 }, 0.6],
+    ["a tag", "heat", { context: "x\n#heat #cold" }, 0.6],
+    ["a part of its name", "heat pump", { path: "Heat pump costs.md" }, Math.sqrt(2 / 3)],
+    ["a part of the question", "petra allergy", { lines: ["# Petra"] }, 4 / 9],
+    ["nothing", "heat pump", { context: "Boat", lines: ["heat pump"] }, 0],
+    ["no word", "", { context: "Boat" }, 0],
+  ] as const)("a chunk fits by %s", (_, query, chunk, expected) => {
+    expect(match(query, chunk)).toBeCloseTo(expected, 5);
+  });
+
+  test("the first chunk of a note comes before those behind it, and its properties behind all", () => {
+    const path = "Heat pump.md";
+    const properties = match("heat pump", { path, lines: ["---", "phone: 0171", "---"] });
+    expect(match("heat pump", { path, startLine: 40 })).toBeGreaterThan(properties);
+    expect(match("heat pump", { path })).toBeGreaterThan(match("heat pump", { path, startLine: 40 }));
+  });
+});
+
+describe("the terms of a time", () => {
+  const now = new Date(2026, 2, 15);
+
+  function termsOf(query: string, days?: readonly number[]): string[] {
+    return timeTerms(readTimes(query, { now, days }).periods).map(({ term, prefix }) => (prefix ? `${term}*` : term));
+  }
+
+  test.each([
+    ["a question without a time", "heat pump", []],
+    ["a day", "on 2026-03-05", ["2026-03-05", "2026-03"]],
+    ["some days", "3-5 January 2024", ["2024-01-03", "2024-01-04", "2024-01-05", "2024-01"]],
+    ["days of two months", "31 January to 1 February 2024", ["2024-01-31", "2024-02-01", "2024-01", "2024-02"]],
+    ["a season", "summer 2023", ["2023-06*", "2023-07*", "2023-08*"]],
+    ["many years", "1990 to 2010", Array.from({ length: 21 }, (_, at) => `${1990 + at}-*`)],
+    ["all that was before a time", "before 2024", []],
+  ])("%s asks for what its notes stand under", (_, query, expected) => {
+    expect(termsOf(query)).toEqual(expected);
+  });
+
+  test("a month is asked for by its days, the first of them first", () => {
+    const terms = termsOf("February 2024");
+    expect(terms.slice(0, 2)).toEqual(["2024-02-01", "2024-02-02"]);
+    expect(terms.slice(-2)).toEqual(["2024-02-29", "2024-02"]);
+  });
+
+  test("however many times are named, a store is asked for 64 terms at most, the likeliest first", () => {
+    const days = Array.from({ length: 30 }, (_, year) => Math.floor(Date.UTC(1996 + year, 4, 6) / 86_400_000));
+    const terms = termsOf("6 May, July 2025, June 2025 and April 2025", days);
+    expect(terms.length).toBe(64);
+    expect(terms[0]).toBe("2025-05-06");
   });
 });

@@ -35,7 +35,7 @@ function scoreOf(ranking: Ranking, own: ChunkRow): number {
 describe("keyword scores", () => {
   test("rise strictly with the weight, and are over 0 and under 1", () => {
     const random = randomFrom(3);
-    for (let round = 0; round < 100; round++) {
+    for (let round = 0; round < 40; round++) {
       const rows = Array.from(
         { length: 30 },
         () => [row(`${random.pick(["deploy", "server", "budget"])} ${randomSentence(random, 80)}`), 1] as const,
@@ -51,26 +51,6 @@ describe("keyword scores", () => {
         expect(scoreAbove > score).toBe(weightAbove > keywordWeight);
       }
     }
-  });
-
-  test("are spread: a full match is high, a weak one is low", () => {
-    const [full, weak] = [
-      row("budget review approved"),
-      row(`something of the budget ${"and other words ".repeat(20)}`),
-    ];
-    const ranking = ranked("budget review approved", {
-      keyword: keywordAnswer(
-        [
-          [weak, 24],
-          [full, 2],
-        ],
-        [500, 10, 10],
-      ),
-    });
-    expect(ranking.candidates[0]?.row.id).toBe(full.id);
-    expect(scoreOf(ranking, full)).toBeGreaterThan(0.7);
-    expect(scoreOf(ranking, weak)).toBeLessThan(0.3);
-    expect(scoreOf(ranking, weak)).toBeGreaterThan(0);
   });
 
   test("of two lists of nothing but the word asked for are under 1, the longer one first", () => {
@@ -117,24 +97,6 @@ describe("keyword scores", () => {
       scoreOf(ranked("budget", { keyword: keywordAnswer([[own, given]], [3]) }), own),
     );
     expect(new Set(scores).size).toBe(1);
-  });
-
-  test("words together in one line are worth more than the same words scattered", () => {
-    const together = row("first\nthe budget review was long\nlast");
-    const scattered = row("the budget\nother words\nand more of them here so that nothing is near\na review");
-    expect(
-      order(
-        ranked("budget review", {
-          keyword: keywordAnswer(
-            [
-              [scattered, 10],
-              [together, 10],
-            ],
-            [10, 10],
-          ),
-        }),
-      )[0],
-    ).toBe(together.text);
   });
 
   test("equal finds come in a fixed order", () => {
@@ -236,17 +198,6 @@ describe("the two legs", () => {
     });
     expect(candidates.map((candidate) => candidate.vectorScore)).toEqual([1, -0.4]);
   });
-
-  test("alone, the vector leg gives its similarity", () => {
-    const own = row("money");
-    const ranking = ranked("budget", { vector: vectorAnswer([[own, 0.6]]), weights: { vector: 1, text: 0 } });
-    expect(scoreOf(ranking, own)).toBe(0.6);
-  });
-
-  test("without any find the list is empty", () => {
-    expect(ranked("budget", { keyword: keywordAnswer([], [0]) }).candidates).toEqual([]);
-    expect(ranked("", {}).candidates).toEqual([]);
-  });
 });
 
 describe("dates", () => {
@@ -258,10 +209,6 @@ describe("dates", () => {
     [3, 3, 0, 0, 0],
   );
   const query = "budget decision 2026-03-05";
-
-  test("a note of the day that is asked for comes first", () => {
-    expect(ranked(query, { keyword: all }).candidates[0]?.row.path).toBe(fitting.path);
-  });
 
   test("no note loses anything by a date, however old it is", () => {
     const [with_, without] = [ranked(query, { keyword: all }), ranked(query, { keyword: all, dated: false })];

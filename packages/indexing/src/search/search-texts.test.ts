@@ -1,17 +1,20 @@
 import { describe, expect, test } from "vitest";
-import { chunkMarkdown } from "../text/chunk-markdown.ts";
-import { splitLines } from "../text/file-text.ts";
 import { type FoundChunk, matchTexts } from "./search-texts.ts";
-import { indexTerms } from "../text/words.ts";
+import { contextFor, never, searchOptions, settingsWith, syncParams } from "../../test/support/context.ts";
+import { chunksOf } from "./test/search-lab.ts";
+import { outcomeOf } from "./search-outcome.ts";
+import { isAsked } from "../chunk-store.ts";
+import { type KeywordStore, withoutVectors } from "./keyword-store.ts";
+import { manageIndex } from "../manager.ts";
+import { fakeEmbeddings } from "../../test/support/fake-embeddings.ts";
+import { createFakeStore } from "../../test/support/fake-store.ts";
+import { tempFolder } from "@memslot/test-tools/files";
+import { searchAhead } from "./checked-search.ts";
+import golden from "./test/golden-notes.json" with { type: "json" };
 
-function chunksOf(files: Readonly<Record<string, string>>): FoundChunk[] {
+function foundIn(files: Readonly<Record<string, string>>, chunking?: Parameters<typeof chunksOf>[1]): FoundChunk[] {
   return Object.entries(files).flatMap(([path, text]) =>
-    [...chunkMarkdown(splitLines(text), { tokens: 400, overlap: 80 })].map((chunk) => ({
-      ...chunk,
-      path,
-      source: "memory",
-      terms: indexTerms(`${chunk.text}\n${chunk.context}`),
-    })),
+    chunksOf(text, chunking).map((chunk) => ({ ...chunk, path, source: "memory" })),
   );
 }
 
@@ -22,7 +25,7 @@ const files = {
 };
 
 function ask(query: string, limit = 100): ReturnType<typeof matchTexts> {
-  return matchTexts({ chunks: chunksOf(files), query, chunkCount: 3, limit });
+  return matchTexts({ chunks: foundIn(files), query, chunkCount: 3, limit });
 }
 
 describe("the keyword leg over texts that are at hand", () => {
@@ -55,8 +58,111 @@ describe("the keyword leg over texts that are at hand", () => {
   });
 
   test("counts the chunks of the whole index, and never fewer than there are here", async () => {
-    const chunks = chunksOf(files);
+    const chunks = foundIn(files);
     expect((await matchTexts({ chunks, query: "mill", chunkCount: 500, limit: 9 })).answer.chunkCount).toBe(500);
     expect((await matchTexts({ chunks, query: "mill", chunkCount: 0, limit: 9 })).answer.chunkCount).toBe(3);
+  });
+});
+
+const chunks = foundIn(golden.notes, { tokens: 60, overlap: 10 });
+
+/** By words, and with a leg by meaning that likes what was written last. */
+async function answerTo(query: string, byMeaning: boolean): Promise<string> {
+  const keyword = await matchTexts({ chunks, query, chunkCount: chunks.length, limit: 100 });
+  const rows = keyword.answer.rows.map((row, index) => ({ ...row, score: 0.4 + 0.05 * index }));
+  const { results, report } = outcomeOf(
+    {
+      settings: settingsWith(),
+      backend: "golden",
+      query,
+      options: searchOptions(),
+      scope: () => undefined,
+      now: new Date(2026, 2, 12),
+    },
+    [{ source: "memory", scope: undefined }],
+    { keyword, vector: byMeaning ? { rows } : undefined, degraded: undefined, legsMs: 0 },
+  );
+  const lines = results.map(
+    ({ score, path, startLine, endLine }) => `  ${score.toFixed(4)} ${path}#L${startLine}-L${endLine}`,
+  );
+  return [`${query}${byMeaning ? " (and by meaning)" : ""}: ${report.confidence?.toFixed(3)}`, ...lines].join("\n");
+}
+
+/** Whoever changes a weight sees here what it moves. Write it anew with `vitest run -u` once that is what you want. */
+test("the ranking is what it was", async () => {
+  const asked = golden.questions.flatMap((query) => [answerTo(query, false), answerTo(query, true)]);
+  const answers = await Promise.all(asked);
+  await expect(`${answers.join("\n\n")}\n`).toMatchFileSnapshot("test/golden-ranking.txt");
+});
+
+/** Only what a store that finds by words has to have. */
+function wordsOnly(): KeywordStore {
+  const { listFiles, listChunks, replaceFiles, touchFiles, removeFiles, searchKeyword, stats, health, close } =
+    createFakeStore();
+  return { listFiles, listChunks, replaceFiles, touchFiles, removeFiles, searchKeyword, stats, health, close };
+}
+
+describe("a store that finds by words alone", () => {
+  test("answers whatever provider the configuration names, and asks it for nothing", async () => {
+    const embeddings = fakeEmbeddings();
+    const workspace = tempFolder({ "MEMORY.md": "The budget is 40,000 euro." });
+    const context = contextFor(workspace, { provider: embeddings });
+    const manager = await manageIndex({ index: withoutVectors(wordsOnly()), context, backend: "words" });
+    expect(manager.capabilities).toEqual({ keyword: true, vector: false, ownsIndex: true });
+    expect(await manager.sync?.(syncParams())).toMatchObject({ added: 1, failed: [] });
+    const options = searchOptions();
+    expect(await manager.search("budget", options)).toMatchObject([{ path: "MEMORY.md" }]);
+    expect(options.reports).toMatchObject([{ mode: "keyword", state: "ok" }]);
+    expect(manager.status()).toMatchObject({ provider: "none", embedding: { reason: "words finds by words alone" } });
+    expect(await manager.probeEmbeddingAvailability(never)).toMatchObject({ ok: false });
+    expect(await manager.probeVectorAvailability(never)).toBe(false);
+    expect([embeddings.sent, embeddings.queries]).toEqual([[], []]);
+    await manager.close?.();
+  });
+});
+
+describe("isAsked", () => {
+  const file = { path: "memory/a.md", source: "memory" };
+  test.each([
+    [undefined, true],
+    [{ within: [""], without: [] }, true],
+    [{ within: ["memory/"], without: [] }, true],
+    [{ within: ["memory/a.md"], without: [] }, true],
+    [{ within: ["memory"], without: [] }, false],
+    [{ within: ["memory/a"], without: [] }, false],
+    [{ within: ["memory/"], without: ["memory/a.md"] }, false],
+    [{ within: [], without: [] }, false],
+  ])("with the scope %j is %s for memory/a.md", (scope, wanted) => {
+    expect(isAsked(file, { sources: ["memory"], scope })).toBe(wanted);
+    expect(isAsked(file, { sources: ["sessions"], scope })).toBe(false);
+  });
+});
+
+describe("a search ahead", () => {
+  test.each([
+    ["counts while nothing has been written since", () => undefined, () => undefined, "found"],
+    ["is made again after a write since", () => undefined, (write: () => void) => write(), undefined],
+    ["is made again after a write while it ran", (write: () => void) => write(), () => undefined, undefined],
+  ])("%s", async (_, during, since, expected) => {
+    let revision = 7;
+    const write = (): void => void revision++;
+    const taken = searchAhead({ revision: async () => String(revision) }, async () => {
+      during(write);
+      return "found";
+    });
+    await new Promise(setImmediate);
+    since(write);
+    expect(await taken()).toBe(expected);
+  });
+
+  test("is not made on a store without revisions, and its failure is left to the search that counts", async () => {
+    let searches = 0;
+    const search = async (): Promise<string> => {
+      searches += 1;
+      throw new Error("not yet");
+    };
+    expect(await searchAhead({}, search)()).toBeUndefined();
+    expect(searches).toBe(0);
+    expect(await searchAhead({ revision: async () => "7" }, search)()).toBeUndefined();
   });
 });

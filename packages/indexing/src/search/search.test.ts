@@ -1,102 +1,15 @@
-import { EmbeddingError, type MemorySearchResult, type SearchReport } from "@memslot/core";
-import { describe, expect, test } from "vitest";
-import type { IndexedFile } from "../chunk-index.ts";
+import { EmbeddingError, type SearchReport } from "@memslot/core";
+import { describe, expect, test, vi } from "vitest";
 import type { KeywordQuery, VectorQuery } from "../chunk-store.ts";
-import { chunkMarkdown } from "../text/chunk-markdown.ts";
-import { createEmbedder } from "../embedding/embedder.ts";
-import { searchChunks } from "./search.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { SourceScope } from "./session-scope.ts";
-import { readTimes } from "../text/times/read-times.ts";
-import { indexTerms, queryTerms } from "../text/words.ts";
-import { never, searchOptions, settingsWith } from "../../test/support/context.ts";
 import { type FakeEmbeddings, fakeEmbeddings } from "../../test/support/fake-embeddings.ts";
-import { createFakeStore, type FakeStore } from "../../test/support/fake-store.ts";
-import { useTempFolders } from "../../test/support/temp-folder.ts";
-import { randomFrom, randomText } from "@memslot/test-tools/random";
+import type { FakeStore } from "../../test/support/fake-store.ts";
+import { expectAnyQueryIsAnswered, isCounted } from "./test/any-query.ts";
+import { type Found, notes, search, storeWith } from "./test/search-lab.ts";
 
 function isAsked({ method }: FakeStore["calls"][number]): boolean {
   return method === "searchKeyword" || method === "searchVector";
-}
-
-/** Whether words were only counted: which languages there are, and how else a word may be written. */
-function isCounted({ method, argument }: FakeStore["calls"][number]): boolean {
-  return method === "searchKeyword" && (argument as KeywordQuery).limit === 1;
-}
-
-const now = new Date(2026, 2, 15);
-const makeTempFolder = useTempFolders();
-const notes: Record<string, string> = {
-  "MEMORY.md": "# Facts\n\n- The budget for 2026 is 40,000 euro.\n- Anna leads the platform team.\n",
-  "memory/2026-03-05.md":
-    "# 2026-03-05\n\n- Ticket QX-7919: the importer drops rows.\n- Bought a new server for the lab.\n",
-  "memory/2026-03-06.md": "# 2026-03-06\n\n- The kitten slept all day.\n- Deployed the importer with node.js 24.\n",
-  "memory/2025-01-10.md": "# 2025-01-10\n\n- 决定把数据库迁移到新服务器。\n- 预算已经批准。\n",
-  "memory/travel.md": "# Travel\n\nThe journey to Kraków took nine hours. Żółć is a word with only Polish letters.\n",
-};
-
-async function storeWith(files: Record<string, string>, source = "memory"): Promise<FakeStore> {
-  const store = createFakeStore();
-  await put(store, Object.entries(files), source);
-  return store;
-}
-
-async function put(store: FakeStore, files: readonly [path: string, text: string][], source: string): Promise<void> {
-  await store.replaceFiles(
-    files.map(([path, text]): IndexedFile => ({
-      path,
-      source,
-      hash: text,
-      mtimeMs: 1,
-      size: text.length,
-      recipe: "r",
-      chunks: [...chunkMarkdown(text.trimEnd().split("\n"), { tokens: 400, overlap: 80 })].map((chunk) => ({
-        ...chunk,
-        terms: indexTerms(`${chunk.text}\n${chunk.context}`),
-      })),
-    })),
-  );
-}
-
-async function search(
-  store: FakeStore,
-  query: string,
-  change: Parameters<typeof searchOptions>[0] & {
-    provider?: FakeEmbeddings;
-    hybrid?: NonNullable<Parameters<typeof settingsWith>[0]>["hybrid"];
-    scope?: SourceScope;
-    days?: readonly number[];
-  } = {},
-): Promise<{ results: MemorySearchResult[]; report: SearchReport }> {
-  const { provider, hybrid = {}, scope = () => undefined, days, ...options } = change;
-  const settings = settingsWith({ hybrid });
-  const vectors =
-    provider &&
-    createEmbedder({
-      store,
-      provider,
-      choice: { provider, requested: "fake", reason: "asked for by the test", degraded: false },
-      settings,
-      agentId: "main",
-      stateDir: makeTempFolder(),
-      notify: () => undefined,
-    });
-  await vectors?.embedMissing({ reason: "test", asked: true, force: false, signal: never, progress: () => undefined });
-  return await searchChunks({
-    store,
-    settings,
-    vectors,
-    backend: "test",
-    query,
-    options: searchOptions(options),
-    scope,
-    now,
-    days: days && (async () => days),
-  });
-}
-
-function paths(found: { results: MemorySearchResult[] }): string[] {
-  return found.results.map(({ path }) => path);
 }
 
 describe("by time", () => {
@@ -124,27 +37,27 @@ describe("by time", () => {
     ["what did I do on 12 March", ["memory/2025-03-12.md", "memory/2024-03-12.md"]],
   ])("%s lists the notes of that time in their order", async (query, expected) => {
     const found = await search(await storeWith(diary), query, { days });
-    expect(paths(found).slice(0, expected.length)).toEqual(expected);
+    expect(found.paths.slice(0, expected.length)).toEqual(expected);
     expect(found.report.confidence).toBe(1);
   });
 
   test("a note of the time is found although it holds no other word of the question", async () => {
     const found = await search(await storeWith(diary), "which hedge did I see on 14 March 2026", { days });
-    expect(paths(found)).toContain("memory/2026-03-14.md");
+    expect(found.paths).toContain("memory/2026-03-14.md");
     const { candidates = 0, kept = 0 } = found.report.legs.keyword ?? {};
     expect(candidates).toBeGreaterThanOrEqual(kept);
   });
 
   test("what holds the words of the question comes before what is only of its time", async () => {
     const found = await search(await storeWith(diary), "bicycle in March 2025", { days });
-    expect(paths(found)[0]).toBe("memory/2025-03-12.md");
+    expect(found.paths[0]).toBe("memory/2025-03-12.md");
   });
 
   test("a time that no note is of finds what mentions it, and says no more than that", async () => {
     const found = await search(await storeWith(diary), "what happened on 1 January 2020", { days });
     expect(found.report.confidence).toBeLessThan(0.5);
     const near = await search(await storeWith(diary), "what did I do on 11 March 2026", { days });
-    expect(paths(near)).toContain("memory/2026-03-14.md");
+    expect(near.paths).toContain("memory/2026-03-14.md");
     expect(near.report.match).toEqual({ level: "weak", reason: "no note is of that time; these are of days near it" });
     const nothing = await search(await storeWith({ "a.md": "words" }), "what did I do last week");
     expect(nothing.results).toEqual([]);
@@ -160,16 +73,16 @@ describe("by time", () => {
     expect(found.results[0]?.snippet).toContain("Frost");
     expect(found.results[0]?.snippet).not.toMatch(/radishes|Snow/u);
     expect(found.report.match?.level).toBe("strong");
-    expect(paths(await search(store, "which beans in March 2026", { days }))[0]).toBe("Log.md");
+    expect((await search(store, "which beans in March 2026", { days })).paths[0]).toBe("Log.md");
     const week = await search(store, "what happened from 2 to 10 March 2026", { days });
     // Notes of the days themselves go first.
-    expect(paths(week).slice(0, 2)).toEqual(["memory/2026-03-09.md", "Log.md"]);
+    expect(week.paths.slice(0, 2)).toEqual(["memory/2026-03-09.md", "Log.md"]);
   });
 
   test("notes of the time that may not be seen are not found", async () => {
     const scope: SourceScope = () => ({ within: [""], without: ["memory/2026-03-14.md"] });
     const found = await search(await storeWith(diary), "yesterday", { days, scope });
-    expect(paths(found)).not.toContain("memory/2026-03-14.md");
+    expect(found.paths).not.toContain("memory/2026-03-14.md");
   });
 });
 
@@ -217,29 +130,29 @@ describe("by keywords", () => {
     const key = ["sk", "proj", "Zx81QwErTy", "UiOp4567LkJhGfDsAqWeRtYuIoP"].join("-");
     const kept = redactSecrets(`The key of the importer is ${key}.\n`);
     const store = await storeWith({ ...notes, "memory/keys.md": kept });
-    expect(paths(await search(store, `which importer has ${key}`))[0]).toBe("memory/keys.md");
+    expect((await search(store, `which importer has ${key}`)).paths[0]).toBe("memory/keys.md");
     expect(JSON.stringify(store.calls).toLowerCase()).not.toContain("zx81qwerty");
   });
 
   test("a word that stands nowhere is tried as the beginning of one, from three letters on", async () => {
     const store = await storeWith(notes);
-    expect(paths(await search(store, "impor"))).toContain("memory/2026-03-05.md");
-    expect(paths(await search(store, "kitt budget"))).toEqual(
+    expect((await search(store, "impor")).paths).toContain("memory/2026-03-05.md");
+    expect((await search(store, "kitt budget")).paths).toEqual(
       expect.arrayContaining(["memory/2026-03-06.md", "MEMORY.md"]),
     );
-    expect(paths(await search(store, "im"))).toEqual([]);
-    expect(paths(await search(store, "budge2"))).toEqual([]);
+    expect((await search(store, "im")).paths).toEqual([]);
+    expect((await search(store, "budge2")).paths).toEqual([]);
   });
 
   test("a word that stands somewhere is not widened", async () => {
     const store = await storeWith({ "memory/a.md": "the car", "memory/b.md": "the carpet" });
-    expect(paths(await search(store, "car"))).toEqual(["memory/a.md"]);
+    expect((await search(store, "car")).paths).toEqual(["memory/a.md"]);
   });
 
   test("a date in the query lifts the note of that day", async () => {
     const found = await search(await storeWith(notes), "importer on March 6");
-    expect(paths(found)[0]).toBe("memory/2026-03-06.md");
-    expect(paths(found)).toContain("memory/2026-03-05.md");
+    expect(found.paths[0]).toBe("memory/2026-03-06.md");
+    expect(found.paths).toContain("memory/2026-03-05.md");
   });
 
   test("an old note is found like a new one", async () => {
@@ -247,7 +160,7 @@ describe("by keywords", () => {
       "memory/2001-01-01.md": "the secret recipe",
       ...Object.fromEntries(Array.from({ length: 50 }, (_, day) => [`memory/2026-02-${day}.md`, "other things"])),
     };
-    expect(paths(await search(await storeWith(old), "secret recipe yesterday"))[0]).toBe("memory/2001-01-01.md");
+    expect((await search(await storeWith(old), "secret recipe yesterday")).paths[0]).toBe("memory/2001-01-01.md");
   });
 
   test("a snippet of a long chunk is at most 700 characters and holds the match", async () => {
@@ -276,7 +189,7 @@ describe("by both legs", () => {
   test("finds by meaning what holds none of the words", async () => {
     const store = await storeWith(notes);
     const { results, report } = await search(store, "money", { provider: fakeEmbeddings() });
-    expect(paths({ results }).toSorted()).toEqual(["MEMORY.md", "memory/2025-01-10.md"]);
+    expect(results.map(({ path }) => path).toSorted()).toEqual(["MEMORY.md", "memory/2025-01-10.md"]);
     expect(results[0]?.vectorScore).toBeGreaterThan(0.9);
     expect(results[0]).not.toHaveProperty("textScore");
     expect(report).toMatchObject({
@@ -376,8 +289,8 @@ describe("minScore", () => {
     const { results, report } = await search(store, query, { minScore: 0.9, strict: true });
     expect(results).toEqual([]);
     expect(report).toMatchObject({ state: "ok", reason: "4 results are below minScore", dropped: { minScore: 4 } });
-    expect(paths(await search(store, "budget", { minScore: 0.99, strict: true }))).toEqual(["MEMORY.md"]);
-    expect(paths(await search(store, "what is QX-7919 about zebras", { minScore: 0.99, strict: true }))).toEqual([
+    expect((await search(store, "budget", { minScore: 0.99, strict: true })).paths).toEqual(["MEMORY.md"]);
+    expect((await search(store, "what is QX-7919 about zebras", { minScore: 0.99, strict: true })).paths).toEqual([
       "memory/2026-03-05.md",
     ]);
   });
@@ -410,25 +323,23 @@ describe("limits", () => {
   });
 
   test("sources are filtered inside the store", async () => {
-    const store = await storeWith(notes, "sessions");
-    expect(paths(await search(store, "budget", { sources: ["memory"], provider: fakeEmbeddings() }))).toEqual([]);
-    expect(paths(await search(store, "budget", { sources: ["memory", "sessions"] }))).toEqual(["MEMORY.md"]);
+    const store = await storeWith(notes, { source: "sessions" });
+    expect((await search(store, "budget", { sources: ["memory"], provider: fakeEmbeddings() })).paths).toEqual([]);
+    expect((await search(store, "budget", { sources: ["memory", "sessions"] })).paths).toEqual(["MEMORY.md"]);
     const asked = store.calls.filter(({ method }) => method === "searchKeyword").slice(-2);
     expect(asked.map(({ argument }) => (argument as KeywordQuery).sources)).toEqual([["memory"], ["sessions"]]);
   });
 
   test("one note among five hundred transcripts that match better is in the answer", async () => {
-    const store = createFakeStore();
     const line = "The budget budget budget of the budget";
     const transcripts = Array.from({ length: 500 }, (_, index): [string, string] => [
       `sessions/${index}.jsonl`,
       `${line} ${index}`,
     ]);
-    await put(store, transcripts, "sessions");
-    await put(
-      store,
-      [["MEMORY.md", "Somewhere in a long note about quite other things a budget is named once."]],
-      "memory",
+    const store = await storeWith(Object.fromEntries(transcripts), { source: "sessions" });
+    await storeWith(
+      { "MEMORY.md": "Somewhere in a long note about quite other things a budget is named once." },
+      { store },
     );
     const sources = ["memory", "sessions"];
     const provider = fakeEmbeddings();
@@ -441,7 +352,7 @@ describe("limits", () => {
         { source: "sessions", candidates: 100, kept: 7 },
       ]);
     }
-    expect(paths(await search(store, "budget", { sources: ["memory"], maxResults: 8, provider }))).toEqual([
+    expect((await search(store, "budget", { sources: ["memory"], maxResults: 8, provider })).paths).toEqual([
       "MEMORY.md",
     ]);
   });
@@ -477,89 +388,95 @@ describe("an empty answer says why", () => {
   });
 
   test("also where the store found words and gave no rows", async () => {
-    const { report } = await search(await storeWith(notes, "sessions"), "budget");
+    const { report } = await search(await storeWith(notes, { source: "sessions" }), "budget");
     expect(report.reason).toBe("nothing in memory matches");
   });
 });
 
-describe("a leg that fails", () => {
-  test("what it said is not for those who read along: it may be about private notes", async () => {
-    const scope: SourceScope = () => ({ within: [""], without: [] });
-    const said = "refused at memory/divorce.md";
-    const asked = async (store: FakeStore, provider: FakeEmbeddings): Promise<SearchReport> =>
-      (await search(store, "budget", { provider, scope, audience: "shared" })).report;
-    const refusing = fakeEmbeddings({
-      fail: (what) => (what === "query" ? new EmbeddingError("auth", said) : undefined),
-    });
-    expect(await asked(await storeWith(notes), refusing)).toMatchObject({
-      state: "degraded",
-      reason: "keywords answered alone: the question could not be embedded",
-    });
-    const broken = await storeWith(notes);
-    broken.fail("searchKeyword", () => new Error(said));
-    expect(await asked(broken, fakeEmbeddings())).toMatchObject({
-      state: "degraded",
-      reason: "keyword search failed, meaning answered",
-    });
-  });
+describe("a retriever that fails", () => {
+  const queryFails = (error: Error): FakeEmbeddings =>
+    fakeEmbeddings({ fail: (what) => (what === "query" ? error : undefined) });
+  const [refused, said] = [new EmbeddingError("auth", "fake answered 401"), "refused at memory/divorce.md"];
+  const scope: SourceScope = () => ({ within: [""], without: [] });
 
-  test("the vector leg: keywords answer, and it is said", async () => {
+  /** The same, without the waits between attempts. */
+  async function searchAtOnce(...given: Parameters<typeof search>): Promise<Found> {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const found = search(...given);
+      found.catch(() => undefined);
+      await vi.advanceTimersByTimeAsync(60_000);
+      return await found;
+    } finally {
+      vi.useRealTimers();
+    }
+  }
+
+  interface Failure {
+    what: string;
+    query?: string;
+    provider?: FakeEmbeddings;
+    store?: (store: FakeStore) => void;
+    shared?: boolean;
+    report: Partial<SearchReport>;
+    first?: "textScore" | "vectorScore";
+  }
+
+  test.each<Failure>([
+    {
+      what: "the query embedding: keywords answer",
+      provider: queryFails(refused),
+      report: { mode: "keyword", reason: "keywords answered alone: fake answered 401" },
+      first: "textScore",
+    },
+    {
+      what: "the query embedding, with an abort of its own: keywords answer",
+      provider: queryFails(new DOMException("gone", "AbortError")),
+      report: { mode: "keyword" },
+      first: "textScore",
+    },
+    {
+      what: "the vector search of the store: keywords answer",
+      store: (store) => store.fail("searchVector", () => new Error("no such table")),
+      report: { mode: "keyword" },
+      first: "textScore",
+    },
+    {
+      what: "the keyword search of the store: meaning answers",
+      query: "money",
+      store: (store) => store.fail("searchKeyword", () => new Error("fts5: broken")),
+      report: {
+        mode: "vector",
+        reason: "keyword search failed, meaning answered: fts5: broken",
+      },
+    },
+    {
+      what: "keyword search that the store lacks: meaning answers, with its own scores",
+      query: "money",
+      store: (store) => store.setHealth({ fts: { enabled: true, available: false, error: "no such module: fts5" } }),
+      report: { mode: "vector", reason: "keyword search is not available: no such module: fts5" },
+      first: "vectorScore",
+    },
+    {
+      what: "for a shared audience the query embedding, without its message, which may be about private notes",
+      provider: queryFails(new EmbeddingError("auth", said)),
+      shared: true,
+      report: { mode: "keyword", reason: "keywords answered alone: the question could not be embedded" },
+    },
+    {
+      what: "for a shared audience the keyword search, without its message",
+      store: (store) => store.fail("searchKeyword", () => new Error(said)),
+      shared: true,
+      report: { mode: "vector", reason: "keyword search failed, meaning answered" },
+    },
+  ])("$what", async ({ query = "budget", provider = fakeEmbeddings(), store: change, shared, report, first }) => {
     const store = await storeWith(notes);
-    const provider = fakeEmbeddings({
-      fail: (what) => (what === "query" ? new EmbeddingError("auth", "fake answered 401") : undefined),
-    });
-    const { results, report } = await search(store, "budget", { provider });
-    expect(paths({ results })).toContain("MEMORY.md");
-    expect(results[0]?.score).toBe(results[0]?.textScore);
-    expect(report).toMatchObject({
-      mode: "keyword",
-      state: "degraded",
-      reason: "keywords answered alone: fake answered 401",
-      legs: { vector: undefined },
-    });
-  });
-
-  test("the vector leg with an abort of its own is a failure like any other", async () => {
-    const provider = fakeEmbeddings({
-      fail: (what) => (what === "query" ? new DOMException("gone", "AbortError") : undefined),
-    });
-    const { report } = await search(await storeWith(notes), "budget", { provider });
-    expect(report).toMatchObject({ mode: "keyword", state: "degraded" });
-  });
-
-  test("the vector search of the store: keywords answer", async () => {
-    const store = await storeWith(notes);
-    store.fail("searchVector", () => new Error("no such table"));
-    expect((await search(store, "budget", { provider: fakeEmbeddings() })).report).toMatchObject({
-      mode: "keyword",
-      state: "degraded",
-    });
-  });
-
-  test("the keyword leg: meaning answers, and it is said", async () => {
-    const store = await storeWith(notes);
-    store.fail("searchKeyword", () => new Error("fts5: broken"));
-    const { results, report } = await search(store, "money", { provider: fakeEmbeddings() });
-    expect(paths({ results })).toContain("MEMORY.md");
-    expect(report).toMatchObject({
-      mode: "vector",
-      state: "degraded",
-      reason: "keyword search failed, meaning answered: fts5: broken",
-    });
-    expect(report.confidence).toBeUndefined();
-  });
-
-  test("the keyword leg missing: the vector leg alone, with its own scores", async () => {
-    const store = await storeWith(notes);
-    store.setHealth({ fts: { enabled: true, available: false, error: "no such module: fts5" } });
-    const { results, report } = await search(store, "money", { provider: fakeEmbeddings() });
-    expect(results[0]?.score).toBe(results[0]?.vectorScore);
-    expect(report).toMatchObject({
-      mode: "vector",
-      state: "degraded",
-      reason: "keyword search is not available: no such module: fts5",
-    });
-    expect(store.calls.some(({ method }) => method === "searchKeyword")).toBe(false);
+    change?.(store);
+    const found = await searchAtOnce(store, query, { provider, ...(shared && { scope, audience: "shared" }) });
+    expect(found.paths).toContain("MEMORY.md");
+    if (first) expect(found.results[0]?.score).toBe(found.results[0]?.[first]);
+    expect(found.report).toMatchObject({ state: "degraded", ...report });
+    if (report.mode === "vector") expect(found.report.confidence).toBeUndefined();
   });
 
   test("both: the error of the first is thrown", async () => {
@@ -574,10 +491,8 @@ describe("a leg that fails", () => {
   test("the only one there is: its error is thrown, and no empty answer given", async () => {
     const store = await storeWith(notes);
     store.setHealth({ fts: { enabled: true, available: false } });
-    const provider = fakeEmbeddings({
-      fail: (what) => (what === "query" ? new Error("connection refused") : undefined),
-    });
-    await expect(search(store, "budget", { provider })).rejects.toThrow("connection refused");
+    const provider = queryFails(new Error("connection refused"));
+    await expect(searchAtOnce(store, "budget", { provider })).rejects.toThrow("connection refused");
   });
 
   test("an abort by the caller ends the search", async () => {
@@ -611,46 +526,5 @@ test("for those who read along nothing of a scale is of notes that they may not 
 });
 
 test("any query is answered, with scores in range and no result twice", async () => {
-  const store = await storeWith(notes);
-  const random = randomFrom(77);
-  const operators = [
-    '"',
-    "*",
-    "NEAR(",
-    "AND",
-    "OR NOT",
-    "-",
-    "^",
-    "col:",
-    "(",
-    ")",
-    "'; --",
-    "\0",
-    "%",
-    "budget",
-    "数据库",
-  ];
-  for (let round = 0; round < 1500; round++) {
-    const query = Array.from({ length: random.below(8) }, () =>
-      random.chance(0.5) ? random.pick(operators) : randomText(random, 6),
-    ).join(" ");
-    store.calls.length = 0;
-    const { results } = await search(store, query);
-    expect(new Set(results.map(({ path, startLine }) => `${path}:${startLine}`)).size).toBe(results.length);
-    for (const { score, snippet } of results) {
-      expect(score).toBeGreaterThan(0);
-      expect(score).toBeLessThan(1);
-      expect(snippet.length).toBeLessThanOrEqual(700);
-    }
-    for (const call of store.calls) {
-      const { terms } = call.argument as KeywordQuery;
-      expect(terms.length).toBeGreaterThan(0);
-      // What is only counted are words that the question does not hold.
-      if (isCounted(call)) continue;
-      expect(terms.length).toBeLessThanOrEqual(64);
-      // What asks for the notes of a time asks for nothing else.
-      if (readTimes(query, { now }).periods.length > 0 && terms.every(({ term }) => /^\d{4}-/u.test(term))) continue;
-      expect(terms.map(({ term }) => term)).toEqual(queryTerms(query).map(({ term }) => term));
-    }
-  }
+  await expectAnyQueryIsAnswered({ seed: 77, queries: 200 });
 });

@@ -2,11 +2,10 @@ import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { chunkMarkdown, type TextChunk } from "./chunk-markdown.ts";
-import { decodeLines } from "./file-text.ts";
 import { readNoteHead } from "./note-head.ts";
 import { estimateTokens } from "./token-weight.ts";
-import { collectChecks } from "../../test/support/collect-checks.ts";
-import { type Random, randomFrom, randomSentence, randomText } from "@memslot/test-tools/random";
+import { expectSoundChunks, expectSoundPieces } from "./test/any-text.ts";
+import { splitLongLine } from "./split-long-line.ts";
 
 const usual = { tokens: 400, overlap: 80 };
 
@@ -105,7 +104,13 @@ describe("size", () => {
     expect(new Set(numbers).size).toBe(numbers.length);
   });
 
-  test("Chinese characters weigh more than a quarter of a token", () => {
+  test.each(["数", "の", "カ", "한", "ㄅ", "ไ", "，", "豈"])("%s weighs more than half a token", (character) => {
+    expect(estimateTokens(character)).toBeGreaterThan(0.5);
+  });
+
+  test("Chinese lines fill a chunk sooner", () => {
+    expect(estimateTokens("abcdefgh")).toBe(2);
+    expect(estimateTokens("𠮷")).toBeCloseTo(1.4);
     expect(estimateTokens("数据库".repeat(100))).toBeGreaterThan(2 * estimateTokens("abc".repeat(100)));
     const chinese = cut(Array.from({ length: 60 }, () => "今天我们决定重建数据库的索引然后再跑一次全部的测试。"));
     const english = cut(Array.from({ length: 60 }, () => "abcdefghijklmnopqrstuvwxyz"));
@@ -153,7 +158,10 @@ describe("headings", () => {
     const more = linesOf(40, 20);
     expect(cut(["Trip", "====", ...more]).at(-1)?.context).toBe("Trip");
     expect(cut(["# A", "Food", "---", ...more]).at(-1)?.context).toBe("A > Food");
-    for (const text of ["- item", "| a | b |", "> quoted", "1. one", ""])
+    for (const under of ["---", "-----  "]) expect(cut(["Food", under, ...more]).at(-1)?.context).toBe("Food");
+    for (const under of ["=", "--", "- - -", "--- text", "", "- item"])
+      expect(cut(["Food", under, ...more]).at(-1)?.context).toBe("");
+    for (const text of ["- item", "| a | b |", "> quoted", "12. one", "", "x".repeat(201)])
       expect(cut([text, "---", ...more]).at(-1)?.context).toBe("");
   });
 
@@ -171,22 +179,19 @@ describe("headings", () => {
     expect(context).toBe("x".repeat(199));
   });
 
-  test("closing marks are no part of a title, a hash tag is no heading", () => {
-    const more = linesOf(40, 20);
-    const titles = {
-      "# Title ##": "Title",
-      "## Title \t### \t": "Title",
-      "# C# and F#": "C# and F#",
-      "   # Title": "Title",
-      "#\tTitle": "Title",
-      "#tag": "",
-      "    # code": "",
-      "####### seven": "",
-      "#": "",
-      "# ##": "",
-    };
-    const found = Object.keys(titles).map((heading) => [heading, cut([heading, ...more]).at(-1)?.context]);
-    expect(Object.fromEntries(found)).toEqual(titles);
+  test.each([
+    ["# Title ##", "Title"],
+    ["## Title \t### \t", "Title"],
+    ["# C# and F#", "C# and F#"],
+    ["   # Title", "Title"],
+    ["#\t标题", "标题"],
+    ["###### Six", "Six"],
+    ...["#tag", "    # code", "\t# code", "####### seven", "#", "# ##", "text # no", "\\# escaped"].map((line) => [
+      line,
+      "",
+    ]),
+  ])("%j is a heading with the title %j", (heading, title) => {
+    expect(cut([heading ?? "", ...linesOf(40, 20)]).at(-1)?.context).toBe(title);
   });
 
   test("what looks like a heading in a code block or in front matter is none", () => {
@@ -231,8 +236,17 @@ describe("code blocks", () => {
     for (const chunk of chunks) expect(estimateTokens(chunk.text)).toBeLessThanOrEqual(400);
   });
 
-  test("a block that is never closed goes to the end of the file", () => {
-    expect(cut(["```", "# no heading", ...linesOf(40, 20)]).at(-1)?.context).toBe("");
+  test.each([
+    ["```", true],
+    ["```ts", true],
+    ["  ````md", true],
+    ["~~~ `a` b", true],
+    ["``", false],
+    ["```code```", false],
+    ["    ```", false],
+    ["text ```", false],
+  ])("%j begins one, which goes to the end of the file where it is never closed: %s", (fence, isBlock) => {
+    expect(cut([fence, "# Heading", ...linesOf(40, 20)]).at(-1)?.context).toBe(isBlock ? "" : "Heading");
   });
 
   test("the end of a block repeats its beginning, or more of it", () => {
@@ -281,54 +295,66 @@ test("it is lazy: the first chunk comes before the rest was looked at", () => {
   expect(looked).toBeLessThan(300);
 });
 
-describe("any Markdown", () => {
-  const pieces: ((random: Random) => string)[] = [
-    (random) => randomSentence(random, 40),
-    (random) => randomSentence(random, 40),
-    () => "",
-    (random) => `${"#".repeat(1 + random.below(7))} ${randomSentence(random, 6)}`,
-    (random) => `- ${randomSentence(random, 12)}`,
-    (random) => random.pick(["```", "```ts", "~~~", "````", "---", "===", "| a | b |", "***", "  ", "...", "> quote"]),
-    (random) =>
-      randomText(random, 60)
-        .toWellFormed()
-        .replaceAll(/[\0\n\r]/g, " "),
-    (random) => "数据库索引重建。".repeat(random.below(150)),
-    (random) => "𠮷👍".repeat(random.below(400)),
-    (random) => randomSentence(random, 900),
-  ];
+test("any of 60 texts: chunks are the lines that they name, cover every line with a word, and respect the limit", () => {
+  expectSoundChunks({ seed: 42, texts: 60 });
+});
 
-  test("chunks are the lines that they name, cover every line with a word, and respect the limit", () => {
-    const random = randomFrom(42);
-    const { wrong, check } = collectChecks();
-    for (let round = 0; round < 300; round++) {
-      const lines = Array.from({ length: random.below(60) }, () => random.pick(pieces)(random));
-      if (random.chance(0.3)) lines.unshift("---", "date: 2026-03-05", random.pick(["---", "...", "no end"]));
-      const lineEnd = random.pick(["\n", "\r\n"]);
-      const bytes = Buffer.from(`${random.pick(["", "\ufeff"])}${lines.join(lineEnd)}${random.pick(["", lineEnd])}`);
-      const read = decodeLines(bytes);
-      const options = random.pick([usual, { tokens: 60, overlap: 20 }, { tokens: 200, overlap: 0 }]);
-      const covered = new Set<number>();
-      let previous = 0;
-      for (const chunk of cut(read, options)) {
-        const own = read.slice(chunk.startLine - 1, chunk.endLine);
-        const [first = ""] = own;
-        const where = `round ${round}, line ${chunk.startLine}`;
-        const piece = own.length === 1 && first.includes(chunk.text) && estimateTokens(first) > options.tokens - 1;
-        check(own.join("\n") === chunk.text || piece, `${where}: is not what stands there`);
-        check(chunk.text.isWellFormed(), `${where}: is cut inside a character`);
-        check(estimateTokens(chunk.text) <= options.tokens, `${where}: is too large`);
-        check(chunk.startLine >= previous, `${where}: comes late`);
-        previous = chunk.startLine;
-        for (let number = chunk.startLine; number <= chunk.endLine; number++) covered.add(number);
-      }
-      const { lines: headLines, saysMore } = readNoteHead(read, parse);
-      const isText = read.slice(headLines).some((text) => text.trim() !== "");
-      for (const [index, text] of read.entries()) {
-        if (index < headLines && !saysMore && isText) continue;
-        check(covered.has(index + 1) || !/[\p{L}\p{N}]/u.test(text), `round ${round}, line ${index + 1}: is lost`);
-      }
+function pieces(line: string, tokens: number, overlap: number): string[] {
+  return [...splitLongLine(line, tokens, overlap)];
+}
+
+describe("a long line", () => {
+  test("that fits stays whole", () => {
+    expect(pieces("short line", 400, 80)).toEqual(["short line"]);
+    expect(pieces("", 400, 80)).toEqual([]);
+    expect(pieces("   ", 400, 80)).toEqual([]);
+  });
+
+  test("is cut after sentences", () => {
+    const cut = pieces("The first sentence is here. ".repeat(50), 100, 0);
+    for (const piece of cut) expect(piece).toMatch(/^The .* here\.$/);
+    expect(cut.join(" ")).toBe("The first sentence is here. ".repeat(50).trim());
+  });
+
+  test("is cut after Chinese sentences, which have no space behind them", () => {
+    const cut = pieces("今天我们决定重建索引。".repeat(100), 100, 0);
+    for (const piece of cut) expect(piece).toMatch(/^今.*。$/);
+  });
+
+  test("is cut between words where no sentence ends", () => {
+    const cut = pieces("alpha beta gamma delta ".repeat(100), 100, 0);
+    for (const piece of cut) expect(piece).toMatch(/^(alpha|beta|gamma|delta)\b.*\b(alpha|beta|gamma|delta)$/);
+  });
+
+  test("a number with a point and a file name are no ends of a sentence", () => {
+    for (let shift = 0; shift < 25; shift++) {
+      const cut = pieces(`${"x".repeat(shift)} ${"see node.js 3.14 and ".repeat(60)}`, 100, 0);
+      for (const piece of cut) expect(piece).not.toMatch(/^(js|14)/);
     }
-    expect(wrong).toEqual([]);
+  });
+
+  test("without any break is cut between characters, never inside a surrogate pair", () => {
+    for (const text of ["x".repeat(2000), "𠮷👍".repeat(500), `a${"𠮷👍".repeat(500)}`, `ab${"𠮷👍".repeat(500)}`]) {
+      const cut = pieces(text, 100, 20);
+      expect(cut.join("")).toBe(text);
+      expect(cut.every((piece) => piece.length <= 400 && piece.isWellFormed())).toBe(true);
+    }
+  });
+
+  test("each piece begins with the end of the one before, by no more than the overlap", () => {
+    const text = Array.from({ length: 1000 }, (_, index) => `w${index}`).join(" ");
+    const cut = pieces(text, 100, 20);
+    expect(cut.length).toBeGreaterThan(10);
+    for (const [index, piece] of cut.slice(1).entries()) {
+      const before = cut[index] ?? "";
+      const shared = before.slice(before.lastIndexOf(` ${piece.split(" ")[0]} `) + 1);
+      expect(piece.startsWith(shared)).toBe(true);
+      expect(estimateTokens(shared)).toBeGreaterThan(10);
+      expect(estimateTokens(shared)).toBeLessThanOrEqual(20);
+    }
+  });
+
+  test("any of 100 lines: the pieces are within the limit, parts of the line, in order, and lose nothing", () => {
+    expectSoundPieces({ seed: 5, lines: 100 });
   });
 });

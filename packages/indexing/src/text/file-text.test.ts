@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { decodeLines, splitLines } from "./file-text.ts";
+import tables from "./test/words.json" with { type: "json" };
+import { readFileSync } from "node:fs";
+import { deflateRawSync } from "node:zlib";
+import { whyNotText } from "./not-text.ts";
+import { randomFrom } from "@memslot/test-tools/random";
 
 function lines(...bytes: (string | number[])[]): string[] {
   return decodeLines(
@@ -8,20 +13,7 @@ function lines(...bytes: (string | number[])[]): string[] {
 }
 
 describe("lines", () => {
-  test.each([
-    ["", []],
-    ["\n", [""]],
-    ["\r\n", [""]],
-    ["a", ["a"]],
-    ["a\n", ["a"]],
-    ["a\nb", ["a", "b"]],
-    ["a\r\nb\r\n", ["a", "b"]],
-    ["a\n\n\nb\n", ["a", "", "", "b"]],
-    ["\n\na", ["", "", "a"]],
-    ["a\rb\n", ["a\rb"]],
-    ["a\r\r\nb", ["a\r", "b"]],
-    ["mixed\r\nline\nends\r\n", ["mixed", "line", "ends"]],
-  ])("%j is counted as an editor counts", (text, expected) => {
+  test.each(tables.lines as [string, string[]][])("%j is counted as an editor counts", (text, expected) => {
     expect(splitLines(text)).toEqual(expected);
   });
 
@@ -55,5 +47,60 @@ describe("bytes", () => {
   test("any bytes give well-formed text", () => {
     const bytes = Buffer.from(Array.from({ length: 5000 }, (_, index) => (index * 197 + (index >> 3)) % 256));
     for (const line of decodeLines(bytes)) expect(line.isWellFormed()).toBe(true);
+  });
+});
+
+describe("bytes that are text", () => {
+  const english = "We moved the budget review to Friday, and Ana keeps the keys of the old mill.\n".repeat(40);
+  const russian = "Мы перенесли обсуждение бюджета на пятницу, а ключи от мельницы у Анны.\n".repeat(40);
+
+  /** A text in a code page of one byte a character, as Windows wrote them. */
+  function codePage(text: string, first: number): Buffer {
+    return Buffer.from(Array.from(text, (letter) => codeOf(letter.codePointAt(0) ?? 0, first)));
+  }
+
+  function codeOf(code: number, first: number): number {
+    return code < 128 ? code : 0x80 + ((code - first) & 0x7f);
+  }
+
+  function randomBytes(length: number): Buffer {
+    const random = randomFrom(7);
+    return Buffer.from(Array.from({ length }, () => random.below(256)));
+  }
+
+  describe("text", () => {
+    test.each<[string, string | Buffer]>([
+      ["nothing", ""],
+      ["English", english],
+      ["Russian in UTF-8", russian],
+      ["emoji and CJK", "你好,世界 👩‍👩‍👧 ".repeat(100)],
+      ["a byte order mark", `\ufeff${english}`],
+      ["UTF-16 with a byte order mark", Buffer.from(`\ufeff${english}`, "utf16le")],
+      ["UTF-16 the other way round", Buffer.from(`\ufeff${english}`, "utf16le").swap16()],
+      ["colours of a terminal", "\u001b[31mred\u001b[0m and a bell \u0007\n".repeat(50)],
+      ["a stray NUL", "before\0after\n"],
+      ["some NULs in a short text", "budget \0 caf\0\0\nreview"],
+      ["the tail that a machine without power leaves", Buffer.concat([Buffer.from(english), Buffer.alloc(8192)])],
+      ["German in Latin-1", codePage("Die Brücke über die Straße wird im März schöner.\n".repeat(40), 0x80)],
+      ["a few bytes that are nothing", Buffer.from([0xff, 0xfa, 0x00, 0x80])],
+      ["this file", readFileSync(import.meta.filename)],
+    ])("is %s", (_, content) => {
+      expect(whyNotText(Buffer.from(content))).toBeUndefined();
+    });
+  });
+
+  describe("no text", () => {
+    test.each<[string, Buffer]>([
+      ["random bytes", randomBytes(3000)],
+      ["bytes that were packed", deflateRawSync(randomBytes(1000))],
+      ["every byte there is", Buffer.from(Array.from({ length: 4000 }, (_, index) => (index * 37) % 256))],
+      ["numbers", Buffer.from(new Uint32Array(Array.from({ length: 500 }, (_, index) => index)).buffer)],
+      ["a file that was never written", Buffer.alloc(4096).fill(0, 0, 4095).fill(1, 4095)],
+      ["UTF-16 without a byte order mark", Buffer.from(english, "utf16le")],
+      ["Russian in a code page", codePage(russian, 0x400)],
+      ["a text that a large binary begins with", Buffer.concat([Buffer.from(english), randomBytes(100_000)])],
+    ])("is %s", (_, content) => {
+      expect(whyNotText(content)).toMatch(/^is not text.*save it as UTF-8/);
+    });
   });
 });

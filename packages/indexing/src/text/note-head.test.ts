@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { readNoteHead, silentLines } from "./note-head.ts";
+import { chunkMarkdown } from "./chunk-markdown.ts";
+import { contextOfNote, nameOfNote, namesIn } from "./note-context.ts";
+import tables from "./test/words.json" with { type: "json" };
 
 const headOf = (...lines: string[]): ReturnType<typeof readNoteHead> => readNoteHead(lines, parse);
 
@@ -90,4 +93,43 @@ test.each([
   ["nothing of a text", ["# A", "title: B"], []],
 ])("lines of front matter that are no text: %s", (_, lines, silent) => {
   expect([...silentLines(lines)].toSorted((a, b) => a - b)).toEqual(silent);
+});
+
+test.each(tables.names as [string, string?][])("the name of %s is %s", (path, name) => {
+  expect(nameOfNote(path)).toBe(name);
+});
+
+test("a context is read as it was made", () => {
+  const lines = [
+    "---",
+    "title: Heat pump",
+    "aliases: [HP, Pump]",
+    "tags: [home]",
+    "---",
+    "# Costs",
+    "",
+    "much #energy",
+  ];
+  const file = contextOfNote("2026-03-05", lines, parse);
+  const [chunk] = chunkMarkdown(
+    [...lines, "## More", ...Array.from({ length: 90 }, () => "word ".repeat(20))],
+    { tokens: 400, overlap: 80 },
+    file,
+  );
+  expect(namesIn(chunk?.context ?? "")).toEqual({
+    titles: ["2026-03-05", "Heat pump"],
+    aliases: ["HP", "Pump"],
+    tags: ["home", "energy"],
+  });
+  expect(namesIn("")).toEqual({ titles: [], aliases: [], tags: [] });
+  // A note that has no title is not titled with its tags.
+  const bare = contextOfNote(undefined, ["---", "aliases: HP", "tags: [home, a/b]", "---", "text"], parse);
+  const [only] = chunkMarkdown(
+    ["---", "aliases: HP", "tags: [home, a/b]", "---", "text"],
+    { tokens: 400, overlap: 80 },
+    bare,
+  );
+  expect(namesIn(only?.context ?? "")).toEqual({ titles: [], aliases: ["HP"], tags: ["home", "a/b"] });
+  expect(namesIn("#home")).toEqual({ titles: [], aliases: [], tags: ["home"] });
+  expect(namesIn("#1\n#home")).toEqual({ titles: ["#1"], aliases: [], tags: ["home"] });
 });

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { indexTerms, queryTerms, scanTerms, type TermKind } from "./words.ts";
-import { collectChecks } from "../../test/support/collect-checks.ts";
+import { queryTerms, scanTerms, type TermKind } from "./words.ts";
+import { expectSoundCharacters, expectSoundTerms } from "./test/any-text.ts";
+import tables from "./test/words.json" with { type: "json" };
 import { randomFrom, randomText } from "@memslot/test-tools/random";
+import { addToHash, WordCache } from "./word-cache.ts";
 
 interface Found {
   term: string;
@@ -32,20 +34,7 @@ function finds(query: string, text: string): boolean {
 }
 
 describe("identifiers", () => {
-  test.each([
-    ["QX-7919", ["qx", "7919", "qx-7919"]],
-    ["node.js", ["node", "js", "node.js"]],
-    ["memorySearch", ["memori", "search", "memorysearch"]],
-    ["HTTPServer", ["http", "server", "httpserver"]],
-    ["foo_bar", ["foo", "bar", "foo_bar"]],
-    ["v2Beta", ["v2", "beta", "v2beta"]],
-    ["src/words.ts:42", ["src", "word", "ts", "42", "src/words.ts:42"]],
-    ["getHTTPResponse-v2", ["get", "http", "respons", "gethttprespons", "v2", "gethttpresponse-v2"]],
-    ["anna.k@example.org", ["anna", "k", "exampl", "org", "anna.k@example.org"]],
-    ["https://example.org/a-b", ["http", "exampl", "org", "a", "b", "example.org/a-b"]],
-    ["10.0.0.12:8080", ["10", "0", "0", "12", "8080", "10.0.0.12:8080"]],
-    ["R&D", ["r", "d", "r&d"]],
-  ])("%s stands whole and in its parts", (text, expected) => {
+  test.each(tables.identifiers as [string, string[]][])("%s stands whole and in its parts", (text, expected) => {
     expect(terms(text).toSorted()).toEqual(expected.toSorted());
   });
 
@@ -98,18 +87,12 @@ describe("identifiers", () => {
 });
 
 describe("words", () => {
-  test.each([
-    ["it's", ["it"]],
-    ["we'll", ["we"]],
-    ["don't", ["don"]],
-    ["they’ve", ["thei"]],
-    ["I'm", ["i"]],
-    ["O'Brien", ["o", "brien"]],
-    ["l'été", ["l", "et"]],
-    ["d'or", ["d", "or"]],
-  ])("the contraction %s leaves no empty word behind", (text, expected) => {
-    expect(terms(text)).toEqual(expected);
-  });
+  test.each(tables.contractions as [string, string[]][])(
+    "the contraction %s leaves no empty word behind",
+    (text, expected) => {
+      expect(terms(text)).toEqual(expected);
+    },
+  );
 
   test("English words meet in their stem", () => {
     for (const query of ["deploy", "deployed", "deploying", "deployments"].slice(0, 3))
@@ -117,48 +100,16 @@ describe("words", () => {
     expect(finds("decisions", "a decision was made")).toBe(true);
   });
 
-  test.each([
-    ["went", "go"],
-    ["bought", "buy"],
-    ["children", "child"],
-    ["taken", "took"],
-    ["mice", "mouse"],
-    ["written", "wrote"],
-    ["indices", "index"],
-  ])("the irregular %s and %s find each other", (left, right) => {
+  test.each(tables.irregular as [string, string][])("the irregular %s and %s find each other", (left, right) => {
     expect(finds(left, `they ${right} there`)).toBe(true);
     expect(finds(right, `they ${left} there`)).toBe(true);
   });
 
-  test.each([
-    ["Café", "cafe"],
-    ["Müller", "muller"],
-    ["Łódź", "łodz"],
-    ["ёлка", "елка"],
-    ["İstanbul", "istanbul"],
-    ["naïve", "naiv"],
-    ["ΆΘΗΝΑ", "αθηνα"],
-    ["Straße", "strass"],
-  ])("%s is one term without accents", (text, expected) => {
+  test.each(tables.folded as [string, string][])("%s is one term without accents", (text, expected) => {
     expect(terms(text)).toEqual([expected]);
   });
 
-  test.each([
-    "café",
-    "Żółć",
-    "Müller",
-    "ёлка",
-    "Việt Nam",
-    "ガソリンとパン",
-    "서울특별시",
-    "l'ée",
-    "caféBar",
-    "ÉCOLEBar",
-    "é#",
-    "क़लम",
-    "≠x",
-    "Å",
-  ])("%s gives the same terms composed and decomposed", (text) => {
+  test.each(tables.composed)("%s gives the same terms composed and decomposed", (text) => {
     expect(terms(text.normalize("NFD"))).toEqual(terms(text.normalize("NFC")));
   });
 
@@ -170,17 +121,12 @@ describe("words", () => {
 });
 
 describe("scripts without spaces", () => {
-  test.each([
-    ["数据库", ["数据", "据库", "库"]],
-    ["東京タワー", ["東京", "京タ", "タワ", "ワー", "ー"]],
-    ["서울시", ["서울", "울시", "시"]],
-    ["ไทย", ["ไท", "ทย", "ย"]],
-    ["𠮷野家", ["𠮷野", "野家", "家"]],
-    ["家", ["家"]],
-    ["重跑gen-itgc后", ["重跑", "跑", "gen", "itgc", "gen-itgc", "后"]],
-  ])("%s becomes overlapping pairs and its last character", (text, expected) => {
-    expect(terms(text)).toEqual(expected);
-  });
+  test.each(tables.pairs as [string, string[]][])(
+    "%s becomes overlapping pairs and its last character",
+    (text, expected) => {
+      expect(terms(text)).toEqual(expected);
+    },
+  );
 
   test.each(["中", "文", "字"])("the single character %s is found wherever it stands", (character) => {
     const single = { term: character, prefix: true, kind: "single", identifier: false, written: character };
@@ -276,50 +222,84 @@ describe("queries", () => {
 });
 
 describe("any text", () => {
-  test("each single character of Unicode gives terms without white space", () => {
-    const bad: string[] = [];
-    for (let code = 0; code <= 0x10_ffff; code++) {
-      scanTerms(String.fromCodePoint(code), (term) => {
-        if (term === "" || /\s/.test(term) || !term.isWellFormed()) bad.push(code.toString(16));
-      });
-    }
-    expect(bad).toEqual([]);
+  test("each single character of Unicode up to Kana, and every 17th behind, gives terms without white space; composed and decomposed texts give the same", () => {
+    expectSoundCharacters({ every: 17, texts: 500 });
   });
 
-  test("10,000 random strings: terms are sound, and a text's own words find it", () => {
-    const random = randomFrom(20_260_305);
-    const { wrong, check } = collectChecks();
-    for (let round = 0; round < 10_000; round++) {
-      const text = randomText(random, 24);
-      const shown = JSON.stringify(text);
-      const indexed = new Set<string>();
-      const places: [number, number][] = [];
-      scanTerms(text, (term, start, end) => {
-        check(term !== "" && !/\s/.test(term), `${shown} gives the term ${JSON.stringify(term)}`);
-        check(start >= 0 && end > start && end <= text.length, `${shown}: ${start} to ${end}`);
-        indexed.add(term);
-        places.push([start, end]);
-      });
-      check(indexTerms(text).split(" ").filter(Boolean).length === places.length, `${shown}: joined otherwise`);
-      for (const query of [text, ...places.map(([start, end]) => text.slice(start, end))]) {
-        const found = queryTerms(query);
-        check(found.length <= 64, `${shown}: too many terms`);
-        for (const { term, prefix } of found) {
-          const known = indexed.has(term) || (prefix && [...indexed].some((other) => other.startsWith(term)));
-          check(known, `${shown}: ${JSON.stringify(query)} asks for ${term}`);
-        }
-      }
+  test("1,000 random strings: terms are sound, and a text's own words find it", () => {
+    expectSoundTerms({ seed: 20_260_305, texts: 1000 });
+  });
+});
+
+describe("words that were met before", () => {
+  function hashOf(word: string): number {
+    let hash = 0;
+    for (let index = 0; index < word.length; index++) hash = addToHash(hash, word.charCodeAt(index));
+    return hash;
+  }
+
+  function termsOf(text: string): string[] {
+    const terms: string[] = [];
+    scanTerms(text, (term, start, end, kind) => terms.push(`${term} ${start} ${end} ${kind}`));
+    return terms;
+  }
+
+  /** Two words with the same hash, which anybody can write. */
+  const twins = ["a\u045f", "b\u0440"];
+
+  test("words with the same hash are told apart, in the cache and in a text", () => {
+    expect(hashOf(twins[0] ?? "")).toBe(hashOf(twins[1] ?? ""));
+    const cache = new WordCache();
+    const all = Array.from({ length: 2 ** 5 }, (_, bits) =>
+      Array.from({ length: 5 }, (__, at) => twins[(bits >> at) & 1]).join(""),
+    );
+    expect(new Set(all.map(hashOf)).size).toBe(1);
+    for (const word of all) cache.set(word, hashOf(word), `value of ${word}`);
+    const found = all.map((word) => cache.get(`x ${word} y`, 2, 2 + word.length, hashOf(word)));
+    // No more than eight of them have a place; none has the value of another.
+    expect(found.filter((value) => value !== undefined)).toHaveLength(8);
+    for (const [index, value] of found.entries()) if (value !== undefined) expect(value).toBe(`value of ${all[index]}`);
+    for (const word of [...all, ...all]) expect(termsOf(word)).toEqual([`${word} 0 ${word.length} word`]);
+  });
+
+  test("more words than are kept push others out and change none", () => {
+    const cache = new WordCache();
+    for (let index = 0; index < 120_000; index++) cache.set(`w${index}`, hashOf(`w${index}`), String(index));
+    let kept = 0;
+    const wrong: string[] = [];
+    for (let index = 0; index < 120_000; index++) {
+      const value = cache.get(`w${index}`, 0, `w${index}`.length, hashOf(`w${index}`));
+      if (value === undefined) continue;
+      kept++;
+      if (value !== String(index)) wrong.push(`w${index}: ${value}`);
     }
     expect(wrong).toEqual([]);
+    expect(kept).toBeGreaterThan(10_000);
+    expect(kept).toBeLessThanOrEqual(50_000);
   });
 
-  test("random strings give the same terms composed and decomposed", () => {
-    const random = randomFrom(7);
-    for (let round = 0; round < 5000; round++) {
-      // Marks that follow no letter of their script change places when they are put in order.
-      const text = randomText(random, 12).replaceAll(/[^\p{L}\p{N}\p{P}\s]/gu, "");
-      const [composed, decomposed] = [terms(text.normalize("NFC")), terms(text.normalize("NFD"))];
-      expect({ text, terms: decomposed }).toEqual({ text, terms: composed });
-    }
+  test("a word that was met before has the same terms at the same places, alone and joined: 200 texts, twice", () => {
+    const random = randomFrom(15);
+    const texts = [
+      "IT is it. It, IT’S and it's",
+      "WHO IS IT THAT WE ASKED",
+      "c c++ c# f# go+ C++ x+y",
+      "running Running RUNNING run-ning run_ning runNing",
+      "soft\u00adhyphen softhyphen Häuser Ha\u0308user",
+      `${"long".repeat(20)} ${"long".repeat(15)} ${"long".repeat(16)}`,
+      ...Array.from({ length: 200 }, () => randomText(random, 60)),
+    ];
+    const cold = texts.map(termsOf);
+    expect(texts.filter((text, index) => termsOf(text).join("\n") !== cold[index]?.join("\n"))).toEqual([]);
+    // In other surroundings, too: what stands before and behind is no part of a word.
+    for (const [index, text] of texts.slice(0, 6).entries())
+      expect(termsOf(` ${text}`)).toEqual(cold[index]?.map((term) => moved(term)));
   });
+
+  function moved(term: string): string {
+    return term.replace(
+      / (\d+) (\d+) (\w+)$/u,
+      (_, start, end, kind) => ` ${Number(start) + 1} ${Number(end) + 1} ${kind}`,
+    );
+  }
 });

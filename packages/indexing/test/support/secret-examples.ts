@@ -67,10 +67,10 @@ export function privateKeyBlock(kind: string, lines = 12): string[] {
 }
 
 /** What generators of passwords and keys return. */
-export const generated = {
+export const generated: Record<"hex32" | "mixed40" | "base64" | "password" | "awsSecret", string> = {
   hex32: fill("‹hex 32›"),
   mixed40: fill("‹words 40›"),
   base64: fill("‹base64 39›7="),
   password: fill("kX9#mQ2$‹words 6›!4z"),
   awsSecret: fill("wJ4‹base64 37›"),
-} as const;
+};

@@ -5,6 +5,7 @@ import type { Candidate } from "../rank.ts";
 import { queryTerms, scanTerms } from "../../text/words.ts";
 import { randomFrom } from "@memslot/test-tools/random";
 import { choosePassages, type ScoredPassage } from "./choose-passages.ts";
+import tables from "../test/names.json" with { type: "json" };
 
 let id = 0;
 
@@ -96,38 +97,7 @@ describe("of one note", () => {
 });
 
 describe("with a line comes", () => {
-  test.each<[string, string, string[], string]>([
-    [
-      "the question that it answers",
-      "Tuesday",
-      ["- Ann: When shall we meet for the trip?", "- Bob: Tuesday."],
-      "- Ann: When shall we meet for the trip?\n- Bob: Tuesday.",
-    ],
-    [
-      "the sentence that it goes on",
-      "mooring",
-      ["We agreed to pay the whole sum for", "the mooring in spring."],
-      "We agreed to pay the whole sum for\nthe mooring in spring.",
-    ],
-    [
-      "the point that it belongs to",
-      "petrol",
-      ["- Boat", "", "", "  - oars.", "  - sails.", "  - petrol."],
-      "- Boat\n…\n  - sails.\n  - petrol.",
-    ],
-    [
-      "the head of its table",
-      "Kraków",
-      ["| city | days |", "| --- | --- |", "| Rome | 3 |", "| Oslo | 4 |", "| Kraków | 9 |"],
-      "| city | days |\n…\n| Oslo | 4 |\n| Kraków | 9 |",
-    ],
-    [
-      "what stands under a heading",
-      "ferry",
-      ["### Ferry", "", "It costs 9 euro.", "", "Else."],
-      "### Ferry\n\nIt costs 9 euro.\n…",
-    ],
-  ])("%s", (_what, query, lines, snippet) => {
+  test.each(tables.context as [string, string, string[], string][])("%s", (_what, query, lines, snippet) => {
     expect(passages(query, lines)[0]?.snippet).toBe(snippet);
   });
 

@@ -1,23 +1,53 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { isoDate } from "./calendar.ts";
-import { readTimes } from "./read-times.ts";
-import { now, periodsOf, table } from "./test/phrases.ts";
+import { readTimes, type TimeReading } from "./read-times.ts";
+import { expectDaysReadBack } from "./test/any-day.ts";
+import tables from "./test/readings.json" with { type: "json" };
+import path from "node:path";
+import { groupsOf, namedPattern } from "./named-pattern.ts";
 
-describe.each(["english", "german", "french", "spanish", "portuguese", "italian", "dutch", "russian", "chinese"])(
-  "in %s",
+/** Sunday. */
+const now = new Date(2026, 2, 15, 12);
+
+/** The lines of a table, without empty lines and remarks. */
+function table(name: string): string[][] {
+  return readFileSync(new URL(`test/phrases/${name}.txt`, import.meta.url), "utf8")
+    .split("\n")
+    .filter((line) => line.trim() !== "" && !line.startsWith("# "))
+    .map((line) => line.split("|").map((cell) => cell.trim()));
+}
+
+/** The periods that a query names, as `week 2026-03-02..2026-03-08`. */
+function periodsOf(query: string, reading: Partial<TimeReading> = {}): string[] {
+  return readTimes(query, { now, ...reading }).periods.map(
+    ({ from, to, unit }) => `${unit} ${isoDate(from)}${to === from ? "" : `..${isoDate(to)}`}`,
+  );
+}
+
+test.each(["english", "german", "french", "spanish", "portuguese", "italian", "dutch", "russian", "chinese"])(
+  "all phrases in %s name their days",
   (language) => {
-    test.each(table(language))("%s", (query = "", expected = "", rest?: string) => {
-      expect(periodsOf(query).join(" & ")).toBe(expected);
-      const read = readTimes(query, { now });
-      expect(read.isOnlyTime ? undefined : read.rest).toBe(rest);
-      for (const { text, start, end } of read.periods) expect(query.slice(start, end)).toBe(text);
+    const phrases = table(language);
+    expect(phrases.length).toBeGreaterThan(20);
+    const read = phrases.map(([query = ""]) => {
+      const { periods, isOnlyTime, rest } = readTimes(query, { now });
+      for (const { text, start, end } of periods) expect(query.slice(start, end)).toBe(text);
+      return [query, periodsOf(query).join(" & "), ...(isOnlyTime ? [] : [rest])];
     });
+    expect(read).toEqual(phrases);
   },
 );
 
 describe("what only looks like a time", () => {
-  test.each(table("no-times"))("%s", (query = "") => {
-    expect(readTimes(query, { now })).toMatchObject({ periods: [], rest: query, isOnlyTime: false });
+  test("is left in the question", () => {
+    const phrases = table("no-times").map(([query = ""]) => query);
+    expect(phrases.length).toBeGreaterThan(190);
+    const wrong = phrases.filter((query) => {
+      const { periods, rest, isOnlyTime } = readTimes(query, { now });
+      return periods.length > 0 || rest !== query || isOnlyTime;
+    });
+    expect(wrong).toEqual([]);
   });
 
   test.each(["2026-02-30", "the 31st of February 2026", "April 31, 2026", "13月5日", "2月30日", "31/02/2024"])(
@@ -28,14 +58,7 @@ describe("what only looks like a time", () => {
     },
   );
 
-  test.each<[string, string[]]>([
-    ["what did I do on 31 February", ["31 February"]],
-    ["was war am 30. Februar 2024", ["30. Februar 2024"]],
-    ["29 February 2023", ["29 February 2023"]],
-    ["29 February", []],
-    ["去年2月30日", ["去年2月30日"]],
-    ["1 of 31 members", []],
-  ])("%s names the days %j, which there are not", (query, noDays) => {
+  test.each(tables.noDays as [string, string[]][])("%s names the days %j, which there are not", (query, noDays) => {
     expect(readTimes(query, { now }).noDays).toEqual(noDays);
   });
 });
@@ -57,23 +80,7 @@ describe("several times in one question", () => {
 });
 
 describe("what is asked beside a time", () => {
-  test.each([
-    ["war 2023", false],
-    ["was war 2023", true],
-    ["what happened yesterday?", true],
-    ["what did Anna do yesterday", false],
-    ["notes of last week", true],
-    ["when did we meet in June", false],
-    ["How was my day yesterday?", true],
-    ["show me my diary of 2024-03-05, please", true],
-    ["昨天的笔记", true],
-    ["昨天和妈妈说了什么", false],
-    ["Zeig mir alle Notizen von letzter Woche", true],
-    ["Qu'est-ce qui s'est passé hier ?", true],
-    ["¿Qué pasó la semana pasada?", true],
-    ["budget", false],
-    ["", false],
-  ])("%s: nothing is %s", (query, expected) => {
+  test.each(tables.onlyTimes as [string, boolean][])("%s: nothing is %s", (query, expected) => {
     expect(readTimes(query, { now }).isOnlyTime).toBe(expected);
   });
 });
@@ -114,5 +121,79 @@ describe("any text", () => {
     const decomposed = "was war am 12. März 2024 im Büro".normalize("NFD");
     const [period] = readTimes(decomposed, { now }).periods;
     expect(period?.text).toBe("12. März 2024".normalize("NFD"));
+  });
+});
+
+test("a day reads back as it is written in figures, in ten languages, in questions and in names of files", () => {
+  expectDaysReadBack({ seed: 11, days: 12 });
+});
+
+/** Day numbers of dates, in order. */
+function days(...dates: string[]): number[] {
+  return dates.map((date) => Date.parse(date) / 86_400_000).toSorted((a, b) => a - b);
+}
+
+describe("a year that is not named", () => {
+  test("is the latest up to now where nothing is known of the workspace", () => {
+    expect(periodsOf("12 March")).toEqual(["day 2026-03-12"]);
+    expect(periodsOf("16 March")).toEqual(["day 2025-03-16"]);
+    expect(periodsOf("29 February")).toEqual(["day 2024-02-29"]);
+    expect(periodsOf("29 February", { now: new Date(2103, 5, 1) })).toEqual(["day 2096-02-29"]);
+  });
+
+  test("is each of those in which the workspace has a note of that day, the latest first", () => {
+    const read = readTimes("12 March", { now, days: days("2019-03-12", "2021-03-12", "2022-03-13", "2023-06-01") });
+    expect(read.periods.map(({ rank }) => rank)).toEqual([0, 1]);
+    expect(periodsOf("12 March", { days: days("2019-03-12", "2021-03-12", "2022-03-13", "2023-06-01") })).toEqual([
+      "day 2021-03-12",
+      "day 2019-03-12",
+    ]);
+  });
+
+  test("or, where it has none of that day, of about then, or else of that month", () => {
+    expect(periodsOf("12 March", { days: days("2020-03-02", "2021-03-15", "2022-03-28") })).toEqual(["day 2021-03-12"]);
+    expect(periodsOf("12 March", { days: days("2020-03-02", "2022-03-28", "2023-07-01") })).toEqual([
+      "day 2022-03-12",
+      "day 2020-03-12",
+    ]);
+    expect(periodsOf("12 March", { days: days("2021-03-09", "2022-03-28") })).toEqual(["day 2021-03-12"]);
+    expect(periodsOf("12 March", { days: days("2023-07-01") })).toEqual(["day 2026-03-12"]);
+  });
+
+  test("is none after now", () => {
+    expect(periodsOf("12 May", { days: days("2025-05-12", "2026-05-12") })).toEqual(["day 2025-05-12"]);
+  });
+
+  test.each(tables.unnamedYears as [string, string[]][])("of %s", (query, expected) => {
+    expect(periodsOf(query, { days: days("2021-06-24", "2023-06-05", "2024-01-01") })).toEqual(expected);
+  });
+
+  test("is not asked for where it is named", () => {
+    expect(periodsOf("12 March 2018", { days: days("2021-03-12") })).toEqual(["day 2018-03-12"]);
+  });
+});
+
+describe("named patterns", () => {
+  test("of several groups of one name the one that matches has it", () => {
+    const pattern = namedPattern(String.raw`(?<d>\d+)\. (?<m>may|june)|(?<m>may|june) (?<d>\d+)(?:, (?<y>\d+))?`);
+    expect(groupsOf(pattern.exec("12. may"))).toEqual({ d: "12", m: "may" });
+    expect(groupsOf(pattern.exec("june 3, 2024"))).toEqual({ d: "3", m: "june", y: "2024" });
+    expect(groupsOf(pattern.exec("nothing"))).toBeUndefined();
+  });
+
+  test("no pattern has two groups of one name for an engine that knows none such", () => {
+    const names = [...namedPattern("(?<a>x)|(?<a>y)|(?<a>z)(?<b>1)(?<=q)(?<!r)").source.matchAll(/\(\?<([^=!>]+)>/g)];
+    expect(names.map(([, name]) => name)).toEqual(["a", "a$2", "a$3", "b"]);
+  });
+
+  test("every pattern that is put together from parts here is made so", () => {
+    const sources = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" }).filter((name) =>
+      /(?<!\.test)\.ts$/.test(name),
+    );
+    expect(sources.length).toBeGreaterThan(20);
+    const others = sources.filter((name) =>
+      readFileSync(path.join(import.meta.dirname, name), "utf8").includes("new RegExp("),
+    );
+    expect(others).toEqual(["named-pattern.ts"]);
   });
 });

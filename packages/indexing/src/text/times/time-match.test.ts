@@ -1,9 +1,11 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { readTimes } from "./read-times.ts";
 import { timeMatch } from "./time-match.ts";
 import { timeOfPath } from "./time-of-path.ts";
-import { now } from "./test/phrases.ts";
+import { isoDate } from "./calendar.ts";
+import tables from "./test/readings.json" with { type: "json" };
 
+const now = new Date(2026, 2, 15, 12);
 const fit = (date: string, query: string): number =>
   timeMatch(Date.parse(date) / 86_400_000, readTimes(query, { now }).periods).match;
 const fitOf = (path: string, query: string): number =>
@@ -85,4 +87,15 @@ test("a note of the very day weighs more than any words, one of a longer time le
   expect(weight("2024-W12.md", "2024-03-20")).toBeCloseTo(0.4 * fitOf("2024-W12.md", "2024-03-20"), 10);
   expect(weight("2024-03-21.md", "2024-03-20")).toBeCloseTo(0.4 * fit("2024-03-21", "2024-03-20"), 10);
   expect(weight("2024-03-11.md", "before 12 March 2024")).toBe(0.2);
+});
+
+describe("the time of a path", () => {
+  test.each(tables.dated as [string, string][])("%s is of %s", (path, expected) => {
+    const time = timeOfPath(path);
+    expect(time && `${time.unit} ${isoDate(time.from)}..${isoDate(time.to)}`).toBe(expected);
+  });
+
+  test.each(tables.undated)("%s is of no time", (path) => {
+    expect(timeOfPath(path)).toBeUndefined();
+  });
 });

@@ -1,0 +1,241 @@
+import { describe, expect, test } from "vitest";
+import { collectChecks } from "../../../test/support/collect-checks.ts";
+import { randomFrom, randomSentence } from "@memslot/test-tools/random";
+import { indexTerms, scanTerms } from "../../text/words.ts";
+import { parseQuery, type QueryPart } from "./parse-query.ts";
+import tables from "./test/queries.json" with { type: "json" };
+import { holdsPhrase, phraseOf } from "./phrase.ts";
+import { isoDate } from "../../text/times/calendar.ts";
+import { row } from "../test/ranked.ts";
+import { daysOfChunk, daysOfLine, linesWithin } from "./chunk-days.ts";
+import { readDays } from "./time-limits.ts";
+import type { ManagerSearchOptions, MemorySearchResult } from "@memslot/core";
+import { searchOptions, settingsWith } from "../../../test/support/context.ts";
+import { createFakeStore } from "../../../test/support/fake-store.ts";
+import type { ChunkIndex, IndexedFile } from "../../chunk-index.ts";
+import { askedQuery } from "./asked-query.ts";
+import { searchFiltered } from "./filtered-search.ts";
+
+describe("a query", () => {
+  /** Short: words as they are, phrases in «», what is left out behind a minus, filters in []. */
+  function read(query: string): string {
+    return parseQuery(query)
+      .map((part) => {
+        if (part.kind === "words") return part.text;
+        const minus = part.isExcluded ? "-" : "";
+        return part.kind === "phrase" ? `${minus}«${part.value}»` : `${minus}[${part.name}=${part.value}]`;
+      })
+      .join(" | ");
+  }
+
+  describe("reads", () => {
+    test.each(tables.reads as [string, string][])("%s", (query, expected) => {
+      expect(read(query)).toBe(expected);
+    });
+  });
+
+  describe("what cannot be read as anything else is words", () => {
+    test.each(tables.words)("%j", (query) => {
+      expect(parseQuery(query).map(({ kind }) => kind)).toEqual(query.trim() === "" ? [] : ["words"]);
+      expect(read(query)).toBe(query.trim());
+    });
+  });
+
+  const pieces = [
+    ..."abcXYZ0189 \t\n-–:：\"“”„«»「」『』()*?[]{}#/\\.,;!'’+_~^|&@$%家热泵ñß🙂\u200b\ud800",
+    "path:",
+    "-path:",
+    "tag:",
+    "source:",
+    "after:",
+    "before:",
+    ' "',
+    '" ',
+    " -",
+    "heat",
+    "pump",
+    "2024-03-05",
+    "::",
+    "--",
+  ];
+
+  function wordsOf(text: string): string[] {
+    const words: string[] = [];
+    // A pair across a mark is none: characters of such scripts are compared one by one.
+    scanTerms(text, (term, _start, _end, kind) => {
+      if (kind === "word") words.push(term);
+      else if (kind === "pair" || kind === "single") words.push([...term][0] ?? "");
+    });
+    return words.toSorted();
+  }
+
+  function written(part: QueryPart): string {
+    return part.kind === "filter" ? `${part.name}: ${part.value}` : part.kind === "phrase" ? part.value : part.text;
+  }
+
+  test("300 random texts are all read, with every part where it stands and no word lost or made up", () => {
+    const random = randomFrom(38);
+    const { wrong, check } = collectChecks();
+    const kinds = new Map<string, number>();
+    for (let round = 0; round < 300; round++) {
+      const query = Array.from({ length: random.below(24) }, () => random.pick(pieces)).join("");
+      const parts = parseQuery(query);
+      for (const { kind } of parts) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+      let at = 0;
+      for (const { text } of parts) {
+        const found = query.indexOf(text, at);
+        check(found >= 0, `round ${round}: ${JSON.stringify(text)} is not in ${JSON.stringify(query)}`);
+        at = found + text.length;
+      }
+      const [before, after] = [wordsOf(query), wordsOf(parts.map(written).join(" \n"))];
+      check(
+        before.join(" ") === after.join(" "),
+        `round ${round}: ${JSON.stringify(query)} gives ${JSON.stringify(parts)}`,
+      );
+    }
+    expect(wrong).toEqual([]);
+    expect([...kinds.keys()].toSorted()).toEqual(["filter", "phrase", "words"]);
+    for (const count of kinds.values()) expect(count).toBeGreaterThan(15);
+  });
+
+  test("a question of 5,000 characters is read in steps that grow with it, whatever it is made of", () => {
+    for (const piece of ['"', ' "a', "“", " -", " -a-", "path:", " tag:x", "「", "«»", ' -"', " a-b.c-d_e", "-a'b'c"]) {
+      const query = piece.repeat(Math.floor(5000 / piece.length));
+      expect(parseQuery(query).map(written).join("").length).toBeGreaterThan(0);
+    }
+  });
+});
+
+describe("a phrase", () => {
+  const holds = (text: string, phrase: string): boolean => holdsPhrase(phraseOf(text), phraseOf(phrase));
+
+  test.each(tables.phrases as [string, string, boolean][])("%j with the phrase %j: %s", (text, phrase, expected) => {
+    expect(holds(text, phrase)).toBe(expected);
+  });
+
+  test("200 random texts hold every run of their own words, and none with a word that they do not have", () => {
+    const random = randomFrom(7);
+    const { wrong, check } = collectChecks();
+    for (let round = 0; round < 200; round++) {
+      const text = randomSentence(random, 40);
+      const words = text.split(/\s+/u).filter(Boolean);
+      const from = random.below(words.length);
+      const run = words.slice(from, from + 1 + random.below(5)).join(" ");
+      if (phraseOf(run).words.length > 0) check(holds(text, run), `round ${round}: ${run} in ${text}`);
+      check(!holds(text, `${run} zyzzyva`), `round ${round}: ${run} zyzzyva in ${text}`);
+    }
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe("days", () => {
+  /** A Sunday. */
+  const now = new Date(2026, 2, 15, 23, 30);
+  const shown = (days: { from: number; to: number } | undefined): string | undefined =>
+    days && `${isoDate(days.from)} ${isoDate(days.to)}`;
+
+  test.each(tables.days as [string, string?][])("%j is %s", (text, expected) => {
+    expect(shown(readDays(text, now))).toBe(expected);
+  });
+
+  const log = "before\n\n## 2023-05-01\n\nfirst\n\n### Details\n\nmore\n\n## 2024-12-24\n\nsecond\n\n## Plans\n\nthird";
+
+  test.each([
+    ["the name of its file", { path: "memory/2026-03-05-trip.md" }, ["2026-03-05 2026-03-05"]],
+    ["a week in it", { path: "2024-W12.md" }, ["2024-03-18 2024-03-24"]],
+    ["front matter, or messages", { context: "2026-03-05 > Trip" }, ["2026-03-05 2026-03-05"]],
+    ["a heading above it", { context: "Log > 2023-05-01" }, ["2023-05-01 2023-05-01"]],
+    [
+      "a heading within the month of its note",
+      { path: "2023-05.md", context: "2023-05-07" },
+      ["2023-05-07 2023-05-07"],
+    ],
+    ["its note, whatever a heading plans", { path: "2023-05.md", context: "2024-01-01" }, ["2023-05-01 2023-05-31"]],
+    [
+      "its own day, whatever a heading plans",
+      { path: "2023-05-01.md", context: "2024-01-01" },
+      ["2023-05-01 2023-05-01"],
+    ],
+    ["nothing", {}, []],
+  ])("a chunk is of the days of %s", (_, change, expected) => {
+    expect(daysOfChunk(row("text", change)).map(shown)).toEqual(expected);
+  });
+
+  test("of a chunk with several days each part is of its own, and only the lines asked for are left", () => {
+    const chunk = row(log, { startLine: 11 });
+    expect(daysOfChunk(chunk).map(shown)).toEqual(["2023-05-01 2023-05-01", "2024-12-24 2024-12-24"]);
+    const lines = log.split("\n");
+    const lineOf = (text: string): string[] => daysOfLine(chunk, lines.indexOf(text)).map((days) => isoDate(days.from));
+    expect(lineOf("more")).toEqual(["2023-05-01"]);
+    expect(lineOf("second")).toEqual(["2024-12-24"]);
+    const within = (year: string): ReturnType<typeof linesWithin> =>
+      linesWithin(chunk, ({ from }) => isoDate(from).startsWith(year));
+    expect(within("2023")).toMatchObject({
+      startLine: 13,
+      endLine: 19,
+      text: "## 2023-05-01\n\nfirst\n\n### Details\n\nmore",
+    });
+    expect(within("2024")).toMatchObject({ startLine: 21, endLine: 23, text: "## 2024-12-24\n\nsecond" });
+    expect(within("2025")).toBeUndefined();
+    const whole = row("all of it", { path: "2024-12-24.md" });
+    expect(linesWithin(whole, () => true)).toBe(whole);
+  });
+});
+
+describe("a filtered search", () => {
+  const now = new Date(2026, 2, 15);
+
+  /** An index of one chunk for each text, and how many rows were read of it. */
+  async function indexOf(texts: readonly string[]): Promise<{
+    rows: () => number;
+    ask: (query: string, change?: Partial<ManagerSearchOptions>) => Promise<MemorySearchResult[]>;
+  }> {
+    const fake = createFakeStore();
+    await fake.replaceFiles(
+      texts.map((text, at): IndexedFile => {
+        const chunk = { startLine: 1, endLine: 1, text, context: "", terms: indexTerms(text), hash: `${at}` };
+        return { path: `${at}.md`, source: "memory", hash: text, mtimeMs: 1, size: 1, recipe: "r", chunks: [chunk] };
+      }),
+    );
+    let rows = 0;
+    const store: ChunkIndex = {
+      ...fake,
+      async searchKeyword(query) {
+        const answer = await fake.searchKeyword(query);
+        rows += answer.rows.length;
+        return answer;
+      },
+    };
+    return {
+      rows: () => rows,
+      async ask(query, change = {}) {
+        rows = 0;
+        const options = { ...searchOptions(change), onDebug: () => undefined };
+        const asked = askedQuery(query, options, now);
+        const scope = (): undefined => undefined;
+        const settings = settingsWith();
+        const input = { settings, backend: "test", query, options, asked, scope, now, store, vectors: undefined };
+        return (await searchFiltered(input)).results;
+      },
+    };
+  }
+
+  test("a phrase is looked for by the word of it that stands in the fewest chunks, however common the others are", async () => {
+    const crowd = Array.from({ length: 3000 }, (_, at) => `the house of the house number ${at}`);
+    const { ask, rows } = await indexOf([...crowd, "a zebra house stands there"]);
+    const found = await ask('"zebra house"');
+    expect(found.map(({ path }) => path)).toEqual(["3000.md"]);
+    expect(rows()).toBeLessThan(10);
+    expect((await ask('"house of the zebra"')).length).toBe(0);
+  });
+
+  test("what fits is asked for until there is enough, and no further", async () => {
+    const crowd = Array.from({ length: 3000 }, (_, at) => `otter otter otter ${at % 2 === 0 ? "holt" : "river"} ${at}`);
+    const { ask, rows } = await indexOf(crowd);
+    const found = await ask("otter -holt", { maxResults: 5 });
+    expect(found.length).toBe(5);
+    for (const { snippet } of found) expect(snippet).toContain("river");
+    // 100 are wanted: of 400 there are as many that fit.
+    expect(rows()).toBeLessThanOrEqual(100 + 400);
+  });
+});
