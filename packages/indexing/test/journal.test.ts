@@ -3,11 +3,10 @@ import path from "node:path";
 import type { MemorySearchManager, MemorySearchResult } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { manageIndex } from "@memslot/indexing";
+import { tempFolder } from "@memslot/test-tools/files";
 import { contextFor, never, searchOptions, settingsWith, syncParams } from "./support/context.ts";
 import { createFakeStore, type FakeStore } from "./support/fake-store.ts";
-import { useTempFolders } from "./support/temp-folder.ts";
 
-const folderWith = useTempFolders();
 const all = ["memory", "sessions", "journal"];
 const withoutSessions = ["memory", "journal"];
 const [past, future] = ["2020-01-01T00:00:00.000Z", "2999-01-01T00:00:00.000Z"];
@@ -55,7 +54,7 @@ const said = { a: "I saw a zebra at the zoo", b: "and a giraffe" };
 
 describe("what was dropped", () => {
   test("is found, with lines that can be read, and without secrets", async () => {
-    const stateDir = folderWith({ "MEMORY.md": "note" });
+    const stateDir = tempFolder({ "MEMORY.md": "note" });
     const secret = `sk-${"a1B2c3D4".repeat(6)}`;
     const file = journal(stateDir, "s1", { ...said, c: `the key is ${secret}\nof the okapi` });
     const { manager } = await open(stateDir);
@@ -77,7 +76,7 @@ describe("what was dropped", () => {
   });
 
   test("is not found twice: once its session's transcript is indexed as far, that answers", async () => {
-    const stateDir = folderWith({ "MEMORY.md": "note" });
+    const stateDir = tempFolder({ "MEMORY.md": "note" });
     const file = journal(stateDir, "s1", said);
     const later = journal(stateDir, "s1", { c: "The okapi came later" });
     transcript(stateDir, "s1", said);
@@ -100,7 +99,7 @@ describe("what was dropped", () => {
     ["whose transcript holds a part of it", past, all, { a: said.a }, false, true],
     ["that somebody only looks at", past, all, said, true, true],
   ])("a file %s", async (_, keptUntil, sources, inTranscript, lookOnly, stays) => {
-    const stateDir = folderWith({ "MEMORY.md": "note" });
+    const stateDir = tempFolder({ "MEMORY.md": "note" });
     const file = journal(stateDir, "s1", said, keptUntil);
     transcript(stateDir, "s1", inTranscript);
     const { store, manager: first } = await open(stateDir, { sources });
@@ -114,7 +113,7 @@ describe("what was dropped", () => {
   });
 
   test("stays where the transcripts that hold it are to leave the index", async () => {
-    const stateDir = folderWith({ "MEMORY.md": "note" });
+    const stateDir = tempFolder({ "MEMORY.md": "note" });
     const file = journal(stateDir, "s1", said, past);
     transcript(stateDir, "s1", said);
     const { manager, store } = await open(stateDir, { sources: all, lookOnly: true });
@@ -128,7 +127,7 @@ describe("what was dropped", () => {
     ["other messages by the same ids", line("a", "Good morning") + line("b", "It rains")],
     ["a tool that gave them", line("a", said.a, "toolResult") + line("b", said.b)],
   ])("is not covered by a transcript with %s", async (_, text) => {
-    const stateDir = folderWith({ "MEMORY.md": "note" });
+    const stateDir = tempFolder({ "MEMORY.md": "note" });
     const file = journal(stateDir, "s1", said, past);
     transcript(stateDir, "s1", {});
     writeFileSync(path.join(stateDir, "agents/main/sessions/s1.jsonl"), text);
@@ -138,7 +137,7 @@ describe("what was dropped", () => {
   });
 
   test("is not covered by a transcript that was written anew, where messages are named by their line", async () => {
-    const stateDir = folderWith({ "MEMORY.md": "note" });
+    const stateDir = tempFolder({ "MEMORY.md": "note" });
     const file = journal(stateDir, "s1", { "line-1": said.a, "line-2": said.b }, past);
     transcript(stateDir, "s1", {});
     const lines = ["Good morning", "It rains"].map((content) => JSON.stringify({ role: "user", content }));
@@ -149,7 +148,7 @@ describe("what was dropped", () => {
   });
 
   test("stays where a line of it cannot be read", async () => {
-    const stateDir = folderWith({ "MEMORY.md": "note" });
+    const stateDir = tempFolder({ "MEMORY.md": "note" });
     const file = path.join(stateDir, "agents/main", journal(stateDir, "s1", said, past));
     appendFileSync(file, line("c", "and an okapi").slice(0, 60));
     transcript(stateDir, "s1", said);
@@ -159,7 +158,7 @@ describe("what was dropped", () => {
   });
 
   test("is covered by what a tool gave, and by messages whose texts stand in parts", async () => {
-    const stateDir = folderWith({ "MEMORY.md": "note" });
+    const stateDir = tempFolder({ "MEMORY.md": "note" });
     journal(stateDir, "s1", { a: "zebra\nzoo" });
     journal(stateDir, "s2", { t: "[result of fetch] the zebra page" });
     transcript(stateDir, "s1", {});
@@ -176,7 +175,7 @@ describe("what was dropped", () => {
   });
 
   test("leaves nothing behind where there is no flush any more", async () => {
-    const stateDir = folderWith({ "MEMORY.md": "note" });
+    const stateDir = tempFolder({ "MEMORY.md": "note" });
     journal(stateDir, "s1", said);
     const { manager, store } = await open(stateDir);
     await manager.sync?.(syncParams());
@@ -190,7 +189,7 @@ describe("who may see it", () => {
   const direct = "agent:main:signal:direct:anna";
 
   test("the owner's main session all of it, another session of the owner its own, a group nothing", async () => {
-    const stateDir = folderWith({ "MEMORY.md": "note" });
+    const stateDir = tempFolder({ "MEMORY.md": "note" });
     const own = journal(stateDir, "s1", said);
     const other = journal(stateDir, "s2", { z: "another zebra" });
     transcript(stateDir, "s1", said);
@@ -219,7 +218,7 @@ describe("who may see it", () => {
     "journal/below/s1.0123456789abcdef.jsonl",
     "journal/s1.0123456789abcdef.jsonl/../../../../secret.jsonl",
   ])("no path leads out of it: %s", async (relPath) => {
-    const stateDir = folderWith({ "MEMORY.md": "note" });
+    const stateDir = tempFolder({ "MEMORY.md": "note" });
     transcript(stateDir, "s1", said);
     journal(stateDir, "s2", said);
     const { manager } = await open(stateDir);
@@ -233,7 +232,7 @@ describe("who may see it", () => {
   });
 
   test.skipIf(process.platform === "win32")("no link leads out of it", async () => {
-    const stateDir = folderWith({ "MEMORY.md": "note", "secret.jsonl": line("a", "zebra") });
+    const stateDir = tempFolder({ "MEMORY.md": "note", "secret.jsonl": line("a", "zebra") });
     const file = journal(stateDir, "s1", { a: "giraffe" });
     const name = `s1.${"f".repeat(16)}.jsonl`;
     symlinkSync(path.join(stateDir, "secret.jsonl"), path.join(stateDir, path.dirname(`agents/main/${file}`), name));

@@ -3,12 +3,11 @@ import path from "node:path";
 import type { MemorySearchManager, MemorySearchResult, SearchReport } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { manageIndex } from "@memslot/indexing";
+import { tempFolder } from "@memslot/test-tools/files";
 import { contextFor, never, searchOptions, settingsWith, syncParams } from "./support/context.ts";
 import { createFakeStore, type FakeStore } from "./support/fake-store.ts";
-import { useTempFolders } from "./support/temp-folder.ts";
 import { eventually } from "@memslot/test-tools/wait";
 
-const folderWith = useTempFolders();
 const both = ["memory", "sessions"];
 
 async function open(
@@ -42,7 +41,7 @@ function transcript(workspace: string, sessionId: string, ...texts: string[]): s
 
 describe("transcripts", () => {
   test("are searched with the notes, by the lines of their file", async () => {
-    const workspace = folderWith({ "MEMORY.md": "The zebra lives in the notes." });
+    const workspace = tempFolder({ "MEMORY.md": "The zebra lives in the notes." });
     transcript(workspace, "s1", "hello", "I saw a zebra in the zoo");
     const { manager } = await open(workspace);
     await manager.sync?.(syncParams());
@@ -59,7 +58,7 @@ describe("transcripts", () => {
   });
 
   test("are not looked at unless they are named as a source, and leave nothing behind when that is taken back", async () => {
-    const workspace = folderWith({ "MEMORY.md": "note" });
+    const workspace = tempFolder({ "MEMORY.md": "note" });
     transcript(workspace, "s1", "I saw a zebra");
     const { manager, store } = await open(workspace);
     await manager.sync?.(syncParams());
@@ -71,7 +70,7 @@ describe("transcripts", () => {
   });
 
   test("that grew by little wait for a sync that is asked for, and a search takes what grew by much", async () => {
-    const workspace = folderWith({ "MEMORY.md": "note" });
+    const workspace = tempFolder({ "MEMORY.md": "note" });
     transcript(workspace, "s1", "the first words");
     const { manager } = await open(workspace);
     await manager.sync?.(syncParams());
@@ -86,7 +85,7 @@ describe("transcripts", () => {
   });
 
   test("are counted by source", async () => {
-    const workspace = folderWith({ "MEMORY.md": "note" });
+    const workspace = tempFolder({ "MEMORY.md": "note" });
     transcript(workspace, "s1", "the first words");
     const { manager } = await open(workspace);
     expect(manager.status().sourceCounts?.map(({ source, eligible }) => [source, eligible])).toEqual([
@@ -115,7 +114,7 @@ describe("a session that others read", () => {
     const secrets = Object.fromEntries(
       Array.from({ length: 300 }, (_, index) => [`memory/${index}.md`, `zebra zebra secret ${index}`]),
     );
-    const workspace = folderWith({
+    const workspace = tempFolder({
       "MEMORY.md": "zebra secret",
       "USER.md": "zebra secret",
       "team/plan.md": "In the plan of the team a zebra is named somewhere, among quite different things.",
@@ -136,7 +135,7 @@ describe("a session that others read", () => {
   });
 
   test("reads no private note", async () => {
-    const workspace = folderWith({ "MEMORY.md": "zebra", "memory/a.md": "zebra", "team/plan.md": "plan" });
+    const workspace = tempFolder({ "MEMORY.md": "zebra", "memory/a.md": "zebra", "team/plan.md": "plan" });
     const { manager } = await open(workspace, { extraPaths: ["team", "."] });
     const read = async (relPath: string): Promise<unknown> =>
       await manager.readFile({ relPath, from: 1, lines: 5, audience: "shared", signal: never });
@@ -148,7 +147,7 @@ describe("a session that others read", () => {
 
 describe("without being asked", () => {
   test("a saved note is indexed when it has been left alone for a moment", async () => {
-    const workspace = folderWith({ "memory/a.md": "alpha" });
+    const workspace = tempFolder({ "memory/a.md": "alpha" });
     const { manager, store } = await open(workspace, { sync: { watch: true, watchDebounceMs: 20 } });
     await manager.sync?.(syncParams());
     await eventually(() => manager.status().watch?.mode !== "off", "the folders are watched");
@@ -164,7 +163,7 @@ describe("without being asked", () => {
   });
 
   test("files are looked at every so many minutes", async () => {
-    const workspace = folderWith({ "memory/a.md": "alpha" });
+    const workspace = tempFolder({ "memory/a.md": "alpha" });
     const { manager, store } = await open(workspace, { sync: { intervalMinutes: 0.0005 } });
     await eventually(() => store.paths().length === 1, "the note is indexed");
     expect(manager.status().lastSync?.reason).toBe("interval");
@@ -172,7 +171,7 @@ describe("without being asked", () => {
   });
 
   test("nothing happens where somebody only looks", async () => {
-    const workspace = folderWith({ "memory/a.md": "alpha" });
+    const workspace = tempFolder({ "memory/a.md": "alpha" });
     const context = { ...contextFor(workspace, { settings: settingsWith({ sync: { watch: true } }) }), lookOnly: true };
     const manager = await manageIndex({ index: createFakeStore(), context, backend: "test" });
     expect(manager.status().watch).toEqual({ mode: "off", reason: "opened only to look" });

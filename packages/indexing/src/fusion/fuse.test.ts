@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { createFusion, type FusionWeights, type MeaningScale, scaleOfRows, spreadOf } from "./fuse.ts";
-import { type Random, randomFrom } from "@memslot/test-tools/random";
+import { type Random, randomFrom, randomSentence } from "@memslot/test-tools/random";
+import { createHash } from "node:crypto";
+import { partnerPairs } from "./partner-pairs.ts";
+import { scanTerms } from "../text/words.ts";
+import { partnerQuality } from "./partner-quality.ts";
 
 /** 0 up to 1. */
 function share(random: Random): number {
@@ -13,7 +17,7 @@ const scale: MeaningScale = { mean: 0.3, deviation: 0.1, weight: 0.05 };
 describe("a score", () => {
   test("has the order of t + w × z, is over 0 and under 1, and ties with no other", () => {
     const random = randomFrom(11);
-    for (let round = 0; round < 200; round++) {
+    for (let round = 0; round < 60; round++) {
       const own: MeaningScale = {
         mean: share(random) - 0.3,
         deviation: 0.01 + share(random) / 4,
@@ -116,5 +120,109 @@ describe("a scale", () => {
     const fuse = createFusion(usual, same, 0.9);
     const scores = [0.9, 0.5, 0.2].map((textScore) => fuse({ cosine: 0.9, textScore, exact: false }));
     expect(scores).toEqual(scores.toSorted((a, b) => b - a));
+  });
+});
+
+function chunkOf(text: string): { hash: string; text: string } {
+  return { hash: createHash("sha256").update(text).digest("hex"), text };
+}
+
+function termsOf(text: string): Set<string> {
+  const terms = new Set<string>();
+  scanTerms(text, (term) => void terms.add(term));
+  return terms;
+}
+
+test("no word stands on both sides, in any of 100 pairs", () => {
+  const random = randomFrom(2);
+  const chunks = Array.from({ length: 120 }, () =>
+    chunkOf(Array.from({ length: 6 }, () => `- ${randomSentence(random, 14)}.`).join("\n")),
+  );
+  const pairs = partnerPairs(chunks, 1000);
+  expect(pairs.length).toBeGreaterThan(50);
+  for (const { sentence, rest } of pairs)
+    expect([...termsOf(sentence).intersection(termsOf(rest))], `${sentence} | ${rest}`).toEqual([]);
+});
+
+test("a sentence is taken out of Chinese as well, and pairs are no longer than they may be", () => {
+  const text =
+    "昨天在书店买了新的电脑和一本书。电视机坏了，图书馆的老师打来电话。书包里有一台旧电脑。店里的脑力游戏很新。";
+  const [pair] = partnerPairs([chunkOf(text)], 1);
+  expect(text).toContain(pair?.sentence);
+  expect([...termsOf(pair?.sentence ?? "").intersection(termsOf(pair?.rest ?? ""))]).toEqual([]);
+  // A character is a word to some.
+  expect([...(pair?.rest ?? "")].filter((sign) => /\p{L}/u.test(sign) && pair?.sentence.includes(sign))).toEqual([]);
+  const long = Array.from({ length: 8 }, (_, line) =>
+    Array.from({ length: 200 }, (_, word) => `word${line}x${word}`).join(" "),
+  ).join("\n");
+  for (const { sentence, rest } of partnerPairs([chunkOf(long)], 1))
+    expect([sentence.length, rest.length]).toEqual([400, 400]);
+});
+
+test("the same chunks give the same pairs, so many as are wanted and one of each chunk", () => {
+  const random = randomFrom(4);
+  const chunks = Array.from({ length: 50 }, () =>
+    chunkOf(Array.from({ length: 5 }, () => randomSentence(random, 12)).join("\n")),
+  );
+  expect(partnerPairs(chunks, 7)).toHaveLength(7);
+  expect(partnerPairs(chunks, 7)).toEqual(partnerPairs(chunks, 7));
+});
+
+test("what is one sentence, or says the same twice, or nothing, gives none", () => {
+  const texts = [
+    "",
+    "# Title",
+    "Only one sentence with several words stands here.",
+    "The boiler was serviced by Brandt in March.\nThe boiler was serviced by Brandt in March.",
+    "---\n\n---\n\n- a\n- b\n- c",
+  ];
+  expect(partnerPairs(texts.map(chunkOf), 10)).toEqual([]);
+});
+
+describe("the quality of a provider", () => {
+  const count = 32;
+
+  /** Vectors of unit length that know nothing of each other. */
+  function randomVectors(seed: number): Float32Array[] {
+    const random = randomFrom(seed);
+    return Array.from({ length: count }, () => {
+      const vector = Float32Array.from({ length: 64 }, () => share(random) - 0.5);
+      const length = Math.hypot(...vector);
+      return vector.map((value) => value / length);
+    });
+  }
+
+  test("vectors that always find the partner are worth as much as any can be", () => {
+    const vectors = randomVectors(1);
+    expect(partnerQuality(vectors, vectors)).toEqual({ quality: 1, weight: 0.15, pairs: count });
+  });
+
+  test("of 60 providers that know nothing at least 58 are worth nothing, and none is worth much", () => {
+    const weights = Array.from(
+      { length: 60 },
+      (_, seed) => partnerQuality(randomVectors(2 * seed + 100), randomVectors(2 * seed + 101)).weight,
+    );
+    expect(weights.filter((weight) => weight === 0).length).toBeGreaterThanOrEqual(58);
+    expect(Math.max(...weights)).toBeLessThan(0.02);
+  });
+
+  test("a provider that gives every text the same vector is worth nothing", () => {
+    const same = Array.from({ length: count }, () => Float32Array.of(1, 0));
+    expect(partnerQuality(same, same)).toMatchObject({ weight: 0 });
+  });
+
+  test("the weight rises with what is known", () => {
+    const [meaning, noise, other] = [randomVectors(7), randomVectors(8), randomVectors(9)];
+    const mixed = (beside: readonly Float32Array[], noisy: number): Float32Array[] =>
+      meaning.map((vector, index) => {
+        const sum = vector.map((value, at) => value + noisy * (beside[index]?.[at] ?? 0));
+        const length = Math.hypot(...sum);
+        return sum.map((value) => value / length);
+      });
+    const weights = [0.5, 1.5, 2.2, 6].map((noisy) => partnerQuality(mixed(noise, noisy), mixed(other, noisy)).weight);
+    expect(weights).toEqual(weights.toSorted((a, b) => b - a));
+    expect(weights[0]).toBe(0.15);
+    expect(weights[1]).toBeGreaterThan(weights[2] ?? 1);
+    expect(weights.at(-1)).toBeLessThan(0.03);
   });
 });

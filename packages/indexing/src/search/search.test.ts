@@ -5,8 +5,7 @@ import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { SourceScope } from "./session-scope.ts";
 import { type FakeEmbeddings, fakeEmbeddings } from "../../test/support/fake-embeddings.ts";
 import type { FakeStore } from "../../test/support/fake-store.ts";
-import { expectAnyQueryIsAnswered, isCounted } from "./test/any-query.ts";
-import { type Found, notes, search, storeWith } from "./test/search-lab.ts";
+import { expectAnyQueryIsAnswered, type Found, isCounted, notes, search, storeWith } from "./test/search-lab.ts";
 
 function isAsked({ method }: FakeStore["calls"][number]): boolean {
   return method === "searchKeyword" || method === "searchVector";

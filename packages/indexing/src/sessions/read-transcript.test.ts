@@ -1,6 +1,5 @@
 import { appendFileSync, readFileSync, renameSync, rmSync, statSync, truncateSync, utimesSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { FileRecord } from "../chunk-index.ts";
 import type { Chunk } from "../chunk-store.ts";
 import { createSessionSource } from "./session-source.ts";
 import { parseCursor } from "./transcript-cursor.ts";
@@ -9,14 +8,24 @@ import { maxLineBytes } from "./transcript-lines.ts";
 import { estimateTokens } from "../text/token-weight.ts";
 import { indexTerms } from "../text/words.ts";
 import { never, settingsWith } from "../../test/support/context.ts";
-import { type Random, randomFrom, randomSentence, randomText } from "@memslot/test-tools/random";
-import { useTempFolders } from "../../test/support/temp-folder.ts";
-import { said, timeOn, toolResult, type Transcript, transcriptIn } from "./test/transcripts.ts";
+import { tempFolder } from "@memslot/test-tools/files";
+import {
+  expectSameChunksInPieces,
+  said,
+  timeOn,
+  toolResult,
+  type Transcript,
+  transcriptIn,
+} from "./test/transcripts.ts";
 
-const folderWith = useTempFolders();
 const transcriptOf = (tokens = 400): Transcript =>
-  transcriptIn(folderWith(), settingsWith({ chunking: { tokens, overlap: 80 % tokens } }));
-const passedOver = (stored: FileRecord): number | undefined => parseCursor(stored.cursor)?.passedOver;
+  transcriptIn(tempFolder(), settingsWith({ chunking: { tokens, overlap: 80 % tokens } }));
+const passedOver = (transcript: Transcript): number | undefined => parseCursor(transcript.stored()?.cursor)?.passedOver;
+const joined = (transcript: Transcript): string =>
+  transcript
+    .chunks()
+    .map(({ text }) => text)
+    .join("\n");
 const textOf = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join("");
 
 async function chunksOf(content: string | Uint8Array, tokens?: number): Promise<Chunk[]> {
@@ -124,17 +133,15 @@ describe("lines that cannot be read", () => {
       endLine: 10,
       text: "User: one\nUser: two\nUser: four",
     });
-    const stored = transcript.stored();
-    expect(stored && passedOver(stored)).toBe(6);
+    expect(passedOver(transcript)).toBe(6);
     // Read on from the open chunk they are not counted twice.
     appendFileSync(transcript.file, "{\n");
     await transcript.sync();
-    const grown = transcript.stored();
-    expect(grown && passedOver(grown)).toBe(7);
+    expect(passedOver(transcript)).toBe(7);
   });
 
   test("are hostile lines too", async () => {
-    const deep = "[".repeat(1_000_000) + "]".repeat(1_000_000);
+    const deep = "[".repeat(100_000) + "]".repeat(100_000);
     const lines = [
       deep,
       `{"role":"user","content":${deep}}`,
@@ -157,8 +164,7 @@ describe("lines that cannot be read", () => {
       ["User: one", 1],
       ["User: two", 3],
     ]);
-    const stored = transcript.stored();
-    expect(stored && passedOver(stored)).toBe(1);
+    expect(passedOver(transcript)).toBe(1);
   });
 
   test("are messages that go on without end, but for their beginning", async () => {
@@ -167,16 +173,12 @@ describe("lines that cannot be read", () => {
     const text = `${"many words ".repeat(Math.ceil(maxTextLength / 11))}`.slice(0, maxTextLength - 20);
     transcript.write(textOf([said("user", `${text} ${secret} behind`), said("user", "next")]));
     await transcript.sync();
-    const kept = transcript
-      .chunks()
-      .map((chunk) => chunk.text)
-      .join("\n");
+    const kept = joined(transcript);
     expect(kept).not.toContain("sk-aB3d");
     expect(kept).not.toContain("behind");
     expect(kept.length).toBeGreaterThan(maxTextLength);
     expect(kept.endsWith("User: next")).toBe(true);
-    const stored = transcript.stored();
-    expect(stored && passedOver(stored)).toBe(1);
+    expect(passedOver(transcript)).toBe(1);
   });
 
   test("are none with CRLF and a byte order mark", async () => {
@@ -184,8 +186,7 @@ describe("lines that cannot be read", () => {
     transcript.write(`\uFEFF${said("user", "one")}\r\n\r\n${said("user", "two")}\r\n`);
     await transcript.sync();
     expect(transcript.chunks()[0]).toMatchObject({ startLine: 1, endLine: 3, text: "User: one\nUser: two" });
-    const stored = transcript.stored();
-    expect(stored && passedOver(stored)).toBe(0);
+    expect(passedOver(transcript)).toBe(0);
   });
 });
 
@@ -216,8 +217,7 @@ describe("what comes to a transcript", () => {
     appendFileSync(transcript.file, line.subarray(cut));
     await transcript.sync();
     expect(transcript.chunks().map(({ text }) => text)).toEqual(["User: one\nUser: größer"]);
-    const stored = transcript.stored();
-    expect(stored && passedOver(stored)).toBe(0);
+    expect(passedOver(transcript)).toBe(0);
   });
 
   test("is taken where a last line is whole but for its line end, and taken back where it is not", async () => {
@@ -275,31 +275,8 @@ describe("what comes to a transcript", () => {
     expect(transcript.chunks()).toMatchObject([{ text: "User: go on", startLine: 4, context: "2026-03-05" }]);
   });
 
-  test("gives the same chunks, in whatever pieces it comes", async () => {
-    const seed = Date.now() % 1_000_000;
-    for (let round = 0; round < 25; round++) {
-      const random = randomFrom(seed + round);
-      const bytes = randomTranscript(random);
-      const tokens = random.pick([50, 100, 400]);
-      const whole = transcriptOf(tokens);
-      const pieces = transcriptOf(tokens);
-      pieces.write("");
-      let at = 0;
-      while (at < bytes.length) {
-        const end = Math.min(bytes.length, at + 1 + random.below(random.pick([3, 50, 2000, 400_000])));
-        appendFileSync(pieces.file, bytes.subarray(at, end));
-        at = end;
-        if (random.chance(0.8)) pieces.settle();
-        await pieces.sync();
-        if (random.chance(0.9) && at < bytes.length) continue;
-        whole.write(bytes.subarray(0, at));
-        await whole.sync();
-        expect(pieces.chunks(), `seed ${seed}, round ${round}, ${at} bytes`).toEqual(whole.chunks());
-      }
-      const [a, b] = [pieces.stored(), whole.stored()];
-      expect(a && passedOver(a), `seed ${seed}, round ${round}`).toBe(b && passedOver(b));
-      expect(a?.hash).toBe(b?.hash);
-    }
+  test("gives the same chunks, in whatever pieces it comes: 5 transcripts", async () => {
+    await expectSameChunksInPieces({ seed: 1, transcripts: 5 });
   });
 });
 
@@ -323,45 +300,29 @@ describe("a file that is another by now is read whole", () => {
     expect(transcript.chunks()).toEqual(await chunksOf(readFileSync(transcript.file)));
   }
 
-  test("when it was cut off", async () => {
-    await expectWhole(await changedTo(many("old", 200), (file) => truncateSync(file, 1000)));
-    const empty = await changedTo(many("old", 200), (file) => truncateSync(file, 0));
-    expect(empty.chunks()).toEqual([]);
-  });
-
-  test("when a longer one with another beginning took its place", async () => {
-    await expectWhole(await changedTo(many("old", 100), many("new", 300)));
-  });
-
-  test("when a longer one with the same beginning took its place", async () => {
-    await expectWhole(await changedTo(many("old", 100) + many("older", 100), many("old", 100) + many("newer", 300)));
-  });
-
-  test("when its first line was changed before more came", async () => {
-    const before = many("old", 500);
-    await expectWhole(await changedTo(before, before.replace("old 0", "new 0") + many("more", 10)));
-  });
-
-  test("when one of the same size was renamed over it", async () => {
-    await expectWhole(
-      await changedTo(many("old", 100), (file) => {
+  const [old, older] = [many("old", 500), many("older", 100)];
+  test.each<[string, string | ((file: string) => void)]>([
+    ["it was cut off", (file) => truncateSync(file, 1000)],
+    ["it was emptied", (file) => truncateSync(file, 0)],
+    ["a longer one with another beginning took its place", many("new", 900)],
+    ["a longer one with the same beginning took its place", old + many("newer", 300)],
+    ["its first line was changed before more came", old.replace("old 0", "new 0") + older + many("more", 10)],
+    ["a word in the middle was changed for one of the same length", (old + older).replace("old 250", "new 250")],
+    [
+      "one of the same size was renamed over it",
+      (file) => {
         const next = transcriptOf();
-        next.write(many("new", 100));
+        next.write(many("new", 500) + older);
         renameSync(next.file, file);
-      }),
-    );
-  });
-
-  test("when a word in the middle was changed for one of the same length", async () => {
-    const before = many("one", 500) + many("two", 500);
-    const transcript = await changedTo(before, before.replace("one 250", "new 250"));
-    expect(transcript.chunks().some(({ text }) => text.includes("new 250"))).toBe(true);
-    await expectWhole(transcript);
+      },
+    ],
+  ])("when %s", async (_, after) => {
+    await expectWhole(await changedTo(old + older, after));
   });
 
   test("when it was cut for chunks of another size", async () => {
     const transcript = transcriptOf(400);
-    transcript.write(many("old", 200));
+    transcript.write(old);
     await transcript.sync();
     const settings = settingsWith({ chunking: { tokens: 100, overlap: 0 } });
     const stateDir = transcript.file.replace(/.agents.main.sessions.one\.jsonl$/, "");
@@ -392,10 +353,7 @@ describe("a long transcript", () => {
       expect(bytes).toBeLessThan(2 * 1024 * 1024);
     }
     expect(readings.map(({ more }) => more === true)).toEqual([...readings.slice(1).map(() => true), false]);
-    const text = transcript
-      .chunks()
-      .map((chunk) => chunk.text)
-      .join("\n");
+    const text = joined(transcript);
     for (let index = 0; index < 400; index++) {
       expect(text.split(`question ${index} `)).toHaveLength(2);
       expect(text.split(`answer ${index} `)).toHaveLength(2);
@@ -404,7 +362,7 @@ describe("a long transcript", () => {
 
   test("that was read in part is due until it is read to its end, and goes on where it was", async () => {
     const sessions = { deltaBytes: 1e9, deltaMessages: 1e6, postCompactionForce: true };
-    const transcript = transcriptIn(folderWith(), settingsWith({ sync: { sessions } }));
+    const transcript = transcriptIn(tempFolder(), settingsWith({ sync: { sessions } }));
     transcript.write(long(300));
     transcript.settle();
     const first = await transcript.source.read(transcript.scanned(), undefined, never);
@@ -444,31 +402,3 @@ test("a time that jumps back is a change like any other", async () => {
   await transcript.sync();
   expect(transcript.chunks().map(({ text }) => text)).toEqual(["User: six"]);
 });
-
-/** Messages of every size between noise and broken lines, with and without line ends of either kind. */
-function randomTranscript(random: Random): Buffer {
-  const parts: Buffer[] = random.chance(0.2) ? [Buffer.from("\uFEFF")] : [];
-  const days = ["2026-03-05", "2026-03-06", undefined];
-  for (let left = 5 + random.below(60); left > 0; left--) {
-    const day = random.pick(days);
-    const time = day === undefined ? undefined : timeOn(day);
-    const role = random.pick(["user", "assistant"] as const);
-    const line = random.pick([
-      () => said(role, randomSentence(random, 30), time),
-      () => said(role, randomSentence(random, 30), time),
-      () => said(role, randomText(random, 3000), time),
-      () => said(role, "word ".repeat(random.below(3000)), time),
-      () => said("user", "Pre-compaction memory flush. Store now."),
-      () => said("user", "[OpenClaw heartbeat poll]"),
-      () => said("assistant", "HEARTBEAT_OK"),
-      () => toolResult(random.below(random.pick([100, 5000, 300_000]))),
-      () => JSON.stringify({ type: "compaction", timestamp: time }),
-      () => randomText(random, 200).replaceAll("\n", " "),
-      () => "",
-    ])();
-    parts.push(Buffer.from(line), Buffer.from(random.chance(0.1) ? "\r\n" : "\n"));
-  }
-  if (random.chance(0.3))
-    parts.push(Buffer.from(said("user", randomSentence(random, 20)).slice(0, random.pick([20, 5000]))));
-  return Buffer.concat(parts);
-}

@@ -1,12 +1,13 @@
-import { appendFileSync, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import type { ManagerSyncParams } from "@memslot/core";
+import { type ManagerSyncParams, MemoryError } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { settingsWith } from "../../test/support/context.ts";
-import { useTempFolders } from "../../test/support/temp-folder.ts";
+import { tempFolder } from "@memslot/test-tools/files";
 import { said, type Transcript, transcriptIn } from "./test/transcripts.ts";
+import { createSessionLookup, sessionTranscriptOf } from "./session-lookup.ts";
+import { letRest } from "../../test/support/let-rest.ts";
 
-const folderWith = useTempFolders();
 const background = ["search", "watch", "interval"];
 const asked = ["cli", "application", "session-start", "compaction"];
 const line = `${said("user", "hello")}\n`;
@@ -20,28 +21,31 @@ async function isDue(
   return (await source.isDue?.(scanned(), stored(), { reason, sessions })) ?? true;
 }
 
-function transcriptWith(sessions: {
-  deltaBytes?: number;
-  deltaMessages?: number;
-  postCompactionForce?: boolean;
-}): Transcript {
-  const defaults = { deltaBytes: 100_000, deltaMessages: 50, postCompactionForce: true };
-  return transcriptIn(folderWith(), settingsWith({ sync: { sessions: { ...defaults, ...sessions } } }));
+/** A transcript of these lines, in the index. */
+async function indexed(
+  content: string,
+  sessions: { deltaBytes?: number; deltaMessages?: number; postCompactionForce?: boolean } = {},
+): Promise<Transcript> {
+  const transcript = unindexed(content, sessions);
+  await transcript.sync();
+  return transcript;
 }
 
-describe("a transcript that is not in the index", () => {
-  test.each([...background, ...asked])("is taken by a sync for %s, however short it is", async (reason) => {
-    const transcript = transcriptWith({});
-    transcript.write(line);
-    expect(await isDue(transcript, reason)).toBe(true);
-  });
-});
+function unindexed(content: string, sessions: object = {}): Transcript {
+  const defaults = { deltaBytes: 100_000, deltaMessages: 50, postCompactionForce: true };
+  const transcript = transcriptIn(tempFolder(), settingsWith({ sync: { sessions: { ...defaults, ...sessions } } }));
+  transcript.write(content);
+  return transcript;
+}
+
+test.each([...background, ...asked])(
+  "a transcript that is not in the index is taken by a sync for %s, however short it is",
+  async (reason) => expect(await isDue(unindexed(line), reason)).toBe(true),
+);
 
 describe("a transcript that has grown", () => {
   test.each(background)("is left by a sync for %s until enough is new", async (reason) => {
-    const transcript = transcriptWith({ deltaMessages: 3, deltaBytes: 1000 });
-    transcript.write(line.repeat(10));
-    await transcript.sync();
+    const transcript = await indexed(line.repeat(10), { deltaMessages: 3, deltaBytes: 1000 });
     appendFileSync(transcript.file, line);
     expect(await isDue(transcript, reason)).toBe(false);
     appendFileSync(transcript.file, line);
@@ -56,17 +60,13 @@ describe("a transcript that has grown", () => {
   });
 
   test.each(asked)("is taken by a sync for %s, however little is new", async (reason) => {
-    const transcript = transcriptWith({});
-    transcript.write(line.repeat(10));
-    await transcript.sync();
+    const transcript = await indexed(line.repeat(10));
     appendFileSync(transcript.file, line);
     expect(await isDue(transcript, reason)).toBe(true);
   });
 
   test("is left after a compaction too, where that is not to be forced", async () => {
-    const transcript = transcriptWith({ postCompactionForce: false });
-    transcript.write(line);
-    await transcript.sync();
+    const transcript = await indexed(line, { postCompactionForce: false });
     appendFileSync(transcript.file, line);
     expect(await isDue(transcript, "compaction")).toBe(false);
     expect(await isDue(transcript, "cli")).toBe(true);
@@ -74,18 +74,14 @@ describe("a transcript that has grown", () => {
 
   test("is always due with thresholds of nothing", async () => {
     for (const sessions of [{ deltaBytes: 0 }, { deltaMessages: 0 }]) {
-      const transcript = transcriptWith(sessions);
-      transcript.write(line.repeat(10));
-      await transcript.sync();
+      const transcript = await indexed(line.repeat(10), sessions);
       appendFileSync(transcript.file, line);
       expect(await isDue(transcript, "search")).toBe(true);
     }
   });
 
   test("counts on from where it was counted to", async () => {
-    const transcript = transcriptWith({ deltaMessages: 100, deltaBytes: 1_000_000 });
-    transcript.write(line);
-    await transcript.sync();
+    const transcript = await indexed(line, { deltaMessages: 100, deltaBytes: 1_000_000 });
     for (let count = 1; count < 100; count++) {
       appendFileSync(transcript.file, line);
       expect(await isDue(transcript, "search")).toBe(false);
@@ -97,9 +93,7 @@ describe("a transcript that has grown", () => {
 
 describe("a file that is not the one that was read is always due", () => {
   test("when it is shorter, of the same size, or begins otherwise", async () => {
-    const transcript = transcriptWith({});
-    transcript.write(line.repeat(10));
-    await transcript.sync();
+    const transcript = await indexed(line.repeat(10));
     truncateSync(transcript.file, line.length * 3);
     expect(await isDue(transcript, "search")).toBe(true);
     writeFileSync(transcript.file, line.replace("hello", "jello").repeat(10));
@@ -111,9 +105,7 @@ describe("a file that is not the one that was read is always due", () => {
   });
 
   test("when it has another time and the same size, and while it could change within the same time", async () => {
-    const transcript = transcriptWith({});
-    transcript.write(line.repeat(10));
-    await transcript.sync();
+    const transcript = await indexed(line.repeat(10));
     expect(transcript.stored()?.mtimeMs).toBe(-1);
     expect(await isDue(transcript, "search")).toBe(true);
     transcript.settle();
@@ -123,9 +115,7 @@ describe("a file that is not the one that was read is always due", () => {
   });
 
   test("when it was cut otherwise", async () => {
-    const transcript = transcriptWith({});
-    transcript.write(line);
-    await transcript.sync();
+    const transcript = await indexed(line);
     const stored = transcript.stored();
     appendFileSync(transcript.file, line);
     const due = async (change: object): Promise<boolean | undefined> =>
@@ -138,8 +128,7 @@ describe("a file that is not the one that was read is always due", () => {
   });
 
   test("when it cannot be looked at, so that reading it says why", async () => {
-    const transcript = transcriptWith({});
-    transcript.write(line);
+    const transcript = unindexed(line);
     const scanned = transcript.scanned();
     rmSync(transcript.file);
     expect(await transcript.source.isDue?.(scanned, undefined, { reason: "search" })).toBe(true);
@@ -148,16 +137,14 @@ describe("a file that is not the one that was read is always due", () => {
 
 describe("where sessions are named", () => {
   test("these are due whatever is new, and no others", async () => {
-    const transcript = transcriptWith({});
-    transcript.write(line);
+    const transcript = unindexed(line);
     expect(await isDue(transcript, "search", [{ sessionId: "one" }])).toBe(true);
     expect(await isDue(transcript, "cli", [{ sessionId: "two" }, { sessionId: "on" }])).toBe(false);
     expect(await isDue(transcript, "cli", [])).toBe(false);
   });
 
   test("a session's topics and the file that its key names count too", async () => {
-    const transcript = transcriptWith({});
-    transcript.write(line);
+    const transcript = unindexed(line);
     const topic = { ...transcript.scanned(), path: "sessions/two-topic-7.jsonl" };
     const due = async (sessionId: string, sessionKey?: string): Promise<boolean | undefined> =>
       await transcript.source.isDue?.(topic, undefined, { reason: "cli", sessions: [{ sessionId, sessionKey }] });
@@ -167,5 +154,114 @@ describe("where sessions are named", () => {
     const list = path.join(path.dirname(transcript.file), "sessions.json");
     writeFileSync(list, JSON.stringify({ "agent:main:main": entry }));
     expect(await due("one", "agent:main:main")).toBe(true);
+  });
+});
+
+describe("the transcript of a session key", () => {
+  const list = "agents/main/sessions/sessions.json";
+
+  async function lookUp(sessions: unknown, sessionKey: string): Promise<string | undefined> {
+    const stateDir = tempFolder({ [list]: typeof sessions === "string" ? sessions : JSON.stringify(sessions) });
+    return await sessionTranscriptOf({ stateDir, agentId: "main", sessionKey });
+  }
+
+  const group = "agent:main:telegram:group:42";
+  const twins = { "agent:main:a": { sessionId: "one" }, "agent:main:A": { sessionId: "two" } };
+
+  test.each([
+    ["names its transcript by its id", { [group]: { sessionId: "one" } }, group, "sessions/one.jsonl"],
+    [
+      "is compared without case",
+      { [group]: { sessionId: "one" } },
+      "Agent:Main:Telegram:Group:42",
+      "sessions/one.jsonl",
+    ],
+    ["is compared to its end", { [group]: { sessionId: "one" } }, "agent:main:telegram:group:4", undefined],
+    ["is compared as a whole", { [group]: { sessionId: "one" } }, `${group}:thread:1`, undefined],
+    ["that is there in two cases is meant exactly", twins, "agent:main:A", "sessions/two.jsonl"],
+    ["that is there in two cases, and in neither of them, names nothing", twins, "AGENT:main:a", undefined],
+    [
+      "may be the name of a part of every object",
+      '{"__proto__":{"sessionId":"one"}}',
+      "__proto__",
+      "sessions/one.jsonl",
+    ],
+    ["that is only a part of every object names nothing", {}, "constructor", undefined],
+    ["has no id from the prototype", '{"k":{"__proto__":{"sessionId":"one"}}}', "k", undefined],
+  ])("a key %s", async (_, sessions, key, transcript) => {
+    expect(await lookUp(sessions, key)).toBe(transcript);
+  });
+
+  test("a named file counts where it is one of this folder", async () => {
+    const stateDir = tempFolder({ [list]: "" });
+    const folder = path.dirname(path.join(stateDir, list));
+    const entries = {
+      absolute: { sessionId: "one", sessionFile: path.join(folder, "one-topic-7.jsonl") },
+      relative: { sessionId: "one", sessionFile: "other.jsonl" },
+      outside: { sessionId: "one", sessionFile: "../../other/sessions/secret.jsonl" },
+      nothing: { sessionFile: "/etc/passwd" },
+    };
+    writeFileSync(path.join(stateDir, list), JSON.stringify(entries));
+    const lookup = createSessionLookup({ stateDir, agentId: "main" });
+    expect(await lookup("absolute")).toBe("sessions/one-topic-7.jsonl");
+    expect(await lookup("relative")).toBe("sessions/other.jsonl");
+    expect(await lookup("outside")).toBe("sessions/one.jsonl");
+    expect(await lookup("nothing")).toBeUndefined();
+  });
+
+  test.each([
+    "",
+    "{",
+    "[]",
+    "null",
+    '"a"',
+    '{"k":null}',
+    '{"k":{}}',
+    '{"k":{"sessionId":""}}',
+    '{"k":{"sessionId":7}}',
+    '{"k":{"sessionId":"../../x"}}',
+  ])("a list of %j gives nothing", async (text) => {
+    expect(await lookUp(text, "k")).toBeUndefined();
+  });
+
+  test("a missing list, a link in its place and one that cannot be read give nothing", async () => {
+    const stateDir = tempFolder({ [list]: '{"k":{"sessionId":"one"}}', "elsewhere.json": '{"k":{"sessionId":"two"}}' });
+    const lookup = createSessionLookup({ stateDir, agentId: "main" });
+    expect(await lookup("k")).toBe("sessions/one.jsonl");
+    if (process.platform !== "win32" && process.getuid?.() !== 0) {
+      chmodSync(path.join(stateDir, list), 0);
+      expect(await lookup("k")).toBeUndefined();
+    }
+    rmSync(path.join(stateDir, list));
+    expect(await lookup("k")).toBeUndefined();
+    if (process.platform === "win32") return;
+    symlinkSync(path.join(stateDir, "elsewhere.json"), path.join(stateDir, list));
+    expect(await lookup("k")).toBeUndefined();
+  });
+
+  test("the list is read again when it has changed", async () => {
+    const stateDir = tempFolder({ [list]: '{"k":{"sessionId":"one"}}' });
+    const file = path.join(stateDir, list);
+    const lookup = createSessionLookup({ stateDir, agentId: "main" });
+    utimesSync(file, 1000, 1000);
+    expect(await lookup("k")).toBe("sessions/one.jsonl");
+    writeFileSync(file, '{"k":{"sessionId":"two"}}');
+    expect(await lookup("k")).toBe("sessions/two.jsonl");
+    utimesSync(file, 1000, 1000);
+    expect(await lookup("k")).toBe("sessions/two.jsonl");
+    writeFileSync(file, '{"k":{"sessionId":"six"}}');
+    utimesSync(file, 1000, 1000);
+    expect(await lookup("k")).toBe("sessions/six.jsonl");
+    letRest(file);
+    expect(await lookup("k")).toBe("sessions/six.jsonl");
+    writeFileSync(file, '{"k":{"sessionId":"ten"}}');
+    utimesSync(file, 1000, 1000);
+    expect(await lookup("k")).toBe("sessions/ten.jsonl");
+  });
+
+  test("an agent id that is no folder name is refused", async () => {
+    await expect(sessionTranscriptOf({ stateDir: tempFolder(), agentId: "../x", sessionKey: "k" })).rejects.toThrow(
+      MemoryError,
+    );
   });
 });

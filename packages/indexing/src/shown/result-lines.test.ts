@@ -1,7 +1,16 @@
-import { type MemoryReadResult, MemoryError } from "@memslot/core";
+import { MemoryError, type MemoryReadResult } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { fileLines } from "./file-lines.ts";
 import { type FoundResult, resultLines } from "./result-lines.ts";
+import {
+  findInFile,
+  type Gap,
+  numberByPlace,
+  type NumberedLine,
+  type SnippetPlace,
+  withGaps,
+} from "./numbered-lines.ts";
+import { createMatcher, marked as markedBy } from "./matched-words.ts";
 
 const never = new AbortController().signal;
 const note = [
@@ -50,7 +59,7 @@ const found = (startLine: number, endLine: number, snippet: string): FoundResult
 
 async function shown(result: FoundResult, context?: number, query = "ferry"): Promise<string[]> {
   const [first] = await resultLines(memoryOf(note), [result], { query, context, signal: never });
-  return (first?.lines ?? []).map((line) => (line.kind === "gap" ? "…" : `${line.number ?? "?"} ${line.text}`));
+  return numbered(first?.lines ?? []) ?? [];
 }
 
 describe("the lines of a file", () => {
@@ -151,5 +160,132 @@ describe("the lines of a result", () => {
       { kind: "line", number: undefined, text: "user: the ferry" },
       { kind: "line", number: undefined, text: "assistant: at nine" },
     ]);
+  });
+});
+
+/** `3 text` for a line, `? text` where its number is not known, `…` for a gap. */
+function numbered(lines: readonly (NumberedLine | Gap)[] | undefined): string[] | undefined {
+  return lines?.map((line) => (line.kind === "gap" ? "…" : `${line.number ?? "?"} ${line.text}`));
+}
+
+const place = (snippet: string, startLine: number, endLine: number): SnippetPlace => ({ snippet, startLine, endLine });
+
+describe("the numbers of a snippet, without its file", () => {
+  test("count on where it is all of its range", () => {
+    expect(numbered(numberByPlace(place("a\n\nb", 7, 9)))).toEqual(["7 a", "8 ", "9 b"]);
+  });
+
+  test("are those that the result names", () => {
+    const lines = [
+      [2, 2],
+      [5, 6],
+    ] as const;
+    expect(numbered(numberByPlace({ ...place("a\n…\nb\nc\n…", 2, 9), lines }))).toEqual([
+      "2 a",
+      "…",
+      "5 b",
+      "6 c",
+      "…",
+    ]);
+  });
+
+  test("are not those that the result names where these are more or fewer lines", () => {
+    expect(numberByPlace({ ...place("a\n…\nb", 2, 9), lines: [[2, 9]] })).toBeUndefined();
+  });
+
+  test("of pieces of one long line are that of the line", () => {
+    expect(numbered(numberByPlace(place("…one\n…\ntwo…", 4, 4)))).toEqual(["4 …one", "…", "4 two…"]);
+  });
+
+  test("are not guessed where lines may be left out, also if there are as many lines as the range has", () => {
+    expect(numberByPlace(place("…\na\nb", 1, 3))).toBeUndefined();
+    expect(numberByPlace(place("a\nb", 1, 3))).toBeUndefined();
+  });
+});
+
+describe("the numbers of a snippet, by its file", () => {
+  const file = ["# Title", "", "a", "", "b", "x", "a", "c", "the end of it"];
+
+  test.each([
+    ["blank lines that were left out are passed over", "# Title\na\nb", ["10 # Title", "12 a", "14 b"]],
+    ["behind a gap it goes on further down", "# Title\n…\nx\na", ["10 # Title", "…", "15 x", "16 a"]],
+    ["lines that follow each other are looked for together", "…\na\nc", ["…", "16 a", "17 c"]],
+    ["a cut line is found by what is left of it", "…\n…end of…", ["…", "18 …end of…"]],
+    ["a gap at the end is one", "# Title\n…", ["10 # Title", "…"]],
+    ["what stands above a gap is not found below it", "b\n…\na", ["14 b", "…", "16 a"]],
+    ["blank lines that are shown count", "# Title\n\na", ["10 # Title", "11 ", "12 a"]],
+  ])("%s", (_, snippet, expected) => {
+    expect(numbered(findInFile(place(snippet, 10, 18), file))).toEqual(expected);
+  });
+
+  test("are found for a line that has lost a secret", () => {
+    const lines = ["first", "login: anna, password: hunter2, host: alder"];
+    const snippet = "…\nlogin: anna, password: [redacted], host: alder";
+    expect(numbered(findInFile(place(snippet, 1, 2), lines))).toEqual([
+      "…",
+      "2 login: anna, password: [redacted], host: alder",
+    ]);
+  });
+
+  test("are left out where the text is not of this file: it has changed, or is a conversation", () => {
+    expect(numbered(findInFile(place("user: a\nassistant: b", 10, 18), file))).toEqual(["? user: a", "? assistant: b"]);
+    expect(numbered(findInFile(place("b\na\nb", 10, 18), file))).toEqual(["? b", "? a", "? b"]);
+    expect(numbered(findInFile(place("a", 1, 9), []))).toEqual(["? a"]);
+  });
+
+  test("of any choice of lines are theirs", () => {
+    const lines = Array.from({ length: 9 }, (_, index) => (index % 4 === 3 ? "" : `line ${index}`));
+    let checked = 0;
+    for (let choice = 1; choice < 2 ** 9; choice++) {
+      const chosen = lines.flatMap((text, index) => ((choice >> index) & 1 && text !== "" ? [index] : []));
+      if (chosen.length === 0) continue;
+      const parts = chosen.flatMap((index, at) => {
+        const left = lines.slice((chosen[at - 1] ?? -1) + 1, index).some((text) => text !== "");
+        return left ? ["…", lines[index] ?? ""] : [lines[index] ?? ""];
+      });
+      const numbers = findInFile(place(parts.join("\n"), 1, 9), lines);
+      expect(numbers.flatMap((line) => (line.kind === "line" ? [line.number] : []))).toEqual(
+        chosen.map((index) => index + 1),
+      );
+      checked++;
+    }
+    expect(checked).toBe(508);
+  });
+});
+
+test("between lines that are no neighbours stands a gap", () => {
+  const line = (number: number): NumberedLine => ({ kind: "line", number, text: "x" });
+  expect(numbered(withGaps([line(1), line(2), line(5), line(6)]))).toEqual(["1 x", "2 x", "…", "5 x", "6 x"]);
+});
+
+describe("words that matched", () => {
+  const marked = (text: string, query: string): string =>
+    markedBy(text, createMatcher(query)(text), (words) => `[${words}]`);
+
+  describe("marking the matched words", () => {
+    test("marks other forms of a word of the query", () => {
+      expect(marked("We decided to move the Backups.", "decide backup")).toBe("We [decided] to move the [Backups].");
+    });
+
+    test("marks an identifier as a whole and its parts alone", () => {
+      expect(marked("Ticket QX-7919 is done, QX is not.", "QX-7919")).toBe("Ticket [QX-7919] is done, [QX] is not.");
+    });
+
+    test("marks neighbouring CJK characters as one stretch", () => {
+      expect(marked("我们把备份服务器搬到了柏林。", "备份服务器")).toBe("我们把[备份服务器]搬到了柏林。");
+    });
+
+    test("marks of a single CJK character only that one", () => {
+      expect(marked("用猫粮喂猫", "猫")).toBe("用[猫]粮喂[猫]");
+    });
+
+    test("leaves a text without a match, and stop words, as they are", () => {
+      expect(marked("the quick brown fox", "what is the plan")).toBe("the quick brown fox");
+    });
+  });
+
+  test("a text is worth as many words of the query as it holds, however often", () => {
+    const words = (text: string): number => createMatcher("mail server")(text).words;
+    expect(["The mail server", "mail, mails, mailing", "servers of mail", "nothing"].map(words)).toEqual([2, 1, 2, 0]);
   });
 });

@@ -2,14 +2,12 @@ import { rmSync } from "node:fs";
 import path from "node:path";
 import type { MemorySearchManager, Reranker, ScoreParts, SearchWhy, WhyStep, WhyTarget } from "@memslot/core";
 import { describe, expect, test } from "vitest";
+import { tempFolder } from "@memslot/test-tools/files";
 import { manageIndex } from "../../manager.ts";
 import { contextFor, searchOptions, syncParams } from "../../../test/support/context.ts";
 import { fakeEmbeddings } from "../../../test/support/fake-embeddings.ts";
 import { createFakeStore } from "../../../test/support/fake-store.ts";
 import { randomFrom } from "@memslot/test-tools/random";
-import { useTempFolders } from "../../../test/support/temp-folder.ts";
-
-const folderWith = useTempFolders();
 
 /** Likes a text the more the longer it is. */
 const byLength: Reranker = {
@@ -64,7 +62,7 @@ describe("the parts of a score", () => {
       `# ${random.pick(some)}\n\n${Array.from({ length: 1 + random.below(12) }, line).join("\n\n")}\n`,
     ]),
   );
-  const queries = Array.from({ length: 25 }, () => {
+  const queries = Array.from({ length: 10 }, () => {
     const words = Array.from({ length: 1 + random.below(3) }, () => random.pick(some)).join(" ");
     return random.chance(0.3) ? `${words} on 5 March 2026` : words;
   });
@@ -75,7 +73,7 @@ describe("the parts of a score", () => {
     ["with a reranker", { reranked: true }],
     ["of all of them", { hybrid: true, reranked: true }],
   ])("%s add up to it", async (_name, how) => {
-    const manager = await open(folderWith(files), how);
+    const manager = await open(tempFolder(files), how);
     await manager.sync?.(syncParams());
     const seen = { words: 0, names: 0, dates: 0, meaning: 0, rerank: 0 };
     for (const query of [...queries, "5 March 2026"]) {
@@ -98,7 +96,7 @@ describe("the parts of a score", () => {
   });
 
   test("are told to nobody who did not ask", async () => {
-    const manager = await open(folderWith({ "MEMORY.md": "zebra" }));
+    const manager = await open(tempFolder({ "MEMORY.md": "zebra" }));
     const [result] = await manager.search("zebra", searchOptions());
     expect(result).toBeDefined();
     expect(result).not.toHaveProperty("parts");
@@ -106,54 +104,86 @@ describe("the parts of a score", () => {
 });
 
 describe("why something is not found", () => {
-  test("there is no such file", async () => {
-    const told = await why(await open(folderWith({ "MEMORY.md": "zebra" })), "zebra", { path: "memory/none.md" });
-    expect(failedStep(told)).toBe("file");
-    expect(told.sentence).toBe("there is no file memory/none.md");
-    expect(told.rungs.slice(1).every(({ state }) => state === "unknown")).toBe(true);
-  });
+  interface Case {
+    what: string;
+    files: Record<string, string>;
+    query?: string;
+    target: WhyTarget;
+    options?: Parameters<typeof searchOptions>[0];
+    step: WhyStep;
+    sentence?: string;
+    act?: string;
+  }
+  const zebra = { "MEMORY.md": "zebra" };
+  const filtered = { "MEMORY.md": "zebra and lion", "memory/2026-01-01.md": "zebra" };
+  const long = Array.from({ length: 60 }, (_, index) => `The walrus number ${index} sleeps on a stone.`).join("\n\n");
 
-  test("the file is of none of the places that are searched", async () => {
-    const folder = folderWith({ "MEMORY.md": "zebra", "projects/x.md": "zebra" });
-    const told = await why(await open(folder), "zebra", { path: "projects/x.md" });
-    expect(failedStep(told)).toBe("file");
-    expect(told.act?.says).toContain("extraPaths");
-  });
-
-  test("the file is no Markdown", async () => {
-    const told = await why(await open(folderWith({ "MEMORY.md": "zebra", "memory/x.pdf": "zebra" })), "zebra", {
-      path: "memory/x.pdf",
-    });
-    expect(failedStep(told)).toBe("file");
-    expect(told.sentence).toContain("only Markdown");
-  });
-
-  test("the file is not indexed", async () => {
-    const told = await why(await open(folderWith({ "MEMORY.md": "zebra", "memory/empty.md": "" })), "zebra", {
-      path: "memory/empty.md",
-    });
-    expect(failedStep(told)).toBe("indexed");
-  });
-
-  test("no passage holds the line", async () => {
-    const told = await why(await open(folderWith({ "MEMORY.md": "zebra" })), "zebra", { path: "MEMORY.md", line: 99 });
-    expect(failedStep(told)).toBe("passage");
-  });
-
-  test.each([
-    ["zebra path:memory/", {}],
-    ["zebra tag:animals", {}],
-    ["zebra -lion", {}],
-    ["zebra", { sources: ["sessions"] }],
-    ["zebra", { since: "2020-01-01" }],
-  ])("a filter leaves it out: %s %o", async (query, options) => {
-    const folder = folderWith({ "MEMORY.md": "zebra and lion", "memory/2026-01-01.md": "zebra" });
-    const told = await why(await open(folder), query, { path: "MEMORY.md", line: 1 }, options);
-    expect(failedStep(told)).toBe("filters");
+  test.each<Case>([
+    {
+      what: "there is no such file",
+      files: zebra,
+      target: { path: "memory/none.md" },
+      step: "file",
+      sentence: "there is no file memory/none.md",
+    },
+    {
+      what: "the file is of none of the places that are searched",
+      files: { ...zebra, "projects/x.md": "zebra" },
+      target: { path: "projects/x.md" },
+      step: "file",
+      act: "extraPaths",
+    },
+    {
+      what: "the file is no Markdown",
+      files: { ...zebra, "memory/x.pdf": "zebra" },
+      target: { path: "memory/x.pdf" },
+      step: "file",
+      sentence: "only Markdown",
+    },
+    {
+      what: "the file is not indexed",
+      files: { ...zebra, "memory/empty.md": "" },
+      target: { path: "memory/empty.md" },
+      step: "indexed",
+    },
+    { what: "no passage holds the line", files: zebra, target: { path: "MEMORY.md", line: 99 }, step: "passage" },
+    ...(
+      [
+        ["zebra path:memory/", {}],
+        ["zebra tag:animals", {}],
+        ["zebra -lion", {}],
+        ["zebra", { sources: ["sessions"] }],
+        ["zebra", { since: "2020-01-01" }],
+      ] as const
+    ).map(([query, options]): Case => ({
+      what: `a filter leaves it out: ${query} ${JSON.stringify(options)}`,
+      files: filtered,
+      query,
+      target: { path: "MEMORY.md", line: 1 },
+      options: { ...options } as NonNullable<Case["options"]>,
+      step: "filters",
+    })),
+    {
+      what: "it is cut by the budget",
+      files: { "MEMORY.md": long },
+      query: "walrus",
+      target: { path: "MEMORY.md", line: 119 },
+      options: { maxTokens: 100 },
+      step: "answer",
+      sentence: "cut by the budget of 100 tokens",
+      act: '"maxTokens":200',
+    },
+  ])("$what", async ({ files, query = "zebra", target, options, step, sentence = "", act = "" }) => {
+    const told = await why(await open(tempFolder(files)), query, target, options);
+    expect(failedStep(told)).toBe(step);
+    expect(told.sentence).toContain(sentence);
+    expect(JSON.stringify(told.act) ?? "").toContain(act);
+    const failed = told.rungs.findIndex(({ state }) => state === "failed");
+    if (step === "file") expect(told.rungs.slice(failed + 1).every(({ state }) => state === "unknown")).toBe(true);
   });
 
   test("it holds no word of the query, and meaning was not asked", async () => {
-    const folder = folderWith({ "MEMORY.md": "zebra", "memory/a.md": "giraffe" });
+    const folder = tempFolder({ "MEMORY.md": "zebra", "memory/a.md": "giraffe" });
     const told = await why(await open(folder), "zebra", { text: "giraffe" });
     expect(failedStep(told)).toBe("candidate");
     expect(says(told, "words")).toBe("it holds no word of the query; missing: zebra");
@@ -163,7 +193,7 @@ describe("why something is not found", () => {
 
   test("it is too far in meaning to be a candidate, and is scored directly", async () => {
     const near = Array.from({ length: 120 }, (_, index) => [`memory/n${index}.md`, `The kitten ${index}`]);
-    const folder = folderWith({ ...Object.fromEntries(near), "memory/far.md": "A machine." });
+    const folder = tempFolder({ ...Object.fromEntries(near), "memory/far.md": "A machine." });
     const manager = await open(folder, { hybrid: true });
     await manager.sync?.(syncParams());
     const told = await why(manager, "cat", { path: "memory/far.md" });
@@ -172,7 +202,7 @@ describe("why something is not found", () => {
   });
 
   test("its score is below minScore", async () => {
-    const folder = folderWith({ "MEMORY.md": "The kitten and the server.", "memory/b.md": "kitten walrus" });
+    const folder = tempFolder({ "MEMORY.md": "The kitten and the server.", "memory/b.md": "kitten walrus" });
     const manager = await open(folder);
     const told = await why(manager, "kitten walrus", { path: "MEMORY.md" }, { minScore: 0.99, strict: true });
     expect(failedStep(told)).toBe("score");
@@ -186,7 +216,7 @@ describe("why something is not found", () => {
     const files = Object.fromEntries(
       Array.from({ length: 8 }, (_, index) => [`memory/n${index}.md`, `The walrus${" and sleeps".repeat(index)}.`]),
     );
-    const manager = await open(folderWith(files));
+    const manager = await open(tempFolder(files));
     const told = await why(manager, "walrus", { path: "memory/n7.md", line: 1 }, { maxResults: 3 });
     expect(failedStep(told)).toBe("answer");
     expect(told.sentence).toMatch(/^rank 8 of 8, cut by the limit of 3 results; memory\/n6\.md:1 before it leads by/u);
@@ -196,17 +226,8 @@ describe("why something is not found", () => {
     expect((await why(manager, "walrus", { path: "memory/n7.md", line: 1 }, { maxResults })).found).toBe(true);
   });
 
-  test("it is cut by the budget", async () => {
-    const long = Array.from({ length: 60 }, (_, index) => `The walrus number ${index} sleeps on a stone.`).join("\n\n");
-    const manager = await open(folderWith({ "MEMORY.md": long }));
-    const told = await why(manager, "walrus", { path: "MEMORY.md", line: 119 }, { maxTokens: 100 });
-    expect(failedStep(told)).toBe("answer");
-    expect(told.sentence).toContain("cut by the budget of 100 tokens");
-    expect(told.act).toMatchObject({ maxTokens: 200 });
-  });
-
   test("nothing: it is found, and the reranker's move is told", async () => {
-    const folder = folderWith({ "memory/a.md": "walrus", "memory/b.md": "The walrus sleeps on a very long stone." });
+    const folder = tempFolder({ "memory/a.md": "walrus", "memory/b.md": "The walrus sleeps on a very long stone." });
     const told = await why(await open(folder, { reranked: true }), "walrus", { path: "memory/b.md" });
     expect(told.found).toBe(true);
     expect(failedStep(told)).toBeUndefined();
@@ -214,7 +235,7 @@ describe("why something is not found", () => {
   });
 
   test("a file that was deleted since is no longer there", async () => {
-    const folder = folderWith({ "MEMORY.md": "zebra", "memory/a.md": "zebra" });
+    const folder = tempFolder({ "MEMORY.md": "zebra", "memory/a.md": "zebra" });
     const manager = await open(folder);
     expect((await why(manager, "zebra", { path: "memory/a.md" })).found).toBe(true);
     rmSync(path.join(folder, "memory/a.md"));

@@ -48,7 +48,7 @@ export function expectSoundRedaction({ seed, texts }: { seed: number; texts: num
  * Redacts texts that patterns with a quadratic part would need minutes for. The limit is CPU time of this thread, some
  * fifty times of what is needed: it tells linear from quadratic on any machine.
  */
-export function redactCostly(length: number): void {
+export function expectLinearTime(length: number): void {
   const begin = fill("-----BEGIN RSA PRIVATE‹space›KEY-----");
   const texts = [...secretTable<string[]>("costly-texts").map((text) => fill(text)), "sk-", "a", "eyJ"];
   const slow = texts.filter((part) => {

@@ -1,4 +1,4 @@
-import { mkdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { MemorySearchSettings } from "@memslot/core";
 import type { FileRecord } from "../../chunk-index.ts";
@@ -8,6 +8,10 @@ import type { ScannedFile } from "../../files/scan.ts";
 import { createSessionSource } from "../session-source.ts";
 import { letRest } from "../../../test/support/let-rest.ts";
 import { never, settingsWith } from "../../../test/support/context.ts";
+import { tempFolder } from "@memslot/test-tools/files";
+import { type Random, randomFrom, randomSentence, randomText } from "@memslot/test-tools/random";
+import { expect } from "vitest";
+import { parseCursor } from "../transcript-cursor.ts";
 
 export type Role = "user" | "assistant";
 
@@ -92,4 +96,60 @@ export async function keptOf(stateDir: string, lines: readonly string[]): Promis
   transcript.write(lines.map((line) => `${line}\n`).join(""));
   await transcript.sync();
   return transcript.chunks().flatMap(({ text }) => text.split("\n"));
+}
+
+/** A transcript that is read while it is written gives the same chunks as one that is read whole. */
+export async function expectSameChunksInPieces(given: { seed: number; transcripts: number }): Promise<void> {
+  for (let round = 0; round < given.transcripts; round++) {
+    const random = randomFrom(given.seed + round);
+    const bytes = randomTranscript(random);
+    const settings = settingsWith({ chunking: { tokens: random.pick([50, 100, 400]), overlap: 20 } });
+    const [whole, pieces] = [transcriptIn(tempFolder(), settings), transcriptIn(tempFolder(), settings)];
+    pieces.write("");
+    let at = 0;
+    while (at < bytes.length) {
+      const end = Math.min(bytes.length, at + 1 + random.below(random.pick([3, 50, 2000, 400_000])));
+      appendFileSync(pieces.file, bytes.subarray(at, end));
+      at = end;
+      if (random.chance(0.8)) pieces.settle();
+      await pieces.sync();
+      if (random.chance(0.9) && at < bytes.length) continue;
+      whole.write(bytes.subarray(0, at));
+      await whole.sync();
+      expect(pieces.chunks(), `seed ${given.seed + round}, ${at} bytes`).toEqual(whole.chunks());
+    }
+    const factsOf = (transcript: Transcript): unknown => [
+      transcript.stored()?.hash,
+      parseCursor(transcript.stored()?.cursor)?.passedOver,
+    ];
+    expect(factsOf(pieces), `seed ${given.seed + round}`).toEqual(factsOf(whole));
+  }
+}
+
+/** Messages of every size between noise and broken lines, with and without line ends of either kind. */
+function randomTranscript(random: Random): Buffer {
+  const parts: Buffer[] = random.chance(0.2) ? [Buffer.from("\uFEFF")] : [];
+  const days = ["2026-03-05", "2026-03-06", undefined];
+  for (let left = 5 + random.below(60); left > 0; left--) {
+    const day = random.pick(days);
+    const time = day === undefined ? undefined : timeOn(day);
+    const role = random.pick(["user", "assistant"] as const);
+    const line = random.pick([
+      () => said(role, randomSentence(random, 30), time),
+      () => said(role, randomSentence(random, 30), time),
+      () => said(role, randomText(random, 3000), time),
+      () => said(role, "word ".repeat(random.below(3000)), time),
+      () => said("user", "Pre-compaction memory flush. Store now."),
+      () => said("user", "[OpenClaw heartbeat poll]"),
+      () => said("assistant", "HEARTBEAT_OK"),
+      () => toolResult(random.below(random.pick([100, 5000, 300_000]))),
+      () => JSON.stringify({ type: "compaction", timestamp: time }),
+      () => randomText(random, 200).replaceAll("\n", " "),
+      () => "",
+    ])();
+    parts.push(Buffer.from(line), Buffer.from(random.chance(0.1) ? "\r\n" : "\n"));
+  }
+  if (random.chance(0.3))
+    parts.push(Buffer.from(said("user", randomSentence(random, 20)).slice(0, random.pick([20, 5000]))));
+  return Buffer.concat(parts);
 }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { isoDate } from "./calendar.ts";
 import { readTimes, type TimeReading } from "./read-times.ts";
-import { expectDaysReadBack } from "./test/any-day.ts";
+import { expectDaysReadBack } from "../test/any-text.ts";
 import tables from "./test/readings.json" with { type: "json" };
 import path from "node:path";
 import { groupsOf, namedPattern } from "./named-pattern.ts";
