@@ -8,9 +8,7 @@ import { contextFor, never, searchOptions, settingsWith, syncParams } from "../t
 import { fakeEmbeddings } from "../test/support/fake-embeddings.ts";
 import { createFakeStore, type FakeStore } from "../test/support/fake-store.ts";
 import { letRest } from "../test/support/let-rest.ts";
-import { useTempFolders, writeFiles } from "../test/support/temp-folder.ts";
-
-const folderWith = useTempFolders();
+import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 
 async function open(
   workspaceDir: string,

@@ -5,10 +5,9 @@ import { describe, expect, test } from "vitest";
 import { manageIndex } from "@memslot/indexing";
 import { contextFor, never, searchOptions, settingsWith, syncParams } from "./support/context.ts";
 import { createFakeStore, type FakeStore } from "./support/fake-store.ts";
-import { useTempFolders, writeFiles } from "./support/temp-folder.ts";
+import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
 
-const folderWith = useTempFolders();
 const group = { audience: "shared", sessionKey: "agent:main:telegram:group:-1" } as const;
 
 async function open(

@@ -6,9 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { contextFor, never, searchOptions, syncParams } from "./support/context.ts";
 import { fakeEmbeddings } from "./support/fake-embeddings.ts";
 import { createFakeStore } from "./support/fake-store.ts";
-import { useTempFolders } from "./support/temp-folder.ts";
-
-const folderWith = useTempFolders();
+import { tempFolder as folderWith } from "@memslot/test-tools/files";
 
 async function open(
   workspace: string,

@@ -4,11 +4,10 @@ import { manageIndex } from "@memslot/indexing";
 import { contextFor, searchOptions, settingsWith, syncParams } from "./support/context.ts";
 import { fakeEmbeddings } from "./support/fake-embeddings.ts";
 import { createFakeStore } from "./support/fake-store.ts";
-import { useTempFolders } from "./support/temp-folder.ts";
+import { tempFolder as folderWith } from "@memslot/test-tools/files";
 
 // The clock stands still and is moved by hand; files are read in real time.
 
-const folderWith = useTempFolders();
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
 afterEach(() => void vi.useRealTimers());
 

@@ -8,13 +8,12 @@ import { createStoredListing } from "../sync/stored-files.ts";
 import { syncFiles } from "../sync/sync.ts";
 import { estimateTokens } from "../text/token-weight.ts";
 import { never, settingsWith, syncParams } from "../../test/support/context.ts";
-import { useTempFolders, writeFiles } from "../../test/support/temp-folder.ts";
+import { tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { budgetOf, fillWith } from "./requests/test/fill-with.ts";
 import { scriptedBatches } from "./jobs/test/scripted-batches.ts";
 import { scriptedRequests } from "./requests/test/scripted-requests.ts";
-import { createSpaceStore, space, type SpaceStore } from "../../test/embedding/support/space-store.ts";
+import { createSpaceStore, space, type SpaceStore } from "../../test/support/space-store.ts";
 
-const tempFolder = useTempFolders();
 const settings = settingsWith({ chunking: { tokens: 60, overlap: 0 } });
 
 function note(name: string, paragraphs: number): string {
@@ -49,6 +48,10 @@ async function estimate(
     signal: never,
     ...change,
   });
+}
+
+async function chunkHashes(store: SpaceStore): Promise<Set<string>> {
+  return new Set((await store.upkeep.sample(1000)).map(({ hash }) => hash));
 }
 
 /** A workspace that was synced, with the vectors of all but its last texts, and then changed. */
@@ -99,7 +102,7 @@ describe("an estimate", () => {
     const { embedded } = await store.spaceStats(space);
     expect(estimated.chunks).toBe(embedded);
     expect(estimated.cachedTexts).toBeLessThanOrEqual(cached);
-    expect(estimated.cachedTexts + estimated.pendingTexts).toBe(new Set(store.chunkHashes()).size);
+    expect(estimated.cachedTexts + estimated.pendingTexts).toBe((await chunkHashes(store)).size);
 
     expect(await estimate(store, folder, { provider })).toMatchObject({
       changedFiles: 0,
@@ -114,7 +117,9 @@ describe("an estimate", () => {
     const { folder, store } = await changedWorkspace();
     store.calls.length = 0;
     await estimate(store, folder);
-    expect(new Set(store.calls)).toEqual(new Set(["listFiles", "knownVectors", "quarantined"]));
+    expect(new Set(store.calls.map(({ method }) => method))).toEqual(
+      new Set(["revision", "listFiles", "knownVectors", "quarantined"]),
+    );
   });
 
   test("counts no text that is quarantined", async () => {
@@ -163,7 +168,7 @@ describe("an estimate", () => {
     const estimated = await estimate(store, folder);
     expect(estimated.changedFiles).toBe(1);
     expect(estimated.pendingTexts).toBe(estimated.chunks);
-    expect(store.chunkHashes().length).toBeLessThan(estimated.chunks);
+    expect((await chunkHashes(store)).size).toBeLessThan(estimated.chunks);
   });
 
   test("names the price where it is known, that of the batch interface where it is used", async () => {
@@ -184,10 +189,10 @@ describe("an estimate", () => {
   test("leaves out a file that cannot be read, and ends when it is aborted", async () => {
     const { folder, store } = await changedWorkspace();
     const controller = new AbortController();
-    store.before.listFiles = () => controller.abort();
+    store.before("listFiles", () => controller.abort());
     await expect(estimate(store, folder, { signal: controller.signal })).rejects.toMatchObject({ name: "AbortError" });
     // Gone between the scan and the reading of it.
-    store.before.listFiles = () => rmSync(path.join(folder, "memory", "b.md"));
+    store.before("listFiles", () => rmSync(path.join(folder, "memory", "b.md")));
     expect(await estimate(store, folder)).toMatchObject({ files: 6 });
   });
 });

@@ -5,9 +5,8 @@ import { openUsage } from "./requests/usage.ts";
 import { listen } from "../test/listen.ts";
 import { never } from "../../test/support/context.ts";
 import { createFakeStore } from "../../test/support/fake-store.ts";
-import { useTempFolders } from "../../test/support/temp-folder.ts";
+import { tempFolder } from "@memslot/test-tools/files";
 
-const tempFolder = useTempFolders();
 type Prepare = NonNullable<EmbeddingProvider["prepare"]>;
 
 function laneWith(own: Partial<EmbeddingProvider> & { prepare?: Prepare }): Lane {

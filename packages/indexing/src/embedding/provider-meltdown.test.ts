@@ -2,7 +2,7 @@ import { EmbeddingError } from "@memslot/core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { readUsage } from "@memslot/indexing";
 import { never } from "../../test/support/context.ts";
-import { useTempFolders } from "../../test/support/temp-folder.ts";
+import { tempFolder as folder } from "@memslot/test-tools/files";
 import {
   type Desk,
   type Outcome,
@@ -15,7 +15,6 @@ import {
   stopClock,
 } from "./requests/test/scripted-provider.ts";
 
-const folder = useTempFolders();
 const minutes = 60_000;
 let queries = 0;
 

@@ -1,7 +1,7 @@
 import { EmbeddingError, MemoryError } from "@memslot/core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { never } from "../../test/support/context.ts";
-import { useTempFolders } from "../../test/support/temp-folder.ts";
+import { tempFolder as folder } from "@memslot/test-tools/files";
 import {
   type Desk,
   deskIn,
@@ -13,7 +13,6 @@ import {
   stopClock,
 } from "./requests/test/scripted-provider.ts";
 
-const folder = useTempFolders();
 const how = { signal: never, reason: "search" };
 
 beforeEach(() => stopClock("2026-03-05T12:00:00"));

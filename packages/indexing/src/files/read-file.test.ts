@@ -7,9 +7,8 @@ import { maxReadLength, readMemoryFile } from "./read-file.ts";
 import { maxFileBytes } from "./scan.ts";
 import { oddNames } from "../../test/support/odd-names.ts";
 import { randomFrom, randomSentence } from "@memslot/test-tools/random";
-import { useTempFolders } from "../../test/support/temp-folder.ts";
+import { tempFolder as folderWith } from "@memslot/test-tools/files";
 
-const folderWith = useTempFolders();
 const isWindows = process.platform === "win32";
 
 async function read(

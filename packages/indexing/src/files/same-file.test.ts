@@ -2,9 +2,7 @@ import { linkSync, lstatSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { createKnownFiles, isSameFile } from "./same-file.ts";
-import { useTempFolders } from "../../test/support/temp-folder.ts";
-
-const folderWith = useTempFolders();
+import { tempFolder as folderWith } from "@memslot/test-tools/files";
 
 test("two files that a disk gives one number are two all the same", () => {
   const folder = folderWith({ "a.md": "", "b.md": "" });

@@ -6,9 +6,8 @@ import { describe, expect, test } from "vitest";
 import type { ScanResult } from "./scan.ts";
 import { createSessionSource } from "../sessions/session-source.ts";
 import { never, settingsWith } from "../../test/support/context.ts";
-import { useTempFolders } from "../../test/support/temp-folder.ts";
+import { tempFolder as folderWith } from "@memslot/test-tools/files";
 
-const folderWith = useTempFolders();
 const isWindows = process.platform === "win32";
 const sessions = "agents/main/sessions";
 

@@ -15,9 +15,8 @@ import { MemoryError } from "@memslot/core";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { maxFileBytes, scanMemory, type ScanOptions, type ScanResult } from "./scan.ts";
 import { oddNames } from "../../test/support/odd-names.ts";
-import { useTempFolders, writeFiles } from "../../test/support/temp-folder.ts";
+import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 
-const folderWith = useTempFolders();
 const isRoot = process.getuid?.() === 0;
 const isWindows = process.platform === "win32";
 

@@ -1,14 +1,12 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { useTempFolders } from "../../test/support/temp-folder.ts";
+import { tempFolder as folderWith } from "@memslot/test-tools/files";
 import type { FolderNote } from "../watch/folder-watches.ts";
 import { identityOf } from "../watch/folder-identity.ts";
 import type { WatchNews } from "../watch/watch-roots.ts";
 import { createCatchUp } from "./catch-up.ts";
 import { FolderView } from "./folder-view.ts";
-
-const folderWith = useTempFolders();
 
 function watched(folder: string): FolderNote {
   return { kind: "watched", folder, identity: identityOf(folder) ?? "" };

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
-import { useTempFolders } from "../../test/support/temp-folder.ts";
+import { tempFolder as folderWith } from "@memslot/test-tools/files";
 import { walkAtRandom } from "./test/random-walk.ts";
 
-const folderWith = useTempFolders();
 const [walks, stepsOfEach] = [10, 2000];
 
 test.runIf(process.platform === "linux").each(Array.from({ length: walks }, (_, walk) => 100 + walk))(

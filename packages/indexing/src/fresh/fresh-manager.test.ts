@@ -4,10 +4,9 @@ import type { MemoryPluginContext, MemorySearchManager, MemorySearchSettings } f
 import { afterEach, describe, expect, test } from "vitest";
 import { contextFor, searchOptions, settingsWith, syncParams } from "../../test/support/context.ts";
 import { createFakeStore } from "../../test/support/fake-store.ts";
-import { useTempFolders, writeFiles } from "../../test/support/temp-folder.ts";
+import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 import { manageIndex } from "../manager.ts";
 
-const folderWith = useTempFolders();
 const open: MemorySearchManager[] = [];
 afterEach(async () => {
   for (const manager of open.splice(0)) await manager.close?.();

@@ -2,13 +2,14 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openLedger } from "@memslot/indexing/ledger";
-import { startChild } from "../../test/embedding/support/child.ts";
-import { fileOf, open, sha256, spaceOf, spoil, tempFolder, tempPath, vectorOf } from "./test/ledgers.ts";
+import { startChild } from "../../test/support/child.ts";
+import { tempFolder } from "@memslot/test-tools/files";
+import { fileOf, open, sha256, spaceOf, spoil, tempPath, vectorOf } from "./test/ledgers.ts";
 
 const space = spaceOf("m");
 
 test("what is owed, noted and built outlives a process that is killed", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const child = startChild(new URL("./test/owe-and-wait.ts", import.meta.url), [path]);
   expect(await child.ask("go")).toBe("done");
   await child.kill();
@@ -28,7 +29,7 @@ test("what is owed, noted and built outlives a process that is killed", async ()
 });
 
 test("a build that another process has begun can be finished without being begun again", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const first = await open(path);
   await (await first.startBuild("v2")).replaceFiles([fileOf("new.md", ["new"])]);
   const second = await open(path);
@@ -39,7 +40,7 @@ test("a build that another process has begun can be finished without being begun
 });
 
 test("notes are those of the store, and can be forgotten", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const [one, two] = [await open(path), await open(path, { store: "two" })];
   await one.note("seen", "1");
   expect([await one.noted("seen"), await two.noted("seen"), await one.noted("other")]).toEqual([
@@ -54,7 +55,7 @@ test("notes are those of the store, and can be forgotten", async () => {
 });
 
 test("a damaged ledger is set aside, keeps its vectors, and owes them when the store wants them again", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const first = await open(path);
   const texts = Array.from({ length: 400 }, (_, index) => `text ${index} ${"and more ".repeat(100)}`);
   await first.replaceFiles([fileOf("a.md", texts)]);
@@ -79,7 +80,7 @@ test("a damaged ledger is set aside, keeps its vectors, and owes them when the s
 });
 
 test("where no file can be used the ledger is kept in memory, and does all the same", async () => {
-  const path = join(await tempFolder(), "main.sqlite");
+  const path = join(tempFolder(), "main.sqlite");
   writeFileSync(path, "somebody's notes\n".repeat(20));
   const ledger = await open(path);
   expect(ledger.health()).toMatchObject({ location: ":memory:", isTemporary: true });
@@ -94,7 +95,7 @@ test("where no file can be used the ledger is kept in memory, and does all the s
 });
 
 test("whoever only looks makes no file", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const ledger = await openLedger({ store: "one", path, mayCreate: false, cacheMaxEntries: 10 });
   expect(await ledger.listFiles()).toEqual([]);
   expect(ledger.health().fts.enabled).toBe(false);
@@ -103,8 +104,8 @@ test("whoever only looks makes no file", async () => {
 });
 
 test("leases are those of the store", async () => {
-  const path = await tempPath();
-  const locksDir = await tempFolder();
+  const path = tempPath();
+  const locksDir = tempFolder();
   const [one, again, two] = [
     await open(path, { locksDir }),
     await open(path, { locksDir }),

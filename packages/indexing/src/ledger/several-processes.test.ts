@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Child, startChild } from "../../test/embedding/support/child.ts";
+import { type Child, startChild } from "../../test/support/child.ts";
 import { edit, findingsOf, open, openHere, sha256, spaceOf, tempPath } from "./test/ledgers.ts";
 
 const space = spaceOf("m");
@@ -10,7 +10,7 @@ function worker(path: string, store: string): Child {
 }
 
 test("of two processes that write and two that pay, all is written once and nothing stays unpaid", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const [first, second, payer, other] = ["one", "one", "one", "one"].map((store) => worker(path, store));
   if (!first || !second || !payer || !other) return expect.fail("there are four");
   const writing = Promise.all([first.ask("write 0 30"), second.ask("write 30 60")]);
@@ -30,7 +30,7 @@ test("of two processes that write and two that pay, all is written once and noth
 });
 
 test("two stores of two processes share what either embeds, and each is owed its own", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const [one, two] = [worker(path, "one"), worker(path, "two")];
   await Promise.all([one.ask("write 0 20"), two.ask("write 10 30")]);
   const owed = await Promise.all([one.ask("pay"), two.ask("pay")]);
@@ -44,7 +44,7 @@ test("two stores of two processes share what either embeds, and each is owed its
 });
 
 test("what a store that nobody opens any more has is in nobody's way, and there when it comes back", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const left = worker(path, "left");
   await left.ask("write 0 20");
   await left.kill();

@@ -7,9 +7,8 @@ import { syncFiles } from "./sync.ts";
 import { never, settingsWith, syncParams } from "../../test/support/context.ts";
 import { fakeEmbeddings } from "../../test/support/fake-embeddings.ts";
 import { createFakeStore, type FakeStore } from "../../test/support/fake-store.ts";
-import { useTempFolders } from "../../test/support/temp-folder.ts";
+import { tempFolder as folderWith } from "@memslot/test-tools/files";
 
-const folderWith = useTempFolders();
 const settings = settingsWith();
 
 /** A store that holds some notes, with their vectors where there is a provider. */

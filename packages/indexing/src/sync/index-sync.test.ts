@@ -6,10 +6,9 @@ import { never, settingsWith, syncParams } from "../../test/support/context.ts";
 import { type FakeEmbeddings, fakeEmbeddings } from "../../test/support/fake-embeddings.ts";
 import { createFakeSource, type FakeSource } from "../../test/support/fake-source.ts";
 import { createFakeStore, type FakeStore } from "../../test/support/fake-store.ts";
-import { useTempFolders } from "../../test/support/temp-folder.ts";
+import { tempFolder } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
 
-const tempFolder = useTempFolders();
 const names = { agentId: "main", backend: "test" };
 
 interface Lab {

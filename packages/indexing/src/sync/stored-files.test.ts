@@ -41,7 +41,7 @@ function noteOf(path: string, version: number): IndexedFile {
 }
 
 test("what we write ourselves is listed without reading all files, and what others write by reading them once", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const [own, other] = [await open(path), await open(path)];
   const { listing, lists } = listingOf(own);
   const table = listing.follow(own);
@@ -75,7 +75,7 @@ test("what we write ourselves is listed without reading all files, and what othe
 });
 
 test("a list that somebody holds stays as it was when more is written", async () => {
-  const own = await open(await tempPath());
+  const own = await open(tempPath());
   const { listing } = listingOf(own);
   await listing.follow(own).replaceFiles([noteOf("a.md", 1)]);
   const before = await listing.files();
@@ -85,7 +85,7 @@ test("a list that somebody holds stays as it was when more is written", async ()
 });
 
 test("what another has written right before or right after a write of ours is read", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const [own, other] = [await open(path), await open(path)];
   const { listing } = listingOf(own);
   await listing.files();
@@ -103,7 +103,7 @@ test("what another has written right before or right after a write of ours is re
 });
 
 test("a file of the index that is begun anew has not the numbers of the one before", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const own = await open(path);
   const { listing } = listingOf(own);
   await listing.follow(own).replaceFiles([noteOf("a.md", 1)]);

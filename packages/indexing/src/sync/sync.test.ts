@@ -17,9 +17,8 @@ import { syncFiles, type SyncOutcome } from "./sync.ts";
 import { settingsWith, syncParams } from "../../test/support/context.ts";
 import { createFakeStore, type FakeStore } from "../../test/support/fake-store.ts";
 import { letRest } from "../../test/support/let-rest.ts";
-import { useTempFolders, writeFiles } from "../../test/support/temp-folder.ts";
+import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 
-const folderWith = useTempFolders();
 const isRoot = process.getuid?.() === 0;
 
 function notes(count: number): Record<string, string> {

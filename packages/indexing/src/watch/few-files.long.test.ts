@@ -2,9 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { useTempFolders } from "../../test/support/temp-folder.ts";
-
-const folderWith = useTempFolders();
+import { tempFolder as folderWith } from "@memslot/test-tools/files";
 
 describe.runIf(process.platform === "linux")("in a process with few open files", () => {
   const script = path.join(import.meta.dirname, "test/watch-process.ts");

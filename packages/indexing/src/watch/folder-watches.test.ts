@@ -2,11 +2,10 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, renameSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { useTempFolders, writeFiles } from "../../test/support/temp-folder.ts";
+import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 import { type FolderNews, type FolderNote, FolderWatches } from "./folder-watches.ts";
 import { createMountCheck, whyNotInOrder } from "./mounts.ts";
 
-const folderWith = useTempFolders();
 const mounted: string[] = [];
 afterEach(() => {
   for (const place of mounted.splice(0)) spawnSync("umount", ["-l", place]);

@@ -4,10 +4,9 @@ import path from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createTriggers, type TriggerInput, type Triggers } from "./triggers.ts";
 import type { WatchRoot } from "./watch-scope.ts";
-import { useTempFolders, writeFiles } from "../../test/support/temp-folder.ts";
+import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
 
-const folderWith = useTempFolders();
 const open: Triggers[] = [];
 const watchMaxFiles = 30_000;
 afterEach(async () => {

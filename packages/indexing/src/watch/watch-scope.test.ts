@@ -1,10 +1,8 @@
 import { statSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { useTempFolders } from "../../test/support/temp-folder.ts";
+import { tempFolder as folderWith } from "@memslot/test-tools/files";
 import { createWatchScope } from "./watch-scope.ts";
-
-const folderWith = useTempFolders();
 
 test("what a folder of notes leaves out is not watched, unless another root lies in it", () => {
   const folder = folderWith({

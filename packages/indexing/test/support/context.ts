@@ -1,11 +1,14 @@
-import type {
-  EmbeddingProvider,
-  ManagerSearchOptions,
-  ManagerSyncParams,
-  MemoryPluginContext,
-  MemorySearchSettings,
-  SearchReport,
+import {
+  type EmbeddingProvider,
+  type ManagerSearchOptions,
+  type ManagerSyncParams,
+  type MemoryPluginContext,
+  type MemorySearchSettings,
+  type SearchReport,
+  parseConfig,
 } from "@memslot/core";
+
+const defaults = parseConfig({}, { env: {}, baseDir: "/nowhere", stateDir: "/nowhere" }).agent("main").memorySearch;
 
 export const never: AbortSignal = new AbortController().signal;
 
@@ -23,60 +26,14 @@ export function settingsWith(
   } = {},
 ): MemorySearchSettings {
   return {
-    enabled: true,
-    provider: "auto",
-    model: undefined,
-    fallback: "none",
-    inputType: undefined,
-    queryInputType: undefined,
-    documentInputType: undefined,
-    outputDimensionality: undefined,
+    ...defaults,
     sources: change.sources ?? ["memory"],
     extraPaths: change.extraPaths ?? [],
     notes: change.notes ?? "auto",
-    experimental: { sessionMemory: false },
-    clients: change.clients ?? { scope: "project", keep: false, folders: {} },
-    remote: {
-      baseUrl: undefined,
-      apiKey: undefined,
-      headers: {},
-      nonBatchConcurrency: 4,
-      batch: { enabled: false, wait: true, concurrency: 2, pollIntervalMs: 2000, timeoutMinutes: 60 },
-    },
-    local: { modelPath: undefined, modelCacheDir: undefined },
-    store: {
-      path: "/nowhere/main.sqlite",
-      vector: { enabled: true, engine: "auto", extensionPath: undefined, memoryMB: 1024 },
-    },
-    chunking: change.chunking ?? { tokens: 400, overlap: 80 },
-    sync: {
-      onSessionStart: true,
-      onSearch: change.onSearch ?? true,
-      watch: false,
-      watchDebounceMs: 1500,
-      watchMaxFiles: 30_000,
-      embeddingBatchTimeoutSeconds: undefined,
-      intervalMinutes: 0,
-      sessions: { deltaBytes: 100_000, deltaMessages: 50, postCompactionForce: true },
-      ...change.sync,
-    },
-    query: {
-      maxResults: 6,
-      maxTokens: 1000,
-      minScore: 0.35,
-      hybrid: { enabled: true, vectorWeight: 0.7, textWeight: 0.3, candidateMultiplier: 4, ...change.hybrid },
-      rerank: {
-        provider: "none",
-        model: undefined,
-        baseUrl: undefined,
-        apiKey: undefined,
-        modelPath: undefined,
-        candidates: 30,
-        timeoutMs: 1500,
-      },
-    },
-    budget: { tokensPerDay: undefined },
-    cache: { enabled: true, maxEntries: 50_000 },
+    clients: change.clients ?? { ...defaults.clients, folders: {} },
+    chunking: change.chunking ?? defaults.chunking,
+    sync: { ...defaults.sync, onSearch: change.onSearch ?? true, watch: false, ...change.sync },
+    query: { ...defaults.query, maxResults: 6, hybrid: { ...defaults.query.hybrid, ...change.hybrid } },
   };
 }
 

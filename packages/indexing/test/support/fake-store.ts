@@ -14,7 +14,7 @@ import type {
 } from "@memslot/indexing";
 import { type FakeBuild, createFakeBuild, isAsked, rowOf, tableOf } from "./fake-build.ts";
 import { createFakeLeases } from "./fake-leases.ts";
-import { createFakeVectors } from "./fake-vectors.ts";
+import { createFakeVectors, type FakeVectors } from "./fake-vectors.ts";
 
 type FakeMethod =
   | Exclude<keyof ChunkIndex, "health" | "builds" | "leases" | "upkeep">
@@ -51,6 +51,7 @@ export interface FakeStore extends ChunkIndex {
   paths(): string[];
   /** The files of the build that is being made, and its name; undefined where there is none. */
   readonly next: { name: string; paths: string[] } | undefined;
+  readonly kept: FakeVectors["kept"];
   /** The one that `useSpace` named last. */
   readonly space: VectorSpace | undefined;
 }
@@ -84,7 +85,7 @@ export function createFakeStore(): FakeStore {
   }
 
   const leases = createFakeLeases(enter);
-  const { vectorOf, all, forgetRefused, ...vectorCalls } = createFakeVectors(
+  const { kept, all, forgetRefused, ...vectorCalls } = createFakeVectors(
     () => answering.build,
     () => next?.build,
     enter,
@@ -158,6 +159,7 @@ export function createFakeStore(): FakeStore {
     get space() {
       return space;
     },
+    kept,
     ...table,
     ...vectorCalls,
     leases,
@@ -218,7 +220,7 @@ export function createFakeStore(): FakeStore {
       },
       async vectorOf(wanted, hash) {
         await enter("upkeep.vectorOf", { space: wanted, of: hash });
-        return vectorOf(wanted, hash);
+        return kept(wanted).vectors.get(hash);
       },
     },
     async searchKeyword(query) {

@@ -1,7 +1,7 @@
 import type { ChunkIndex, VectorSpace } from "@memslot/indexing";
 import { type FakeBuild, type KeptChunk, isAsked, rowOf } from "./fake-build.ts";
 
-interface KeptSpace {
+export interface KeptSpace {
   space: VectorSpace;
   vectors: Map<string, Float32Array>;
   /** Why the provider refuses a text, by its hash. */
@@ -22,7 +22,8 @@ type VectorCalls = Pick<
 >;
 
 export interface FakeVectors extends VectorCalls {
-  vectorOf(space: VectorSpace, hash: string): Float32Array | undefined;
+  /** What is kept of a space, to be changed by the test. */
+  kept(space: VectorSpace): KeptSpace;
   all(): Float32Array[];
   /** To be called after chunks went away: a refused text is forgotten with the last chunk that has it. */
   forgetRefused(): void;
@@ -46,7 +47,7 @@ export function createFakeVectors(
   }
 
   return {
-    vectorOf: (space, hash) => keptOf(space).vectors.get(hash),
+    kept: keptOf,
     all: () => [...spaces.values()].flatMap(({ vectors }) => [...vectors.values()]),
     forgetRefused() {
       for (const { refused } of spaces.values()) {

@@ -1,12 +1,10 @@
 import { EmbeddingError, MemoryError, type SyncProgress } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { useTempFolders } from "../../../test/support/temp-folder.ts";
+import { tempFolder } from "@memslot/test-tools/files";
 import { expectFilled, fillWith } from "../requests/test/fill-with.ts";
 import { scriptedRequests, vectorOf, wait } from "../requests/test/scripted-requests.ts";
 import { deskIn, scriptedProvider } from "../requests/test/scripted-provider.ts";
-import { createSpaceStore, hashOf, texts } from "../../../test/embedding/support/space-store.ts";
-
-const tempFolder = useTempFolders();
+import { createSpaceStore, hashOf, texts } from "../../../test/support/space-store.ts";
 
 function refusal(why: string): EmbeddingError {
   return new EmbeddingError("input", `scripted answered 400: ${why}`);
@@ -249,7 +247,7 @@ describe("refusals with no text taken yet", () => {
 test("a store that fails to quarantine fails the fill", async () => {
   const store = await createSpaceStore(["good", "bad"]);
   const error = new Error("disk full");
-  store.before.quarantine = () => Promise.reject(error);
+  store.before("quarantine", () => Promise.reject(error));
   const requests = scriptedRequests({
     answer: (sent) => (sent.includes("bad") ? Promise.reject(refusal("no")) : undefined),
   });

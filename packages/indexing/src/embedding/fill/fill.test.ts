@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { randomFrom } from "@memslot/test-tools/random";
 import { budgetOf, expectFilled, fillWith } from "../requests/test/fill-with.ts";
 import { scriptedRequests, vectorOf, wait } from "../requests/test/scripted-requests.ts";
-import { createSpaceStore, hashOf, texts } from "../../../test/embedding/support/space-store.ts";
+import { createSpaceStore, hashOf, texts } from "../../../test/support/space-store.ts";
 
 describe("missing vectors", () => {
   test("belong to their texts when answers come in any order, with no more requests at one time than allowed", async () => {
@@ -18,7 +18,7 @@ describe("missing vectors", () => {
     expect(requests.mostInFlight).toBe(4);
     expect(requests.sent.length).toBe(Math.ceil(1000 / 16));
     // Two pages, and one look whether there is more.
-    expect(store.calls.filter((call) => call === "pendingVectors")).toHaveLength(3);
+    expect(store.calls.filter(({ method }) => method === "pendingVectors")).toHaveLength(3);
   });
 
   test("a slow request holds up no other", async () => {
@@ -63,7 +63,7 @@ describe("missing vectors", () => {
 
   test("are not paid for again when the store forgets them", async () => {
     const store = await createSpaceStore(texts(200));
-    store.before.pendingVectors = () => store.vectors.clear();
+    store.before("pendingVectors", () => store.vectors.clear());
     const requests = scriptedRequests();
     await fillWith(store, requests, { concurrency: 1 });
     expect(requests.sent.flat().toSorted()).toEqual(texts(200).toSorted());
@@ -167,7 +167,7 @@ test.each(["spaceStats", "pendingVectors", "putVectors"] as const)(
   async (method) => {
     const store = await createSpaceStore(texts(640));
     const error = new EmbeddingError("transient", "no provider, the disk is full");
-    store.before[method] = () => Promise.reject(error);
+    store.before(method, () => Promise.reject(error));
     const requests = scriptedRequests({ answer: (_, __, signal) => wait(5, signal) });
     await expect(fillWith(store, requests)).rejects.toBe(error);
     expect(requests.sent.length).toBeLessThanOrEqual(4);

@@ -1,12 +1,11 @@
 import { EmbeddingError } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { useBatchBench } from "./test/batch-bench.ts";
+import { batchBench } from "./test/batch-bench.ts";
 import { budgetOf } from "../requests/test/fill-with.ts";
 import { expectFilled } from "../requests/test/fill-with.ts";
 import { vectorOf } from "../requests/test/scripted-requests.ts";
-import { hashOf, texts } from "../../../test/embedding/support/space-store.ts";
+import { hashOf, texts } from "../../../test/support/space-store.ts";
 
-const batchBench = useBatchBench();
 const minute = 60_000;
 const nothing = (): undefined => undefined;
 const busy = new EmbeddingError("transient", "scripted answered 503");
@@ -293,7 +292,7 @@ test("an abort while the vectors of a job are stored loses none of them", async 
   const { store, run, files, requests } = await batchBench(texts(600), { maxItems: 1000 });
   const controller = new AbortController();
   const reason = new Error("closing");
-  store.before.putVectors = () => controller.abort(reason);
+  store.before("putVectors", () => controller.abort(reason));
   await expect(run({ signal: controller.signal })).rejects.toBe(reason);
   expectFilled(store, texts(600));
   expect([files(), requests.usage.length]).toEqual([[], 1]);
@@ -305,7 +304,7 @@ test.each(["putVectors", "quarantine"] as const)(
     const { store, batches, run, files } = await batchBench(texts(10));
     batches.scripts = [{ result: (text, index) => (index === 0 ? new EmbeddingError("input", "no") : vectorOf(text)) }];
     const error = new Error("disk full");
-    store.before[method] = () => Promise.reject(error);
+    store.before(method, () => Promise.reject(error));
     await expect(run()).rejects.toBe(error);
     expect(files()).toHaveLength(1);
   },

@@ -4,15 +4,12 @@ import type { SyncProgress } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { createBatchRun } from "./batch-jobs.ts";
 import { listBatchJobs } from "./job-records.ts";
-import { useTempFolders } from "../../../test/support/temp-folder.ts";
-import { useBatchBench } from "./test/batch-bench.ts";
+import { tempFolder } from "@memslot/test-tools/files";
+import { batchBench } from "./test/batch-bench.ts";
 import { expectFilled, fillWith } from "../requests/test/fill-with.ts";
 import { scriptedBatches } from "./test/scripted-batches.ts";
 import { listen } from "../../test/listen.ts";
-import { hashOf, space, texts } from "../../../test/embedding/support/space-store.ts";
-
-const tempFolder = useTempFolders();
-const batchBench = useBatchBench();
+import { hashOf, space, texts } from "../../../test/support/space-store.ts";
 
 describe("batch jobs", () => {
   test("make every vector, in jobs as large as allowed, so many at one time as allowed, with no direct call", async () => {

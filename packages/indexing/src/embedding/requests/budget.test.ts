@@ -3,9 +3,8 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { createBudget, OverBudget } from "./budget.ts";
 import { openUsage, readUsage } from "./usage.ts";
-import { useTempFolders } from "../../../test/support/temp-folder.ts";
+import { tempFolder as folder } from "@memslot/test-tools/files";
 
-const folder = useTempFolders();
 const request = { reason: "cli", provider: "p", model: "m" };
 const clock = { time: new Date(2026, 2, 5, 12) };
 const now = (): Date => clock.time;

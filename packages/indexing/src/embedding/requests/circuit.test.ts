@@ -3,9 +3,8 @@ import path from "node:path";
 import { EmbeddingError, type EmbeddingFailure } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { type Circuit, openCircuit } from "./circuit.ts";
-import { useTempFolders } from "../../../test/support/temp-folder.ts";
+import { tempFolder as folder } from "@memslot/test-tools/files";
 
-const folder = useTempFolders();
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;

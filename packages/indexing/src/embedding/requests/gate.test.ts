@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { never } from "../../../test/support/context.ts";
-import { useTempFolders } from "../../../test/support/temp-folder.ts";
+import { tempFolder as folder } from "@memslot/test-tools/files";
 import {
   type Desk,
   type Outcome,
@@ -13,7 +13,6 @@ import {
   stopClock,
 } from "./test/scripted-provider.ts";
 
-const folder = useTempFolders();
 const minute = 60_000;
 
 beforeEach(() => stopClock("2026-03-05T12:00:00"));

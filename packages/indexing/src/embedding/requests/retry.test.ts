@@ -3,10 +3,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createEmbeddingRequests } from "./requests.ts";
 import { readUsage } from "./usage.ts";
 import { never } from "../../../test/support/context.ts";
-import { useTempFolders } from "../../../test/support/temp-folder.ts";
+import { tempFolder as folder } from "@memslot/test-tools/files";
 import { deskIn, failures, pass, rateLimit, run, scriptedProvider, stopClock } from "./test/scripted-provider.ts";
 
-const folder = useTempFolders();
 const texts = ["first text", "second"];
 const how = { signal: never, reason: "watch", asked: false };
 

@@ -2,10 +2,9 @@ import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { openUsage, readUsage } from "./usage.ts";
-import { useTempFolders } from "../../../test/support/temp-folder.ts";
-import { startChild } from "../../../test/embedding/support/child.ts";
+import { tempFolder as folder } from "@memslot/test-tools/files";
+import { startChild } from "../../../test/support/child.ts";
 
-const folder = useTempFolders();
 const stateProcess = new URL("./test/state-process.ts", import.meta.url);
 
 test("processes that count at the same time lose nothing, and each knows the sum", async () => {

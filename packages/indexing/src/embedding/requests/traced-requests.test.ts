@@ -1,10 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { useTempFolders } from "../../../test/support/temp-folder.ts";
+import { tempFolder } from "@memslot/test-tools/files";
 import { listen } from "../../test/listen.ts";
 import { createBudget } from "./budget.ts";
 import { deskIn, failures, pass, run, scriptedProvider, stopClock } from "./test/scripted-provider.ts";
 
-const tempFolder = useTempFolders();
 const never = new AbortController().signal;
 const how = { signal: never, reason: "sync", asked: true };
 const texts = ["WORDOFNOTE one", "WORDOFNOTE two"];

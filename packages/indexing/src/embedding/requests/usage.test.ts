@@ -2,9 +2,8 @@ import { appendFileSync, readFileSync, readdirSync, rmSync, statSync, truncateSy
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Usage, openUsage, readUsage } from "./usage.ts";
-import { useTempFolders, writeFiles } from "../../../test/support/temp-folder.ts";
+import { tempFolder as folder, writeFiles } from "@memslot/test-tools/files";
 
-const folder = useTempFolders();
 const search = { reason: "search", provider: "p", model: "m", requests: 1 };
 
 /** Local time, whatever zone the test runs in. */

@@ -14,7 +14,7 @@ function put(store: OpenedStore, name: string, count: number): void {
 }
 
 test("a large surplus goes in small steps, the oldest first, and what is live stays", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const before = openHere(path, { cacheMaxEntries: 50_000 });
   before.replaceFiles([live]);
   put(before, "live", 3);
@@ -40,7 +40,7 @@ test("a large surplus goes in small steps, the oldest first, and what is live st
 });
 
 test("closing deletes what is too much by then", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const before = openHere(path, { cacheMaxEntries: 50_000 });
   before.replaceFiles([live]);
   put(before, "gone", 500);
@@ -55,7 +55,7 @@ test("closing deletes what is too much by then", async () => {
 });
 
 test("while all that is too much is live nothing goes, and when a chunk goes the surplus does", async () => {
-  const store = openHere(await tempPath(), { cacheMaxEntries: 2 });
+  const store = openHere(tempPath(), { cacheMaxEntries: 2 });
   store.replaceFiles([live, fileOf("b.md", ["more 0"])]);
   put(store, "live", 3);
   put(store, "more", 1);
@@ -69,7 +69,7 @@ test("while all that is too much is live nothing goes, and when a chunk goes the
 });
 
 test("what is used again while it waits for its turn stays", async () => {
-  const store = openHere(await tempPath(), { cacheMaxEntries: 3 });
+  const store = openHere(tempPath(), { cacheMaxEntries: 3 });
   for (const name of ["a", "b", "c", "d"]) put(store, name, 1);
   store.replaceFiles([fileOf("b.md", ["b 0"])]);
   store.removeFiles([{ path: "b.md", source: "memory" }]);
@@ -80,7 +80,7 @@ test("what is used again while it waits for its turn stays", async () => {
 });
 
 test("in use, calls are answered before the rest of a surplus has gone", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const before = openHere(path, { cacheMaxEntries: 50_000 });
   for (let round = 0; round < 8; round++) put(before, `gone ${round}`, 1000);
   before.close();

@@ -12,7 +12,7 @@ interface Sum {
 
 /** A ledger that was written and closed. */
 async function written(): Promise<{ path: string; sum: () => Sum; set: (sum: Sum) => void }> {
-  const path = await tempPath();
+  const path = tempPath();
   const writing = openHere(path);
   writing.replaceFiles([fileOf("a.md", ["one", "two"])]);
   writing.close();

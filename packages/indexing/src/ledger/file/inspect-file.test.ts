@@ -4,17 +4,18 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { inspectFile } from "./inspect-file.ts";
 import { schemaVersion } from "./schema.ts";
-import { edit, open, tempFolder, tempPath } from "../test/ledgers.ts";
+import { tempFolder } from "@memslot/test-tools/files";
+import { edit, open, tempPath } from "../test/ledgers.ts";
 
 test("a file that is missing or empty is new", async () => {
-  const folder = await tempFolder();
+  const folder = tempFolder();
   await writeFile(join(folder, "empty"), "");
   expect(inspectFile(join(folder, "missing"))).toEqual({ kind: "new" });
   expect(inspectFile(join(folder, "empty"))).toEqual({ kind: "new" });
 });
 
 test("a file that a store has made is ours, before and after it is closed", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const store = await open(path);
   expect(inspectFile(path)).toEqual({ kind: "ours" });
   await store.close();
@@ -22,7 +23,7 @@ test("a file that a store has made is ours, before and after it is closed", asyn
 });
 
 test("whatever else stands there is foreign", async () => {
-  const folder = await tempFolder();
+  const folder = tempFolder();
   await writeFile(join(folder, "notes.md"), "# Not a database\n".repeat(20));
   await writeFile(join(folder, "short.md"), "SQL");
   await writeFile(join(folder, "one.md"), "x");
@@ -39,7 +40,7 @@ test("whatever else stands there is foreign", async () => {
 });
 
 test("a database that ends before it says whose it is, is damaged", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   await (await open(path)).close();
   for (const bytes of [99, 20, 16, 7]) {
     await truncate(path, bytes);
@@ -48,7 +49,7 @@ test("a database that ends before it says whose it is, is damaged", async () => 
 });
 
 test("a database of a later release is foreign, and the reason says which", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   await (await open(path)).close();
   const bytes = await readFile(path);
   bytes.writeInt32BE(schemaVersion + 6, 60);
@@ -61,7 +62,7 @@ test("a database of a later release is foreign, and the reason says which", asyn
 
 describe("a beginning that was overwritten", () => {
   async function spoilt(at: number, bytes: Buffer): Promise<string> {
-    const path = await tempPath();
+    const path = tempPath();
     await (await open(path)).close();
     const file = await openFile(path, "r+");
     await file.write(bytes, 0, bytes.length, at);
@@ -93,13 +94,13 @@ describe("a beginning that was overwritten", () => {
   });
 
   test("a sound database of another program is left alone in our own place too, as one of a later release is", async () => {
-    const theirs = join(await tempFolder(), "main.sqlite");
+    const theirs = join(tempFolder(), "main.sqlite");
     edit(theirs, (db) => db.exec("CREATE TABLE files (a); CREATE TABLE chunks (a); CREATE TABLE embedding_cache (a)"));
     expect(kindsOf(theirs)).toEqual(["foreign", "foreign"]);
     const version = Buffer.alloc(4);
     version.writeInt32BE(schemaVersion + 1);
     expect(kindsOf(await spoilt(60, version))).toEqual(["foreign", "foreign"]);
-    const quoting = join(await tempFolder(), "notes.md");
+    const quoting = join(tempFolder(), "notes.md");
     await writeFile(quoting, "It says `CREATE TABLE spaces (` and `CREATE TABLE quarantine (`.");
     expect(inspectFile(quoting).kind).toBe("foreign");
   });

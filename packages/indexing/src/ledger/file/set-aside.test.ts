@@ -5,10 +5,10 @@ import { dirname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
 import { fileIdentity, findSidecars, removeSidecars, setAside } from "./set-aside.ts";
-import { tempFolder } from "../test/ledgers.ts";
+import { tempFolder } from "@memslot/test-tools/files";
 
 async function threeFiles(): Promise<string> {
-  const path = `${await tempFolder()}/main.sqlite`;
+  const path = `${tempFolder()}/main.sqlite`;
   for (const suffix of ["", "-wal", "-shm"]) await writeFile(path + suffix, `content${suffix}`);
   return path;
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { fileOf, openHere, sha256, tempPath } from "../test/ledgers.ts";
 
 test("rows are given in the order in which they were found, of the build that answers, and strange ones left out", async () => {
-  const store = openHere(await tempPath());
+  const store = openHere(tempPath());
   store.replaceFiles([fileOf("a.md", ["one", "two"]), fileOf("a.md", ["one"], "sessions")]);
   const found = (path: string, text: string, startLine: number, score: number, source = "memory") => ({
     path,
@@ -42,7 +42,7 @@ test("rows are given in the order in which they were found, of the build that an
 });
 
 test("two chunks that begin in one line are told apart by their hash", async () => {
-  const store = openHere(await tempPath());
+  const store = openHere(tempPath());
   const file = fileOf("a.md", ["first half", "second half"]);
   store.replaceFiles([{ ...file, chunks: file.chunks.map((chunk) => ({ ...chunk, startLine: 1, endLine: 1 })) }]);
   const found = { path: "a.md", source: "memory", startLine: 1, hash: sha256("second half"), score: 1 };

@@ -12,7 +12,7 @@ function heldOf(path: string, texts: readonly string[], more: Partial<StoredFile
 }
 
 test("files that are the same on both sides stay, the others are forgotten or told", async () => {
-  const store = openHere(await tempPath());
+  const store = openHere(tempPath());
   store.replaceFiles([
     fileOf("same.md", ["same"]),
     fileOf("gone.md", ["gone"]),
@@ -42,7 +42,7 @@ test("files that are the same on both sides stay, the others are forgotten or to
 });
 
 test("a build is compared by its number, and the one that answers stays as it is", async () => {
-  const store = openHere(await tempPath());
+  const store = openHere(tempPath());
   store.replaceFiles([fileOf("a.md", ["old"])]);
   const build = store.buildStart("v2");
   store.nextReplaceFiles(build, [fileOf("a.md", ["new"]), fileOf("b.md", ["b"])]);
@@ -55,7 +55,7 @@ test("a build is compared by its number, and the one that answers stays as it is
 });
 
 test("vectors that the store has lost are owed again, those of another host are adopted", async () => {
-  const store = openHere(await tempPath());
+  const store = openHere(tempPath());
   store.replaceFiles([fileOf("a.md", ["one", "two"]), fileOf("b.md", ["three"]), fileOf("c.md", ["four", "five"])]);
   embed(store, space, "one", "two", "four");
   store.paidVectors(space, ["one", "two", "four"].map(sha256));
@@ -79,7 +79,7 @@ test("vectors that the store has lost are owed again, those of another host are 
 });
 
 test("what was adopted and is not there after all is pending again", async () => {
-  const store = openHere(await tempPath());
+  const store = openHere(tempPath());
   store.replaceFiles([fileOf("a.md", ["one", "shared"]), fileOf("b.md", ["shared"])]);
   store.oweVectors(space);
   const held = (a: StoredFile["embedded"]): StoredFile[] => [
@@ -94,7 +94,7 @@ test("what was adopted and is not there after all is pending again", async () =>
 });
 
 test("without a word about vectors nothing is adopted or owed", async () => {
-  const store = openHere(await tempPath());
+  const store = openHere(tempPath());
   store.replaceFiles([fileOf("a.md", ["one"])]);
   embed(store, space, "one");
   store.paidVectors(space, [sha256("one")]);
@@ -104,7 +104,7 @@ test("without a word about vectors nothing is adopted or owed", async () => {
 });
 
 test("a thousand files are compared in one call", async () => {
-  const store = openHere(await tempPath());
+  const store = openHere(tempPath());
   const paths = Array.from({ length: 1000 }, (_, index) => `${index}.md`);
   const texts = (path: string): string[] => Array.from({ length: 8 }, (_, index) => `${path} ${index}`);
   store.replaceFiles(paths.map((path) => fileOf(path, texts(path))));

@@ -11,7 +11,7 @@ async function bothIn(path: string): Promise<{ one: OpenedStore; two: OpenedStor
 const names = (store: OpenedStore): string[] => store.listFiles().map(({ path }) => path);
 
 test("two stores in one file have files of their own, with the same paths too", async () => {
-  const { one, two } = await bothIn(await tempPath());
+  const { one, two } = await bothIn(tempPath());
   one.replaceFiles([fileOf("a.md", ["first"]), fileOf("b.md", ["only one"])]);
   expect(names(two)).toEqual([]);
   const before = one.revision();
@@ -32,7 +32,7 @@ test("two stores in one file have files of their own, with the same paths too", 
 });
 
 test("vectors are for all of them, and only what a store lacks is pending in it", async () => {
-  const { one, two } = await bothIn(await tempPath());
+  const { one, two } = await bothIn(tempPath());
   one.replaceFiles([fileOf("a.md", ["shared", "of one"])]);
   two.replaceFiles([fileOf("z.md", ["shared", "of two"])]);
   embed(one, space, "shared", "of one");
@@ -44,7 +44,7 @@ test("vectors are for all of them, and only what a store lacks is pending in it"
 });
 
 test("a vector stays while a chunk of any store has its text", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const { one, two } = await bothIn(path);
   one.replaceFiles([fileOf("a.md", ["shared"])]);
   two.replaceFiles([fileOf("z.md", ["shared"])]);
@@ -60,7 +60,7 @@ test("a vector stays while a chunk of any store has its text", async () => {
 });
 
 test("a rebuild of one leaves the other alone, with a build of its own of the same name", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const { one, two } = await bothIn(path);
   one.replaceFiles([fileOf("a.md", ["old one"])]);
   two.replaceFiles([fileOf("a.md", ["old two"])]);
@@ -86,7 +86,7 @@ test("a rebuild of one leaves the other alone, with a build of its own of the sa
 });
 
 test("damage to the files of one is mended in one alone", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const { one, two } = await bothIn(path);
   one.replaceFiles([fileOf("a.md", ["one", "more"])]);
   two.replaceFiles([fileOf("a.md", ["two", "more"])]);
@@ -103,7 +103,7 @@ test("damage to the files of one is mended in one alone", async () => {
 });
 
 test("a file whose builds nobody knows any more is not taken for that of a new store", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const one = openHere(path, { store: "one" });
   one.replaceFiles([fileOf("a.md", ["text"])]);
   embed(one, space, "text");

@@ -1,7 +1,6 @@
 import { closeSync, openSync, writeSync } from "node:fs";
-import { mkdtemp, realpath, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { tempFolder } from "@memslot/test-tools/files";
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
 import type { VectorSpace } from "../../chunk-store.ts";
@@ -16,15 +15,8 @@ import { sha256, vectorOf } from "./notes.ts";
 
 export { fileOf, sha256, spaceOf, vectorOf } from "./notes.ts";
 
-/** A folder that is deleted when the test has ended. */
-export async function tempFolder(): Promise<string> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), "memslot-ledger-")));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
-
-export async function tempPath(): Promise<string> {
-  return join(await tempFolder(), "state", "main.sqlite");
+export function tempPath(): string {
+  return join(tempFolder(), "state", "main.sqlite");
 }
 
 /** Opens a ledger that is closed when the test has ended. */

@@ -17,7 +17,7 @@ async function withAdopted(path: string): Promise<OpenedStore> {
 const pending = (store: OpenedStore): string[] => store.pendingVectors(space, 9).map(({ text }) => text);
 
 test("a file that is adopted counts as embedded, and nothing of it is owed or has numbers", async () => {
-  const store = await withAdopted(await tempPath());
+  const store = await withAdopted(tempPath());
   expect(pending(store)).toEqual(["three"]);
   expect(store.spaceStats(space)).toEqual({ embedded: 2, pending: 1, quarantined: 0 });
   const scope = { within: ["a.md"], without: [] };
@@ -33,7 +33,7 @@ test("a file that is adopted counts as embedded, and nothing of it is owed or ha
 });
 
 test("numbers take its place, and are owed", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const store = await withAdopted(path);
   embed(store, space, "one");
   expect(store.vectorOf(space, sha256("one"))).toBeDefined();
@@ -44,7 +44,7 @@ test("numbers take its place, and are owed", async () => {
 });
 
 test("it goes with the last chunk that has the text, and not before", async () => {
-  const store = await withAdopted(await tempPath());
+  const store = await withAdopted(tempPath());
   store.replaceFiles([fileOf("c.md", ["one"])]);
   store.removeFiles([file]);
   expect(pending(store)).toEqual(["three"]);
@@ -55,7 +55,7 @@ test("it goes with the last chunk that has the text, and not before", async () =
 });
 
 test("it stays over a rebuild that keeps the text, and goes with one that does not", async () => {
-  const store = await withAdopted(await tempPath());
+  const store = await withAdopted(tempPath());
   store.nextReplaceFiles(store.buildStart("v2"), [fileOf("a.md", ["one"])]);
   store.buildFinish();
   while (await store.tidy());
@@ -69,7 +69,7 @@ test("it stays over a rebuild that keeps the text, and goes with one that does n
 });
 
 test("it is of this store alone: another one in the file has the text embedded for itself", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const store = await withAdopted(path);
   const second = openHere(path, { store: "second" });
   second.replaceFiles([fileOf("z.md", ["one"])]);
@@ -84,7 +84,7 @@ test("it is of this store alone: another one in the file has the text embedded f
 });
 
 test("what another store has of the same text neither keeps it nor refuses it", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const store = await withAdopted(path);
   const second = openHere(path, { store: "second" });
   second.replaceFiles([fileOf("z.md", ["one"])]);
@@ -103,7 +103,7 @@ test("what another store has of the same text neither keeps it nor refuses it", 
 });
 
 test("upkeep finds nothing wrong with it, eviction and a reopen leave it", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   (await withAdopted(path)).close();
   const store = openHere(path, { cacheMaxEntries: 0 });
   embed(store, spaceOf("other"), "nobody's");

@@ -24,7 +24,7 @@ function pay(store: OpenedStore): number {
 }
 
 test("what is embedded is owed with its numbers until it is paid, and not again", async () => {
-  const store = openHere(await tempPath());
+  const store = openHere(tempPath());
   store.replaceFiles([fileOf("a.md", ["one", "two", "three"])]);
   expect(store.owedVectors(10)).toBeUndefined();
   embed(store, space, "one", "two");
@@ -45,7 +45,7 @@ test("what is embedded is owed with its numbers until it is paid, and not again"
 });
 
 test("a space that begins to be wanted owes what is there, of this store alone", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const first = openHere(path, { store: "first" });
   first.replaceFiles([fileOf("a.md", ["one", "shared"])]);
   embed(first, space, "one", "shared");
@@ -63,7 +63,7 @@ test("a space that begins to be wanted owes what is there, of this store alone",
 });
 
 test("a chunk that is written is owed its vector once more, also in a build", async () => {
-  const store = openHere(await tempPath());
+  const store = openHere(tempPath());
   store.replaceFiles([fileOf("a.md", ["one"])]);
   embed(store, space, "one");
   pay(store);
@@ -81,7 +81,7 @@ test("a chunk that is written is owed its vector once more, also in a build", as
 });
 
 test("what is gone, text or vector, is not owed any more", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const store = openHere(path, { cacheMaxEntries: 0 });
   store.replaceFiles([fileOf("a.md", ["one", "two"]), fileOf("b.md", ["three"])]);
   embed(store, space, "one", "two", "three");
@@ -99,7 +99,7 @@ test("what is gone, text or vector, is not owed any more", async () => {
 });
 
 test("the space that was written to last comes first, each in batches of its own", async () => {
-  const store = openHere(await tempPath());
+  const store = openHere(tempPath());
   store.replaceFiles([fileOf("a.md", ["one", "two", "three"])]);
   embed(store, space, "one", "two", "three");
   embed(store, other, "one");
@@ -116,7 +116,7 @@ test("the space that was written to last comes first, each in batches of its own
 });
 
 test("a store that keeps its vectors in the ledger is owed none", async () => {
-  const store = openHere(await tempPath(), { owesVectors: false });
+  const store = openHere(tempPath(), { owesVectors: false });
   store.replaceFiles([fileOf("a.md", ["one"])]);
   embed(store, space, "one");
   store.replaceFiles([fileOf("a.md", ["one", "two"])]);

@@ -6,7 +6,7 @@ const texts = Array.from({ length: 40 }, (_, index) => `text ${index}`);
 const lowest = texts.toSorted((a, b) => (sha256(a) < sha256(b) ? -1 : 1));
 
 test("a sample is of the chunks with the lowest hashes, each text once, with its vector", async () => {
-  const store = openHere(await tempPath());
+  const store = openHere(tempPath());
   store.replaceFiles([fileOf("a.md", texts), fileOf("b.md", texts.slice(0, 5))]);
   embed(store, space, ...texts);
   const sample = store.sampleVectors(space, 7);
@@ -18,7 +18,7 @@ test("a sample is of the chunks with the lowest hashes, each text once, with its
 });
 
 test("only what answers and has a vector of this space is in it", async () => {
-  const store = openHere(await tempPath());
+  const store = openHere(tempPath());
   expect(store.sampleVectors(space, 10)).toEqual([]);
   store.replaceFiles([fileOf("a.md", texts)]);
   embed(store, space, ...texts.slice(0, 3), "a text that no chunk has");
@@ -33,7 +33,7 @@ test("only what answers and has a vector of this space is in it", async () => {
 });
 
 test("a note about a space outlives the ledger, and is of its store alone", async () => {
-  const path = await tempPath();
+  const path = tempPath();
   const first = openHere(path);
   first.note("weight:x", "0.1");
   first.close();

@@ -6,9 +6,9 @@ import { Worker } from "node:worker_threads";
 import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { createLeases, type Leases } from "./leases.ts";
-import { startChild } from "../../../test/embedding/support/child.ts";
+import { startChild } from "../../../test/support/child.ts";
 import { fileRows } from "./test/lease-rows.ts";
-import { tempFolder } from "../test/ledgers.ts";
+import { tempFolder } from "@memslot/test-tools/files";
 
 interface Place {
   path: string;
@@ -16,7 +16,7 @@ interface Place {
 }
 
 async function place(): Promise<Place> {
-  const folder = await tempFolder();
+  const folder = tempFolder();
   const path = join(folder, "index", "main.sqlite");
   await mkdir(join(folder, "index"));
   writeFileSync(path, "");

@@ -2,11 +2,11 @@ import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { type BatchRunOptions, createBatchRun } from "../batch-jobs.ts";
 import type { FillOptions, FillOutcome } from "../../fill/fill.ts";
-import { useTempFolders } from "../../../../test/support/temp-folder.ts";
+import { tempFolder } from "@memslot/test-tools/files";
 import { fillWith } from "../../requests/test/fill-with.ts";
 import { type ScriptedBatches, scriptedBatches } from "./scripted-batches.ts";
 import { type ScriptedRequests, scriptedRequests } from "../../requests/test/scripted-requests.ts";
-import { createSpaceStore, type SpaceStore } from "../../../../test/embedding/support/space-store.ts";
+import { createSpaceStore, type SpaceStore } from "../../../../test/support/space-store.ts";
 
 export interface BatchBench {
   store: SpaceStore;
@@ -28,20 +28,12 @@ export interface BatchBench {
   files(): string[];
 }
 
-/** A function that makes what a test of batch jobs needs, with a state folder that is deleted after the test. */
-export function useBatchBench(): (
-  given: readonly string[],
-  limits?: { maxItems?: number; maxBytes?: number },
-) => Promise<BatchBench> {
-  const tempFolder = useTempFolders();
-  return (given, limits) => createBench(tempFolder(), given, limits);
-}
-
-async function createBench(
-  stateDir: string,
+/** What a test of batch jobs needs, with a state folder that is deleted after the test. */
+export async function batchBench(
   given: readonly string[],
   limits: { maxItems?: number; maxBytes?: number } = {},
 ): Promise<BatchBench> {
+  const stateDir = tempFolder();
   const store = await createSpaceStore(given);
   const batches = scriptedBatches(limits);
   const requests = scriptedRequests();

@@ -3,7 +3,7 @@ import type { Budget } from "../budget.ts";
 import { type FillOptions, type FillOutcome, fillSpace } from "../../fill/fill.ts";
 import { never } from "../../../../test/support/context.ts";
 import { vectorOf } from "./scripted-requests.ts";
-import { hashOf, space, type SpaceStore } from "../../../../test/embedding/support/space-store.ts";
+import { hashOf, space, type SpaceStore } from "../../../../test/support/space-store.ts";
 
 /** A fill with four requests at one time, no budget and no batch interface, if the test does not say otherwise. */
 export async function fillWith(

@@ -1,24 +1,64 @@
-import { linkSync } from "node:fs";
+import fs, { linkSync } from "node:fs";
+import promises from "node:fs/promises";
 import path from "node:path";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { readMemoryFile } from "./read-file.ts";
 import { scanMemory, type ScanOptions, type ScanResult } from "./scan.ts";
 import { never } from "../../test/support/context.ts";
-import type { FoldingRules } from "../../test/support/folding-file-system.ts";
-import { useTempFolders } from "../../test/support/temp-folder.ts";
+import { stubBuiltin } from "../../test/support/stub-builtin.ts";
+import { tempFolder as folderWith } from "@memslot/test-tools/files";
 
-const rules = vi.hoisted((): FoldingRules => ({ folds: false, hidesNumbers: false }));
-vi.mock("node:fs", async (original) => {
-  const { foldingFs } = await import("../../test/support/folding-file-system.ts");
-  return foldingFs(await original(), rules);
-});
-vi.mock("node:fs/promises", async (original) => {
-  const { foldingFsPromises } = await import("../../test/support/folding-file-system.ts");
-  return foldingFsPromises(await vi.importActual("node:fs"), await original(), rules);
-});
+/** How a disk of the test differs from the one that it is played on. */
+interface Disk {
+  /** A name is found under other spellings: case, and the way accents are written. */
+  folds?: boolean;
+  /** Files have no numbers. */
+  hidesNumbers: boolean;
+}
 
-const folderWith = useTempFolders();
-afterEach(() => void Object.assign(rules, { folds: false, hidesNumbers: false }));
+/**
+ * Plays a disk as macOS and Windows have it, on one that makes a difference between all spellings: what is asked for
+ * under one spelling is looked up under the one that is there.
+ */
+function playDisk({ folds = false, hidesNumbers }: Disk): void {
+  const real = { ...fs };
+  const { open } = promises;
+  const spelled = (given: fs.PathLike): string => (folds ? realSpelling(real, String(given)) : String(given));
+  const numbered = (stats: { ino: number | bigint } | undefined): unknown => {
+    if (hidesNumbers && stats) stats.ino = typeof stats.ino === "bigint" ? 0n : 0;
+    return stats;
+  };
+  const lstatSync = (file: string, options?: object): unknown =>
+    numbered(real.lstatSync(spelled(file), options as never));
+  const readdirSync = (folder: string, options?: object): unknown =>
+    real.readdirSync(spelled(folder), options as never);
+  const native = (file: string): string => real.realpathSync.native(spelled(file));
+  stubBuiltin(fs, {
+    openSync: (file, flags, mode) => real.openSync(spelled(file), flags, mode),
+    lstatSync: lstatSync as typeof fs.lstatSync,
+    readdirSync: readdirSync as typeof fs.readdirSync,
+    realpathSync: Object.assign((file: string) => real.realpathSync(spelled(file)), {
+      native,
+    }) as typeof fs.realpathSync,
+  });
+  stubBuiltin(promises, { open: (file, ...more) => open(spelled(file as string), ...more) });
+}
+
+function realSpelling({ existsSync, lstatSync, readdirSync }: typeof fs, given: string): string {
+  let current = path.parse(given).root;
+  for (const part of given.slice(current.length).split(path.sep)) {
+    if (part === "" || existsSync(path.join(current, part))) current = path.join(current, part);
+    else {
+      const names = existsSync(current) && lstatSync(current).isDirectory() ? readdirSync(current) : [];
+      current = path.join(current, names.find((name) => folded(name) === folded(part)) ?? part);
+    }
+  }
+  return current;
+}
+
+function folded(name: string): string {
+  return name.normalize("NFC").toLowerCase();
+}
 
 async function scan(workspaceDir: string, extraPaths: ScanOptions["extraPaths"] = []): Promise<ScanResult> {
   return await scanMemory({ workspaceDir, extraPaths, signal: never });
@@ -47,7 +87,7 @@ describe.each([
 ])("a disk that makes no difference between spellings, %s", (_, hidesNumbers) => {
   test("the usual places are found as they are spelled there, under their usual paths", async () => {
     const workspace = folderWith({ "Memory.md": "m", "user.md": "u", "Memory/Deep/Note.md": "n" });
-    Object.assign(rules, { folds: true, hidesNumbers });
+    playDisk({ folds: true, hidesNumbers });
     const result = await scan(workspace);
     expect(await readAll(workspace, result)).toEqual({
       "MEMORY.md": "m",
@@ -65,7 +105,7 @@ describe.each([
 
   test("memory.md is one file, and is shown as it is spelled", async () => {
     const workspace = folderWith({ "memory.md": "m" });
-    Object.assign(rules, { folds: true, hidesNumbers });
+    playDisk({ folds: true, hidesNumbers });
     const result = await scan(workspace);
     expect(result.files.map((file) => file.path)).toEqual(["memory.md"]);
     expect(result.roots[0]).toEqual({ path: "MEMORY.md", state: "skipped", reason: "memory.md is used" });
@@ -74,7 +114,7 @@ describe.each([
   test("each file is taken once, however many spellings lead to it, and nothing is said of the others", async () => {
     const files = { "Memory.md": "m", "Memory/Note.md": "n", "Caf\u00e9/a.md": "a", "Cafe\u0301s/b.md": "b" };
     const workspace = folderWith(files);
-    Object.assign(rules, { folds: true, hidesNumbers });
+    playDisk({ folds: true, hidesNumbers });
     const extraPaths = [
       ".",
       "MEMORY",
@@ -109,7 +149,7 @@ describe("a disk that makes a difference between spellings", () => {
     };
     const workspace = folderWith(files);
     for (const hidesNumbers of [false, true]) {
-      Object.assign(rules, { hidesNumbers });
+      playDisk({ hidesNumbers });
       expect(await readAll(workspace, await scan(workspace))).toEqual(files);
     }
   });

@@ -1,19 +1,14 @@
-import { lstatSync, linkSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import fs, { linkSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { afterEach, describe, expect, test, vi } from "vitest";
-import { useTempFolders, writeFiles } from "../../test/support/temp-folder.ts";
+import { afterEach, describe, expect, test } from "vitest";
+import { stubBuiltin } from "../../test/support/stub-builtin.ts";
+import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
 import type { RootWatch, WatchNews } from "../watch/watch-roots.ts";
 import type { WatchRoot } from "../watch/watch-scope.ts";
 import { type FreshIndex, openFreshIndex } from "./test/fresh-index.ts";
 import { walkAtRandom } from "./test/random-walk.ts";
 
-vi.mock("node:fs", async (original) => {
-  const fs = await original<typeof import("node:fs")>();
-  return { ...fs, lstatSync: vi.fn<typeof fs.lstatSync>(fs.lstatSync) };
-});
-
-const folderWith = useTempFolders();
 const open: FreshIndex[] = [];
 afterEach(async () => {
   for (const fresh of open.splice(0)) await fresh.close();
@@ -38,10 +33,16 @@ async function settled(
 
 /** The notes that the file system is asked about while something runs. */
 async function askedAbout(run: () => Promise<unknown>): Promise<string[]> {
-  vi.mocked(lstatSync).mockClear();
+  const asked = new Set<string>();
+  const { lstatSync } = fs;
+  const look = (...call: Parameters<typeof lstatSync>): unknown => {
+    asked.add(path.basename(String(call[0])));
+    return lstatSync(...call);
+  };
+  const restore = stubBuiltin(fs, { lstatSync: look as typeof lstatSync });
   await run();
-  const asked = vi.mocked(lstatSync).mock.calls.map(([file]) => path.basename(String(file)));
-  return [...new Set(asked)].filter((name) => name.endsWith(".md") && !/^(?:MEMORY|memory|USER)\.md$/.test(name));
+  restore();
+  return [...asked].filter((name) => name.endsWith(".md") && !/^(?:MEMORY|memory|USER)\.md$/.test(name));
 }
 
 const manyNotes = Object.fromEntries(

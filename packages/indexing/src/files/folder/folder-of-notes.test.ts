@@ -1,22 +1,17 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
+import os from "node:os";
 import path from "node:path";
 import { type ExtraPath } from "@memslot/core";
 import { notesLayout, notesMark } from "@memslot/core/files";
-import { describe, expect, test, vi } from "vitest";
-import { useTempFolders, writeFiles } from "../../../test/support/temp-folder.ts";
+import { describe, expect, test } from "vitest";
+import { stubBuiltin } from "../../../test/support/stub-builtin.ts";
+import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 import { holdsNotes } from "./holds-notes.ts";
 import { readMemoryFile } from "../read-file.ts";
 import { scanMemory, type ScanResult } from "../scan.ts";
 import { createUnsearchedCounter } from "../unsearched.ts";
 
-vi.mock("node:os", async (original) => {
-  const os = await original<typeof import("node:os")>();
-  return { ...os, homedir: vi.fn<typeof os.homedir>(os.homedir) };
-});
-
-const folderWith = useTempFolders();
 const never = new AbortController().signal;
 
 interface Looked {
@@ -88,14 +83,10 @@ describe("the layout", () => {
 
   test("of the home folder and of the root of the disk is never that of a folder of notes by itself", async () => {
     const workspace = folderWith({ "Heat pump.md": "a" });
-    vi.mocked(homedir).mockReturnValue(workspace);
-    try {
-      expect((await scan(workspace)).paths).toEqual([]);
-      expect(notesLayout("/", "auto").layout).toBe("agent");
-      expect((await scan(workspace, { notes: "all" })).paths).toEqual(["Heat pump.md"]);
-    } finally {
-      vi.mocked(homedir).mockReset();
-    }
+    stubBuiltin(os, { homedir: () => workspace });
+    expect((await scan(workspace)).paths).toEqual([]);
+    expect(notesLayout("/", "auto").layout).toBe("agent");
+    expect((await scan(workspace, { notes: "all" })).paths).toEqual(["Heat pump.md"]);
   });
 });
 

@@ -1,16 +1,17 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Worker } from "node:worker_threads";
+import { Worker } from "node:worker_threads";
 import { MemoryError } from "@memslot/core";
 import { expect, test } from "vitest";
-import { startWorker, type WorkerClient } from "./worker-client.ts";
-import { tempFolder } from "../test/ledgers.ts";
+import { clientOf, type WorkerClient } from "./worker-client.ts";
+import { tempFolder } from "@memslot/test-tools/files";
 
 const options = { deadlineMs: 20_000 };
 
-function oddWorker(stuckMs?: number): WorkerClient {
-  return startWorker(new URL("./test/odd-worker.ts", import.meta.url), "the odd worker", stuckMs);
+function oddWorker(stuckMs?: number): WorkerClient & { exited: Promise<unknown> } {
+  const thread = new Worker(new URL("./test/odd-worker.ts", import.meta.url), { name: "odd" });
+  return { ...clientOf(thread, "the odd worker", stuckMs), exited: once(thread, "exit") };
 }
 
 async function failureOf(work: Promise<unknown>): Promise<MemoryError> {
@@ -69,24 +70,20 @@ test("something that cannot be sent fails that call alone", async () => {
 });
 
 test("closing a thread that does not answer ends it all the same, and waiting calls fail with CLOSED", async () => {
-  const started = once(process, "worker") as Promise<[Worker]>;
   const client = oddWorker(1);
-  const exited = started.then(async ([thread]) => await once(thread, "exit"));
   const waiting = failureOf(client.call("listFiles", ["busy"], options));
   await client.close();
   expect((await waiting).code).toBe("CLOSED");
   expect((await failureOf(client.call("listFiles", ["echo"], options))).code).toBe("CLOSED");
-  await exited;
+  await client.exited;
 });
 
 test("a thread that is inside a long call when it is closed is let finish it, and ends then", async () => {
-  const path = join(await tempFolder(), "done");
-  const started = once(process, "worker") as Promise<[Worker]>;
+  const path = join(tempFolder(), "done");
   const client = oddWorker();
-  const exited = started.then(async ([thread]) => await once(thread, "exit"));
   const waiting = failureOf(client.call("listFiles", ["sleeps", path], options));
   await client.close();
   expect((await waiting).code).toBe("CLOSED");
-  await exited;
+  await client.exited;
   expect(readFileSync(path, "utf8")).toBe("done");
 });

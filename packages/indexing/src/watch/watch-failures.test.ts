@@ -1,18 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync, readlinkSync, statfsSync, symlinkSync, writeFileSync } from "node:fs";
+import fs, { mkdirSync, readdirSync, readlinkSync, statfsSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { SystemFault } from "./test/failing-thread.ts";
+import { stubBuiltin } from "../../test/support/stub-builtin.ts";
 import { type RootWatch, type RootWatchInput, watchRoots } from "./watch-roots.ts";
-import { useTempFolders, writeFiles } from "../../test/support/temp-folder.ts";
+import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
 
-vi.mock("node:fs", async (original) => {
-  const fs = await original<typeof import("node:fs")>();
-  return { ...fs, statfsSync: vi.fn<typeof fs.statfsSync>(fs.statfsSync) };
-});
-
-const folderWith = useTempFolders();
 const open: RootWatch[] = [];
 afterEach(async () => {
   vi.unstubAllEnvs();
@@ -278,17 +273,16 @@ test.runIf(isLinux)(
   async () => {
     const workspace = folderWith({ "memory/a.md": "a" });
     const reason = `${path.join(workspace, "memory")} is on a NFS file system, which does not tell of changes made elsewhere`;
-    const real = statfsSync(workspace);
-    const remote = { ...real, type: 0x6969 } as ReturnType<typeof statfsSync>;
+    const remote = { ...statfsSync(workspace), type: 0x6969 };
     const { watch, lines } = watching(workspace, { retryMs: 0 });
     await eventually(() => watch.state().mode === "folders", "it is on");
-    vi.mocked(statfsSync).mockReturnValue(remote);
+    const restore = stubBuiltin(fs, { statfsSync: (() => remote) as unknown as typeof statfsSync });
     watch.refresh();
     expect(watch.state()).toEqual({ mode: "off", reason });
     expect(lines).toHaveLength(1);
     const later = watching(workspace);
     expect(later.watch.state()).toEqual({ mode: "off", reason });
-    vi.mocked(statfsSync).mockReset();
+    restore();
     watch.refresh();
     await eventually(() => watch.state().mode === "folders", "it is on again");
   },

@@ -1,30 +1,14 @@
-import { appendFileSync, fstatSync, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
-import { open } from "node:fs/promises";
+import fs, { appendFileSync, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import promises from "node:fs/promises";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { readChunks } from "./read-chunks.ts";
 import { type FileState, readSettled } from "./read-settled.ts";
 import { never } from "../../test/support/context.ts";
-import { useTempFolders } from "../../test/support/temp-folder.ts";
+import { stubBuiltin } from "../../test/support/stub-builtin.ts";
+import { tempFolder as folderWith } from "@memslot/test-tools/files";
 
-type Open = typeof open;
-
-vi.mock("node:fs/promises", async (original) => {
-  const fs = await original<typeof import("node:fs/promises")>();
-  return { ...fs, open: vi.fn<Open>(fs.open) };
-});
-vi.mock("node:fs", async (original) => {
-  const fs = await original<typeof import("node:fs")>();
-  return { ...fs, fstatSync: vi.fn<typeof fstatSync>(fs.fstatSync) };
-});
-const { fstatSync: realFstat } = await vi.importActual<typeof import("node:fs")>("node:fs");
-const { open: realOpen } = await vi.importActual<typeof import("node:fs/promises")>("node:fs/promises");
-
-const folderWith = useTempFolders();
-afterEach(() => {
-  vi.mocked(open).mockReset().mockImplementation(realOpen);
-  vi.mocked(fstatSync).mockReset().mockImplementation(realFstat);
-});
+type Open = typeof promises.open;
 
 function fileWith(content: string): string {
   return path.join(folderWith({ "a.md": content }), "a.md");
@@ -33,10 +17,20 @@ function fileWith(content: string): string {
 /** Lets something happen to the file between two looks of each reading: when it was read, before it is looked at again. */
 function duringReading(happens: (reading: number) => void): void {
   let looks = 0;
-  vi.mocked(fstatSync).mockImplementation(((...asked: [number]) => {
+  const { fstatSync } = fs;
+  const look = (...asked: [number]): unknown => {
     if (++looks % 2 === 0) happens(looks / 2);
-    return realFstat(...asked);
-  }) as typeof fstatSync);
+    return fstatSync(...asked);
+  };
+  stubBuiltin(fs, { fstatSync: look as typeof fstatSync });
+}
+
+/** Lets `opens` take the place of the opening of files. Gives how often one was opened. */
+function openingBy(opens: (real: Open, call: Parameters<Open>, count: number) => ReturnType<Open>): () => number {
+  let count = 0;
+  const real = promises.open;
+  stubBuiltin(promises, { open: (...call) => opens(real, call, ++count) });
+  return () => count;
 }
 
 async function read(file: string, knownSize?: number): Promise<FileState | undefined> {
@@ -97,8 +91,8 @@ describe("a file that is written while it is read", () => {
   test("and becomes shorter ends where it ends", async () => {
     const file = fileWith("a long text");
     let cuts = 0;
-    vi.mocked(open).mockImplementation(async (...call: Parameters<Open>) => {
-      const handle = await realOpen(...call);
+    openingBy(async (real, call) => {
+      const handle = await real(...call);
       const read = handle.read.bind(handle) as (...given: unknown[]) => Promise<{ bytesRead: number }>;
       handle.read = (async (...given: unknown[]) => {
         if (cuts++ === 0) truncateSync(file, 3);
@@ -134,20 +128,21 @@ describe("a file that was truncated a moment ago", () => {
   test("is taken as it is when nothing comes, or when it is empty for longer", async () => {
     const file = fileWith("");
     utimesSync(file, now, now);
+    const opened = openingBy((real, call) => real(...call));
     expect(await read(file, 10)).toMatchObject({ settled: true, bytes: Buffer.alloc(0) });
-    expect(vi.mocked(open)).toHaveBeenCalledTimes(3);
+    expect(opened()).toBe(3);
     const earlier = new Date(now.getTime() - 1000);
     utimesSync(file, earlier, earlier);
     expect(await read(file, 10)).toMatchObject({ bytes: Buffer.alloc(0) });
-    expect(vi.mocked(open)).toHaveBeenCalledTimes(4);
+    expect(opened()).toBe(4);
   });
 });
 
 test("a cloud folder that has to fetch the file is asked again", async () => {
   const file = fileWith("text");
   const busy = Object.assign(new Error("EDEADLK: of the test"), { code: "EDEADLK" });
-  vi.mocked(open).mockRejectedValueOnce(busy).mockRejectedValueOnce(busy);
+  // Twice in the first reading, and three times in the second.
+  openingBy(async (real, call, count) => (count === 3 ? await real(...call) : Promise.reject(busy)));
   expect(String((await read(file))?.bytes)).toBe("text");
-  vi.mocked(open).mockRejectedValueOnce(busy).mockRejectedValueOnce(busy).mockRejectedValueOnce(busy);
   await expect(read(file)).rejects.toThrow("EDEADLK");
 });
