@@ -9,8 +9,8 @@ import { syncFiles } from "../sync/sync.ts";
 import { estimateTokens } from "../text/token-weight.ts";
 import { never, settingsWith, syncParams } from "../../test/support/context.ts";
 import { tempFolder, writeFiles } from "@memslot/test-tools/files";
-import { budgetOf, fillWith } from "./requests/test/fill-with.ts";
-import { scriptedBatches } from "./jobs/test/scripted-batches.ts";
+import { budgetOf, fillWith } from "./requests/test/scripted-requests.ts";
+import { scriptedBatches } from "./jobs/test/batch-bench.ts";
 import { scriptedRequests } from "./requests/test/scripted-requests.ts";
 import { createSpaceStore, space, type SpaceStore } from "../../test/support/space-store.ts";
 
@@ -132,14 +132,6 @@ describe("an estimate", () => {
     expect(before.pendingTexts - after.pendingTexts).toBe(1);
     expect(before.tokens).toBeGreaterThan(after.tokens);
     expect(after.cachedTexts).toBe(before.cachedTexts);
-  });
-
-  test("without a space takes no vector for granted", async () => {
-    const { folder, store } = await changedWorkspace();
-    const known = await estimate(store, folder);
-    const estimated = await estimate(store, folder, { space: undefined });
-    expect(estimated.cachedTexts).toBe(0);
-    expect(estimated.pendingTexts).toBe(known.pendingTexts + known.cachedTexts);
   });
 
   test("without a provider sends nothing, and says why", async () => {

@@ -1,17 +1,17 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { openLedger } from "@memslot/indexing/ledger";
+import { describe, expect, test } from "vitest";
 import { startChild } from "../../test/support/child.ts";
 import { tempFolder } from "@memslot/test-tools/files";
-import { fileOf, open, sha256, spaceOf, spoil, tempPath, vectorOf } from "./test/ledgers.ts";
+import { edit, embed, fileOf, open, openHere, sha256, spaceOf, spoil, tempPath, vectorOf } from "./test/ledgers.ts";
+import type { OpenedStore } from "./database/database-store.ts";
 
 const space = spaceOf("m");
 
 test("what is owed, noted and built outlives a process that is killed", async () => {
   const path = tempPath();
-  const child = startChild(new URL("./test/owe-and-wait.ts", import.meta.url), [path]);
-  expect(await child.ask("go")).toBe("done");
+  const child = startChild(new URL("./test/ledger-process.ts", import.meta.url), [path]);
+  expect(await child.ask("owe")).toBe("done");
   await child.kill();
   const ledger = await open(path);
   expect(await ledger.owedVectors(9)).toEqual({
@@ -26,17 +26,6 @@ test("what is owed, noted and built outlives a process that is killed", async ()
   await ledger.finishBuild();
   expect((await ledger.listFiles()).map(({ path: name }) => name)).toEqual(["b.md"]);
   expect(await ledger.currentBuild()).toBeUndefined();
-});
-
-test("a build that another process has begun can be finished without being begun again", async () => {
-  const path = tempPath();
-  const first = await open(path);
-  await (await first.startBuild("v2")).replaceFiles([fileOf("new.md", ["new"])]);
-  const second = await open(path);
-  expect((await second.currentBuild())?.name).toBe("v2");
-  await second.finishBuild();
-  expect(await first.listFiles()).toHaveLength(1);
-  await expect(first.finishBuild()).rejects.toThrow(/start it again/u);
 });
 
 test("notes are those of the store, and can be forgotten", async () => {
@@ -94,15 +83,6 @@ test("where no file can be used the ledger is kept in memory, and does all the s
   expect(await ledger.reconcile([])).toEqual({ lost: [{ path: "b.md", source: "memory" }], unknown: [] });
 });
 
-test("whoever only looks makes no file", async () => {
-  const path = tempPath();
-  const ledger = await openLedger({ store: "one", path, mayCreate: false, cacheMaxEntries: 10 });
-  expect(await ledger.listFiles()).toEqual([]);
-  expect(ledger.health().fts.enabled).toBe(false);
-  await ledger.close();
-  expect(existsSync(path)).toBe(false);
-});
-
 test("leases are those of the store", async () => {
   const path = tempPath();
   const locksDir = tempFolder();
@@ -115,4 +95,158 @@ test("leases are those of the store", async () => {
   expect(await again.leases?.acquire("build", "rebuild")).toBe(false);
   expect(await two.leases?.acquire("build", "of its own")).toBe(true);
   expect(await again.leases?.holder("build")).toMatchObject({ reason: "rebuild" });
+});
+
+describe("two stores in one file", () => {
+  const space = spaceOf("m");
+
+  async function bothIn(path: string): Promise<{ one: OpenedStore; two: OpenedStore }> {
+    return { one: openHere(path, { store: "one" }), two: openHere(path, { store: "two" }) };
+  }
+
+  const names = (store: OpenedStore): string[] => store.listFiles().map(({ path }) => path);
+
+  test("two stores in one file have files of their own, with the same paths too", async () => {
+    const { one, two } = await bothIn(tempPath());
+    one.replaceFiles([fileOf("a.md", ["first"]), fileOf("b.md", ["only one"])]);
+    expect(names(two)).toEqual([]);
+    const before = one.revision();
+    two.replaceFiles([fileOf("a.md", ["second", "third"])]);
+    two.removeFiles([{ path: "b.md", source: "memory" }]);
+    expect([names(one), names(two)]).toEqual([["a.md", "b.md"], ["a.md"]]);
+    expect([one.stats(), two.stats()]).toMatchObject([
+      { files: 2, chunks: 2 },
+      { files: 1, chunks: 2 },
+    ]);
+    expect([one.sample(9), two.sample(9)].map((rows) => rows.map(({ text }) => text).toSorted())).toEqual([
+      ["first", "only one"],
+      ["second", "third"],
+    ]);
+    expect(one.revision(), "what the other one writes changes nothing here").toBe(before);
+    one.close();
+    two.close();
+  });
+
+  test("vectors are for all of them, and only what a store lacks is pending in it", async () => {
+    const { one, two } = await bothIn(tempPath());
+    one.replaceFiles([fileOf("a.md", ["shared", "of one"])]);
+    two.replaceFiles([fileOf("z.md", ["shared", "of two"])]);
+    embed(one, space, "shared", "of one");
+    expect(two.pendingVectors(space, 9).map(({ text }) => text)).toEqual(["of two"]);
+    expect(two.spaceStats(space)).toMatchObject({ embedded: 1, pending: 1 });
+    expect(one.spaceStats(space)).toMatchObject({ embedded: 2, pending: 0 });
+    one.close();
+    two.close();
+  });
+
+  test("a vector stays while a chunk of any store has its text", async () => {
+    const path = tempPath();
+    const { one, two } = await bothIn(path);
+    one.replaceFiles([fileOf("a.md", ["shared"])]);
+    two.replaceFiles([fileOf("z.md", ["shared"])]);
+    embed(one, space, "shared");
+    one.removeFiles([{ path: "a.md", source: "memory" }]);
+    one.close();
+    two.close();
+    const small = openHere(path, { store: "one", cacheMaxEntries: 0 });
+    small.putVectors(space, [{ hash: sha256("nobody's"), vector: vectorOf("x") }]);
+    while (await small.tidy());
+    expect(small.knownVectors(space, [sha256("shared"), sha256("nobody's")])).toEqual([sha256("shared")]);
+    small.close();
+  });
+
+  test("a rebuild of one leaves the other alone, with a build of its own of the same name", async () => {
+    const path = tempPath();
+    const { one, two } = await bothIn(path);
+    one.replaceFiles([fileOf("a.md", ["old one"])]);
+    two.replaceFiles([fileOf("a.md", ["old two"])]);
+    const [first, second] = [one.buildStart("v2"), two.buildStart("v2")];
+    expect(first).not.toBe(second);
+    one.nextReplaceFiles(first, [fileOf("new.md", ["new one"])]);
+    two.nextReplaceFiles(second, [fileOf("half.md", ["half"])]);
+    one.buildFinish();
+    while (await one.tidy());
+    expect([names(one), names(two)]).toEqual([["new.md"], ["a.md"]]);
+    expect(two.stats().generation?.next).toMatchObject({ id: second, files: 1 });
+    expect(() => one.nextListFiles(second), "the build of another store").toThrow(/start it again/u);
+    two.buildAbandon();
+    expect(one.stats().generation?.next).toBeUndefined();
+    one.close();
+    expect(
+      edit(path, (db) => db.prepare("SELECT DISTINCT store FROM generations WHERE state = 'dropped'").pluck().all()),
+      "what one has dropped is gone, what two has dropped is left to it",
+    ).toEqual(["two"]);
+    while (await two.tidy());
+    expect(edit(path, (db) => db.prepare("SELECT count(*) FROM files").pluck().get())).toBe(2);
+    two.close();
+  });
+
+  test("a file whose builds nobody knows any more is not taken for that of a new store", async () => {
+    const path = tempPath();
+    const one = openHere(path, { store: "one" });
+    one.replaceFiles([fileOf("a.md", ["text"])]);
+    embed(one, space, "text");
+    one.close();
+    edit(path, (db) => db.exec("DELETE FROM generations"));
+    const again = openHere(path, { store: "one" });
+    expect(again.health().notices).toEqual([expect.stringMatching(/0 builds of it are marked/u)]);
+    expect(again.listFiles()).toEqual([]);
+    expect(again.knownVectors(space, [sha256("text")]), "vectors are taken along").toHaveLength(1);
+    again.close();
+  });
+});
+
+describe("a cache of vectors that is too large", () => {
+  const space = spaceOf("m");
+  const live = fileOf("a.md", ["live 0", "live 1", "live 2"]);
+
+  function put(store: OpenedStore, name: string, count: number): void {
+    const hashes = Array.from({ length: count }, (_, index) => sha256(`${name} ${index}`));
+    store.putVectors(
+      space,
+      hashes.map((hash) => ({ hash, vector: vectorOf("x") })),
+    );
+  }
+
+  test("a large surplus goes in small steps, the oldest first, and what is live stays", async () => {
+    const path = tempPath();
+    const before = openHere(path, { cacheMaxEntries: 50_000 });
+    before.replaceFiles([live]);
+    put(before, "live", 3);
+    for (let round = 0; round < 6; round++) put(before, `gone ${round}`, 1000);
+    before.close();
+
+    const store = openHere(path, { cacheMaxEntries: 703 });
+    const count = (): number => store.stats().cachedVectors;
+    expect(await store.tidy()).toBe(false);
+    expect(count()).toBe(6003);
+    put(store, "live", 1);
+    const counts = [count()];
+    while (await store.tidy()) counts.push(count());
+    counts.push(count());
+    const steps = counts.slice(1).map((left, index) => (counts[index] ?? 0) - left);
+    expect(counts[0]).toBe(5003);
+    expect(counts.at(-1)).toBe(703);
+    expect(Math.max(...steps)).toBe(500);
+    expect(store.pendingVectors(space, 5)).toEqual([]);
+    const young = Array.from({ length: 1000 }, (_, index) => sha256(`gone 5 ${index}`));
+    expect(store.knownVectors(space, young)).toHaveLength(700);
+    store.close();
+  });
+
+  test("in use, calls are answered before the rest of a surplus has gone", async () => {
+    const path = tempPath();
+    const before = openHere(path, { cacheMaxEntries: 50_000 });
+    for (let round = 0; round < 8; round++) put(before, `gone ${round}`, 1000);
+    before.close();
+    const store = await open(path, { cacheMaxEntries: 10 });
+    const putting = store.putVectors(space, [{ hash: sha256("new"), vector: vectorOf("new") }]);
+    const first = store.stats();
+    await putting;
+    expect((await first).cachedVectors).toBeGreaterThan(10);
+    let left = 0;
+    do left = (await store.stats()).cachedVectors;
+    while (left > 10);
+    expect(left).toBe(10);
+  });
 });

@@ -1,8 +1,9 @@
 import { EmbeddingError } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { batchBench } from "./test/batch-bench.ts";
-import { budgetOf } from "../requests/test/fill-with.ts";
-import { expectFilled } from "../requests/test/fill-with.ts";
+import { budgetOf } from "../requests/test/scripted-requests.ts";
+import type { ScriptedBatches } from "./test/batch-bench.ts";
+import { expectFilled } from "../requests/test/scripted-requests.ts";
 import { vectorOf } from "../requests/test/scripted-requests.ts";
 import { hashOf, texts } from "../../../test/support/space-store.ts";
 
@@ -10,115 +11,113 @@ const minute = 60_000;
 const nothing = (): undefined => undefined;
 const busy = new EmbeddingError("transient", "scripted answered 503");
 
-describe("a job that is done in part", () => {
-  test("has its failed and missing texts made by direct calls, and only those", async () => {
-    const { store, batches, requests, run, lines, files } = await batchBench(texts(100));
-    batches.scripts = [
-      { result: (text, index) => (index % 10 === 0 ? busy : index % 10 === 1 ? undefined : vectorOf(text)) },
-    ];
-    expect(await run()).toBeUndefined();
-    expect(batches.jobs.size).toBe(1);
-    expect(requests.sent.flat().toSorted()).toEqual(
-      texts(100)
-        .filter((_, index) => index % 10 < 2)
-        .toSorted(),
-    );
-    expectFilled(store, texts(100));
-    expect([lines, files()]).toEqual([[], []]);
-  });
+const half = (text: string, index: number): Float32Array | undefined => (index < 50 ? vectorOf(text) : undefined);
+const failed = { state: { state: "failed", reason: "the file is bad" }, result: nothing } as const;
+const expired = { state: { state: "expired", reason: "the file is bad" } } as const;
+const uncollected = { state: failed.state, collectErrors: [new EmbeddingError("auth", "no such file")] };
+const unknown = { state: { state: "unknown", reason: "no such job" } } as const;
 
-  test("has a refused text quarantined, with what was said of it", async () => {
-    const { store, batches, requests, run } = await batchBench(texts(100));
-    const refusal = new EmbeddingError("input", "cannot be read");
-    batches.scripts = [{ result: (text, index) => (index === 7 ? refusal : vectorOf(text)) }];
-    expect(await run()).toBeUndefined();
-    expect([...store.refused]).toEqual([[hashOf(texts(8)[7] ?? ""), "cannot be read"]]);
-    expect([store.vectors.size, requests.sent]).toEqual([99, []]);
-  });
+interface Row {
+  name: string;
+  /** One hundred texts if left out. */
+  count?: number;
+  scripts: ScriptedBatches["scripts"];
+  settings?: { concurrency?: number };
+  submits: number;
+  /** How many texts are sent in direct calls. */
+  direct: number;
+  /** The user is told once that direct calls make the vectors. */
+  told?: boolean;
+}
 
-  test("because it expired is no failed job", async () => {
-    const { store, batches, requests, run, lines } = await batchBench(texts(300));
-    const half = (text: string, index: number): Float32Array | undefined => (index < 50 ? vectorOf(text) : undefined);
-    const expired = { state: { state: "expired", reason: "not in time" }, result: half } as const;
-    batches.scripts = [expired, expired, expired];
-    expect(await run()).toBeUndefined();
-    expect(batches.jobs.size).toBe(3);
-    expect(requests.sent.flat()).toHaveLength(150);
-    expectFilled(store, texts(300));
-    expect(lines).toEqual([]);
-  });
+test.each<Row>([
+  {
+    name: "failed and missing texts of a job are made by direct calls, and only those",
+    scripts: [{ result: (text, index) => (index % 10 === 0 ? busy : index % 10 === 1 ? undefined : vectorOf(text)) }],
+    submits: 1,
+    direct: 20,
+  },
+  {
+    name: "bad vectors of a job are made by direct calls",
+    scripts: [{ result: (text, index) => (index === 3 ? Float32Array.of(Number.NaN, 0, 0, 0) : vectorOf(text)) }],
+    submits: 1,
+    direct: 1,
+  },
+  {
+    name: "a job that expired with half of its texts done is no failed job",
+    count: 300,
+    scripts: [1, 2, 3].map(() => ({ ...expired, result: half })),
+    submits: 3,
+    direct: 150,
+  },
+  ...[failed, { ...expired, result: nothing }, uncollected, busy].map((script, index) => ({
+    name: `two jobs that fail leave the rest to direct calls (${index})`,
+    count: 120,
+    scripts: [script, script, script, script],
+    settings: { concurrency: 1 },
+    submits: 2,
+    direct: 120,
+    told: true,
+  })),
+  { name: "a job that fails once is tried again", scripts: [failed, { polls: 1 }], submits: 2, direct: 0 },
+  { name: "a job is submitted again after a failure", scripts: [busy, { polls: 1 }], submits: 2, direct: 0 },
+  {
+    name: "jobs that all fail at one time are reported once",
+    count: 400,
+    scripts: [failed, failed, failed, failed],
+    settings: { concurrency: 4 },
+    submits: 4,
+    direct: 400,
+    told: true,
+  },
+  {
+    name: "a job with every text refused leaves it to direct calls to find out why",
+    scripts: [{ result: () => new EmbeddingError("input", "dimensions: 9 is not allowed") }],
+    submits: 1,
+    direct: 100,
+  },
+  {
+    name: "jobs that are unknown right after they were submitted count as failed",
+    scripts: [unknown, unknown, unknown],
+    submits: 2,
+    direct: 100,
+    told: true,
+  },
+  ...(["auth", "quota"] as const).map((kind) => ({
+    name: `a submission that is refused with ${kind} leaves the judgement to a direct call`,
+    scripts: [new EmbeddingError(kind, "missing scope: files.write")],
+    submits: 1,
+    direct: 100,
+    told: true,
+  })),
+])("$name", async ({ count = 100, scripts, settings, submits, direct, told = false }) => {
+  const { store, batches, requests, run, calls, lines, files } = await batchBench(texts(count));
+  batches.scripts = [...scripts];
+  expect(await run({}, settings)).toBeUndefined();
+  expect([calls("submit").length, requests.sent.flat().length]).toEqual([submits, direct]);
+  const line = /^batch jobs of scripted do not work now, so that direct calls make the vectors: ./u;
+  expect(lines).toEqual(told ? [expect.stringMatching(line)] : []);
+  expect([files(), store.refused.size, requests.failures]).toEqual([[], 0, []]);
+  expectFilled(store, texts(count));
+});
 
-  test("with bad vectors has those made by direct calls", async () => {
-    const { store, batches, requests, run } = await batchBench(texts(10));
-    batches.scripts = [
-      { result: (text, index) => (index === 3 ? Float32Array.of(Number.NaN, 0, 0, 0) : vectorOf(text)) },
-    ];
-    expect(await run()).toBeUndefined();
-    expect(requests.sent).toEqual([[texts(4)[3]]]);
-    expectFilled(store, texts(10));
-  });
+test("a text that a job refuses is quarantined, with the reason", async () => {
+  const { store, batches, requests, run } = await batchBench(texts(100));
+  const refusal = new EmbeddingError("input", "cannot be read");
+  batches.scripts = [{ result: (text, index) => (index === 7 ? refusal : vectorOf(text)) }];
+  expect(await run()).toBeUndefined();
+  expect([...store.refused]).toEqual([[hashOf(texts(8)[7] ?? ""), "cannot be read"]]);
+  expect([store.vectors.size, requests.sent]).toEqual([99, []]);
+});
 
-  test("is counted by the share that is there, where no tokens are said", async () => {
-    const { batches, requests, run } = await batchBench(texts(100, 40));
-    batches.scripts = [{ result: (text, index) => (index < 25 ? vectorOf(text) : undefined) }];
-    await run();
-    expect(requests.usage).toEqual([{ reason: "test", requests: 1, tokens: 250 }]);
-  });
+test("a job is counted by the share of its texts that is there, where it reports no tokens", async () => {
+  const { batches, requests, run } = await batchBench(texts(100, 40));
+  batches.scripts = [{ result: (text, index) => (index < 25 ? vectorOf(text) : undefined) }];
+  await run();
+  expect(requests.usage).toEqual([{ reason: "test", requests: 1, tokens: 250 }]);
 });
 
 describe("jobs that fail", () => {
-  test.each([
-    ["failed", { state: { state: "failed", reason: "the file is bad" }, result: nothing }],
-    ["expired with nothing done", { state: { state: "expired", reason: "the file is bad" }, result: nothing }],
-    [
-      "failed and cannot be collected",
-      {
-        state: { state: "failed", reason: "the file is bad" },
-        collectErrors: [new EmbeddingError("auth", "no such file")],
-      },
-    ],
-    ["could not be submitted", busy],
-  ] as const)("twice: %s: leave the rest to direct calls, and the user is told once", async (_, script) => {
-    const { store, batches, requests, run, lines, files } = await batchBench(texts(120));
-    batches.scripts = [script, script, script, script];
-    expect(await run({}, { concurrency: 1 })).toBeUndefined();
-    expect(batches.scripts).toHaveLength(2);
-    expectFilled(store, texts(120));
-    expect(requests.sent.flat().toSorted()).toEqual(texts(120).toSorted());
-    expect(lines).toEqual([
-      expect.stringMatching(
-        /^batch jobs of scripted do not work now, so that direct calls make the vectors: .*(the file is bad|503)$/,
-      ),
-    ]);
-    expect([files(), requests.usage]).toEqual([[], []]);
-  });
-
-  test("once are tried again", async () => {
-    const { store, batches, requests, run, lines } = await batchBench(texts(100));
-    batches.scripts = [{ state: { state: "failed", reason: "an outage" }, result: nothing }, { polls: 1 }];
-    expect(await run()).toBeUndefined();
-    expect([...batches.jobs.values()]).toEqual([texts(100), texts(100)]);
-    expect([requests.sent, lines]).toEqual([[], []]);
-    expectFilled(store, texts(100));
-  });
-
-  test("to be submitted once are submitted again", async () => {
-    const { store, batches, requests, run, lines, calls } = await batchBench(texts(100));
-    batches.scripts = [busy, { polls: 1 }];
-    expect(await run()).toBeUndefined();
-    expect([calls("submit"), requests.sent, lines]).toEqual([["submit refused", "submit job-1"], [], []]);
-    expectFilled(store, texts(100));
-  });
-
-  test("all at one time are told of once", async () => {
-    const { store, batches, run, lines } = await batchBench(texts(400));
-    const failed = { state: { state: "failed", reason: "an outage" }, result: nothing } as const;
-    batches.scripts = [failed, failed, failed, failed];
-    expect(await run({}, { concurrency: 4 })).toBeUndefined();
-    expect(lines).toHaveLength(1);
-    expectFilled(store, texts(400));
-  });
-
   test("by taking too long are cancelled", async () => {
     const { store, batches, clock, requests, run, calls, lines } = await batchBench(texts(150));
     batches.scripts = [{ polls: 1e9 }, { polls: 1e9 }];
@@ -134,7 +133,6 @@ describe("jobs that fail", () => {
 
   test("in one run after the other are counted too, where nobody waits", async () => {
     const { store, batches, requests, run, lines } = await batchBench(texts(100));
-    const failed = { state: { state: "failed", reason: "an outage" }, result: nothing } as const;
     batches.scripts = [failed, failed];
     for (const _ of [1, 2]) expect(await run({}, { wait: false })).toMatchObject({ chunks: 100 });
     expect(lines).toEqual([]);
@@ -145,28 +143,8 @@ describe("jobs that fail", () => {
     expectFilled(store, texts(100));
   });
 
-  test("with every text refused leave it to direct calls to find out why", async () => {
-    const { store, batches, requests, run } = await batchBench(texts(60));
-    batches.scripts = [{ result: () => new EmbeddingError("input", "dimensions: 9 is not allowed") }];
-    expect(await run()).toBeUndefined();
-    expect(store.refused.size).toBe(0);
-    expect(requests.sent.flat()).toHaveLength(60);
-    expectFilled(store, texts(60));
-  });
-
-  test("to be known right after they were submitted count as failed", async () => {
-    const { store, batches, requests, run, lines } = await batchBench(texts(10));
-    const unknown = { state: { state: "unknown", reason: "no such job" } } as const;
-    batches.scripts = [unknown, unknown, unknown];
-    expect(await run()).toBeUndefined();
-    expect(batches.jobs.size).toBe(2);
-    expect([requests.sent.flat().length, lines.length]).toEqual([10, 1]);
-    expectFilled(store, texts(10));
-  });
-
   test("leave jobs that are still running alone when direct calls begin", async () => {
     const { store, batches, requests, run } = await batchBench(texts(300));
-    const failed = { state: { state: "failed", reason: "bad" }, result: nothing } as const;
     batches.scripts = [failed, { polls: 50 }, failed];
     expect(await run({}, { wait: false })).toMatchObject({ chunks: 300 });
     const left = await run({}, { wait: false });
@@ -225,19 +203,6 @@ describe("a batch interface that cannot be asked", () => {
 });
 
 describe("submitting", () => {
-  test.each(["auth", "quota"] as const)(
-    "that is refused with %s leaves the judgement to a direct call",
-    async (kind) => {
-      const { store, batches, requests, run, calls, lines } = await batchBench(texts(10));
-      batches.scripts = [new EmbeddingError(kind, "missing scope: files.write")];
-      expect(await run()).toBeUndefined();
-      expect(calls("submit")).toHaveLength(1);
-      expect(lines).toHaveLength(1);
-      expect([requests.failures, requests.sent.length]).toEqual([[], 1]);
-      expectFilled(store, texts(10));
-    },
-  );
-
   test("too often ends the run, and every process knows of it", async () => {
     const { batches, requests, run, calls, lines } = await batchBench(texts(10));
     const rate = new EmbeddingError("rate", "slow down", { retryAfterMs: 60_000 });

@@ -6,8 +6,8 @@ import { createBatchRun } from "./batch-jobs.ts";
 import { listBatchJobs } from "./job-records.ts";
 import { tempFolder } from "@memslot/test-tools/files";
 import { batchBench } from "./test/batch-bench.ts";
-import { expectFilled, fillWith } from "../requests/test/fill-with.ts";
-import { scriptedBatches } from "./test/scripted-batches.ts";
+import { expectFilled, fillWith } from "../requests/test/scripted-requests.ts";
+import { scriptedBatches } from "./test/batch-bench.ts";
 import { listen } from "../../test/listen.ts";
 import { hashOf, space, texts } from "../../../test/support/space-store.ts";
 

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
+import Database from "better-sqlite3";
 import type { IndexedFile } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
+import type { LeaseRows } from "../writers/leases.ts";
 
 export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
@@ -34,4 +36,27 @@ export function vectorOf(text: string, dimensions = 8): Float32Array {
   }
   const length = Math.hypot(...raw);
   return raw.map((value) => value / length);
+}
+
+/** Rows in a table of their own in a database file, each time with a new connection. */
+export function leaseRows(path: string): LeaseRows {
+  function use<Result>(work: (db: Database.Database) => Result): Result {
+    const db = new Database(path, { timeout: 5000 });
+    try {
+      db.exec("CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT)");
+      return work(db);
+    } finally {
+      db.close();
+    }
+  }
+  return {
+    get: (key) => use((db) => db.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck().get(key)),
+    set(key, value) {
+      use((db) =>
+        value === undefined
+          ? db.prepare("DELETE FROM meta WHERE key = ?").run(key)
+          : db.prepare("INSERT OR REPLACE INTO meta VALUES (?, ?)").run(key, value),
+      );
+    },
+  };
 }

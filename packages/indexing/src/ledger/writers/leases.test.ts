@@ -2,12 +2,10 @@ import { readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { Worker } from "node:worker_threads";
-import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { createLeases, type Leases } from "./leases.ts";
 import { startChild } from "../../../test/support/child.ts";
-import { fileRows } from "./test/lease-rows.ts";
+import { leaseRows } from "../test/notes.ts";
 import { tempFolder } from "@memslot/test-tools/files";
 
 interface Place {
@@ -24,7 +22,7 @@ async function place(): Promise<Place> {
 }
 
 function leasesOf({ path, locksDir }: Place, now?: () => number): Leases {
-  const leases = createLeases({ indexPath: () => path, locksDir, rows: fileRows(path), ...(now && { now }) });
+  const leases = createLeases({ indexPath: () => path, locksDir, rows: leaseRows(path), ...(now && { now }) });
   onTestFinished(() => leases.close());
   return leases;
 }
@@ -32,33 +30,17 @@ function leasesOf({ path, locksDir }: Place, now?: () => number): Leases {
 test("a lease that another process holds is refused, and is free at once when that process is killed", async () => {
   const at = await place();
   const here = leasesOf(at);
-  const child = startChild(new URL("./test/hold-lease.ts", import.meta.url), [at.path, at.locksDir, "build"]);
-  expect(await child.ask("are you there?")).toBe("held");
+  const child = startChild(new URL("../test/ledger-process.ts", import.meta.url), [at.path]);
+  expect(await child.ask(`hold build ${at.locksDir}`)).toBe("held");
   expect(here.acquire("build", "me")).toBe(false);
   expect(here.holder("build")).toMatchObject({ pid: child.pid, host: hostname(), reason: "test child" });
   expect(here.acquire("files", "the other lease")).toBe(true);
 
   await child.kill();
-  expect(fileRows(at.path).get("lease:build"), "the row of the dead is still there").toContain("test child");
+  expect(leaseRows(at.path).get("lease:build"), "the row of the dead is still there").toContain("test child");
   expect(here.holder("build")).toBeUndefined();
   expect(here.acquire("build", "me")).toBe(true);
   expect(here.holder("build")).toMatchObject({ pid: process.pid, reason: "me" });
-});
-
-test("a lease goes from one process to the next, and its row with it", async () => {
-  const at = await place();
-  const here = leasesOf(at);
-  const child = startChild(new URL("./test/hold-lease.ts", import.meta.url), [at.path, at.locksDir, "files"]);
-  expect(await child.ask("are you there?")).toBe("held");
-  expect(await child.ask("release")).toBe("released");
-  expect(here.holder("files")).toBeUndefined();
-  expect(fileRows(at.path).get("lease:files")).toBeUndefined();
-  expect(here.acquire("files", "me")).toBe(true);
-  const other = startChild(new URL("./test/hold-lease.ts", import.meta.url), [at.path, at.locksDir, "files"]);
-  expect(await other.ask("are you there?")).toBe("refused");
-  here.release("files");
-  const third = startChild(new URL("./test/hold-lease.ts", import.meta.url), [at.path, at.locksDir, "files"]);
-  expect(await third.ask("are you there?")).toBe("held");
 });
 
 test("two stores in one process exclude each other, whatever the name of the file", async () => {
@@ -77,35 +59,6 @@ test("two stores in one process exclude each other, whatever the name of the fil
   expect(second.acquire("build", "second")).toBe(true);
   const elsewhere = leasesOf(await place());
   expect(elsewhere.acquire("build", "another index")).toBe(true);
-});
-
-test("a thread that ends without a word gives its leases back", async () => {
-  const at = await place();
-  const thread = new Worker(new URL("test/hold-lease.ts", import.meta.url), {
-    argv: [at.path, at.locksDir, "build"],
-    stdin: true,
-    stdout: true,
-  });
-  expect(String((await once(thread.stdout, "data"))[0])).toBe("held\n");
-  const here = leasesOf(at);
-  expect(here.acquire("build", "me")).toBe(false);
-  await thread.terminate();
-  expect(here.acquire("build", "me")).toBe(true);
-});
-
-test("looking who holds a lease does not keep others from taking it", async () => {
-  const at = await place();
-  const [here, there] = [leasesOf(at), leasesOf(at)];
-  expect(here.acquire("build", "dead soon")).toBe(true);
-  const row = fileRows(at.path).get("lease:build") ?? "";
-  here.release("build");
-  fileRows(at.path).set("lease:build", row);
-  for (let round = 0; round < 20; round++) {
-    expect(there.holder("build")).toBeUndefined();
-    expect(here.acquire("build", "again")).toBe(true);
-    here.release("build");
-    fileRows(at.path).set("lease:build", row);
-  }
 });
 
 test("locks are empty files of their own, and nothing appears beside them or the index", async () => {
@@ -151,8 +104,8 @@ test("progress is written at most twice a second, and the holder itself sees all
 
 test("without a place for locks leases are granted, and a row that cannot be read counts for nothing", async () => {
   const at = await place();
-  const nowhere = createLeases({ indexPath: () => undefined, locksDir: at.locksDir, rows: fileRows(at.path) });
-  const unsaid = createLeases({ indexPath: () => at.path, locksDir: undefined, rows: fileRows(at.path) });
+  const nowhere = createLeases({ indexPath: () => undefined, locksDir: at.locksDir, rows: leaseRows(at.path) });
+  const unsaid = createLeases({ indexPath: () => at.path, locksDir: undefined, rows: leaseRows(at.path) });
   writeFileSync(join(at.locksDir, "..", "file"), "");
   const unwritable = leasesOf({ ...at, locksDir: join(at.locksDir, "..", "file", "locks") });
   for (const leases of [nowhere, unsaid, unwritable]) {
@@ -161,7 +114,7 @@ test("without a place for locks leases are granted, and a row that cannot be rea
     leases.close();
     expect(leases.holder("build")).toBeUndefined();
   }
-  fileRows(at.path).set("lease:build", "{");
+  leaseRows(at.path).set("lease:build", "{");
   expect(leasesOf(at).holder("build")).toBeUndefined();
 });
 

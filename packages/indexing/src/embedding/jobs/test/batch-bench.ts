@@ -1,11 +1,11 @@
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
+import type { EmbeddingBatches, EmbeddingJobState } from "@memslot/core";
+import type { JobResult } from "../collect-job.ts";
 import { type BatchRunOptions, createBatchRun } from "../batch-jobs.ts";
 import type { FillOptions, FillOutcome } from "../../fill/fill.ts";
 import { tempFolder } from "@memslot/test-tools/files";
-import { fillWith } from "../../requests/test/fill-with.ts";
-import { type ScriptedBatches, scriptedBatches } from "./scripted-batches.ts";
-import { type ScriptedRequests, scriptedRequests } from "../../requests/test/scripted-requests.ts";
+import { fillWith, type ScriptedRequests, scriptedRequests, vectorOf } from "../../requests/test/scripted-requests.ts";
 import { createSpaceStore, type SpaceStore } from "../../../../test/support/space-store.ts";
 
 export interface BatchBench {
@@ -67,4 +67,100 @@ export async function batchBench(
     calls: (verb) => batches.calls.filter((call) => call.startsWith(verb)),
     files: () => (existsSync(jobs) ? readdirSync(jobs) : []),
   };
+}
+
+/** How a job goes: so many times it is still running when it is asked about, then it is in this state, or done. */
+interface JobScript {
+  polls?: number;
+  state?: EmbeddingJobState;
+  /** What the first questions about it are answered with. */
+  stateErrors?: readonly Error[];
+  collectErrors?: readonly Error[];
+  /** What came of a text; its vector if left out. */
+  result?: (text: string, index: number) => JobResult;
+  /** Texts that a running job says it has done. */
+  completed?: number;
+}
+
+export interface ScriptedBatches extends EmbeddingBatches {
+  /** Texts of every job, by its name. */
+  readonly jobs: Map<string, readonly string[]>;
+  /** Every call, as `submit job-1`. */
+  readonly calls: string[];
+  readonly mostRunning: number;
+  /** How the next jobs go, in their order; an error is a submit that fails. Those after them finish at the second look. */
+  scripts: (JobScript | Error)[];
+  /** How the jobs of this name go from now on. */
+  set(job: string, script: JobScript): void;
+  beforeDiscard: ((job: string) => void | Promise<void>) | undefined;
+  /** Tokens that collecting says were spent; nothing is said if undefined. */
+  says: number | undefined;
+}
+
+/** The far end of a batch interface. */
+export function scriptedBatches(change: { maxItems?: number; maxBytes?: number } = {}): ScriptedBatches {
+  const scripts = new Map<string, JobScript>();
+  const polls = new Map<string, number>();
+  const running = new Set<string>();
+  let mostRunning = 0;
+  const batches: ScriptedBatches = {
+    maxItems: 100,
+    maxBytes: 1_000_000,
+    ...change,
+    jobs: new Map(),
+    calls: [],
+    scripts: [],
+    says: undefined,
+    beforeDiscard: undefined,
+    get mostRunning() {
+      return mostRunning;
+    },
+    set: (job, script) => void scripts.set(job, script),
+    async submit(texts) {
+      const script = batches.scripts.shift() ?? { polls: 1 };
+      if (script instanceof Error) {
+        batches.calls.push("submit refused");
+        throw script;
+      }
+      const job = `job-${batches.jobs.size + 1}`;
+      batches.calls.push(`submit ${job}`);
+      batches.jobs.set(job, [...texts]);
+      scripts.set(job, script);
+      running.add(job);
+      mostRunning = Math.max(mostRunning, running.size);
+      return job;
+    },
+    async state(job) {
+      batches.calls.push(`state ${job}`);
+      const script = scripts.get(job);
+      if (!script) return { state: "unknown", reason: `no job ${job}` };
+      const count = (polls.get(job) ?? 0) + 1;
+      polls.set(job, count);
+      const error = script.stateErrors?.[count - 1];
+      if (error) throw error;
+      if (count <= (script.polls ?? 0)) return { state: "running", completed: script.completed };
+      const state = script.state ?? { state: "done" };
+      if (state.state !== "running") running.delete(job);
+      return state;
+    },
+    async collect(job, { count, onUsage }) {
+      batches.calls.push(`collect ${job}`);
+      const { collectErrors = [], result = vectorOf } = scripts.get(job) ?? {};
+      const error = collectErrors[batches.calls.filter((call) => call === `collect ${job}`).length - 1];
+      if (error) throw error;
+      const texts = batches.jobs.get(job) ?? [];
+      if (texts.length !== count) throw new Error("another number of texts");
+      if (batches.says !== undefined) onUsage?.({ tokens: batches.says });
+      return texts.map(result);
+    },
+    async discard(job) {
+      batches.calls.push(`discard ${job}`);
+      await batches.beforeDiscard?.(job);
+    },
+    async cancel(job) {
+      batches.calls.push(`cancel ${job}`);
+      running.delete(job);
+    },
+  };
+  return batches;
 }

@@ -3,8 +3,20 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createEmbeddingRequests } from "./requests.ts";
 import { readUsage } from "./usage.ts";
 import { never } from "../../../test/support/context.ts";
-import { tempFolder as folder } from "@memslot/test-tools/files";
-import { deskIn, failures, pass, rateLimit, run, scriptedProvider, stopClock } from "./test/scripted-provider.ts";
+import { tempFolder, tempFolder as folder } from "@memslot/test-tools/files";
+import {
+  type Desk,
+  type Outcome,
+  deskIn,
+  failures,
+  pass,
+  rateLimit,
+  run,
+  scriptedProvider,
+  stopClock,
+} from "./test/scripted-provider.ts";
+import { listen } from "../../test/listen.ts";
+import { createBudget } from "./budget.ts";
 
 const texts = ["first text", "second"];
 const how = { signal: never, reason: "watch", asked: false };
@@ -27,12 +39,6 @@ describe("vectors of texts", () => {
       expect.closeTo(6, 4),
     ]);
     expect(provider.sent.map((request) => request.texts)).toEqual([texts]);
-  });
-
-  test("no texts need no request", async () => {
-    const { provider, requests } = deskIn(folder());
-    expect(await requests.embed([], how)).toEqual([]);
-    expect(provider.sent).toEqual([]);
   });
 });
 
@@ -111,13 +117,6 @@ describe("a transient failure", () => {
     expect([behind.tookMs, provider.sent.length], "nobody waits for it").toEqual([20_000, 2]);
   });
 
-  test("what one request may take can be set", async () => {
-    const provider = scriptedProvider({ always: "hang" });
-    const { circuit, usage } = deskIn(folder());
-    const requests = createEmbeddingRequests({ provider, circuit, usage, requestMs: 5000 });
-    expect((await run(requests.embed(["one", "two"], how))).tookMs).toBe(5000);
-  });
-
   test.each([
     ["too few", [[1, 2]], "scripted gave 1 vector for 2 texts"],
     ["of two sizes", [[1, 2], [1]], "scripted gave a vector of 1 number where 2 were expected"],
@@ -146,13 +145,6 @@ describe("a transient failure", () => {
     expect((error as Error).message).toBe(words);
     expect(always.sent).toHaveLength(4);
   });
-});
-
-test.each(["quota", "auth", "input"] as const)("%s is not tried again", async (kind) => {
-  const { provider, requests, circuit } = deskIn(folder(), scriptedProvider({ always: failures[kind] }));
-  expect((await run(requests.embed(texts, how))).error).toBe(failures[kind]);
-  expect(provider.sent).toHaveLength(1);
-  expect(circuit.state()?.kind).toBe(kind === "input" ? undefined : kind);
 });
 
 describe("a rate limit", () => {
@@ -232,12 +224,6 @@ describe("usage", () => {
     await run(refused.requests.embed(texts, how));
     expect(refused.usage.tokensToday()).toBe(0);
   });
-
-  test("takes no nonsense for a count", async () => {
-    const { requests, usage } = deskIn(folder(), scriptedProvider({ says: Number.NaN }));
-    await run(requests.embed(["x".repeat(12)], how));
-    expect(usage.tokensToday()).toBe(3);
-  });
 });
 
 describe("an abort", () => {
@@ -268,5 +254,186 @@ describe("an abort", () => {
     await expect(requests.embed(texts, { ...how, signal })).rejects.toBe(reason);
     await expect(requests.embedQuery("q", { ...how, signal })).rejects.toBe(reason);
     expect(provider.sent).toEqual([]);
+  });
+});
+
+describe("the gate", () => {
+  const minute = 60_000;
+
+  beforeEach(() => stopClock("2026-03-05T12:00:00"));
+  afterEach(() => void vi.useRealTimers());
+
+  function fill({ requests }: Desk, signal = never): Promise<Outcome<Float32Array[]>> {
+    return run(requests.embed(["one", "two"], { signal, reason: "watch", asked: false }));
+  }
+
+  function query({ requests }: Desk, text = "q"): Promise<Outcome<Float32Array>> {
+    return run(requests.embedQuery(text, { signal: never, reason: "search" }));
+  }
+
+  /** A circuit that a failure for good has opened, at the time of its probe. */
+  async function deskAtProbe(): Promise<Desk> {
+    const desk = deskIn(folder(), undefined, 120_000);
+    desk.circuit.fail(failures.quota);
+    await pass(15 * minute);
+    return desk;
+  }
+
+  describe("the first request", () => {
+    test("goes alone, and the others follow together when it was answered", async () => {
+      const desk = deskIn(folder(), scriptedProvider({ always: 500 }));
+      const calls = [fill(desk), fill(desk), query(desk), fill(desk)];
+      await pass(400);
+      expect(desk.provider.sent).toHaveLength(1);
+      await pass(200);
+      expect(desk.provider.sent).toHaveLength(4);
+      for (const call of calls) expect((await call).error).toBeUndefined();
+    });
+
+    test("is waited for no longer than two seconds", async () => {
+      const desk = deskIn(folder(), scriptedProvider({ steps: [15_000] }));
+      const first = fill(desk);
+      await pass(1000);
+      expect(await query(desk)).toMatchObject({ error: undefined, tookMs: 1000 });
+      expect(await query(desk, "next"), "now it is known to answer").toMatchObject({ error: undefined, tookMs: 0 });
+      expect((await first).tookMs).toBe(15_000);
+    });
+
+    test("is not waited for by who may not ask at all", async () => {
+      const stateDir = folder();
+      const provider = scriptedProvider({ always: "hang" });
+      const [desk, other] = [deskIn(stateDir, provider), deskIn(stateDir, provider)];
+      const first = fill(desk);
+      await pass(100);
+      other.circuit.fail(failures.auth);
+      expect(await query(desk)).toMatchObject({ error: { kind: "auth" }, tookMs: 0 });
+      expect(provider.sent).toHaveLength(1);
+      await first;
+    });
+  });
+
+  describe("a probe", () => {
+    test("that found out nothing leaves the circuit as it was, for a minute", async () => {
+      const desk = await deskAtProbe();
+      desk.provider.always = failures.transient;
+      const [probe, beside] = await Promise.all([fill(desk), fill(desk)]);
+      expect(probe.error).toBe(failures.transient);
+      expect(beside.error).toMatchObject({ kind: "quota" });
+      expect(desk.provider.sent).toHaveLength(4);
+      desk.provider.always = "ok";
+      expect((await query(desk)).error).toMatchObject({
+        kind: "quota",
+        message: `${failures.quota.message}; it is being tried again just now`,
+        retryAfterMs: 0,
+      });
+      await pass(minute);
+      expect((await query(desk)).value).toBeDefined();
+    });
+
+    test("that takes more than a minute is followed by another, which the next ones wait for", async () => {
+      const desk = await deskAtProbe();
+      desk.provider.steps = ["hang", 30_000];
+      const controller = new AbortController();
+      const first = fill(desk, controller.signal);
+      await pass(1000);
+      const second = fill(desk);
+      await pass(minute - 2000);
+      expect(desk.provider.sent).toHaveLength(1);
+      await pass(1100);
+      expect(desk.provider.sent).toHaveLength(2);
+      controller.abort();
+      await first;
+      expect((await fill(desk)).value).toHaveLength(2);
+      expect((await second).value).toHaveLength(2);
+    });
+
+    test("that is aborted is waited for no longer", async () => {
+      const desk = await deskAtProbe();
+      desk.provider.steps = ["hang"];
+      const controller = new AbortController();
+      const first = fill(desk, controller.signal);
+      const second = fill(desk);
+      await pass(100);
+      controller.abort();
+      const { error, tookMs } = await second;
+      expect(error).toMatchObject({ kind: "quota" });
+      expect(tookMs).toBeLessThanOrEqual(200);
+      await first;
+    });
+  });
+
+  test("an attempt is not repeated when another process has meanwhile learnt that nothing is left", async () => {
+    const stateDir = folder();
+    const [desk, other] = [deskIn(stateDir), deskIn(stateDir)];
+    desk.provider.steps = [failures.transient];
+    const call = fill(desk);
+    await pass(100);
+    other.circuit.fail(failures.quota);
+    expect((await call).error).toMatchObject({ kind: "quota" });
+    expect(desk.provider.sent).toHaveLength(1);
+  });
+
+  test("a call waits for a rate limit with others, but not when they have gone on", async () => {
+    const desk = deskIn(folder());
+    desk.provider.steps = [rateLimit(5000)];
+    expect((await fill(desk)).value).toHaveLength(2);
+    desk.provider.steps = [rateLimit(5000)];
+    expect((await query(desk)).error).toMatchObject({ kind: "rate" });
+    expect(await fill(desk)).toMatchObject({ error: { kind: "rate" }, tookMs: 0 });
+  });
+});
+
+describe("tracing", () => {
+  const never = new AbortController().signal;
+  const how = { signal: never, reason: "sync", asked: true };
+  const texts = ["WORDOFNOTE one", "WORDOFNOTE two"];
+
+  beforeEach(() => stopClock("2026-03-02T12:00:00Z"));
+  afterEach(() => void vi.useRealTimers());
+
+  describe("requests to a provider", () => {
+    test("are told one by one, and what was wanted of them once", async () => {
+      const [embedding, provider] = [listen("embedding"), listen("provider")];
+      const { requests } = deskIn(tempFolder(), scriptedProvider({ steps: [failures.transient], says: 7 }));
+      await run(requests.embed(texts, how));
+      const names = {
+        provider: "scripted",
+        model: "m1",
+        operation: "embedBatch",
+        texts: 2,
+        tookMs: expect.any(Number),
+      };
+      expect(provider).toEqual([
+        { ...names, attempt: 1, outcome: "failed", errorCode: "transient" },
+        { ...names, attempt: 2, outcome: "ok", tokens: 7 },
+      ]);
+      expect(embedding).toEqual([{ ...names, reason: "sync", outcome: "ok", dimensions: 4 }]);
+      expect(JSON.stringify([embedding, provider])).not.toContain("WORDOF");
+    });
+
+    test("are told with the kind of their failure, also where none is sent", async () => {
+      const [embedding, provider] = [listen("embedding"), listen("provider")];
+      const { requests, usage } = deskIn(tempFolder(), scriptedProvider({ steps: [failures.auth] }));
+      await run(requests.embed(texts, how));
+      await run(requests.embed(texts, { ...how, asked: false }));
+      const other = deskIn(tempFolder());
+      await run(other.requests.embed(texts, { ...how, budget: createBudget(usage, 1) }));
+      expect(embedding.map(({ errorCode }) => errorCode)).toEqual(["auth", "auth", "OVER_BUDGET"]);
+      expect(provider.map(({ errorCode }) => errorCode)).toEqual(["auth"]);
+    });
+
+    test("that are called off are told as aborted, and those that hang by their time limit", async () => {
+      const [embedding, provider] = [listen("embedding"), listen("provider")];
+      const { requests } = deskIn(tempFolder(), scriptedProvider({ always: "hang" }));
+      const controller = new AbortController();
+      const called = requests.embed(texts, { ...how, signal: controller.signal });
+      const ended = called.catch(() => undefined);
+      await pass(0);
+      controller.abort();
+      await run(ended);
+      await run(requests.embed(texts, how));
+      expect(provider.map(({ outcome, errorCode }) => errorCode ?? outcome)).toEqual(["aborted", "UNAVAILABLE"]);
+      expect(embedding.map(({ outcome, errorCode }) => errorCode ?? outcome)).toEqual(["aborted", "transient"]);
+    });
   });
 });

@@ -1,0 +1,228 @@
+import { describe, expect, test } from "vitest";
+import { noCompanion } from "../database/companion.ts";
+import type { OpenedStore, openDatabaseStore } from "../database/database-store.ts";
+import { openLastingStore } from "./lasting-store.ts";
+import type { OpenOptions } from "./protocol.ts";
+import { StoreFailure } from "./store-failure.ts";
+import { existsSync, readFileSync } from "node:fs";
+import { Worker, isMainThread, threadId } from "node:worker_threads";
+import { fileOf, open, tempPath } from "../test/ledgers.ts";
+import { openThread } from "./open-thread.ts";
+import { join } from "node:path";
+import { MemoryError } from "@memslot/core";
+import { type WorkerClient, clientOf } from "./worker-client.ts";
+import { tempFolder } from "@memslot/test-tools/files";
+
+describe("a store that is opened again", () => {
+  /** A store that fails as it is told, in place of the one on disk. */
+  function failing(
+    error: Error,
+    failures: number,
+  ): { options: OpenOptions; openOnce: typeof openDatabaseStore; opened(): number } {
+    let opened = 0;
+    let left = failures;
+    const options = {
+      path: "/nowhere/main.sqlite",
+      store: "tests",
+      cacheMaxEntries: 1,
+      busyTimeoutMs: 1,
+    };
+    const store = {
+      identity: "1:1",
+      settle: async () => undefined,
+      health: () => ({ location: options.path, fts: {}, vector: {}, notices: [] }),
+      spaces() {
+        if (left-- > 0) throw new StoreFailure("UNAVAILABLE", "it failed", { cause: error });
+        return "answer";
+      },
+      close: () => undefined,
+    };
+    return { options, openOnce: () => (opened++, store as unknown as OpenedStore), opened: () => opened };
+  }
+
+  function sqliteError(code: string): Error {
+    return Object.assign(new Error(`simulated ${code}`), { code });
+  }
+
+  test("a database that can no longer be written is opened again, and the call made once more", async () => {
+    const once = failing(sqliteError("SQLITE_READONLY_DBMOVED"), 1);
+    const store = await openLastingStore(once.options, noCompanion, once.openOnce);
+    expect(await store.call("spaces", [])).toBe("answer");
+    expect(once.opened()).toBe(2);
+    const twice = failing(sqliteError("SQLITE_READONLY"), 2);
+    const other = await openLastingStore(twice.options, noCompanion, twice.openOnce);
+    await expect(other.call("spaces", [])).rejects.toThrow("it failed");
+    expect(twice.opened()).toBe(2);
+  });
+
+  test("a disk that damages what is written to it is not fought for ever, and other failures are told as they are", async () => {
+    const damaged = failing(sqliteError("SQLITE_CORRUPT"), 100);
+    const store = await openLastingStore(damaged.options, noCompanion, damaged.openOnce);
+    for (let call = 0; call < 10; call++) await expect(store.call("spaces", [])).rejects.toThrow("it failed");
+    expect(damaged.opened()).toBe(4);
+    const full = failing(sqliteError("SQLITE_FULL"), 1);
+    const other = await openLastingStore(full.options, noCompanion, full.openOnce);
+    await expect(other.call("spaces", [])).rejects.toThrow("it failed");
+    expect(full.opened()).toBe(1);
+  });
+});
+
+describe("the thread of a ledger", () => {
+  const options = { store: "one", cacheMaxEntries: 50_000 };
+
+  /** The thread in which a companion was made: it says so when it is opened. */
+  function whereOpened(path: string, oneShot: boolean): Promise<number> {
+    const companion = { module: new URL("./test/telling-companion.ts", import.meta.url).href, settings: {} };
+    return openThread({ ...options, path, oneShot, companion }).then(
+      async ({ client }) => {
+        await client.close();
+        throw new Error("the companion was not asked");
+      },
+      (error: Error) => Number(/thread (\d+)/u.exec(error.message)?.[1] ?? Number.NaN),
+    );
+  }
+
+  test("one question to a ledger that is there starts no thread; a first index and a lasting host have one", async () => {
+    const path = tempPath();
+    expect(await whereOpened(path, true)).not.toBe(threadId);
+    await (await open(path)).close();
+    expect(existsSync(path)).toBe(true);
+    expect(await whereOpened(path, true)).toBe(threadId);
+    expect(await whereOpened(path, false)).not.toBe(threadId);
+    expect(isMainThread).toBe(threadId === 0);
+  });
+
+  test("in the caller's thread it answers what it answers in its own, and takes and gives copies", async () => {
+    const path = tempPath();
+    const lasting = await open(path);
+    const file = fileOf("a.md", ["one", "two"]);
+    await lasting.replaceFiles([file]);
+    const brief = await open(path, { oneShot: true });
+    expect(await brief.listFiles()).toEqual(await lasting.listFiles());
+    expect(brief.health()).toEqual(lasting.health());
+
+    const added = fileOf("b.md", ["three"]);
+    const writing = brief.replaceFiles([added]);
+    // As it was when it was given, whatever becomes of it meanwhile.
+    (added as { path: string }).path = "other.md";
+    await writing;
+    const [first] = await brief.listFiles();
+    (first as { path: string }).path = "changed.md";
+    expect((await brief.listFiles()).map(({ path: name }) => name).toSorted()).toEqual(["a.md", "b.md"]);
+    expect(await lasting.listFiles()).toEqual(await brief.listFiles());
+  });
+
+  test("after its end it answers CLOSED, and a wrong call fails with the same code as in its own thread", async () => {
+    const path = tempPath();
+    const lasting = await open(path);
+    const brief = await open(path, { oneShot: true });
+    const failures = await Promise.all(
+      [lasting, brief].map((ledger) =>
+        ledger.finishBuild().catch((error: { code?: string; message: string }) => error),
+      ),
+    );
+    expect(failures.map((error) => (error as { code?: string }).code)).toEqual([
+      expect.any(String),
+      expect.any(String),
+    ]);
+    expect((failures[0] as Error).message).toBe((failures[1] as Error).message);
+    await brief.close();
+    await brief.close();
+    await expect(brief.listFiles()).rejects.toMatchObject({ code: "CLOSED" });
+    expect(await lasting.listFiles()).toEqual([]);
+  });
+
+  test("opening that was called off opens nothing", async () => {
+    const path = tempPath();
+    await (await open(path)).close();
+    await expect(openThread({ ...options, path, oneShot: true, signal: AbortSignal.abort() })).rejects.toThrow(
+      /aborted/u,
+    );
+  });
+});
+
+describe("a thread that is odd", () => {
+  const options = { deadlineMs: 20_000 };
+
+  function oddWorker(stuckMs?: number): WorkerClient & { exited: Promise<unknown> } {
+    const thread = new Worker(new URL("./test/odd-worker.ts", import.meta.url), { name: "odd" });
+    return {
+      ...clientOf(thread, "the odd worker", stuckMs),
+      exited: new Promise((resolve) => thread.once("exit", resolve)),
+    };
+  }
+
+  async function failureOf(work: Promise<unknown>): Promise<MemoryError> {
+    const error = await work.then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    if (!MemoryError.is(error)) throw new Error(`not a MemoryError: ${String(error)}`);
+    return error;
+  }
+
+  test.each([
+    ["ends", /exited with code 3/u],
+    ["throws", /thrown on purpose/u],
+  ])("a thread that %s fails every waiting call and every later one with UNAVAILABLE", async (what, why) => {
+    const client = oddWorker();
+    const waiting = client.call("listFiles", ["never"], options);
+    const also = client.call("listFiles", ["never"], options);
+    const fatal = client.call("listFiles", [what], options);
+    for (const call of [waiting, also, fatal]) {
+      const failure = await failureOf(call);
+      expect([failure.code, failure.message]).toEqual(["UNAVAILABLE", expect.stringMatching(why)]);
+      expect(failure.message).toContain("the odd worker");
+    }
+    expect((await failureOf(client.call("listFiles", ["echo"], options))).code).toBe("UNAVAILABLE");
+    await client.close();
+  });
+
+  test("a call that is not answered in time fails with UNAVAILABLE, and its late answer goes nowhere", async () => {
+    const client = oddWorker();
+    const failure = await failureOf(client.call("listFiles", ["late"], { deadlineMs: 20 }));
+    expect([failure.code, failure.message]).toEqual([
+      "UNAVAILABLE",
+      expect.stringMatching(/did not answer listFiles within 0.02 s/u),
+    ]);
+    expect(await client.call("listFiles", ["echo"], options)).toBe("echo");
+    await client.close();
+  });
+
+  test("an error keeps its code, its message and the message of its cause on the way", async () => {
+    const client = oddWorker();
+    const failure = await failureOf(client.call("listFiles", ["fail"], options));
+    expect(failure).toMatchObject({
+      code: "INVALID_ARGUMENT",
+      message: "no such thing",
+      cause: { message: "deep down" },
+    });
+    await client.close();
+  });
+
+  test("something that cannot be sent fails that call alone", async () => {
+    const client = oddWorker();
+    await expect(client.call("listFiles", [() => 1], options)).rejects.toThrow(/could not be cloned/u);
+    expect(await client.call("listFiles", ["echo"], options)).toBe("echo");
+    await client.close();
+  });
+
+  test("closing a thread that does not answer ends it all the same, and waiting calls fail with CLOSED", async () => {
+    const client = oddWorker(1);
+    const waiting = failureOf(client.call("listFiles", ["busy"], options));
+    await client.close();
+    expect((await waiting).code).toBe("CLOSED");
+    expect((await failureOf(client.call("listFiles", ["echo"], options))).code).toBe("CLOSED");
+    await client.exited;
+  });
+
+  test("a thread that is inside a long call when it is closed is let finish it, and ends then", async () => {
+    const path = join(tempFolder(), "done");
+    const client = oddWorker();
+    const waiting = failureOf(client.call("listFiles", ["sleeps", path], options));
+    await client.close();
+    expect((await waiting).code).toBe("CLOSED");
+    await client.exited;
+    expect(readFileSync(path, "utf8")).toBe("done");
+  });
+});
