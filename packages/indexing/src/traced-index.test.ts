@@ -5,6 +5,9 @@ import type { VectorSpace } from "./chunk-store.ts";
 import { withoutVectors } from "./search/keyword-store.ts";
 import { listen } from "./test/listen.ts";
 import { tracedIndex } from "./traced-index.ts";
+import { never, syncParams } from "../test/support/context.ts";
+import { createFakeSource } from "../test/support/fake-source.ts";
+import { createIndexSync } from "./sync/index-sync.ts";
 
 const names = { agentId: "main", backend: "fake" };
 const space: VectorSpace = { provider: "p", model: "m", providerKey: "", dimensions: 2 };
@@ -73,4 +76,28 @@ describe("a traced store", () => {
     }
     await expect(tracedIndex(new Counted() as unknown as ChunkIndex, names).stats()).resolves.toBe(1);
   });
+});
+
+test("each look that an index takes by itself is told once; what an application asks for is told by the guard", async () => {
+  const seen = listen("sync");
+  const store = createFakeStore();
+  const source = createFakeSource({ "a.md": "alpha", "b.md": "beta" });
+  const index = await createIndexSync({ store, sources: [source], onSearch: true, vectors: undefined, names });
+  await index.sync(syncParams({ reason: "application" }));
+  expect(seen).toEqual([]);
+  await index.freshen(never);
+  store.leaseHeldByOther("files", { pid: 1 });
+  source.write("a.md", "gamma");
+  await index.look("watch");
+  store.leaseHeldByOther("files", undefined);
+  store.fail("replaceFiles", () => new Error("WORDOFNOTE"));
+  await index.look("interval");
+  await index.close();
+  const told = { ...names, force: false, tookMs: expect.any(Number) };
+  const none = { added: 0, changed: 0, removed: 0, failed: 0 };
+  expect(seen).toEqual([
+    { ...told, reason: "search", ...none, unchanged: 2, outcome: "ok" },
+    { ...told, reason: "watch", outcome: "failed", errorCode: "BUSY" },
+    { ...told, reason: "interval", outcome: "failed", errorCode: "UNKNOWN" },
+  ]);
 });

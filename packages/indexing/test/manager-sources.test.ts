@@ -1,32 +1,21 @@
-import { appendFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import type { MemorySearchManager, MemorySearchResult, SearchReport } from "@memslot/core";
+import type { MemorySearchManager, SearchReport } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { manageIndex } from "@memslot/indexing";
-import { tempFolder } from "@memslot/test-tools/files";
-import { contextFor, never, searchOptions, settingsWith, syncParams } from "./support/context.ts";
-import { createFakeStore, type FakeStore } from "./support/fake-store.ts";
+import { contextFor, never, openMemory, search, settingsWith, syncParams } from "./support/context.ts";
+import { createFakeStore } from "./support/fake-store.ts";
+import { tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
 
 const both = ["memory", "sessions"];
 
-async function open(
-  workspaceDir: string,
-  settings: Parameters<typeof settingsWith>[0] = { sources: both },
-): Promise<{ manager: MemorySearchManager; store: FakeStore }> {
-  const store = createFakeStore();
-  const context = contextFor(workspaceDir, { settings: settingsWith(settings) });
-  return { store, manager: await manageIndex({ index: store, context, backend: "test" }) };
+async function open(workspaceDir: string, change: Parameters<typeof settingsWith>[0] = { sources: both }) {
+  return await openMemory(workspaceDir, { settings: settingsWith(change) });
 }
 
-async function search(
-  manager: MemorySearchManager,
-  query: string,
-  change: Parameters<typeof searchOptions>[0] = {},
-): Promise<{ results: MemorySearchResult[]; paths: string[]; report: SearchReport }> {
-  const options = searchOptions({ sources: both, ...change });
-  const results = await manager.search(query, options);
-  return { results, paths: results.map((result) => result.path), report: options.reports[0] as SearchReport };
+async function searchBoth(manager: MemorySearchManager, query: string, change: Parameters<typeof search>[2] = {}) {
+  return await search(manager, query, { sources: both, ...change });
 }
 
 /** The state folder of these tests is the workspace. */
@@ -45,13 +34,13 @@ describe("transcripts", () => {
     transcript(workspace, "s1", "hello", "I saw a zebra in the zoo");
     const { manager } = await open(workspace);
     await manager.sync?.(syncParams());
-    const { results } = await search(manager, "zebra");
+    const { results } = await searchBoth(manager, "zebra");
     expect(results.map(({ path: file, source }) => [file, source])).toEqual([
       ["MEMORY.md", "memory"],
       ["sessions/s1.jsonl", "sessions"],
     ]);
     expect(results[1]).toMatchObject({ startLine: 1, endLine: 2 });
-    expect((await search(manager, "zebra", { sources: ["memory"] })).paths).toEqual(["MEMORY.md"]);
+    expect((await searchBoth(manager, "zebra", { sources: ["memory"] })).paths).toEqual(["MEMORY.md"]);
     await expect(
       manager.readFile({ relPath: "sessions/s1.jsonl", from: 1, lines: 5, audience: "private", signal: never }),
     ).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
@@ -75,13 +64,13 @@ describe("transcripts", () => {
     const { manager } = await open(workspace);
     await manager.sync?.(syncParams());
     transcript(workspace, "s1", "I saw a zebra");
-    expect((await search(manager, "zebra")).paths).toEqual([]);
+    expect((await searchBoth(manager, "zebra")).paths).toEqual([]);
     expect(manager.status().sourceCounts?.map(({ waiting }) => waiting)).toEqual([0, 1]);
     transcript(workspace, "s1", ...Array.from({ length: 50 }, (_, index) => `line ${index}`));
-    expect((await search(manager, "zebra")).paths).toEqual(["sessions/s1.jsonl"]);
+    expect((await searchBoth(manager, "zebra")).paths).toEqual(["sessions/s1.jsonl"]);
     transcript(workspace, "s1", "and a giraffe");
     await manager.sync?.(syncParams({ reason: "compaction", sessions: [{ sessionId: "s1" }] }));
-    expect((await search(manager, "giraffe")).paths).toEqual(["sessions/s1.jsonl"]);
+    expect((await searchBoth(manager, "giraffe")).paths).toEqual(["sessions/s1.jsonl"]);
   });
 
   test("are counted by source", async () => {
@@ -128,9 +117,9 @@ describe("a session that others read", () => {
     );
     const { manager } = await open(workspace, { sources: both, extraPaths: ["team", "."] });
     await manager.sync?.(syncParams());
-    const { paths } = await search(manager, "zebra", group);
+    const { paths } = await searchBoth(manager, "zebra", group);
     expect(paths.toSorted()).toEqual(["sessions/own.jsonl", "team/plan.md"]);
-    const own = await search(manager, "zebra", { sources: ["sessions"] });
+    const own = await searchBoth(manager, "zebra", { sources: ["sessions"] });
     expect(own.paths.toSorted()).toEqual(["sessions/other.jsonl", "sessions/own.jsonl"]);
   });
 
@@ -159,7 +148,6 @@ describe("without being asked", () => {
     rmSync(path.join(workspace, "memory/a.md"));
     await eventually(() => !store.paths().includes("memory/a.md"), "a deleted note is gone");
     expect(manager.status().lastSync?.reason).toBe("watch");
-    await manager.close?.();
   });
 
   test("files are looked at every so many minutes", async () => {
@@ -167,7 +155,6 @@ describe("without being asked", () => {
     const { manager, store } = await open(workspace, { sync: { intervalMinutes: 0.0005 } });
     await eventually(() => store.paths().length === 1, "the note is indexed");
     expect(manager.status().lastSync?.reason).toBe("interval");
-    await manager.close?.();
   });
 
   test("nothing happens where somebody only looks", async () => {
@@ -176,4 +163,101 @@ describe("without being asked", () => {
     const manager = await manageIndex({ index: createFakeStore(), context, backend: "test" });
     expect(manager.status().watch).toEqual({ mode: "off", reason: "opened only to look" });
   });
+});
+
+describe("a folder of notes and its watcher", () => {
+  const group = { audience: "shared", sessionKey: "agent:main:telegram:group:-1" } as const;
+
+  async function open(workspaceDir: string, change: Parameters<typeof settingsWith>[0] = {}) {
+    return await openMemory(workspaceDir, { settings: settingsWith(change) });
+  }
+
+  async function found(...given: Parameters<typeof search>): Promise<{ paths: string[]; report: SearchReport }> {
+    const { paths, report } = await search(...given);
+    return { paths: paths.toSorted(), report };
+  }
+
+  describe("a folder of notes", () => {
+    test("is searched, and each search sees what has changed, an edit of .gitignore too", async () => {
+      const workspace = tempFolder({ "Zebra.md": "a zebra", "deep/b.mdx": "zebra b", "private/c.md": "zebra c" });
+      const { manager } = await open(workspace);
+      expect((await found(manager, "zebra")).paths).toEqual(["Zebra.md", "deep/b.mdx", "private/c.md"]);
+      writeFiles(workspace, { ".gitignore": "private/", "d.markdown": "zebra d" });
+      expect((await found(manager, "zebra")).paths).toEqual(["Zebra.md", "d.markdown", "deep/b.mdx"]);
+      writeFiles(workspace, { ".gitignore": "deep/" });
+      renameSync(path.join(workspace, "d.markdown"), path.join(workspace, "d.txt"));
+      expect((await found(manager, "zebra")).paths).toEqual(["Zebra.md", "private/c.md"]);
+    });
+
+    test("that MEMORY.md is put into is the agent's from then on, unless all is asked for, and a weak answer says so", async () => {
+      const files = { "Zebra.md": "a zebra", "deep/b.md": "zebra b", "MEMORY.md": "lion" };
+      const agent = await found((await open(tempFolder(files))).manager, "zebra");
+      expect(agent.paths).toEqual([]);
+      expect(agent.report.reason).toContain("2 Markdown files below the workspace are not searched");
+      expect(agent.report.action).toContain('Set memorySearch.notes to "all"');
+      const all = await found((await open(tempFolder(files), { notes: "all" })).manager, "zebra");
+      expect(all.paths).toEqual(["Zebra.md", "deep/b.md"]);
+      expect(all.report.unsearched).toBeUndefined();
+    });
+  });
+
+  describe("others who read along", () => {
+    const secrets = Object.fromEntries(
+      Array.from({ length: 30 }, (_, index) => [`private/${index}.md`, "zebra zebra lion: the secret of the owner"]),
+    );
+    const shared = {
+      "team/plan.md": "In the plan of the team a zebra is named somewhere, among quite different things.",
+      "team/other.md": "Nothing of that.",
+    };
+
+    test.each<[string, Parameters<typeof settingsWith>[0], string[]]>([
+      ["no shared place", {}, []],
+      ["a folder", { extraPaths: ["team"] }, ["team/plan.md"]],
+      ["a file", { extraPaths: ["team/plan.md"] }, ["team/plan.md"]],
+      ["a pattern", { extraPaths: [{ path: ".", pattern: "team/*.md" }] }, ["team/plan.md"]],
+      ["a pattern that fits nothing", { extraPaths: [{ path: ".", pattern: "nothing/*.md" }] }, []],
+      ["a folder that is not there", { extraPaths: ["absent"] }, []],
+    ])("with %s find nothing but what stands in it", async (_, settings, wanted) => {
+      const workspace = tempFolder({ "Zebra.md": "zebra secret", "USER.md": "zebra secret", ...secrets, ...shared });
+      const { manager } = await open(workspace, settings);
+      await manager.sync?.(syncParams());
+      expect((await found(manager, "zebra", group)).paths).toEqual(wanted);
+      const own = (await found(manager, "zebra", { maxResults: 100 })).paths;
+      expect(own).toHaveLength(33);
+    });
+
+    test("read nothing but what stands in a shared place", async () => {
+      const { manager } = await open(tempFolder({ "Zebra.md": "zebra", ...shared }), { extraPaths: ["team"] });
+      const read = async (relPath: string, audience: "shared" | "private"): Promise<unknown> =>
+        await manager.readFile({ relPath, from: 1, lines: 5, audience, signal: never });
+      expect(await read("Zebra.md", "private")).toMatchObject({ text: "zebra" });
+      expect(await read("team/other.md", "shared")).toMatchObject({ text: "Nothing of that." });
+      for (const relPath of ["Zebra.md", "./Zebra.md", "team/../Zebra.md", "absent.md"])
+        await expect(read(relPath, "shared"), relPath).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
+    });
+  });
+
+  test("the watcher sees a note that is saved anywhere, not what is left out, and an edit of .gitignore", async () => {
+    const workspace = tempFolder({
+      "a.md": "alpha",
+      "private/b.md": "beta",
+      ".gitignore": "private\n",
+      ".git/c.md": "c",
+    });
+    const { manager, store } = await open(workspace, { sync: { watch: true, watchDebounceMs: 20 } });
+    await manager.sync?.(syncParams());
+    await eventually(() => manager.status().watch?.mode !== "off", "the folders are watched");
+    mkdirSync(path.join(workspace, "new"));
+    writeFileSync(path.join(workspace, "new/d.mdx"), "delta");
+    await eventually(() => store.paths().includes("new/d.mdx"), "a note in a new folder is indexed");
+    writeFiles(workspace, { ".gitignore": "new\n" });
+    await eventually(() => store.paths().join() === "a.md,private/b.md", "other notes are left out");
+    // What was left out before is watched now.
+    await eventually(() => manager.status().watch?.mode !== "off", "the folders are watched anew");
+    writeFileSync(path.join(workspace, "private/e.md"), "epsilon");
+    await eventually(() => store.paths().includes("private/e.md"), "a note in a folder that is let in is indexed");
+    rmSync(path.join(workspace, "a.md"));
+    await eventually(() => !store.paths().includes("a.md"), "a deleted note is gone");
+    expect(store.paths().toSorted()).toEqual(["private/b.md", "private/e.md"]);
+  }, 60_000);
 });

@@ -1,4 +1,4 @@
-import { EmbeddingError, type SyncProgress, type SyncReport } from "@memslot/core";
+import { EmbeddingError, type SyncProgress } from "@memslot/core";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createEmbedder, type Embedder } from "../embedding/embedder.ts";
 import { createIndexSync, type IndexSync } from "./index-sync.ts";
@@ -294,16 +294,6 @@ describe("another process at work", () => {
     expect(work(store)).toEqual([]);
   });
 
-  test("a sync for a search neither fails nor waits long, and the answer is stale", async () => {
-    const { store, source, index } = await lab({ onSearch: false });
-    await index.sync(syncParams());
-    source.write("c.md", "gamma");
-    store.leaseHeldByOther("files", { pid: 77 });
-    const report: SyncReport = await index.sync(syncParams({ reason: "search", wait: false }));
-    expect(report).toMatchObject({ added: 0, failed: [] });
-    expect((await index.freshen(never))?.reason).toMatch(/process 77/);
-  });
-
   test("making vectors: nothing is sent twice, and what is missing is said", async () => {
     const provider = fakeEmbeddings();
     const { store, index } = await lab({ provider });
@@ -411,31 +401,6 @@ describe("what is known without looking", () => {
     store.leaseHeldByOther("build", undefined);
     await index.freshen(never);
     expect(index.facts().writer).toBeUndefined();
-  });
-
-  test("others are told how far it is once in a while, not of every file", async () => {
-    // Half a second does not pass.
-    vi.useFakeTimers({ toFake: ["setTimeout"] });
-    onTestFinished(() => void vi.useRealTimers());
-    const notes = Array.from({ length: 300 }, (_, index): [string, string] => [`${index}.md`, `note ${index}`]);
-    const { store, index } = await lab({ source: createFakeSource(Object.fromEntries(notes)) });
-    const own: number[] = [];
-    await index.sync(syncParams({ progress: ({ completed }) => void own.push(completed) }));
-    expect(own).toHaveLength(301);
-    expect(store.calls.filter(({ method }) => method === "leases.report")).toHaveLength(1);
-  });
-
-  test("by source: files that are there, and what was passed over", async () => {
-    const { index } = await lab();
-    expect(index.facts().sources.size).toBe(0);
-    await index.sync(syncParams());
-    expect(index.facts().sources.get("memory")).toMatchObject({ eligible: 2, unread: [], issues: [], waiting: 0 });
-  });
-
-  test("who is at work when it is opened", async () => {
-    const store = createFakeStore();
-    store.leaseHeldByOther("build", { pid: 77 });
-    expect((await lab({ store })).index.facts().writer).toMatchObject({ pid: 77 });
   });
 });
 

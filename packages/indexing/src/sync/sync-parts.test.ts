@@ -1,0 +1,252 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { checkIndex } from "./check-index.ts";
+import { type Embedder, createEmbedder } from "../embedding/embedder.ts";
+import { createNotesSource } from "../files/notes-source.ts";
+import { type StoredFiles, createStoredListing } from "./stored-files.ts";
+import { isAsStored, syncFiles } from "./sync.ts";
+import { never, settingsWith, syncParams } from "../../test/support/context.ts";
+import { fakeEmbeddings } from "../../test/support/fake-embeddings.ts";
+import { type FakeStore, createFakeStore } from "../../test/support/fake-store.ts";
+import { tempFolder as folderWith } from "@memslot/test-tools/files";
+import type { SyncRecord } from "@memslot/core";
+import { createSyncHistory } from "./sync-history.ts";
+import { createProgressTeller } from "./tell-progress.ts";
+import { isoDate } from "../text/times/calendar.ts";
+import { createNoteDays } from "./note-days.ts";
+import type { FileRecord } from "../chunk-index.ts";
+import type { ScannedFile } from "../files/scan.ts";
+import type { IndexedSource } from "../indexed-source.ts";
+
+const settings = settingsWith();
+
+/** A store that holds some notes, with their vectors where there is a provider. */
+async function filled(withVectors = false): Promise<{ store: FakeStore; vectors: Embedder | undefined }> {
+  const workspaceDir = folderWith({
+    "MEMORY.md": "The kitten is called Mia.",
+    "memory/a.md": "The budget is 40,000 euro.",
+    "memory/b.md": "The server stands in the lab.",
+  });
+  const store = createFakeStore();
+  await syncFiles({
+    table: store,
+    listing: createStoredListing(store),
+    sources: [createNotesSource({ workspaceDir, settings })],
+    recipeCounts: true,
+    params: syncParams(),
+    withRight: (write) => write(),
+  });
+  if (!withVectors) return { store, vectors: undefined };
+  const provider = fakeEmbeddings();
+  const choice = { provider, requested: "fake", reason: "asked for by the test", degraded: false };
+  const stateDir = folderWith({});
+  const vectors = createEmbedder({ store, provider, choice, settings, agentId: "main", stateDir, notify: () => {} });
+  await vectors.embedMissing({ reason: "test", asked: true, force: false, signal: never, progress: () => {} });
+  return { store, vectors };
+}
+
+describe("a check of the index", () => {
+  test("of a sound one says what was looked at, with figures", async () => {
+    const check = await checkIndex({ sources: [], ...(await filled(true)), fix: false, signal: never });
+    expect(check.ok).toBe(true);
+    expect(check.findings).toContainEqual({
+      name: "sample by words",
+      ok: true,
+      message: "3 of 3 chunks found themselves",
+    });
+    expect(check.findings).toContainEqual({
+      name: "sample by vectors",
+      ok: true,
+      message: "3 of 3 chunks found themselves",
+    });
+  });
+
+  test("shows chunks that their own words do not find", async () => {
+    const { store } = await filled();
+    const search = store.searchKeyword.bind(store);
+    store.searchKeyword = async (query) => {
+      const answer = await search(query);
+      return { ...answer, rows: answer.rows.filter(({ path }) => path !== "memory/a.md") };
+    };
+    const { ok, findings } = await checkIndex({ sources: [], store, vectors: undefined, fix: false, signal: never });
+    expect(ok).toBe(false);
+    expect(findings.find(({ name }) => name === "sample by words")).toMatchObject({
+      ok: false,
+      message: "2 of 3 chunks found themselves; not found: memory/a.md#L1-L1",
+    });
+  });
+
+  test("shows chunks that their own vectors do not find", async () => {
+    const { store, vectors } = await filled(true);
+    const search = store.searchVector.bind(store);
+    store.searchVector = async (query) => {
+      const answer = await search(query);
+      return { rows: answer.rows.filter(({ path }) => path !== "memory/b.md") };
+    };
+    const { findings } = await checkIndex({ sources: [], store, vectors, fix: false, signal: never });
+    expect(findings.find(({ name }) => name === "sample by vectors")).toMatchObject({ ok: false });
+  });
+
+  test("mends only where that was asked for, and says what was done", async () => {
+    const { store } = await filled();
+    store.setFindings([{ name: "words", ok: false, message: "2 of 3 chunks are in the index of words" }]);
+    expect(await checkIndex({ sources: [], store, vectors: undefined, fix: false, signal: never })).toMatchObject({
+      ok: false,
+    });
+    expect(store.calls.some(({ method }) => method === "upkeep.repair")).toBe(false);
+    const fixed = await checkIndex({ sources: [], store, vectors: undefined, fix: true, signal: never });
+    expect(fixed.ok).toBe(true);
+    expect(fixed.findings.find(({ name }) => name === "words")?.fixed).toBeDefined();
+  });
+});
+
+describe("the history of syncs", () => {
+  function smallFacts(): {
+    note: (name: string, value: string | undefined) => Promise<void>;
+    noted: () => Promise<string | undefined>;
+    value: () => string | undefined;
+    fail: boolean;
+  } {
+    let kept: string | undefined;
+    const facts = {
+      fail: false,
+      note: async (_name: string, value: string | undefined) => {
+        if (facts.fail) throw new Error("the disk is full");
+        kept = value;
+      },
+      noted: async () => kept,
+      value: () => kept,
+    };
+    return facts;
+  }
+
+  function record(minute: number): SyncRecord {
+    return {
+      reason: "cli",
+      finishedAt: new Date(Date.UTC(2026, 2, 5, 9, minute)).toISOString(),
+      durationMs: minute,
+      added: 1,
+    };
+  }
+
+  test("a hundred are kept, the latest", async () => {
+    const facts = smallFacts();
+    const history = createSyncHistory(facts);
+    for (let minute = 0; minute < 130; minute++) history.add(record(minute));
+    const listed = await createSyncHistory(facts).list();
+    await history.settle();
+    const kept = await createSyncHistory(facts).list();
+    expect(listed.length).toBeLessThanOrEqual(100);
+    expect([kept.length, kept[0]?.durationMs, kept.at(-1)?.durationMs]).toEqual([100, 129, 30]);
+  });
+
+  test("what cannot be kept is known to this process, and kept with the next one that can", async () => {
+    const facts = smallFacts();
+    const history = createSyncHistory(facts);
+    facts.fail = true;
+    history.add(record(1));
+    expect(await history.list()).toEqual([record(1)]);
+    expect(facts.value()).toBeUndefined();
+    facts.fail = false;
+    history.add(record(2));
+    await history.settle();
+    expect(await createSyncHistory(facts).list()).toEqual([record(2), record(1)]);
+    expect(await history.list()).toEqual([record(2), record(1)]);
+  });
+
+  test("what is damaged is left out, and without a place for facts this process has its own", async () => {
+    const facts = smallFacts();
+    await facts.note("syncs", JSON.stringify([record(1), { reason: 5 }, "x", { ...record(2), finishedAt: "soon" }]));
+    expect(await createSyncHistory(facts).list()).toEqual([record(1)]);
+    await facts.note("syncs", "{");
+    expect(await createSyncHistory(facts).list()).toEqual([]);
+    const alone = createSyncHistory(undefined);
+    alone.add(record(3));
+    expect(await alone.list()).toEqual([record(3)]);
+  });
+});
+
+describe("progress for others", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  const total = 2000;
+
+  test("of 2,000 files at once others are told of the first, and half a second later of the last", async () => {
+    const told: number[] = [];
+    const tell = createProgressTeller(async ({ completed }) => void told.push(completed));
+    for (let completed = 1; completed <= total; completed++) {
+      tell({ completed, total });
+      await Promise.resolve();
+    }
+    expect(told).toEqual([1]);
+    await vi.advanceTimersByTimeAsync(499);
+    expect(told).toEqual([1]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(told).toEqual([1, total]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(told).toEqual([1, total]);
+    expect(vi.getTimerCount()).toBe(0);
+    // Work that begins later is told at once again.
+    tell({ completed: 7, total });
+    expect(told).toEqual([1, total, 7]);
+  });
+
+  test("one message is on its way at a time, and one that fails is not the last", async () => {
+    const told: number[] = [];
+    let arrive: () => void = () => {};
+    const tell = createProgressTeller(async ({ completed }) => {
+      told.push(completed);
+      await new Promise<void>((resolve) => (arrive = resolve));
+      throw new Error("the index does not answer");
+    });
+    tell({ completed: 1, total });
+    tell({ completed: 2, total });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(told).toEqual([1]);
+    arrive();
+    await vi.advanceTimersByTimeAsync(500);
+    expect(told).toEqual([1, 2]);
+  });
+});
+
+describe("the days of notes", () => {
+  function filesOf(sources: Record<string, readonly string[]>): StoredFiles {
+    return new Map(
+      Object.entries(sources).map(([source, paths]) => [
+        source,
+        new Map(paths.map((path) => [path, { path, source, hash: "", mtimeMs: 0, size: 0, recipe: "" }])),
+      ]),
+    );
+  }
+
+  const files = filesOf({
+    memory: ["memory/2026-03-05.md", "memory/2026-03-05-trip.md", "private/2025-03-05.md", "MEMORY.md", "2024-W10.md"],
+    sessions: ["sessions/2023-01-01.jsonl"],
+  });
+
+  test("the days of notes are those of their names, once, in order, and of the sources that are asked", () => {
+    const days = createNoteDays();
+    const inMemory = [{ source: "memory", scope: undefined }];
+    expect(days(files, inMemory).map(isoDate)).toEqual(["2024-03-04", "2025-03-05", "2026-03-05"]);
+    expect(days(filesOf({ memory: ["2020-01-01.md"] }), inMemory).map(isoDate)).toEqual(["2020-01-01"]);
+    expect(days(files, [])).toEqual([]);
+  });
+
+  test("what may not be seen says nothing of when it was", () => {
+    const scope = { within: [""], without: ["private/"] };
+    expect(createNoteDays()(files, [{ source: "memory", scope }]).map(isoDate)).toEqual(["2024-03-04", "2026-03-05"]);
+  });
+});
+
+describe("a file as it is stored", () => {
+  const stored: FileRecord = { path: "a.md", source: "memory", hash: "h", mtimeMs: 7, size: 3, recipe: "r" };
+  const found: ScannedFile = { path: "a.md", absolutePath: "/a.md", mtimeMs: 7, size: 3 };
+  /** One that tells of its files by time and size alone, as transcripts do. */
+  const source = { source: "sessions" } as IndexedSource;
+
+  test("time and size both count", () => {
+    expect(isAsStored(found, stored, source)).toBe(true);
+    expect(isAsStored({ ...found, size: 4 }, stored, source)).toBe(false);
+    expect(isAsStored({ ...found, mtimeMs: 8 }, stored, source)).toBe(false);
+  });
+});
