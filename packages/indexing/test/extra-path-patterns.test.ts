@@ -49,7 +49,7 @@ describe("a pattern of extraPaths", () => {
     const segment = (): string => pick([() => "**", () => times(pick([1, 2, 3]), part).join("")])();
     const name = (): string => times(pick([1, 2, 3]), () => pick(["a", "b", "ab", ".", "-", "x", ".md"])).join("");
     let fitting = 0;
-    for (let round = 0; round < 4000; round++) {
+    for (let round = 0; round < 400; round++) {
       const pattern = times(pick([1, 2, 3]), segment).join("/");
       // A class or a sign at the beginning of a name has a meaning of its own there for names with a dot.
       if (/(?:^|\/|[{,])\[/u.test(pattern) || /\.\.|\/\.?(?:\/|$)/u.test(pattern)) continue;
@@ -63,7 +63,7 @@ describe("a pattern of extraPaths", () => {
         if (own.matches(tried)) fitting += 1;
       }
     }
-    expect(fitting).toBeGreaterThan(1000);
+    expect(fitting).toBeGreaterThan(100);
   });
 });
 

@@ -46,3 +46,21 @@ describe.runIf(process.platform === "linux")("in a process with few open files",
     expect(inProcess(256, "idle", folderWith({ "memory/a.md": "a" }))).toEqual({ ended: true });
   });
 });
+
+test("a program that was given as text can watch", () => {
+  // A thread cannot be started with the options of such a program.
+  const entry = JSON.stringify(new URL("watch-roots.ts", import.meta.url).href);
+  const code = `import { watchRoots } from ${entry};
+    const roots = () => [{ path: process.argv[1], kind: "folder" }];
+    const quiet = () => {};
+    const watch = watchRoots({ roots, maxFiles: 10, event: quiet, began, notify: quiet });
+    const stay = setInterval(quiet, 1000);
+    async function began() {
+      clearInterval(stay);
+      process.stdout.write(watch.state().mode);
+      await watch.close();
+    }`;
+  const options = ["--conditions=@memslot/source", "--input-type=module", "-e", code, folderWith({ "a.md": "a" })];
+  const mode = execFileSync(process.execPath, options, { encoding: "utf8", timeout: 60_000 });
+  expect(mode).toMatch(/^(?:folders|recursive)$/);
+});

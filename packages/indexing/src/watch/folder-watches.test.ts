@@ -1,10 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, renameSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, renameSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 import { type FolderNews, type FolderNote, FolderWatches } from "./folder-watches.ts";
 import { createMountCheck, whyNotInOrder } from "./mounts.ts";
+import { createBurst } from "./triggers.ts";
+import { createQuestions } from "./questions.ts";
+import { createWatchScope } from "./watch-scope.ts";
 
 const mounted: string[] = [];
 afterEach(() => {
@@ -40,7 +43,7 @@ describe.runIf(process.platform === "linux")("folders that are watched", () => {
     const { watches, ask } = watching(folder);
     watches.place(folder);
     watches.place(path.join(folder, "sub"));
-    for (let round = 0; round < 100; round++) {
+    for (let round = 0; round < 20; round++) {
       writeFileSync(path.join(folder, `n${round}.md`), "n");
       writeFileSync(path.join(folder, "sub/a.md"), `${round}`);
       writeFileSync(path.join(folder, "sub/picture.png"), `${round}`);
@@ -166,4 +169,125 @@ test("what is mounted elsewhere makes no difference", () => {
     expect([place, hasMounted()]).toEqual([place, matters]);
     expect(hasMounted()).toBe(false);
   }
+});
+
+describe("a burst of events", () => {
+  let log: string[];
+  beforeEach(() => {
+    log = [];
+    vi.useFakeTimers();
+  });
+  afterEach(() => void vi.useRealTimers());
+
+  function burstOf(quietMs: number, ceilingMs = quietMs * 10): ReturnType<typeof createBurst> {
+    const note = (what: string): void => void log.push(`${what} ${performance.now() - start}`);
+    const start = performance.now();
+    return createBurst({ quietMs, ceilingMs, began: () => note("began"), ended: () => note("ended") });
+  }
+
+  test("begins at once and ends after the quiet", () => {
+    const burst = burstOf(100);
+    burst.touch();
+    vi.advanceTimersByTime(60);
+    burst.touch();
+    burst.touch();
+    vi.advanceTimersByTime(99);
+    expect(log).toEqual(["began 0"]);
+    vi.advanceTimersByTime(1000);
+    expect(log).toEqual(["began 0", "ended 160"]);
+    burst.touch();
+    vi.advanceTimersByTime(1000);
+    expect(log.slice(2)).toEqual(["began 1159", "ended 1259"]);
+  });
+
+  test("that never ends is cut at the ceiling, again and again", () => {
+    const burst = burstOf(100, 1000);
+    for (let at = 0; at < 2500; at += 10) {
+      burst.touch();
+      vi.advanceTimersByTime(10);
+    }
+    const ends = log.filter((line) => line.startsWith("ended")).map((line) => Number(line.split(" ")[1]));
+    expect(ends).toHaveLength(2);
+    expect(ends[0]).toBeLessThanOrEqual(1000);
+    expect(ends[0]).toBeGreaterThan(800);
+  });
+
+  test("cancelled, it does not end", () => {
+    const burst = burstOf(100);
+    burst.touch();
+    burst.cancel();
+    vi.advanceTimersByTime(10_000);
+    expect(log).toEqual(["began 0"]);
+  });
+});
+
+describe("questions to the thread", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  test("a question is answered by its own answer, whatever the order", async () => {
+    const questions = createQuestions<string>(1000);
+    const sent: number[] = [];
+    const asked = ["one", "two", "three"].map(() => questions.ask((id) => sent.push(id), "late"));
+    for (const id of sent.toReversed()) questions.answered(id, `answer ${id}`);
+    expect(await Promise.all(asked)).toEqual(sent.map((id) => `answer ${id}`));
+  });
+
+  test("one that is late has the other answer, and nobody waits again until it has come", async () => {
+    vi.useFakeTimers();
+    const questions = createQuestions<string>(100);
+    const sent: number[] = [];
+    const ask = (): Promise<string> => questions.ask((id) => sent.push(id), "late");
+    const first = ask();
+    await vi.advanceTimersByTimeAsync(99);
+    expect(sent).toEqual([1]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await first).toBe("late");
+    expect(await ask()).toBe("late");
+    expect(sent).toEqual([1]);
+    questions.answered(1, "too late");
+    const second = ask();
+    expect(sent).toEqual([1, 2]);
+    questions.answered(2, "in time");
+    expect(await second).toBe("in time");
+  });
+
+  test("the end answers all that are open", async () => {
+    const questions = createQuestions<string>(1000);
+    const asked = [questions.ask(() => undefined, "late"), questions.ask(() => undefined, "late")];
+    questions.end("over");
+    expect(await Promise.all(asked)).toEqual(["over", "over"]);
+    const next = questions.ask((id) => questions.answered(id, "again"), "late");
+    expect(await next).toBe("again");
+  });
+});
+
+describe("the scope of watching", () => {
+  test("what a folder of notes leaves out is not watched, unless another root lies in it", () => {
+    const folder = folderWith({
+      ".gitignore": "build/\nprivate/\n",
+      "build/a.md": "a",
+      "notes/deep/b.md": "b",
+      ".hidden/c.md": "c",
+      "node_modules/d.md": "d",
+      "private/shared/e.md": "e",
+      "private/own/f.md": "f",
+      "state/g.md": "g",
+    });
+    const at = (name: string): string => path.join(folder, name);
+    const scope = createWatchScope([
+      { path: folder, kind: "folder", notesBut: at("state") },
+      { path: at("private/shared"), kind: "folder" },
+    ]);
+    const looked = (name: string): string => scope.lookAt(at(name), statSync(at(name)));
+    expect(["notes", "notes/deep", "private", "private/shared"].map(looked)).toEqual(Array(4).fill("watched"));
+    expect(["build", ".hidden", "node_modules", "state"].map(looked)).toEqual(Array(4).fill("elsewhere"));
+    expect(looked("notes/deep/b.md")).toBe("told of");
+    expect(["a.mdx", "b.MARKDOWN", ".gitignore", "c.png"].map((name) => scope.concerns(folder, name))).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
+    expect(["notes/.gitignore", "a.md"].map((name) => scope.changesRules(folder, name))).toEqual([true, false]);
+  });
 });

@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import fs, { mkdirSync, readdirSync, readlinkSync, statfsSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -70,7 +69,6 @@ describe("when the system allows no more watches", () => {
   test.each([
     ["ENOSPC", /^the system allows no more watches \(ENOSPC\)$/, "fs.inotify.max_user_watches"],
     ["EMFILE", /^too many files are open.*\(EMFILE\)$/, "ulimit -n"],
-    ["ENFILE", /^too many files are open.*\(ENFILE\)$/, "ulimit -n"],
     ["EIO", /cannot be watched: EIO/, "Check the folder"],
   ])("%s turns watching off: no watch is left, and it is said once, with the advice", async (code, reason, advice) => {
     const workspace = folderWith({ "memory/a/b/c.md": "c" });
@@ -99,16 +97,6 @@ describe("when the system allows no more watches", () => {
     await watch.close();
     // Those of the test before may have been closed meanwhile.
     expect(watchDescriptors()).toBeLessThanOrEqual(before);
-  });
-
-  test("it is tried again only after a while", async () => {
-    const workspace = folderWith({ "memory/a.md": "a" });
-    const system = failingSystem({ code: "ENOSPC" });
-    const { watch, lines } = watching(workspace, { thread: system.thread });
-    await eventually(() => lines.length > 0, "the note");
-    system.heal();
-    watch.refresh();
-    expect(watch.state().reason).toContain("ENOSPC");
   });
 
   test("later, for a new folder, the same happens", async () => {
@@ -226,34 +214,6 @@ describe("more files and folders than are allowed", () => {
     await eventually(() => watch.state().mode === "off", "it is off");
     expect(watch.state().reason).toContain("sync.watchMaxFiles");
   });
-});
-
-test("a variable that would have chokidar read everything again and again changes nothing", async () => {
-  vi.stubEnv("CHOKIDAR_USEPOLLING", "1");
-  const workspace = folderWith({ "memory/a.md": "a" });
-  const { watch, events } = watching(workspace);
-  await eventually(() => watch.state().mode === "folders", "it is on");
-  writeFileSync(path.join(workspace, "memory/a.md"), "changed");
-  await eventually(() => events() > 0, "the save");
-  expect(watch.state()).toEqual({ mode: "folders", folders: 1 });
-});
-
-test("a program that was given as text can watch", () => {
-  // A thread cannot be started with the options of such a program.
-  const entry = JSON.stringify(new URL("watch-roots.ts", import.meta.url).href);
-  const code = `import { watchRoots } from ${entry};
-    const roots = () => [{ path: process.argv[1], kind: "folder" }];
-    const quiet = () => {};
-    const watch = watchRoots({ roots, maxFiles: 10, event: quiet, began, notify: quiet });
-    const stay = setInterval(quiet, 1000);
-    async function began() {
-      clearInterval(stay);
-      process.stdout.write(watch.state().mode);
-      await watch.close();
-    }`;
-  const options = ["--conditions=@memslot/source", "--input-type=module", "-e", code, folderWith({ "a.md": "a" })];
-  const mode = execFileSync(process.execPath, options, { encoding: "utf8", timeout: 60_000 });
-  expect(mode).toMatch(/^(?:folders|recursive)$/);
 });
 
 test("what links lead to is not watched", async () => {
