@@ -1,58 +1,42 @@
 import { describe, expect, test } from "vitest";
 import type { ChunkStore } from "@memslot/indexing";
-import { chunkStoreConformance, createInMemoryStore } from "@memslot/testkit";
+import { chunkStoreConformance, createInMemoryStore, type InMemoryStore } from "@memslot/testkit";
 import { collectChecks, runByName } from "./collect-checks.ts";
-import { rememberingStores } from "./remembering-stores.ts";
-import { wrongWithBuildVectors } from "./wrong-stores/build-vectors.ts";
-import { wrongWithBuilds } from "./wrong-stores/builds.ts";
-import { wrongWithFiles } from "./wrong-stores/files.ts";
-import { wrongWithPieces } from "./wrong-stores/pieces.ts";
-import { wrongWithRevision } from "./wrong-stores/revision.ts";
-import { wrongWithScopeCounts } from "./wrong-stores/scope-counts.ts";
-import { wrongWithScopes } from "./wrong-stores/scopes.ts";
-import { wrongWithSpaces } from "./wrong-stores/spaces.ts";
-import { wrongWithStats } from "./wrong-stores/stats.ts";
-import { wrongWithTails } from "./wrong-stores/tails.ts";
-import { wrongWithTexts } from "./wrong-stores/texts.ts";
-import { wrongWithVectors } from "./wrong-stores/vectors.ts";
-import { wrongWithWords } from "./wrong-stores/words.ts";
+import * as builds from "./wrong-stores/builds.ts";
+import * as files from "./wrong-stores/files.ts";
+import * as vectors from "./wrong-stores/vectors.ts";
+import * as words from "./wrong-stores/words.ts";
+import { rowsOf } from "./wrong.ts";
 
-const wrongStores = [
-  ...wrongWithFiles,
-  ...wrongWithTails,
-  ...wrongWithPieces,
-  ...wrongWithWords,
-  ...wrongWithTexts,
-  ...wrongWithVectors,
-  ...wrongWithSpaces,
-  ...wrongWithScopes,
-  ...wrongWithScopeCounts,
-  ...wrongWithStats,
-  ...wrongWithRevision,
-  ...wrongWithBuilds,
-  ...wrongWithBuildVectors,
-];
+const wrongStores = [files, words, vectors, builds].flatMap((tables) => rowsOf(...Object.values(tables)));
+
+/** Opens stores that are lasting and shared: those of one folder hold the same. */
+function rememberingStores(): (stateDir: string) => Promise<InMemoryStore> {
+  const stores = new Map<string, InMemoryStore>();
+  return async (stateDir) => {
+    const store = stores.get(stateDir) ?? createInMemoryStore();
+    stores.set(stateDir, store);
+    return { ...store };
+  };
+}
 
 describe("a store with one fault fails the check that is meant for it", () => {
-  test.each(wrongStores.map((wrong) => [wrong.fault, wrong] as const))(
-    "one that %s",
-    async (_fault, { spoil, caughtBy }) => {
-      const openRight = rememberingStores();
-      const open = async (stateDir: string): Promise<ChunkStore> => {
-        const right = await openRight(stateDir);
-        return { ...right, ...spoil(right) };
-      };
-      const checks = collectChecks((runner) => chunkStoreConformance(runner, { open, reopens: true }));
-      expect((await runByName(checks, caughtBy)).result).toBe("failed");
-    },
-  );
+  test.each(wrongStores)("one that %s", async (_fault, caughtBy, spoil) => {
+    const openRight = rememberingStores();
+    const open = async (stateDir: string): Promise<ChunkStore> => {
+      const right = await openRight(stateDir);
+      return { ...right, ...spoil(right) };
+    };
+    const checks = collectChecks((runner) => chunkStoreConformance(runner, { open, reopens: true }));
+    expect((await runByName(checks, caughtBy)).result).toBe("failed");
+  });
 
   test("each has a fault of its own, and every check has one that it is meant for", () => {
-    const faults = wrongStores.map(({ fault }) => fault);
+    const faults = wrongStores.map(([fault]) => fault);
     expect(faults.filter((fault, index) => faults.indexOf(fault) !== index)).toEqual([]);
     const open = async (): Promise<ChunkStore> => createInMemoryStore();
     const checks = collectChecks((runner) => chunkStoreConformance(runner, { open, reopens: true }));
-    const meant = new Set(wrongStores.map(({ caughtBy }) => caughtBy));
+    const meant = new Set(wrongStores.map(([, caughtBy]) => caughtBy));
     const names = checks.map(({ name }) => name).filter((name) => !name.startsWith("deviations: "));
     expect(names.filter((name) => !meant.has(name))).toEqual([]);
   });

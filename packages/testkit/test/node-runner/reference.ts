@@ -1,4 +1,4 @@
-// Run by `node --test` from node-test-runner.test.ts.
+// Run by `node --test` from reference.long.test.ts.
 import { describe, test } from "node:test";
 import {
   chunkStoreConformance,

@@ -1,36 +1,31 @@
-import { MemoryError, isPrivateNote } from "@memslot/core";
-import type { WrongManager } from "./wrong-manager.ts";
+import {
+  MemoryError,
+  isPrivateNote,
+  type ManagerSearchOptions,
+  type MemorySearchManager,
+  type SearchReport,
+} from "@memslot/core";
+import { type SpoilManager, type WrongManagers, beforeCalls } from "../wrong.ts";
 
-const noPlace = "audience: private notes take no place from what a shared session may see";
-const owner = "audience: the owner's sessions find and read everything";
-
-export const readingAlong: readonly WrongManager[] = [
-  {
-    fault: "tells a group everything",
-    caughtBy: "audience: a shared session finds what extraPaths adds and none of the private notes",
-    spoil: (right) => ({ search: (query, options) => right.search(query, { ...options, audience: "private" }) }),
-  },
-  {
-    fault: "tells a group nothing",
-    caughtBy: "audience: a shared session finds what extraPaths adds and none of the private notes",
-    spoil: (right) => ({
+export const readingAlong: WrongManagers = {
+  "audience: a shared session finds what extraPaths adds and none of the private notes": {
+    "tells a group everything": (right) => ({
+      search: (query, options) => right.search(query, { ...options, audience: "private" }),
+    }),
+    "tells a group nothing": (right) => ({
       search: async (query, options) => (options.audience === "shared" ? [] : right.search(query, options)),
     }),
   },
-  {
-    fault: "takes private notes out of an answer that is cut already",
-    caughtBy: noPlace,
-    spoil: (right) => ({
+  "audience: private notes take no place from what a shared session may see": {
+    "takes private notes out of an answer that is cut already": (right) => ({
       async search(query, options) {
         const results = await right.search(query, { ...options, audience: "private" });
         return options.audience === "private" ? results : results.filter(({ path }) => !isPrivateNote(path));
       },
     }),
   },
-  {
-    fault: "opens private notes to a group where an extra path leads to them",
-    caughtBy: "audience: an extra path that leads to private notes does not open them to a shared session",
-    spoil: (right, { settings, workspaceDir }) => ({
+  "audience: an extra path that leads to private notes does not open them to a shared session": {
+    "opens private notes to a group where an extra path leads to them": (right, { settings, workspaceDir }) => ({
       search: (query, options) =>
         right.search(query, {
           ...options,
@@ -40,45 +35,91 @@ export const readingAlong: readonly WrongManager[] = [
         }),
     }),
   },
-  {
-    fault: "reads everything to a group",
-    caughtBy: "audience: a shared session reads no private note, whether it is there or not",
-    spoil: (right) => ({ readFile: (params) => right.readFile({ ...params, audience: "private" }) }),
-  },
-  {
-    fault: "tells a group which private notes there are",
-    caughtBy: "audience: a shared session reads no private note, whether it is there or not",
-    spoil: (right) => ({
+  "audience: a shared session reads no private note, whether it is there or not": {
+    "reads everything to a group": (right) => ({
+      readFile: (params) => right.readFile({ ...params, audience: "private" }),
+    }),
+    "tells a group which private notes there are": (right) => ({
       async readFile(params) {
         const read = await right.readFile({ ...params, audience: "private" });
         return read.status === "not_found" ? read : right.readFile(params);
       },
     }),
   },
-  {
-    fault: "reads nothing to a group",
-    caughtBy: "audience: a shared session reads what it has found",
-    spoil: (right) => ({
-      async readFile(params) {
-        if (params.audience === "shared") throw new MemoryError("PATH_NOT_ALLOWED", "not for a group");
-        return right.readFile(params);
-      },
-    }),
+  "audience: a shared session reads what it has found": {
+    "reads nothing to a group": (right) =>
+      beforeCalls(right, {
+        readFile(params) {
+          if (params.audience === "shared") throw new MemoryError("PATH_NOT_ALLOWED", "not for a group");
+        },
+      }),
   },
-  {
-    fault: "takes every session with a key for a group",
-    caughtBy: owner,
-    spoil: (right) => ({
+  "audience: the owner's sessions find and read everything": {
+    "takes every session with a key for a group": (right) => ({
       search: (query, options) =>
         right.search(query, { ...options, audience: options.sessionKey === undefined ? "private" : "shared" }),
     }),
-  },
-  {
-    fault: "reads to nobody but at a terminal",
-    caughtBy: owner,
-    spoil: (right) => ({
+    "reads to nobody but at a terminal": (right) => ({
       search: (query, options) => right.search(query, options),
       readFile: (params) => right.readFile({ ...params, audience: "shared" }),
     }),
   },
-];
+};
+
+const stays = "audience: nothing that a shared session is told changes with private notes";
+
+/** What the owner would be told. */
+async function privately(
+  right: MemorySearchManager,
+  query: string,
+  options: ManagerSearchOptions,
+): Promise<SearchReport | undefined> {
+  let told: SearchReport | undefined;
+  await right.search(query, { ...options, audience: "private", onDebug: (report) => (told = report) });
+  return told;
+}
+
+/** Changes the report of a shared session by that of the owner. */
+function mixing(change: (shared: SearchReport, owners: SearchReport) => SearchReport): SpoilManager {
+  return (right) => ({
+    async search(query, options) {
+      if (options.audience === "private") return right.search(query, options);
+      const owners = await privately(right, query, options);
+      const onDebug = (report: SearchReport): void => options.onDebug(owners ? change(report, owners) : report);
+      return right.search(query, { ...options, onDebug });
+    },
+  });
+}
+
+export const tellingTales: WrongManagers = {
+  "audience: nothing that a shared session is told changes with private notes": {
+    "tells a group how well the owner's notes answer": mixing((shared, { confidence }) => ({ ...shared, confidence })),
+    "tells a group how many candidates the owner's notes give": mixing((shared, { legs }) => ({ ...shared, legs })),
+    "weighs what a group finds by the words of all notes": (right) => ({
+      async search(query, options) {
+        const results = await right.search(query, options);
+        if (options.audience === "private") return results;
+        const { confidence = 1 } = (await privately(right, query, options)) ?? {};
+        return results.map((result) => ({ ...result, score: result.score * (0.5 + confidence / 2) }));
+      },
+    }),
+  },
+  [`${stays} where there is no other note`]: {
+    "tells a group whether any note at all holds a word": mixing((shared, owners) =>
+      owners.legs.keyword?.candidates === 0 ? { ...shared, reason: "no note holds it" } : shared,
+    ),
+  },
+  "audience: nothing that a shared session is told by meaning changes with private notes": {
+    "tells a group how near the owner's notes are": (right) => ({
+      async search(query, options) {
+        const results = await right.search(query, options);
+        if (options.audience === "private") return results;
+        const owners = await right.search(query, { ...options, audience: "private" });
+        const nearest = Math.max(...owners.map(({ vectorScore = 0 }) => vectorScore));
+        return results.map((result) =>
+          result.vectorScore === undefined ? result : { ...result, score: result.score / Math.max(1, 1 + nearest) },
+        );
+      },
+    }),
+  },
+};

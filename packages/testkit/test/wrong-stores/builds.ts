@@ -1,35 +1,20 @@
 import type { ChunkStore, FileChunks, StoreBuild } from "@memslot/indexing";
 import type { InMemoryStore } from "@memslot/testkit";
-import type { WrongStore } from "./wrong-store.ts";
+import { type WrongStores, beforeCalls } from "../wrong.ts";
 
-const hidden = "builds: nothing of the next build is found, listed or counted until it is finished";
-const named = "builds: one of the same name goes on where it was, one of another name begins empty";
-const apart = "builds: the build that answers can be written to meanwhile, and neither changes the other";
-const asStores = "builds: one replaces, removes and takes tails as the store does";
-
-export const wrongWithBuilds: readonly WrongStore[] = [
-  {
-    fault: "builds in place",
-    caughtBy: hidden,
-    spoil: (right) => ({
+export const wrongWithBuilds: WrongStores = {
+  "builds: nothing of the next build is found, listed or counted until it is finished": {
+    "builds in place": (right) => ({
       build: async () => ({ ...right, finish: async () => undefined, abandon: async () => undefined }),
     }),
-  },
-  {
-    fault: "shows a build too early",
-    caughtBy: hidden,
-    spoil(right) {
+    "shows a build too early"(right) {
       let build: StoreBuild | undefined;
       return {
         build: async (name) => (build = await right.build(name)),
         listFiles: async () => [...(await right.listFiles()), ...((await build?.listFiles()) ?? [])],
       };
     },
-  },
-  {
-    fault: "counts the next build in its stats",
-    caughtBy: hidden,
-    spoil(right) {
+    "counts the next build in its stats"(right) {
       let more = 0;
       return {
         ...changeBuild(right, (build) => ({
@@ -44,35 +29,25 @@ export const wrongWithBuilds: readonly WrongStore[] = [
         },
       };
     },
+    "empties the index while it builds": (right) =>
+      beforeCalls(right, {
+        async build() {
+          await right.removeFiles(await right.listFiles());
+        },
+      }),
   },
-  {
-    fault: "empties the index while it builds",
-    caughtBy: hidden,
-    spoil: (right) => ({
-      async build(name) {
-        await right.removeFiles(await right.listFiles());
-        return right.build(name);
-      },
-    }),
+  "builds: with finish the next build answers, whole, and nothing is left of the old one": {
+    "adds the next build to the old one": (right) => copyOver(right, async () => undefined),
   },
-  {
-    fault: "adds the next build to the old one",
-    caughtBy: "builds: with finish the next build answers, whole, and nothing is left of the old one",
-    spoil: (right) => copyOver(right, async () => undefined),
-  },
-  {
-    fault: "empties the index first and copies then",
-    caughtBy: "builds: searches that run while one is finished find all of the old or all of the new",
-    spoil: (right) =>
+  "builds: searches that run while one is finished find all of the old or all of the new": {
+    "empties the index first and copies then": (right) =>
       copyOver(right, async () => {
         await right.removeFiles(await right.listFiles());
         for (let turn = 0; turn < 3; turn++) await new Promise<void>((done) => setImmediate(done));
       }),
   },
-  {
-    fault: "writes into both builds",
-    caughtBy: apart,
-    spoil(right) {
+  "builds: the build that answers can be written to meanwhile, and neither changes the other": {
+    "writes into both builds"(right) {
       let build: StoreBuild | undefined;
       return {
         async replaceFiles(files) {
@@ -82,63 +57,41 @@ export const wrongWithBuilds: readonly WrongStore[] = [
         build: async (name) => (build = await right.build(name)),
       };
     },
+    "removes a file from both builds": (right) =>
+      changeBuild(right, (build) =>
+        beforeCalls(right, {
+          async removeFiles(files) {
+            await build.removeFiles(files);
+          },
+        }),
+      ),
   },
-  {
-    fault: "removes a file from both builds",
-    caughtBy: apart,
-    spoil: (right) =>
-      changeBuild(right, (build) => ({
-        async removeFiles(files) {
-          await build.removeFiles(files);
-          await right.removeFiles(files);
-        },
-      })),
-  },
-  {
-    fault: "takes tails for whole files in the next build",
-    caughtBy: asStores,
-    spoil: (right) =>
+  "builds: one replaces, removes and takes tails as the store does": {
+    "takes tails for whole files in the next build": (right) =>
       changeBuild(right, (build) => ({
         replaceFiles: (files) => build.replaceFiles(files.map((file) => ({ ...file, fromLine: undefined }))),
       })),
-  },
-  {
-    fault: "passes over files without a chunk in the next build",
-    caughtBy: asStores,
-    spoil: (right) =>
+    "passes over files without a chunk in the next build": (right) =>
       changeBuild(right, (build) => ({
         replaceFiles: (files) => build.replaceFiles(files.filter(({ chunks }) => chunks.length > 0)),
       })),
+    "removes nothing from the next build": (right) =>
+      changeBuild(right, () => ({ removeFiles: async () => undefined })),
   },
-  {
-    fault: "removes nothing from the next build",
-    caughtBy: asStores,
-    spoil: (right) => changeBuild(right, () => ({ removeFiles: async () => undefined })),
+  "builds: one of the same name goes on where it was, one of another name begins empty": {
+    "begins every build anew": (right) =>
+      beforeCalls(right, {
+        async build(name) {
+          await (await right.build(name)).abandon();
+        },
+      }),
+    "goes on with a build of any name": (right) => ({ build: () => right.build("any") }),
   },
-  {
-    fault: "begins every build anew",
-    caughtBy: named,
-    spoil: (right) => ({
-      async build(name) {
-        await (await right.build(name)).abandon();
-        return right.build(name);
-      },
-    }),
+  "builds: an abandoned one leaves nothing, and the one that answers as it was": {
+    "keeps an abandoned build": (right) => changeBuild(right, () => ({ abandon: async () => undefined })),
   },
-  {
-    fault: "goes on with a build of any name",
-    caughtBy: named,
-    spoil: (right) => ({ build: () => right.build("any") }),
-  },
-  {
-    fault: "keeps an abandoned build",
-    caughtBy: "builds: an abandoned one leaves nothing, and the one that answers as it was",
-    spoil: (right) => changeBuild(right, () => ({ abandon: async () => undefined })),
-  },
-  {
-    fault: "goes on with a build that was finished",
-    caughtBy: "builds: one after the other answers, and each can be written to afterwards",
-    spoil(right) {
+  "builds: one after the other answers, and each can be written to afterwards": {
+    "goes on with a build that was finished"(right) {
       const done: FileChunks[] = [];
       return {
         async build(name) {
@@ -155,10 +108,8 @@ export const wrongWithBuilds: readonly WrongStore[] = [
       };
     },
   },
-  {
-    fault: "forgets the next build with the process",
-    caughtBy: "builds: after a reopen the next build is there, is gone on with by its name, and answers",
-    spoil(right) {
+  "builds: after a reopen the next build is there, is gone on with by its name, and answers": {
+    "forgets the next build with the process"(right) {
       let last = "none";
       return {
         build: (name) => right.build((last = name)),
@@ -166,7 +117,7 @@ export const wrongWithBuilds: readonly WrongStore[] = [
       };
     },
   },
-];
+};
 
 function changeBuild(
   right: InMemoryStore,
@@ -194,4 +145,72 @@ function copyOver(right: InMemoryStore, before: () => Promise<void>): Pick<Chunk
       await right.replaceFiles(written);
     },
   }));
+}
+
+export const wrongWithRevision: WrongStores = {
+  "revision: each change of the files gives another one, never one that was there before": {
+    "takes the number of files for the revision": (right) => ({
+      revision: async () => String((await right.listFiles()).length),
+    }),
+    "takes the content of the files for the revision": (right) => ({
+      revision: async () => JSON.stringify(await right.listFiles()),
+    }),
+    "does not notice a file that goes"(right) {
+      let own = 0;
+      return {
+        revision: async () => String(own),
+        ...beforeCalls(right, { replaceFiles: () => own++ }),
+      };
+    },
+  },
+  "revision: searches, listings and stats leave it as it is": {
+    "gives another revision each time"() {
+      let asked = 0;
+      return { revision: async () => String(++asked) };
+    },
+    "counts a search as a change"(right) {
+      let searches = 0;
+      return {
+        revision: async () => `${await right.revision()} ${searches}`,
+        ...beforeCalls(right, { searchKeyword: () => searches++ }),
+      };
+    },
+  },
+  "revision: what another store on the same place changes is seen at once": {
+    "sleeps: it is that of the last time it was written to itself"(right) {
+      let last = "0";
+      return {
+        revision: async () => last,
+        async replaceFiles(files) {
+          await right.replaceFiles(files);
+          last = await right.revision();
+        },
+      };
+    },
+    "counts the changes of its own process": ownCount,
+  },
+  "revision: a finished build gives another one": {
+    "does not notice that another build answers"(right) {
+      let before: string | undefined;
+      return {
+        revision: async () => before ?? right.revision(),
+        async build(name) {
+          const build = await right.build(name);
+          before = await right.revision();
+          return build;
+        },
+      };
+    },
+  },
+  "revision: after a reopen a change gives one that was never there before": {
+    "counts changes from nothing at each open": ownCount,
+  },
+};
+
+function ownCount(right: InMemoryStore): Partial<InMemoryStore> {
+  let own = 0;
+  return {
+    revision: async () => String(own),
+    ...beforeCalls(right, { replaceFiles: () => own++ }),
+  };
 }

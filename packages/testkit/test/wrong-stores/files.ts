@@ -1,15 +1,10 @@
-import type { FileChunks, KeywordQuery } from "@memslot/indexing";
-import { type WrongStore, everySource } from "./wrong-store.ts";
+import type { FileChunks, KeywordQuery, Chunk } from "@memslot/indexing";
+import type { InMemoryStore } from "@memslot/testkit";
+import { everySource, type WrongStores, beforeCalls } from "../wrong.ts";
 
-const facts = "files: path, source, hash and recipe come back as they were given";
-const alike = "files: paths that are easily taken for each other are files of their own";
-const reopened = "lifecycle: files and words are there again after a reopen";
-
-export const wrongWithFiles: readonly WrongStore[] = [
-  {
-    fault: "adds to a file in place of replacing it",
-    caughtBy: "files: a replaced file leaves nothing of its old chunks",
-    spoil(right) {
+export const wrongWithFiles: WrongStores = {
+  "files: a replaced file leaves nothing of its old chunks": {
+    "adds to a file in place of replacing it"(right) {
       const kept = new Map<string, FileChunks>();
       return {
         async replaceFiles(files) {
@@ -22,46 +17,30 @@ export const wrongWithFiles: readonly WrongStore[] = [
       };
     },
   },
-  {
-    fault: "names a file by its path alone",
-    caughtBy: "files: the same path in two sources is two files",
-    spoil: (right) => ({
-      async replaceFiles(files) {
-        await right.removeFiles(files.flatMap(({ path }) => everySource.map((source) => ({ path, source }))));
-        await right.replaceFiles(files);
-      },
+  "files: the same path in two sources is two files": {
+    "names a file by its path alone": (right) =>
+      beforeCalls(right, {
+        async replaceFiles(files) {
+          await right.removeFiles(files.flatMap(({ path }) => everySource.map((source) => ({ path, source }))));
+        },
+      }),
+  },
+  "files: path, source, hash and recipe come back as they were given": {
+    "forgets the recipe": (right) => ({
+      listFiles: async () => (await right.listFiles()).map((file) => ({ ...file, recipe: "1" })),
     }),
-  },
-  {
-    fault: "forgets the recipe",
-    caughtBy: facts,
-    spoil: (right) => ({ listFiles: async () => (await right.listFiles()).map((file) => ({ ...file, recipe: "1" })) }),
-  },
-  {
-    fault: "makes a hash of its own",
-    caughtBy: facts,
-    spoil: (right) => ({
+    "makes a hash of its own": (right) => ({
       listFiles: async () => (await right.listFiles()).map((file) => ({ ...file, hash: `sha256-${file.hash}` })),
     }),
   },
-  {
-    fault: "composes the accents of paths",
-    caughtBy: alike,
-    spoil: (right) => ({
+  "files: paths that are easily taken for each other are files of their own": {
+    "composes the accents of paths": (right) => ({
       replaceFiles: (files) => right.replaceFiles(files.map((file) => ({ ...file, path: file.path.normalize("NFC") }))),
     }),
-  },
-  {
-    fault: "takes capitals of paths for small letters",
-    caughtBy: alike,
-    spoil: (right) => ({
+    "takes capitals of paths for small letters": (right) => ({
       replaceFiles: (files) => right.replaceFiles(files.map((file) => ({ ...file, path: file.path.toLowerCase() }))),
     }),
-  },
-  {
-    fault: "removes files by a pattern of its engine",
-    caughtBy: alike,
-    spoil: (right) => ({
+    "removes files by a pattern of its engine": (right) => ({
       async removeFiles(files) {
         const listed = await right.listFiles();
         const isLike = (path: string, pattern: string): boolean =>
@@ -70,27 +49,21 @@ export const wrongWithFiles: readonly WrongStore[] = [
       },
     }),
   },
-  {
-    fault: "fails while it is empty",
-    caughtBy: "files: an empty store answers everything with nothing",
-    spoil: (right) => ({
-      async searchKeyword(query) {
-        if ((await right.listFiles()).length === 0) throw new Error("no such table");
-        return right.searchKeyword(query);
-      },
-    }),
+  "files: an empty store answers everything with nothing": {
+    "fails while it is empty": (right) =>
+      beforeCalls(right, {
+        async searchKeyword() {
+          if ((await right.listFiles()).length === 0) throw new Error("no such table");
+        },
+      }),
   },
-  {
-    fault: "forgets files without chunks",
-    caughtBy: "files: a file without chunks is held",
-    spoil: (right) => ({
+  "files: a file without chunks is held": {
+    "forgets files without chunks": (right) => ({
       replaceFiles: (files) => right.replaceFiles(files.filter(({ chunks }) => chunks.length > 0)),
     }),
   },
-  {
-    fault: "keeps a text once",
-    caughtBy: "files: two chunks of one text are both kept",
-    spoil: (right) => ({
+  "files: two chunks of one text are both kept": {
+    "keeps a text once": (right) => ({
       replaceFiles: (files) =>
         right.replaceFiles(
           files.map((file) => ({
@@ -100,20 +73,12 @@ export const wrongWithFiles: readonly WrongStore[] = [
         ),
     }),
   },
-  {
-    fault: "takes the first of two versions",
-    caughtBy: "files: the last of two versions in one call stands",
-    spoil: (right) => ({ replaceFiles: (files) => right.replaceFiles(files.toReversed()) }),
+  "files: the last of two versions in one call stands": {
+    "takes the first of two versions": (right) => ({ replaceFiles: (files) => right.replaceFiles(files.toReversed()) }),
   },
-  {
-    fault: "removes nothing",
-    caughtBy: "files: removing one takes its chunks along, leaves the others, and passes over what is not there",
-    spoil: () => ({ removeFiles: async () => undefined }),
-  },
-  {
-    fault: "finds removed files",
-    caughtBy: "files: removing one takes its chunks along, leaves the others, and passes over what is not there",
-    spoil(right) {
+  "files: removing one takes its chunks along, leaves the others, and passes over what is not there": {
+    "removes nothing": () => ({ removeFiles: async () => undefined }),
+    "finds removed files"(right) {
       const gone = new Set<string>();
       return {
         listFiles: async () => (await right.listFiles()).filter(({ path }) => !gone.has(path)),
@@ -122,46 +87,37 @@ export const wrongWithFiles: readonly WrongStore[] = [
         },
       };
     },
+    "fails for a file that it does not hold": (right) =>
+      beforeCalls(right, {
+        async removeFiles(files) {
+          const listed = new Set((await right.listFiles()).map(({ path }) => path));
+          if (files.some(({ path }) => !listed.has(path))) throw new Error("no such row");
+        },
+      }),
   },
-  {
-    fault: "fails for a file that it does not hold",
-    caughtBy: "files: removing one takes its chunks along, leaves the others, and passes over what is not there",
-    spoil: (right) => ({
-      async removeFiles(files) {
-        const listed = new Set((await right.listFiles()).map(({ path }) => path));
-        if (files.some(({ path }) => !listed.has(path))) throw new Error("no such row");
-        await right.removeFiles(files);
-      },
-    }),
-  },
-  {
-    fault: "never takes a file again that was removed",
-    caughtBy: "files: a file that was removed can be given again",
-    spoil(right) {
+  "files: a file that was removed can be given again": {
+    "never takes a file again that was removed"(right) {
       const gone = new Set<string>();
       return {
-        async removeFiles(files) {
-          for (const { path } of files) gone.add(path);
-          await right.removeFiles(files);
-        },
+        ...beforeCalls(right, {
+          removeFiles(files) {
+            for (const { path } of files) gone.add(path);
+          },
+        }),
         replaceFiles: (files) => right.replaceFiles(files.filter(({ path }) => !gone.has(path))),
       };
     },
   },
-  {
-    fault: "takes no more parameters than its engine",
-    caughtBy: "files: a thousand go in and out in one call",
-    spoil: (right) => ({
-      async removeFiles(files) {
-        if (files.length > 998) throw new Error("too many SQL variables");
-        await right.removeFiles(files);
-      },
-    }),
+  "files: a thousand go in and out in one call": {
+    "takes no more parameters than its engine": (right) =>
+      beforeCalls(right, {
+        removeFiles(files) {
+          if (files.length > 998) throw new Error("too many SQL variables");
+        },
+      }),
   },
-  {
-    fault: "writes a file chunk by chunk",
-    caughtBy: "lifecycle: searches beside a write find each file whole, as it was or as it is",
-    spoil: (right) => ({
+  "lifecycle: searches beside a write find each file whole, as it was or as it is": {
+    "writes a file chunk by chunk": (right) => ({
       async replaceFiles(files) {
         for (const file of files) {
           await right.replaceFiles([{ ...file, chunks: file.chunks.slice(0, 1) }]);
@@ -171,10 +127,8 @@ export const wrongWithFiles: readonly WrongStore[] = [
       },
     }),
   },
-  {
-    fault: "mixes up searches that overlap",
-    caughtBy: "lifecycle: searches that overlap each get their own answer",
-    spoil(right) {
+  "lifecycle: searches that overlap each get their own answer": {
+    "mixes up searches that overlap"(right) {
       let latest: KeywordQuery | undefined;
       return {
         async searchKeyword(query) {
@@ -185,10 +139,8 @@ export const wrongWithFiles: readonly WrongStore[] = [
       };
     },
   },
-  {
-    fault: "answers words from what was there at the last search",
-    caughtBy: "lifecycle: what is written is seen by the next search, by words and by vectors",
-    spoil(right) {
+  "lifecycle: what is written is seen by the next search, by words and by vectors": {
+    "answers words from what was there at the last search"(right) {
       const known = new Map<string, Awaited<ReturnType<typeof right.searchKeyword>>>();
       return {
         async searchKeyword(query) {
@@ -199,46 +151,306 @@ export const wrongWithFiles: readonly WrongStore[] = [
       };
     },
   },
-  {
-    fault: "forgets the files that it was given before a reopen",
-    caughtBy: reopened,
-    spoil(right) {
+  "lifecycle: files and words are there again after a reopen": {
+    "forgets the files that it was given before a reopen"(right) {
       const own = new Set<string>();
       return {
-        async replaceFiles(files) {
-          for (const { path } of files) own.add(path);
-          await right.replaceFiles(files);
-        },
+        ...beforeCalls(right, {
+          replaceFiles(files) {
+            for (const { path } of files) own.add(path);
+          },
+        }),
         listFiles: async () => (await right.listFiles()).filter(({ path }) => own.has(path)),
       };
     },
   },
-  {
-    fault: "loses the last write when it is closed",
-    caughtBy: "lifecycle: nothing that was done is lost when a store is closed at once",
-    spoil(right) {
+  "lifecycle: nothing that was done is lost when a store is closed at once": {
+    "loses the last write when it is closed"(right) {
       let last: readonly FileChunks[] = [];
       return {
-        async replaceFiles(files) {
-          last = files;
-          await right.replaceFiles(files);
-        },
+        ...beforeCalls(right, { replaceFiles: (files) => (last = files) }),
         close: () => right.removeFiles(last),
       };
     },
   },
-  {
-    fault: "has forgotten its vectors when it is opened again",
-    caughtBy: "lifecycle: vectors are there again after a reopen, each space its own",
-    spoil(right) {
+  "lifecycle: vectors are there again after a reopen, each space its own": {
+    "has forgotten its vectors when it is opened again"(right) {
       let given = false;
       return {
-        async putVectors(space, entries) {
-          given = true;
-          await right.putVectors(space, entries);
-        },
+        ...beforeCalls(right, { putVectors: () => (given = true) }),
         searchVector: async (query) => (given ? right.searchVector(query) : { rows: [] }),
       };
     },
   },
-];
+};
+
+export const wrongWithTails: WrongStores = {
+  "files: with fromLine the chunks that begin before it are kept, the later ones are replaced": {
+    "takes a tail for the whole file": (right) => ({
+      replaceFiles: (files) => right.replaceFiles(files.map((file) => ({ ...file, fromLine: undefined }))),
+    }),
+    "adds a tail to what is there": (right) => joinTails(right, (chunk) => chunk.startLine > 0),
+    "keeps the chunk that begins with the tail": (right) =>
+      joinTails(right, (chunk, fromLine) => chunk.startLine <= fromLine),
+    "keeps the hash of a file that has grown"(right) {
+      const first = new Map<string, string>();
+      return {
+        ...beforeCalls(right, {
+          replaceFiles(files) {
+            for (const { path, hash } of files) if (!first.has(path)) first.set(path, hash);
+          },
+        }),
+        listFiles: async () =>
+          (await right.listFiles()).map((file) => ({ ...file, hash: first.get(file.path) ?? file.hash })),
+      };
+    },
+  },
+  "files: a chunk that begins before fromLine and ends after it is kept": {
+    "replaces what ends at the first line of a tail or later": (right) =>
+      joinTails(right, (chunk, fromLine) => chunk.endLine < fromLine),
+  },
+  "files: with fromLine a file that is not there is added, and a first line of 1 replaces all of it": {
+    "passes over the tail of a file that it does not know": (right) => ({
+      async replaceFiles(files) {
+        const known = new Set((await right.listFiles()).map(({ path }) => path));
+        await right.replaceFiles(files.filter(({ path, fromLine }) => fromLine === undefined || known.has(path)));
+      },
+    }),
+  },
+  "files: fromLine touches no other file, nor the same path of another source": {
+    "cuts off the tail in every source": (right) =>
+      beforeCalls(right, {
+        async replaceFiles(files) {
+          const listed = await right.listFiles();
+          for (const { path, fromLine } of files) {
+            for (const file of listed.filter((other) => other.path === path && everySource.includes(other.source)))
+              if (fromLine !== undefined) await right.replaceFiles([{ ...file, fromLine, chunks: [] }]);
+          }
+        },
+      }),
+  },
+  "files: several tails of one file in one call are put on one after the other": {
+    "takes the last of several tails": (right) => ({
+      replaceFiles: (files) => right.replaceFiles([...new Map(files.map((file) => [file.path, file])).values()]),
+    }),
+  },
+  "vector: with fromLine the chunks that are kept keep their vectors": {
+    "lays out no vectors for a file that has grown"(right) {
+      const grown = new Set<string>();
+      return {
+        ...beforeCalls(right, {
+          replaceFiles(files) {
+            for (const { path, fromLine } of files) if (fromLine !== undefined) grown.add(path);
+          },
+        }),
+        searchVector: async (query) => ({
+          rows: (await right.searchVector(query)).rows.filter(({ path }) => !grown.has(path)),
+        }),
+      };
+    },
+  },
+};
+
+/** Writes whole files only, made of the old chunks that `stays` picks and those of the tail. */
+function joinTails(
+  right: InMemoryStore,
+  stays: (chunk: Chunk, fromLine: number) => boolean,
+): Pick<InMemoryStore, "replaceFiles"> {
+  const kept = new Map<string, readonly Chunk[]>();
+  return {
+    async replaceFiles(files) {
+      for (const { fromLine, ...file } of files) {
+        const old = fromLine === undefined ? [] : (kept.get(file.path) ?? []).filter((chunk) => stays(chunk, fromLine));
+        const whole: FileChunks = { ...file, chunks: [...old, ...file.chunks] };
+        kept.set(file.path, whole.chunks);
+        await right.replaceFiles([whole]);
+      }
+    },
+  };
+}
+
+/** Keeps of several chunks the last one that has this name. */
+function byName(right: InMemoryStore, nameOf: (chunk: Chunk) => string): Pick<InMemoryStore, "replaceFiles"> {
+  return {
+    replaceFiles: (files) =>
+      right.replaceFiles(
+        files.map((file) => ({
+          ...file,
+          chunks: [...new Map(file.chunks.map((chunk) => [nameOf(chunk), chunk])).values()],
+        })),
+      ),
+  };
+}
+
+export const wrongWithPieces: WrongStores = {
+  "pieces: several chunks that begin in one line are all kept, and a row tells by its hash which it is": {
+    "names a chunk by its line alone": (right) => byName(right, ({ startLine }) => String(startLine)),
+    "gives the hash of the first piece for all of a line"(right) {
+      const first = new Map<string, string>();
+      return {
+        ...beforeCalls(right, {
+          replaceFiles(files) {
+            for (const { path, chunks } of files)
+              for (const { startLine, hash } of chunks.toReversed()) first.set(`${path}:${startLine}`, hash);
+          },
+        }),
+        async searchKeyword(query) {
+          const answer = await right.searchKeyword(query);
+          const hashOf = ({ path, startLine }: { path: string; startLine: number }): string =>
+            first.get(`${path}:${startLine}`) ?? "";
+          return { ...answer, rows: answer.rows.map((row) => ({ ...row, hash: hashOf(row) })) };
+        },
+      };
+    },
+  },
+  "pieces: two of one line and one text are two chunks": {
+    "names a chunk by its line and its hash": (right) => byName(right, ({ startLine, hash }) => `${startLine} ${hash}`),
+  },
+  "pieces: with fromLine all pieces of a line are kept or replaced together": {
+    "keeps the pieces of the line that a tail begins with, where it does not bring them"(right) {
+      const held = new Map<string, readonly Chunk[]>();
+      return {
+        async replaceFiles(files) {
+          for (const { fromLine, ...file } of files) {
+            const before = fromLine === undefined ? [] : (held.get(file.path) ?? []);
+            const brought = new Set(file.chunks.map(({ hash }) => hash));
+            const stays = before.filter(({ startLine, hash }) => startLine <= (fromLine ?? 0) && !brought.has(hash));
+            const chunks = [...stays, ...file.chunks];
+            held.set(file.path, chunks);
+            await right.replaceFiles([{ ...file, chunks }]);
+          }
+        },
+      };
+    },
+  },
+  "pieces: each is found by its own vector": {
+    "finds one chunk of each line by vectors": (right) => ({
+      async searchVector(query) {
+        const { rows } = await right.searchVector({ ...query, limit: 1000 });
+        const lines = new Map(rows.toReversed().map((row) => [`${row.path}:${row.startLine}`, row]));
+        return { rows: [...lines.values()].toReversed().slice(0, query.limit) };
+      },
+    }),
+  },
+};
+
+export const wrongWithTexts: WrongStores = {
+  "texts: long ones and odd ones are taken, and found by their terms and their vectors": {
+    "takes no text over 64 kB": (right) => eachChunk(right, (chunk) => within(chunk, 65_536)),
+    "takes no text with a NUL": (right) =>
+      eachChunk(right, (chunk) => {
+        if (chunk.text.includes("\0")) throw new Error("invalid byte sequence");
+        return chunk;
+      }),
+    "takes no halves of characters": (right) =>
+      eachChunk(right, (chunk) => {
+        if (!chunk.text.isWellFormed()) throw new Error("invalid UTF-8");
+        return chunk;
+      }),
+    "passes over a chunk without a text": (right) => ({
+      replaceFiles: (files) =>
+        right.replaceFiles(files.map((file) => ({ ...file, chunks: file.chunks.filter(({ text }) => text !== "") }))),
+    }),
+  },
+  "texts: a chunk without a term is held and counted": {
+    "passes over a chunk without a term": (right) => ({
+      replaceFiles: (files) =>
+        right.replaceFiles(files.map((file) => ({ ...file, chunks: file.chunks.filter(({ terms }) => terms !== "") }))),
+    }),
+  },
+  "texts: every one of many terms is found, and a long one as a whole": {
+    "indexes the first thousand terms": (right) =>
+      eachChunk(right, (chunk) => ({ ...chunk, terms: chunk.terms.split(" ").slice(0, 1000).join(" ") })),
+    "cuts long terms": (right) => ({
+      ...eachChunk(right, (chunk) => ({
+        ...chunk,
+        terms: chunk.terms.replaceAll(/\S{256,}/g, (term) => term.slice(0, 255)),
+      })),
+      searchKeyword: (query) =>
+        right.searchKeyword({
+          ...query,
+          terms: query.terms.map(({ term, prefix }) => ({ term: term.slice(0, 255), prefix })),
+        }),
+    }),
+    "looks at the first hundred terms of a question": (right) => ({
+      async searchKeyword(query) {
+        const answer = await right.searchKeyword({ ...query, terms: query.terms.slice(0, 100) });
+        return {
+          ...answer,
+          documentFrequencies: query.terms.map((_, index) => answer.documentFrequencies[index] ?? 0),
+        };
+      },
+    }),
+  },
+};
+
+function eachChunk(right: InMemoryStore, change: (chunk: Chunk) => Chunk): Pick<InMemoryStore, "replaceFiles"> {
+  const changed = (file: FileChunks): FileChunks => ({ ...file, chunks: file.chunks.map(change) });
+  return { replaceFiles: (files) => right.replaceFiles(files.map(changed)) };
+}
+
+function within(chunk: Chunk, limit: number): Chunk {
+  if (chunk.text.length > limit) throw new Error(`a value of ${chunk.text.length} characters`);
+  return chunk;
+}
+
+export const wrongWithStats: WrongStores = {
+  "stats: they are plain data, count the chunks, and say where the store is without a key": {
+    "tells its key with its address": (right) => ({
+      stats: async () => ({ ...(await right.stats()), location: "https://someone:hunter2@db.example.com/notes" }),
+    }),
+    "does not say where it is": (right) => ({ stats: async () => ({ ...(await right.stats()), location: "" }) }),
+    "counts files in place of chunks": (right) => ({
+      stats: async () => ({ ...(await right.stats()), chunks: (await right.listFiles()).length }),
+    }),
+    "gives its database away": (right) => ({
+      stats: async () => Object.assign(await right.stats(), { database: new Map() }),
+    }),
+  },
+  "files: removing one takes its chunks along, leaves the others, and passes over what is not there": {
+    "counts chunks that have gone"(right) {
+      let most = 0;
+      return {
+        async stats() {
+          const stats = await right.stats();
+          return { ...stats, chunks: Math.max(most, stats.chunks) };
+        },
+        async replaceFiles(files) {
+          await right.replaceFiles(files);
+          most = (await right.stats()).chunks;
+        },
+      };
+    },
+  },
+  "compact: gives space back, changes no answer, and leaves the store fit for use": {
+    "loses a file when it is compacted": (right) =>
+      beforeCalls(right, {
+        async compact() {
+          await right.removeFiles([{ path: "b.md", source: "memory" }]);
+        },
+      }),
+    "loses vectors when it is compacted"(right) {
+      let lost = false;
+      return {
+        ...beforeCalls(right, { compact: () => (lost = true) }),
+        searchVector: async (query) => (lost ? { rows: [] } : right.searchVector(query)),
+      };
+    },
+    "grows when it is compacted": () => ({ compact: async () => ({ beforeBytes: 1, afterBytes: 2 }) }),
+  },
+  "compact: searches go on meanwhile": {
+    "answers no search while it is compacted"(right) {
+      let busy = false;
+      return beforeCalls(right, {
+        async compact() {
+          busy = true;
+          for (let turn = 0; turn < 3; turn++) await new Promise<void>((done) => setImmediate(done));
+          busy = false;
+        },
+        searchKeyword() {
+          if (busy) throw new Error("database is locked");
+        },
+      });
+    },
+  },
+};

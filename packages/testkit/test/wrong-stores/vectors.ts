@@ -1,9 +1,6 @@
-import type { ChunkStore, ScoredChunk } from "@memslot/indexing";
+import type { ChunkStore, ScoredChunk, VectorSpace } from "@memslot/indexing";
 import type { InMemoryStore } from "@memslot/testkit";
-import { type WrongStore, everySource } from "./wrong-store.ts";
-
-const exact = "vector: the ranking and the scores are those of the exact cosine";
-const replaced = "vector: a text of a replaced file keeps its vector, and one that has gone is not found";
+import { everySource, type WrongStores, beforeCalls } from "../wrong.ts";
 
 /** Gives the rows of a search by vectors, changed. */
 function changeRows(
@@ -13,16 +10,11 @@ function changeRows(
   return { searchVector: async (query) => ({ rows: change((await right.searchVector(query)).rows) }) };
 }
 
-export const wrongWithVectors: readonly WrongStore[] = [
-  {
-    fault: "gives distances in place of similarities",
-    caughtBy: exact,
-    spoil: (right) => changeRows(right, (rows) => rows.map((row) => ({ ...row, score: 1 - row.score }))),
-  },
-  {
-    fault: "rounds vectors to whole numbers",
-    caughtBy: exact,
-    spoil: (right) => ({
+export const wrongWithVectors: WrongStores = {
+  "vector: the ranking and the scores are those of the exact cosine": {
+    "gives distances in place of similarities": (right) =>
+      changeRows(right, (rows) => rows.map((row) => ({ ...row, score: 1 - row.score }))),
+    "rounds vectors to whole numbers": (right) => ({
       putVectors: (space, entries) =>
         right.putVectors(
           space,
@@ -30,64 +22,48 @@ export const wrongWithVectors: readonly WrongStore[] = [
         ),
     }),
   },
-  {
-    fault: "gives no score below 0",
-    caughtBy: "vector: a chunk is nearest to its own vector, with score 1, and to the opposite with -1",
-    spoil: (right) => changeRows(right, (rows) => rows.map((row) => ({ ...row, score: Math.max(0, row.score) }))),
+  "vector: a chunk is nearest to its own vector, with score 1, and to the opposite with -1": {
+    "gives no score below 0": (right) =>
+      changeRows(right, (rows) => rows.map((row) => ({ ...row, score: Math.max(0, row.score) }))),
   },
-  {
-    fault: "filters vectors by source after the limit",
-    caughtBy: "vector: sources are filtered before the limit",
-    spoil: (right) => ({
+  "vector: sources are filtered before the limit": {
+    "filters vectors by source after the limit": (right) => ({
       async searchVector(query) {
         const { rows } = await right.searchVector({ ...query, sources: everySource });
         return { rows: rows.filter((row) => query.sources.includes(row.source)) };
       },
     }),
   },
-  {
-    fault: "ignores the limit for vectors",
-    caughtBy: "vector: limit cuts the farthest",
-    spoil: (right) => ({ searchVector: (query) => right.searchVector({ ...query, limit: 1000 }) }),
+  "vector: limit cuts the farthest": {
+    "ignores the limit for vectors": (right) => ({
+      searchVector: (query) => right.searchVector({ ...query, limit: 1000 }),
+    }),
   },
-  {
-    fault: "gives another line for a row",
-    caughtBy: "vector: a row names its chunk, and removed chunks are not found",
-    spoil: (right) => changeRows(right, (rows) => rows.map((row) => ({ ...row, startLine: row.startLine - 1 }))),
-  },
-  {
-    fault: "finds removed chunks by their vectors",
-    caughtBy: "vector: a row names its chunk, and removed chunks are not found",
-    spoil(right) {
+  "vector: a row names its chunk, and removed chunks are not found": {
+    "gives another line for a row": (right) =>
+      changeRows(right, (rows) => rows.map((row) => ({ ...row, startLine: row.startLine - 1 }))),
+    "finds removed chunks by their vectors"(right) {
       let gone: readonly ScoredChunk[] = [];
       return {
-        async removeFiles(files) {
-          gone = files.map((file) => ({ ...file, startLine: 1, hash: "", score: 0.1 }));
-          await right.removeFiles(files);
-        },
+        ...beforeCalls(right, {
+          removeFiles: (files) => (gone = files.map((file) => ({ ...file, startLine: 1, hash: "", score: 0.1 }))),
+        }),
         searchVector: async (query) => ({ rows: [...(await right.searchVector(query)).rows, ...gone] }),
       };
     },
   },
-  {
-    fault: "finds a text once",
-    caughtBy: "vector: chunks of one text are all found by its vector",
-    spoil: (right) => changeRows(right, (rows) => [...new Map(rows.map((row) => [row.hash, row])).values()]),
-  },
-  {
-    fault: "cuts texts to the limit before it looks where they stand",
-    caughtBy: "vector: chunks of one text are all found by its vector",
-    spoil: (right) => ({
+  "vector: chunks of one text are all found by its vector": {
+    "finds a text once": (right) =>
+      changeRows(right, (rows) => [...new Map(rows.map((row) => [row.hash, row])).values()]),
+    "cuts texts to the limit before it looks where they stand": (right) => ({
       async searchVector(query) {
         const { rows } = await right.searchVector({ ...query, sources: everySource, limit: query.limit });
         return { rows: rows.filter(({ source }) => query.sources.includes(source)) };
       },
     }),
   },
-  {
-    fault: "finds a chunk that has no vector",
-    caughtBy: "vector: a chunk is found from its vector on, and not before",
-    spoil: (right) => ({
+  "vector: a chunk is found from its vector on, and not before": {
+    "finds a chunk that has no vector": (right) => ({
       async searchVector(query) {
         const { rows } = await right.searchVector(query);
         const [file] = await right.listFiles();
@@ -95,130 +71,115 @@ export const wrongWithVectors: readonly WrongStore[] = [
       },
     }),
   },
-  {
-    fault: "takes a vector of any length, and compares what there is",
-    caughtBy: "vector: one of another length is refused, or does no harm",
-    spoil(right) {
+  "vector: one of another length is refused, or does no harm": {
+    "takes a vector of any length, and compares what there is"(right) {
       let spoilt = false;
       return {
         async putVectors(space, entries) {
           spoilt ||= entries.some(({ vector }) => vector.length !== space.dimensions);
           if (!spoilt) await right.putVectors(space, entries);
         },
-        async searchVector(query) {
-          if (spoilt) throw new Error("vectors have different lengths");
-          return right.searchVector(query);
-        },
+        ...beforeCalls(right, {
+          searchVector() {
+            if (spoilt) throw new Error("vectors have different lengths");
+          },
+        }),
       };
     },
   },
-  {
-    fault: "loses a vector through a replacement",
-    caughtBy: replaced,
-    spoil: (right) => ({
-      async replaceFiles(files) {
-        await right.removeFiles(files);
-        await right.replaceFiles(files);
-      },
-    }),
+  "vector: a text of a replaced file keeps its vector, and one that has gone is not found": {
+    "loses a vector through a replacement": (right) =>
+      beforeCalls(right, {
+        async replaceFiles(files) {
+          await right.removeFiles(files);
+        },
+      }),
   },
-  {
-    fault: "keeps the vector of one space through a replacement",
-    caughtBy: "vector: a text keeps its vectors of every space through a replacement",
-    spoil(right) {
+  "vector: a text keeps its vectors of every space through a replacement": {
+    "keeps the vector of one space through a replacement"(right) {
       const lost = new Set<string>();
       const models: string[] = [];
       return {
-        async putVectors(space, entries) {
-          if (!models.includes(space.model)) models.push(space.model);
-          await right.putVectors(space, entries);
-        },
-        async replaceFiles(files) {
-          for (const model of models.slice(1)) lost.add(model);
-          await right.replaceFiles(files);
-        },
+        ...beforeCalls(right, {
+          putVectors(space) {
+            if (!models.includes(space.model)) models.push(space.model);
+          },
+          replaceFiles() {
+            for (const model of models.slice(1)) lost.add(model);
+          },
+        }),
+
         searchVector: async (query) => (lost.has(query.space.model) ? { rows: [] } : right.searchVector(query)),
       };
     },
   },
-  {
-    fault: "keeps a vector with the file that it was made for",
-    caughtBy: "vector: a file that is renamed or moved to another source keeps its vectors",
-    spoil(right) {
+  "vector: a file that is renamed or moved to another source keeps its vectors": {
+    "keeps a vector with the file that it was made for"(right) {
       const made = new Set<string>();
       return {
-        async putVectors(space, entries) {
-          for (const { path } of await right.listFiles()) made.add(path);
-          await right.putVectors(space, entries);
-        },
+        ...beforeCalls(right, {
+          async putVectors() {
+            for (const { path } of await right.listFiles()) made.add(path);
+          },
+        }),
         ...changeRows(right, (rows) => rows.filter(({ path }) => made.has(path))),
       };
     },
   },
-  {
-    fault: "forgets a vector with the first file that goes",
-    caughtBy: "vector: a text that another file holds still keeps its vector when one file goes",
-    spoil(right) {
+  "vector: a text that another file holds still keeps its vector when one file goes": {
+    "forgets a vector with the first file that goes"(right) {
       const hashes = new Map<string, readonly string[]>();
       const gone = new Set<string>();
       return {
-        async replaceFiles(files) {
-          for (const { path, chunks } of files)
-            hashes.set(
-              path,
-              chunks.map(({ hash }) => hash),
-            );
-          await right.replaceFiles(files);
-        },
-        async removeFiles(files) {
-          for (const { path } of files) for (const hash of hashes.get(path) ?? []) gone.add(hash);
-          await right.removeFiles(files);
-        },
+        ...beforeCalls(right, {
+          replaceFiles(files) {
+            for (const { path, chunks } of files)
+              hashes.set(
+                path,
+                chunks.map(({ hash }) => hash),
+              );
+          },
+          removeFiles(files) {
+            for (const { path } of files) for (const hash of hashes.get(path) ?? []) gone.add(hash);
+          },
+        }),
+
         ...changeRows(right, (rows) => rows.filter(({ hash }) => !gone.has(hash))),
       };
     },
   },
-  {
-    fault: "gives a vector to the chunks that are there, and not to those that come",
-    caughtBy: "vector: a new chunk of a text that has its vector is found by it",
-    spoil(right) {
+  "vector: a new chunk of a text that has its vector is found by it": {
+    "gives a vector to the chunks that are there, and not to those that come"(right) {
       const late = new Set<string>();
       let given = false;
       return {
-        async putVectors(space, entries) {
-          given = true;
-          await right.putVectors(space, entries);
-        },
-        async replaceFiles(files) {
-          if (given) for (const { path } of files) late.add(path);
-          await right.replaceFiles(files);
-        },
+        ...beforeCalls(right, {
+          putVectors: () => (given = true),
+          replaceFiles(files) {
+            if (given) for (const { path } of files) late.add(path);
+          },
+        }),
+
         ...changeRows(right, (rows) => rows.filter(({ path }) => !late.has(path))),
       };
     },
   },
-  {
-    fault: "refuses vectors of hashes that no chunk has",
-    caughtBy:
-      "vector: those of a hash that no chunk has raise nothing and find nothing, before its text comes and after it has gone",
-    spoil(right) {
-      const known = new Set<string>();
-      return {
-        async replaceFiles(files) {
-          for (const { chunks } of files) for (const { hash } of chunks) known.add(hash);
-          await right.replaceFiles(files);
-        },
-        async putVectors(space, entries) {
-          if (entries.some(({ hash }) => !known.has(hash))) throw new Error("FOREIGN KEY constraint failed");
-          await right.putVectors(space, entries);
-        },
-      };
+  "vector: those of a hash that no chunk has raise nothing and find nothing, before its text comes and after it has gone":
+    {
+      "refuses vectors of hashes that no chunk has"(right) {
+        const known = new Set<string>();
+        return beforeCalls(right, {
+          replaceFiles(files) {
+            for (const { chunks } of files) for (const { hash } of chunks) known.add(hash);
+          },
+          putVectors(_space, entries) {
+            if (entries.some(({ hash }) => !known.has(hash))) throw new Error("FOREIGN KEY constraint failed");
+          },
+        });
+      },
     },
-  },
-  {
-    fault: "keeps the first vector of a hash",
-    caughtBy: "vector: one that is put again takes the place of the old one",
-    spoil(right) {
+  "vector: one that is put again takes the place of the old one": {
+    "keeps the first vector of a hash"(right) {
       const known = new Set<string>();
       return {
         async putVectors(space, entries) {
@@ -231,9 +192,242 @@ export const wrongWithVectors: readonly WrongStore[] = [
       };
     },
   },
-  {
-    fault: "takes no more vectors than its engine takes parameters",
-    caughtBy: "vector: many come in one call, and words are found as before",
-    spoil: (right) => ({ putVectors: (space, entries) => right.putVectors(space, entries.slice(0, 999)) }),
+  "vector: many come in one call, and words are found as before": {
+    "takes no more vectors than its engine takes parameters": (right) => ({
+      putVectors: (space, entries) => right.putVectors(space, entries.slice(0, 999)),
+    }),
   },
-];
+};
+
+/** Lets the calls about vectors go to another space than the one they name. */
+function redirect(
+  right: ChunkStore,
+  other: (space: VectorSpace) => VectorSpace,
+): Pick<ChunkStore, "searchVector" | "putVectors"> {
+  return {
+    searchVector: (query) => right.searchVector({ ...query, space: other(query.space) }),
+    putVectors: (space, entries) => right.putVectors(other(space), entries),
+  };
+}
+
+export const wrongWithSpaces: WrongStores = {
+  "vector: two spaces of one width never mix": {
+    "keeps all vectors of one width together": (right) =>
+      redirect(right, (space) => ({ ...space, provider: "any", model: "any", providerKey: "" })),
+    "names a space by its model and its width": (right) =>
+      redirect(right, (space) => ({ ...space, provider: "any", providerKey: "" })),
+    "searches the space that was written to last, whatever the query names"(right) {
+      let last: VectorSpace | undefined;
+      return {
+        ...beforeCalls(right, { putVectors: (space) => (last = space) }),
+        searchVector: (query) => right.searchVector({ ...query, space: last ?? query.space }),
+      };
+    },
+  },
+  "vector: a space answers whole while another one is being filled": {
+    "takes a text out of the other spaces when it gets a vector in one"(right) {
+      const owners = new Map<string, string>();
+      return {
+        ...beforeCalls(right, {
+          putVectors(space, entries) {
+            for (const { hash } of entries) owners.set(hash, space.model);
+          },
+        }),
+        async searchVector(query) {
+          const { rows } = await right.searchVector(query);
+          return { rows: rows.filter(({ hash }) => owners.get(hash) === query.space.model) };
+        },
+      };
+    },
+  },
+  "vector: a space that is come back to has its vectors, beside those of chunks that came meanwhile": {
+    "drops the vectors of a space that is left"(right) {
+      let last = "";
+      const left = new Set<string>();
+      return {
+        ...beforeCalls(right, {
+          putVectors(space) {
+            if (last !== "" && last !== space.model) left.add(last);
+            last = space.model;
+          },
+        }),
+        searchVector: async (query) => (left.has(query.space.model) ? { rows: [] } : right.searchVector(query)),
+      };
+    },
+  },
+  "vector: a space of another width under the same name is another space": {
+    "has one width for a model"(right) {
+      const widths = new Map<string, number>();
+      return beforeCalls(right, {
+        putVectors(space) {
+          const width = widths.get(space.model) ?? space.dimensions;
+          widths.set(space.model, width);
+          if (width !== space.dimensions) throw new Error(`dimension mismatch: ${width} and ${space.dimensions}`);
+        },
+      });
+    },
+  },
+  "vector: a space that nobody has written to is empty, whatever its names": {
+    "fails in a space that nobody has written to"(right) {
+      const known = new Set<string>();
+      return beforeCalls(right, {
+        putVectors: (space) => known.add(space.model),
+        searchVector(query) {
+          if (!known.has(query.space.model)) throw new Error("no such table: chunks_vec");
+        },
+      });
+    },
+    "joins the names of a space with a bar and cuts them at a line end": (right) =>
+      redirect(right, (space) => ({ ...space, providerKey: space.providerKey.split("\n")[0] ?? "" })),
+  },
+  "embedded: a space is listed with a file when every chunk of it has its vector there": {
+    "says that a file is embedded when one of its chunks is"(right) {
+      const spaces: VectorSpace[] = [];
+      return {
+        ...beforeCalls(right, { putVectors: (space) => spaces.push(space) }),
+        listFiles: async () => (await right.listFiles()).map((file) => ({ ...file, embedded: spaces })),
+      };
+    },
+    "never says that a file is embedded": (right) => ({
+      listFiles: async () => (await right.listFiles()).map((file) => ({ ...file, embedded: [] })),
+    }),
+  },
+  "embedded: a chunk that comes without a vector takes its file out, and one that goes puts it back": {
+    "says that a file is embedded as it was when it had its vectors"(right) {
+      const seen = new Map<string, readonly VectorSpace[]>();
+      return {
+        async putVectors(space, entries) {
+          await right.putVectors(space, entries);
+          for (const { path, embedded = [] } of await right.listFiles()) seen.set(path, embedded);
+        },
+        listFiles: async () =>
+          (await right.listFiles()).map((file) => ({ ...file, embedded: seen.get(file.path) ?? file.embedded })),
+      };
+    },
+  },
+  "embedded: another store on the same place is told of it, too": {
+    "knows the vectors of its own process only"(right) {
+      let own = false;
+      return {
+        ...beforeCalls(right, { putVectors: () => (own = true) }),
+        listFiles: async () =>
+          (await right.listFiles()).map((file) => ({ ...file, embedded: own ? file.embedded : [] })),
+      };
+    },
+  },
+};
+
+export const wrongWithBuildVectors: WrongStores = {
+  "vector: a text of the build that answers has its vector in the next build, too": {
+    "names vectors by the build"(right) {
+      let built = false;
+      return {
+        async build(name) {
+          const build = await right.build(name);
+          return {
+            ...build,
+            async finish() {
+              await build.finish();
+              built = true;
+            },
+          };
+        },
+        ...beforeCalls(right, { putVectors: () => (built = false) }),
+        searchVector: async (query) => (built ? { rows: [] } : right.searchVector(query)),
+      };
+    },
+  },
+  "vector: texts of the next build are not found by their vectors until it is finished, then at once": {
+    "lets the texts of the next build be found before it answers"(right) {
+      const early = new Map<string, string>();
+      return {
+        async build(name) {
+          const build = await right.build(name);
+          return {
+            ...build,
+            async replaceFiles(files) {
+              for (const { path, chunks } of files) for (const { hash } of chunks) early.set(hash, path);
+              await build.replaceFiles(files);
+            },
+          };
+        },
+        async searchVector(query) {
+          const { rows } = await right.searchVector(query);
+          const [first] = rows;
+          const known = new Set(rows.map(({ hash }) => hash));
+          const more = [...early].filter(([hash]) => first !== undefined && !known.has(hash));
+          return { rows: [...rows, ...more.flatMap(([hash, path]) => (first ? [{ ...first, hash, path }] : []))] };
+        },
+      };
+    },
+    "gives vectors to the texts of the build that answers only"(right) {
+      const answering = new Set<string>();
+      return {
+        ...beforeCalls(right, {
+          replaceFiles(files) {
+            for (const { chunks } of files) for (const { hash } of chunks) answering.add(hash);
+          },
+        }),
+        putVectors: (space, entries) =>
+          right.putVectors(
+            space,
+            entries.filter(({ hash }) => answering.has(hash)),
+          ),
+      };
+    },
+  },
+  "vector: a vector that is given while a build is made is that of both builds": {
+    "gives vectors to the next build alone while it is made"(right) {
+      let building = false;
+      const late = new Set<string>();
+      return {
+        ...beforeCalls(right, {
+          build: () => (building = true),
+          putVectors(_space, entries) {
+            if (building) for (const { hash } of entries) late.add(hash);
+          },
+        }),
+
+        searchVector: async (query) => ({
+          rows: (await right.searchVector(query)).rows.filter(({ hash, path }) => path !== "a.md" || !late.has(hash)),
+        }),
+      };
+    },
+  },
+  "vector: a build in another space is filled while the old one answers in its own": {
+    "fills one space at a time"(right) {
+      let first: string | undefined;
+      return {
+        async putVectors(space, entries) {
+          first ??= space.model;
+          if (space.model === first) await right.putVectors(space, entries);
+        },
+      };
+    },
+  },
+  "vector: an abandoned build takes no vector of the one that answers along": {
+    "takes the vectors of an abandoned build along"(right) {
+      const built = new Set<string>();
+      const gone = new Set<string>();
+      return {
+        async build(name) {
+          const build = await right.build(name);
+          return {
+            ...build,
+            async replaceFiles(files) {
+              for (const { chunks } of files) for (const { hash } of chunks) built.add(hash);
+              await build.replaceFiles(files);
+            },
+            async abandon() {
+              for (const hash of built) gone.add(hash);
+              await build.abandon();
+            },
+          };
+        },
+        searchVector: async (query) => ({
+          rows: (await right.searchVector(query)).rows.filter(({ hash }) => !gone.has(hash)),
+        }),
+      };
+    },
+  },
+};

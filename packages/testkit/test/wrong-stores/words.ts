@@ -1,32 +1,29 @@
-import type { Chunk } from "@memslot/indexing";
+import {
+  type Chunk,
+  type FileKey,
+  type KeywordQuery,
+  type PathScope,
+  type ScoredChunk,
+  isAsked,
+} from "@memslot/indexing";
 import type { InMemoryStore } from "@memslot/testkit";
-import { type WrongStore, everySource } from "./wrong-store.ts";
+import { everySource, type WrongStores, beforeCalls, changeAnswer } from "../wrong.ts";
 
-export const wrongWithWords: readonly WrongStore[] = [
-  {
-    fault: "filters by source after the limit",
-    caughtBy: "keyword: sources are filtered before the limit",
-    spoil: (right) => ({
+export const wrongWithWords: WrongStores = {
+  "keyword: sources are filtered before the limit": {
+    "filters by source after the limit": (right) => ({
       async searchKeyword(query) {
         const answer = await right.searchKeyword({ ...query, sources: everySource });
         return { ...answer, rows: answer.rows.filter((row) => query.sources.includes(row.source)) };
       },
     }),
   },
-  {
-    fault: "hands on the negative scores of its engine",
-    caughtBy: "keyword: rows come best first and every score is positive",
-    spoil: (right) => ({
-      async searchKeyword(query) {
-        const answer = await right.searchKeyword(query);
-        return { ...answer, rows: answer.rows.map((row) => ({ ...row, score: -row.score })) };
-      },
-    }),
+  "keyword: rows come best first and every score is positive": {
+    "hands on the negative scores of its engine": (right) =>
+      changeAnswer(right, (answer) => ({ ...answer, rows: answer.rows.map((row) => ({ ...row, score: -row.score })) })),
   },
-  {
-    fault: "wants all of the terms",
-    caughtBy: "keyword: a chunk matches when it holds one of the terms",
-    spoil: (right) => ({
+  "keyword: a chunk matches when it holds one of the terms": {
+    "wants all of the terms": (right) => ({
       async searchKeyword(query) {
         const each = await Promise.all(query.terms.map((term) => right.searchKeyword({ ...query, terms: [term] })));
         const answer = await right.searchKeyword(query);
@@ -35,18 +32,14 @@ export const wrongWithWords: readonly WrongStore[] = [
       },
     }),
   },
-  {
-    fault: "ignores the prefix mark",
-    caughtBy: "keyword: a prefix finds every word that begins with it, a whole term only itself",
-    spoil: (right) => ({
+  "keyword: a prefix finds every word that begins with it, a whole term only itself": {
+    "ignores the prefix mark": (right) => ({
       searchKeyword: (query) =>
         right.searchKeyword({ ...query, terms: query.terms.map(({ term }) => ({ term, prefix: false })) }),
     }),
   },
-  {
-    fault: "splits terms at punctuation",
-    caughtBy: "keyword: a term is taken as it stands, with its punctuation",
-    spoil: (right) => ({
+  "keyword: a term is taken as it stands, with its punctuation": {
+    "splits terms at punctuation": (right) => ({
       replaceFiles: (files) =>
         right.replaceFiles(
           files.map((file) => ({
@@ -55,49 +48,7 @@ export const wrongWithWords: readonly WrongStore[] = [
           })),
         ),
     }),
-  },
-  {
-    fault: "passes terms to a query language",
-    caughtBy: "keyword: hostile terms raise nothing and find nothing",
-    spoil: (right) => ({
-      async searchKeyword(query) {
-        if (query.terms.some(({ term }) => term.includes('"'))) throw new Error("fts5: syntax error");
-        return right.searchKeyword(query);
-      },
-    }),
-  },
-  {
-    fault: "counts document frequencies over the rows it gives",
-    caughtBy: "keyword: counts say how many chunks there are and how many hold each term",
-    spoil: (right) => ({
-      async searchKeyword(query) {
-        const answer = await right.searchKeyword(query);
-        return {
-          ...answer,
-          documentFrequencies: answer.documentFrequencies.map((count) => Math.min(count, answer.rows.length)),
-        };
-      },
-    }),
-  },
-  {
-    fault: "gives rows without a hash",
-    caughtBy: "keyword: a row names its chunk and has a score, and no more is needed of it",
-    spoil: (right) => ({
-      async searchKeyword(query) {
-        const answer = await right.searchKeyword(query);
-        return { ...answer, rows: answer.rows.map((row) => ({ ...row, hash: "" })) };
-      },
-    }),
-  },
-  {
-    fault: "looks for words in the texts and the headings, too",
-    caughtBy: "keyword: only the terms are searched, not the text and not the headings",
-    spoil: (right) => eachTerms(right, ({ terms, text, context }) => `${terms} ${text} ${context}`),
-  },
-  {
-    fault: "stems words once more",
-    caughtBy: "keyword: a term is taken as it stands, with its punctuation",
-    spoil: (right) => ({
+    "stems words once more": (right) => ({
       ...eachTerms(right, ({ terms }) => terms.replaceAll(/n?ing\b/g, "")),
       searchKeyword: (query) =>
         right.searchKeyword({
@@ -105,25 +56,43 @@ export const wrongWithWords: readonly WrongStore[] = [
           terms: query.terms.map((term) => ({ ...term, term: term.term.replace(/n?ing$|s$/, "") })),
         }),
     }),
+    "leaves out stop words": (right) => eachTerms(right, ({ terms }) => terms.replaceAll(/\bthe\b/g, "")),
   },
-  {
-    fault: "leaves out stop words",
-    caughtBy: "keyword: a term is taken as it stands, with its punctuation",
-    spoil: (right) => eachTerms(right, ({ terms }) => terms.replaceAll(/\bthe\b/g, "")),
+  "keyword: hostile terms raise nothing and find nothing": {
+    "passes terms to a query language": (right) =>
+      beforeCalls(right, {
+        searchKeyword(query) {
+          if (query.terms.some(({ term }) => term.includes('"'))) throw new Error("fts5: syntax error");
+        },
+      }),
   },
-  {
-    fault: "folds accents",
-    caughtBy: "keyword: terms that look alike are different ones",
-    spoil: (right) => ({
+  "keyword: counts say how many chunks there are and how many hold each term": {
+    "counts document frequencies over the rows it gives": (right) =>
+      changeAnswer(right, (answer) => ({
+        ...answer,
+        documentFrequencies: answer.documentFrequencies.map((count) => Math.min(count, answer.rows.length)),
+      })),
+    "counts the chunks of the asked sources alone, without a scope": (right) => ({
+      searchKeyword: (query) => right.searchKeyword({ scope: { within: [""], without: [] }, ...query }),
+    }),
+  },
+  "keyword: a row names its chunk and has a score, and no more is needed of it": {
+    "gives rows without a hash": (right) =>
+      changeAnswer(right, (answer) => ({ ...answer, rows: answer.rows.map((row) => ({ ...row, hash: "" })) })),
+  },
+  "keyword: only the terms are searched, not the text and not the headings": {
+    "looks for words in the texts and the headings, too": (right) =>
+      eachTerms(right, ({ terms, text, context }) => `${terms} ${text} ${context}`),
+  },
+  "keyword: terms that look alike are different ones": {
+    "folds accents": (right) => ({
       ...eachTerms(right, ({ terms }) => folded(terms)),
       searchKeyword: (query) =>
         right.searchKeyword({ ...query, terms: query.terms.map((term) => ({ ...term, term: folded(term.term) })) }),
     }),
   },
-  {
-    fault: "finds nothing by a word that is everywhere",
-    caughtBy: "keyword: a term in every chunk still finds them, with positive scores",
-    spoil: (right) => ({
+  "keyword: a term in every chunk still finds them, with positive scores": {
+    "finds nothing by a word that is everywhere": (right) => ({
       async searchKeyword(query) {
         const answer = await right.searchKeyword(query);
         const isCommon = answer.documentFrequencies.every((count) => count === answer.chunkCount);
@@ -131,19 +100,10 @@ export const wrongWithWords: readonly WrongStore[] = [
       },
     }),
   },
-  {
-    fault: "counts the chunks of the asked sources alone, without a scope",
-    caughtBy: "keyword: counts say how many chunks there are and how many hold each term",
-    spoil: (right) => ({
-      searchKeyword: (query) => right.searchKeyword({ scope: { within: [""], without: [] }, ...query }),
-    }),
+  "keyword: limit cuts the worst": {
+    "ignores the limit": (right) => ({ searchKeyword: (query) => right.searchKeyword({ ...query, limit: 1000 }) }),
   },
-  {
-    fault: "ignores the limit",
-    caughtBy: "keyword: limit cuts the worst",
-    spoil: (right) => ({ searchKeyword: (query) => right.searchKeyword({ ...query, limit: 1000 }) }),
-  },
-];
+};
 
 function eachTerms(right: InMemoryStore, termsOf: (chunk: Chunk) => string): Pick<InMemoryStore, "replaceFiles"> {
   return {
@@ -159,4 +119,195 @@ function eachTerms(right: InMemoryStore, termsOf: (chunk: Chunk) => string): Pic
 
 function folded(text: string): string {
   return text.normalize("NFKD").replaceAll(/\p{Mark}/gu, "");
+}
+
+type Searches = Pick<InMemoryStore, "searchKeyword" | "searchVector">;
+type Asked = Pick<KeywordQuery, "sources" | "scope" | "limit">;
+
+const faults: Readonly<Record<string, Readonly<Record<string, (right: InMemoryStore) => Searches>>>> = {
+  "a scope is filtered before the limit": {
+    "filters by scope after the limit": (right) => filterAfterwards(right, (query) => query, isWithin(beginsWith)),
+  },
+  "a scope finds what is within and not without, by path and by folder": {
+    "forgets what is without": (right) =>
+      ask(right, (query) => ({ ...query, scope: query.scope && { ...query.scope, without: [] } })),
+    "takes every path for a prefix": (right) => filterAfterwards(right, allRows, isWithin(beginsWith)),
+    "takes a scope within nothing for no scope": (right) =>
+      ask(right, (query) => ({ ...query, scope: query.scope?.within.length === 0 ? undefined : query.scope })),
+  },
+  "a scope takes paths as they are written, whatever they hold": {
+    "matches paths as a pattern of its engine": (right) => filterAfterwards(right, allRows, isWithin(isLike)),
+    "looks at paths in lower case": (right) =>
+      filterAfterwards(
+        right,
+        allRows,
+        isWithin((path, place) => isAt(path.toLowerCase(), place.toLowerCase())),
+      ),
+    "looks at paths in one form of Unicode": (right) =>
+      filterAfterwards(
+        right,
+        allRows,
+        isWithin((path, place) => isAt(path.normalize(), place.normalize())),
+      ),
+    "counts the characters of a folder otherwise than those of a path": (right) =>
+      filterAfterwards(
+        right,
+        allRows,
+        isWithin(
+          (path, place) =>
+            place === path || (place.endsWith("/") && path.slice(0, [...place].length) === place) || place === "",
+        ),
+      ),
+  },
+  "a scope narrows the sources that are asked, and adds none": {
+    "asks every source when there is a scope": (right) =>
+      ask(right, (query) => (query.scope ? { ...query, sources: everySource } : query)),
+  },
+  "a scope may name thousands of places": {
+    "takes no more places than its engine": (right) =>
+      ask(right, (query) => {
+        if ((query.scope?.within.length ?? 0) > 998) throw new Error("too many SQL variables");
+        return query;
+      }),
+  },
+};
+
+/** Each fault in one retriever at a time. */
+export const wrongWithScopes: WrongStores = Object.fromEntries(
+  Object.entries(faults).flatMap(([caughtBy, spoils]) =>
+    (["keyword", "vector"] as const).map((kind) => [
+      `${kind}: ${caughtBy}`,
+      Object.fromEntries(
+        Object.entries(spoils).map(([fault, spoil]) => [
+          `${fault}, for ${kind === "keyword" ? "words" : "vectors"}`,
+          (right: InMemoryStore) => {
+            const { searchKeyword, searchVector } = spoil(right);
+            return kind === "keyword" ? { searchKeyword } : { searchVector };
+          },
+        ]),
+      ),
+    ]),
+  ),
+);
+
+/** Asks something else than was wanted. */
+function ask(right: InMemoryStore, change: <Query extends Asked>(query: Query) => Query): Searches {
+  return {
+    searchKeyword: async (query) => right.searchKeyword(change(query)),
+    searchVector: async (query) => right.searchVector(change(query)),
+  };
+}
+
+/** Asks without the scope and drops rows from the answer. */
+function filterAfterwards(
+  right: InMemoryStore,
+  change: <Query extends Asked>(query: Query) => Query,
+  isWanted: (row: FileKey, scope: PathScope) => boolean,
+): Searches {
+  const open = <Query extends Asked>(query: Query): Query => ({ ...change(query), scope: undefined });
+  const cut = <Row extends FileKey>(rows: readonly Row[], { scope, limit }: Asked): Row[] =>
+    rows.filter((row) => scope === undefined || isWanted(row, scope)).slice(0, limit);
+  return {
+    async searchKeyword(query) {
+      const answer = await right.searchKeyword(open(query));
+      return { ...answer, rows: cut(answer.rows, query) };
+    },
+    searchVector: async (query) => ({ rows: cut((await right.searchVector(open(query))).rows, query) }),
+  };
+}
+
+function allRows<Query extends Asked>(query: Query): Query {
+  return { ...query, limit: 10_000 };
+}
+
+function isWithin(matches: (path: string, place: string) => boolean): (row: FileKey, scope: PathScope) => boolean {
+  return ({ path }, { within, without }) =>
+    within.some((place) => matches(path, place)) && !without.some((place) => matches(path, place));
+}
+
+function isAt(path: string, place: string): boolean {
+  return place === "" || path === place || (place.endsWith("/") && path.startsWith(place));
+}
+
+function beginsWith(path: string, place: string): boolean {
+  return path.startsWith(place);
+}
+
+/** `%` and `_` stand for others. */
+function isLike(path: string, place: string): boolean {
+  const escaped = place.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+  const pattern = escaped.replaceAll("%", "[^]*").replaceAll("_", "[^]");
+  const end = place === "" || place.endsWith("/") ? "" : "$";
+  return new RegExp(`^${pattern}${end}`, "u").test(path);
+}
+
+const unscoped = (query: KeywordQuery): KeywordQuery => ({ ...query, scope: undefined, limit: 10_000 });
+
+export const wrongWithScopeCounts: WrongStores = {
+  "keyword: with a scope, chunks and terms are counted within it": {
+    "counts the whole index where a scope is given": (right) => ({
+      async searchKeyword(query) {
+        const { chunkCount, documentFrequencies } = await right.searchKeyword(unscoped(query));
+        return { ...(await right.searchKeyword(query)), chunkCount, documentFrequencies };
+      },
+    }),
+  },
+  "keyword: with a scope, rows, scores and order do not change with what stands outside it": {
+    "weighs what is within a scope by the words of the whole index": (right) => ({
+      async searchKeyword(query) {
+        const answer = await right.searchKeyword(query);
+        const all = await right.searchKeyword(unscoped(query));
+        const scores = new Map(all.rows.map((row) => [nameOf(row), row.score]));
+        return { ...answer, rows: answer.rows.map((row) => ({ ...row, score: scores.get(nameOf(row)) ?? row.score })) };
+      },
+    }),
+    "looks for no beginning of a word that is common outside the scope": (right) => ({
+      async searchKeyword(query) {
+        const { documentFrequencies } = await right.searchKeyword(unscoped(query));
+        const terms = query.terms.map((term, index) =>
+          term.prefix && (documentFrequencies[index] ?? 0) > 30 ? { ...term, prefix: false } : term,
+        );
+        return right.searchKeyword({ ...query, terms });
+      },
+    }),
+  },
+  "keyword: among thousands of chunks a word within the scope is found beside one that stands outside it": {
+    "leaves out words that are common outside the scope": (right) => ({
+      async searchKeyword(query) {
+        const { chunkCount, documentFrequencies } = await right.searchKeyword(unscoped(query));
+        const isRare = (index: number): boolean => (documentFrequencies[index] ?? 0) <= chunkCount / 5;
+        const rare = query.terms.filter((_, index) => isRare(index));
+        if (chunkCount < 5000 || rare.length === 0) return right.searchKeyword(query);
+        const answer = await right.searchKeyword({ ...query, terms: rare });
+        return { ...answer, documentFrequencies: query.terms.map(() => 1) };
+      },
+    }),
+    "finds a very common word only beside a rare one": (right) => ({
+      async searchKeyword(query) {
+        const { chunkCount, documentFrequencies } = await right.searchKeyword(unscoped(query));
+        const isCommon = chunkCount > 5000 && documentFrequencies.every((count) => count > chunkCount / 2);
+        const answer = await right.searchKeyword(query);
+        return isCommon ? { ...answer, rows: [] } : answer;
+      },
+    }),
+  },
+  "vector: with a scope, rows, scores and order do not change with what stands outside it": {
+    "measures nearness by the nearest of all": (right) => ({
+      async searchVector(query) {
+        const [nearest] = (await right.searchVector({ ...query, scope: undefined, limit: 1 })).rows;
+        const { rows } = await right.searchVector(query);
+        return { rows: rows.map((row) => ({ ...row, score: row.score / Math.max(0.01, nearest?.score ?? 1) })) };
+      },
+    }),
+    "looks among the nearest twenty of all for those within the scope": (right) => ({
+      async searchVector(query) {
+        const nearest = await right.searchVector({ ...query, scope: undefined, limit: 20 });
+        return { rows: nearest.rows.filter((row) => isAsked(row, query)).slice(0, query.limit) };
+      },
+    }),
+  },
+};
+
+function nameOf({ path, startLine, hash }: ScoredChunk): string {
+  return `${path}:${startLine} ${hash}`;
 }

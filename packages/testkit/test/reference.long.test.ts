@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
+import { behindDeadPrimary, createReferencePlugin, memoryConformance, withSpare } from "@memslot/testkit";
 
 const run = promisify(execFile);
 const file = new URL("node-runner/reference.ts", import.meta.url).pathname;
@@ -22,3 +23,6 @@ describe("under node --test", () => {
     expect(stdout).toMatch(/read: gives the file as it is now.* # SKIP shows that node:test gets the reason/);
   }, 300_000);
 });
+
+memoryConformance({ describe, test }, { plugin: behindDeadPrimary(createReferencePlugin()) });
+memoryConformance({ describe, test }, { plugin: withSpare(createReferencePlugin(), createReferencePlugin()) });

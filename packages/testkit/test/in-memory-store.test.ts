@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import type { ChunkStore, FileChunks } from "@memslot/indexing";
 import { createInMemoryStore } from "@memslot/testkit";
-import { randomFrom } from "./helpers/random.ts";
+import { randomFrom } from "../src/helpers/random.ts";
 
 function fileOf(path: string, texts: readonly string[]): FileChunks {
   const chunks = texts.map((terms, index) => ({

@@ -1,4 +1,0 @@
-import { describe, test } from "vitest";
-import { createReferencePlugin, memoryConformance } from "@memslot/testkit";
-
-memoryConformance({ describe, test }, { plugin: createReferencePlugin() });

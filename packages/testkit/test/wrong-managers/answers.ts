@@ -1,0 +1,317 @@
+import { readFile, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import {
+  type MemorySearchManager,
+  type MemorySearchResult,
+  type MemoryReadResult,
+  type ManagerReadParams,
+  MemoryError,
+} from "@memslot/core";
+import { neverAborted, type WrongManagers, beforeCalls } from "../wrong.ts";
+
+export const searching: WrongManagers = {
+  "search: line numbers are 1-based and cover the line": {
+    "counts lines from 0": (right) =>
+      eachResult(right, (result) => ({
+        ...result,
+        startLine: Math.max(1, result.startLine - 1),
+        endLine: Math.max(1, result.endLine - 1),
+      })),
+  },
+  "search: line numbers hold with CRLF, a byte order mark, front matter, code and blank lines": {
+    "is off by one line after a front matter": (right) =>
+      eachResult(right, (result) =>
+        result.path.endsWith("crlf.md")
+          ? { ...result, startLine: result.startLine + 3, endLine: result.endLine + 3 }
+          : result,
+      ),
+  },
+  "search: filters by source inside": {
+    "ignores the sources": (right) => ({
+      search: (query, options) => right.search(query, { ...options, sources: ["memory"] }),
+    }),
+  },
+  "search: results are sorted and cut to maxResults": {
+    "ignores maxResults and gives one": (right) => ({
+      search: (query, options) => right.search(query, { ...options, maxResults: 1 }),
+    }),
+  },
+  "search: a snippet holds the match and has at most 700 characters": {
+    "shows the head of the chunk in place of the match": (right, { workspaceDir }) => ({
+      async search(query, options) {
+        const results = await right.search(query, options);
+        return Promise.all(
+          results.map(async (result) => {
+            const lines = (await readFile(join(workspaceDir, result.path), "utf8")).split("\n");
+            return {
+              ...result,
+              snippet: lines
+                .slice(result.startLine - 1, result.endLine)
+                .join("\n")
+                .slice(0, 700),
+            };
+          }),
+        );
+      },
+    }),
+    "gives snippets of any length": (right) =>
+      eachResult(right, (result) => ({ ...result, snippet: `${result.snippet}${" …".repeat(400)}` })),
+    "cuts a snippet inside a character": (right) =>
+      eachResult(right, (result) => ({ ...result, snippet: `${result.snippet.slice(0, 690)}\ud83d` })),
+  },
+  "search: an identifier as written is found whatever minScore is": {
+    "drops keyword results under minScore": (right) => ({
+      search: async (query, options) =>
+        (await right.search(query, options)).filter((result) => result.score >= options.minScore),
+    }),
+  },
+  "search: words alone are enough under the default minScore": {
+    "weighs keyword results so that none reaches the default minScore": (right) => ({
+      search: async (query, options) =>
+        (await right.search(query, options)).filter((result) => result.score * 0.3 >= options.minScore),
+    }),
+  },
+  "search: scores are from 0 to 1 and tell a better result from a worse one": {
+    "scores everything 1": (right) => eachResult(right, (result) => ({ ...result, score: 1 })),
+    "scores the worst highest": (right) => eachResult(right, (result) => ({ ...result, score: 1 - result.score })),
+  },
+  "search: hostile query text raises nothing": {
+    "throws on query operators": (right) =>
+      beforeCalls(right, {
+        search(query) {
+          if (/["*()]/.test(query)) throw new Error(`fts5: syntax error near ${query}`);
+        },
+      }),
+  },
+  "search: aborted on its way ends, with AbortError or its answer": {
+    "ignores an abort for ever": (right) => ({
+      async search(query, options) {
+        const results = await right.search(query, { ...options, signal: neverAborted() });
+        await new Promise<void>((done) => setImmediate(done));
+        return options.signal.aborted ? new Promise(() => undefined) : results;
+      },
+    }),
+  },
+  "search: each search gives one report, and an empty list says why": {
+    "gives no search report": (right) => ({
+      search: (query, options) => right.search(query, { ...options, onDebug: () => undefined }),
+    }),
+  },
+  "search: an unknown word gives an empty list and a report that says so": {
+    "never says why nothing was found": (right) => ({
+      search: (query, options) =>
+        right.search(query, { ...options, onDebug: ({ reason: _reason, ...report }) => options.onDebug(report) }),
+    }),
+    "gives something for every query": (right) => ({
+      async search(query, options) {
+        const results = await right.search(query, options);
+        return results.length > 0 ? results : right.search("lighthouse", { ...options, onDebug: () => undefined });
+      },
+    }),
+  },
+  "search: a snippet is made of the lines that the result names": {
+    "shows the text of another file": (right) => ({
+      async search(query, options) {
+        const results = await right.search(query, options);
+        const [first] = results;
+        return results.map((result, index) =>
+          index === 1 && first !== undefined ? { ...result, snippet: first.snippet } : result,
+        );
+      },
+    }),
+  },
+  "search: Chinese text is found by two characters": {
+    "finds no Chinese": (right) => ({
+      search: async (query, options) => (/\p{Script=Han}/u.test(query) ? [] : right.search(query, options)),
+    }),
+  },
+  "search: identifiers of many shapes are found as they are written": {
+    "splits identifiers and finds every one that looks alike": (right) => ({
+      search: (query, options) => right.search(query.replaceAll(/[^\p{L}]+/gu, " "), options),
+    }),
+  },
+  "search: with sync.onSearch, finds a line written after the last sync or says that it is stale": {
+    "answers from an old index and says that all is well"(right) {
+      let first: MemorySearchResult[] | undefined;
+      return { search: async (query, options) => (first ??= await right.search(query, options)) };
+    },
+  },
+};
+
+/** Changes each result of a search. */
+function eachResult(
+  right: MemorySearchManager,
+  change: (result: MemorySearchResult, index: number) => MemorySearchResult,
+): Partial<MemorySearchManager> {
+  return { search: async (query, options) => (await right.search(query, options)).map(change) };
+}
+
+/** Managers whose answers are nearly right. */
+export const inexact: WrongManagers = {
+  "search: the lines of a result are no more than what it shows": {
+    "names one line too many behind": (right) => each(right, (result) => ({ ...result, endLine: result.endLine + 1 })),
+    "names one line too many before": (right) =>
+      each(right, (result) => ({ ...result, startLine: Math.max(1, result.startLine - 1) })),
+    "names the whole file and shows a line": (right, { workspaceDir }) => ({
+      search: async (query, options) =>
+        Promise.all(
+          (await right.search(query, options)).map(async (result) => {
+            const lines = (await readFile(join(workspaceDir, result.path), "utf8")).trimEnd().split("\n");
+            const [shown = ""] = lines.filter((line) => line.includes(query));
+            return { ...result, startLine: 1, endLine: lines.length, snippet: shown };
+          }),
+        ),
+    }),
+  },
+  "search: every result names the source that it is from": {
+    "calls every source memory": (right) => each(right, (result) => ({ ...result, source: "memory" })),
+    "calls a result by the first source that was asked for": (right) => ({
+      search: async (query, options) =>
+        (await right.search(query, options)).map((result) => ({ ...result, source: options.sources[0] ?? "memory" })),
+    }),
+  },
+  "search: minScore that a caller names cuts what holds only some of the words": {
+    "takes no notice of minScore": (right) => ({
+      search: (query, options) => right.search(query, { ...options, minScore: 0 }),
+    }),
+    "takes every minScore for that of the configuration": (right) => ({
+      search: (query, options) => right.search(query, { ...options, strict: false }),
+    }),
+    "takes every minScore for that of the caller": (right) => ({
+      search: (query, options) => right.search(query, { ...options, strict: true }),
+    }),
+  },
+  "search: as many results as are asked for, when so many match": {
+    "has 50 candidates and no more": (right) => ({
+      search: async (query, options) => (await right.search(query, options)).slice(0, 50),
+    }),
+  },
+  "search: the end of a long note, of a long line and of a list of many words is found": {
+    "gives a file of 8 kB and no more": (right, { workspaceDir }) => ({
+      async search(query, options) {
+        const results = await right.search(query, options);
+        const heads = await Promise.all(
+          results.map(async ({ path }) => (await readFile(join(workspaceDir, path), "utf8")).slice(0, 8192)),
+        );
+        return results.filter((_, index) => heads[index]?.includes(query));
+      },
+    }),
+    "indexes the first thousand words of a line": (right) => ({
+      search: async (query, options) => (query === "whinchat" ? [] : right.search(query, options)),
+    }),
+  },
+  "search: results do not change in the hands of whoever asked": {
+    "goes on working at results that it has given"(right) {
+      const given: MemorySearchResult[] = [];
+      return {
+        async search(query, options) {
+          for (const result of given) result.snippet = "";
+          const results = await right.search(query, options);
+          given.push(...results);
+          return results;
+        },
+      };
+    },
+    "gives everybody the same results to keep"(right) {
+      const known = new Map<string, MemorySearchResult[]>();
+      return {
+        async search(query, options) {
+          const results = await right.search(query, options);
+          const key = JSON.stringify(results);
+          const kept = known.get(key) ?? results;
+          known.set(key, kept);
+          return kept;
+        },
+      };
+    },
+  },
+  "read: gives the file as it is, whatever its size and time say": {
+    "reads a file once"(right) {
+      const known = new Map<string, MemoryReadResult>();
+      return {
+        async readFile(params) {
+          const key = JSON.stringify([params.relPath, params.from, params.lines]);
+          const result = known.get(key) ?? (await right.readFile(params));
+          known.set(key, result);
+          return result;
+        },
+      };
+    },
+    "reads a file anew when its size or its time has changed"(right, { workspaceDir }) {
+      const known = new Map<string, MemoryReadResult>();
+      return {
+        async readFile(params) {
+          const { size, mtimeMs } = await stat(join(workspaceDir, params.relPath)).catch(() => ({
+            size: 0,
+            mtimeMs: 0,
+          }));
+          const key = JSON.stringify([params.relPath, params.from, params.lines, size, mtimeMs]);
+          const result = known.get(key) ?? (await right.readFile(params));
+          known.set(key, result);
+          return result;
+        },
+      };
+    },
+  },
+};
+
+function each(
+  right: MemorySearchManager,
+  change: (result: MemorySearchResult) => MemorySearchResult,
+): Partial<MemorySearchManager> {
+  return { search: async (query, options) => (await right.search(query, options)).map(change) };
+}
+
+export const reading: WrongManagers = {
+  "read: refuses paths outside the memory files": {
+    "reads outside the workspace": (right, { workspaceDir }) => ({
+      readFile: (params) => readAnything(right, workspaceDir, params),
+    }),
+    "reads any file of the workspace": (right, { workspaceDir }) => ({
+      readFile: (params) =>
+        resolve(workspaceDir, params.relPath).startsWith(workspaceDir)
+          ? readAnything(right, workspaceDir, params)
+          : right.readFile(params),
+    }),
+  },
+  "read: a missing file is not_found": {
+    "throws for a missing file": (right) => ({
+      async readFile(params) {
+        const result = await right.readFile(params);
+        if (result.status === "not_found") throw new MemoryError("WORKSPACE", "no such file");
+        return result;
+      },
+    }),
+  },
+  "read: following nextFrom gives every line once": {
+    "goes on one line too late": (right) => ({
+      async readFile(params) {
+        const result = await right.readFile(params);
+        return result.nextFrom === undefined ? result : { ...result, nextFrom: result.nextFrom + 1 };
+      },
+    }),
+  },
+  "read: a window gives its lines and where to go on": {
+    "never says that more remains": (right) => ({
+      async readFile(params) {
+        const { nextFrom: _nextFrom, ...result } = await right.readFile(params);
+        return result;
+      },
+    }),
+  },
+};
+
+async function readAnything(
+  right: MemorySearchManager,
+  workspaceDir: string,
+  params: ManagerReadParams,
+): ReturnType<MemorySearchManager["readFile"]> {
+  try {
+    return await right.readFile(params);
+  } catch (error) {
+    if (!MemoryError.is(error, "PATH_NOT_ALLOWED")) throw error;
+    const text = await readFile(resolve(workspaceDir, params.relPath), "utf8").catch(() => undefined);
+    if (text === undefined) throw error;
+    return { status: "ok", text, path: params.relPath, from: 1, lines: text.split("\n").length };
+  }
+}

@@ -1,0 +1,227 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { type MemorySearchResult, MemoryError, type MemorySearchManager } from "@memslot/core";
+import { neverAborted, type WrongManagers, beforeCalls } from "../wrong.ts";
+
+const leaked: number[] = [];
+const shared: MemorySearchResult[] = [];
+
+/** Closes what the leaking manager left open. */
+export function closeLeaked(): void {
+  for (const descriptor of leaked.splice(0)) closeSync(descriptor);
+}
+
+export const living: WrongManagers = {
+  "embeddings: an abort reaches the provider": {
+    "keeps the abort from the embedding provider": (right) => ({
+      search: (query, options) => right.search(query, { ...options, signal: neverAborted() }),
+    }),
+  },
+  "status: never throws and is JSON, from open to close": {
+    "throws from status during a sync"(right) {
+      let syncing = false;
+      return {
+        async sync(params) {
+          syncing = true;
+          return right.sync?.(params).finally(() => (syncing = false));
+        },
+        ...beforeCalls(right, {
+          status() {
+            if (syncing) throw new Error("busy");
+          },
+        }),
+      };
+    },
+    "gives a status that JSON cannot carry": (right) => ({
+      status: () => ({ ...right.status(), custom: { store: new Map(), size: 10n } }),
+    }),
+  },
+  "status: is a snapshot that later events do not change": {
+    "gives a status that changes in the hands of its reader"(right) {
+      const status = right.status();
+      return { status: () => Object.assign(status, right.status()) };
+    },
+  },
+  "lifecycle: reopened on the same state folder answers the same without re-indexing": {
+    "starts from nothing at each open"(right) {
+      let synced = false;
+      return {
+        search: async (query, options) => (await right.search(query, options)).filter(() => synced),
+        async sync(params) {
+          synced = true;
+          return right.sync?.({ ...params, force: true });
+        },
+      };
+    },
+  },
+  "vector: a paraphrase finds its file, with its similarity": {
+    "makes no use of the vectors": (right) => ({
+      search: async (query, options) =>
+        (await right.search(query, options)).filter((result) => (result.textScore ?? 0) > 0),
+    }),
+  },
+  "embeddings: a provider that is down leaves words findable, is named, and is caught up with later": {
+    "hides that the embedding provider is down": (right) => ({
+      search: (query, options) =>
+        right.search(query, { ...options, onDebug: (report) => options.onDebug({ ...report, state: "ok" }) }),
+    }),
+    "fails when the embedding provider does": (right) => ({
+      async search(query, options) {
+        let degraded: string | undefined;
+        const results = await right.search(query, {
+          ...options,
+          onDebug: (report) => (degraded = report.state === "degraded" ? report.reason : undefined),
+        });
+        if (degraded !== undefined) throw new MemoryError("UNAVAILABLE", degraded);
+        return results;
+      },
+    }),
+  },
+  "lifecycle: after close no file of the workspace or the state folder is open": {
+    "leaves a file open after close": (right, { workspaceDir }) =>
+      beforeCalls(right, { sync: () => leaked.push(openSync(join(workspaceDir, "MEMORY.md"), "r")) }),
+  },
+  "lifecycle: two agents with one state folder do not see each other's notes": {
+    "shares one index between agents"(right) {
+      return {
+        async search(query, options) {
+          const results = await right.search(query, options);
+          shared.push(...results);
+          return [...new Map([...shared, ...results].map((result) => [result.path, result])).values()];
+        },
+      };
+    },
+  },
+  "quality: every query is answered without an error": {
+    "fails where it finds nothing by words": (right) => ({
+      capabilities: { ...right.capabilities, vector: false },
+      async search(query, options) {
+        const results = (await right.search(query, options)).filter((result) => result.textScore !== undefined);
+        if (results.length === 0) throw new MemoryError("UNAVAILABLE", "nothing was found");
+        return results;
+      },
+    }),
+  },
+  "status: an index that was never synced is dirty": {
+    "takes an index that was never synced for fresh": (right) => ({
+      status: () => ({ ...right.status(), dirty: false }),
+    }),
+  },
+  "lifecycle: closing twice is closing once": {
+    "cannot be closed": (right) => ({
+      async close() {
+        await right.close?.();
+        throw new Error("still in use");
+      },
+    }),
+  },
+};
+
+const timers: NodeJS.Timeout[] = [];
+const processes: ChildProcess[] = [];
+
+/** Ends what these managers left running. */
+export function endLeft(): void {
+  for (const timer of timers.splice(0)) clearInterval(timer);
+  for (const child of processes.splice(0)) child.kill("SIGKILL");
+}
+
+/** Managers whose answers are right, and that nobody wants in their process. */
+export const mannerless: WrongManagers = {
+  "manners: prints nothing": {
+    "prints a line with each search": (right) =>
+      before(right, "search", () => void process.stdout.write("searching\n")),
+    // oxlint-disable-next-line no-console -- that is the fault
+    "warns on the console of its host": (right) => before(right, "sync", () => console.warn("syncing")),
+  },
+  "manners: leaves no promise to be rejected unseen": {
+    "leaves a rejected promise with each search": (right) =>
+      before(right, "search", () => void Promise.reject(new Error("nobody waits for this"))),
+  },
+  "manners: after close no timer, thread or process of it is left": {
+    "leaves a timer": (right) => before(right, "sync", () => void timers.push(setInterval(() => undefined, 60_000))),
+    "leaves a process": (right) =>
+      before(
+        right,
+        "sync",
+        () => void processes.push(spawn(process.execPath, ["-e", "setTimeout(() => {}, 60000)"], { stdio: "ignore" })),
+      ),
+    "leaves a process that it does not wait for": (right) =>
+      before(right, "sync", () => {
+        const child = spawn(process.execPath, ["-e", "setTimeout(() => {}, 60000)"], {
+          stdio: "ignore",
+          detached: true,
+        });
+        child.unref();
+        processes.push(child);
+      }),
+  },
+  "manners: writes below the state folder and nowhere else": {
+    "writes into the home folder": (right) =>
+      before(right, "sync", () => writeFile(join(homedir(), ".cache-of-mine"), "")),
+    "leaves temporary files": (right) => before(right, "search", () => writeFile(join(tmpdir(), "a-draft"), "")),
+    "keeps its index in the workspace": (right, { workspaceDir }) =>
+      before(right, "sync", () => writeFile(join(workspaceDir, "index.json"), "{}")),
+  },
+  "manners: the host goes on while it works": {
+    "waits without letting anybody else work": (right) =>
+      before(right, "sync", () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)),
+  },
+};
+
+/** What goes wrong before there is a manager. */
+export const opening: WrongManagers = {
+  "open: ends when its signal is aborted": {
+    "opens although it was called off": {
+      open: (reference, context) => reference.open({ ...context, signal: new AbortController().signal }),
+    },
+    "calls being called off an error of its own": {
+      async open(reference, context) {
+        if (context.signal.aborted) throw new Error("the database is closed");
+        return reference.open(context);
+      },
+    },
+    "never ends opening once it was called off": {
+      open: (reference, context) => (context.signal.aborted ? new Promise(() => undefined) : reference.open(context)),
+    },
+  },
+  "open: to look only makes nothing on disk": {
+    "makes its folder for whoever looks": {
+      async open(reference, context) {
+        await mkdir(join(context.stateDir, "reference"), { recursive: true });
+        return reference.open(context);
+      },
+    },
+    "notes down who has looked": {
+      async open(reference, context) {
+        const right = await reference.open(context);
+        return {
+          ...right,
+          ...before(right, "search", () => writeFile(join(context.stateDir, `asked-${Date.now()}`), "")),
+        };
+      },
+    },
+  },
+};
+
+/** Does something before each call of a method. */
+function before(
+  right: MemorySearchManager,
+  method: "search" | "sync",
+  deed: () => unknown,
+): Partial<MemorySearchManager> {
+  if (method === "search")
+    return beforeCalls(right, {
+      async search() {
+        await deed();
+      },
+    });
+  return beforeCalls(right, {
+    async sync() {
+      await deed();
+    },
+  });
+}

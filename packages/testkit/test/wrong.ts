@@ -1,0 +1,68 @@
+import type { MemoryPlugin, MemoryPluginContext, MemorySearchManager } from "@memslot/core";
+import type { ChunkStore, KeywordAnswer, KeywordQuery } from "@memslot/indexing";
+import { createReferencePlugin, type InMemoryStore } from "@memslot/testkit";
+
+/** Implementations that keep their contract but for one fault: by the check that has to notice it, then by the fault. */
+export type Wrong<Spoil> = Readonly<Record<string, Readonly<Record<string, Spoil>>>>;
+
+/** What differs from the right store. Called for each store that is opened. */
+export type WrongStores = Wrong<(right: InMemoryStore) => Partial<ChunkStore>>;
+
+/** What differs from the right manager, or what opens in place of the right plugin. */
+export type SpoilManager = (right: MemorySearchManager, context: MemoryPluginContext) => Partial<MemorySearchManager>;
+interface OpenWrongly {
+  open(right: MemoryPlugin, context: MemoryPluginContext): Promise<MemorySearchManager>;
+}
+export type WrongManagers = Wrong<SpoilManager | OpenWrongly>;
+
+/** One row for each fault: its name, the check that has to notice it, and the implementation. */
+export function rowsOf<Spoil>(...tables: readonly Wrong<Spoil>[]): [fault: string, caughtBy: string, spoil: Spoil][] {
+  return tables.flatMap((table) =>
+    Object.entries(table).flatMap(([caughtBy, faults]) =>
+      Object.entries(faults).map(([fault, spoil]): [string, string, Spoil] => [fault, caughtBy, spoil]),
+    ),
+  );
+}
+
+export function wrongPlugin(spoil: SpoilManager | OpenWrongly): MemoryPlugin {
+  const reference = createReferencePlugin();
+  return {
+    ...reference,
+    async open(context) {
+      if (typeof spoil !== "function") return await spoil.open(reference, context);
+      const right = await reference.open(context);
+      return { ...right, ...spoil(right, context) };
+    },
+  };
+}
+
+type Deeds<Right> = {
+  [Name in keyof Right]?: NonNullable<Right[Name]> extends (...given: infer Given) => unknown
+    ? (...given: Given) => unknown
+    : never;
+};
+
+/** Does something before each call of some methods, which then do what is right. */
+export function beforeCalls<Right extends object>(right: Right, deeds: Deeds<Right>): Partial<Right> {
+  const calls = right as Record<string, (...given: unknown[]) => unknown>;
+  const changed = Object.entries(deeds as typeof calls).map(([name, deed]) => [
+    name,
+    async (...given: unknown[]) => {
+      await deed(...given);
+      return await calls[name]?.(...given);
+    },
+  ]);
+  return Object.fromEntries(changed) as Partial<Right>;
+}
+
+/** Changes what a search for words has found. */
+export function changeAnswer(
+  right: InMemoryStore,
+  change: (answer: KeywordAnswer, query: KeywordQuery) => KeywordAnswer,
+): Pick<ChunkStore, "searchKeyword"> {
+  return { searchKeyword: async (query) => change(await right.searchKeyword(query), query) };
+}
+
+export const everySource: readonly string[] = ["memory", "sessions"];
+
+export const neverAborted = (): AbortSignal => new AbortController().signal;
