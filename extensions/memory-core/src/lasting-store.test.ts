@@ -2,9 +2,8 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
-import { startChild } from "@memslot/test-tools/child";
-import { edit } from "./test/damage.ts";
-import { embedAll, fileOf, find, near, open, spaceOf, tempFolder, tempPath } from "./test/stores.ts";
+import { tempFolder } from "@memslot/test-tools/files";
+import { edit, embedAll, fileOf, find, near, open, spaceOf, tempPath, runChild } from "./test/stores.ts";
 
 const space = spaceOf("m");
 
@@ -49,7 +48,7 @@ test("what another process has made in place of a deleted index is used by the o
   await running.replaceFiles([fileOf("old.md", ["word old"])]);
   await rm(path);
   expect(existsSync(`${path}-shm`)).toBe(true);
-  const child = startChild(new URL("../test/support/write-files.ts", import.meta.url), [path, "new", "2"]);
+  const child = runChild(["write-files", path, "new", "2"]);
   expect(await child.ended, child.output()).toBe(0);
   expect(child.output()).toContain(`open ${path}\n`);
   const next = await open(path);
@@ -122,7 +121,7 @@ test("whoever only looks makes no file in place of one that was deleted", async 
 
 test("leases outlive the file", async () => {
   const path = await tempPath();
-  const locksDir = `${await tempFolder()}/locks`;
+  const locksDir = `${tempFolder()}/locks`;
   const [here, there] = [await open(path, { locksDir }), await open(path, { locksDir })];
   expect(await here.leases?.acquire("build", "rebuild")).toBe(true);
   expect(await there.leases?.holder("build")).toMatchObject({ pid: process.pid, reason: "rebuild" });

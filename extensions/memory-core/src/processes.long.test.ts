@@ -1,14 +1,10 @@
 import { existsSync, statSync } from "node:fs";
 import { expect, test } from "vitest";
-import { startChild } from "@memslot/test-tools/child";
-import { edit } from "./test/damage.ts";
-import { fileOf, find, open, tempPath } from "./test/stores.ts";
+import { edit, fileOf, find, open, tempPath, runChild } from "./test/stores.ts";
 
 test("processes that write at the same time wait for each other, from the making of the file on", async () => {
   const path = await tempPath();
-  const children = ["p", "q", "r"].map((prefix) =>
-    startChild(new URL("../test/support/write-files.ts", import.meta.url), [path, prefix, "12"]),
-  );
+  const children = ["p", "q", "r"].map((prefix) => runChild(["write-files", path, prefix, "12"]));
   for (const child of children) {
     expect(await child.ended, child.output()).toBe(0);
     expect(child.output()).toBe(`open ${path}\nwrote\ndone\n`);
@@ -26,7 +22,7 @@ test("processes that write at the same time wait for each other, from the making
 test("a process that is killed while it writes leaves whole files", async () => {
   const path = await tempPath();
   for (const waitMs of [0, 30, 90, 170]) {
-    const child = startChild(new URL("../test/support/write-files.ts", import.meta.url), [path, "p", "0"]);
+    const child = runChild(["write-files", path, "p", "0"]);
     await child.line("wrote");
     await new Promise((resolve) => setTimeout(resolve, waitMs));
     child.process.kill("SIGKILL");
@@ -54,7 +50,7 @@ test("what one process writes the other finds at once", async () => {
   const path = await tempPath();
   const here = await open(path);
   expect(await find(here, "there")).toEqual([]);
-  const child = startChild(new URL("../test/support/write-files.ts", import.meta.url), [path, "there", "1"]);
+  const child = runChild(["write-files", path, "there", "1"]);
   expect(await child.ended).toBe(0);
   expect(await find(here, "there")).toHaveLength(50);
   await here.removeFiles(await here.listFiles());
@@ -68,11 +64,11 @@ test("two stores on one file in one process do not loosen each other's locks", a
   const second = await open(path);
   await second.close();
   // A process that believes itself the last one would take the log along with it.
-  const child = startChild(new URL("../test/support/open-and-print.ts", import.meta.url), [path]);
+  const child = runChild(["open-and-print", path]);
   expect(await child.ended, child.output()).toBe(0);
   expect(existsSync(`${path}-wal`)).toBe(true);
   await first.replaceFiles([fileOf("b.md", ["second"])]);
-  const after = startChild(new URL("../test/support/open-and-print.ts", import.meta.url), [path]);
+  const after = runChild(["open-and-print", path]);
   expect(await after.ended, after.output()).toBe(0);
   expect(JSON.parse(after.output())).toMatchObject({ files: ["a.md", "b.md"], notices: [] });
 });

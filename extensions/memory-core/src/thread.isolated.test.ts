@@ -3,8 +3,7 @@ import { once } from "node:events";
 import type { Worker } from "node:worker_threads";
 import { MemoryError } from "@memslot/core";
 import { expect, test } from "vitest";
-import { startChild } from "@memslot/test-tools/child";
-import { fileOf, find, open, spaceOf, tempPath } from "./test/stores.ts";
+import { fileOf, find, open, spaceOf, tempPath, runChild } from "./test/stores.ts";
 
 async function failureOf(work: Promise<unknown>): Promise<MemoryError> {
   const error = await work.then(
@@ -78,7 +77,7 @@ test("an open that is aborted fails with the reason of the signal and leaves no 
 
 test("a process ends by itself after close, and also when it forgets to close", async () => {
   for (const close of ["close", "forget"]) {
-    const child = startChild(new URL("../test/support/open-and-end.ts", import.meta.url), [await tempPath(), close]);
+    const child = runChild(["open-and-end", await tempPath(), close]);
     expect(await child.ended, child.output()).toBe(0);
     expect(child.output()).toContain("word\n");
   }
@@ -101,7 +100,7 @@ test.each([
 });
 
 test("importing the entry loads no native library and starts no thread", async () => {
-  const child = startChild(new URL("../test/support/list-loaded.ts", import.meta.url), []);
+  const child = runChild(["list-loaded"]);
   expect(await child.ended, child.output()).toBe(0);
   expect(child.output()).toContain("loaded");
   expect(child.output()).not.toMatch(/better-sqlite3|sqlite-vec|vec0|\.node\b/u);

@@ -9,9 +9,20 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { applicationId, createTables, schemaVersion, setPragmas } from "@memslot/indexing/ledger-tables";
 import { createWordIndex } from "../words/word-tables.ts";
-import { startChild } from "@memslot/test-tools/child";
-import { edit, spoilTable } from "../test/damage.ts";
-import { embedAll, fileOf, find, near, open, spaceOf, tempFolder, tempPath, vectorOf } from "../test/stores.ts";
+import { tempFolder } from "@memslot/test-tools/files";
+import {
+  edit,
+  spoilTable,
+  embedAll,
+  fileOf,
+  find,
+  near,
+  open,
+  spaceOf,
+  tempPath,
+  vectorOf,
+  runChild,
+} from "../test/stores.ts";
 
 const manyFiles = Array.from({ length: 200 }, (_, index) =>
   fileOf(`${index}.md`, [`note number${index} ${"filler ".repeat(200)}`]),
@@ -66,7 +77,7 @@ test.each([
   ["binary", Buffer.from(Array.from({ length: 5000 }, (_, index) => index % 251))],
   ["zeros", Buffer.alloc(8192)],
 ])("a foreign file (%s) is never touched: the index is kept in memory", async (_, content) => {
-  const path = join(await tempFolder(), "mine.sqlite");
+  const path = join(tempFolder(), "mine.sqlite");
   await writeFile(path, content);
   await chmod(path, 0o644);
   const { mtimeMs } = await stat(path);
@@ -78,7 +89,7 @@ test.each([
 });
 
 test("a database of another program is never touched, not even by a file beside it", async () => {
-  const path = join(await tempFolder(), "theirs.sqlite");
+  const path = join(tempFolder(), "theirs.sqlite");
   edit(path, (db) => {
     db.pragma("journal_mode = WAL");
     db.exec("CREATE TABLE chunks (a); INSERT INTO chunks VALUES (1)");
@@ -90,7 +101,7 @@ test("a database of another program is never touched, not even by a file beside 
 });
 
 test("a folder and a pipe at the path are left alone and do not hang", async () => {
-  const folder = await tempFolder();
+  const folder = tempFolder();
   await mkdir(join(folder, "folder.sqlite"));
   await expectInMemory(await open(join(folder, "folder.sqlite")), join(folder, "folder.sqlite"), /is a folder/u);
   if (process.platform === "win32") return;
@@ -122,7 +133,7 @@ test("a later release that still has its number in the log is seen too", async (
 });
 
 test("a database of an earlier schema is made anew in place", async () => {
-  const path = join(await tempFolder(), "old.sqlite");
+  const path = join(tempFolder(), "old.sqlite");
   edit(path, (db) => {
     db.pragma(`application_id = ${applicationId}`);
     db.exec('CREATE TABLE chunks (old); CREATE TABLE "a ""b" (x); CREATE VIRTUAL TABLE chunks_fts USING fts5(x)');
@@ -149,7 +160,7 @@ test.each([[99], [10]])("a database of which %i bytes are left is set aside and 
 
 test("a file that is cut short while it is open does not end the process", async () => {
   const path = await tempPath();
-  const child = startChild(new URL("../../test/support/truncate-while-open.ts", import.meta.url), [path]);
+  const child = runChild(["truncate-while-open", path]);
   expect(await child.ended, child.output()).toBe(0);
   expect(child.output()).toMatch(/^0 rows\nthe index .* was damaged/u);
   expect(child.output()).toContain("alive with 1 file");
@@ -175,7 +186,7 @@ test("tables that another process makes while this one waits for the lock are ke
 
 test("a database of which nothing is left is filled again, and the log of the old one does not come back", async () => {
   const path = await tempPath();
-  const child = startChild(new URL("../../test/support/write-files.ts", import.meta.url), [path, "old", "0"]);
+  const child = runChild(["write-files", path, "old", "0"]);
   await child.line("wrote");
   child.process.kill("SIGKILL");
   await child.ended;
@@ -252,7 +263,7 @@ test("after a process died while it wrote, the whole file is checked; after a cl
 
 test("a sound file whose writer died is used on, and is not checked again", async () => {
   const path = await tempPath();
-  const child = startChild(new URL("../../test/support/write-files.ts", import.meta.url), [path, "p", "0"]);
+  const child = runChild(["write-files", path, "p", "0"]);
   await child.line("wrote");
   child.process.kill("SIGKILL");
   await child.ended;
@@ -292,7 +303,7 @@ test.each([["all"], ["write"]])(
   async (kind) => {
     const path = await tempPath();
     await filled(path);
-    const child = startChild(new URL("../../test/support/hold-lock.ts", import.meta.url), [path, kind]);
+    const child = runChild(["hold-lock", path, kind]);
     await child.line("locked");
     await expectInMemory(await open(path, { busyTimeoutMs: 100 }), path, /locked by another process/u);
   },
@@ -302,7 +313,7 @@ test("a write that finds the file locked for long fails with the name of the fil
   const path = await tempPath();
   await filled(path);
   const store = await open(path, { busyTimeoutMs: 50 });
-  const child = startChild(new URL("../../test/support/hold-lock.ts", import.meta.url), [path, "write"]);
+  const child = runChild(["hold-lock", path, "write"]);
   await child.line("locked");
   const failure = await store.replaceFiles([fileOf("b.md", ["later"])]).then(
     () => undefined,
@@ -334,7 +345,7 @@ test("a write waits longer than one attempt for a process that writes for long",
 });
 
 test("a folder that cannot be made leaves the index in memory", async () => {
-  const folder = await tempFolder();
+  const folder = tempFolder();
   await writeFile(join(folder, "file"), "");
   const path = join(folder, "file", "deep", "main.sqlite");
   await expectInMemory(await open(path), path, /cannot be used \(ENOTDIR/u);
@@ -342,12 +353,12 @@ test("a folder that cannot be made leaves the index in memory", async () => {
 
 test("a file or folder that may not be written leaves the index in memory", async (context) => {
   if (process.platform === "win32") return context.skip("permissions are of another kind there");
-  const folder = await tempFolder();
+  const folder = tempFolder();
   const path = join(folder, "main.sqlite");
   await filled(path);
   const uid = process.getuid?.() === 0 ? 65_534 : undefined;
   await chmod(folder, 0o755);
-  const script = fileURLToPath(new URL("../../test/support/open-and-print.ts", import.meta.url));
+  const script = fileURLToPath(new URL("../../test/support/child.ts", import.meta.url));
   if (uid !== undefined && !readableBy(uid, script)) return context.skip("root has the sources for itself");
   const before = readFileSync(path);
   const modes = [
@@ -358,11 +369,7 @@ test("a file or folder that may not be written leaves the index in memory", asyn
   for (const [fileMode, folderMode] of modes) {
     await chmod(path, fileMode);
     await chmod(folder, folderMode);
-    const child = startChild(
-      new URL("../../test/support/open-and-print.ts", import.meta.url),
-      [path],
-      uid === undefined ? {} : { uid },
-    );
+    const child = runChild(["open-and-print", path], uid === undefined ? {} : { uid });
     expect(await child.ended, child.output()).toBe(0);
     const printed = JSON.parse(child.output()) as { location: string; notices: string[]; files: string[] };
     await chmod(folder, 0o755);
@@ -442,7 +449,7 @@ test("a vector of the wrong kind is refused with INVALID_ARGUMENT and harms noth
 
 /** The id of a process that has ended. */
 async function deadProcess(): Promise<number> {
-  const child = startChild(new URL("../../test/support/open-and-print.ts", import.meta.url), [await tempPath()]);
+  const child = runChild(["open-and-print", await tempPath()]);
   await child.ended;
   return child.process.pid ?? -1;
 }

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { getLoadablePath } from "sqlite-vec";
 import { expect, test } from "vitest";
-import { edit } from "../test/damage.ts";
-import { embedAll, fileOf, find, near, open, spaceOf, tempFolder, tempPath } from "../test/stores.ts";
+import { tempFolder } from "@memslot/test-tools/files";
+import { edit, embedAll, fileOf, find, near, open, spaceOf, tempPath } from "../test/stores.ts";
 
 const space = spaceOf("m");
 const notes = Array.from({ length: 30 }, (_, file) =>
@@ -37,7 +37,7 @@ const places: Record<string, (folder: string) => Promise<string>> = {
 test.each(Object.keys(places))(
   "scenario 9: sqlite-vec that %s: searches by meaning all the same, one line, and no vector is asked for when it is there again",
   async (which) => {
-    const extensionPath = (await places[which]?.(await tempFolder())) ?? "";
+    const extensionPath = (await places[which]?.(tempFolder())) ?? "";
     const path = await tempPath();
     const without = await open(path, { vector: { enabled: true, engine: "sqlite-vec", extensionPath } });
     for (const note of notes) await without.replaceFiles([note]);

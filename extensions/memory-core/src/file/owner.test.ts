@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { edit } from "../test/damage.ts";
-import { fileOf, find, open, tempPath } from "../test/stores.ts";
+import { edit, fileOf, find, open, tempPath } from "../test/stores.ts";
 
 const ownerOf = (agentId: string, workspaceDir = `/notes/${agentId}`) => ({ agentId, workspaceDir });
 

@@ -1,7 +1,6 @@
 import type { IndexedFile } from "@memslot/indexing";
 import { expect, test } from "vitest";
-import { edit } from "../test/damage.ts";
-import { embedAll, fileOf, find, near, open, pendingTexts, spaceOf, tempPath } from "../test/stores.ts";
+import { edit, embedAll, fileOf, find, near, open, pendingTexts, spaceOf, tempPath } from "../test/stores.ts";
 
 const space = spaceOf("m");
 

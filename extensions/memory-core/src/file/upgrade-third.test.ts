@@ -3,8 +3,7 @@ import { dirname } from "node:path";
 import { applicationId, openDatabaseStore, schemaVersion } from "@memslot/indexing/ledger-tables";
 import { expect, test } from "vitest";
 import { createWordIndex } from "../words/word-tables.ts";
-import { edit } from "../test/damage.ts";
-import { fileOf, find, near, open, pendingTexts, sha256, spaceOf, tempPath, vectorOf } from "../test/stores.ts";
+import { edit, fileOf, find, near, open, pendingTexts, sha256, spaceOf, tempPath, vectorOf } from "../test/stores.ts";
 
 const space = spaceOf("m");
 

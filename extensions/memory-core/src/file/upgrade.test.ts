@@ -5,8 +5,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { applicationId, openDatabaseStore, upgradeFromSecond } from "@memslot/indexing/ledger-tables";
 import { loadSqliteVec } from "../vectors/engines/sqlite-vec.ts";
-import { edit } from "../test/damage.ts";
-import { fileOf, find, near, open, pendingTexts, sha256, tempPath, vectorOf } from "../test/stores.ts";
+import { edit, fileOf, find, near, open, pendingTexts, sha256, tempPath, vectorOf } from "../test/stores.ts";
 
 const older: VectorSpace = { provider: "fake", model: "older", providerKey: "", dimensions: 8 };
 const newer: VectorSpace = { provider: "fake", model: "newer", providerKey: "query", dimensions: 5 };

@@ -1,9 +1,21 @@
 import type { ChunkIndex, IndexedFile } from "@memslot/indexing";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { edit } from "../test/damage.ts";
-import { embedAll, fileOf, find, near, open, pendingTexts, sha256, spaceOf, tempPath } from "../test/stores.ts";
-import { openHere, vectorOf, words } from "../test/stores.ts";
+import {
+  edit,
+  embedAll,
+  fileOf,
+  find,
+  near,
+  open,
+  pendingTexts,
+  sha256,
+  spaceOf,
+  tempPath,
+  openHere,
+  vectorOf,
+  words,
+} from "../test/stores.ts";
 
 const space = spaceOf("m", 16);
 const off = { enabled: false };

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
-import { mkdtemp, realpath, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { closeSync, cpSync, existsSync, openSync, statSync, writeSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import type {
   ChunkIndex,
   IndexedFile,
@@ -12,21 +11,29 @@ import type {
   VectorQuery,
   IndexVectorAnswer,
 } from "@memslot/indexing";
-import { openDatabaseStore, type OpenedStore } from "@memslot/indexing/ledger-tables";
-import { onTestFinished } from "vitest";
+import { forgetSum, openDatabaseStore, type OpenedStore } from "@memslot/indexing/ledger-tables";
+import { type Child, type ChildOptions, startChild } from "@memslot/test-tools/child";
+import { afterwards, tempFolder } from "@memslot/test-tools/files";
+import Database from "better-sqlite3";
+import { expect } from "vitest";
 import { createCompanion } from "../companion.ts";
 import type { VectorSettings } from "../vectors/engines/vector-settings.ts";
 import { openStore, type SqliteStoreFaults, type SqliteStoreOptions } from "../sqlite-store.ts";
 
-/** A folder that is deleted when the test has ended. */
-export async function tempFolder(): Promise<string> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), "memslot-memory-core-")));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return folder;
+export async function tempPath(): Promise<string> {
+  return join(tempFolder(), "state", "main.sqlite");
 }
 
-export async function tempPath(): Promise<string> {
-  return join(await tempFolder(), "state", "main.sqlite");
+/** Runs a command of `test/support/child.ts` in a process of its own. */
+export function runChild(args: readonly string[], options?: ChildOptions): Child {
+  return startChild(new URL("../../test/support/child.ts", import.meta.url), args, options);
+}
+
+/** A copy of an index that is closed. */
+export async function copyOf(path: string): Promise<string> {
+  const copy = await tempPath();
+  cpSync(dirname(path), dirname(copy), { recursive: true });
+  return join(dirname(copy), basename(path));
 }
 
 /** Opens a store that is closed when the test has ended. */
@@ -40,7 +47,7 @@ export async function open(
     ...(disableFts === undefined ? {} : { disableFts }),
   };
   const store = await openStore({ path, vector: { enabled: true }, cacheMaxEntries: 50_000, ...options }, faults);
-  onTestFinished(() => store.close());
+  afterwards(() => store.close());
   return store;
 }
 
@@ -136,4 +143,78 @@ export async function lookAtVectors(path: string): Promise<string | undefined> {
   const findings = await store.upkeep?.check();
   await store.close();
   return findings?.find(({ name }) => name === "vectors")?.message;
+}
+
+/** Runs SQL on a database file from outside of any store, as a release of memslot would: it says that it writes to it. */
+export function edit<Result>(path: string, work: (db: Database.Database) => Result): Result {
+  const db = new Database(path);
+  forgetSum(path);
+  try {
+    return work(db);
+  } finally {
+    db.close();
+  }
+}
+
+/** Overwrites the pages of one table, all but its first, with rubbish. Gives how many there were. */
+export function spoilTable(path: string, table: string): number {
+  const { pages, bytes } = edit(path, (db) => ({
+    pages: db
+      .prepare<[string], number>("SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY pageno")
+      .pluck()
+      .all(table)
+      .slice(1),
+    bytes: Number(db.pragma("page_size", { simple: true })),
+  }));
+  const file = openSync(path, "r+");
+  for (const page of pages) writeSync(file, Buffer.alloc(bytes, 0xa5), 0, bytes, (page - 1) * bytes);
+  closeSync(file);
+  return pages.length;
+}
+
+export const editedSpace: VectorSpace = spaceOf("m", 512);
+
+/** A text of some 1,300 characters that no other one equals, with a word that no other one has. */
+export function textOf(name: string, version = 0): string {
+  return `${name}key${version} ${others(name, version)}`;
+}
+
+function others(name: string, version: number): string {
+  return Array.from({ length: 120 }, (_, word) => `${name}v${version}w${(word * 31 + version) % 997}`).join(" ");
+}
+
+export function noteOf(name: string, version = 0): IndexedFile {
+  return fileOf(
+    `${name}.md`,
+    Array.from({ length: 6 }, (_, part) => textOf(`${name}p${part}`, part === 0 ? version : 0)),
+  );
+}
+
+export const notes: readonly IndexedFile[] = Array.from({ length: 36 }, (_, index) => noteOf(`note${index}`));
+
+export async function fill(store: ChunkIndex): Promise<void> {
+  await store.replaceFiles(notes);
+  await store.useSpace(editedSpace);
+  await embedAll(store, editedSpace);
+}
+
+export async function faultsOf(store: ChunkIndex): Promise<unknown[]> {
+  const findings = (await store.upkeep?.check()) ?? [];
+  expect(findings.length).toBeGreaterThan(0);
+  return findings.filter(({ ok }) => !ok);
+}
+
+export function bytesOf(path: string): number {
+  return ["", "-wal", "-shm"].reduce(
+    (sum, suffix) => sum + (existsSync(path + suffix) ? statSync(path + suffix).size : 0),
+    0,
+  );
+}
+
+/** SQL that a sound program would not run. */
+export function harm(path: string, sql: string): void {
+  edit(path, (db) => {
+    db.unsafeMode(true);
+    db.exec(sql);
+  });
 }

@@ -1,8 +1,20 @@
 import { expect, test } from "vitest";
-import { startChild } from "@memslot/test-tools/child";
-import { edit } from "../test/damage.ts";
-import { bytesOf, faultsOf, fill, notes, space, textOf } from "../test/edited-notes.ts";
-import { embedAll, fileOf, find, near, open, tempPath } from "../test/stores.ts";
+import {
+  edit,
+  bytesOf,
+  faultsOf,
+  fill,
+  notes,
+  editedSpace as space,
+  textOf,
+  embedAll,
+  fileOf,
+  find,
+  near,
+  open,
+  tempPath,
+  runChild,
+} from "../test/stores.ts";
 
 const large = Array.from({ length: 400 }, (_, index) =>
   fileOf(`${index}.md`, [`word${index} ${"filler ".repeat(3000)}`]),
@@ -142,7 +154,7 @@ test("other processes write while one compacts, and nothing is lost", async () =
   const path = await tempPath();
   const store = await open(path);
   await fill(store);
-  const child = startChild(new URL("../../test/support/write-files.ts", import.meta.url), [path, "p", "12"]);
+  const child = runChild(["write-files", path, "p", "12"]);
   await child.line("wrote");
   do await store.upkeep?.compact();
   while (child.process.exitCode === null && child.process.signalCode === null);

@@ -1,6 +1,17 @@
 import { expect, test } from "vitest";
-import { bytesOf, faultsOf, fill, noteOf, space, textOf } from "../test/edited-notes.ts";
-import { embedAll, find, near, open, tempPath } from "../test/stores.ts";
+import {
+  bytesOf,
+  faultsOf,
+  fill,
+  noteOf,
+  editedSpace as space,
+  textOf,
+  embedAll,
+  find,
+  near,
+  open,
+  tempPath,
+} from "../test/stores.ts";
 
 test("spare C: 1,000 edits of one note leave the database under twice a fresh one", { timeout: 300_000 }, async () => {
   const fresh = await tempPath();

@@ -3,8 +3,7 @@ import type { IndexFinding } from "@memslot/core";
 import { indexTerms, type ChunkIndex, type IndexedFile } from "@memslot/indexing";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { edit, spoilTable } from "../test/damage.ts";
-import { embedAll, fileOf, find, near, open, spaceOf, tempPath } from "../test/stores.ts";
+import { edit, spoilTable, embedAll, fileOf, find, near, open, spaceOf, tempPath } from "../test/stores.ts";
 
 const space = spaceOf("m");
 const names = ["database", "words", "files", "leftovers", "vector cache", "vectors", "space"];

@@ -1,7 +1,17 @@
 import type { ChunkIndex } from "@memslot/indexing";
 import { expect, test } from "vitest";
-import { edit } from "../test/damage.ts";
-import { embedAll, fileOf, near, open, pendingTexts, sha256, spaceOf, tempPath, vectorOf } from "../test/stores.ts";
+import {
+  edit,
+  embedAll,
+  fileOf,
+  near,
+  open,
+  pendingTexts,
+  sha256,
+  spaceOf,
+  tempPath,
+  vectorOf,
+} from "../test/stores.ts";
 
 const space = spaceOf("m");
 const other = spaceOf("other");

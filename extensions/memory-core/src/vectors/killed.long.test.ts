@@ -1,12 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { startChild } from "@memslot/test-tools/child";
 import { toVector } from "@memslot/indexing/ledger-tables";
 import { expect, test } from "vitest";
 import { randomFrom } from "../../test/support/vectors.ts";
-import { edit } from "../test/damage.ts";
-import { open, openHere, spaceOf, tempPath, vectorOf } from "../test/stores.ts";
 import { createCodeTables } from "./codes/code-tables.ts";
 import { blockRows, encodeVector } from "./codes/code-vector.ts";
+import { edit, open, openHere, spaceOf, tempPath, vectorOf, runChild } from "../test/stores.ts";
 
 const width = 16;
 const space = spaceOf("m", width);
@@ -51,8 +49,7 @@ function codesOf(path: string): number {
 test(`a writer is killed ${kills} times: codes are those of the vectors, and the answers the exact ones`, async () => {
   const path = await tempPath();
   const random = randomFrom(4);
-  const child = (seed: number) =>
-    startChild(new URL("../../test/support/write-vectors.ts", import.meta.url), [path, String(seed)]);
+  const child = (seed: number) => runChild(["write-vectors", path, String(seed)]);
   let byCodes = 0;
   let inBlocks = 0;
   let inSlots = 0;

@@ -1,6 +1,16 @@
 import { expect, test } from "vitest";
-import { edit } from "../test/damage.ts";
-import { embedAll, fileOf, near, open, pendingTexts, sha256, spaceOf, tempPath, vectorOf } from "../test/stores.ts";
+import {
+  edit,
+  embedAll,
+  fileOf,
+  near,
+  open,
+  pendingTexts,
+  sha256,
+  spaceOf,
+  tempPath,
+  vectorOf,
+} from "../test/stores.ts";
 
 const first = spaceOf("first", 16);
 const second = spaceOf("second", 16);

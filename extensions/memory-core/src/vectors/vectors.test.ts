@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { edit } from "../test/damage.ts";
-import { embedAll, fileOf, near, open, pendingTexts, spaceOf, tempPath, vectorOf } from "../test/stores.ts";
+import { edit, embedAll, fileOf, near, open, pendingTexts, spaceOf, tempPath, vectorOf } from "../test/stores.ts";
 
 const off = { enabled: false };
 const broken = { enabled: true, engine: "sqlite-vec", extensionPath: "/nowhere/vec0" } as const;

@@ -1,9 +1,9 @@
 import Database from "better-sqlite3";
 import type { QueryTerm } from "@memslot/indexing";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { fileOf, openHere, type StoreHere, tempPath, words } from "../test/stores.ts";
 import { findBounded } from "./bounded-find.ts";
 import { type CountedTerm, maxPostings } from "./word-counts.ts";
+import { fileOf, openHere, type StoreHere, tempPath, words } from "../test/stores.ts";
 
 const chunks = 20_000;
 const common = ["alpha", "beta", "gamma", "delta"];

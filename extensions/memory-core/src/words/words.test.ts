@@ -1,7 +1,6 @@
 import type { ChunkIndex } from "@memslot/indexing";
 import { expect, test } from "vitest";
-import { edit } from "../test/damage.ts";
-import { fileOf, find, open, sha256, tempPath, words } from "../test/stores.ts";
+import { edit, fileOf, find, open, sha256, tempPath, words } from "../test/stores.ts";
 
 const oddWords = [
   "c++",

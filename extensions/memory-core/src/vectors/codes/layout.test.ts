@@ -1,8 +1,9 @@
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { getLoadablePath } from "sqlite-vec";
-import { randomFrom } from "../../../test/support/vectors.ts";
-import { edit } from "../../test/damage.ts";
+import { editsKeepCodes, fillVectors, numbered } from "../../test/agreement.ts";
 import {
+  copyOf,
+  edit,
   fileOf,
   lookAtVectors,
   open,
@@ -17,29 +18,19 @@ import {
 const space = spaceOf("m", 16);
 const both = ["memory", "sessions"];
 
-function fill(store: StoreHere): void {
-  const pending = store.pendingVectors(space, 10_000);
-  store.putVectors(
-    space,
-    pending.map(({ hash, text }) => ({ hash, vector: vectorOf(text, 16) })),
-  );
-}
+let whole = "";
 
-/** A file with two whole blocks and some more. */
-async function filled(): Promise<string> {
-  const path = await tempPath();
-  const store = openHere(path);
-  store.replaceFiles([
-    fileOf(
-      "a.md",
-      Array.from({ length: 600 }, (_, index) => `text ${index}`),
-    ),
-  ]);
+beforeAll(async () => {
+  whole = await tempPath();
+  const store = openHere(whole);
+  store.replaceFiles([fileOf("a.md", numbered("text", 600))]);
   store.useSpace(space);
-  fill(store);
+  fillVectors(store);
   store.close();
-  return path;
-}
+});
+
+/** An index with two whole blocks and some more. */
+const filled = (): Promise<string> => copyOf(whole);
 
 function ask(store: StoreHere, text: string, limit = 5): unknown {
   return store.searchVector({ space, vector: vectorOf(text, 16), sources: both, limit }).rows;
@@ -77,22 +68,17 @@ test.each([
 test("that it is whole is looked at when nobody asks for anything, and after many new vectors", async () => {
   const path = await filled();
   const damage = (): unknown => edit(path, (db) => db.exec("DELETE FROM chunks_codes_1_places WHERE id < 20"));
-  const whole = "600 vectors in 2 blocks";
+  const sound = "600 vectors in 2 blocks";
   const store = openHere(path);
   store.useSpace(space);
   damage();
   while (await store.tidy(false));
-  expect(await lookAtVectors(path)).not.toBe(whole);
+  expect(await lookAtVectors(path)).not.toBe(sound);
   while (await store.tidy(true));
-  expect(await lookAtVectors(path)).toBe(whole);
+  expect(await lookAtVectors(path)).toBe(sound);
   damage();
-  store.replaceFiles([
-    fileOf(
-      "b.md",
-      Array.from({ length: 600 }, (_, index) => `more ${index}`),
-    ),
-  ]);
-  fill(store);
+  store.replaceFiles([fileOf("b.md", numbered("more", 600))]);
+  fillVectors(store);
   while (await store.tidy(false));
   store.close();
   expect(await lookAtVectors(path)).toBe("1200 vectors in 4 blocks");
@@ -110,50 +96,8 @@ test("damage that comes while it is open is noticed when a block is read, and th
   exact.close();
 });
 
-test("through 150 edits by two processes, builds and changes of the space the answers are the exact ones", async () => {
-  const path = await tempPath();
-  const random = randomFrom(9);
-  const [one, two] = [openHere(path), openHere(path)];
-  const exact = openHere(path, { engine: "exact" });
-  one.replaceFiles([
-    fileOf(
-      "base.md",
-      Array.from({ length: 700 }, (_, index) => `base ${index}`),
-    ),
-  ]);
-  fill(one);
-  for (const store of [one, two]) store.useSpace(space);
-  let byCodes = 0;
-  for (let step = 0; step < 150; step++) {
-    const store = random() < 0.5 ? one : two;
-    const file = `${Math.floor(random() * 12)}.md`;
-    const source = random() < 0.3 ? "sessions" : "memory";
-    const roll = random();
-    const texts = Array.from({ length: Math.floor(random() * 40) }, () => `word ${Math.floor(random() * 500)}`);
-    if (roll < 0.6) store.replaceFiles([fileOf(file, texts, source)]);
-    else if (roll < 0.8) store.removeFiles([{ path: file, source }]);
-    else if (roll < 0.82) {
-      const build = store.buildStart(`build ${step}`);
-      store.nextReplaceFiles(build, [
-        fileOf(
-          "base.md",
-          Array.from({ length: 600 }, (_, index) => `base ${step + index}`),
-        ),
-      ]);
-      fill(store);
-      store.buildFinish();
-    } else if (roll < 0.84) store.useSpace(random() < 0.5 ? spaceOf("other", 16) : space);
-    else while (await store.tidy());
-    if (random() < 0.8) fill(store);
-    const text = `base ${Math.floor(random() * 700)}`;
-    expect([step, ask(store, text, 9)]).toEqual([step, ask(exact, text, 9)]);
-    if (store.health().vector.engine === "wasm") byCodes++;
-  }
-  expect(byCodes).toBeGreaterThan(40);
-  for (const store of [one, two]) store.useSpace(space);
-  for (const store of [one, two, exact]) store.close();
-  expect(await lookAtVectors(path)).toMatch(/^\d+ vectors in \d+ blocks$/u);
-});
+test("through 50 edits by two processes, builds and changes of the space the answers are the exact ones", () =>
+  editsKeepCodes(50, 9));
 
 test("what is rolled back is not in the codes that are asked next", async () => {
   const path = await filled();

@@ -1,77 +1,13 @@
-import type { IndexVectorAnswer } from "@memslot/indexing";
+import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { kinds, randomFrom, vectorsOf } from "../../../test/support/vectors.ts";
-import { edit } from "../../test/damage.ts";
-import { fileOf, openHere, spaceOf, type StoreHere, tempPath } from "../../test/stores.ts";
+import { randomFrom, vectorsOf } from "../../../test/support/vectors.ts";
+import { enginesAgree, filledWith, nearestOf, questionsEach } from "../../test/agreement.ts";
+import { fileOf, openHere, spaceOf, tempPath } from "../../test/stores.ts";
+import { loadSqliteVec } from "./sqlite-vec.ts";
 
-const names = ["wasm", "sqlite-vec", "exact"] as const;
-const questionsEach = 20;
-/** A vector of zeros, as no provider gives one: it is put in past the check. */
-const zeroEach = 37;
-
-type Found = IndexVectorAnswer["rows"];
-
-/** What is nearest, counted anew here: best first, of equal ones the lower id. */
-function nearestOf(found: Found, limit: number): Found {
-  return found
-    .toSorted((left, right) => right.score - left.score || Number(left.id) - Number(right.id))
-    .slice(0, limit);
-}
-
-/** Vectors with copies of some of them, in files of two sources. */
-async function filledWith(vectors: readonly Float32Array[]): Promise<string> {
-  const path = await tempPath();
-  const space = spaceOf("m", vectors[0]?.length);
-  const store = openHere(path, { engine: "wasm" });
-  const files = Array.from({ length: 10 }, (_, file) => {
-    const own = vectors.flatMap((_, index) => (index % 10 === file ? [`${index}`] : []));
-    return fileOf(`${file < 5 ? "near" : "far"}/${file}.md`, own, file % 4 === 3 ? "sessions" : "memory");
-  });
-  store.replaceFiles(files);
-  const byText = new Map(vectors.map((vector, index) => [`${index}`, vector]));
-  const entries = files.flatMap(({ chunks }) =>
-    chunks.map(({ hash, text }) => ({ hash, vector: byText.get(text) ?? expect.fail(text) })),
-  );
-  store.putVectors(space, entries);
-  edit(path, (db) =>
-    db.prepare("UPDATE vectors SET embedding = zeroblob(length(embedding)) WHERE id % ? = 0").run(zeroEach),
-  );
-  store.useSpace(space);
-  store.close();
-  return path;
-}
-
-function ask(store: StoreHere, question: Float32Array, index: number): Found {
-  const sources =
-    [["memory", "sessions"], ["memory"], ["sessions", "nobody's"], ["memory", "sessions"]][index % 4] ?? [];
-  const scope = index % 5 === 4 ? { within: ["near/", "far/7.md"], without: ["near/2.md"] } : undefined;
-  const limit = [1, 6, 24, 60][index % 3] ?? 1;
-  return store.searchVector({ space: spaceOf("m", question.length), vector: question, sources, scope, limit }).rows;
-}
-
-// 200 questions, with each engine.
-test.each([1, 2, 3, 15, 17, 100, 256, 384, 768, 4096])(
+test.each([1, 17, 384])(
   "in %i dimensions all engines give the exact answer: filters, ties, copies and zeros",
-  async (dimensions) => {
-    const random = randomFrom(dimensions);
-    const kind = kinds[dimensions % kinds.length] ?? expect.fail();
-    const drawn = vectorsOf(kind, dimensions, (dimensions > 1000 ? 400 : 600) + questionsEach, random);
-    const questions = drawn.slice(0, questionsEach);
-    const path = await filledWith([...drawn.slice(questionsEach), ...drawn.slice(-150)]);
-    const stores = names.map((engine) => openHere(path, { engine }));
-    for (const store of stores) store.useSpace(spaceOf("m", dimensions));
-    for (const [index, question] of questions.entries()) {
-      const [wasm, sqliteVec, exact] = stores.map((store) => ask(store, question, index));
-      expect(exact?.length).toBeGreaterThan(0);
-      expect(exact).toEqual(nearestOf(exact ?? [], 60));
-      expect(wasm).toEqual(exact);
-      expect(sqliteVec).toEqual(exact);
-    }
-    const [, ...others] = names;
-    expect(stores.map((store) => store.health().vector.engine)).toEqual([dimensions < 8 ? "exact" : "wasm", ...others]);
-    expect(stores.flatMap((store) => store.health().notices)).toEqual([]);
-    for (const store of stores) store.close();
-  },
+  (dimensions) => enginesAgree(dimensions),
 );
 
 test("of vectors that all lie within a hair of each other, most of the nearest are found, and each with its exact score", async () => {
@@ -161,4 +97,24 @@ test("without WebAssembly sqlite-vec compares, without that JavaScript, each wit
   expect(broken.health().notices).toHaveLength(2);
   store.close();
   broken.close();
+});
+
+test("the bundled extension loads, is proved, and leaves nothing behind", () => {
+  const db = new Database(":memory:");
+  expect(loadSqliteVec(db, undefined)).toEqual({ ok: true, path: expect.stringContaining("vec0") });
+  expect(db.prepare("SELECT count(*) FROM sqlite_temp_schema WHERE name LIKE 'vec%'").pluck().get()).toBe(0);
+  db.close();
+});
+
+test("an extension that loads and does nothing is found out", () => {
+  const db = new Database(":memory:");
+  db.loadExtension = () => db;
+  expect(loadSqliteVec(db, "/somewhere/else")).toEqual({
+    ok: false,
+    path: "/somewhere/else",
+    error: "no such function: vec_version",
+  });
+  db.function("vec_version", () => "v0.1.9");
+  expect(loadSqliteVec(db, undefined)).toMatchObject({ ok: false, error: "no such module: vec0" });
+  db.close();
 });

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { fileOf, open, spaceOf, tempPath, vectorOf } from "../../test/stores.ts";
 import { usualMemoryMB } from "../engines/vector-settings.ts";
 import { createBlockMemory, entryNumbers, leaveSeat, places, seats, states } from "./block-memory.ts";
 import { openBlockMemory, type OpenBlockMemory } from "./open-block-memory.ts";
 import { takeSeat } from "./shared-memories.ts";
+import { fileOf, open, spaceOf, tempPath, vectorOf } from "../../test/stores.ts";
 
 const mebibyte = 1024 * 1024;
 const regionBytes = mebibyte / 4;
