@@ -1,10 +1,20 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "@lancedb/lancedb";
-import type { ChunkStore } from "@memslot/indexing";
+import { tempFolder } from "@memslot/test-tools/files";
 import { expect, test } from "vitest";
-import { openIn, startStorage } from "./support/buckets.ts";
-import { embed, fileOf, find, indexFolder, near, open, spaceOf, tempFolder } from "./support/stores.ts";
+import {
+  embed,
+  fileOf,
+  find,
+  indexFolder,
+  near,
+  open,
+  openIn,
+  spaceOf,
+  startStorage,
+  type Store,
+} from "./support/stores.ts";
 
 const space = spaceOf("m");
 const files = Array.from({ length: 6 }, (_, file) => fileOf(`${file}.md`, [`word one${file}`, `word two${file}`]));
@@ -25,7 +35,7 @@ function dataFiles(stateDir: string, table: string): string[] {
     .toSorted();
 }
 
-async function expectBegunAnew(store: Required<ChunkStore>, stateDir: string): Promise<void> {
+async function expectRebuilt(store: Store, stateDir: string): Promise<void> {
   expect(await store.listFiles()).toEqual([]);
   expect((await store.stats()).notices).toEqual([expect.stringContaining("was damaged")]);
   expect(readdirSync(join(indexFolder(stateDir), "damaged")).length).toBeGreaterThan(0);
@@ -38,8 +48,8 @@ async function expectBegunAnew(store: Required<ChunkStore>, stateDir: string): P
 test.each([
   ["files", "v2_files_"],
   ["vectors", "v2_vectors_"],
-])("a search that meets a missing file of the %s says so, and the index is begun anew", async (_what, table) => {
-  const stateDir = await tempFolder();
+])("a search that meets a missing file of the %s says so, and the index is rebuilt", async (_what, table) => {
+  const stateDir = tempFolder();
   await filled(stateDir);
   const store = await open(stateDir);
   expect(await store.listFiles()).toHaveLength(6);
@@ -52,27 +62,27 @@ test.each([
   // Until the caller has heard what is lost, nothing is an answer.
   await expect(find(store, "word")).rejects.toMatchObject({ code: "UNAVAILABLE" });
   expect(await store.revision()).not.toBe(before);
-  await expectBegunAnew(store, stateDir);
+  await expectRebuilt(store, stateDir);
 });
 
-test("a write that meets damage is told, so that all is given again", async () => {
-  const stateDir = await tempFolder();
+test("a write that meets damage reports it, so that all files are written again", async () => {
+  const stateDir = tempFolder();
   await filled(stateDir);
   const store = await open(stateDir);
   await store.listFiles();
   rmSync(dataFiles(stateDir, "v2_files_")[0] ?? "");
   await expect(store.replaceFiles(files.slice(0, 1))).rejects.toMatchObject({ code: "UNAVAILABLE" });
-  await expectBegunAnew(store, stateDir);
+  await expectRebuilt(store, stateDir);
 });
 
-test("a file that was spoilt while nobody looked is found when the index is opened", async () => {
-  const stateDir = await tempFolder();
+test("a file that was damaged while the index was closed is detected when it is opened", async () => {
+  const stateDir = tempFolder();
   await filled(stateDir);
   const [path = ""] = dataFiles(stateDir, "v2_files_");
   const bytes = readFileSync(path);
   bytes[20] = (bytes[20] ?? 0) ^ 1;
   writeFileSync(path, bytes);
-  await expectBegunAnew(await open(stateDir), stateDir);
+  await expectRebuilt(await open(stateDir), stateDir);
 });
 
 test("in a bucket a search that meets a missing object is no answer", async () => {
@@ -97,8 +107,8 @@ test("an index that is deleted in a bucket while it is open is no empty answer b
   expect(await find(store, "one3")).toEqual(["word one3"]);
 });
 
-test("an index of an earlier release is made anew, and the user is told", async () => {
-  const stateDir = await tempFolder();
+test("an index of an earlier release is rebuilt, and the user is told", async () => {
+  const stateDir = tempFolder();
   const earlier = await connect(indexFolder(stateDir));
   for (const name of ["meta", "chunks_1", "vectors_0123456789abcdef"]) await earlier.createTable(name, [{ id: 1 }]);
   earlier.close();

@@ -2,10 +2,11 @@ import { indexTerms, queryTerms } from "@memslot/indexing";
 import type { ChunkIndex, ChunkStore, FileChunks } from "@memslot/indexing";
 import { openSqliteStore } from "@memslot/memory-core";
 import { connect } from "@lancedb/lancedb";
-import { rm } from "node:fs/promises";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { tempFolder } from "@memslot/test-tools/files";
 import { expect, onTestFinished, test } from "vitest";
-import { fileOf, indexFolder, open, tempFolder } from "./support/stores.ts";
+import { ask, fileOf, find, indexFolder, open } from "./support/stores.ts";
 
 const texts = [
   "患者昨天去医院看病，医生开了感冒药。",
@@ -20,24 +21,10 @@ const texts = [
   "INC4711 and INC-4711 are two tickets",
 ];
 
-const questions = [
-  "看病",
-  "医院",
-  "搜索引擎",
-  "QX-7919",
-  "memory_search",
-  "node.js",
-  "parseHttpHeader",
-  "c++",
-  "東京",
-  "부산",
-  "Größe",
-  "drawer",
-  "INC-4711",
-  "INC4711",
-  "药",
-  "tick",
-];
+const questions =
+  "看病 医院 搜索引擎 QX-7919 memory_search node.js parseHttpHeader c++ 東京 부산 Größe drawer INC-4711 INC4711 药 tick".split(
+    " ",
+  );
 
 function noteOf(text: string, index: number): FileChunks {
   const file = fileOf(`${index}.md`, [text]);
@@ -64,7 +51,7 @@ async function answers(store: Pick<ChunkStore | ChunkIndex, "searchKeyword">): P
 }
 
 test("the same words are found as in memory-core, with the same counts, in the index of words and before they are in it", async () => {
-  const stateDir = await tempFolder();
+  const stateDir = tempFolder();
   const core = await openSqliteStore({
     path: join(stateDir, "main.sqlite"),
     vector: { enabled: false },
@@ -88,7 +75,7 @@ test("the same words are found as in memory-core, with the same counts, in the i
 });
 
 test("in a large index very common words are not looked for while a rarer one is there", async () => {
-  const stateDir = await tempFolder();
+  const stateDir = tempFolder();
   const store = await open(stateDir);
   const many = Array.from({ length: 60 }, (_, file) =>
     fileOf(
@@ -97,46 +84,35 @@ test("in a large index very common words are not looked for while a rarer one is
     ),
   );
   await store.replaceFiles([...many, fileOf("rare.md", ["a rare word"])]);
-  const ask = async (...terms: string[]) =>
-    await store.searchKeyword({
-      terms: terms.map((term) => ({ term, prefix: false })),
-      sources: ["memory"],
-      limit: 50,
-    });
-  const both = await ask("common", "rare");
+  const both = await ask(store, "common", "rare");
   expect(both.rows.map(({ path }) => path)).toEqual(["rare.md"]);
   // What stands in thousands of chunks is estimated from a sample: here all of it says so.
   expect(both.documentFrequencies).toEqual([6001, 1]);
-  expect((await ask("common")).rows).toHaveLength(50);
+  expect((await ask(store, "common")).rows).toHaveLength(6000);
   // In three of four: estimated too, and near.
-  expect((await ask("often")).documentFrequencies[0]).toBeGreaterThan(4096);
-  expect((await ask("often")).documentFrequencies[0]).toBeLessThan(4800);
+  expect((await ask(store, "often")).documentFrequencies[0]).toBeGreaterThan(4096);
+  expect((await ask(store, "often")).documentFrequencies[0]).toBeLessThan(4800);
   // In one of a hundred: counted one by one.
-  expect((await ask("part7")).documentFrequencies).toEqual([60]);
+  expect((await ask(store, "part7")).documentFrequencies).toEqual([60]);
   // A word that stood nowhere is found as soon as it is written, by its count too.
-  expect((await ask("newcomer")).documentFrequencies).toEqual([0]);
+  expect((await ask(store, "newcomer")).documentFrequencies).toEqual([0]);
   await store.replaceFiles([fileOf("new.md", ["a newcomer"])]);
-  const found = await ask("newcomer", "common");
+  const found = await ask(store, "newcomer", "common");
   expect(found.documentFrequencies[0]).toBe(1);
   expect(found.rows.map(({ path }) => path)).toEqual(["new.md"]);
 });
 
 test("a table without its index of words, left by a process that was killed, gets one with the next write", async () => {
-  const stateDir = await tempFolder();
+  const stateDir = tempFolder();
   const first = await open(stateDir);
   await first.replaceFiles([fileOf("a.md", ["word a"])]);
   await first.close();
   const connection = await connect(indexFolder(stateDir));
   onTestFinished(() => connection.close());
   // As whoever writes takes it away first.
-  await rm(join(indexFolder(stateDir), "files.json"), { force: true });
+  rmSync(join(indexFolder(stateDir), "files.json"), { force: true });
   await (await connection.openTable("v2_files_1")).dropIndex("terms_idx");
   const store = await open(stateDir);
   await store.replaceFiles([fileOf("b.md", ["word b"])]);
-  const { rows } = await store.searchKeyword({
-    terms: [{ term: "word", prefix: false }],
-    sources: ["memory"],
-    limit: 5,
-  });
-  expect(rows).toHaveLength(2);
+  expect(await find(store, "word")).toHaveLength(2);
 });

@@ -1,17 +1,13 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { tempFolder } from "@memslot/test-tools/files";
+import { expect, test } from "vitest";
 import { createFolderRecord } from "./folder-record.ts";
 
 function folderWithTable(): { folder: string; files: string[] } {
-  const folder = mkdtempSync(join(tmpdir(), "memslot-record-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const data = join(folder, "v2_files_1.lance", "data");
-  mkdirSync(data, { recursive: true });
-  const files = ["old", "new"].map((name) => join(data, `${name}.lance`));
-  for (const file of files) writeFileSync(file, file);
-  return { folder, files };
+  const names = ["old", "new"].map((name) => `v2_files_1.lance/data/${name}.lance`);
+  const folder = tempFolder(Object.fromEntries(names.map((name) => [name, name])));
+  return { folder, files: names.map((name) => join(folder, name)) };
 }
 
 test("a file that is gone differs from the record", async () => {

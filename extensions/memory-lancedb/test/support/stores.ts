@@ -1,30 +1,61 @@
 import { createHash } from "node:crypto";
-import { readdirSync, statSync } from "node:fs";
-import { mkdtemp, realpath, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import path from "node:path";
+import { type ObjectStorage, type ObjectStorageOptions, startObjectStorage } from "@memslot/fakes/object-storage";
 import type { ChunkStore, FileChunks, QueryTerm, VectorSpace } from "@memslot/indexing";
+import { type LanceOptions, type LanceStoreSettings, openLanceStore } from "@memslot/memory-lancedb";
+import { tempFolder } from "@memslot/test-tools/files";
+import { randomFrom } from "@memslot/test-tools/random";
 import { onTestFinished } from "vitest";
-import { type LanceStoreSettings, openLanceStore } from "@memslot/memory-lancedb";
 
-/** A folder that is deleted when the test has ended. */
-export async function tempFolder(): Promise<string> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), "memslot-memory-lancedb-")));
-  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
-  return folder;
+export type Store = Required<ChunkStore>;
+
+/** An S3 server that is stopped after the test. */
+export async function startStorage(options: ObjectStorageOptions = {}): Promise<ObjectStorage> {
+  const storage = await startObjectStorage(options);
+  onTestFinished(() => storage.stop());
+  return storage;
 }
 
-/** Opens a store that is closed when the test has ended. */
-export async function open(stateDir: string, given: Partial<LanceStoreSettings> = {}): Promise<Required<ChunkStore>> {
+/** The options for a bucket of this storage. Few retries, so that a test of an outage does not take long. */
+export function inBucket(storage: ObjectStorage, more: Record<string, string> = {}): LanceOptions {
+  return {
+    dbPath: "s3://notes/team",
+    storageOptions: { ...storage.storageOptions(), client_max_retries: "1", client_retry_timeout: "2", ...more },
+  };
+}
+
+/** Opens a store. The caller closes it. */
+export async function openedIn(
+  stateDir: string,
+  lance: LanceOptions = {},
+  given: Partial<LanceStoreSettings> = {},
+): Promise<Store> {
   const signal = AbortSignal.timeout(120_000);
-  const { store } = await openLanceStore({ lance: {}, agentId: "main", stateDir, mayCreate: true, signal, ...given });
+  return (await openLanceStore({ lance, agentId: "main", stateDir, mayCreate: true, signal, ...given })).store;
+}
+
+/** Opens a store in a folder. It is closed after the test. */
+export async function open(stateDir: string, given: Partial<LanceStoreSettings> = {}): Promise<Store> {
+  const store = await openedIn(stateDir, {}, given);
   onTestFinished(() => store.close());
   return store;
 }
 
-/** Where the index of the agent `main` lies. */
+/** Opens a store in a bucket, as a host of its own. It is closed after the test. */
+export async function openIn(storage: ObjectStorage, given: Partial<LanceStoreSettings> = {}): Promise<Store> {
+  return await open(tempFolder(), { lance: inBucket(storage), ...given });
+}
+
+/** How many requests the storage gets while something is done. */
+export async function requestsOf(storage: ObjectStorage, work: () => Promise<unknown>): Promise<number> {
+  const before = storage.stats().requests;
+  await work();
+  return storage.stats().requests - before;
+}
+
+/** The folder of the index of the agent `main`. */
 export function indexFolder(stateDir: string): string {
-  return join(stateDir, "memory", "lancedb", "main");
+  return path.join(stateDir, "memory", "lancedb", "main");
 }
 
 export function sha256(text: string): string {
@@ -39,48 +70,37 @@ export function textOf({ hash }: { hash: string }): string {
 }
 
 /** A file with one chunk for each text; the words of a chunk are those of its text. */
-export function fileOf(path: string, texts: readonly string[], source = "memory"): FileChunks {
-  for (const text of texts) textsByHash.set(sha256(text), text);
-  const chunks = texts.map((text, index) => ({
-    startLine: index + 1,
-    endLine: index + 1,
-    text,
-    context: "",
-    terms: text,
-    hash: sha256(text),
-  }));
-  return { path, source, hash: sha256(texts.join("\n")), recipe: "1", chunks };
+export function fileOf(name: string, texts: readonly string[], source = "memory"): FileChunks {
+  const chunks = texts.map((text, index) => {
+    textsByHash.set(sha256(text), text);
+    return { startLine: index + 1, endLine: index + 1, text, context: "", terms: text, hash: sha256(text) };
+  });
+  return { path: name, source, hash: sha256(texts.join("\n")), recipe: "1", chunks };
 }
 
 export function words(...terms: string[]): QueryTerm[] {
   return terms.map((term) => ({ term, prefix: false }));
 }
 
+/** Searches by words. */
+export async function ask(store: ChunkStore, ...terms: string[]): ReturnType<ChunkStore["searchKeyword"]> {
+  return await store.searchKeyword({ terms: words(...terms), sources: ["memory", "sessions"], limit: 100_000 });
+}
+
 /** The texts of the chunks that hold one of the terms. */
 export async function find(store: ChunkStore, ...terms: string[]): Promise<string[]> {
-  const query = { terms: words(...terms), sources: ["memory", "sessions"], limit: 100_000 };
-  return (await store.searchKeyword(query)).rows.map(textOf);
+  return (await ask(store, ...terms)).rows.map(textOf);
 }
 
 export function spaceOf(model: string, dimensions = 8): VectorSpace {
   return { provider: "fake", model, providerKey: "", dimensions };
 }
 
-/** Numbers from 0 to 1 that look random and are the same in every run. */
-export function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let value = Math.imul(state ^ (state >>> 15), 1 | state);
-    value = (value + Math.imul(value ^ (value >>> 7), 61 | value)) ^ value;
-    return ((value ^ (value >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** The same unit vector for the same text. */
 export function vectorOf(text: string, dimensions = 8): Float32Array {
   const random = randomFrom(Number.parseInt(sha256(text).slice(0, 8), 16));
-  const raw = Float32Array.from({ length: dimensions }, () => random() + random() - 1);
+  const number = (): number => random.below(1_000_000) / 1_000_000;
+  const raw = Float32Array.from({ length: dimensions }, () => number() + number() - 1);
   const length = Math.hypot(...raw);
   return raw.map((value) => value / length);
 }
@@ -99,11 +119,4 @@ export async function embed(store: ChunkStore, space: VectorSpace, files: readon
 export async function near(store: ChunkStore, space: VectorSpace, text: string, limit = 5): Promise<string[]> {
   const query = { space, vector: vectorOf(text, space.dimensions), sources: ["memory", "sessions"], limit };
   return (await store.searchVector(query)).rows.map(textOf);
-}
-
-/** Bytes of all files below a folder. */
-export function bytesBelow(folder: string): number {
-  return readdirSync(folder, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile())
-    .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0);
 }

@@ -1,13 +1,16 @@
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { connect } from "@lancedb/lancedb";
+import plugin from "@memslot/memory-lancedb";
+import { tempFolder } from "@memslot/test-tools/files";
 import { expect, onTestFinished, test } from "vitest";
-import manifest from "../../memslot.plugin.json" with { type: "json" };
-import plugin from "../index.ts";
-import { createWriteQueue } from "./writes.ts";
-import { startChild } from "@memslot/test-tools/child";
-import { bytesBelow, fileOf, find, indexFolder, open, tempFolder } from "../../test/support/stores.ts";
+import manifest from "../memslot.plugin.json" with { type: "json" };
+import { createWriteQueue } from "../src/tables/writes.ts";
+import { expectWholeFiles, startWork } from "./support/children.ts";
+import { fileOf, find, indexFolder, open } from "./support/stores.ts";
 
 test("an index of another agent is left alone, and the one that is used instead is in memory", async () => {
-  const stateDir = await tempFolder();
+  const stateDir = tempFolder();
   const own = await open(stateDir, { agentId: "anna", name: "shared", workspaceDir: "/notes" });
   await own.replaceFiles([fileOf("a.md", ["secret word"])]);
   const other = await open(stateDir, { agentId: "ben", name: "shared", workspaceDir: "/notes" });
@@ -24,7 +27,7 @@ test("an index of another agent is left alone, and the one that is used instead 
 });
 
 test("an index of a later release is left alone", async () => {
-  const stateDir = await tempFolder();
+  const stateDir = tempFolder();
   const first = await open(stateDir);
   await first.replaceFiles([fileOf("a.md", ["word a"])]);
   await first.close();
@@ -38,31 +41,34 @@ test("an index of a later release is left alone", async () => {
   expect(await (await connection.openTable("v2_files_1")).countRows()).toBe(2);
 });
 
-test("whoever only looks finds what is there, and writes nothing", async () => {
-  const stateDir = await tempFolder();
+test("a store that may only read finds what is there, and writes nothing", async () => {
+  const stateDir = tempFolder();
   const first = await open(stateDir);
   await first.replaceFiles([fileOf("a.md", ["word a"])]);
   await first.close();
-  const before = bytesBelow(indexFolder(stateDir));
+  const files = (): string[] =>
+    readdirSync(indexFolder(stateDir), { withFileTypes: true, recursive: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => `${entry.name} ${statSync(join(entry.parentPath, entry.name)).size}`)
+      .toSorted();
+  const before = files();
   const store = await open(stateDir, { mayCreate: false });
   expect(await find(store, "word")).toEqual(["word a"]);
   await store.close();
-  expect(bytesBelow(indexFolder(stateDir))).toBe(before);
+  expect(files()).toEqual(before);
 });
 
-test("a process that opens, writes and closes prints nothing of LanceDB and ends by itself", async () => {
-  const child = startChild(new URL("../../test/support/write-files.ts", import.meta.url), [
-    await tempFolder(),
-    "a-",
-    "2",
-  ]);
-  expect(await child.ended).toBe(0);
-  expect(
-    child
-      .output()
-      .split("\n")
-      .filter((line) => !/^(?:open |wrote$|done$|$)/.test(line)),
-  ).toEqual([]);
+test("a process that is killed while it writes has printed nothing of LanceDB and leaves whole files", async () => {
+  const stateDir = tempFolder();
+  const child = startWork({ does: "write", stateDir, prefix: "a-" });
+  await child.line("wrote");
+  child.process.kill("SIGKILL");
+  await child.ended;
+  expect(child.output().trim().split("\n")).toEqual(["open", "wrote"]);
+  const store = await open(stateDir);
+  expect(await expectWholeFiles(store)).toBe(5);
+  await store.replaceFiles([fileOf("b.md", ["word b"])]);
+  expect(await find(store, "word")).toEqual(["word b"]);
 });
 
 test("a write that meets another one is tried again, one that fails for another reason is not", async () => {

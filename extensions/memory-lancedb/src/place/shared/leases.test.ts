@@ -1,0 +1,142 @@
+import { hostname } from "node:os";
+import { connect } from "@lancedb/lancedb";
+import type { ObjectStorage } from "@memslot/fakes/object-storage";
+import { tempFolder } from "@memslot/test-tools/files";
+import { expect, test, vi } from "vitest";
+import { fileOf, find, inBucket, openIn, startStorage } from "../../../test/support/stores.ts";
+import { calm, leasesAt, leasesIn, tableIn } from "../../test/leases.ts";
+import { open } from "../../test/places.ts";
+import { onlyHost } from "../../upkeep/only-host.ts";
+import type { PlaceLeases } from "../place.ts";
+import { createLeaseRows } from "./lease-table.ts";
+
+const within = <T>(_what: string, _ms: number, _signal: unknown, call: () => Promise<T>): Promise<T> => call();
+
+test("one host holds a lease, the others can read which one, until it releases it or closes", async () => {
+  const storage = await startStorage();
+  const place = await open(inBucket(storage), { timing: calm });
+  const [mine, theirs] = [place.leases ?? expect.fail(), await leasesIn(storage)];
+  const reason = 'it\'s a "sync" \\ 同步';
+  expect(await mine.acquire("files", reason)).toBe(true);
+  expect(await mine.acquire("files", "again")).toBe(true);
+  expect(await theirs.acquire("files", "theirs")).toBe(false);
+  expect(await theirs.holder("files")).toMatchObject({ pid: process.pid, host: hostname(), reason });
+  expect(await theirs.acquire("build", "a rebuild"), "each is given by itself").toBe(true);
+  await theirs.release("files");
+  expect(await theirs.acquire("files", "theirs"), "a host releases only what it holds").toBe(false);
+  await mine.release("files");
+  expect(await theirs.holder("files")).toBeUndefined();
+  expect(await theirs.acquire("files", "theirs")).toBe(true);
+  expect(await mine.acquire("compact", "before")).toBe(true);
+  await place.close();
+  expect(await theirs.acquire("compact", "after")).toBe(true);
+});
+
+test("of several hosts that ask for a lease at once one gets it, time after time", async () => {
+  const storage = await startStorage();
+  const all = await Promise.all(Array.from({ length: 3 }, () => leasesIn(storage)));
+  for (let round = 0; round < 3; round++) {
+    const given = await Promise.all(all.map((each) => each.acquire("build", `round ${round}`)));
+    expect(given.filter(Boolean), given.join()).toHaveLength(1);
+    await all[given.indexOf(true)]?.release("build");
+  }
+});
+
+test("a lease that its holder has not renewed in time is free, and one that is just within it is not", async () => {
+  const storage = await startStorage();
+  let time = 1_800_000_000_000;
+  const [mine, theirs] = [await leasesAt(storage, () => time), await leasesAt(storage, () => time)];
+  expect(await mine.acquire("files", "mine")).toBe(true);
+  time += calm.expiryMs;
+  expect(await theirs.acquire("files", "theirs")).toBe(false);
+  time += 1000;
+  expect(await theirs.acquire("files", "theirs")).toBe(true);
+});
+
+test("a host that makes the table at the same moment as another one tries again, and finds it", async () => {
+  const connection = await connect(tempFolder());
+  const make = connection.createEmptyTable.bind(connection);
+  let refused = 0;
+  vi.spyOn(connection, "createEmptyTable").mockImplementation(async (...given: Parameters<typeof make>) => {
+    const table = await make(...given);
+    // What LanceDB says of two that make a table at once, when the other one was faster.
+    if (refused++ < 2)
+      throw new Error("lance error: Retryable commit conflict for version 2: preempted. Please retry.");
+    return table;
+  });
+  expect(await (await tableIn({ connection, within }).toWrite()).countRows()).toBe(3);
+  expect(refused).toBe(3);
+  connection.close();
+});
+
+test("a table that an earlier release has made gets the row that it lacks, once", async () => {
+  const connection = await connect(tempFolder());
+  const source = tableIn({ connection, within });
+  const table = await source.toWrite();
+  await table.delete("name = 'compact'");
+  const rows = createLeaseRows(source, within, Date.now);
+  expect(await rows.read("compact")).toBeUndefined();
+  await Promise.all(["one", "two"].map((token) => rows.change("compact", "token = ''", { token })));
+  const held = await rows.read("compact");
+  expect(["one", "two"]).toContain(held?.token);
+  await table.checkoutLatest();
+  expect(await table.countRows("name = 'compact'")).toBe(1);
+  // A condition that does not hold adds none.
+  await rows.change("compact", "token = 'other'", { token: "three" });
+  expect((await rows.read("compact"))?.token).toBe(held?.token);
+  connection.close();
+});
+
+test("leases continue when the index was deleted", async () => {
+  const storage = await startStorage();
+  const mine = await leasesIn(storage);
+  expect(await mine.acquire("files", "before")).toBe(true);
+  await mine.release("files");
+  await (await open(inBucket(storage))).connection.dropTable("v2_leases");
+  expect(await mine.holder("files")).toBeUndefined();
+  expect(await mine.acquire("files", "after")).toBe(true);
+});
+
+/** Parts that the table of files is kept in. */
+async function partsOf(storage: ObjectStorage): Promise<number> {
+  const { connection } = await open(inBucket(storage), { mayCreate: false });
+  return (await (await connection.openTable("v2_files_1")).stats()).fragmentStats.numFragments;
+}
+
+test("only one of several hosts compacts, and what is left is done with the next write", async () => {
+  const storage = await startStorage();
+  const { leases } = await open(inBucket(storage));
+  const host = await openIn(storage, { tidying: { othersMs: 0 } });
+  expect(await leases?.acquire("compact", "another host")).toBe(true);
+  for (let file = 0; file < 9; file++) await host.replaceFiles([fileOf(`${file}.md`, [`word ${file}`])]);
+  const message = new RegExp(`^process ${process.pid} on .+ is compacting the index s3://.+; try again`);
+  await expect(host.compact()).rejects.toMatchObject({ code: "BUSY", message: expect.stringMatching(message) });
+  await host.close();
+  expect(await partsOf(storage), "no other host has compacted it").toBeGreaterThanOrEqual(9);
+
+  await leases?.release("compact");
+  const next = await openIn(storage);
+  await next.replaceFiles([fileOf("last.md", ["word last"])]);
+  await next.close();
+  expect(await partsOf(storage)).toBe(1);
+  expect(await leases?.holder("compact"), "it was released").toBeUndefined();
+  expect(await find(await openIn(storage), "word")).toHaveLength(10);
+});
+
+test("the lease for compacting is asked for until it is free, and released where the work fails", async () => {
+  const calls: string[] = [];
+  const refusals = [false, false, true, true];
+  const leases: Partial<PlaceLeases> = {
+    acquire: async () => {
+      calls.push("acquire");
+      return refusals.shift() ?? false;
+    },
+    release: async () => void calls.push("release"),
+  };
+  const asOnlyHost = onlyHost({ leases: leases as PlaceLeases, location: "here" });
+  expect(await asOnlyHost(async () => void calls.push("work"))).toBe(false);
+  expect(await asOnlyHost(async () => void calls.push("work"), 60_000)).toBe(true);
+  const failing = asOnlyHost(() => Promise.reject(new Error("no space left")));
+  await expect(failing).rejects.toThrow("no space left");
+  expect(calls).toEqual(["acquire", "acquire", "acquire", "work", "release", "acquire", "release"]);
+});
