@@ -46,22 +46,17 @@ describe("opening", () => {
     } as unknown as Parameters<typeof plugin.open>[0]);
   };
 
-  test("without qmd is UNAVAILABLE with the command that installs it", async () => {
-    const error = await errorOf(open("qmd-that-is-nowhere"));
+  test.each<[string, () => string, RegExp]>([
+    ["no qmd", () => "qmd-that-is-nowhere", /not_installed.*npm install -g @tobilu\/qmd/],
+    [
+      "an old qmd",
+      () => fakeQmd({ version: "2.5.3" }).command,
+      /unsupported_version.*2\.5\.3.*npm install -g @tobilu\/qmd/,
+    ],
+  ])("with %s is UNAVAILABLE with the command that installs it", async (_what, command, message) => {
+    const error = await errorOf(open(command()));
     expect(MemoryError.is(error, "UNAVAILABLE")).toBe(true);
-    expect(error.message).toMatch(/not_installed.*npm install -g @tobilu\/qmd/);
-  });
-
-  test("with an old qmd is UNAVAILABLE with the command that updates it", async () => {
-    const error = await errorOf(open(fakeQmd({ version: "2.5.3" }).command));
-    expect(MemoryError.is(error, "UNAVAILABLE")).toBe(true);
-    expect(error.message).toMatch(/unsupported_version.*2\.5\.3.*npm install -g @tobilu\/qmd/);
-  });
-
-  test("with a qmd that is not built is UNAVAILABLE", async () => {
-    const fake = fakeQmd();
-    rmSync(join(fake.folder, "dist"), { recursive: true });
-    expect((await errorOf(open(fake.command))).message).toMatch(/not_built/);
+    expect(error.message).toMatch(message);
   });
 
   test("makes nothing and starts nothing", async () => {
@@ -70,18 +65,6 @@ describe("opening", () => {
     const { memory } = await lab.open();
     memory.status();
     expect(existsSync(lab.folder)).toBe(false);
-    expect(lab.fake.starts()).toEqual([]);
-  });
-
-  test("only to look makes nothing, whatever is searched", async () => {
-    const lab = memoryLab();
-    lab.write("memory/a.md", note);
-    const qmd = { update: { debounceMs: 0, interval: "1s" } };
-    const { ask } = await lab.open({ lookOnly: true, memorySearch: { sync: { onSearch: true } }, qmd });
-    expect((await ask("lynx")).paths).toEqual(["memory/a.md"]);
-    for (let index = 0; index < 210; index++) lab.write(`memory/${index}.md`, note);
-    expect((await ask("lynx")).report.state).toBe("stale");
-    expect(existsSync(lab.stateDir)).toBe(false);
     expect(lab.fake.starts()).toEqual([]);
   });
 });
@@ -217,30 +200,3 @@ function revisionOf({ folder }: Pick<MemoryLab, "folder">): number {
   const { adapter_rev: revision } = parse(readFileSync(join(folder, "index.yml"), "utf8")) as { adapter_rev: number };
   return revision;
 }
-
-test("scenario 12: 30 searches while qmd changes its state with every fifth", async () => {
-  const lab = await openIndexed({ qmd: { limits: { timeoutMs: 2500 } }, limits: { restartMs: [0], crashWindowMs: 1 } });
-  const states: FakeBehaviour[] = [
-    {},
-    { all: { slowMs: 20_000 } },
-    { all: { crash: "SIGKILL" } },
-    { all: { failure: "SqliteError: database is locked SQLITE_BUSY" }, mcp: { toolError: "database is locked" } },
-    { all: { noiseBefore: "[CUDA] ready\n" } },
-    {},
-  ];
-  const outcomes: string[] = [];
-  for (let index = 0; index < 30; index++) {
-    if (index % 5 === 0) lab.fake.set(states[index / 5] ?? {});
-    const outcome = await lab.ask("lynx").then(
-      ({ paths }) => paths.join(),
-      (error: unknown) => (MemoryError.is(error, "UNAVAILABLE") ? "unavailable" : String(error)),
-    );
-    outcomes.push(outcome);
-  }
-  const found = Array.from({ length: 5 }, () => "memory/a.md");
-  const failed = Array.from({ length: 5 }, () => "unavailable");
-  expect(outcomes.slice(0, 5)).toEqual(found);
-  expect(outcomes.slice(5, 20)).toEqual([...failed, ...failed, ...failed]);
-  // A server that rests is left for the command line, which works again.
-  expect(outcomes.slice(20)).toEqual([...found, ...found]);
-}, 180_000);

@@ -1,17 +1,67 @@
-import { describe, expect, test } from "vitest";
-import { memoryLab, qmdStatus } from "./test/memory-lab.ts";
+import { mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { tempFolder, writeFiles } from "@memslot/test-tools/files";
+import { beforeAll, describe, expect, test } from "vitest";
+import { type MemoryLab, memoryLab, type OpenedMemory, qmdStatus } from "./test/memory-lab.ts";
 
-const lynx = "# Wild\n\nThe lynx was seen near the old mill.\n";
+const group = "agent:main:telegram:group:-100";
+const key = "sk-proj-Zx8Qm2Lr7Tn4Vb9Kc3Wd6Hf1Jp5Sg0YtAeUi";
+const names = "a b.md|über uns.md|c#.md|r&d.md|c++.md|100%.md|[x].md|{y}.md|笔记.md|what?.md".split("|");
+
+/** A transcript with a message for each text, as hosts write them. Returns its file. */
+function writeSession(lab: MemoryLab, id: string, texts: readonly string[]): string {
+  const folder = join(lab.stateDir, "agents/main/sessions");
+  mkdirSync(folder, { recursive: true });
+  const timestamp = "2026-03-01T09:00:00.000Z";
+  const lines = [
+    { type: "session", version: 3, id, timestamp, cwd: "/" },
+    ...texts.map((text, index) => ({
+      type: "message",
+      id: `m${index}`,
+      parentId: null,
+      timestamp,
+      message: { role: index % 2 === 0 ? "user" : "assistant", content: [{ type: "text", text }] },
+    })),
+  ];
+  const file = join(folder, `${id}.jsonl`);
+  writeFileSync(file, `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
+  const yesterday = Date.now() / 1000 - 86_400;
+  utimesSync(file, yesterday, yesterday);
+  return file;
+}
 
 describe("a search", () => {
-  test("asks qmd for the files and finds lines and words in them itself", async () => {
-    const lab = memoryLab();
+  let lab: MemoryLab;
+  let opened: OpenedMemory;
+  let file: string;
+
+  beforeAll(async () => {
+    lab = memoryLab();
+    const shared = tempFolder();
     const filler = Array.from({ length: 60 }, (_, line) => `Line ${line} tells of the weather and of the way home.`);
     lab.write("memory/long.md", ["# Long", ...filler, "The lynx drinks at the pond.", ...filler].join("\n"));
-    lab.write("memory/other.md", "Nothing of it here.\n");
-    const { memory, ask } = await lab.open();
-    await memory.sync();
-    const { results, report } = await ask("where does the lynx drink?");
+    const part = (word: string): string =>
+      `## ${word}\n\n${"Some words about the day. ".repeat(60)}\nThe ibex and the ${word}.\n`;
+    lab.write("memory/parts.md", ["fence", "pond", "barn"].map(part).join("\n"));
+    for (const name of names) lab.write(`memory/${name}`, `The walrus is in ${name}.\n`);
+    lab.write("memory/piano.md", "女儿的钢琴课改到周六上午，老师姓赵。\n");
+    lab.write("memory/knee.md", "周三下午三点去仁济医院复查膝盖。\n");
+    for (let index = 0; index < 8; index++)
+      lab.write(`memory/wolf/${index}.md`, `The wolf ${index}. ${"It rained. ".repeat(40)}\n`);
+    for (let index = 0; index < 40; index++) lab.write(`memory/heron/${index}.md`, `The heron heron heron ${index}.\n`);
+    for (let index = 0; index < 210; index++)
+      writeFiles(shared, { [`deep/${index}.md`]: `The heron nests, ${index}.\n` });
+    const asked = "Where did I put the accordion?";
+    file = writeSession(lab, "talk", [asked, "You lent the accordion to Yusuf.", `My key is ${key}`]);
+    opened = await lab.open({
+      memorySearch: { sources: ["memory", "sessions"] },
+      qmd: { paths: [{ path: shared, name: "Shared notes" }] },
+    });
+    await opened.memory.sync();
+  });
+
+  test("asks qmd for the files and finds lines and words in them itself", async () => {
+    const { results, report } = await opened.ask("where does the lynx drink?");
     expect(results.map(({ path }) => path)).toEqual(["memory/long.md"]);
     const [result] = results;
     expect(result?.startLine).toBeLessThanOrEqual(62);
@@ -19,7 +69,7 @@ describe("a search", () => {
     expect(result?.snippet).toContain("The lynx drinks at the pond.");
     expect(result?.textScore).toBe(result?.score);
     expect(report).toMatchObject({ backend: "memory-qmd", mode: "keyword", state: "ok" });
-    const [call] = lab.fake.calls("query");
+    const call = lab.fake.calls("query").at(-1);
     expect(call?.arguments["rerank"]).toBe(false);
     expect(call?.arguments["searches"]).toEqual([
       { type: "lex", query: "lynx drink" },
@@ -28,119 +78,86 @@ describe("a search", () => {
     ]);
   });
 
-  test("gives several places of one file", async () => {
-    const lab = memoryLab();
-    const part = (word: string): string =>
-      `## ${word}\n\n${"Some words about the day. ".repeat(60)}\nThe lynx and the ${word}.\n`;
-    lab.write("memory/a.md", ["fence", "pond", "barn"].map(part).join("\n"));
-    const { memory, ask } = await lab.open();
-    await memory.sync();
-    const { results } = await ask("lynx", { maxResults: 10, minScore: 0 });
+  test("returns several passages of one file", async () => {
+    const { results } = await opened.ask("ibex", { maxResults: 10, minScore: 0 });
     const text = results.map(({ snippet }) => snippet).join("\n");
-    for (const word of ["fence", "pond", "barn"]) expect(text).toContain(`The lynx and the ${word}.`);
+    for (const word of ["fence", "pond", "barn"]) expect(text).toContain(`The ibex and the ${word}.`);
     expect(results.flatMap(({ lines = [] }) => lines)).toHaveLength(3);
   });
 
-  test("keeps right answers that qmd gives a score of 0", async () => {
-    const lab = memoryLab();
-    lab.write("memory/a.md", lynx);
-    const { memory, ask } = await lab.open();
-    await memory.sync();
-    // In an index of one note every word stands in more than half of all.
-    expect((await ask("lynx")).paths).toEqual(["memory/a.md"]);
-  });
-
   test("finds notes with any name", async () => {
-    const lab = memoryLab();
-    const names = [
-      "a b.md",
-      "über uns.md",
-      "c#.md",
-      "r&d.md",
-      "c++.md",
-      "100%.md",
-      "[x].md",
-      "{y}.md",
-      "笔记.md",
-      "what?.md",
-    ];
-    for (const name of names) lab.write(`memory/${name}`, `The walrus is in ${name}.\n`);
-    const { memory, ask } = await lab.open();
-    await memory.sync();
-    const { results } = await ask("walrus", { maxResults: 50, minScore: 0 });
-    expect(results.map(({ path }) => path.normalize("NFC")).toSorted()).toEqual(
-      names.map((name) => `memory/${name}`).toSorted(),
-    );
+    const { results } = await opened.ask("walrus", { maxResults: 50, minScore: 0 });
+    const found = results.map(({ path }) => path.normalize("NFC"));
+    expect(found.toSorted()).toEqual(names.map((name) => `memory/${name}`).toSorted());
   });
 
-  test("of symbols alone is empty and starts nothing", async () => {
-    const lab = memoryLab();
-    lab.write("memory/a.md", lynx);
-    const { memory, ask } = await lab.open();
-    await memory.sync();
+  test("finds the answer to a question in Chinese, which is no phrase of the note", async () => {
+    expect((await opened.ask("钢琴课改到哪一天上午了？")).paths).toEqual(["memory/piano.md"]);
+  });
+
+  test("for symbols alone is empty and asks qmd for nothing", async () => {
     const before = lab.fake.calls("query").length;
-    for (const query of ["!!!", "🙂", '"', "--", "*"]) expect((await ask(query)).results).toEqual([]);
+    for (const query of ["!!!", "🙂", '"', "--", "*"]) expect((await opened.ask(query)).results).toEqual([]);
     expect(lab.fake.calls("query")).toHaveLength(before);
   });
 
-  test("of a word that stands nowhere is empty, and that is no failure of qmd", async () => {
-    const lab = memoryLab();
-    lab.write("memory/a.md", lynx);
-    const opened = await lab.open();
-    await opened.memory.sync();
+  test("for a term with no match is empty, and that is no failure of qmd", async () => {
     const { results, report } = await opened.ask("qzxvwkjpf");
     expect([results, report.state]).toEqual([[], "ok"]);
     expect(qmdStatus(opened)["lastError"]).toBeUndefined();
     expect(lab.fake.starts("query")).toEqual([]);
   });
 
-  test("finds an answer to a question in Chinese, which is no phrase of the note", async () => {
-    const lab = memoryLab();
-    lab.write("memory/a.md", "女儿的钢琴课改到周六上午，老师姓赵。\n");
-    lab.write("memory/b.md", "周三下午三点去仁济医院复查膝盖。\n");
-    const { memory, ask } = await lab.open();
-    await memory.sync();
-    expect((await ask("钢琴课改到哪一天上午了？")).paths).toEqual(["memory/a.md"]);
+  test("of a shared session has qmd search the extra paths alone, and private notes take no place from theirs", async () => {
+    const { results } = await opened.ask("heron", { sessionKey: group, maxResults: 5 });
+    expect(results).toHaveLength(5);
+    expect(results.every(({ snippet }) => snippet.includes("nests"))).toBe(true);
+    expect(lab.fake.calls("query").at(-1)?.arguments["collections"]).toEqual(["shared-notes"]);
   });
 
-  test("of two words gives the same list whether qmd has read the notes or not", async () => {
-    const lab = memoryLab();
-    for (let index = 0; index < 12; index++)
-      lab.write(`memory/${index}.md`, `The boiler was serviced in October, entry ${index}. ${"Dry. ".repeat(index)}\n`);
-    const first = await lab.open({ memorySearch: { sync: { onSearch: true } }, qmd: { update: { onBoot: false } } });
-    const own = await first.ask("boiler October", { maxResults: 20 });
-    expect(lab.fake.starts()).toEqual([]);
-    await first.memory.sync();
-    const asked = await first.ask("boiler October", { maxResults: 20 });
-    expect(lab.fake.calls("query")).toHaveLength(1);
-    expect(asked.results).toEqual(own.results);
-  });
-});
-
-describe("limits", () => {
-  async function openMany(limits: Readonly<Record<string, number>>) {
-    const lab = memoryLab();
-    for (let index = 0; index < 8; index++)
-      lab.write(`memory/${index}.md`, `The lynx ${index}. ${"It rained. ".repeat(40)}\n`);
-    const opened = await lab.open({ qmd: { limits } });
-    await opened.memory.sync();
-    return opened;
-  }
-
-  test("maxResults is a ceiling over what is asked for", async () => {
-    const { ask } = await openMany({ maxResults: 3 });
-    expect((await ask("lynx")).results).toHaveLength(3);
-    expect((await ask("lynx", { maxResults: 2 })).results).toHaveLength(2);
-    expect((await ask("lynx", { maxResults: 8 })).results).toHaveLength(3);
+  test("returns at most maxResults of the configuration, whatever the caller asks for", async () => {
+    const { ask } = await lab.open({ qmd: { limits: { maxResults: 3 }, update: { onBoot: false } } });
+    expect((await ask("wolf")).results).toHaveLength(3);
+    expect((await ask("wolf", { maxResults: 2 })).results).toHaveLength(2);
+    expect((await ask("wolf", { maxResults: 8 })).results).toHaveLength(3);
   });
 
-  test("maxSnippetChars cuts snippets, maxInjectedChars the list, which is told", async () => {
-    const short = await openMany({ maxSnippetChars: 80 });
-    for (const { snippet } of (await short.ask("lynx")).results) expect(snippet.length).toBeLessThanOrEqual(80);
-    const few = await openMany({ maxSnippetChars: 80, maxInjectedChars: 170 });
-    const { results, report } = await few.ask("lynx", { maxResults: 6 });
+  test("cuts snippets by maxSnippetChars and the list by maxInjectedChars, and reports it", async () => {
+    const limits = { maxSnippetChars: 80, maxInjectedChars: 170 };
+    const { ask } = await lab.open({ qmd: { limits, update: { onBoot: false } } });
+    const { results, report } = await ask("wolf", { maxResults: 6 });
+    for (const { snippet } of results) expect(snippet.length).toBeLessThanOrEqual(80);
     expect(results).toHaveLength(2);
     expect(report.dropped.limit).toBe(6);
     expect(report.legs.keyword?.kept).toBe(2);
+  });
+
+  test("that memory.qmd.scope refuses is empty with the reason, and qmd is not asked", async () => {
+    const scope = { default: "deny", rules: [{ action: "allow", match: { chatType: "direct" } }] };
+    const { ask } = await lab.open({ qmd: { scope, update: { onBoot: false } } });
+    const before = lab.fake.calls("query").length;
+    const refused = await ask("lynx", { sessionKey: group });
+    expect([refused.results, refused.report.state]).toEqual([[], "ok"]);
+    expect(refused.report.reason).toMatch(/memory\.qmd\.scope/);
+    expect(lab.fake.calls("query")).toHaveLength(before);
+    expect((await ask("lynx", { sessionKey: "agent:main:telegram:direct:42" })).paths).toEqual(["memory/long.md"]);
+  });
+
+  test("finds transcripts, with the lines of their own file and without secrets, until they are deleted", async () => {
+    const { results, report } = await opened.ask("who has the accordion", { sources: ["sessions"] });
+    expect(results.map(({ path, source }) => [path, source])).toEqual([["sessions/talk.jsonl", "sessions"]]);
+    const [result] = results;
+    expect([result?.startLine, result?.snippet]).toEqual([2, expect.stringContaining("lent the accordion to Yusuf")]);
+    expect(report.state).toBe("ok");
+    const exported = readdirSync(join(lab.folder, "sessions"));
+    expect(exported).toHaveLength(1);
+    const index = (): string => readFileSync(join(lab.folder, "index.sqlite"), "utf8");
+    for (const text of [readFileSync(join(lab.folder, "sessions", exported[0] ?? ""), "utf8"), index()])
+      expect(text).not.toContain(key);
+    rmSync(file);
+    await opened.memory.sync();
+    expect((await opened.ask("accordion", { sources: ["sessions"] })).paths).toEqual([]);
+    expect(readdirSync(join(lab.folder, "sessions"))).toEqual([]);
+    expect(index()).not.toContain("accordion");
   });
 });

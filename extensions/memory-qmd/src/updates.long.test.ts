@@ -1,10 +1,19 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { MemoryError } from "@memslot/core";
+import { tempFolder } from "@memslot/test-tools/files";
+import { eventually } from "@memslot/test-tools/wait";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { errorOf, type MemoryLab, memoryLab, qmdStatus } from "./test/memory-lab.ts";
-import { eventually } from "@memslot/test-tools/wait";
+import {
+  errorOf,
+  type LabOptions,
+  type MemoryLab,
+  memoryLab,
+  type OpenedMemory,
+  qmdStatus,
+} from "./test/memory-lab.ts";
+import { models } from "./update/index-yaml.ts";
 
 const onSearch = { sync: { onSearch: true } };
 const lynx = (place: string): string => `The lynx was seen near the ${place}.\n`;
@@ -24,19 +33,6 @@ describe("what is saved is found by the next search", () => {
     expect([paths.toSorted(), report.state]).toEqual([["memory/a.md", "memory/b.md"], "ok"]);
     expect(lab.fake.starts("update")).toHaveLength(1);
     expect(qmdStatus({ memory })["waiting"]).toBe(1);
-  });
-
-  test("a changed note answers with its new words only, a deleted one not at all", async () => {
-    const lab = memoryLab();
-    lab.write("memory/a.md", lynx("mill"));
-    lab.write("memory/b.md", lynx("pond"));
-    const { memory, ask } = await lab.open({ memorySearch: onSearch, qmd: { update: { debounceMs: 3_600_000 } } });
-    await memory.sync();
-    lab.write("memory/a.md", "The heron was seen near the mill.\n");
-    lab.remove("memory/b.md");
-    expect((await ask("heron")).paths).toEqual(["memory/a.md"]);
-    expect((await ask("lynx")).paths).toEqual([]);
-    expect((await ask("pond")).paths).toEqual([]);
   });
 
   test("what changes is told to qmd after the quiet, once for all of it", async () => {
@@ -99,16 +95,6 @@ describe("notes that qmd does not index are searched all the same, and the statu
     // They are no reason to tell qmd again and again.
     await memory.sync();
     expect(lab.fake.starts("update")).toHaveLength(1);
-  });
-
-  test("links are followed by neither", async () => {
-    const lab = memoryLab();
-    lab.write("memory/a.md", lynx("mill"));
-    lab.write("elsewhere/b.md", lynx("pond"));
-    symlinkSync(join(lab.workspaceDir, "elsewhere"), join(lab.workspaceDir, "memory/link"), "dir");
-    const { memory, ask } = await lab.open();
-    await memory.sync();
-    expect((await ask("lynx")).paths).toEqual(["memory/a.md"]);
   });
 });
 
@@ -178,15 +164,6 @@ describe("a sync", () => {
     expect((await ask("lynx")).paths).toEqual(["memory/a.md"]);
   });
 
-  test("tries again where the index is locked", async () => {
-    const lab = memoryLab();
-    lab.write("memory/a.md", lynx("mill"));
-    const { memory } = await lab.open();
-    lab.fake.set({ update: { busy: 2 } });
-    expect(await memory.sync()).toMatchObject({ added: 1 });
-    expect(lab.fake.starts("update")).toHaveLength(3);
-  });
-
   test("tells qmd its collections anew where it says that it has none", async () => {
     const lab = memoryLab();
     lab.write("memory/a.md", lynx("mill"));
@@ -242,34 +219,6 @@ describe("two memories on one state folder", () => {
   });
 });
 
-test("the environment of qmd is on a list: keys and settings of the host stay out", async () => {
-  const lab = memoryLab();
-  lab.write("memory/a.md", lynx("mill"));
-  const { memory } = await lab.open({
-    environment: {
-      OPENAI_API_KEY: "sk-secret",
-      QMD_EMBED_MODEL: "hf:x/y.gguf",
-      NODE_OPTIONS: "--no-warnings",
-      INDEX_PATH: "/x",
-    },
-  });
-  await memory.sync();
-  const starts = lab.fake.starts();
-  expect(starts.length).toBeGreaterThan(0);
-  for (const { env, cwd, argv } of starts) {
-    expect(Object.keys(env)).not.toContain("OPENAI_API_KEY");
-    expect(Object.keys(env)).not.toContain("QMD_EMBED_MODEL");
-    expect(env["NODE_OPTIONS"]).toBeUndefined();
-    expect([env["INDEX_PATH"], env["QMD_CONFIG_DIR"], cwd]).toEqual([
-      join(lab.folder, "index.sqlite"),
-      lab.folder,
-      lab.folder,
-    ]);
-    expect(env["CI"]).toBe("1");
-    expect(argv.join(" ")).toContain("--index index");
-  }
-});
-
 test("check and compact say what they found and leave the answers as they were", async () => {
   const lab = memoryLab();
   for (const name of ["a", "b", "c"]) lab.write(`memory/${name}.md`, lynx(`${name}place`));
@@ -304,8 +253,116 @@ test("a large file that is no memory is not given to qmd either", async () => {
   expect(readFileSync(join(lab.folder, "index.sqlite"), "utf8").length).toBeLessThan(100_000);
 });
 
-test("the state is one folder of its own for each agent and workspace", () => {
+/** A cache folder with files under the names of the models. */
+function cacheWithModels(): string {
+  const cache = tempFolder();
+  const folder = join(cache, "qmd/models");
+  mkdirSync(folder, { recursive: true });
+  for (const uri of Object.values(models)) writeFileSync(join(folder, `hf_some_${uri.split("/").at(-1)}`), "GGUF");
+  return cache;
+}
+
+/** Two notes that qmd has read and made vectors of. */
+async function openSemantic(qmd: LabOptions["qmd"] = {}): Promise<MemoryLab & OpenedMemory> {
   const lab = memoryLab();
-  mkdirSync(lab.folder, { recursive: true });
-  expect(readdirSync(join(lab.stateDir, "qmd"))[0]).toMatch(/^main-[0-9a-f]{8}$/);
+  lab.write("memory/a.md", "The lynx was seen near the old mill.\n");
+  lab.write("memory/b.md", "Groceries, a walk, supper.\n");
+  const opened = await lab.open({
+    qmd: { searchMode: "vsearch", ...qmd },
+    environment: { XDG_CACHE_HOME: cacheWithModels() },
+  });
+  await opened.memory.sync();
+  await eventually(() => qmdStatus(opened)["needsEmbedding"] === 0);
+  return { ...lab, ...opened };
+}
+
+describe("a search by meaning", () => {
+  test("asks with the question as it is and with its words, and finds what shares no word", async () => {
+    const lab = await openSemantic();
+    const { results, report } = await lab.ask("Where was the lynx?", { minScore: 0 });
+    const [call] = lab.fake.calls("query");
+    expect(call?.arguments).toMatchObject({
+      searches: [
+        { type: "vec", query: "Where was the lynx?" },
+        { type: "lex", query: "lynx" },
+      ],
+      rerank: false,
+    });
+    expect([report.mode, report.state]).toEqual(["hybrid", "ok"]);
+    expect(results.map(({ path }) => path)).toEqual(["memory/a.md", "memory/b.md"]);
+    // It is no cosine.
+    expect(results.every(({ vectorScore }) => vectorScore === undefined)).toBe(true);
+    expect(lab.memory.status().custom?.searchMode).toBe("hybrid");
+    expect(await lab.memory.probeVectorAvailability()).toBe(true);
+    for (const { env } of lab.fake.starts("mcp").slice(-1)) expect(env["CI"]).toBeUndefined();
+  });
+
+  test("is reranked only where the configuration says so", async () => {
+    const lab = await openSemantic({ rerank: true });
+    await lab.ask("Where was the lynx?");
+    expect(lab.fake.calls("query")[0]?.arguments).toMatchObject({ rerank: true, candidateLimit: 10 });
+  });
+
+  test("that takes too long is answered by words in the same call, and not tried again for a while", async () => {
+    const lab = await openSemantic({ limits: { timeoutMs: 4000 } });
+    lab.fake.set({ mcp: { hang: true } });
+    const { results, report } = await lab.ask("lynx").catch(() => ({ results: [], report: undefined }));
+    // The server hangs for words too; the command line answers.
+    expect(results.map(({ path }) => path)).toEqual(["memory/a.md"]);
+    expect(report?.state).toBe("degraded");
+    expect(report?.reason).toMatch(/words answered alone/);
+    lab.fake.set({});
+    const before = lab.fake.calls("query").length;
+    const again = await lab.ask("lynx");
+    expect(again.report.reason).toMatch(/words answered alone/);
+    for (const { arguments: given } of lab.fake.calls("query").slice(before))
+      expect(JSON.stringify(given)).not.toContain('"vec"');
+  });
+
+  test("that has failed is told to a shared session without what qmd has said of it", async () => {
+    const shared = tempFolder();
+    for (let index = 0; index < 30; index++) writeFileSync(join(shared, `${index}.md`), `The lynx rests, ${index}.\n`);
+    const lab = await openSemantic({ limits: { timeoutMs: 4000 }, paths: [{ path: shared, name: "Shared notes" }] });
+    lab.fake.set({ mcp: { hang: true } });
+    const said = (await lab.ask("lynx")).report.reason ?? "";
+    expect(said).toMatch(/words answered alone: ./);
+    const { results, report } = await lab.ask("lynx", { sessionKey: "agent:main:telegram:group:-1" });
+    expect(results).not.toEqual([]);
+    expect(report.conditions).toEqual([{ state: "degraded", reason: "words answered alone" }]);
+    expect(JSON.stringify(report)).not.toContain(said);
+  });
+
+  test("without models on this machine is answered by words, says so, and fetches nothing", async () => {
+    const lab = memoryLab();
+    lab.write("memory/a.md", "The lynx was seen near the old mill.\n");
+    const { memory, ask } = await lab.open({
+      qmd: { searchMode: "query" },
+      environment: { XDG_CACHE_HOME: tempFolder() },
+    });
+    await memory.sync();
+    const { results, report } = await ask("lynx");
+    expect(results).toHaveLength(1);
+    expect([report.state, report.mode]).toEqual(["degraded", "keyword"]);
+    expect(report.reason).toMatch(/models of qmd are not on this machine/);
+    expect(report.action).toMatch(/qmd pull/);
+    expect(await memory.probeEmbeddingAvailability()).toMatchObject({ ok: false });
+    expect(await memory.probeVectorAvailability()).toBe(false);
+    expect(lab.fake.starts("embed")).toEqual([]);
+    for (const { env } of lab.fake.starts()) expect(env["CI"]).toBe("1");
+  });
+
+  test("with an embed that somebody else is at goes on by words", async () => {
+    const lab = memoryLab();
+    lab.write("memory/a.md", "The lynx was seen near the old mill.\n");
+    lab.fake.set({ embed: { embedLocked: true } });
+    const { memory, ask } = await lab.open({
+      qmd: { searchMode: "vsearch" },
+      environment: { XDG_CACHE_HOME: cacheWithModels() },
+    });
+    await memory.sync();
+    await eventually(() => lab.fake.starts("embed").length > 0);
+    const { paths, report } = await ask("lynx");
+    expect([paths, report.state]).toEqual([["memory/a.md"], "degraded"]);
+    expect(report.reason).toMatch(/no vectors/);
+  });
 });

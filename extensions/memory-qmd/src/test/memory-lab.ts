@@ -1,5 +1,5 @@
-import { mkdirSync, rmSync, writeFileSync, utimesSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { rmSync, utimesSync } from "node:fs";
+import { join } from "node:path";
 import {
   type Memory,
   type MemoryPlugin,
@@ -11,7 +11,7 @@ import {
   parseConfig,
   type SearchReport,
 } from "@memslot/core";
-import { onTestFinished } from "vitest";
+import { afterwards, createWorkspace } from "@memslot/test-tools/files";
 import plugin from "../index.ts";
 import { openQmdManager } from "../manager.ts";
 import { readOptions } from "../settings/options.ts";
@@ -19,7 +19,7 @@ import { findQmd } from "../process/find-qmd.ts";
 import type { QmdLimits } from "../qmd-contract.ts";
 import { stateFolder } from "../state-folder.ts";
 import { type FakeQmd } from "@memslot/fakes/qmd";
-import { fakeQmd, tempFolder } from "../process/test/qmd-lab.ts";
+import { fakeQmd, shortLimits } from "../process/test/qmd-lab.ts";
 
 export interface MemoryLab {
   readonly fake: FakeQmd;
@@ -55,23 +55,15 @@ export interface OpenedMemory {
   ): Promise<{ results: MemorySearchResult[]; report: SearchReport; paths: string[] }>;
 }
 
-/** Times that are over soon, but for those that a configuration sets. */
-const shortLimits: Partial<QmdLimits> = {
-  updateGraceMs: 300,
-  stopMs: 300,
-  killMs: 300,
-  restartMs: [0],
-  busyRetryMs: 5,
-};
+/** Processes end soon; all other times are the usual ones, or those of the configuration. */
+const { initializeMs: _initializeMs, cliQueryMs: _cliQueryMs, probeMs: _probeMs, ...quickEnds } = shortLimits;
 
 /** Nothing but the test itself looks at the files or tells qmd of them. */
 const quiet = { onSessionStart: false, onSearch: false, watch: false, intervalMinutes: 0 };
 
-/** A workspace, a state folder and a scripted qmd, all deleted after the test. */
+/** A workspace, a state folder and a scripted qmd, all deleted after the test, or after the file outside of a test. */
 export function memoryLab(): MemoryLab {
-  const base = tempFolder("memslot-qmd-memory-");
-  const [workspaceDir, stateDir] = [join(base, "workspace"), join(base, "state")];
-  mkdirSync(workspaceDir);
+  const { workspaceDir, stateDir, write } = createWorkspace();
   const fake = fakeQmd();
   let clock = Math.floor(Date.now() / 1000) - 3600;
   return {
@@ -80,16 +72,14 @@ export function memoryLab(): MemoryLab {
     stateDir,
     folder: stateFolder({ stateDir, agentId: "main", workspaceDir }),
     write(path, text) {
-      const file = join(workspaceDir, path);
-      mkdirSync(dirname(file), { recursive: true });
-      writeFileSync(file, text);
+      write({ [path]: text });
       clock++;
-      utimesSync(file, clock, clock);
+      utimesSync(join(workspaceDir, path), clock, clock);
     },
     remove: (path) => rmSync(join(workspaceDir, path)),
     async open(options = {}) {
       const opened = await openLab(options, { workspaceDir, stateDir, command: options.command ?? fake.command });
-      onTestFinished(() => opened.memory.close());
+      afterwards(() => opened.memory.close());
       return opened;
     },
   };
@@ -115,7 +105,7 @@ async function openLab(
         options: readOptions(context.options),
         found,
         environment: { ...process.env, ...environment },
-        limits: { ...shortLimits, ...limits },
+        limits: { ...quickEnds, ...limits },
       });
       return manager;
     },

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { IndexedFile } from "@memslot/indexing";
 import { describe, expect, test } from "vitest";
 import { openLedger } from "./ledger.ts";
-import { tempFolder } from "../process/test/qmd-lab.ts";
+import { tempFolder } from "@memslot/test-tools/files";
 
 function file(path: string, hash: string): IndexedFile {
   return { path, source: "memory", hash, mtimeMs: 1, size: 4, recipe: "r", chunks: [] };

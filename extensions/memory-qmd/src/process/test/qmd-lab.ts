@@ -1,8 +1,7 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { isRunning } from "@memslot/test-tools/child";
-import { onTestFinished } from "vitest";
+import { afterwards, tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { stringify } from "yaml";
 import { openQmdProcess } from "../open-process.ts";
 import {
@@ -15,17 +14,10 @@ import {
 } from "../../qmd-contract.ts";
 import { type FakeQmd, type FakeQmdOptions, makeFakeQmd } from "@memslot/fakes/qmd";
 
-/** A folder that is deleted after the test. */
-export function tempFolder(name = "memslot-qmd-"): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), name)));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
-  return folder;
-}
-
-/** A scripted qmd that is deleted after the test. */
+/** A scripted qmd that is deleted after the test, or after the file outside of a test. */
 export function fakeQmd(options: FakeQmdOptions = {}): FakeQmd {
-  const fake = makeFakeQmd({ folder: tempFolder("memslot-fake-qmd-"), ...options });
-  onTestFinished(() => {
+  const fake = makeFakeQmd({ folder: tempFolder(), ...options });
+  afterwards(() => {
     for (const pid of fake.grandchildren().filter(isRunning)) process.kill(pid, "SIGKILL");
     fake.remove();
   });
@@ -68,7 +60,7 @@ export interface QmdLabOptions {
 
 /** A state folder with one collection `notes`, and what talks to qmd about it. It is closed after the test. */
 export function openLab(options: QmdLabOptions): QmdLab {
-  const { found, folder = tempFolder(), notes = tempFolder("memslot-notes-"), mode = "lexical", limits } = options;
+  const { found, folder = tempFolder(), notes = tempFolder(), mode = "lexical", limits } = options;
   const told: string[] = [];
   writeConfig(folder, { notes: { path: notes, pattern: "**/*.md" } });
   const process = openQmdProcess({
@@ -79,14 +71,14 @@ export function openLab(options: QmdLabOptions): QmdLab {
     limits: { ...shortLimits, ...limits },
     notify: (line) => told.push(line),
   });
-  onTestFinished(() => process.close());
+  afterwards(() => process.close());
   return {
     folder,
     notes,
     process,
     told,
     async update(files = {}) {
-      writeNotes(notes, files);
+      writeFiles(notes, files);
       await process.update({ files: Object.keys(files).length, signal: noSignal });
     },
     ask: (words, more) => process.query({ ...questionOf(words), ...more }),
@@ -111,13 +103,6 @@ export function writeConfig(
 ): void {
   const models = { embed: "hf:a/b/embed.gguf", rerank: "hf:a/b/rerank.gguf", generate: "hf:a/b/generate.gguf" };
   writeFileSync(join(folder, "index.yml"), stringify({ collections, models, adapter_rev: 1 }));
-}
-
-export function writeNotes(folder: string, files: Readonly<Record<string, string>>): void {
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true });
-    writeFileSync(join(folder, path), text);
-  }
 }
 
 /** The failure of work that has to fail with one. */
