@@ -1,37 +1,79 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
-  type CreateMemoryOptions,
-  type ManagerReadParams,
-  type ManagerSearchOptions,
+  type Memory,
   type MemoryProviderStatus,
   type MemorySearchManager,
   type MemorySearchResult,
   type SearchReport,
+  audienceOf,
   isPrivateNote,
+  sessionKindOf,
 } from "@memslot/core";
-import { guarded, report, result, settings } from "./support/fakes.ts";
+import { ask, guarded, rejected, report, result, searchOf, settings } from "./support/fakes.ts";
+/** Keys of sessions and paths of notes, by what they are. Private notes have escapes where a character is invisible. */
+import data from "./data/audience.json" with { type: "json" };
 
 const group = "agent:main:telegram:group:-100123";
 const own = "agent:main:telegram:direct:7";
 const stranger = "agent:main:telegram:direct:8";
-const left = "private notes are left out in a shared session";
+const excluded = "private notes are left out in a shared session";
+const notAllowed = { code: "PATH_NOT_ALLOWED" };
 
-/** A manager that leaves the audience out of account, as it was asked and as the guard answered. */
-async function searched(
-  sessionKey: string | undefined,
-  found: MemorySearchResult[],
-  given?: Partial<SearchReport>,
-): Promise<{ results: MemorySearchResult[]; report: SearchReport | undefined; asked: ManagerSearchOptions[] }> {
-  const asked: ManagerSearchOptions[] = [];
-  let seen: SearchReport | undefined;
-  const search: MemorySearchManager["search"] = async (_query, options) => {
-    asked.push(options);
-    if (given) options.onDebug(report(given));
-    return found;
-  };
-  const results = await guarded({ search }).search("q", { sessionKey, onDebug: (told) => (seen = told) });
-  return { results, report: seen, asked };
-}
+describe("the audience of a session", () => {
+  test.each(data.private.map((key) => key ?? undefined))("is the owner alone for %s", (sessionKey) => {
+    expect(audienceOf(sessionKey, "main")).toBe("private");
+  });
+
+  test.each(Object.entries(data.shared).flatMap(([why, keys]) => keys.map((key) => [key, why] as const)))(
+    "is shared for %s: %s",
+    (sessionKey) => expect(audienceOf(sessionKey, "main")).toBe("shared"),
+  );
+
+  test.each(data.kinds)("comes from what the session is: %s is %s", (sessionKey, kind) => {
+    expect(sessionKindOf(sessionKey ?? undefined, "main")).toBe(kind);
+  });
+
+  test.each(data.ownerPeers as [string, string[]][])(
+    "is the owner alone in %s where commands.ownerAllowFrom is %j",
+    (sessionKey, ownerAllowFrom) => {
+      expect(audienceOf(sessionKey, "main", ownerAllowFrom)).toBe("private");
+      expect(sessionKindOf(sessionKey, "main", ownerAllowFrom)).toBe("main");
+    },
+  );
+
+  test.each(data.otherPeers as [string, string[]][])(
+    "is shared in %s where commands.ownerAllowFrom is %j: it only looks like the owner",
+    (sessionKey, ownerAllowFrom) => expect(audienceOf(sessionKey, "main", ownerAllowFrom)).toBe("shared"),
+  );
+
+  test("compares agents without regard to case, as the configuration does", () => {
+    expect(audienceOf("agent:work:main", "Work")).toBe("private");
+    expect(audienceOf("agent:WORK:telegram:group:5", "Work")).toBe("shared");
+  });
+
+  test.each(data.otherAgents)("is refused for another agent's session: %s", async (sessionKey) => {
+    const error = { code: "INVALID_ARGUMENT", message: expect.stringContaining('of agent "main"') };
+    expect(() => audienceOf(sessionKey, "main")).toThrow(expect.objectContaining(error));
+    const { memory, asked } = reader();
+    expect(await rejected(memory.search("q", { sessionKey }))).toMatchObject(error);
+    expect(await rejected(memory.readFile({ relPath: "MEMORY.md", sessionKey }))).toMatchObject(error);
+    expect(asked).not.toHaveBeenCalled();
+  });
+});
+
+describe("a private note", () => {
+  const workspaceDir = "/home/me/Größe";
+  const isPrivate = (path: string): boolean[] => [isPrivateNote(path), isPrivateNote(path, workspaceDir)];
+
+  test.each(data.privateNotes)("is %j", (path) => expect(isPrivate(path)).toEqual([true, true]));
+
+  test.each(data.privateNotesOfWorkspace)("is also %j, seen from its workspace", (path) => {
+    expect(isPrivateNote(path, workspaceDir)).toBe(true);
+    expect(isPrivateNote(path, "/home/me/other")).toBe(false);
+  });
+
+  test.each(data.otherNotes)("is not %j", (path) => expect(isPrivate(path)).toEqual([false, false]));
+});
 
 const mixed = [
   result({ path: "MEMORY.md", score: 0.9 }),
@@ -42,121 +84,98 @@ const mixed = [
   result({ path: "docs/team.md", score: 0.5 }),
 ];
 
-describe("a search from a shared session", () => {
-  test("never gets private notes, whatever the manager gives", async () => {
-    const { results, asked } = await searched(group, mixed);
-    expect(results.map(({ path }) => path)).toEqual(["docs/team.md"]);
-    expect(asked[0]).toMatchObject({ audience: "shared", sessionKey: group });
+describe("a search", () => {
+  test.each([group, stranger])("from the shared session %s never gets private notes", async (sessionKey) => {
+    const { search, asked } = searchOf(mixed);
+    expect((await ask(guarded({ search }), { sessionKey })).paths).toEqual(["docs/team.md"]);
+    expect(asked).toMatchObject([{ audience: "shared", sessionKey }]);
   });
 
-  test("says that they are left out, also where nothing else is wrong", async () => {
-    expect((await searched(group, [result({ path: "docs/team.md" })])).report).toMatchObject({
-      state: "ok",
-      reason: left,
-    });
-    expect((await searched(group, [])).report?.reason).toBe(`${left}; nothing in memory matches the query`);
+  test.each([undefined, own])("from the owner's session %s gets everything", async (sessionKey) => {
+    const { search, asked } = searchOf(mixed);
+    const { results, report: told } = await ask(guarded({ search }), { sessionKey });
+    expect([results.length, told.reason]).toEqual([mixed.length, undefined]);
+    expect(told.dropped).not.toHaveProperty("audience");
+    expect(asked).toMatchObject([{ audience: "private" }]);
   });
 
-  test("counts what was dropped for the host, and tells by no other figure what private notes hold", async () => {
-    const told = await searched(group, mixed.slice(0, 4), {
+  test("has the owner in the main session alone where no list names the owner", async () => {
+    const memory = guarded(searchOf([result()]), { ownerAllowFrom: undefined });
+    expect(await memory.search("q", { sessionKey: own })).toEqual([]);
+    expect(await memory.search("q", { sessionKey: "agent:main:main" })).toHaveLength(1);
+  });
+
+  test("reports what was excluded as a count, and no other figure that depends on private notes", async () => {
+    const given = {
       legs: { keyword: { candidates: 40, kept: 4 }, vector: { candidates: 30, kept: 4 } },
       dropped: { minScore: 3, source: 2, limit: 9 },
       confidence: 0.9,
       reason: "the best 9 of 40 are shown",
-    });
-    expect(told.report?.dropped).toEqual({ minScore: 0, source: 0, limit: 0, audience: 4 });
-    expect(told.report?.legs).toEqual({});
-    expect(told.report?.confidence).toBeUndefined();
-    expect(told.report?.reason).toBe(`${left}; nothing in memory matches the query`);
+    };
+    const told = (await ask(guarded(searchOf(mixed.slice(0, 4), given)), { sessionKey: group })).report;
+    expect(told.dropped).toEqual({ minScore: 0, source: 0, limit: 0, audience: 4 });
+    expect([told.legs, told.confidence]).toEqual([{}, undefined]);
+    expect(told.reason).toBe(`${excluded}; nothing in memory matches the query`);
   });
 
-  test("is told neither what a score is made of nor why something is not found", async () => {
-    const parts = { words: 0.5, names: 0, dates: 0, meaning: 0 };
-    const asked: ManagerSearchOptions[] = [];
-    let told = 0;
-    const memory = guarded({
-      search: async (_query, options) => {
-        asked.push(options);
-        return [result({ path: "docs/team.md", score: 0.5, parts })];
-      },
-      why: async () => {
-        told++;
-        return { found: true, rungs: [], sentence: "it is there" };
-      },
-    });
-    const [shared] = await memory.search("q", { sessionKey: group, explain: true });
-    expect(asked[0]?.explain).toBe(false);
-    expect(shared).not.toHaveProperty("parts");
-    const [unasked] = await memory.search("q");
-    expect(unasked).not.toHaveProperty("parts");
-    const [own] = await memory.search("q", { explain: true });
-    expect(own?.parts).toEqual(parts);
-    await expect(memory.why("q", { path: "MEMORY.md" }, { sessionKey: group })).rejects.toMatchObject({
-      code: "INVALID_ARGUMENT",
-    });
-    expect(told).toBe(0);
-    expect((await memory.why("q", { path: "MEMORY.md" }))?.found).toBe(true);
-    await expect(memory.why("q", {})).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
-    await expect(memory.why("q", { text: "a", line: 1 })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
-    // A manager that cannot tell need not.
-    expect(await guarded({}).why("q", { path: "MEMORY.md" })).toBeUndefined();
-  });
-
-  test("keeps the figures of a manager that has left private notes out by itself", async () => {
+  test("keeps the figures of a manager that has excluded private notes itself, and names the exclusion", async () => {
     const legs = { keyword: { candidates: 4, kept: 1 } };
-    const told = await searched(group, [result({ path: "docs/team.md" })], { legs, confidence: 0.9 });
-    expect(told.report).toMatchObject({ legs, confidence: 0.9 });
-    expect(told.report?.dropped).not.toHaveProperty("audience");
+    const { search } = searchOf([result({ path: "docs/team.md" })], { legs, confidence: 0.9 });
+    const told = (await ask(guarded({ search }), { sessionKey: group })).report;
+    expect(told).toMatchObject({ state: "ok", reason: excluded, legs, confidence: 0.9 });
+    expect(told.dropped).not.toHaveProperty("audience");
+  });
+
+  test("from a shared session gets neither the parts of a score nor why something is not found", async () => {
+    const parts = { words: 0.5, names: 0, dates: 0, meaning: 0 };
+    const { search, asked } = searchOf([result({ path: "docs/team.md", parts })]);
+    const why = vi.fn(async () => ({ found: true, rungs: [], sentence: "it is there" }));
+    const memory = guarded({ search, why });
+    const [shared] = await memory.search("q", { sessionKey: group, explain: true });
+    expect([asked[0]?.explain, shared?.parts]).toEqual([false, undefined]);
+    expect((await memory.search("q"))[0]?.parts).toBeUndefined();
+    expect((await memory.search("q", { explain: true }))[0]?.parts).toEqual(parts);
+    const target = { path: "MEMORY.md" };
+    const refused = await rejected(memory.why("q", target, { sessionKey: group }));
+    expect(refused).toMatchObject({ code: "INVALID_ARGUMENT" });
+    expect(why).not.toHaveBeenCalled();
+    expect((await memory.why("q", target))?.found).toBe(true);
+    expect(await guarded({}).why("q", target)).toBeUndefined();
   });
 });
 
-describe("what went wrong, told to a shared session", () => {
+describe("what went wrong, reported to a shared session", () => {
   const secret = "memory/divorce.md";
-  const failing = (): ReturnType<MemorySearchManager["status"]> => ({
+  const fallback = { from: "qmd", to: "memory-core", reason: `update failed: ${secret}`, retryAt: "2026-01-01T12:00:30Z" };
+  const status = (): MemoryProviderStatus => ({
     backend: "fake",
     provider: "none",
     dirty: true,
     lastSyncError: `EACCES: permission denied, open '/notes/${secret}'`,
-    fallback: {
-      from: "qmd",
-      to: "memory-core",
-      reason: `qmd update failed: ${secret}`,
-      retryAt: "2026-01-01T12:00:30Z",
-    },
+    fallback,
   });
 
-  async function told(query: string, own: Partial<MemorySearchManager>, sessionKey: string): Promise<SearchReport> {
-    let seen: SearchReport | undefined;
-    const memory = guarded({ status: failing, ...own });
-    await memory.search(query, { sessionKey, onDebug: (given) => (seen = given) }).catch(() => undefined);
-    if (seen === undefined) throw new Error("nothing was reported");
-    return seen;
+  async function reported(query: string, search: MemorySearchManager["search"], key: string): Promise<SearchReport> {
+    const reports: SearchReport[] = [];
+    const memory = guarded({ status, search });
+    await memory.search(query, { sessionKey: key, onDebug: (given) => reports.push(given) }).catch(() => undefined);
+    return reports[0] as SearchReport;
   }
 
-  const fail = async (): Promise<never> => Promise.reject(new Error(`cannot compare ${secret}`));
   test.each([
-    ["of a search without a report", "q", {}],
-    ["of a blank query", " ", {}],
-    ["of a search that fails", "q", { search: fail }],
-    [
-      "of a search that a spare answers",
-      "q",
-      {
-        search: async (_query: string, { onDebug }: ManagerSearchOptions) => {
-          onDebug(report({ fallback: failing().fallback }));
-          return [];
-        },
-      },
-    ],
-  ])("names no note: %s", async (_what, query, own) => {
-    expect(JSON.stringify(await told(query, own, "agent:main:main"))).toContain("divorce");
-    const shared = await told(query, own, group);
+    ["a search without a report", "q", searchOf().search],
+    ["a blank query", " ", searchOf().search],
+    ["a search that fails", "q", async () => Promise.reject(new Error(`cannot compare ${secret}`))],
+    ["a search that the fallback backend answers", "q", searchOf([], report({ fallback })).search],
+  ])("names no note: %s", async (_what, query, search) => {
+    expect(JSON.stringify(await reported(query, search, "agent:main:main"))).toContain("divorce");
+    const shared = await reported(query, search, group);
     expect(JSON.stringify(shared)).not.toContain("divorce");
-    expect(shared.fallback).toEqual({ ...failing().fallback, reason: '"qmd" is unavailable' });
+    expect(shared.fallback).toEqual({ ...fallback, reason: '"qmd" is unavailable' });
   });
 
-  test("and is still told to be something", async () => {
-    expect(await told("q", {}, group)).toMatchObject({
+  test("is still reported as a condition", async () => {
+    expect(await reported("q", searchOf().search, group)).toMatchObject({
       state: "degraded",
       conditions: [
         { state: "degraded", reason: '"qmd" is unavailable' },
@@ -166,58 +185,26 @@ describe("what went wrong, told to a shared session", () => {
   });
 });
 
-describe("a direct chat with somebody who is not the owner", () => {
-  test("is answered as a group is", async () => {
-    const asked: (string | undefined)[] = [];
-    const memory = guarded({
-      search: async (_query, { audience }) => {
-        asked.push(audience);
-        return [result({ path: "MEMORY.md" }), result({ path: "shared/a.md" })];
-      },
-      readFile: async ({ relPath }) => ({ status: "ok", text: "secret", path: relPath }),
-    });
-    const results = await memory.search("q", { sessionKey: stranger });
-    expect([asked, results.map(({ path }) => path)]).toEqual([["shared"], ["shared/a.md"]]);
-    await expect(memory.readFile({ relPath: "MEMORY.md", sessionKey: stranger })).rejects.toMatchObject({
-      code: "PATH_NOT_ALLOWED",
-    });
-  });
-
-  test("is the owner where no list says otherwise only in the main session", async () => {
-    const memory = guarded({ search: async () => [result({ path: "MEMORY.md" })] }, { ownerAllowFrom: undefined });
-    expect(await memory.search("q", { sessionKey: own })).toEqual([]);
-    expect(await memory.search("q", { sessionKey: "agent:main:main" })).toHaveLength(1);
-  });
-});
-
-describe("a search from the owner's own session", () => {
-  test.each([undefined, own])("gets everything, with no word of an audience: %s", async (sessionKey) => {
-    const { results, report: told, asked } = await searched(sessionKey, mixed);
-    expect(results).toHaveLength(mixed.length);
-    expect(told?.reason).toBeUndefined();
-    expect(told?.dropped).not.toHaveProperty("audience");
-    expect(asked[0]).toMatchObject({ audience: "private" });
-  });
-});
-
-/** What a manager was asked to read; it reads whatever it is asked for, and says that it was `path`. */
-function reader(path?: string, options: Partial<CreateMemoryOptions> = {}) {
-  const asked: ManagerReadParams[] = [];
-  const readFile: MemorySearchManager["readFile"] = async (params) => {
-    asked.push(params);
-    return { status: "ok", text: "secret", path: path ?? params.relPath, from: 1, lines: 1 };
-  };
-  return { memory: guarded({ readFile }, options), asked };
+/** A memory that reads whatever file it is asked for, and reports that it was `path`. */
+function reader(path?: string, options = {}, more = {}) {
+  const asked = vi.fn<MemorySearchManager["readFile"]>(async ({ relPath }) => ({
+    status: "ok",
+    text: "secret",
+    path: path ?? relPath,
+  }));
+  return { memory: guarded({ readFile: asked, ...more }, options), asked };
 }
+
+const read = (memory: Memory, relPath: string, sessionKey: string | undefined = group): Promise<unknown> =>
+  memory.readFile({ relPath, sessionKey }).then(
+    () => "read",
+    (error: { code: string }) => error,
+  );
 
 describe("reading a file from a shared session", () => {
   test.each([
     "MEMORY.md",
-    "memory.md",
-    "USER.md",
     "memory/2026-11-21.md",
-    "./MEMORY.md",
-    "memory/../MEMORY.md",
     "docs/../MEMORY.md",
     "../notes/MEMORY.md",
     "../NOTES/memory/a.md",
@@ -225,40 +212,31 @@ describe("reading a file from a shared session", () => {
     "Memory\\a.md",
   ])("refuses %s with a plain reason, without asking the manager", async (relPath) => {
     const { memory, asked } = reader();
-    await expect(memory.readFile({ relPath, sessionKey: group })).rejects.toMatchObject({
-      code: "PATH_NOT_ALLOWED",
+    expect(await read(memory, relPath)).toMatchObject({
+      ...notAllowed,
       message: `${JSON.stringify(relPath)} cannot be read in a shared session: MEMORY.md, USER.md, memory/, the journal and what other programs keep are private, which are read in the owner's own sessions only`,
     });
-    expect(asked).toEqual([]);
+    expect(await read(memory, relPath, stranger)).toMatchObject(notAllowed);
+    expect(asked).not.toHaveBeenCalled();
   });
 
   test("knows the accents of the workspace's name in either spelling", async () => {
     const { memory, asked } = reader(undefined, { workspaceDir: "/größe" });
-    const relPath = `../${"größe".normalize("NFD")}/MEMORY.md`;
-    await expect(memory.readFile({ relPath, sessionKey: group })).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
-    expect(asked).toEqual([]);
+    expect(await read(memory, `../${"größe".normalize("NFD")}/MEMORY.md`)).toMatchObject(notAllowed);
+    expect(asked).not.toHaveBeenCalled();
   });
 
-  test("refuses what turned out to be a private note, by a spelling that only the manager could follow", async () => {
+  test("refuses what turned out to be a private note, by a spelling that only the manager could resolve", async () => {
     expect(isPrivateNote("MEMORY~1.MD", "/notes")).toBe(false);
-    const { memory } = reader("MEMORY.md");
-    await expect(memory.readFile({ relPath: "MEMORY~1.MD", sessionKey: group })).rejects.toMatchObject({
-      code: "PATH_NOT_ALLOWED",
-    });
+    expect(await read(reader("MEMORY.md").memory, "MEMORY~1.MD")).toMatchObject(notAllowed);
   });
 
-  test("reads other files, and tells the manager who reads along", async () => {
+  test("reads other files, and the owner reads all; the manager is given the audience", async () => {
     const { memory, asked } = reader();
-    await expect(memory.readFile({ relPath: "docs/team.md", sessionKey: group })).resolves.toMatchObject({
-      text: "secret",
-    });
-    expect(asked).toMatchObject([{ relPath: "docs/team.md", audience: "shared" }]);
-  });
-
-  test.each([undefined, own])("is no matter for the owner: %s", async (sessionKey) => {
-    const { memory, asked } = reader();
-    await expect(memory.readFile({ relPath: "MEMORY.md", sessionKey })).resolves.toMatchObject({ text: "secret" });
-    expect(asked).toMatchObject([{ audience: "private" }]);
+    expect(await read(memory, "docs/team.md")).toBe("read");
+    expect(await read(memory, "MEMORY.md", own)).toBe("read");
+    await memory.readFile({ relPath: "MEMORY.md" });
+    expect(asked.mock.calls.map(([params]) => params.audience)).toEqual(["shared", "private", "private"]);
   });
 });
 
@@ -266,48 +244,34 @@ describe("a folder of notes, shown to others", () => {
   const places = settings({ notes: "all", extraPaths: ["/notes/team"] });
   const mine = [result({ path: "Zebra.md" }), result({ path: "own/a.md" }), result({ path: "teams/b.md" })];
   const ofTeam = [result({ path: "team/a.md" }), result({ path: "sessions/s.jsonl", source: "sessions" })];
-  const roots = [
-    { path: ".", state: "indexed" as const },
-    { path: "own", state: "skipped" as const },
-    { path: "tool", state: "indexed" as const },
-  ];
-  const ofTool = result({ path: "tool/c.md" });
-  const status = (): MemoryProviderStatus => ({ backend: "fake", provider: "none", roots });
+  const status = (): MemoryProviderStatus => ({
+    backend: "fake",
+    provider: "none",
+    roots: [
+      { path: ".", state: "indexed" },
+      { path: "own", state: "skipped" },
+      { path: "tool", state: "indexed" },
+    ],
+  });
 
   test("is what extraPaths and a plugin's own folders name, whatever the manager gives", async () => {
-    const search = async (): Promise<MemorySearchResult[]> => [...mine, ...ofTeam, ofTool];
-    const memory = guarded({ search, status }, { settings: { ...places, sources: ["memory", "sessions"] } });
-    const shown = await memory.search("q", { sessionKey: group });
-    expect(shown.map(({ path }) => path).toSorted()).toEqual(["sessions/s.jsonl", "team/a.md", "tool/c.md"]);
-    expect(await memory.search("q", { sessionKey: own, maxResults: 9 })).toHaveLength(6);
+    const found: MemorySearchResult[] = [...mine, ...ofTeam, result({ path: "tool/c.md" })];
+    const own9 = { sessionKey: own, maxResults: 9 };
+    const memory = guarded(
+      { ...searchOf(found), status },
+      { settings: { ...places, sources: ["memory", "sessions"] } },
+    );
+    const shown = await ask(memory, { sessionKey: group });
+    expect(shown.paths.toSorted()).toEqual(["sessions/s.jsonl", "team/a.md", "tool/c.md"]);
+    expect(await memory.search("q", own9)).toHaveLength(6);
   });
 
-  test("is read there alone, and nobody else is asked", async () => {
-    const asked: string[] = [];
-    const readFile: MemorySearchManager["readFile"] = async ({ relPath }) => {
-      asked.push(relPath);
-      return { status: "ok", text: "x", path: relPath };
-    };
-    const memory = guarded({ readFile, status }, { settings: places });
+  test("is read there alone, and the manager is not asked for the rest", async () => {
+    const { memory, asked } = reader(undefined, { settings: places }, { status });
     for (const relPath of ["Zebra.md", "a.markdown", "b.mdx", "team/../Zebra.md", "MEMORY.md"])
-      await expect(memory.readFile({ relPath, sessionKey: group }), relPath).rejects.toMatchObject({
-        code: "PATH_NOT_ALLOWED",
-      });
-    expect(asked).toEqual([]);
-    await memory.readFile({ relPath: "team/a.md", sessionKey: group });
-    await memory.readFile({ relPath: "Zebra.md", sessionKey: own });
-    expect(asked).toEqual(["team/a.md", "Zebra.md"]);
-  });
-});
-
-describe("the session of another agent", () => {
-  test("neither searches nor reads", async () => {
-    const { memory, asked } = reader();
-    const sessionKey = "agent:other:main";
-    await expect(memory.search("q", { sessionKey })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
-    await expect(memory.readFile({ relPath: "MEMORY.md", sessionKey })).rejects.toMatchObject({
-      code: "INVALID_ARGUMENT",
-    });
-    expect(asked).toEqual([]);
+      expect(await read(memory, relPath), relPath).toMatchObject(notAllowed);
+    expect(asked).not.toHaveBeenCalled();
+    expect(await read(memory, "team/a.md")).toBe("read");
+    expect(await read(memory, "Zebra.md", own)).toBe("read");
   });
 });

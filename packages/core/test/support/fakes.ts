@@ -1,7 +1,10 @@
+import { expect, onTestFinished, vi } from "vitest";
 import type {
   EmbeddingProvider,
+  ManagerSearchOptions,
   Memory,
   MemorySearchManager,
+  MemorySearchOptions,
   MemorySearchResult,
   MemorySearchSettings,
   MemslotConfig,
@@ -108,4 +111,55 @@ export function gate<T = void>(): { opened: Promise<T>; open: (value: T) => void
 /** Lets everything go on that needs no timer. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A clock and timers that stand still but for `pass`, from noon on. Real again after the test. */
+export function stopClock(): void {
+  vi.useFakeTimers({
+    toFake: ["setTimeout", "clearTimeout", "performance", "Date"],
+    now: Date.parse("2026-01-01T12:00:00Z"),
+  });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+/** Lets this time pass on the stopped clock. What had to be done before is done by then, and what follows from it. */
+export async function pass(ms: number): Promise<void> {
+  await settle();
+  await vi.advanceTimersByTimeAsync(ms);
+  await settle();
+}
+
+/** A search that finds these notes and reports this, and what it was asked. */
+export function searchOf(
+  found: readonly MemorySearchResult[] = [],
+  given?: Partial<SearchReport>,
+): { search: MemorySearchManager["search"]; asked: (ManagerSearchOptions & { query: string })[] } {
+  const asked: (ManagerSearchOptions & { query: string })[] = [];
+  const search: MemorySearchManager["search"] = async (query, options) => {
+    asked.push({ ...options, query });
+    if (given) options.onDebug(report(given));
+    return [...found];
+  };
+  return { search, asked };
+}
+
+export interface Answer {
+  results: MemorySearchResult[];
+  paths: string[];
+  report: SearchReport;
+}
+
+/** A search as its caller sees it, with its report: there must be exactly one. */
+export async function ask(memory: Memory, options: MemorySearchOptions = {}, query = "q"): Promise<Answer> {
+  const reports: SearchReport[] = [];
+  const results = await memory.search(query, { ...options, onDebug: (given) => reports.push(given) });
+  expect(reports).toHaveLength(1);
+  return { results, paths: results.map(({ path }) => path), report: reports[0] as SearchReport };
+}
+
+/** What a call that must fail was rejected with. */
+export async function rejected(call: Promise<unknown>): Promise<unknown> {
+  const [outcome] = await Promise.allSettled([call]);
+  if (outcome?.status === "rejected") return outcome.reason;
+  throw new Error("the call did not fail");
 }

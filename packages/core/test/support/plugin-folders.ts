@@ -1,24 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { realpathSync } from "node:fs";
-
-/** A fresh folder with these files, and what deletes it. Names may hold `/`; objects are written as JSON. */
-export async function folderOf(
-  files: Record<string, unknown>,
-): Promise<{ folder: string; remove: () => Promise<void> }> {
-  const folder = realpathSync(await mkdtemp(join(tmpdir(), "memslot-core-")));
-  await writeFiles(folder, files);
-  return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
-}
-
-export async function writeFiles(folder: string, files: Record<string, unknown>): Promise<void> {
-  for (const [name, content] of Object.entries(files)) {
-    const file = join(folder, name);
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, typeof content === "string" ? content : JSON.stringify(content));
-  }
-}
+import type { Files } from "@memslot/test-tools/files";
 
 export interface PluginFiles {
   manifest?: unknown;
@@ -28,16 +8,16 @@ export interface PluginFiles {
 }
 
 /** The files of a plugin folder. What is given as `null` is left out. */
-export function pluginFiles(id: string, own: PluginFiles = {}, under = ""): Record<string, unknown> {
+export function pluginFiles(id: string, own: PluginFiles = {}, under = ""): Files {
   const {
     manifest = { id, kind: "memory", configSchema: { type: "object" } },
     packageJson = { name: `pkg-${id}`, type: "module", exports: "./index.js" },
     entry = memoryEntry(id),
   } = own;
-  const files = { "memslot.plugin.json": manifest, "package.json": packageJson, "index.js": entry };
+  const files: Record<string, unknown> = { "memslot.plugin.json": manifest, "package.json": packageJson, "index.js": entry };
   const prefix = under === "" ? "" : `${under}/`;
   return Object.fromEntries(
-    Object.entries(files).flatMap(([name, content]) => (content === null ? [] : [[prefix + name, content]])),
+    Object.entries(files).flatMap(([name, content]) => (content === null ? [] : [[prefix + name, content as object]])),
   );
 }
 
@@ -70,7 +50,7 @@ export function embeddingEntry(
   return `export default { kind: "embedding", contract: 1, id: ${JSON.stringify(id)}, async open(context) { ${open} } };`;
 }
 
-export function embeddingFiles(id: string, open?: string, under = ""): Record<string, unknown> {
+export function embeddingFiles(id: string, open?: string, under = ""): Files {
   const manifest = { id, kind: "embedding", configSchema: { type: "object" } };
   return pluginFiles(id, { manifest, entry: embeddingEntry(id, open) }, under);
 }

@@ -1,5 +1,6 @@
+import { once } from "node:events";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   type Memory,
   MemoryError,
@@ -8,26 +9,24 @@ import {
   type MemoryPluginContext,
   type MemorySearchManager,
   type OpenMemoryOptions,
-  type SearchReport,
   defineEmbeddingPlugin,
   defineMemoryPlugin,
   openMemory,
   parseConfig,
 } from "@memslot/core";
-import { fakeManager, fakeProvider, gate, hang, result, settle } from "./support/fakes.ts";
-import { folderOf, pluginFiles, writeFiles } from "./support/plugin-folders.ts";
+import { tempFolder, writeFiles } from "@memslot/test-tools/files";
+import { ask, fakeManager, fakeProvider, gate, hang, pass, rejected, result, settle, stopClock } from "./support/fakes.ts";
+import { pluginFiles } from "./support/plugin-folders.ts";
 
 let root = "";
-let remove: () => Promise<void>;
 const opened: Memory[] = [];
 
-beforeEach(async () => {
-  ({ folder: root, remove } = await folderOf({ "notes/MEMORY.md": "# Notes" }));
+beforeEach(() => {
+  root = tempFolder({ "notes/MEMORY.md": "# Notes" });
 });
 
 afterEach(async () => {
   await Promise.allSettled(opened.splice(0).map((memory) => memory.close()));
-  await remove();
 });
 
 interface Counted {
@@ -72,19 +71,26 @@ interface Slot {
   plugins?: OpenMemoryOptions["plugins"];
   entries?: Record<string, unknown>;
   content?: Record<string, unknown>;
+  /** Where the plugin in the slot is. */
+  load?: string;
   deny?: string[];
   provider?: string;
   told?: string[];
   options?: Partial<OpenMemoryOptions>;
 }
 
-async function open({ slot = "tool", fallback, plugins, entries = {}, ...more }: Slot): Promise<Memory> {
+async function open({ slot = "tool", fallback, plugins, entries = {}, load, ...more }: Slot): Promise<Memory> {
   const entry = fallback === undefined ? {} : { [slot]: { fallback } };
   const memorySearch = { provider: more.provider ?? "none" };
   const config = parseConfig(
     {
       agents: { defaults: { workspace: join(root, "notes"), memorySearch } },
-      plugins: { slots: { memory: slot }, entries: { ...entry, ...entries }, deny: more.deny ?? [] },
+      plugins: {
+        slots: { memory: slot },
+        entries: { ...entry, ...entries },
+        deny: more.deny ?? [],
+        load: { paths: load === undefined ? [] : [load] },
+      },
       ...more.content,
     },
     { baseDir: root, stateDir: join(root, "state"), env: { HOME: root } },
@@ -96,15 +102,9 @@ async function open({ slot = "tool", fallback, plugins, entries = {}, ...more }:
 }
 
 async function failure(slot: Slot): Promise<MemoryError> {
-  const error: unknown = await open(slot).catch((caught: unknown) => caught);
+  const error = await rejected(open(slot));
   if (!MemoryError.is(error)) throw new Error(`expected a MemoryError, got ${String(error)}`);
   return error;
-}
-
-async function asked(memory: Memory): Promise<{ paths: string[]; report: SearchReport | undefined }> {
-  const reports: SearchReport[] = [];
-  const results = await memory.search("q", { onDebug: (report) => reports.push(report) });
-  return { paths: results.map(({ path }) => path), report: reports[0] };
 }
 
 describe("plugins.entries.<id>.fallback", () => {
@@ -118,7 +118,7 @@ describe("plugins.entries.<id>.fallback", () => {
     const told: string[] = [];
     const plugins = [dead("tool"), counted("memory-core").plugin, counted("other").plugin];
     const memory = await open({ fallback, plugins, told });
-    const { paths, report } = await asked(memory);
+    const { paths, report } = await ask(memory);
     expect(paths).toEqual([`${id}.md`]);
     const named = { from: "tool", to: id, reason: "qmd is not installed" };
     expect(report).toMatchObject({ state: "degraded", fallback: named });
@@ -131,7 +131,7 @@ describe("plugins.entries.<id>.fallback", () => {
   test("opens nothing while the plugin in the slot works", async () => {
     const [tool, core] = [counted("tool"), counted("memory-core")];
     const memory = await open({ fallback: "builtin", plugins: [tool.plugin, core.plugin] });
-    expect((await asked(memory)).paths).toEqual(["tool.md"]);
+    expect((await ask(memory)).paths).toEqual(["tool.md"]);
     await memory.sync();
     expect(core.contexts).toEqual([]);
     expect(memory.status()).toMatchObject({ backend: "tool", spare: { backend: "memory-core", open: false } });
@@ -154,9 +154,9 @@ describe("plugins.entries.<id>.fallback", () => {
       counted("memory-core").plugin,
       counted("other").plugin,
     ];
-    expect((await asked(await open({ plugins: plugins() }))).paths).toEqual(["memory-core.md"]);
+    expect((await ask(await open({ plugins: plugins() }))).paths).toEqual(["memory-core.md"]);
     const config = { tool: { config: { fallback: "other" } } };
-    expect((await asked(await open({ plugins: plugins(), entries: config }))).paths).toEqual(["other.md"]);
+    expect((await ask(await open({ plugins: plugins(), entries: config }))).paths).toEqual(["other.md"]);
     const both = { tool: { config: { fallback: "other" }, fallback: "none" } };
     expect((await failure({ plugins: plugins(), entries: both })).code).toBe("UNAVAILABLE");
   });
@@ -166,11 +166,11 @@ describe("plugins.entries.<id>.fallback", () => {
       content: { memory: { backend: "qmd", qmd: { fallback: "keyword" } }, plugins: {} },
       plugins: [dead("memory-qmd"), counted("memory-core").plugin],
     });
-    expect((await asked(memory)).report?.fallback).toMatchObject({ from: "memory-qmd", to: "memory-core" });
+    expect((await ask(memory)).report?.fallback).toMatchObject({ from: "memory-qmd", to: "memory-core" });
     expect(memory.status().backend).toBe("memory-core");
   });
 
-  test("gives the spare its own options, and searches that look for what has changed", async () => {
+  test("gives the fallback backend its own options, and searches that look for what has changed", async () => {
     const [tool, core] = [counted("tool", {}, { search: fail() }), counted("memory-core")];
     const memory = await open({
       fallback: "builtin",
@@ -187,14 +187,14 @@ describe("plugins.entries.<id>.fallback", () => {
     expect(core.contexts[0]?.settings.sync.onSearch).toBe(true);
   });
 
-  test("finds a spare by its package name", async () => {
-    await writeFiles(root, pluginFiles("spare", {}, "node_modules/pkg-spare"));
+  test("finds a fallback backend by its package name", async () => {
+    writeFiles(root, pluginFiles("spare", {}, "node_modules/pkg-spare"));
     const memory = await open({ fallback: "pkg-spare", plugins: [dead("tool")] });
-    expect((await asked(memory)).report?.fallback).toMatchObject({ from: "tool", to: "spare" });
+    expect((await ask(memory)).report?.fallback).toMatchObject({ from: "tool", to: "spare" });
   });
 });
 
-describe("a spare that cannot be used is an error that names the key", () => {
+describe("a fallback backend that cannot be used is an error that names the key", () => {
   const key = "plugins.entries.tool.fallback";
   const tool = counted("tool").plugin;
   const embeddings = defineEmbeddingPlugin({ id: "vectors", open: async () => fakeProvider() });
@@ -238,30 +238,23 @@ describe("a spare that cannot be used is an error that names the key", () => {
   });
 
   test("one that the application offers and that is not installed", async () => {
-    await writeFiles(root, {
-      "package.json": { name: "app", peerDependenciesMeta: { "@memslot/memory-lancedb": { optional: true } } },
-    });
+    const peerDependenciesMeta = { "@memslot/memory-lancedb": { optional: true } };
+    writeFiles(root, { "package.json": { name: "app", peerDependenciesMeta } });
     const options = { host: join(root, "main.js") };
     expect((await failure({ plugins: [tool], fallback: "memory-lancedb", options })).message).toContain(
       `${key} is "memory-lancedb", which is not installed; run \`memslot plugins add memory-lancedb\``,
     );
   });
 
-  test("wrong options of the spare", async () => {
+  test("one with wrong options, and one that is broken, by its own reason", async () => {
     const core = counted("memory-core", { configSchema: { type: "object", additionalProperties: false } }).plugin;
     const entries = { tool: { fallback: "builtin" }, "memory-core": { config: { sise: 1 } } };
     expect((await failure({ plugins: [tool, core], entries })).message).toContain(
       "plugins.entries.memory-core.config.sise is not a key",
     );
-  });
-
-  test("a broken spare, by its own reason", async () => {
-    await writeFiles(root, pluginFiles("spare", { manifest: { id: "spare", configSchema: {} } }, "plugins/spare"));
-    const content = {
-      plugins: { slots: { memory: "tool" }, entries: { tool: { fallback: "spare" } }, load: { paths: ["plugins"] } },
-    };
-    const error = await failure({ plugins: [tool], content });
-    expect(error).toMatchObject({ code: "PLUGIN", message: expect.stringContaining('plugin "spare"') });
+    writeFiles(root, pluginFiles("spare", { manifest: { id: "spare", configSchema: {} } }, "plugins/spare"));
+    const broken = await failure({ plugins: [tool], fallback: "spare", load: "plugins" });
+    expect(broken).toMatchObject({ code: "PLUGIN", message: expect.stringContaining('plugin "spare"') });
   });
 
   test("but not where it is only the default of the plugin: then there is none, and a line says why", async () => {
@@ -269,45 +262,46 @@ describe("a spare that cannot be used is an error that names the key", () => {
     const configSchema = { type: "object", properties: { fallback: { type: "string", default: "builtin" } } };
     const plugins = [counted("tool", { configSchema }).plugin, counted("memory-core").plugin];
     const memory = await open({ plugins, deny: ["memory-core"], told });
-    expect((await asked(memory)).paths).toEqual(["tool.md"]);
+    expect((await ask(memory)).paths).toEqual(["tool.md"]);
     expect(memory.status().spare).toBeUndefined();
     expect(told).toEqual([expect.stringMatching(/^"tool" has no spare: .*plugins\.deny lists "memory-core"/)]);
   });
 });
 
-describe("keyword", () => {
-  test("opens memory-core without a provider and says why; builtin opens it with the provider", async () => {
-    const requests: string[] = [];
-    const embed = async (texts: readonly string[]): Promise<number[][]> => {
-      requests.push(...texts);
-      return texts.map(() => [1]);
-    };
-    const provider = fakeProvider({ embedQuery: async (text) => (await embed([text]))[0] ?? [], embedBatch: embed });
-    for (const [fallback, seen] of [
-      ["keyword", undefined],
-      ["builtin", provider],
-    ] as const) {
-      const core = counted("memory-core");
-      const memory = await open({ fallback, plugins: [dead("tool"), core.plugin], options: { embeddings: provider } });
-      await memory.search("q");
-      await memory.sync();
-      const [context] = core.contexts;
-      expect(context?.embeddings.provider).toBe(seen);
-      if (fallback === "keyword")
-        expect(context?.embeddings).toMatchObject({
-          requested: "none",
-          reason: 'plugins.entries.tool.fallback is "keyword": "memory-core" finds words only',
-          degraded: false,
-        });
-      await memory.close();
-    }
-    expect(requests).toEqual([]);
-  });
+test("keyword opens memory-core without a provider and says why; builtin opens it with the provider", async () => {
+  const embedBatch = vi.fn(async (texts: readonly string[]) => texts.map(() => [1]));
+  const provider = fakeProvider({ embedQuery: async (text) => (await embedBatch([text]))[0] ?? [], embedBatch });
+  const reason = 'plugins.entries.tool.fallback is "keyword": "memory-core" finds words only';
+  for (const [fallback, choice] of [
+    ["keyword", { provider: undefined, requested: "none", reason, degraded: false }],
+    ["builtin", { provider }],
+  ] as const) {
+    const core = counted("memory-core");
+    const memory = await open({ fallback, plugins: [dead("tool"), core.plugin], options: { embeddings: provider } });
+    await memory.search("q");
+    await memory.sync();
+    expect(core.contexts).toMatchObject([{ embeddings: choice }]);
+    await memory.close();
+  }
+  expect(embedBatch).not.toHaveBeenCalled();
 });
+
+/** A module that is never loaded to its end, and says when that has begun. */
+const hangingEntry = 'process.emit("memslot-test-loading"); await new Promise(() => {}); export default {};';
+
+/** A plugin that never opens, and when its opening has begun. */
+function hangingTool(): { tool: MemoryPlugin; started: Promise<void> } {
+  const { opened: started, open: start } = gate();
+  const openTool = (): Promise<never> => {
+    start();
+    return hang();
+  };
+  return { tool: defineMemoryPlugin({ id: "tool", open: openTool }), started };
+}
 
 describe("opening", () => {
   test.each(["CONFIG", "WORKSPACE", "BUSY"] as const)(
-    "that fails with %s is refused as without a spare",
+    "that fails with %s is refused as without a fallback backend",
     async (code) => {
       const core = counted("memory-core");
       const error = await failure({ fallback: "builtin", plugins: [dead("tool", code), core.plugin] });
@@ -330,10 +324,10 @@ describe("opening", () => {
     ["an AbortError of its own", thrown(new DOMException("gave up", "AbortError")), "gave up"],
     ["nothing, and gives nothing", async () => undefined as never, "no manager"],
     ["nothing, and gives half a manager", async () => ({ search: async () => [] }) as never, "no manager"],
-  ])("that throws %s is covered by the spare, which says why", async (_what, openTool, reason) => {
+  ])("that throws %s is covered by the fallback backend, which says why", async (_what, openTool, reason) => {
     const tool = defineMemoryPlugin({ id: "tool", open: openTool });
     const memory = await open({ fallback: "builtin", plugins: [tool, counted("memory-core").plugin] });
-    const { paths, report } = await asked(memory);
+    const { paths, report } = await ask(memory);
     expect(paths).toEqual(["memory-core.md"]);
     expect(report).toMatchObject({ state: "degraded", fallback: { from: "tool", to: "memory-core" } });
     expect(report?.fallback?.reason).toContain(reason);
@@ -347,35 +341,29 @@ describe("opening", () => {
     ["throws a text when it is imported", 'throw "just a text";', "just a text"],
     ["exports nothing", "export const other = 1;", "default"],
     ["exports a number", "export default 7;", "default"],
-    ["is never loaded to its end", "await new Promise(() => setTimeout(() => {}, 1)); export default {};", "no answer"],
-  ])("a plugin that %s is covered by the spare, which says why", async (_what, entry, reason) => {
-    await writeFiles(join(root, "tool"), pluginFiles("tool", { entry }));
-    const memory = await open({
-      fallback: "builtin",
-      plugins: [counted("memory-core").plugin],
-      content: {
-        plugins: {
-          slots: { memory: "tool" },
-          load: { paths: [join(root, "tool")] },
-          entries: { tool: { fallback: "builtin" } },
-        },
-      },
-      options: { deadlines: { openMs: 2000 } },
-    });
-    const { paths, report } = await asked(memory);
+    ["is never loaded to its end", hangingEntry, "gave no answer within 60 s"],
+  ])("a plugin that %s is covered by the fallback backend, which says why", async (_what, entry, reason) => {
+    if (entry === hangingEntry) stopClock();
+    const loading = once(process, "memslot-test-loading");
+    writeFiles(join(root, "tool"), pluginFiles("tool", { entry }));
+    const opening = open({ fallback: "builtin", plugins: [counted("memory-core").plugin], load: join(root, "tool") });
+    if (entry === hangingEntry) {
+      await loading;
+      await pass(60_000);
+    }
+    const { paths, report } = await ask(await opening);
     expect(paths).toEqual(["memory-core.md"]);
     expect(report).toMatchObject({ state: "degraded", fallback: { from: "tool", to: "memory-core" } });
-    expect(report?.fallback?.reason).toContain(reason);
+    expect(report.fallback?.reason).toContain(reason);
   });
 
-  test("a plugin that cannot be loaded is refused as before where there is no spare, and an unknown id with one", async () => {
-    await writeFiles(join(root, "tool"), pluginFiles("tool", { entry: "export default {" }));
-    const load = { paths: [join(root, "tool")] };
-    const content = { plugins: { slots: { memory: "tool" }, load } };
-    expect(await failure({ plugins: [counted("memory-core").plugin], content })).toMatchObject({ code: "PLUGIN" });
-    const unknown = { slots: { memory: "toool" }, load, entries: { toool: { fallback: "builtin" } } };
+  test("a plugin that cannot be loaded is refused as before without a fallback backend, and an unknown id with one", async () => {
+    writeFiles(join(root, "tool"), pluginFiles("tool", { entry: "export default {" }));
     const core = counted("memory-core");
-    expect(await failure({ plugins: [core.plugin], content: { plugins: unknown } })).toMatchObject({ code: "CONFIG" });
+    const load = join(root, "tool");
+    expect(await failure({ plugins: [core.plugin], load })).toMatchObject({ code: "PLUGIN" });
+    const unknown = { slot: "toool", fallback: "builtin", plugins: [core.plugin], load };
+    expect(await failure(unknown)).toMatchObject({ code: "CONFIG" });
     expect(core.contexts).toEqual([]);
   });
 
@@ -392,45 +380,41 @@ describe("opening", () => {
     for (const words of ['"tool"', "qmd is not installed", '"memory-core"', "disk full"])
       expect(error.message).toContain(words);
     works = true;
-    expect((await asked(await open(slot))).paths).toEqual(["memory-core.md"]);
+    expect((await ask(await open(slot))).paths).toEqual(["memory-core.md"]);
   });
 
   test("that hangs counts as unavailable after half of the time", async () => {
-    const plugins = [defineMemoryPlugin({ id: "tool", open: hang }), counted("memory-core").plugin];
-    const memory = await open({ fallback: "builtin", plugins, options: { deadlines: { openMs: 60 } } });
-    expect((await asked(memory)).report?.fallback?.reason).toContain("gave no answer within 0.03 s");
+    stopClock();
+    const { tool, started } = hangingTool();
+    const core = counted("memory-core");
+    const opening = open({ fallback: "builtin", plugins: [tool, core.plugin] });
+    await started;
+    await pass(29_999);
+    expect(core.contexts).toEqual([]);
+    await pass(1);
+    expect((await ask(await opening)).report.fallback?.reason).toContain("gave no answer within 30 s");
   });
 
-  test("that is aborted opens no spare", async () => {
+  test("that is aborted opens no fallback backend", async () => {
+    const { tool, started } = hangingTool();
     const core = counted("memory-core");
-    const started = gate();
-    const tool = defineMemoryPlugin({
-      id: "tool",
-      open: async () => {
-        started.open();
-        return hang();
-      },
-    });
     const controller = new AbortController();
-    const opening = open({
-      fallback: "builtin",
-      plugins: [tool, core.plugin],
-      options: { signal: controller.signal },
-    }).catch((error: unknown) => error);
-    await started.opened;
+    const options = { signal: controller.signal };
+    const opening = rejected(open({ fallback: "builtin", plugins: [tool, core.plugin], options }));
+    await started;
     controller.abort();
     expect(await opening).toMatchObject({ name: "AbortError" });
     await settle();
     expect(core.contexts).toEqual([]);
   });
 
-  test("to look only opens a spare that is only looked at too", async () => {
+  test("to look only opens a fallback backend that only looks too", async () => {
     const core = counted("memory-core");
     await open({ fallback: "builtin", plugins: [dead("tool"), core.plugin], options: { lookOnly: true } });
     expect(core.contexts[0]?.lookOnly).toBe(true);
   });
 
-  test("is shared by callers of the same spare, and by none of another", async () => {
+  test("is shared by callers of the same fallback backend, and by none of another", async () => {
     const core = counted("memory-core");
     const plugins = [dead("tool"), core.plugin];
     await Promise.all([open({ fallback: "builtin", plugins }), open({ fallback: "builtin", plugins })]);
@@ -444,7 +428,7 @@ describe("opening", () => {
   });
 });
 
-describe("what else a memory does goes on with a spare", () => {
+describe("what else a memory does goes on with a fallback backend", () => {
   test("an estimate, a check, space given back and BUSY are those of the one that answers", async () => {
     const core = counted(
       "memory-core",

@@ -1,0 +1,522 @@
+import { describe, expect, test, vi } from "vitest";
+import {
+  type Memory,
+  MemoryError,
+  type MemorySearchManager,
+  type MemorySearchResult,
+  type MemorySearchOptions,
+  type SearchReport,
+  createMemory,
+  isAbort,
+} from "@memslot/core";
+import {
+  ask,
+  fakeManager,
+  gate,
+  guarded,
+  hang,
+  pass,
+  rejected,
+  report,
+  result,
+  searchOf,
+  settings,
+  settle,
+  stopClock,
+} from "./support/fakes.ts";
+
+type Call = (memory: Memory, signal?: AbortSignal) => Promise<unknown>;
+
+/** Each call with its deadline. */
+const calls: [string, number, Call][] = [
+  ["search", 30_000, (memory, signal) => memory.search("q", { signal })],
+  ["readFile", 10_000, (memory, signal) => memory.readFile({ relPath: "a.md", signal })],
+  ["sync", 600_000, (memory, signal) => memory.sync({ signal })],
+  ["check", 600_000, (memory, signal) => memory.check({ signal })],
+  ["compact", 600_000, (memory, signal) => memory.compact({ signal })],
+  ["details", 600_000, (memory, signal) => memory.details({ signal })],
+  ["releaseQuarantine", 600_000, (memory, signal) => memory.releaseQuarantine({ signal })],
+  ["probeEmbeddingAvailability", 60_000, (memory, signal) => memory.probeEmbeddingAvailability({ signal })],
+  ["probeVectorAvailability", 60_000, (memory, signal) => memory.probeVectorAvailability({ signal })],
+];
+
+/** A manager all of whose calls do this, and the signals that they were given. */
+function allCalls(run: () => Promise<never>): { own: Partial<MemorySearchManager>; signals: AbortSignal[] } {
+  const signals: AbortSignal[] = [];
+  const call = async (...args: unknown[]): Promise<never> => {
+    const last = args.at(-1);
+    signals.push(last instanceof AbortSignal ? last : (last as { signal: AbortSignal }).signal);
+    return run();
+  };
+  return { own: Object.fromEntries(calls.map(([name]) => [name, call])), signals };
+}
+
+/** A manager that never answers and listens to no signal. */
+const deaf = (): ReturnType<typeof allCalls> => allCalls(hang);
+
+describe("a wrong argument", () => {
+  const results = "maxResults must be a whole number from 1 to 200, not";
+  const tokens = "maxTokens must be a whole number from 100 to 4000, not";
+  const minScore = "minScore must be a number from 0 to 1, not";
+  const sources = "sources must be a list of at least one source, not";
+  const day = 'must be a day or a time, such as 2026-03-05, 2026-03, 2026, "yesterday"';
+  const session = "sessionKey must be the key of a session, as the host names it, not";
+  const known = "the known sources (memory, sessions, journal, claude-code, codex, gemini, opencode, cursor), not";
+  const from = "from must be a line number, 1 or more, not";
+
+  test.each<[keyof Memory, unknown[], string]>([
+    ["search", [7], "query must be a string, not 7"],
+    ["search", [], "query must be a string, not undefined"],
+    ["search", [["a"]], "query must be a string, not a list"],
+    ["search", ["q", null], "options must be an object, not null"],
+    ["search", ["q", []], "options must be an object, not an empty list"],
+    ["search", ["q", { maxResults: 0 }], `${results} 0`],
+    ["search", ["q", { maxResults: 201 }], `${results} 201`],
+    ["search", ["q", { maxResults: 1.5 }], `${results} 1.5`],
+    ["search", ["q", { maxResults: "5" }], `${results} "5"`],
+    ["search", ["q", { maxResults: Number.NaN }], `${results} NaN`],
+    ["search", ["q", { maxTokens: 99 }], `${tokens} 99`],
+    ["search", ["q", { maxTokens: 4001 }], `${tokens} 4001`],
+    ["search", ["q", { maxTokens: 500.5 }], `${tokens} 500.5`],
+    ["search", ["q", { maxTokens: "500" }], `${tokens} "500"`],
+    ["search", ["q", { minScore: -0.1 }], `${minScore} -0.1`],
+    ["search", ["q", { minScore: 1.1 }], `${minScore} 1.1`],
+    ["search", ["q", { minScore: Number.NaN }], `${minScore} NaN`],
+    ["search", ["q", { minScore: "0.5" }], `${minScore} "0.5"`],
+    ["search", ["q", { since: 2024 }], `since ${day}`],
+    ["search", ["q", { until: " " }], `until ${day}`],
+    ["search", ["q", { since: "x".repeat(201) }], `since ${day}`],
+    ["search", ["q", { order: "best" }], 'order must be one of relevance, newest, oldest, not "best"'],
+    ["search", ["q", { sources: [] }], `${sources} an empty list`],
+    ["search", ["q", { sources: "memory" }], `${sources} "memory"`],
+    ["search", ["q", { sources: ["memory", " "] }], "sources must be a list of non-empty strings"],
+    ["search", ["q", { sources: ["wiki"] }], `${known} "wiki"`],
+    ["search", ["q", { signal: {} }], "signal must be an AbortSignal, not an object"],
+    ["search", ["q", { onDebug: 1 }], "onDebug must be a function, not 1"],
+    ["search", ["q", { sessionKey: 1 }], `${session} 1`],
+    ["search", ["q", { sessionKey: " " }], `${session} " "`],
+    ["readFile", [{}], "relPath must be the path of a memory file, not undefined"],
+    ["readFile", [{ relPath: "" }], 'relPath must be the path of a memory file, not ""'],
+    ["readFile", [{ relPath: "  " }], "relPath must be"],
+    ["readFile", [{ relPath: "a\0.md" }], "relPath must be a path without NUL characters"],
+    ["readFile", [{ relPath: 5 }], "relPath must be the path of a memory file, not 5"],
+    ["readFile", [{ relPath: "a.md", from: 0 }], `${from} 0`],
+    ["readFile", [{ relPath: "a.md", from: 1.5 }], `${from} 1.5`],
+    ["readFile", [{ relPath: "a.md", from: "1" }], `${from} "1"`],
+    ["readFile", [{ relPath: "a.md", lines: 0 }], "lines must be a number of lines, 1 or more, not 0"],
+    ["readFile", [{ relPath: "a.md", lines: Number.NaN }], "lines must be a number of lines, 1 or more, not NaN"],
+    ["readFile", [{ relPath: "a.md", sessionKey: "" }], `${session} ""`],
+    ["readFile", ["a.md"], 'params must be an object, not "a.md"'],
+    ["readFile", [], "params must be an object, not undefined"],
+    ["sync", [{ force: "yes" }], "force must be"],
+    ["sync", [{ reason: "" }], "reason must be"],
+    ["sync", [{ progress: true }], "progress must be"],
+    ["sync", [{ signal: 1 }], "signal must be"],
+    ["sync", [{ wait: "no" }], "wait must be"],
+    ["sync", [{ sessions: "s1" }], "sessions must be"],
+    ["sync", [{ sessions: [{ sessionKey: "agent:main:main" }] }], "sessions must be"],
+    ["sync", [{ sessions: [{ sessionId: " " }] }], "sessions must be"],
+    ["sync", [5], "params must be"],
+    ["check", [{ fix: "yes" }], 'fix must be true or false, not "yes"'],
+    ["check", [{ signal: "stop" }], "signal must be"],
+    ["compact", [{ signal: "stop" }], "signal must be"],
+    ["probeEmbeddingAvailability", [{ signal: "stop" }], "signal must be"],
+    ["probeVectorAvailability", [{ signal: "stop" }], "signal must be"],
+    ["why", ["q", {}], "must"],
+    ["why", ["q", { text: "a", line: 1 }], "must"],
+  ])("is refused without a call of the manager, naming what was given: %s%j", async (name, args, words) => {
+    const { own, signals } = deaf();
+    const memory = guarded({ ...own, why: hang });
+    const error = await rejected(Reflect.apply(memory[name] as () => Promise<unknown>, memory, args));
+    expect(error).toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining(words) });
+    expect(signals).toEqual([]);
+  });
+
+  test("is none at the ends of every range", async () => {
+    await expect(guarded().search("q", { maxResults: 1, minScore: 0 })).resolves.toEqual([]);
+    await expect(guarded().search("q", { maxResults: 200, minScore: 1 })).resolves.toEqual([]);
+  });
+});
+
+describe("what the manager is given", () => {
+  const sources = ["memory", "mail"];
+
+  test("every option of a search, from the settings where the caller gave none", async () => {
+    const { search, asked } = searchOf();
+    const own = { ...settings({ query: { maxResults: 9, minScore: 0.2 } }), sources };
+    const memory = guarded({ search }, { settings: own });
+    await memory.search("q");
+    await memory.search("q", { maxResults: 3, minScore: 0.2, sources: ["mail", "mail"], sessionKey: "s" });
+    expect(asked[0]).toMatchObject({ maxResults: 9, minScore: 0.2, strict: false, sources });
+    expect(asked[0]).toHaveProperty("sessionKey", undefined);
+    expect(asked[1]).toMatchObject({ maxResults: 3, minScore: 0.2, strict: true, sources: ["mail"], sessionKey: "s" });
+  });
+
+  test("sources of the settings and of the manager besides the known ones", async () => {
+    const status = () => ({ backend: "fake", provider: "none", sources: ["wiki"] });
+    const memory = guarded({ status }, { settings: { ...settings(), sources } });
+    await expect(memory.search("q", { sources: ["wiki", "mail", "sessions"] })).resolves.toEqual([]);
+    await expect(memory.search("q", { sources: ["web"] })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  });
+
+  test.each<[MemorySearchOptions, number]>([
+    [{}, 900],
+    [{ maxResults: 3 }, 900],
+    [{ maxResults: 6 }, 900],
+    [{ maxResults: 10 }, 1500],
+    [{ maxResults: 200 }, 4000],
+    [{ maxResults: 10, maxTokens: 500 }, 500],
+    [{ maxResults: 10, defaultMaxResults: 12 }, 900],
+    [{ defaultMaxResults: 12 }, 900],
+  ])("a token budget that grows with the results that the caller asks for: %j %i", async (options, maxTokens) => {
+    const { search, asked } = searchOf();
+    await guarded({ search }, { settings: settings({ query: { maxTokens: 900 } }) }).search("q", options);
+    expect(asked[0]?.maxTokens).toBe(maxTokens);
+  });
+
+  test.each(["", " ", "\n\t", "\u3000"])("nothing for the blank query %j, which is answered", async (query) => {
+    const { search, asked } = searchOf();
+    const answer = await ask(guarded({ search }), {}, query);
+    expect([answer.results, asked]).toEqual([[], []]);
+    expect(answer.report).toMatchObject({ backend: "fake", reason: "the query is blank" });
+  });
+
+  test("a query of at most 10 000 characters, none cut in two, and the report says that it was cut", async () => {
+    const { search, asked } = searchOf();
+    const reasons: boolean[] = [];
+    for (const query of ["😀".repeat(10_000), `a${"😀".repeat(10_000)}`, "b".repeat(10_001)]) {
+      const { report: told } = await ask(guarded({ search }), {}, query);
+      reasons.push(told.reason?.includes("the query was cut to its first 10000 characters") === true);
+    }
+    expect(asked.map(({ query }) => [...query].length)).toEqual([10_000, 10_000, 10_000]);
+    expect(asked[1]?.query).toBe(`a${"😀".repeat(9_999)}`);
+    expect(reasons).toEqual([false, true, true]);
+  });
+
+  test("120 lines from line 1 of a file unless the caller asks for others", async () => {
+    const readFile = vi.fn(fakeManager().readFile);
+    const memory = guarded({ readFile });
+    await memory.readFile({ relPath: "a.md" });
+    await memory.readFile({ relPath: "a.md", from: 7, lines: 2 });
+    expect(readFile.mock.calls).toMatchObject([
+      [{ relPath: "a.md", from: 1, lines: 120 }],
+      [{ relPath: "a.md", from: 7, lines: 2 }],
+    ]);
+  });
+
+  test("no right to repair in a check unless the caller asks for it", async () => {
+    const check = vi.fn(async () => ({ ok: true, findings: [] }));
+    const memory = guarded({ check });
+    await memory.check();
+    await memory.check({ fix: true });
+    expect(check.mock.calls).toMatchObject([[{ fix: false }], [{ fix: true }]]);
+  });
+});
+
+describe("an answer that breaks the contract", () => {
+  const read = { status: "ok", text: "", path: "a.md" };
+  const counted = 'must be a whole number, 0 or more, not';
+  test.each<[keyof Memory, unknown, string]>([
+    ["readFile", { ...read, status: "fine" }, '"status"'],
+    ["readFile", { ...read, text: undefined }, '"text"'],
+    ["readFile", { ...read, path: "" }, '"path"'],
+    ["readFile", { ...read, from: 0 }, '"from"'],
+    ["readFile", { ...read, lines: -1 }, '"lines"'],
+    ["readFile", { ...read, nextFrom: 0.5 }, '"nextFrom"'],
+    ["sync", { added: -1, changed: 0, removed: 0, unchanged: 0, failed: [] }, '"added"'],
+    ["check", null, "gave null where an object is wanted"],
+    ["check", { findings: [] }, '"ok" must be true or false'],
+    ["check", { ok: true }, '"findings" must be a list'],
+    ["compact", 5, "gave 5 where an object is wanted"],
+    ["compact", { beforeBytes: -1, afterBytes: 0 }, `"beforeBytes" ${counted} -1`],
+    ["compact", { beforeBytes: 1 }, `"afterBytes" ${counted} undefined`],
+    ["details", 5, "gave 5 where an object is wanted"],
+    ["details", { syncs: {}, spaces: [] }, '"syncs" must be a list'],
+    ["details", { syncs: [] }, '"spaces" must be a list'],
+    ["releaseQuarantine", {}, `"chunks" ${counted} undefined`],
+  ])("is refused by the name of the field: %s %j", async (name, given, words) => {
+    const call = calls.find(([known]) => known === name)?.[2] as Call;
+    const error = await rejected(call(guarded({ [name]: async () => given })));
+    expect(error).toMatchObject({ code: "PLUGIN", message: expect.stringContaining(words) });
+  });
+
+  test.each<[keyof Memory, unknown]>([
+    ["readFile", { ...read, truncated: true, from: 3, lines: 0, nextFrom: 3 }],
+    ["check", { ok: true, findings: [{ name: "files", ok: true, message: "3 files" }] }],
+    ["compact", { beforeBytes: 9, afterBytes: 4 }],
+    ["details", { syncs: [{ reason: "cli", finishedAt: "2026-03-05T09:00:00Z", durationMs: 3 }], spaces: [] }],
+    ["releaseQuarantine", { chunks: 2 }],
+  ])("is not this one of %s, which is passed on: %j", async (name, given) => {
+    const call = calls.find(([known]) => known === name)?.[2] as Call;
+    await expect(call(guarded({ [name]: async () => given }))).resolves.toEqual(given);
+  });
+
+  test.each(["sync", "check", "compact", "details", "releaseQuarantine"])(
+    "is not undefined of %s, nor is the call of a manager that lacks it",
+    async (name) => {
+      const call = calls.find(([known]) => known === name)?.[2] as Call;
+      await expect(call(guarded({ [name]: async () => undefined }))).resolves.toBeUndefined();
+      await expect(call(guarded({ [name]: undefined }))).resolves.toBeUndefined();
+    },
+  );
+});
+
+describe("status", () => {
+  const fail = (): never => {
+    throw new Error("no database");
+  };
+  test.each([
+    ["throws", fail, "no database"],
+    ["gives nothing", () => undefined, "the plugin gave no status"],
+  ])("never throws: a manager that %s gets a minimal one", (_name, status, words) => {
+    expect(guarded({ status: status as never }).status()).toMatchObject({
+      backend: "fake",
+      workspaceDir: "/notes",
+      lastSyncError: expect.stringContaining(words),
+      custom: { error: words },
+    });
+  });
+
+  test("is the manager's own, with the plugin, the workspace and the settings where it leaves them out", () => {
+    const own = {
+      backend: "fake",
+      provider: "none",
+      requestedProvider: "local",
+      files: 3,
+      workspaceDir: "/other",
+      sources: ["mail"],
+      fallback: { from: "a", reason: "b" },
+    };
+    expect(guarded({ status: () => own }).status()).toEqual(own);
+    expect(guarded({ status: () => ({ files: 1 }) as never }).status()).toEqual({
+      files: 1,
+      backend: "fake",
+      provider: "unknown",
+      requestedProvider: "auto",
+      workspaceDir: "/notes",
+      sources: ["memory", "journal"],
+    });
+  });
+});
+
+describe("an object that is not a manager is refused", () => {
+  test.each(["search", "readFile", "status", "probeEmbeddingAvailability", "probeVectorAvailability", "capabilities"])(
+    "without %s, by name",
+    (field) => {
+      const message = expect.stringContaining(`"${field}"`);
+      expect(() => guarded({ [field]: undefined })).toThrow(expect.objectContaining({ code: "PLUGIN", message }));
+    },
+  );
+
+  test.each(["sync", "close", "check", "compact", "details", "releaseQuarantine"])(
+    "when its %s is not a function",
+    (field) => expect(() => guarded({ [field]: 5 })).toThrow(`"${field}" must be a function, not 5`),
+  );
+
+  test.each([null, undefined, "manager", () => {}])("when it is %s", (manager) => {
+    const options = { agentId: "main", workspaceDir: "/notes", backend: "fake", settings: settings() };
+    expect(() => createMemory(manager as never, options)).toThrow('"it" must be an object');
+  });
+
+  test("when a capability is not a boolean", () => {
+    expect(() => guarded({ capabilities: { keyword: true, vector: true } as never })).toThrow(
+      '"capabilities.ownsIndex" must be true or false, not undefined',
+    );
+  });
+});
+
+describe("an error of the manager", () => {
+  const failing = (error: Error): Partial<MemorySearchManager> => allCalls(() => Promise.reject(error)).own;
+
+  test.each(calls)("in %s keeps its code, or is a PLUGIN error with the plugin and the cause", async (name, _, call) => {
+    const known = new MemoryError("PATH_NOT_ALLOWED", "outside");
+    expect(await rejected(call(guarded(failing(known))))).toMatchObject({ code: known.code, message: "outside" });
+    const cause = new TypeError("x is undefined");
+    expect(await rejected(call(guarded(failing(cause))))).toMatchObject({
+      code: "PLUGIN",
+      cause,
+      message: `memory plugin "fake" failed in ${name}: x is undefined`,
+    });
+    // The abort of a manager is not that of the caller.
+    const ownAbort = new DOMException("gave up", "AbortError");
+    expect(await rejected(call(guarded(failing(ownAbort))))).toMatchObject({ code: "PLUGIN" });
+  });
+
+  test("is a PLUGIN error also when it is thrown at once, each time", async () => {
+    const atOnce = (): never => {
+      throw new TypeError("at once");
+    };
+    const memory = guarded({ search: atOnce, sync: atOnce });
+    for (const call of [memory.search("q"), memory.sync(), memory.sync()])
+      expect(await rejected(call)).toMatchObject({ code: "PLUGIN" });
+  });
+
+  test("in a search is reported as unavailable with the reason", async () => {
+    const reports: SearchReport[] = [];
+    const memory = guarded(failing(new MemoryError("UNAVAILABLE", "the store is locked")));
+    const error = await rejected(memory.search("q", { onDebug: (given) => reports.push(given) }));
+    expect(error).toMatchObject({ code: "UNAVAILABLE" });
+    expect(reports).toMatchObject([{ state: "unavailable", reason: "the store is locked" }]);
+  });
+
+  test("is not one of the caller's report function, which is called once and whose error reaches the caller", async () => {
+    const onDebug = vi.fn(() => {
+      throw new Error("my own mistake");
+    });
+    await expect(guarded(searchOf([], report())).search("q", { onDebug })).rejects.toThrow("my own mistake");
+    expect(onDebug).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe("a deadline", () => {
+  test.each(calls)("makes a %s that hangs UNAVAILABLE after %i ms and aborts its signal", async (name, ms, call) => {
+    stopClock();
+    const { own, signals } = deaf();
+    const ended = vi.fn((error: unknown) => error);
+    const outcome = rejected(call(guarded(own))).then(ended);
+    await pass(ms - 1);
+    expect(ended).not.toHaveBeenCalled();
+    await pass(1);
+    expect(await outcome).toMatchObject({
+      code: "UNAVAILABLE",
+      message: expect.stringContaining(`${name} gave no answer within ${ms / 1000} s`),
+    });
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  });
+
+  test("that has passed names what a person can do, and leaves the memory open for the next call", async () => {
+    stopClock();
+    const search = vi.fn(async () => [result()]).mockImplementationOnce(hang);
+    const memory = guarded({ search }, { deadlines: { searchMs: 20 } });
+    const late = rejected(memory.search("q"));
+    await pass(20);
+    expect(String(await late)).toContain("; run `memslot memory status --deep`");
+    await expect(memory.search("q")).resolves.toHaveLength(1);
+  });
+});
+
+describe("an abort", () => {
+  test.each(calls)("of a %s is an AbortError at once, also of a manager that does not listen", async (_, __, call) => {
+    const { own, signals } = deaf();
+    expect(isAbort(await rejected(call(guarded(own), AbortSignal.abort())))).toBe(true);
+    expect(signals).toEqual([]);
+    const controller = new AbortController();
+    const running = rejected(call(guarded(own), controller.signal));
+    await settle();
+    const reason = new Error("changed my mind");
+    controller.abort(reason);
+    expect(await running).toMatchObject({ name: "AbortError", cause: reason });
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  });
+
+  test("of a blank query is an AbortError too", async () => {
+    expect(isAbort(await rejected(guarded().search(" ", { signal: AbortSignal.abort() })))).toBe(true);
+  });
+
+  test("after the answer changes nothing, and one before it gives no report", async () => {
+    const controller = new AbortController();
+    const memory = guarded(searchOf([result()]));
+    await expect(memory.search("q", { signal: controller.signal })).resolves.toHaveLength(1);
+    controller.abort();
+    await expect(memory.search("q")).resolves.toHaveLength(1);
+    const onDebug = vi.fn();
+    const other = new AbortController();
+    const running = rejected(guarded(deaf().own).search("q", { signal: other.signal, onDebug }));
+    other.abort();
+    expect(isAbort(await running)).toBe(true);
+    expect(onDebug).not.toHaveBeenCalled();
+  });
+});
+
+describe("a closed memory", () => {
+  test.each(calls)("refuses %s with CLOSED, and ended one that ran, whose signal it aborted", async (_, __, call) => {
+    stopClock();
+    const { own, signals } = deaf();
+    const memory = guarded(own);
+    const running = rejected(call(memory));
+    await settle();
+    const closing = memory.close();
+    expect(await running).toMatchObject({ code: "CLOSED" });
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+    await pass(10_000);
+    await closing;
+    expect(await rejected(call(memory))).toMatchObject({ code: "CLOSED" });
+    expect(await rejected(call(memory, AbortSignal.abort()))).toMatchObject({ code: "CLOSED" });
+  });
+
+  test("says CLOSED also for a blank query and wrong arguments", async () => {
+    const memory = guarded();
+    await memory.close();
+    expect(await rejected(memory.search(""))).toMatchObject({ code: "CLOSED" });
+    expect(await rejected(memory.search(5 as never))).toMatchObject({ code: "CLOSED" });
+  });
+
+  test("gives the status that was known when it was closed", async () => {
+    let files = 3;
+    const memory = guarded({
+      status: () => ({ backend: "fake", provider: "none", files }),
+      close: async () => void (files = 0),
+    });
+    await memory.close();
+    expect(memory.status().files).toBe(3);
+  });
+
+  test("closes its manager once, however often it is closed, and one without close", async () => {
+    const close = vi.fn(async () => undefined);
+    const onClose = vi.fn(async () => undefined);
+    const memory = guarded({ close }, { onClose });
+    await Promise.all([memory.close(), memory.close()]);
+    await memory.close();
+    expect([close, onClose].map(({ mock }) => mock.calls.length)).toEqual([1, 1]);
+    await expect(guarded({ close: undefined as never }).close()).resolves.toBeUndefined();
+  });
+
+  test("waits for the running calls to end before it closes the manager", async () => {
+    const events: string[] = [];
+    const ending = gate();
+    const memory = guarded({
+      search: async (_query, { signal }): Promise<MemorySearchResult[]> => {
+        signal.addEventListener("abort", () => events.push("aborted"));
+        await ending.opened;
+        events.push("ended");
+        return [];
+      },
+      close: async () => void events.push("closed"),
+    });
+    const running = rejected(memory.search("q"));
+    await settle();
+    const closing = memory.close();
+    await running;
+    await settle();
+    expect(events).toEqual(["aborted"]);
+    ending.open();
+    await closing;
+    expect(events).toEqual(["aborted", "ended", "closed"]);
+  });
+
+  test("waits 10 s for a call that does not end, and then closes the manager", async () => {
+    stopClock();
+    const close = vi.fn(async () => undefined);
+    const memory = guarded({ search: hang, close });
+    void rejected(memory.search("q"));
+    const closing = memory.close();
+    await pass(9_999);
+    expect(close).not.toHaveBeenCalled();
+    await pass(1);
+    await closing;
+    expect(close).toHaveBeenCalledTimes(1);
+  });
+
+  test.each([
+    ["does not close", hang, { code: "UNAVAILABLE" }],
+    ["fails to close", async () => Promise.reject(new Error("disk gone")), { message: "disk gone" }],
+  ])("reports a manager that %s, each time, and frees the rest", async (_name, close, error) => {
+    stopClock();
+    const onClose = vi.fn(async () => undefined);
+    const memory = guarded({ close }, { onClose });
+    const outcomes = [rejected(memory.close()), rejected(memory.close())];
+    await pass(10_000);
+    for (const outcome of outcomes) expect(await outcome).toMatchObject(error);
+    expect(onClose).toHaveBeenCalledTimes(1);
+  });
+});
