@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import {
   type MemoryError,
   agentIdProblem,
@@ -10,7 +10,7 @@ import {
   openMemory,
   parseConfig,
 } from "@memslot/core";
-import { type ConfigHome, createConfigHome } from "./config-home.ts";
+import { type ConfigHome, createConfigHome } from "./support/config-home.ts";
 import { fakeManager } from "./support/fakes.ts";
 
 let computer: ConfigHome;
@@ -18,8 +18,6 @@ let computer: ConfigHome;
 beforeEach(() => {
   computer = createConfigHome();
 });
-
-afterEach(() => computer.remove());
 
 const core = defineMemoryPlugin({ id: "memory-core", open: async () => fakeManager() });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type MemslotConfig, parseConfig } from "@memslot/core";
-import { failure, withKey } from "./config-home.ts";
+import { failure, withKey } from "./support/config-home.ts";
 
 const defaults = "agents.defaults.memorySearch";
 

@@ -2,16 +2,14 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { resolveStateDir } from "@memslot/core";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type ConfigHome, createConfigHome, failure, withKey } from "./config-home.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import { type ConfigHome, createConfigHome, failure, withKey } from "./support/config-home.ts";
 
 let computer: ConfigHome;
 
 beforeEach(() => {
   computer = createConfigHome();
 });
-
-afterEach(() => computer.remove());
 
 function results(maxResults: number): unknown {
   return withKey("agents.defaults.memorySearch.query.maxResults", maxResults);

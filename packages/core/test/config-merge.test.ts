@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type MemslotConfig, parseConfig } from "@memslot/core";
-import { withKey } from "./config-home.ts";
+import { withKey } from "./support/config-home.ts";
 
 function parse(config: unknown): MemslotConfig {
   return parseConfig(config, { baseDir: "/base", stateDir: "/state", env: { HOME: "/home/u" } });

@@ -1,59 +1,24 @@
 import { once } from "node:events";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import {
   type Memory,
   MemoryError,
   type MemoryErrorCode,
   type MemoryPlugin,
-  type MemoryPluginContext,
-  type MemorySearchManager,
   type OpenMemoryOptions,
   defineEmbeddingPlugin,
   defineMemoryPlugin,
-  openMemory,
-  parseConfig,
 } from "@memslot/core";
-import { tempFolder, writeFiles } from "@memslot/test-tools/files";
-import { ask, fakeManager, fakeProvider, gate, hang, pass, rejected, result, settle, stopClock } from "./support/fakes.ts";
+import { ask, fakeProvider, gate, hang, pass, rejected, settle, stopClock } from "./support/fakes.ts";
+import { type MemoryHome, counted, createMemoryHome } from "./support/open.ts";
 import { pluginFiles } from "./support/plugin-folders.ts";
 
-let root = "";
-const opened: Memory[] = [];
+let home: MemoryHome;
 
 beforeEach(() => {
-  root = tempFolder({ "notes/MEMORY.md": "# Notes" });
+  home = createMemoryHome();
 });
-
-afterEach(async () => {
-  await Promise.allSettled(opened.splice(0).map((memory) => memory.close()));
-});
-
-interface Counted {
-  plugin: MemoryPlugin;
-  contexts: MemoryPluginContext[];
-  closed: () => number;
-}
-
-/** A plugin that counts what is opened and finds a note that is named after it. */
-function counted(id: string, own: Partial<MemoryPlugin> = {}, manager: Partial<MemorySearchManager> = {}): Counted {
-  const contexts: MemoryPluginContext[] = [];
-  let closed = 0;
-  const plugin = defineMemoryPlugin({
-    id,
-    async open(context) {
-      contexts.push(context);
-      return fakeManager({
-        search: async () => [result({ path: `${id}.md` })],
-        status: () => ({ backend: id, provider: context.embeddings.provider?.id ?? "none" }),
-        close: async () => void (closed += 1),
-        ...manager,
-      });
-    },
-    ...own,
-  });
-  return { plugin, contexts, closed: () => closed };
-}
 
 const fail =
   (code: MemoryErrorCode = "UNAVAILABLE", message = "qmd is not installed") =>
@@ -74,31 +39,22 @@ interface Slot {
   /** Where the plugin in the slot is. */
   load?: string;
   deny?: string[];
-  provider?: string;
+  memorySearch?: Record<string, unknown>;
   told?: string[];
   options?: Partial<OpenMemoryOptions>;
 }
 
-async function open({ slot = "tool", fallback, plugins, entries = {}, load, ...more }: Slot): Promise<Memory> {
+function open({ slot = "tool", fallback, plugins, entries = {}, load, ...more }: Slot): Promise<Memory> {
   const entry = fallback === undefined ? {} : { [slot]: { fallback } };
-  const memorySearch = { provider: more.provider ?? "none" };
-  const config = parseConfig(
-    {
-      agents: { defaults: { workspace: join(root, "notes"), memorySearch } },
-      plugins: {
-        slots: { memory: slot },
-        entries: { ...entry, ...entries },
-        deny: more.deny ?? [],
-        load: { paths: load === undefined ? [] : [load] },
-      },
-      ...more.content,
-    },
-    { baseDir: root, stateDir: join(root, "state"), env: { HOME: root } },
-  );
-  const notify = (line: string): void => void more.told?.push(line);
-  const memory = await openMemory({ config, agentId: "main", notify, plugins, ...more.options });
-  opened.push(memory);
-  return memory;
+  const about = {
+    slots: { memory: slot },
+    entries: { ...entry, ...entries },
+    deny: more.deny ?? [],
+    load: { paths: load === undefined ? [] : [load] },
+  };
+  const search = { provider: "none", ...more.memorySearch };
+  const config = home.config({ plugins: about, ...more.content }, search);
+  return home.open({ config, notify: (line) => more.told?.push(line), plugins, ...more.options });
 }
 
 async function failure(slot: Slot): Promise<MemoryError> {
@@ -171,14 +127,12 @@ describe("plugins.entries.<id>.fallback", () => {
   });
 
   test("gives the fallback backend its own options, and searches that look for what has changed", async () => {
-    const [tool, core] = [counted("tool", {}, { search: fail() }), counted("memory-core")];
+    const [tool, core] = [counted("tool", { search: fail() }), counted("memory-core")];
     const memory = await open({
       fallback: "builtin",
       plugins: [tool.plugin, core.plugin],
       entries: { tool: { config: { command: "qmd" }, fallback: "builtin" }, "memory-core": { config: { size: 3 } } },
-      content: {
-        agents: { defaults: { workspace: join(root, "notes"), memorySearch: { sync: { onSearch: false } } } },
-      },
+      memorySearch: { sync: { onSearch: false } },
     });
     await memory.search("q");
     expect(tool.contexts[0]?.options).toEqual({ command: "qmd" });
@@ -188,7 +142,7 @@ describe("plugins.entries.<id>.fallback", () => {
   });
 
   test("finds a fallback backend by its package name", async () => {
-    writeFiles(root, pluginFiles("spare", {}, "node_modules/pkg-spare"));
+    home.write(pluginFiles("spare", {}, "node_modules/pkg-spare"));
     const memory = await open({ fallback: "pkg-spare", plugins: [dead("tool")] });
     expect((await ask(memory)).report?.fallback).toMatchObject({ from: "tool", to: "spare" });
   });
@@ -239,20 +193,20 @@ describe("a fallback backend that cannot be used is an error that names the key"
 
   test("one that the application offers and that is not installed", async () => {
     const peerDependenciesMeta = { "@memslot/memory-lancedb": { optional: true } };
-    writeFiles(root, { "package.json": { name: "app", peerDependenciesMeta } });
-    const options = { host: join(root, "main.js") };
+    home.write({ "package.json": { name: "app", peerDependenciesMeta } });
+    const options = { host: join(home.root, "main.js") };
     expect((await failure({ plugins: [tool], fallback: "memory-lancedb", options })).message).toContain(
       `${key} is "memory-lancedb", which is not installed; run \`memslot plugins add memory-lancedb\``,
     );
   });
 
   test("one with wrong options, and one that is broken, by its own reason", async () => {
-    const core = counted("memory-core", { configSchema: { type: "object", additionalProperties: false } }).plugin;
+    const core = counted("memory-core", {}, { configSchema: { type: "object", additionalProperties: false } }).plugin;
     const entries = { tool: { fallback: "builtin" }, "memory-core": { config: { sise: 1 } } };
     expect((await failure({ plugins: [tool, core], entries })).message).toContain(
       "plugins.entries.memory-core.config.sise is not a key",
     );
-    writeFiles(root, pluginFiles("spare", { manifest: { id: "spare", configSchema: {} } }, "plugins/spare"));
+    home.write(pluginFiles("spare", { manifest: { id: "spare", configSchema: {} } }, "plugins/spare"));
     const broken = await failure({ plugins: [tool], fallback: "spare", load: "plugins" });
     expect(broken).toMatchObject({ code: "PLUGIN", message: expect.stringContaining('plugin "spare"') });
   });
@@ -260,7 +214,7 @@ describe("a fallback backend that cannot be used is an error that names the key"
   test("but not where it is only the default of the plugin: then there is none, and a line says why", async () => {
     const told: string[] = [];
     const configSchema = { type: "object", properties: { fallback: { type: "string", default: "builtin" } } };
-    const plugins = [counted("tool", { configSchema }).plugin, counted("memory-core").plugin];
+    const plugins = [counted("tool", {}, { configSchema }).plugin, counted("memory-core").plugin];
     const memory = await open({ plugins, deny: ["memory-core"], told });
     expect((await ask(memory)).paths).toEqual(["tool.md"]);
     expect(memory.status().spare).toBeUndefined();
@@ -345,8 +299,8 @@ describe("opening", () => {
   ])("a plugin that %s is covered by the fallback backend, which says why", async (_what, entry, reason) => {
     if (entry === hangingEntry) stopClock();
     const loading = once(process, "memslot-test-loading");
-    writeFiles(join(root, "tool"), pluginFiles("tool", { entry }));
-    const opening = open({ fallback: "builtin", plugins: [counted("memory-core").plugin], load: join(root, "tool") });
+    home.write(pluginFiles("tool", { entry }, "tool"));
+    const opening = open({ fallback: "builtin", plugins: [counted("memory-core").plugin], load: join(home.root, "tool") });
     if (entry === hangingEntry) {
       await loading;
       await pass(60_000);
@@ -358,9 +312,9 @@ describe("opening", () => {
   });
 
   test("a plugin that cannot be loaded is refused as before without a fallback backend, and an unknown id with one", async () => {
-    writeFiles(join(root, "tool"), pluginFiles("tool", { entry: "export default {" }));
+    home.write(pluginFiles("tool", { entry: "export default {" }, "tool"));
     const core = counted("memory-core");
-    const load = join(root, "tool");
+    const load = join(home.root, "tool");
     expect(await failure({ plugins: [core.plugin], load })).toMatchObject({ code: "PLUGIN" });
     const unknown = { slot: "toool", fallback: "builtin", plugins: [core.plugin], load };
     expect(await failure(unknown)).toMatchObject({ code: "CONFIG" });
@@ -430,15 +384,11 @@ describe("opening", () => {
 
 describe("what else a memory does goes on with a fallback backend", () => {
   test("an estimate, a check, space given back and BUSY are those of the one that answers", async () => {
-    const core = counted(
-      "memory-core",
-      {},
-      {
-        check: async () => ({ ok: true, findings: [] }),
-        compact: async () => ({ beforeBytes: 2, afterBytes: 1 }),
-        sync: fail("BUSY", "process 1 is at work"),
-      },
-    );
+    const core = counted("memory-core", {
+      check: async () => ({ ok: true, findings: [] }),
+      compact: async () => ({ beforeBytes: 2, afterBytes: 1 }),
+      sync: fail("BUSY", "process 1 is at work"),
+    });
     const memory = await open({ fallback: "builtin", plugins: [dead("tool"), core.plugin] });
     expect(await memory.estimate()).toBeUndefined();
     expect(await memory.check()).toEqual({ ok: true, findings: [] });
@@ -448,14 +398,14 @@ describe("what else a memory does goes on with a fallback backend", () => {
 
   test("closing closes what was opened, and then the provider", async () => {
     const order: string[] = [];
-    const core = counted("memory-core", {}, { close: async () => void order.push("memory-core") });
+    const core = counted("memory-core", { close: async () => void order.push("memory-core") });
     const vectors = defineEmbeddingPlugin({
       id: "vectors",
       open: async () => fakeProvider({ close: async () => void order.push("provider") }),
     });
     const memory = await open({
       fallback: "builtin",
-      provider: "vectors",
+      memorySearch: { provider: "vectors" },
       plugins: [dead("tool"), core.plugin, vectors],
     });
     await memory.close();

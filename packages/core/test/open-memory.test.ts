@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { chmod, mkdir, symlink } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import {
   type EmbeddingProvider,
   type Memory,

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "@memslot/core";
-import { type ConfigHome, createConfigHome, failure, withKey } from "./config-home.ts";
+import { type ConfigHome, createConfigHome, failure, withKey } from "./support/config-home.ts";
 
 let computer: ConfigHome;
 let file: string;
@@ -14,8 +14,6 @@ beforeEach(() => {
   computer = createConfigHome();
   file = computer.write(join(computer.project, "memslot.json5"), withKey("plugins.load.paths", ["./plugin"]));
 });
-
-afterEach(() => computer.remove());
 
 const recordsDir = (): string => join(computer.stateDir, "trusted");
 

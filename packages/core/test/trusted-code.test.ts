@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import {
   changeConfigFile,
   type MemoryError,
@@ -10,7 +10,7 @@ import {
   openMemory,
   trustConfig,
 } from "@memslot/core";
-import { type ConfigHome, createConfigHome, failure, withKey } from "./config-home.ts";
+import { type ConfigHome, createConfigHome, failure, withKey } from "./support/config-home.ts";
 import { fakeManager } from "./support/fakes.ts";
 import { memoryEntry, pluginFiles } from "./support/plugin-folders.ts";
 
@@ -23,8 +23,6 @@ beforeEach(() => {
   file = join(computer.project, "memslot.json5");
   marker = join(computer.home, "ran");
 });
-
-afterEach(() => computer.remove());
 
 /** A plugin that leaves a mark when its code runs. It imports a file of its own and a package that it depends on. */
 function plant(folder: string, id = "mine", fields: Record<string, unknown> = {}): string {

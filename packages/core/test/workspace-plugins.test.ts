@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { type MemoryError, type MemslotConfig, defineMemoryPlugin, openMemory, trustConfig } from "@memslot/core";
-import { type ConfigHome, createConfigHome } from "./config-home.ts";
+import { type ConfigHome, createConfigHome } from "./support/config-home.ts";
 import { fakeManager } from "./support/fakes.ts";
 import { memoryEntry, pluginFiles } from "./support/plugin-folders.ts";
 
@@ -13,8 +13,6 @@ beforeEach(() => {
   computer = createConfigHome();
   marker = join(computer.home, "ran");
 });
-
-afterEach(() => computer.remove());
 
 /** Puts the files of a plugin that leaves a mark when its code runs into a folder. */
 function plant(id: string, folder: string): string {

@@ -1,17 +1,15 @@
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { type ConfigEntry, configReference } from "../../index.ts";
 import { configKeys } from "./keys.ts";
 import { editDistance, nearestWord } from "./nearest.ts";
-import { type ConfigHome, createConfigHome } from "../../../test/config-home.ts";
+import { type ConfigHome, createConfigHome } from "../../../test/support/config-home.ts";
 
 let computer: ConfigHome;
 
 beforeEach(() => {
   computer = createConfigHome();
 });
-
-afterEach(() => computer.remove());
 
 describe("the list of effective values", () => {
   test("every key of the table has its default and says so", async () => {

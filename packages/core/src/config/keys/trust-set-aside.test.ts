@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { type MemslotConfig, trustConfig } from "../../index.ts";
 import type { ConfigKey } from "./config-key.ts";
 import { configKeys } from "./keys.ts";
-import { type ConfigHome, createConfigHome, failure, withKey } from "../../../test/config-home.ts";
+import { type ConfigHome, createConfigHome, failure, withKey } from "../../../test/support/config-home.ts";
 
 const search = "agents.defaults.memorySearch";
 
@@ -14,8 +14,6 @@ beforeEach(() => {
   computer = createConfigHome();
   file = join(computer.project, "memslot.json5");
 });
-
-afterEach(() => computer.remove());
 
 /** Loads a configuration that stands in the current folder and that nobody has trusted. */
 async function untrusted(content: unknown, env: Record<string, string> = {}): Promise<MemslotConfig> {

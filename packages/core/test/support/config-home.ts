@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { tempFolder } from "@memslot/test-tools/files";
 import { type LoadConfigOptions, type MemslotConfig, MemoryError, loadConfig } from "@memslot/core";
 
-/** A computer of its own: a home folder with its state folder, and a project folder to stand in. */
+/** A computer of its own: a home folder with its state folder, and a project folder to work in. Removed as a `tempFolder` is. */
 export interface ConfigHome {
   home: string;
   stateDir: string;
@@ -12,12 +12,10 @@ export interface ConfigHome {
   /** Writes a file; text as it is, anything else as JSON. Returns its path. */
   write(path: string, content: unknown): string;
   load(options?: LoadConfigOptions): Promise<MemslotConfig>;
-  remove(): void;
 }
 
 export function createConfigHome(): ConfigHome {
-  // Canonical, because a temporary folder may itself be reached through a link.
-  const root = realpathSync.native(mkdtempSync(join(tmpdir(), "memslot-config-")));
+  const root = tempFolder();
   const [home, project] = [join(root, "home"), join(root, "project")];
   mkdirSync(home);
   mkdirSync(project);
@@ -33,7 +31,6 @@ export function createConfigHome(): ConfigHome {
       return path;
     },
     load: (options = {}) => loadConfig({ cwd: project, env, ...options }),
-    remove: () => rmSync(root, { recursive: true, force: true }),
   };
 }
 

@@ -1,0 +1,254 @@
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, test } from "vitest";
+import { type FoundPlugins, type MemoryError, discoverPlugins } from "@memslot/core";
+import { startChild } from "@memslot/test-tools/child";
+import { tempFolder } from "@memslot/test-tools/files";
+import { pluginOptions } from "../src/plugins/plugin-options.ts";
+import { config, rejected } from "./support/fakes.ts";
+import { type PluginFiles, embeddingEntry, memoryEntry, pluginFiles } from "./support/plugin-folders.ts";
+
+async function discovered(own: PluginFiles): Promise<FoundPlugins & { folder: string }> {
+  const folder = tempFolder(pluginFiles("one", own));
+  return { folder, ...(await discoverPlugins({ config: config({ plugins: { load: { paths: [folder] } } }) })) };
+}
+
+describe("a manifest", () => {
+  const sound = { id: "one", kind: "memory", configSchema: { type: "object" } };
+
+  test("gives id, kind, schema, name and description, also behind a byte order mark", async () => {
+    const manifest = { ...sound, name: "One", description: "First" };
+    for (const text of [JSON.stringify({ ...manifest, uiHints: {} }), `\uFEFF${JSON.stringify(manifest)}`])
+      expect((await discovered({ manifest: text })).known).toMatchObject([{ ...manifest, packageName: "pkg-one" }]);
+  });
+
+  const { id: _id, ...noId } = sound;
+  const { kind: _kind, ...noKind } = sound;
+  const { configSchema: _schema, ...noSchema } = sound;
+  const noTools = '"tools" must not be there: a plugin brings no tools in this contract';
+  test.each<[unknown, string]>([
+    ['{ "id": "one", ', "cannot be read"],
+    ["", "cannot be read"],
+    [[], "it must hold an object, not an empty list"],
+    [noId, '"id" must be a non-empty string'],
+    [{ ...sound, id: "" }, '"id" must be a non-empty string'],
+    [{ ...sound, id: " one" }, '"id" must be a non-empty string'],
+    [{ ...sound, id: 1 }, '"id" must be a non-empty string'],
+    ...["None", "auto", "builtin", "keyword"].map((id): [unknown, string] => [{ ...sound, id }, `"id" may not be "${id}"`]),
+    [noKind, '"kind" is missing'],
+    [{ ...sound, kind: "engine" }, '"kind" must be "memory", "embedding" or "rerank", not "engine"'],
+    [noSchema, '"configSchema" is missing'],
+    [{ ...sound, configSchema: true }, '"configSchema" must be a JSON Schema object, not true'],
+    [{ ...sound, name: 1 }, '"name" must be a string'],
+    [{ ...sound, description: 1 }, '"description" must be a string'],
+    [{ ...sound, tools: [{ name: "recall" }] }, `${noTools}; remove the field`],
+    [{ ...sound, tools: ["memory_search"] }, `${noTools}, and "memory_search" is a tool of the host`],
+    [{ ...sound, commands: {} }, '"commands" must not be there'],
+  ])("like %j is refused, naming the plugin, the file and the field: %s", async (manifest, words) => {
+    const { known, broken, folder } = await discovered({ manifest });
+    expect([known, broken]).toMatchObject([[], [{ error: { code: "PLUGIN" } }]]);
+    const message = broken[0]?.error.message ?? "";
+    expect(message).toContain(words);
+    expect(message).toContain(join(folder, "memslot.plugin.json"));
+    const id = (manifest as { id?: unknown }).id;
+    expect(message).toContain(typeof id === "string" && id !== "" ? `plugin "${id}"` : `plugin ${folder}`);
+  });
+
+  test.each([
+    [null, "ENOENT"],
+    ["{", "JSON"],
+    [[], "must hold an object"],
+  ])("beside the package.json %j is refused, naming that file", async (packageJson, words) => {
+    const { known, broken, folder } = await discovered({ packageJson });
+    expect([known, broken]).toMatchObject([[], [{ id: "one", error: { code: "PLUGIN" } }]]);
+    expect(broken[0]?.error.message).toContain(join(folder, "package.json"));
+    expect(broken[0]?.error.message).toContain(words);
+  });
+});
+
+describe("the entry of a plugin", () => {
+  const named = { name: "pkg-one", type: "module" };
+
+  test.each([
+    { ...named, exports: "./index.js" },
+    { ...named, exports: { ".": "./index.js", "./other": "./other.js" } },
+    { ...named, exports: { types: "./index.d.ts", require: "./index.cjs", import: "./index.js" } },
+    { ...named, exports: { ".": { browser: "./web.js", node: { require: "./a.cjs", default: "./index.js" } } } },
+    { ...named, exports: { ".": [{ deno: "./deno.js" }, "./index.js"] } },
+    { ...named, main: "./index.js" },
+    { ...named, main: "index" },
+    named,
+    { type: "module", exports: "./index.js" },
+  ])("is found by the package.json %j", async (packageJson) => {
+    const { known } = await discovered({ packageJson });
+    await expect(known[0]?.load()).resolves.toMatchObject({ id: "one", kind: "memory" });
+  });
+
+  /** Loads it, which must fail with an error that names the plugin. */
+  async function loadError(own: PluginFiles): Promise<{ error: MemoryError; folder: string }> {
+    const { known, broken, folder } = await discovered(own);
+    // Nothing of it runs before it is loaded.
+    expect([known.length, broken]).toEqual([1, []]);
+    const error = await rejected(known[0]?.load() ?? Promise.resolve());
+    expect(error).toMatchObject({ code: "PLUGIN", message: expect.stringContaining('plugin "one"') });
+    return { error: error as MemoryError, folder };
+  }
+
+  test.each([
+    ["./gone.js", "cannot be found"],
+    [{ require: "./index.js" }, "has no main entry that can be imported"],
+    [{ ".": null }, "has no main entry that can be imported"],
+    ["./../index.js", "leads out of the package"],
+    ["index.js", "leads out of the package"],
+  ])("is refused where exports is %j, naming the plugin and the folder: %s", async (exports, words) => {
+    const { error, folder } = await loadError({ packageJson: { name: "pkg-one", exports } });
+    expect(error.message).toContain(words);
+    expect(error.message).toContain(folder);
+  });
+
+  const exported = (fields: string): string => `export default { ${fields} };`;
+  test.each([
+    ["throws", 'throw new Error("no licence");', "no licence"],
+    ["has a syntax error", "export default {", "cannot be loaded"],
+    ["imports what is not installed", 'import "a-package-nobody-has"; export default {};', "a-package-nobody-has"],
+    ["has no default export", "export const plugin = {};", "has no default export"],
+    ["exports a number", "export default 5;", "it must be an object, not 5"],
+    ["has another id than the manifest", memoryEntry("two"), '"id" is "two", and the manifest says "one"'],
+    ["has another kind", embeddingEntry("one"), '"kind" is "embedding", and the manifest says "memory"'],
+    ["has no kind", exported('id: "one", contract: 1, open() {}'), '"kind" must be'],
+    ["has no id", exported('kind: "memory", contract: 1, open() {}'), '"id" must be'],
+    ["has no contract", exported('kind: "memory", id: "one", open() {}'), '"contract" is undefined'],
+    ["has a newer contract", exported('kind: "memory", id: "one", contract: 2, open() {}'), "update memslot"],
+    ["has an older contract", exported('kind: "memory", id: "one", contract: 0, open() {}'), "that is made for it"],
+    ["has a wrong open", exported('kind: "memory", id: "one", contract: 1, open: true'), '"open" must be a function'],
+    [
+      "has tools",
+      memoryEntry("one", "tools: { memory_get: {} },"),
+      '"tools" must not be there: a plugin brings no tools in this contract, and "memory_get" is a tool of the host',
+    ],
+  ])("that %s is refused with the file and the cause", async (name, entry, words) => {
+    const { error, folder } = await loadError({ entry });
+    expect(error.message).toContain(words);
+    expect(error.message).toContain(join(folder, "index.js"));
+    expect(error.cause instanceof Error).toBe(/throws|syntax|imports/.test(name));
+  });
+});
+
+test("under plain Node a dependency is loaded from its sources, as the module that its application imports, and late", async () => {
+  const core = new URL("../src/index.ts", import.meta.url).href;
+  const packageJson = {
+    name: "pkg-one",
+    type: "module",
+    exports: { "@memslot/source": "./src.ts", default: "./index.js" },
+  };
+  const root = tempFolder({
+    "app/package.json": { name: "app", type: "module", dependencies: { "pkg-one": "1" } },
+    "app/main.js": `import { createRequire } from "node:module";
+      import { discoverPlugins, parseConfig } from ${JSON.stringify(core)};
+      const { known } = await discoverPlugins({ config: parseConfig({}), host: import.meta.url });
+      const checkers = Object.keys(createRequire(import.meta.url).cache).filter((file) => file.includes("ajv"));
+      const late = [globalThis.isLoaded, checkers.length];
+      const plugin = await known[0].load();
+      const { default: imported } = await import("pkg-one");
+      console.log(...late, plugin.from, plugin === imported);`,
+    "app/node_modules/.keep": "",
+    ...pluginFiles("one", { packageJson }, "plugin"),
+    "plugin/src.ts": `globalThis.isLoaded = true; const open: unknown = () => {};
+      export default { kind: "memory", contract: 1, id: "one", open, from: "source" };`,
+  });
+  symlinkSync(join(root, "plugin"), join(root, "app/node_modules/pkg-one"));
+  // As pnpm does, the dependency is linked into node_modules.
+  const child = startChild(pathToFileURL(join(root, "app/main.js")), []);
+  await child.ended;
+  expect(child.output()).toBe("undefined 0 source true\n");
+});
+
+describe("the options of a plugin", () => {
+  const schema = {
+    type: "object",
+    properties: {
+      table: { type: "string", default: "notes" },
+      limits: { type: "object", properties: { "a/b": { type: "integer", minimum: 1 } }, required: ["a/b"] },
+      mode: { enum: ["fast", "exact"] },
+      list: { type: "array", items: { type: "string" } },
+      every: { type: "string", pattern: "^\\d+m$", examples: ["5m", "90m"] },
+      odd: { type: "string", pattern: "^\\d+m$" },
+    },
+    additionalProperties: false,
+  };
+
+  async function options(entry?: object, configSchema: object | undefined = schema): ReturnType<typeof pluginOptions> {
+    const { plugins } = config(entry === undefined ? {} : { plugins: { entries: { one: { config: entry } } } });
+    const before = JSON.stringify(plugins);
+    const plugin = { id: "one", place: "/plugins/one", configSchema: configSchema as Record<string, unknown> };
+    const given = await pluginOptions(plugin, plugins);
+    expect(JSON.stringify(plugins)).toBe(before);
+    return given;
+  }
+
+  test.each<[object | undefined, object]>([
+    [{ mode: "fast" }, { mode: "fast", table: "notes" }],
+    [undefined, { table: "notes" }],
+    [{ limits: { "a/b": 2 } }, { limits: { "a/b": 2 }, table: "notes" }],
+  ])("are plugins.entries.<id>.config %j with the defaults of the schema", async (entry, wanted) => {
+    await expect(options(entry)).resolves.toEqual(wanted);
+  });
+
+  test("are frozen all the way down, and unchecked where the plugin has no schema", async () => {
+    const given = await options({ list: ["a"] });
+    expect([Object.isFrozen(given), Object.isFrozen(given["list"])]).toEqual([true, true]);
+    const { plugins } = config({ plugins: { entries: { one: { config: { anything: 1 } } } } });
+    const plugin = { id: "one", place: "/plugins/one", configSchema: undefined };
+    await expect(pluginOptions(plugin, plugins)).resolves.toEqual({ anything: 1 });
+  });
+
+  test.each<[object, string]>([
+    [{ table: 5 }, "table must be string"],
+    [{ limits: { "a/b": "x" } }, "limits.a/b must be integer"],
+    [{ limits: { "a/b": 0 } }, "limits.a/b must be >= 1"],
+    [{ limits: {} }, "limits.a/b is missing"],
+    [{ tabel: "x" }, 'tabel is not a key of this plugin; did you mean "table"?'],
+    [{ mode: "slow" }, 'mode must be one of "fast", "exact"'],
+    [{ every: "soon" }, 'every must be written as "5m" or "90m"'],
+    [{ odd: "soon" }, 'odd must match pattern "^\\d+m$"'],
+    [{ list: ["a", 1] }, "list.1 must be string"],
+  ])("like %j are refused, naming the key: %s", async (entry, words) => {
+    const message = expect.stringContaining(`plugins.entries.one.config.${words}`);
+    await expect(options(entry)).rejects.toMatchObject({ code: "CONFIG", message });
+  });
+
+  test("are refused with all faults, a long key cut, and no value, which may be a secret", async () => {
+    const both = String(await rejected(options({ table: 5, mode: "slow" })));
+    for (const key of ["config.table", "config.mode"]) expect(both).toContain(key);
+    expect(String(await rejected(options({ ["x".repeat(900_000)]: 1 })))).toContain('…" is not a key of this plugin');
+    const secret = String(await rejected(options({ limits: "hunter2" })));
+    expect(secret).toContain("config.limits");
+    expect(secret).not.toContain("hunter2");
+  });
+
+  const draft2020 = "https://json-schema.org/draft/2020-12/schema";
+  test.each([
+    "http://json-schema.org/draft-07/schema#",
+    "http://json-schema.org/draft-04/schema#",
+    "https://json-schema.org/draft/2019-09/schema",
+    draft2020,
+  ])("are checked by a schema of %s", async ($schema) => {
+    await expect(options({ table: 5 }, { ...schema, $schema })).rejects.toMatchObject({ code: "CONFIG" });
+    await expect(options({ table: "x" }, { ...schema, $schema })).resolves.toMatchObject({ table: "x" });
+  });
+
+  const pair = { type: "array", prefixItems: [{ type: "string" }] };
+  test.each<[string, object | undefined, object, string, string]>([
+    ["by the rules of 2020-12", { pair: [1] }, { $schema: draft2020, type: "object", properties: { pair } }, "CONFIG", "pair"],
+    ["as required", undefined, { type: "object", required: ["key"] }, "CONFIG", "plugins.entries.one.config.key is missing"],
+    ["by no unusable schema", { a: 1 }, { type: "nonsense" }, "PLUGIN", 'plugin "one" (/plugins/one): "configSchema"'],
+  ])("are checked %s", async (_name, entry, own, code, words) => {
+    await expect(options(entry, own)).rejects.toMatchObject({ code, message: expect.stringContaining(words) });
+  });
+
+  test("of a schema with formats and words of its own are checked by the rest", async () => {
+    const own = { type: "object", uiHints: {}, properties: { at: { type: "string", format: "hour" } } };
+    await expect(options({ at: "x" }, own)).resolves.toEqual({ at: "x" });
+  });
+});
