@@ -1,21 +1,20 @@
-import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { describe, expect, test, vi } from "vitest";
 import {
-  type MemoryPluginContext,
   type RerankChoice,
+  type RerankPlugin,
   type Reranker,
   type SearchReport,
   defineEmbeddingPlugin,
-  defineMemoryPlugin,
   defineRerankPlugin,
   discoverPlugins,
-  loadConfig,
-  openMemory,
   resolveMemorySlot,
 } from "@memslot/core";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { config, fakeManager, fakeProvider, guarded, report, result } from "./support/fakes.ts";
-import { folderOf, pluginFiles } from "./support/plugin-folders.ts";
+import { type ChosenReranker, chooseReranker } from "../src/open/choose-reranker.ts";
+import { createConfigHome } from "./support/config-home.ts";
+import { ask, config, fakeProvider, gate, guarded, hang, pass, rejected, report, result, searchOf, stopClock } from "./support/fakes.ts";
+import { counted, createMemoryHome } from "./support/open.ts";
+import { pluginFiles } from "./support/plugin-folders.ts";
 
 const reranker: Reranker = {
   id: "mine",
@@ -23,144 +22,176 @@ const reranker: Reranker = {
   endpoint: { host: "rerank.example.org", keySource: "query.rerank.apiKey", fingerprint: "f" },
   rerank: async (_, texts) => texts.map(() => 1),
 };
-const chosen: RerankChoice = { reranker, requested: "mine", reason: "asked for", degraded: false };
 
-async function reportOf(
-  rerank: RerankChoice | undefined,
-  given: SearchReport = report(),
-  found = [result(), result({ path: "memory/b.md" })],
-): Promise<SearchReport> {
-  const search: Parameters<typeof guarded>[0] = {
-    search: async (_, { onDebug }) => {
-      onDebug(given);
-      return found;
-    },
-  };
-  const reports: SearchReport[] = [];
-  await guarded(search, { rerank }).search("q", { onDebug: (told) => reports.push(told) });
-  return reports[0] as SearchReport;
-}
+const pluginOf = (open: RerankPlugin["open"]): RerankPlugin => defineRerankPlugin({ id: "mine", open });
 
-describe("the report of a search", () => {
-  test("says that a backend which ranks by itself has not used the reranker", async () => {
-    const { rerank, state } = await reportOf(chosen);
-    expect(rerank).toMatchObject({ state: "unused", id: "mine", model: "m", candidates: 0 });
-    expect(rerank?.reason).toBe('"fake" ranks by itself and uses no reranker');
-    expect(state).toBe("ok");
+describe("the reranker of a configuration", () => {
+  interface Options {
+    plugins?: RerankPlugin[];
+    given?: Reranker;
+    content?: Record<string, unknown>;
+  }
+
+  async function choose(provider: string, options: Options = {}): Promise<ChosenReranker> {
+    const { plugins = [pluginOf(async () => reranker)], given, content = {} } = options;
+    const agents = { defaults: { memorySearch: { query: { rerank: { provider, model: "wanted" } } } } };
+    const whole = config({ ...content, agents });
+    const missing = [{ id: "rerank-far", kind: "rerank", packageName: "@memslot/rerank-far" } as const];
+    return chooseReranker({
+      config: whole,
+      settings: whole.agent("main").memorySearch,
+      plugins: { ...(await discoverPlugins({ config: whole, plugins })), missing },
+      reranker: given,
+      deadlineMs: 10_000,
+    });
+  }
+
+  test.each(["none", "", " None "])('is none for "%s", whatever is there', async (provider) => {
+    const { choice } = await choose(provider);
+    expect(choice).toMatchObject({ reranker: undefined, requested: "none", degraded: false });
   });
 
-  test("keeps what a backend has said of it, and says nothing where there is none or nothing to order", async () => {
-    const done = { state: "done", id: "mine", candidates: 2, cached: false, ms: 1 } as const;
-    expect((await reportOf(chosen, report({ rerank: done }))).rerank).toEqual(done);
-    expect((await reportOf(undefined)).rerank).toBeUndefined();
-    expect((await reportOf(chosen, report(), [result()])).rerank).toBeUndefined();
+  test("is that of the plugin that it names, with its settings and options, and is closed", async () => {
+    const close = vi.fn(async () => undefined);
+    const open = vi.fn<RerankPlugin["open"]>(async () => ({ ...reranker, close }));
+    const content = { plugins: { entries: { mine: { config: { format: "x" } } } } };
+    const chosen = await choose("mine", { plugins: [pluginOf(open)], content });
+    expect(chosen.choice).toMatchObject({ reranker: { id: "mine" }, requested: "mine", degraded: false });
+    const rerank = { model: "wanted", candidates: 30, timeoutMs: 1500 };
+    expect(open.mock.calls).toMatchObject([[{ settings: { query: { rerank } }, options: { format: "x" } }]]);
+    await chosen.close();
+    expect(close).toHaveBeenCalledTimes(1);
   });
 
-  test("is degraded where the configured one could not be opened", async () => {
-    const told = await reportOf({ reranker: undefined, requested: "mine", reason: "no key", degraded: true });
-    expect(told).toMatchObject({ state: "degraded", reason: "no key" });
+  test("is that of the application before all others, which closes it itself", async () => {
+    const close = vi.fn(async () => undefined);
+    const given = { ...reranker, close };
+    const chosen = await choose("mine", { given });
+    expect(chosen.choice).toMatchObject({ reranker: given, requested: "given", degraded: false });
+    await chosen.close();
+    expect(close).not.toHaveBeenCalled();
+  });
+
+  test("that is not installed or cannot be opened makes answers degraded", async () => {
+    const { choice } = await choose("rerank-far");
+    expect(choice).toMatchObject({ reranker: undefined, degraded: true });
+    expect(choice.reason).toContain("memslot plugins add rerank-far");
+    const failing = await choose("mine", { plugins: [pluginOf(async () => Promise.reject(new Error("no key")))] });
+    expect(failing.choice).toMatchObject({ reranker: undefined, degraded: true });
+    expect(failing.choice.reason).toMatch(/"mine" cannot be used: no key; results keep/);
+  });
+
+  test("that does not open in time makes answers degraded", async () => {
+    stopClock();
+    const reached = gate();
+    const open = (): Promise<never> => {
+      reached.open();
+      return hang();
+    };
+    const choosing = choose("mine", { plugins: [pluginOf(open)] });
+    await reached.opened;
+    await pass(10_000);
+    const { choice } = await choosing;
+    expect(choice).toMatchObject({ reranker: undefined, degraded: true });
+    expect(choice.reason).toMatch(/cannot be used: opening .* gave no answer within 10 s/);
+  });
+
+  const unknown = 'is no reranker. Did you mean "mine"? Known: "mine", "rerank-far", "none"';
+  test.each<[string, string, Record<string, unknown>, string]>([
+    ["an unknown id", "mien", {}, unknown],
+    ["a plugin that is denied", "mine", { plugins: { deny: ["mine"] } }, 'plugins.deny lists "mine"'],
+    [
+      "a plugin that is switched off",
+      "mine",
+      { plugins: { entries: { mine: { enabled: false } } } },
+      "enabled is false; change one of the two",
+    ],
+  ])("is an error for %s", async (_, provider, content, words) => {
+    const error = await rejected(choose(provider, { content }));
+    expect(error).toMatchObject({ code: "CONFIG", message: expect.stringContaining(words) });
+  });
+
+  test.each([
+    ["nothing", undefined, '"it" must be an object'],
+    ["one without a model", { ...reranker, model: " " }, '"model" must be a non-empty string'],
+    ["one that cannot rerank", { ...reranker, rerank: undefined }, '"rerank" must be a function'],
+  ])("is an error for a plugin that opens %s", async (_, opened, words) => {
+    const error = await rejected(choose("mine", { plugins: [pluginOf(async () => opened as Reranker)] }));
+    expect(error).toMatchObject({ code: "PLUGIN", message: expect.stringContaining(words) });
   });
 });
 
-describe("the status", () => {
-  test("names the reranker, its host and where its key is from", () => {
-    expect(guarded({}, { rerank: chosen }).status().rerank).toEqual({
-      requested: "mine",
-      reason: "asked for",
-      id: "mine",
-      model: "m",
-      host: "rerank.example.org",
-      keySource: "query.rerank.apiKey",
-    });
-  });
+const chosen: RerankChoice = { reranker, requested: "mine", reason: "asked for", degraded: false };
+const none = { reranker: undefined, requested: "mine", reason: "no key", degraded: true };
 
-  test("says why there is none where one was asked for, and nothing where none was", () => {
-    const none = { reranker: undefined, reason: "why", degraded: true };
-    expect(guarded({}, { rerank: { ...none, requested: "mine" } }).status().rerank).toEqual({
-      requested: "mine",
-      reason: "why",
-    });
-    expect(guarded({}, { rerank: { ...none, requested: "none" } }).status().rerank).toBeUndefined();
+describe("the report of a search", () => {
+  const done = { state: "done", id: "mine", candidates: 2, cached: false, ms: 1 } as const;
+  const reason = '"fake" ranks by itself and uses no reranker';
+  const unused = { state: "unused", id: "mine", model: "m", candidates: 0, reason };
+  const two = [result(), result({ path: "memory/b.md" })];
+  test.each<[string, RerankChoice | undefined, Partial<SearchReport>, typeof two, object]>([
+    ["that a backend which ranks by itself has not used it", chosen, {}, two, { rerank: unused, state: "ok" }],
+    ["what the backend has reported of it", chosen, { rerank: done }, two, { rerank: done }],
+    ["nothing where there is none", undefined, {}, two, { rerank: undefined }],
+    ["nothing where there is nothing to order", chosen, {}, [result()], { rerank: undefined }],
+    ["that the configured one could not be opened", none, {}, two, { state: "degraded", reason: "no key" }],
+  ])("says %s", async (_name, rerank, given, found, wanted) => {
+    const { report: told } = await ask(guarded(searchOf(found, report(given)), { rerank }));
+    expect({ rerank: undefined, ...told }).toMatchObject(wanted);
   });
+});
+
+test("the status names the reranker, its host and where its key is from, or why there is none", () => {
+  const statusOf = (rerank: RerankChoice): unknown => guarded({}, { rerank }).status().rerank;
+  expect(statusOf(chosen)).toEqual({
+    requested: "mine",
+    reason: "asked for",
+    id: "mine",
+    model: "m",
+    host: "rerank.example.org",
+    keySource: "query.rerank.apiKey",
+  });
+  expect(statusOf(none)).toEqual({ requested: "mine", reason: "no key" });
+  expect(statusOf({ ...none, requested: "none" })).toBeUndefined();
 });
 
 describe("a rerank plugin", () => {
   test("is given to the memory plugin, and closed behind it", async () => {
     const ends: string[] = [];
-    let given: MemoryPluginContext["rerank"];
-    const { folder, remove } = await folderOf({ "MEMORY.md": "hello" });
-    onTestFinished(remove);
-    const memory = defineMemoryPlugin({
-      id: "store",
-      async open(context) {
-        given = context.rerank;
-        return fakeManager({ close: async () => void ends.push("manager") });
-      },
-    });
-    const rerank = defineRerankPlugin({
-      id: "mine",
-      open: async () => ({ ...reranker, close: async () => void ends.push("reranker") }),
-    });
-    const content = {
-      agents: { defaults: { memorySearch: { provider: "none", query: { rerank: { provider: "mine" } } } } },
-      plugins: { slots: { memory: "store" } },
-    };
-    const opened = await openMemory({
-      config: config(content, { stateDir: folder }),
-      agentId: "main",
-      workspaceDir: folder,
-      plugins: [memory, rerank],
-    });
-    expect(given?.reranker).toMatchObject({ id: "mine" });
-    await opened.close();
+    const home = createMemoryHome();
+    const { plugin, contexts } = counted("memory-core", { close: async () => void ends.push("manager") });
+    const mine = pluginOf(async () => ({ ...reranker, close: async () => void ends.push("reranker") }));
+    const whole = home.config({}, { provider: "none", query: { rerank: { provider: "mine" } } });
+    const memory = await home.open({ config: whole, plugins: [plugin, mine] });
+    expect(contexts).toMatchObject([{ rerank: { reranker: { id: "mine" } } }]);
+    await memory.close();
     expect(ends).toEqual(["manager", "reranker"]);
   });
 
-  test("is found in a folder, and cannot take the place of another kind", async () => {
+  test("is found in a folder, and cannot take the place of another kind, nor another kind its own", async () => {
+    const home = createMemoryHome();
     const manifest = { id: "mine", kind: "rerank", configSchema: { type: "object" } };
     const entry = 'export default { kind: "rerank", contract: 1, id: "mine", async open() {} };';
-    const { folder, remove } = await folderOf(pluginFiles("mine", { manifest, entry }, "mine"));
-    onTestFinished(remove);
-    const content = { plugins: { load: { paths: [folder] }, slots: { memory: "mine" } } };
-    const found = await discoverPlugins({ config: config(content) });
+    home.write(pluginFiles("mine", { manifest, entry }, "plugins/mine"));
+    const plugins = { load: { paths: [join(home.root, "plugins")] }, slots: { memory: "mine" } };
+    const found = await discoverPlugins({ config: config({ plugins }) });
     expect(found).toMatchObject({ known: [{ id: "mine", kind: "rerank" }], broken: [] });
     await expect(found.known[0]?.load()).resolves.toMatchObject({ kind: "rerank" });
-    expect(() => resolveMemorySlot(config(content), found.known)).toThrow(
-      "is a rerank plugin and cannot fill the memory slot",
-    );
-    const asProvider = {
-      agents: { defaults: { memorySearch: { provider: "mine" } } },
-      plugins: { load: { paths: [folder] } },
-    };
-    const memory = defineMemoryPlugin({ id: "memory-core", open: async () => fakeManager() });
-    const opening = openMemory({
-      config: config(asProvider, { stateDir: folder }),
-      agentId: "main",
-      workspaceDir: folder,
-      plugins: [memory],
-    });
-    await expect(opening).rejects.toThrow('provider is "mine", which is no embedding provider');
-  });
-
-  test("is not an embedding plugin by another name", async () => {
-    const { folder, remove } = await folderOf({ "MEMORY.md": "hello" });
-    onTestFinished(remove);
-    const vectors = defineEmbeddingPlugin({ id: "vectors", open: async () => fakeProvider() });
-    const memory = defineMemoryPlugin({ id: "memory-core", open: async () => fakeManager() });
-    const content = { agents: { defaults: { memorySearch: { query: { rerank: { provider: "vectors" } } } } } };
-    const opening = openMemory({
-      config: config(content, { stateDir: folder }),
-      agentId: "main",
-      workspaceDir: folder,
-      plugins: [memory, vectors],
-    });
-    await expect(opening).rejects.toThrow('provider is "vectors", which is no reranker');
+    const wrongSlot = "is a rerank plugin and cannot fill the memory slot";
+    expect(() => resolveMemorySlot(config({ plugins }), found.known)).toThrow(wrongSlot);
+    const { load } = plugins;
+    const handed = [counted().plugin, defineEmbeddingPlugin({ id: "vectors", open: async () => fakeProvider() })];
+    const opening = (memorySearch: Record<string, unknown>) =>
+      home.open({ config: home.config({ plugins: { load } }, memorySearch), plugins: handed });
+    const asProvider = 'provider is "mine", which is no embedding provider';
+    await expect(opening({ provider: "mine" })).rejects.toThrow(asProvider);
+    const asReranker = 'provider is "vectors", which is no reranker';
+    await expect(opening({ query: { rerank: { provider: "vectors" } } })).rejects.toThrow(asReranker);
   });
 });
 
 test("a file that nobody has trusted cannot choose a reranker, its address or its key", async () => {
-  const { folder, remove } = await folderOf({});
-  onTestFinished(remove);
+  const computer = createConfigHome();
   const rerank = {
     provider: "rerank-http",
     baseUrl: "https://evil.example.org",
@@ -170,24 +201,11 @@ test("a file that nobody has trusted cannot choose a reranker, its address or it
     timeoutMs: 9000,
     model: "m",
   };
-  mkdirSync(join(folder, "repo"));
-  writeFileSync(
-    join(folder, "repo/memslot.json5"),
-    JSON.stringify({ agents: { defaults: { memorySearch: { query: { rerank } } } } }),
-  );
-  const loaded = await loadConfig({
-    cwd: join(folder, "repo"),
-    env: { HOME: folder, MEMSLOT_HOME: join(folder, "state") },
-  });
-  expect(loaded.trusted).toBe(false);
-  expect(loaded.agent("main").memorySearch.query.rerank).toEqual({
-    provider: "none",
-    model: undefined,
-    baseUrl: undefined,
-    apiKey: undefined,
-    modelPath: undefined,
-    candidates: 30,
-    timeoutMs: 1500,
-  });
+  const usual = (await computer.load()).agent("main").memorySearch.query.rerank;
+  const content = { agents: { defaults: { memorySearch: { query: { rerank } } } } };
+  computer.write(join(computer.project, "memslot.json5"), content);
+  const loaded = await computer.load();
+  expect([loaded.trusted, usual.provider]).toEqual([false, "none"]);
+  expect(loaded.agent("main").memorySearch.query.rerank).toEqual(usual);
   for (const key of Object.keys(rerank)) expect(loaded.notices.join("\n")).toContain(`query.rerank.${key}`);
 });
