@@ -1,16 +1,20 @@
-import { mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
-import os from "node:os";
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type AppendNoteOptions, type AppendedNote, appendNote, parseCitation } from "@memslot/agent-kit";
+import {
+  type AppendNoteOptions,
+  type AppendedNote,
+  appendNote,
+  parseCitation,
+  writeSessionNote,
+} from "@memslot/agent-kit";
+import { notesLayout } from "@memslot/core/files";
+import { createWorkspace, type Files, tempFolder } from "@memslot/test-tools/files";
+import { beforeEach, describe, expect, test } from "vitest";
 
 let workspaceDir: string;
+let write: (files: Files) => void;
 
-beforeEach(async () => {
-  workspaceDir = await mkdtemp(path.join(os.tmpdir(), "memslot-note-"));
-});
-
-afterEach(async () => rm(workspaceDir, { recursive: true, force: true }));
+beforeEach(() => void ({ workspaceDir, write } = createWorkspace()));
 
 const daily = "memory/2026-11-22.md";
 const at = new Date("2026-11-22T13:05:00Z");
@@ -18,18 +22,13 @@ const at = new Date("2026-11-22T13:05:00Z");
 const append = (options: Partial<AppendNoteOptions> = {}): Promise<AppendedNote> =>
   appendNote({ workspaceDir, text: "The harbour code is HX-19.", kind: "daily", at, timeZone: "UTC", ...options });
 
-async function note(relPath: string, content: string | Uint8Array): Promise<void> {
-  await mkdir(path.dirname(path.join(workspaceDir, relPath)), { recursive: true });
-  await writeFile(path.join(workspaceDir, relPath), content);
-}
-
-const read = (relPath: string): Promise<string> => readFile(path.join(workspaceDir, relPath), "utf8");
+const read = (relPath: string): string => readFileSync(path.join(workspaceDir, relPath), "utf8");
 
 /** The lines that a citation names, as an editor counts them. */
-async function cited({ citation }: AppendedNote): Promise<string> {
+function cited({ citation }: AppendedNote): string {
   const place = parseCitation(citation);
   if (place === undefined) throw new Error(`no citation: ${citation}`);
-  const lines = (await read(place.path)).split(/\r?\n/);
+  const lines = read(place.path).split(/\r?\n/);
   return lines.slice(place.startLine - 1, place.endLine).join("\n");
 }
 
@@ -44,79 +43,78 @@ describe("a note", () => {
       citation: `${daily}#L3-L3`,
       day: "2026-11-22",
     });
-    expect(await read(daily)).toBe("# 2026-11-22\n\n- 13:05 The harbour code is HX-19. #boats #harbour\n");
+    expect(read(daily)).toBe("# 2026-11-22\n\n- 13:05 The harbour code is HX-19. #boats #harbour\n");
   });
 
-  test("comes after what is there, which stays as it is", async () => {
-    await note(daily, "# A day\n\nwritten by hand  \n\n");
-    const noted = await append();
-    expect(await read(daily)).toBe("# A day\n\nwritten by hand  \n\n- 13:05 The harbour code is HX-19.\n");
-    expect(noted.startLine).toBe(5);
+  test.each<[string, string, string, string]>([
+    ["follows the text, which stays", "# A day\n\nby hand  \n\n", "one", "# A day\n\nby hand  \n\n- 13:05 one\n"],
+    ["begins a new line where the last one has no end", "no end", "one", "no end\n- 13:05 one\n"],
+    [
+      "keeps CRLF and a byte order mark",
+      "\uFEFF# A\r\n\r\nb",
+      "one\ntwo",
+      "\uFEFF# A\r\n\r\nb\r\n- 13:05 one\r\n  two\r\n",
+    ],
+    ["is written in one form of each letter", "x\n", "Cafe\u0301", "x\n- 13:05 Caf\u00e9\n"],
+  ])("%s", async (_, before, text, after) => {
+    write({ [daily]: before });
+    const noted = await append({ text });
+    expect(read(daily)).toBe(after);
+    expect(cited(noted)).toBe(`- 13:05 ${text.normalize("NFC").replace("\n", "\n  ")}`);
+    expect(await append({ text: text.replace("\n", "\r\n") })).toEqual({ ...noted, state: "duplicate" });
   });
 
-  test("begins a line of its own where the last one has no end", async () => {
-    await note(daily, "no end");
-    expect(await cited(await append())).toBe("- 13:05 The harbour code is HX-19.");
-    expect(await read(daily)).toBe("no end\n- 13:05 The harbour code is HX-19.\n");
-  });
-
-  test("of several lines is one list item in which nothing of the file can begin", async () => {
+  test("of several lines is one list item in which no other block of Markdown can begin", async () => {
     const text = "# Plan\r\n\r\n# Not a heading\r```sh\nmake\n ~~~\n   ~~~\n- a point\n  - deeper\n===\n";
     const noted = await append({ text, tags: ["plan"] });
-    expect(await cited(noted)).toBe(
-      [
-        "- 13:05 # Plan #plan",
-        "",
-        "    # Not a heading",
-        "    ```sh",
-        "  make",
-        "     ~~~",
-        "     ~~~",
-        "  - a point",
-        "    - deeper",
-        "  ===",
-      ].join("\n"),
+    expect(cited(noted)).toBe(
+      "- 13:05 # Plan #plan\n\n    # Not a heading\n    ```sh\n  make\n     ~~~\n     ~~~\n  - a point\n    - deeper\n  ===",
     );
     expect(noted).toMatchObject({ startLine: 3, endLine: 12 });
     expect((await append({ text })).state).toBe("appended");
     expect((await append({ text, tags: ["plan"] })).citation).toBe(noted.citation);
   });
 
-  test("is written in one form of each letter", async () => {
-    await append({ text: "Cafe\u0301", tags: ["cafe\u0301"] });
-    expect(await read(daily)).toBe("# 2026-11-22\n\n- 13:05 Caf\u00e9 #caf\u00e9\n");
-  });
-
-  test("goes to the curated file with its day, without a heading", async () => {
+  test("for longer goes to the curated file with its day, without a heading; to memory.md if only that exists", async () => {
     const noted = await append({ kind: "longterm", text: "Prefers tea.", tags: ["food"] });
     expect(noted).toMatchObject({ citation: "MEMORY.md#L1-L1", day: "2026-11-22" });
-    expect(await read("MEMORY.md")).toBe("- 2026-11-22 Prefers tea. #food\n");
-    expect(await readdir(workspaceDir)).toEqual(["MEMORY.md"]);
-  });
-
-  test("goes to memory.md where only that is there", async () => {
-    await note("memory.md", "small\n");
+    expect(read("MEMORY.md")).toBe("- 2026-11-22 Prefers tea. #food\n");
+    expect(readdirSync(workspaceDir)).toEqual(["MEMORY.md"]);
+    rmSync(path.join(workspaceDir, "MEMORY.md"));
+    write({ "memory.md": "small\n" });
     expect(await append({ kind: "longterm" })).toMatchObject({ path: "memory.md", startLine: 2 });
-    expect(await readdir(workspaceDir)).toEqual(["memory.md"]);
   });
 
-  test("keeps CRLF and a byte order mark", async () => {
-    await note(daily, "\uFEFF# A day\r\n\r\nby hand");
-    const noted = await append({ text: "one\ntwo" });
-    expect(await read(daily)).toBe("\uFEFF# A day\r\n\r\nby hand\r\n- 13:05 one\r\n  two\r\n");
-    expect(noted).toMatchObject({ startLine: 4, endLine: 5 });
-    expect(await append({ text: "one\r\ntwo" })).toEqual({ ...noted, state: "duplicate" });
-  });
-
-  test("in an empty log that has been there for a while gets the heading", async () => {
-    await note(daily, "");
-    await utimes(path.join(workspaceDir, daily), new Date(0), new Date(0));
+  test("in a log that has been empty for a while gets the heading", async () => {
+    write({ [daily]: "" });
+    utimesSync(path.join(workspaceDir, daily), new Date(0), new Date(0));
     await append();
-    expect(await read(daily)).toMatch(/^# 2026-11-22\n\n- 13:05/);
+    expect(read(daily)).toMatch(/^# 2026-11-22\n\n- 13:05/);
+  });
+
+  test.each([
+    // Around midnight, on a day that was left out, and at both ends of days of 23 and 25 hours.
+    ["Asia/Shanghai", "2026-11-22T23:59:59+08:00", "2026-11-22", "23:59"],
+    ["Asia/Shanghai", "2026-11-23T00:00:01+08:00", "2026-11-23", "00:00"],
+    ["Pacific/Kiritimati", "2027-01-01T00:00:01+14:00", "2027-01-01", "00:00"],
+    ["Pacific/Apia", "2011-12-29T23:59:59-10:00", "2011-12-29", "23:59"],
+    ["Pacific/Apia", "2011-12-31T00:00:01+14:00", "2011-12-31", "00:00"],
+    ["Europe/Amsterdam", "2026-03-29T03:00:01+02:00", "2026-03-29", "03:00"],
+    ["Europe/Amsterdam", "2026-03-29T23:59:59+02:00", "2026-03-29", "23:59"],
+    ["Europe/Amsterdam", "2026-10-25T02:30:00+02:00", "2026-10-25", "02:30"],
+    ["Europe/Amsterdam", "2026-10-25T02:30:00+01:00", "2026-10-25", "02:30"],
+    ["America/New_York", "2026-11-02T00:00:01-05:00", "2026-11-02", "00:00"],
+    ["UTC", "0999-06-01T12:00:00Z", "0999-06-01", "12:00"],
+  ])("in %s at %s is of the %s, %s", async (timeZone, moment, day, time) => {
+    expect(await append({ timeZone, at: new Date(moment), text: "x" })).toMatchObject({
+      day,
+      path: `memory/${day}.md`,
+    });
+    expect(read(`memory/${day}.md`)).toBe(`# ${day}\n\n- ${time} x\n`);
   });
 });
 
-describe("a note that the file holds already", () => {
+describe("a note that the file contains already", () => {
   test.each([
     ["the same words", "The café closes at 9.", ["food"]],
     ["another form of the same letters", "  The cafe\u0301 closes at 9.\n", ["food"]],
@@ -125,10 +123,10 @@ describe("a note that the file holds already", () => {
   ])("is not written again: %s", async (_, text, tags) => {
     const first = await append({ text: "The café closes at 9.", tags: ["food"] });
     await append({ text: "something between" });
-    const before = await read(daily);
+    const before = read(daily);
     const later = new Date("2026-11-22T20:00:00Z");
     expect(await append({ text, tags, at: later })).toEqual({ ...first, state: "duplicate" });
-    expect(await read(daily)).toBe(before);
+    expect(read(daily)).toBe(before);
   });
 
   test.each([
@@ -145,84 +143,73 @@ describe("a note that the file holds already", () => {
   test("is written in the log of another day and in the curated file", async () => {
     await append();
     expect(await append({ at: new Date("2026-11-23T13:05:00Z") })).toMatchObject({ state: "appended" });
+    write({ "MEMORY.md": "\uFEFF- 2026-01-01 Another.\n" });
     expect(await append({ kind: "longterm" })).toMatchObject({ state: "appended" });
     expect(await append({ kind: "longterm", at: new Date("2027-01-01T00:00:00Z") })).toMatchObject({
       state: "duplicate",
       day: "2027-01-01",
-      citation: "MEMORY.md#L1-L1",
+      citation: "MEMORY.md#L2-L2",
     });
+    expect(await append({ kind: "longterm", text: "Another." })).toMatchObject({ citation: "MEMORY.md#L1-L1" });
   });
 
   test.each([
     ["begins the log", undefined],
-    ["comes into one that is there", "# 2026-11-22\n\n"],
-  ])("is written once by 50 calls at once where it %s, and all name its place", async (_, content) => {
-    if (content !== undefined) await note(daily, content);
+    ["is added to one", "# 2026-11-22\n\n"],
+  ])("is written once by 50 concurrent calls if it %s, and all name its place", async (_, content) => {
+    if (content !== undefined) write({ [daily]: content });
     const notes = await Promise.all(Array.from({ length: 50 }, () => append()));
     expect(notes.map(({ state }) => state).toSorted()).toEqual(["appended", ...Array(49).fill("duplicate")]);
     expect(new Set(notes.map(({ citation }) => citation)).size).toBe(1);
-    expect(await read(daily)).toBe("# 2026-11-22\n\n- 13:05 The harbour code is HX-19.\n");
+    expect(read(daily)).toBe("# 2026-11-22\n\n- 13:05 The harbour code is HX-19.\n");
   });
 
-  test("is recognised behind a byte order mark", async () => {
-    await note("MEMORY.md", "\uFEFF- 2026-01-01 The harbour code is HX-19.\n");
-    expect(await append({ kind: "longterm" })).toMatchObject({ state: "duplicate", citation: "MEMORY.md#L1-L1" });
-  });
-
-  test("50 different ones at once are all there, and each citation leads to its own", async () => {
+  test("50 different concurrent ones are all written, and each citation leads to its own", async () => {
     const notes = await Promise.all(Array.from({ length: 50 }, (_, index) => append({ text: `fact ${index}` })));
-    for (const [index, noted] of notes.entries()) expect(await cited(noted)).toBe(`- 13:05 fact ${index}`);
+    for (const [index, noted] of notes.entries()) expect(cited(noted)).toBe(`- 13:05 fact ${index}`);
   });
 });
 
 describe("a file that cannot be appended to", () => {
-  test.each(["memory", daily])("is refused where %s is a symbolic link", async (name) => {
-    const elsewhere = await mkdtemp(path.join(os.tmpdir(), "memslot-elsewhere-"));
-    try {
-      await mkdir(path.dirname(path.join(workspaceDir, name)), { recursive: true });
-      if (name === daily) await writeFile(path.join(elsewhere, "log.md"), "theirs\n");
-      await symlink(name === daily ? path.join(elsewhere, "log.md") : elsewhere, path.join(workspaceDir, name));
+  test.each(["memory", daily])("is refused where %s is a symbolic link, also to nothing", async (name) => {
+    const elsewhere = tempFolder({ "log.md": "theirs\n" });
+    const missing = path.join(elsewhere, "none.md");
+    const link = path.join(workspaceDir, name);
+    if (name === daily) write({ "memory/other.md": "" });
+    for (const target of [name === daily ? path.join(elsewhere, "log.md") : elsewhere, missing]) {
+      symlinkSync(target, link);
       await expect(append()).rejects.toMatchObject({
         code: "WORKSPACE",
         message: expect.stringContaining(`${name} is a symbolic link`),
       });
-      expect(await readdir(elsewhere)).toEqual(name === daily ? ["log.md"] : []);
-    } finally {
-      await rm(elsewhere, { recursive: true });
+      rmSync(link);
     }
-  });
-
-  test("is not followed through a link that leads nowhere yet", async () => {
-    const elsewhere = path.join(workspaceDir, "elsewhere.md");
-    await mkdir(path.join(workspaceDir, "memory"));
-    await symlink(elsewhere, path.join(workspaceDir, daily));
-    await expect(append()).rejects.toMatchObject({ code: "WORKSPACE" });
-    await expect(stat(elsewhere)).rejects.toMatchObject({ code: "ENOENT" });
+    expect(readdirSync(elsewhere)).toEqual(["log.md"]);
+    expect(readFileSync(path.join(elsewhere, "log.md"), "utf8")).toBe("theirs\n");
   });
 
   test("is refused where a folder is in its place", async () => {
-    await mkdir(path.join(workspaceDir, daily), { recursive: true });
-    await expect(append()).rejects.toMatchObject({ code: "WORKSPACE", message: /is not a file/ });
-    await note("MEMORY.md/x", "");
-    await expect(append({ kind: "longterm" })).rejects.toMatchObject({ code: "WORKSPACE", message: /is not a file/ });
+    write({ [`${daily}/x`]: "", "MEMORY.md/x": "" });
+    for (const kind of ["daily", "longterm"] as const)
+      await expect(append({ kind })).rejects.toMatchObject({ code: "WORKSPACE", message: /is not a file/ });
   });
 
   test.each([
     ["UTF-16", Buffer.from("\uFEFFa day\n", "utf16le")],
     ["bytes", Uint8Array.of(65, 0, 66)],
-  ])("is refused where it holds %s, and stays as it is", async (_, content) => {
-    await note(daily, content);
+  ])("is refused if it contains %s, and stays as it is", async (_, content) => {
+    write({ [daily]: content });
     await expect(append()).rejects.toMatchObject({ code: "WORKSPACE", message: /not UTF-8 text.*save it as UTF-8/ });
-    expect(await readFile(path.join(workspaceDir, daily))).toEqual(Buffer.from(content));
+    expect(readFileSync(path.join(workspaceDir, daily))).toEqual(Buffer.from(content));
   });
 
-  test.each(["daily", "longterm"] as const)("%s: a missing workspace is named and not made", async (kind) => {
+  test.each(["daily", "longterm"] as const)("%s: a missing workspace is named and not created", async (kind) => {
     const missing = path.join(workspaceDir, "gone");
     await expect(append({ workspaceDir: missing, kind })).rejects.toMatchObject({
       code: "WORKSPACE",
       message: expect.stringMatching(/gone.*check that the (?:workspace )?folder is there/),
     });
-    await expect(stat(missing)).rejects.toMatchObject({ code: "ENOENT" });
+    expect(existsSync(missing)).toBe(false);
   });
 
   test("is named with the next step where the system refuses it", async () => {
@@ -232,51 +219,103 @@ describe("a file that cannot be appended to", () => {
     });
   });
 
-  test("is told from one that is not full: the curated file has a budget", async () => {
+  test("the curated file has a budget, the log of a day has none", async () => {
     const full = `${"x".repeat(19_950)}\n`;
-    await note("MEMORY.md", full);
+    write({ "MEMORY.md": full, [daily]: full });
     expect(await append({ kind: "longterm", text: "fits" })).toMatchObject({ state: "appended" });
     await expect(append({ kind: "longterm" })).rejects.toMatchObject({
       code: "INVALID_ARGUMENT",
       message: expect.stringMatching(/20000.*kind "daily".*tidy MEMORY\.md/),
     });
-    expect(await read("MEMORY.md")).toBe(`${full}- 2026-11-22 fits\n`);
+    expect(read("MEMORY.md")).toBe(`${full}- 2026-11-22 fits\n`);
     expect(await append({ kind: "longterm", text: "fits" })).toMatchObject({ state: "duplicate" });
-    await note(daily, full);
     expect(await append()).toMatchObject({ state: "appended" });
   });
 });
 
-describe("an abort", () => {
-  test("before the write leaves nothing behind", async () => {
-    await expect(append({ signal: AbortSignal.abort(new Error("stop")) })).rejects.toMatchObject({
-      name: "AbortError",
-      message: "stop",
-    });
-    expect(await readdir(workspaceDir)).toEqual([]);
+test("an abort while others have their turn lets those write", async () => {
+  await expect(append({ signal: AbortSignal.abort(new Error("stop")) })).rejects.toMatchObject({
+    name: "AbortError",
+    message: "stop",
+  });
+  expect(readdirSync(workspaceDir)).toEqual([]);
+  const controller = new AbortController();
+  const first = append({ text: "first" });
+  const second = append({ text: "second", signal: controller.signal });
+  const third = append({ text: "third" });
+  controller.abort();
+  await expect(second).rejects.toMatchObject({ name: "AbortError" });
+  await Promise.all([first, third]);
+  expect(read(daily)).toBe("# 2026-11-22\n\n- 13:05 first\n- 13:05 third\n");
+});
+
+test.each([
+  [{ text: " \n" }, /text is empty/],
+  [{ text: "a\n---\nb" }, /front matter/],
+  [{ tags: ["a b"] }, /tags may hold/],
+  [{ timeZone: "Mars/Olympus" }, /unknown time zone/],
+  [{ at: new Date(Number.NaN) }, /not a valid/],
+])("%j is refused, and nothing is created", async (options, message) => {
+  await expect(append(options)).rejects.toMatchObject({ code: "INVALID_ARGUMENT", message });
+  expect(readdirSync(workspaceDir)).toEqual([]);
+});
+
+describe.each<[string, () => Promise<unknown>]>([
+  ["a daily note", () => append()],
+  ["a lasting note", () => append({ kind: "longterm" })],
+  [
+    "a note of a session",
+    () =>
+      writeSessionNote({
+        workspaceDir,
+        session: { key: "k", id: "s1" },
+        messages: [{ id: "1", at: at.toISOString(), role: "user", text: "hello" }],
+        describe: async () => ({ slug: "hello", text: "Somebody said hello." }),
+        at,
+        timeZone: "UTC",
+      }),
+  ],
+])("the layout of the notes: %s", (_, writeNote) => {
+  const mark = ".memslot-notes";
+  const layout = (): string => notesLayout(workspaceDir, "auto").layout;
+
+  test("leaves a folder of notes what it is, and the mark says what it is for", async () => {
+    write({ "deep/er/Heat pump.md": "note\n" });
+    await writeNote();
+    expect(layout()).toBe("all");
+    expect(read(mark)).toContain("folder of notes");
+    expect(readdirSync(workspaceDir)).toHaveLength(3);
   });
 
-  test("while others have their turn lets those write", async () => {
-    const controller = new AbortController();
-    const first = append({ text: "first" });
-    const second = append({ text: "second", signal: controller.signal });
-    const third = append({ text: "third" });
-    controller.abort();
-    await expect(second).rejects.toMatchObject({ name: "AbortError" });
-    await Promise.all([first, third]);
-    expect(await read(daily)).toBe("# 2026-11-22\n\n- 13:05 first\n- 13:05 third\n");
+  test.each<[string, Files]>([
+    ["is empty", {}],
+    ["has the files that agents begin with", { "AGENTS.md": "", "SOUL.md": "" }],
+    ["is an agent's by MEMORY.md", { "MEMORY.md": "x", "Heat pump.md": "" }],
+    ["is an agent's by memory/", { "memory/a.md": "x", "Heat pump.md": "" }],
+  ])("makes no mark in a workspace that %s", async (_name, files) => {
+    write(files);
+    await writeNote();
+    expect([readdirSync(workspaceDir).includes(mark), layout()]).toEqual([false, "agent"]);
+  });
+
+  test("leaves an existing mark as it is, and follows no link in its place", async () => {
+    write({ "Heat pump.md": "note\n", [mark]: "mine" });
+    await writeNote();
+    expect(read(mark)).toBe("mine");
+    for (const name of [mark, "memory", "MEMORY.md"])
+      rmSync(path.join(workspaceDir, name), { recursive: true, force: true });
+    symlinkSync(path.join(workspaceDir, "outside.txt"), path.join(workspaceDir, mark));
+    await writeNote();
+    expect(existsSync(path.join(workspaceDir, "outside.txt"))).toBe(false);
+    expect(layout()).toBe("all");
   });
 });
 
-describe("what cannot become a note", () => {
-  test.each([
-    [{ text: " \n" }, /text is empty/],
-    [{ text: "a\n---\nb" }, /front matter/],
-    [{ tags: ["a b"] }, /tags may hold/],
-    [{ timeZone: "Mars/Olympus" }, /unknown time zone/],
-    [{ at: new Date(Number.NaN) }, /not a valid/],
-  ])("%j is refused, and nothing is made", async (options, message) => {
-    await expect(append(options)).rejects.toMatchObject({ code: "INVALID_ARGUMENT", message });
-    expect(await readdir(workspaceDir)).toEqual([]);
-  });
+test("many concurrent writers make one mark in a folder of notes and lose no note", async () => {
+  writeFileSync(path.join(workspaceDir, "Heat pump.md"), "note\n");
+  const texts = Array.from({ length: 20 }, (_, index) => `Fact number ${index}.`);
+  await Promise.all(texts.map((text, index) => append({ text, kind: index % 2 === 0 ? "daily" : "longterm" })));
+  const written = read("MEMORY.md") + read(daily);
+  expect(texts.filter((text) => written.includes(text))).toHaveLength(20);
+  expect(notesLayout(workspaceDir, "auto").layout).toBe("all");
 });

@@ -1,18 +1,16 @@
-import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
-import os from "node:os";
+import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createWorkspace, type Files } from "@memslot/test-tools/files";
+import { beforeEach, describe, expect, test } from "vitest";
 import { type MemoryTool, type MemoryToolsOptions, createMemoryTools, frameRecalled } from "@memslot/agent-kit";
-import { type FakeBehaviour, fakeMemory, harbour } from "./fake-memory.ts";
+import given from "./notes-of-models.json" with { type: "json" };
+import { type FakeBehaviour, fakeMemory, harbour } from "./support/fake-memory.ts";
 
 let workspaceDir: string;
+let write: (files: Files) => void;
 
-beforeEach(async () => {
-  workspaceDir = await mkdtemp(path.join(os.tmpdir(), "memslot-tool-"));
-});
-
-afterEach(async () => rm(workspaceDir, { recursive: true, force: true }));
+beforeEach(() => void ({ workspaceDir, write } = createWorkspace()));
 
 const clock = (): Date => new Date("2026-11-22T15:59:59Z");
 const daily = "memory/2026-11-22.md";
@@ -33,7 +31,7 @@ function runner(options: Partial<MemoryToolsOptions> = {}, behaviour: FakeBehavi
   };
 }
 
-const read = (relPath: string): Promise<string> => readFile(path.join(workspaceDir, relPath), "utf8");
+const read = (relPath: string): string => readFileSync(path.join(workspaceDir, relPath), "utf8");
 
 const fact = "The harbour master is called Joost.";
 
@@ -80,8 +78,8 @@ describe("a note that a model writes", () => {
       day: "2026-11-23",
       path: "memory/2026-11-23.md",
     });
-    expect(await read(daily)).toBe(`# 2026-11-22\n\n- 23:59 ${fact} #港口 #boats\n`);
-    expect(await read("memory/2026-11-23.md")).toBe(`# 2026-11-23\n\n- 00:00 ${fact}\n`);
+    expect(read(daily)).toBe(`# 2026-11-22\n\n- 23:59 ${fact} #港口 #boats\n`);
+    expect(read("memory/2026-11-23.md")).toBe(`# 2026-11-23\n\n- 00:00 ${fact}\n`);
   });
 
   test("goes to the curated file where it is to last", async () => {
@@ -89,7 +87,7 @@ describe("a note that a model writes", () => {
       status: "ok",
       citation: "MEMORY.md#L1-L1",
     });
-    expect(await read("MEMORY.md")).toBe(`- 2026-11-22 ${fact}\n`);
+    expect(read("MEMORY.md")).toBe(`- 2026-11-22 ${fact}\n`);
   });
 
   test("is written once, also by 50 calls at once from several sets of tools", async () => {
@@ -104,7 +102,7 @@ describe("a note that a model writes", () => {
       citation: `${daily}#L3-L3`,
       note: expect.stringContaining("Nothing was written"),
     });
-    expect(await read(daily)).toBe(`# 2026-11-22\n\n- 23:59 ${fact}\n`);
+    expect(read(daily)).toBe(`# 2026-11-22\n\n- 23:59 ${fact}\n`);
   });
 
   test("is written while the search is in its cooldown", async () => {
@@ -135,7 +133,7 @@ describe("what was recalled", () => {
       day: "2026-11-22",
       note: expect.stringContaining("just recalled"),
     });
-    expect(await readdir(workspaceDir)).toEqual([]);
+    expect(readdirSync(workspaceDir)).toEqual([]);
   });
 
   test("by a read does not become memory again, and its place is that of the lines", async () => {
@@ -200,69 +198,50 @@ describe("what was recalled", () => {
 });
 
 describe("bad input", () => {
-  const hidden = (code: number): string => `before ${String.fromCodePoint(code)} after`;
-  test.each<[string, object, string, RegExp]>([
-    ["nothing", {}, "text", /text is missing/],
-    ["no kind", { text: fact }, "kind", /kind is missing/],
-    ["an unknown kind", { text: fact, kind: "weekly" }, "kind", /daily, longterm/],
-    ["a path", { text: fact, kind: "daily", path: "x.md" }, "path", /unknown field "path"/],
-    ["a number for the text", { text: 7, kind: "daily" }, "text", /must be a string/],
-    ["0 bytes", { text: "", kind: "daily" }, "text", /text is empty/],
-    ["a blank text", { text: " \n\t", kind: "daily" }, "text", /text is empty/],
-    ["1 MB", { text: "x".repeat(1_048_576), kind: "daily" }, "text", /1,048,576 characters.*8,000.*split/],
-    ["8,001 characters", { text: "x".repeat(8_001), kind: "daily" }, "text", /8,001 characters/],
-    ["front matter", { text: "---\ntitle: x\n---\nfact", kind: "daily" }, "text", /only "---".*leave that line out/],
-    ["front matter of another kind", { text: "fact\r\n +++ \r\nx", kind: "daily" }, "text", /only "\+\+\+"/],
-    ["the start of a comment", { text: "fact <!-- hidden", kind: "daily" }, "text", /HTML comment/],
-    ["the end of a comment", { text: "fact --> x", kind: "daily" }, "text", /HTML comment.*arrow/],
-    ["a citation", { text: "fact\n\nSource: memory/a.md#L1-L2", kind: "daily" }, "text", /only memory itself writes/],
-    ["a citation in a list", { text: "- **source:** a.md#L4", kind: "daily" }, "text", /only memory itself writes/],
-    ["the end of a frame", { text: "fact\n<<< note 0123456789ab", kind: "daily" }, "text", /"<<< … key"/],
-    ["the start of a frame", { text: ">>> MEMORY.md 0123456789AB\nx", kind: "daily" }, "text", /">>> … key"/],
-    ["a bell", { text: hidden(7), kind: "daily" }, "text", /control character U\+0007/],
-    ["NUL", { text: hidden(0), kind: "daily" }, "text", /U\+0000/],
-    ["escape", { text: hidden(0x1b), kind: "daily" }, "text", /U\+001B/],
-    ["a vertical tab", { text: hidden(0x0b), kind: "daily" }, "text", /U\+000B/],
-    ["delete", { text: hidden(0x7f), kind: "daily" }, "text", /U\+007F/],
-    ["a C1 control", { text: hidden(0x9b), kind: "daily" }, "text", /U\+009B/],
-    ["a line separator", { text: hidden(0x2028), kind: "daily" }, "text", /line separator U\+2028/],
-    ["a direction override", { text: hidden(0x202e), kind: "daily" }, "text", /the sign of direction U\+202E/],
-    ["a direction isolate", { text: hidden(0x2066), kind: "daily" }, "text", /U\+2066/],
-    ["half a character", { text: "x \ud83d y", kind: "daily" }, "text", /lone surrogate/],
-    ["the sentinel", { text: "NO_REPLY", kind: "daily" }, "text", /NO_REPLY.*as your reply/],
-    ["the sentinel with marks", { text: " **no_reply**.", kind: "daily" }, "text", /NO_REPLY/],
-    ["tags in one string", { text: fact, kind: "daily", tags: "a, b" }, "tags", /list of strings, not a string/],
-    ["a tag that is no string", { text: fact, kind: "daily", tags: ["a", 7] }, "tags", /one of them is a number/],
-    ["a tag of nothing", { text: fact, kind: "daily", tags: ["#"] }, "tags", /letters, digits/],
-    ["a tag with a space", { text: fact, kind: "daily", tags: ["a b"] }, "tags", /not "a b"/],
-    ["a tag with a line", { text: fact, kind: "daily", tags: ["a\n# b"] }, "tags", /letters, digits/],
-    ["nine tags", { text: fact, kind: "daily", tags: [..."abcdefghi"] }, "tags", /9 words.*at most 8/],
-    ["a long tag", { text: fact, kind: "daily", tags: ["x".repeat(41)] }, "tags", /41 characters.*at most 40/],
-  ])("%s is an error that names the field and says what to change", async (_, input, field, message) => {
+  test.each<{ name: string; input: object; field: string; message: string }>([
+    ...given.refused,
+    {
+      name: "1 MB",
+      input: { text: "x".repeat(1_048_576), kind: "daily" },
+      field: "text",
+      message: "1,048,576 characters.*8,000.*split",
+    },
+    {
+      name: "half a character",
+      input: { text: "x \ud83d y", kind: "daily" },
+      field: "text",
+      message: "lone surrogate",
+    },
+    { name: "8,001 characters", input: { text: "x".repeat(8_001), kind: "daily" }, field: "text", message: "8,001" },
+  ])("$name is an error that names the field and says what to change", async ({ input, field, message }) => {
     expect(await runner()("memory_append", input)).toEqual({
       status: "error",
       code: "INVALID_ARGUMENT",
       field,
-      error: expect.stringMatching(message),
+      error: expect.stringMatching(new RegExp(message, "s")),
       action: `Correct "${field}" and call memory_append again.`,
     });
-    expect(await readdir(workspaceDir)).toEqual([]);
+    expect(readdirSync(workspaceDir)).toEqual([]);
   });
 
-  test.each([
-    ["8,000 characters", "x".repeat(8_000)],
-    ["what only looks like it", "The source: a book. NO_REPLY is what it said. a -> b ---- <<< >>> 0123456789ab"],
-    ["tabs, line ends and letters of all kinds", "a\tb\r\nc\n\nд 飞书 ไทย שלום 👩‍👩‍👧 🏴󠁧󠁢󠁥󠁮󠁧󠁿"],
-  ])("and good input is not refused: %s", async (_, text) => {
-    expect(
-      await runner()("memory_append", { text, kind: "daily", tags: ["x".repeat(40), "a-b_1", "Ж", "ไทย"] }),
-    ).toMatchObject({
-      status: "ok",
-    });
+  test.each([...given.accepted, "x".repeat(8_000)])("and a text that people write becomes a note: %j", async (text) => {
+    const tags = ["x".repeat(40), "a-b_1", "Ж", "ไทย"];
+    expect(await runner()("memory_append", { text, kind: "daily", tags })).toMatchObject({ status: "ok" });
+    const [, ...lines] = read(daily)
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.trim());
+    const words = lines.join("\n").replace(` ${tags.map((tag) => `#${tag}`).join(" ")}`, "");
+    expect(words).toBe(
+      `\n- 23:59 ${text
+        .split("\n")
+        .map((line) => line.trim())
+        .join("\n")}`,
+    );
   });
 
   test("a curated file that is full is an error with a way out", async () => {
-    await writeFile(path.join(workspaceDir, "MEMORY.md"), "x".repeat(20_000));
+    write({ "MEMORY.md": "x".repeat(20_000) });
     expect(await runner()("memory_append", { text: fact, kind: "longterm" })).toMatchObject({
       status: "error",
       code: "INVALID_ARGUMENT",
@@ -313,7 +292,7 @@ describe("a failure", () => {
     await expect(runner()("memory_append", { text: fact, kind: "daily" }, { signal })).rejects.toMatchObject({
       name: "AbortError",
     });
-    expect(await readdir(workspaceDir)).toEqual([]);
+    expect(readdirSync(workspaceDir)).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { MemoryError } from "@memslot/core";
 import { expect, test } from "vitest";
 import { type MemoryTool, type MemoryToolsOptions, createMemoryTools, frameRecalled } from "@memslot/agent-kit";
-import { fakeMemory } from "./fake-memory.ts";
+import { fakeMemory } from "./support/fake-memory.ts";
 
 function getTool(options: Partial<MemoryToolsOptions> = {}): MemoryTool {
   const tool = createMemoryTools({ memory: fakeMemory(), citations: "auto", ...options }).find(

@@ -1,7 +1,7 @@
 import { MemoryError } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { type MemoryTool, type MemoryToolsOptions, createMemoryTools } from "@memslot/agent-kit";
-import { fakeMemory, harbour } from "./fake-memory.ts";
+import { fakeMemory, harbour } from "./support/fake-memory.ts";
 
 function searchTool(options: Partial<MemoryToolsOptions> = {}): MemoryTool {
   const [tool] = createMemoryTools({ memory: fakeMemory(), citations: "auto", ...options });

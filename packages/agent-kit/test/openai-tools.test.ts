@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type MemoryTool, createMemoryTools, runToolCall, toOpenAiTools } from "@memslot/agent-kit";
-import { fakeMemory } from "./fake-memory.ts";
+import { fakeMemory } from "./support/fake-memory.ts";
 
 const tools = createMemoryTools({ memory: fakeMemory(), citations: "auto" });
 

@@ -5,7 +5,7 @@ import { setImmediate } from "node:timers/promises";
 import { MemoryError } from "@memslot/core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { startSession } from "@memslot/agent-kit";
-import { type FakeMemory, fakeMemory } from "./fake-memory.ts";
+import { type FakeMemory, fakeMemory } from "./support/fake-memory.ts";
 
 let workspaceDir: string;
 

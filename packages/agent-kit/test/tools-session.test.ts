@@ -1,7 +1,7 @@
 import { MemoryError } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { type MemoryToolsOptions, createMemoryTools } from "@memslot/agent-kit";
-import { type FakeBehaviour, type FakeMemory, fakeMemory, harbour } from "./fake-memory.ts";
+import { type FakeBehaviour, type FakeMemory, fakeMemory, harbour } from "./support/fake-memory.ts";
 
 const group = "agent:main:telegram:group:-100123";
 const own = "agent:main:telegram:direct:7";

@@ -10,7 +10,7 @@ import {
   restoreNote,
   undoChange,
 } from "@memslot/agent-kit";
-import { fakeMemory } from "../fake-memory.ts";
+import { fakeMemory } from "../support/fake-memory.ts";
 
 let folder: string;
 let workspaceDir: string;

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { type FlushTurn, runToolCall } from "@memslot/agent-kit";
+import facts from "./facts.json" with { type: "json" };
 import { type FlushHouse, down, entryOf, talk, user, useFlushHouse, watching } from "./support/flush-house.ts";
 
 /** A model that writes these, each in a call of its own, and keeps the answers. */
@@ -146,4 +147,34 @@ test("a model that comes after a digest does not say the same once more", async 
   expect(await flush.settled()).toMatchObject({ state: "done" });
   expect(model.answers).toMatchObject([{ state: "duplicate" }, { state: "appended" }]);
   expect(house.notes().match(/is called Heron/g)).toHaveLength(1);
+});
+
+test.each([
+  ...facts.same.map(([line = "", text = ""]) => [line, text, "duplicate"]),
+  ...facts.other.map(([line = "", text = ""]) => [line, text, "appended"]),
+])("after %j, the note %j is %s", async (line = "", text = "", state) => {
+  const house = useFlushHouse();
+  const again = writing([text]);
+  const flush = await house.open({ runTurn: inTurn(writing([line], down), again) });
+  await flush.beforeDrop(talk);
+  await flush.settled();
+  expect(again.answers).toMatchObject([{ state }]);
+});
+
+test("a digest leaves out messages that the notes say already, and no others", async () => {
+  const house = useFlushHouse();
+  const said = [
+    "Oh, and my sister Anna's birthday is on 14 May!",
+    "装修预算是 18500 元",
+    "My sister Anna's birthday is on 15 May.",
+    "My brother Peter's birthday is on 14 May.",
+  ];
+  const noted = ["The user's sister Anna has her birthday on 14 May.", "用户的预算是 18500 元。"];
+  const flush = await house.open({ runTurn: inTurn(writing(noted, down), down) });
+  await flush.beforeDrop(said.map((text, index) => user(`u${index}`, text)));
+  flush.retry();
+  flush.retry();
+  expect(await flush.settled()).toMatchObject({ state: "digested" });
+  const [, digest = ""] = house.notes().split("Digest of dropped messages");
+  expect(said.filter((text) => digest.includes(text))).toEqual(said.slice(2));
 });

@@ -1,7 +1,8 @@
+import { estimateTokens } from "@memslot/indexing/host";
 import { describe, expect, test } from "vitest";
-import { type FlushTurn, runToolCall } from "@memslot/agent-kit";
-import { fakeMemory } from "../fake-memory.ts";
-import { noteTaker, talk, useFlushHouse, watching } from "./support/flush-house.ts";
+import { type ConversationMessage, flushPrompts, type FlushTurn, isNoReply, runToolCall } from "@memslot/agent-kit";
+import { fakeMemory } from "../support/fake-memory.ts";
+import { assistant, noteTaker, talk, useFlushHouse, user, watching } from "./support/flush-house.ts";
 
 describe("in a flush turn", () => {
   test("there are two tools, and neither takes a path or a date", async () => {
@@ -39,21 +40,6 @@ describe("in a flush turn", () => {
     expect(house.note("2026-03-05")).toContain("Heron");
   });
 
-  test("a search asks memory as the session", async () => {
-    const house = useFlushHouse();
-    const memory = fakeMemory({ workspaceDir: house.workspaceDir });
-    const flush = await house.open({
-      memory,
-      runTurn: async ({ tools }) => {
-        await runToolCall(tools, { name: "memory_search", arguments: '{"query":"boat"}' });
-        return "NO_REPLY";
-      },
-    });
-    await flush.beforeDrop(talk);
-    await flush.settled();
-    expect(memory.searches).toMatchObject([{ query: "boat", options: { sessionKey: "agent:main:main" } }]);
-  });
-
   test("the sentinel never becomes a note", async () => {
     const house = useFlushHouse();
     const flush = await house.open({
@@ -87,23 +73,19 @@ describe("in a flush turn", () => {
     expect(house.note("2026-03-05").match(/Fact number/g)).toHaveLength(60);
   });
 
-  test.each(["NO_REPLY", " no_reply. ", "```\nNO_REPLY\n```"])(
-    "%j says that there is nothing to keep",
-    async (said) => {
-      const house = useFlushHouse();
-      const flush = await house.open({ runTurn: async () => said });
-      await flush.beforeDrop(talk);
-      expect(await flush.settled()).toEqual({
-        state: "nothing",
-        entries: [],
-        messages: 2,
-        tries: 1,
-        days: ["2026-03-05"],
-      });
-      expect(house.journal()).toEqual([]);
-      expect(house.notes()).toBe("");
-    },
-  );
+  test("the sentinel says that there is nothing to keep", async () => {
+    const house = useFlushHouse();
+    const flush = await house.open({ runTurn: async () => "```\nno_reply\n```" });
+    await flush.beforeDrop(talk);
+    expect(await flush.settled()).toEqual({
+      state: "nothing",
+      entries: [],
+      messages: 2,
+      tries: 1,
+      days: ["2026-03-05"],
+    });
+    expect([house.journal(), house.notes()]).toEqual([[], ""]);
+  });
 
   const call = (name: string, text: string): { name: string; arguments: string } => ({ name, arguments: text });
   const good = call("memory_append", '{"text":"The boat is called Heron.","kind":"daily"}');
@@ -144,31 +126,186 @@ describe("in a flush turn", () => {
     expect(flush.status.pending).toBe(1);
   });
 
-  test("a search that was asked for wrongly costs nothing", async () => {
-    const house = useFlushHouse();
-    const flush = await house.open({
-      runTurn: async ({ tools }) => {
-        await runToolCall(tools, call("memory_search", '{"query":'));
-        await runToolCall(tools, call("memory_search", '{"q":"boat"}'));
-        return "NO_REPLY";
-      },
-    });
-    await flush.beforeDrop(talk);
-    expect(await flush.settled()).toMatchObject({ state: "nothing", tries: 1 });
-  });
-
-  test("a search looks at the notes alone: journal and transcripts hold what is to become a note", async () => {
+  test("a search looks at the notes alone, as the session, and one with wrong arguments costs nothing", async () => {
     const house = useFlushHouse();
     const memory = fakeMemory({ workspaceDir: house.workspaceDir });
     const flush = await house.open({
       memory,
       runTurn: async ({ tools }) => {
-        await runToolCall(tools, call("memory_search", '{"query":"boat","corpus":"sessions"}'));
+        for (const given of ['{"query":', '{"q":"boat"}', '{"query":"boat","corpus":"sessions"}'])
+          await runToolCall(tools, call("memory_search", given));
         return "NO_REPLY";
       },
     });
     await flush.beforeDrop(talk);
-    await flush.settled();
-    expect(memory.searches).toMatchObject([{ options: { sources: ["memory"] } }]);
+    expect(await flush.settled()).toMatchObject({ state: "nothing", tries: 1 });
+    expect(memory.searches).toMatchObject([
+      { query: "boat", options: { sources: ["memory"], sessionKey: "agent:main:main" } },
+    ]);
   });
+});
+
+describe("the messages of a turn", () => {
+  const gave = (id: string, toolCallId: string, text: string, at?: string): ConversationMessage => ({
+    ...user(id, text, at),
+    role: "tool",
+    toolCallId,
+    toolName: "memory_search",
+  });
+  const asked = (id: string, calls: string[], at?: string, text = ""): ConversationMessage => ({
+    ...assistant(id, text, at),
+    toolCalls: calls.map((each) => ({ id: each, name: "memory_search", arguments: '{"query":"x"}' })),
+  });
+
+  /** What the model gets, turn by turn. */
+  async function turnsOf(messages: readonly ConversationMessage[], contextWindowTokens?: number) {
+    const house = useFlushHouse();
+    const runTurn = watching(async () => "NO_REPLY");
+    const flush = await house.open({ runTurn, contextWindowTokens, clock: () => new Date("2026-01-01T12:00:00Z") });
+    await flush.beforeDrop(messages);
+    const report = await flush.settled();
+    expect(report).toMatchObject({ state: "nothing", messages: messages.length });
+    return runTurn.given.map(({ messages: given, prompt }) => {
+      const [, day, time] = /(\d{4}-\d\d-\d\d), up to (\d\d:\d\d)/.exec(prompt) ?? [];
+      return { day, time, given, ids: given.map(({ id }) => id) };
+    });
+  }
+
+  test.each([
+    // Clocks go forward at 02:00 and back at 03:00: a day has 23 or 25 hours.
+    ["2026-03-29", "2026-03-28T23:00:00.000Z", "2026-03-29T21:59:59.000Z"],
+    ["2026-10-25", "2026-10-24T22:00:00.000Z", "2026-10-25T22:59:59.000Z"],
+  ])("are cut at midnight also where clocks change: %s", async (day, first, last) => {
+    const before = new Date(Date.parse(first) - 1_000).toISOString();
+    const after = new Date(Date.parse(last) + 1_000).toISOString();
+    const times = [before, first, last, after];
+    const turns = await turnsOf(times.map((at, index) => user(String(index), "x", at)));
+    expect(turns.map(({ ids }) => ids.join())).toEqual(["0", "1,2", "3"]);
+    expect(turns[1]?.day).toBe(day);
+  });
+
+  test("without a readable time are of the day of the flush", async () => {
+    expect(await turnsOf([user("u1", "Hi", "yesterday")])).toMatchObject([{ day: "2026-01-01", time: "13:00" }]);
+  });
+
+  test("have the result of a tool with its call over midnight, shortened, and dated with the call", async () => {
+    const turns = await turnsOf([
+      user("u1", "Where?", "2026-03-05T22:59:50.000Z"),
+      asked("a1", ["c1"], "2026-03-05T22:59:58.000Z"),
+      gave("t1", "c1", `${"y".repeat(498)}😀😀😀`, "2026-03-05T23:00:02.000Z"),
+      assistant("a2", "There.", "2026-03-05T23:00:05.000Z"),
+    ]);
+    expect(turns).toMatchObject([
+      { day: "2026-03-05", time: "23:59", ids: ["u1", "a1", "t1"] },
+      { day: "2026-03-06", time: "00:00", ids: ["a2"] },
+    ]);
+    expect(turns[0]?.given[2]?.text).toBe(`${"y".repeat(498)}…`);
+    const long = await turnsOf(
+      [
+        asked("a1", ["c1"], "2026-03-05T22:59:58.000Z", "word ".repeat(300)),
+        gave("t1", "c1", "y".repeat(2_000), "2026-03-05T23:00:02.000Z"),
+      ],
+      512,
+    );
+    expect(long.at(-1)).toMatchObject({ day: "2026-03-05", time: "23:59", ids: ["t1"] });
+  });
+
+  test("never have a call without an answer, or an answer without a call", async () => {
+    const [turn] = await turnsOf([
+      asked("a1", ["c1", "c2"]),
+      gave("t2", "c2", "two"),
+      gave("t9", "c9", "nine"),
+      asked("a3", ["c4"], undefined, "And?"),
+    ]);
+    expect(turn?.given).toMatchObject([
+      { role: "assistant", id: "a1", toolCalls: [{ id: "c2" }] },
+      { role: "tool", id: "t2" },
+      { role: "assistant", id: "t9", text: "(memory_search gave: nine)" },
+      { role: "assistant", id: "a3" },
+    ]);
+    expect(turn?.given[3]).not.toHaveProperty("toolCalls");
+  });
+
+  test("are not cut between a call and its answer", async () => {
+    const messages = [user("u1", "word ".repeat(160)), asked("a1", ["c1"]), gave("t1", "c1", "z".repeat(400))];
+    expect((await turnsOf(messages, 512)).map(({ ids }) => ids)).toEqual([["u1"], ["a1", "t1"]]);
+  });
+
+  test.each([
+    ["words", "word ".repeat(4_000)],
+    ["lines", "a line of text\n".repeat(1_500)],
+    ["one word", "x".repeat(20_000)],
+    ["Chinese", "记忆".repeat(3_000)],
+    ["emoji", "😀".repeat(3_000)],
+  ])("are the pieces of one that is too large for the model, all of it: %s", async (_, text) => {
+    const turns = await turnsOf([user("u0", "before"), user("u1", text), user("u2", "after")], 1_000);
+    const pieces = turns.flatMap(({ given }) => given).filter(({ id }) => id === "u1");
+    expect(pieces.length).toBeGreaterThan(5);
+    expect(pieces.map((piece) => piece.text).join("")).toBe(text);
+    for (const piece of pieces) {
+      expect(piece.text.isWellFormed()).toBe(true);
+      expect(estimateTokens(piece.text)).toBeLessThanOrEqual(500);
+    }
+  });
+
+  test("are not saved before the last piece is taken", async () => {
+    const house = useFlushHouse();
+    const runTurn: FlushTurn = async ({ messages }) => {
+      if (messages.some(({ text }) => text.includes("last"))) throw new Error("the model is down");
+      return "NO_REPLY";
+    };
+    const flush = await house.open({ runTurn, contextWindowTokens: 1_000 });
+    const text = `${"word ".repeat(2_000)}last`;
+    await flush.beforeDrop([user("u0", "before"), user("u1", text)]);
+    expect(await flush.settled()).toMatchObject({ state: "failed" });
+    await flush.close();
+    const later = watching(async () => "NO_REPLY");
+    const again = await house.open({ runTurn: later, contextWindowTokens: 1_000 });
+    again.retry();
+    await again.settled();
+    const given = later.given.flatMap(({ messages }) => messages);
+    expect([...new Set(given.map(({ id }) => id))]).toEqual(["u1"]);
+    expect(given.map((piece) => piece.text).join("")).toBe(text);
+  });
+});
+
+describe("the prompts of a flush turn", () => {
+  const promptsWith = (memoryFlush: Record<string, unknown>): ReturnType<typeof flushPrompts> =>
+    flushPrompts(useFlushHouse().agentWith({ memoryFlush }).compaction, {
+      day: "2026-03-05",
+      time: "23:59",
+      timeZone: "Asia/Shanghai",
+    });
+
+  test("say when the messages are from, what may be done, and how to be silent", () => {
+    const { prompt, systemPrompt } = promptsWith({});
+    expect(prompt).toMatch(/^Pre-compaction memory flush\b/);
+    for (const word of [
+      "2026-03-05",
+      "23:59",
+      "Asia/Shanghai",
+      "memory_append",
+      "memory_search",
+      "NO_REPLY",
+      "secrets",
+    ])
+      expect(prompt).toContain(word);
+    for (const word of ["NO_REPLY", "memory_append"]) expect(systemPrompt).toContain(word);
+  });
+
+  test("are the configured ones, with what they lack and without change if they lack nothing", () => {
+    const own = promptsWith({ prompt: "Write down the dates.", systemPrompt: "You are a clerk." });
+    expect(own.prompt).toMatch(/^Pre-compaction memory flush\. Write down the dates\.\n\n.*NO_REPLY/s);
+    expect(own.systemPrompt).toMatch(/^You are a clerk\.\n\n.*NO_REPLY/s);
+    const prompt = "Pre-compaction memory flush: note the dates, or say NO_REPLY.";
+    const systemPrompt = "Say NO_REPLY when done.";
+    expect(promptsWith({ prompt, systemPrompt })).toEqual({ prompt, systemPrompt });
+  });
+});
+
+test("the sentinel is known in whatever marks, and not in a sentence", () => {
+  const known = ["NO_REPLY", " no_reply.\n", "**NO_REPLY**", "`NO_REPLY`", '"NO_REPLY"', "```\nNO_REPLY\n```"];
+  known.push('{"action":"NO_REPLY"}', '```json\n{ "action": "NO_REPLY" }\n```', "（NO_REPLY）");
+  const others = ["", "NO_REPLY is what I say", "Done. NO_REPLY", "NO REPLY", `NO_REPLY${" ".repeat(300)}`];
+  expect([...known, ...others].filter((text) => isNoReply(text))).toEqual(known);
 });

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { type FlushTurn, runToolCall } from "@memslot/agent-kit";
@@ -299,8 +299,7 @@ describe("notes that cannot be written", () => {
 describe("a journal that cannot be written", () => {
   function withoutJournal(): ReturnType<typeof useFlushHouse> {
     const house = useFlushHouse();
-    mkdirSync(path.join(house.stateDir, "agents"), { recursive: true });
-    writeFileSync(path.join(house.stateDir, "agents/main"), "not a folder");
+    house.blockJournal();
     return house;
   }
 

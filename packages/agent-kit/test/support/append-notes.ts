@@ -12,4 +12,4 @@ for (let index = 1; index <= Number(count); index++) {
     places.push({ text, error: error instanceof Error ? error.message : String(error) });
   }
 }
-process.stdout.write(JSON.stringify(places));
+process.stdout.write(`${JSON.stringify(places)}\n`);

@@ -30,7 +30,7 @@ for (let room = 0; room <= Buffer.byteLength(entry) + 2; room++) {
   });
   rmSync(filler, { force: true });
 }
-process.stdout.write(JSON.stringify(outcomes));
+process.stdout.write(`${JSON.stringify(outcomes)}\n`);
 
 function fillDisk(): void {
   for (let size = 1 << 20; size >= 1; size >>= 1)

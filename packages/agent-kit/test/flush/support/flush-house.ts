@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
-import os from "node:os";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type AgentConfig, parseConfig } from "@memslot/core";
+import { createWorkspace } from "@memslot/test-tools/files";
 import { onTestFinished } from "vitest";
 import {
   type AssistantMessage,
@@ -14,36 +14,20 @@ import {
   createMemoryFlush,
   runToolCall,
 } from "@memslot/agent-kit";
-import { fakeMemory } from "../../fake-memory.ts";
+import { fakeMemory } from "../../support/fake-memory.ts";
 
 const sessionKey = "agent:main:main";
 
-/** A workspace, a state folder and a session whose record is kept in memory. */
-export interface FlushHouse {
-  readonly workspaceDir: string;
-  readonly stateDir: string;
-  readonly journalDir: string;
-  readonly agent: AgentConfig;
-  readonly session: FlushSession & { readonly record: Record<string, unknown> };
-  readonly reports: FlushReport[];
-  agentWith(compaction: Record<string, unknown>): AgentConfig;
-  open(options?: Partial<MemoryFlushOptions>): Promise<MemoryFlush>;
-  /** Names in the journal that end so. */
-  journal(ending?: string): string[];
-  note(day: string): string;
-  notes(): string;
-}
+export type FlushHouse = ReturnType<typeof useFlushHouse>;
 
+/** A workspace, a state folder and a session whose record is kept in memory. */
 export function useFlushHouse({
   timeZone = "Europe/Amsterdam",
   key = sessionKey,
-}: { timeZone?: string; key?: string } = {}): FlushHouse {
-  const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-flush-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
-  const workspaceDir = path.join(folder, "notes");
-  const stateDir = path.join(folder, "state");
+}: { timeZone?: string; key?: string } = {}) {
+  const { workspaceDir, stateDir } = createWorkspace();
   const journalDir = path.join(stateDir, "agents/main/flush");
-  mkdirSync(path.join(workspaceDir, "memory"), { recursive: true });
+  mkdirSync(path.join(workspaceDir, "memory"));
   const agentWith = (compaction: Record<string, unknown>): AgentConfig =>
     parseConfig(
       { agents: { defaults: { workspace: workspaceDir, userTimezone: timeZone, compaction } } },
@@ -67,7 +51,8 @@ export function useFlushHouse({
     session,
     reports,
     agentWith,
-    async open(options = {}) {
+    /** A flush of the session: without a model, unless one is given. */
+    async open(options: Partial<MemoryFlushOptions> = {}): Promise<MemoryFlush> {
       const flush = await createMemoryFlush({
         agent,
         stateDir,
@@ -80,7 +65,13 @@ export function useFlushHouse({
       onTestFinished(() => flush.close());
       return flush;
     },
-    journal(ending = ".json") {
+    /** Makes the journal impossible to write. */
+    blockJournal(): void {
+      mkdirSync(path.join(stateDir, "agents"), { recursive: true });
+      writeFileSync(path.join(stateDir, "agents/main"), "not a folder");
+    },
+    /** Names in the journal with this ending. */
+    journal(ending = ".json"): string[] {
       try {
         return readdirSync(journalDir).filter(
           (name) => name.endsWith(ending) && (ending !== ".json" || !name.endsWith(".done.json")),
@@ -89,16 +80,16 @@ export function useFlushHouse({
         return [];
       }
     },
-    note: (day) => read(`memory/${day}.md`),
-    notes: () =>
+    note: (day: string): string => read(`memory/${day}.md`),
+    notes: (): string =>
       ["MEMORY.md", ...readdirSync(path.join(workspaceDir, "memory")).map((name) => `memory/${name}`)]
         .map(read)
         .join(""),
   };
 }
 
-/** A session whose record can be looked at. */
-function fakeSession(key: string, id = "5f3c"): FlushHouse["session"] {
+/** A session whose record a test can read. */
+function fakeSession(key: string, id = "5f3c"): FlushSession & { readonly record: Record<string, unknown> } {
   const record: Record<string, unknown> = {};
   return {
     key,
@@ -143,7 +134,7 @@ export const noteTaker: FlushTurn = async ({ messages, tools, signal }) => {
   return "NO_REPLY";
 };
 
-/** A model that keeps what it was given, and then does as another. */
+/** The model `turn`, with the requests that it got. */
 export function watching(turn: FlushTurn): FlushTurn & { readonly given: Parameters<FlushTurn>[0][] } {
   const given: Parameters<FlushTurn>[0][] = [];
   return Object.assign(
@@ -155,7 +146,7 @@ export function watching(turn: FlushTurn): FlushTurn & { readonly given: Paramet
   );
 }
 
-/** What most tests talk about. */
+/** The usual conversation. */
 export const talk: readonly (UserMessage | AssistantMessage)[] = [
   user("u1", "The boat is called Heron."),
   assistant("a1", "A good name. I like it."),
@@ -165,7 +156,7 @@ export const down: FlushTurn = async () => {
   throw new Error("503 the model is down");
 };
 
-/** The one entry of the journal, as it is on disk. */
+/** The only entry of the journal on disk. */
 export function entryOf(house: FlushHouse): Record<string, unknown> {
   const [name = ""] = house.journal();
   return JSON.parse(readFileSync(path.join(house.journalDir, name), "utf8")) as Record<string, unknown>;
