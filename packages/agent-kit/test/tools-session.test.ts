@@ -154,19 +154,3 @@ describe("an answer from an index that is behind", () => {
     });
   });
 });
-
-test("another process at work is told as such, and the next search is made at once", async () => {
-  let calls = 0;
-  const search = async () => {
-    calls += 1;
-    if (calls === 1) throw new MemoryError("BUSY", "process 9 is at work on this index");
-    return [harbour];
-  };
-  const { run } = session({}, { search });
-  expect(await run("memory_search", { query: "harbour" })).toMatchObject({
-    unavailable: true,
-    error: "process 9 is at work on this index",
-    action: "Another process is at work on the index: try again in a moment.",
-  });
-  expect(await run("memory_search", { query: "harbour" })).toMatchObject({ state: "ok" });
-});

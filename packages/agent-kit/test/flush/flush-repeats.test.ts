@@ -1,9 +1,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { type FlushTurn, runToolCall } from "@memslot/agent-kit";
 import facts from "./facts.json" with { type: "json" };
-import { type FlushHouse, down, entryOf, talk, user, useFlushHouse, watching } from "./support/flush-house.ts";
+import { type FlushHouse, down, entryOf, inTurn, talk, user, useFlushHouse, watching } from "./support/flush-house.ts";
+
+let house: FlushHouse;
+beforeEach(() => void (house = useFlushHouse()));
 
 /** A model that writes these, each in a call of its own, and keeps the answers. */
 function writing(texts: readonly string[], end: FlushTurn = async () => "NO_REPLY", kind = "daily"): Writer {
@@ -26,13 +29,7 @@ const first = ["The user's boat is called Heron.", "The mooring fee is 1,250 eur
 const anew = ["Boat name: Heron", "Due on 2026-05-14: the year's mooring fee, 1,250 euros."];
 const messages = [...talk, user("u2", "The mooring fee is 1,250 euros a year, due 2026-05-14.")];
 
-/** A model that does each of these in turn, and the last for ever. */
-function inTurn(...turns: FlushTurn[]): FlushTurn & { readonly given: Parameters<FlushTurn>[0][] } {
-  let index = 0;
-  return watching((turn) => (turns[Math.min(index++, turns.length - 1)] ?? down)(turn));
-}
-
-function notedLines(house: FlushHouse): string[] {
+function notedLines(): string[] {
   return house
     .notes()
     .split("\n")
@@ -40,13 +37,12 @@ function notedLines(house: FlushHouse): string[] {
 }
 
 test("what a failed try has written is named to the next one, and is not written anew in other words", async () => {
-  const house = useFlushHouse();
   const again = writing([...anew, "The boat has a red hull."]);
   const runTurn = inTurn(writing(first, down), again);
   const flush = await house.open({ runTurn });
   await flush.beforeDrop(messages);
   expect(await flush.settled()).toMatchObject({ state: "done", tries: 2 });
-  expect(notedLines(house)).toEqual([...first, "The boat has a red hull."].map((text) => `- 11:00 ${text}`));
+  expect(notedLines()).toEqual([...first, "The boat has a red hull."].map((text) => `- 11:00 ${text}`));
   for (const text of first) expect(runTurn.given[1]?.prompt).toContain(`\n- ${text}`);
   expect(runTurn.given[1]?.prompt).toContain("503 the model is down");
   expect(again.answers).toMatchObject([
@@ -62,7 +58,6 @@ test("what a failed try has written is named to the next one, and is not written
 });
 
 test("nor by a later process, nor after any number of rounds, and a digest leaves it out", async () => {
-  const house = useFlushHouse();
   for (const [round, texts] of [first, anew, [...anew].toReversed(), first].entries()) {
     const flush = await house.open({ runTurn: writing(texts, down) });
     if (round === 0) await flush.beforeDrop(messages);
@@ -77,7 +72,6 @@ test("nor by a later process, nor after any number of rounds, and a digest leave
 });
 
 test("a process that ends between the word of a note and the note leaves one that can still be written", async () => {
-  const house = useFlushHouse();
   const before = await house.open({ runTurn: writing(["The boat has a red hull."], down) });
   await before.beforeDrop(messages);
   await before.settled();
@@ -89,11 +83,10 @@ test("a process that ends between the word of a note and the note leaves one tha
   const after = await house.open({ runTurn: writing([anew[0] ?? "", "Red is the hull of the boat."]) });
   after.retry();
   expect(await after.settled()).toMatchObject({ state: "done" });
-  expect(notedLines(house)).toEqual(["- 11:00 The boat has a red hull.", `- 11:00 ${anew[0]}`]);
+  expect(notedLines()).toEqual(["- 11:00 The boat has a red hull.", `- 11:00 ${anew[0]}`]);
 });
 
 test("the word of a note is on disk before the note is", async () => {
-  const house = useFlushHouse();
   const seen: unknown[] = [];
   const flush = await house.open({
     runTurn: async (turn) => {
@@ -108,7 +101,6 @@ test("the word of a note is on disk before the note is", async () => {
 });
 
 test("what somebody has taken out of the notes may be written again", async () => {
-  const house = useFlushHouse();
   const before = await house.open({ runTurn: writing([first[0] ?? ""], down) });
   await before.beforeDrop(messages);
   await before.settled();
@@ -121,7 +113,6 @@ test("what somebody has taken out of the notes may be written again", async () =
 });
 
 test("another day and another kind of note are other places, and other facts are other notes", async () => {
-  const house = useFlushHouse();
   const [fact = ""] = first;
   const runTurn = watching(async (turn) => {
     await writing([fact, "The user's boat is called Osprey."])(turn);
@@ -136,7 +127,6 @@ test("another day and another kind of note are other places, and other facts are
 });
 
 test("a model that comes after a digest does not say the same once more", async () => {
-  const house = useFlushHouse();
   const without = await house.open({ runTurn: undefined });
   await without.beforeDrop(messages);
   expect(await without.settled()).toMatchObject({ state: "digested" });
@@ -153,7 +143,6 @@ test.each([
   ...facts.same.map(([line = "", text = ""]) => [line, text, "duplicate"]),
   ...facts.other.map(([line = "", text = ""]) => [line, text, "appended"]),
 ])("after %j, the note %j is %s", async (line = "", text = "", state) => {
-  const house = useFlushHouse();
   const again = writing([text]);
   const flush = await house.open({ runTurn: inTurn(writing([line], down), again) });
   await flush.beforeDrop(talk);
@@ -162,7 +151,6 @@ test.each([
 });
 
 test("a digest leaves out messages that the notes say already, and no others", async () => {
-  const house = useFlushHouse();
   const said = [
     "Oh, and my sister Anna's birthday is on 14 May!",
     "装修预算是 18500 元",

@@ -1,12 +1,14 @@
 import { estimateTokens } from "@memslot/indexing/host";
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { type ConversationMessage, flushPrompts, type FlushTurn, isNoReply, runToolCall } from "@memslot/agent-kit";
 import { fakeMemory } from "../support/fake-memory.ts";
-import { assistant, noteTaker, talk, useFlushHouse, user, watching } from "./support/flush-house.ts";
+import { type FlushHouse, assistant, noteTaker, talk, useFlushHouse, user, watching } from "./support/flush-house.ts";
+
+let house: FlushHouse;
+beforeEach(() => void (house = useFlushHouse()));
 
 describe("in a flush turn", () => {
   test("there are two tools, and neither takes a path or a date", async () => {
-    const house = useFlushHouse();
     const answers: object[] = [];
     const runTurn: FlushTurn = async ({ tools }) => {
       expect(tools.map(({ name }) => name)).toEqual(["memory_search", "memory_append"]);
@@ -31,7 +33,6 @@ describe("in a flush turn", () => {
   });
 
   test("notes can be added where memory is not open", async () => {
-    const house = useFlushHouse();
     const runTurn = watching(noteTaker);
     const flush = await house.open({ runTurn, memory: undefined });
     await flush.beforeDrop(talk);
@@ -41,7 +42,6 @@ describe("in a flush turn", () => {
   });
 
   test("the sentinel never becomes a note", async () => {
-    const house = useFlushHouse();
     const flush = await house.open({
       runTurn: async ({ tools }) => {
         for (const text of ["NO_REPLY", "The boat is Heron.\nNO_REPLY", "The boat is Heron."])
@@ -55,7 +55,6 @@ describe("in a flush turn", () => {
   });
 
   test("a model with more notes than a turn takes is told so, and writes the others in the next one", async () => {
-    const house = useFlushHouse();
     let refusals = 0;
     const flush = await house.open({
       runTurn: async ({ tools }) => {
@@ -74,7 +73,6 @@ describe("in a flush turn", () => {
   });
 
   test("the sentinel says that there is nothing to keep", async () => {
-    const house = useFlushHouse();
     const flush = await house.open({ runTurn: async () => "```\nno_reply\n```" });
     await flush.beforeDrop(talk);
     expect(await flush.settled()).toEqual({
@@ -103,7 +101,6 @@ describe("in a flush turn", () => {
     ["calls a tool that is not there", [call("write_file", '{"path":"x"}')], "NO_REPLY", /no tool "write_file"/],
     ["calls one after a note", [good, call("save_memory", "{}")], "NO_REPLY", /no tool "save_memory"/],
   ])("a model that %s is not done, is told why, and the messages stay", async (_, calls, said, problem) => {
-    const house = useFlushHouse();
     const runTurn = watching(async ({ tools, signal }) => {
       for (const each of calls) await runToolCall(tools, each, { signal });
       return said;
@@ -127,7 +124,6 @@ describe("in a flush turn", () => {
   });
 
   test("a search looks at the notes alone, as the session, and one with wrong arguments costs nothing", async () => {
-    const house = useFlushHouse();
     const memory = fakeMemory({ workspaceDir: house.workspaceDir });
     const flush = await house.open({
       memory,
@@ -159,7 +155,7 @@ describe("the messages of a turn", () => {
 
   /** What the model gets, turn by turn. */
   async function turnsOf(messages: readonly ConversationMessage[], contextWindowTokens?: number) {
-    const house = useFlushHouse();
+    house = useFlushHouse();
     const runTurn = watching(async () => "NO_REPLY");
     const flush = await house.open({ runTurn, contextWindowTokens, clock: () => new Date("2026-01-01T12:00:00Z") });
     await flush.beforeDrop(messages);
@@ -249,7 +245,6 @@ describe("the messages of a turn", () => {
   });
 
   test("are not saved before the last piece is taken", async () => {
-    const house = useFlushHouse();
     const runTurn: FlushTurn = async ({ messages }) => {
       if (messages.some(({ text }) => text.includes("last"))) throw new Error("the model is down");
       return "NO_REPLY";

@@ -1,14 +1,21 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { type FlushTurn, runToolCall } from "@memslot/agent-kit";
-import { down, entryOf, noteTaker, talk, user, useFlushHouse, watching } from "./support/flush-house.ts";
+import {
+  type FlushHouse,
+  down,
+  entryOf,
+  inTurn,
+  noteTaker,
+  talk,
+  user,
+  useFlushHouse,
+  watching,
+} from "./support/flush-house.ts";
 
-/** A model that does each of these in turn, and the last for ever. */
-function first(...turns: FlushTurn[]): FlushTurn & { readonly given: Parameters<FlushTurn>[0][] } {
-  let index = 0;
-  return watching((turn) => (turns[Math.min(index++, turns.length - 1)] ?? down)(turn));
-}
+let house: FlushHouse;
+beforeEach(() => void (house = useFlushHouse()));
 
 function append(text: string): FlushTurn {
   return async ({ tools }) => {
@@ -24,8 +31,7 @@ describe("a model that fails", () => {
     ["gives no text", async () => undefined as unknown as string],
     ["has its notes refused and gives up", append("<!-- hidden -->")],
   ])("%s: is asked three times, and then the messages wait", async (_, turn) => {
-    const house = useFlushHouse();
-    const runTurn = first(turn);
+    const runTurn = inTurn(turn);
     const flush = await house.open({ runTurn });
     await flush.beforeDrop(talk);
     const report = await flush.settled();
@@ -39,28 +45,14 @@ describe("a model that fails", () => {
   });
 
   test("and then answers is done, and the failure is forgotten", async () => {
-    const house = useFlushHouse();
-    const flush = await house.open({ runTurn: first(down, down, noteTaker) });
+    const flush = await house.open({ runTurn: inTurn(down, down, noteTaker) });
     await flush.beforeDrop(talk);
     expect(await flush.settled()).toMatchObject({ state: "done", tries: 3 });
     expect(house.journal()).toEqual([]);
     expect(house.session.record).toMatchObject({ memoryFlushError: undefined, memoryFlushCompactionCount: 0 });
   });
 
-  test("after it has noted something: the next try finds that, and writes nothing twice", async () => {
-    const house = useFlushHouse();
-    const dies: FlushTurn = async (turn) => {
-      await noteTaker(turn);
-      throw new Error("connection lost");
-    };
-    const flush = await house.open({ runTurn: first(dies, dies, noteTaker) });
-    await flush.beforeDrop(talk);
-    expect(await flush.settled()).toMatchObject({ state: "done", tries: 3, entries: ["memory/2026-03-05.md#L3-L3"] });
-    expect(house.note("2026-03-05").match(/Heron/g)).toHaveLength(1);
-  });
-
   test("never ends: it is stopped, and cannot write any more", async () => {
-    const house = useFlushHouse();
     const late: object[] = [];
     const turns: Promise<void>[] = [];
     const endless: FlushTurn = async ({ tools, signal }) => {
@@ -85,7 +77,6 @@ describe("a model that fails", () => {
   });
 
   test("three rounds long: a digest is written once, and a model that comes later still takes the messages", async () => {
-    const house = useFlushHouse();
     const flush = await house.open({ runTurn: down });
     await flush.beforeDrop(talk);
     expect(await flush.settled()).toMatchObject({ state: "failed" });
@@ -112,7 +103,6 @@ describe("a model that fails", () => {
   });
 
   test("for one day does not keep the others back", async () => {
-    const house = useFlushHouse();
     const runTurn = watching(async (turn) =>
       turn.prompt.includes("2026-03-05") ? await down(turn) : await noteTaker(turn),
     );
@@ -128,7 +118,6 @@ describe("a model that fails", () => {
   });
 
   test("for the first day is asked once for each of the others", async () => {
-    const house = useFlushHouse();
     const runTurn = watching(down);
     const flush = await house.open({ runTurn });
     const later = ["06", "07"].map((day) => user(`u${day}`, "x", `2026-03-${day}T10:00:00.000Z`));
@@ -137,19 +126,7 @@ describe("a model that fails", () => {
     expect(runTurn.given.map(({ messages }) => messages[0]?.id)).toEqual(["u1", "u1", "u1", "u06", "u07"]);
   });
 
-  test("is asked again by the next flush", async () => {
-    const house = useFlushHouse();
-    const flush = await house.open({ runTurn: first(down, down, down, noteTaker) });
-    await flush.beforeDrop(talk);
-    await flush.settled();
-    await flush.beforeDrop([user("u2", "It has a red hull.")]);
-    await flush.settled();
-    expect(house.reports.map(({ state }) => state)).toEqual(["failed", "done", "done"]);
-    expect(house.journal()).toEqual([]);
-  });
-
   test("whose flush is closed meanwhile: the messages wait, and no try is counted", async () => {
-    const house = useFlushHouse();
     const { promise: asked, resolve } = Promise.withResolvers<void>();
     const flush = await house.open({
       runTurn: async () => {
@@ -169,7 +146,6 @@ describe("a model that fails", () => {
   });
 
   test("a reporter or a record of the session that fails undoes nothing", async () => {
-    const house = useFlushHouse();
     const flush = await house.open({
       runTurn: noteTaker,
       onReport: () => {
@@ -186,7 +162,6 @@ describe("a model that fails", () => {
 
 describe("without a model", () => {
   test("a digest of each day is written at once, and the messages wait for a model", async () => {
-    const house = useFlushHouse();
     const flush = await house.open();
     const next = user("u2", "It has a red hull.", "2026-03-06T10:00:00.000Z");
     await flush.beforeDrop([...talk, next]);
@@ -224,15 +199,18 @@ describe("without a model", () => {
     expect(house.journal()).toEqual([]);
   });
 
-  test("what no model took within 30 days is reported and removed", async () => {
-    const house = useFlushHouse();
+  test.each([
+    ["without a model", undefined],
+    ["with a model that always fails", down],
+  ])("what no model took within 30 days is reported and removed: %s", async (_, runTurn) => {
     let now = new Date("2026-03-05T12:00:00Z");
-    const flush = await house.open({ clock: () => now });
+    const flush = await house.open({ runTurn, clock: () => now });
     await flush.beforeDrop(talk);
-    await flush.settled();
+    for (let round = 1; round < 3; round++) flush.retry();
+    expect(await flush.settled()).toMatchObject({ state: "digested" });
     now = new Date("2026-04-04T11:59:00Z");
     flush.retry();
-    expect(await flush.settled()).toBeUndefined();
+    await flush.settled();
     expect(flush.status.pending).toBe(1);
     now = new Date("2026-04-04T12:01:00Z");
     flush.retry();
@@ -240,24 +218,10 @@ describe("without a model", () => {
     expect(flush.status.pending).toBe(0);
     expect(house.journal()).toEqual([]);
   });
-
-  test("also where a model is there and fails all the time", async () => {
-    const house = useFlushHouse();
-    let now = new Date("2026-03-05T12:00:00Z");
-    const flush = await house.open({ runTurn: down, clock: () => now });
-    await flush.beforeDrop(talk);
-    for (let round = 1; round < 3; round++) flush.retry();
-    expect(await flush.settled()).toMatchObject({ state: "digested" });
-    now = new Date("2026-04-05T12:00:00Z");
-    flush.retry();
-    expect(await flush.settled()).toMatchObject({ state: "digested", reason: expect.stringContaining("30 days") });
-    expect(house.journal()).toEqual([]);
-  });
 });
 
 describe("notes that cannot be written", () => {
   test.each(["noted", "digested"] as const)("are said, the messages wait, and are %s when they can be", async (how) => {
-    const house = useFlushHouse();
     const folder = path.join(house.workspaceDir, "memory");
     rmSync(folder, { recursive: true });
     writeFileSync(folder, "not a folder");
@@ -281,7 +245,6 @@ describe("notes that cannot be written", () => {
   });
 
   test("in the middle of a turn end it, whatever the model says then", async () => {
-    const house = useFlushHouse();
     const folder = path.join(house.workspaceDir, "memory");
     const runTurn = watching(async (turn) => {
       renameSync(folder, `${folder}.away`);
@@ -297,14 +260,9 @@ describe("notes that cannot be written", () => {
 });
 
 describe("a journal that cannot be written", () => {
-  function withoutJournal(): ReturnType<typeof useFlushHouse> {
-    const house = useFlushHouse();
-    house.blockJournal();
-    return house;
-  }
+  beforeEach(() => house.blockJournal());
 
   test("has the model take the messages before they are dropped", async () => {
-    const house = withoutJournal();
     const flush = await house.open({ runTurn: noteTaker });
     expect(await flush.beforeDrop(talk)).toMatchObject({ state: "saved", messages: 2 });
     expect(house.note("2026-03-05")).toContain("Heron");
@@ -316,7 +274,6 @@ describe("a journal that cannot be written", () => {
     ["no model is there", undefined, /no model was available/],
     ["the model fails", down, /the model did not answer/],
   ])("has a digest written where %s", async (_, runTurn, heading) => {
-    const house = withoutJournal();
     const flush = await house.open({ runTurn });
     expect(await flush.beforeDrop(talk)).toMatchObject({ state: "saved" });
     expect(house.note("2026-03-05")).toMatch(heading);
@@ -325,7 +282,6 @@ describe("a journal that cannot be written", () => {
   });
 
   test("and notes that cannot either keep the host from dropping anything", async () => {
-    const house = withoutJournal();
     rmSync(path.join(house.workspaceDir, "memory"), { recursive: true });
     writeFileSync(path.join(house.workspaceDir, "memory"), "not a folder");
     const flush = await house.open({ runTurn: noteTaker });
@@ -339,7 +295,6 @@ describe("a journal that cannot be written", () => {
   });
 
   test("lets an abort through", async () => {
-    const house = withoutJournal();
     const controller = new AbortController();
     const flush = await house.open({
       runTurn: async () => {
@@ -351,7 +306,6 @@ describe("a journal that cannot be written", () => {
   });
 
   test("fails a flush after a turn, and nothing else", async () => {
-    const house = withoutJournal();
     const flush = await house.open({ runTurn: noteTaker });
     flush.afterTurn({ contextTokens: 9, contextWindowTokens: 10, compactionCount: 0 }, talk);
     expect(await flush.settled()).toMatchObject({ state: "failed", reason: expect.stringContaining("agents/main") });

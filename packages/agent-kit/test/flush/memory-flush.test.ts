@@ -1,18 +1,14 @@
-import { describe, expect, test } from "vitest";
-import type { FlushState } from "@memslot/agent-kit";
-import { noteTaker, talk, user, useFlushHouse, watching } from "./support/flush-house.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import { type FlushState, shouldFlush } from "@memslot/agent-kit";
+import { type FlushHouse, noteTaker, talk, user, useFlushHouse, watching } from "./support/flush-house.ts";
+
+let house: FlushHouse;
+beforeEach(() => void (house = useFlushHouse()));
 
 const full: FlushState = { contextTokens: 190_000, contextWindowTokens: 200_000, compactionCount: 0 };
 
-/** A promise that a test keeps open until it opens it. */
-function gate(): { opened: Promise<void>; open: () => void } {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  return { opened: promise, open: resolve };
-}
-
 describe("a flush after a turn", () => {
   test("hands the messages over and notes them on the day they were said", async () => {
-    const house = useFlushHouse();
     const runTurn = watching(noteTaker);
     const flush = await house.open({ runTurn });
     expect(flush.afterTurn(full, talk)).toMatchObject({ flush: true });
@@ -33,7 +29,6 @@ describe("a flush after a turn", () => {
   });
 
   test("keeps in the session when it was, and is not run again in the cycle", async () => {
-    const house = useFlushHouse();
     const flush = await house.open({ runTurn: noteTaker, clock: () => new Date("2026-03-05T12:00:00Z") });
     flush.afterTurn({ ...full, compactionCount: 3 }, talk);
     await flush.settled();
@@ -47,8 +42,7 @@ describe("a flush after a turn", () => {
   });
 
   test("does not wait for the model, and does not start a second one meanwhile", async () => {
-    const house = useFlushHouse();
-    const { opened, open } = gate();
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     const runTurn = watching(async (turn) => {
       await opened;
       return await noteTaker(turn);
@@ -61,16 +55,7 @@ describe("a flush after a turn", () => {
     expect(runTurn.given).toHaveLength(1);
   });
 
-  test("is not one below the threshold, and says why", async () => {
-    const house = useFlushHouse();
-    const flush = await house.open({ runTurn: noteTaker });
-    const decision = flush.afterTurn({ ...full, contextTokens: 10 }, talk);
-    expect(decision).toMatchObject({ flush: false, reason: expect.stringContaining("176,000") });
-    expect(await flush.settled()).toBeUndefined();
-  });
-
   test("only hands over what was not handed over before", async () => {
-    const house = useFlushHouse();
     const runTurn = watching(noteTaker);
     const flush = await house.open({ runTurn });
     flush.afterTurn(full, talk);
@@ -88,8 +73,7 @@ describe("a flush after a turn", () => {
 
 describe("before messages are dropped", () => {
   test("they are on disk when it resolves, whatever the model does", async () => {
-    const house = useFlushHouse();
-    const { opened, open } = gate();
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     const flush = await house.open({
       runTurn: async (turn) => {
         await opened;
@@ -105,7 +89,6 @@ describe("before messages are dropped", () => {
   });
 
   test("the same ones twice, also one twice in a call, add nothing", async () => {
-    const house = useFlushHouse();
     const runTurn = watching(noteTaker);
     const flush = await house.open({ runTurn });
     await flush.beforeDrop([...talk, ...talk]);
@@ -118,21 +101,7 @@ describe("before messages are dropped", () => {
     expect(runTurn.given.flatMap(({ messages }) => messages)).toHaveLength(2);
   });
 
-  test("what a flush after a turn has saved is not handed over again; the rest is", async () => {
-    const house = useFlushHouse();
-    const runTurn = watching(noteTaker);
-    const flush = await house.open({ runTurn });
-    flush.afterTurn(full, talk);
-    expect(await flush.beforeDrop([...talk, user("u2", "It has a red hull.")])).toMatchObject({
-      state: "journaled",
-      messages: 1,
-    });
-    await flush.settled();
-    expect(runTurn.given.map(({ messages }) => messages.map(({ id }) => id))).toEqual([["u1", "a1"], ["u2"]]);
-  });
-
   test("what was handed over is known after a restart", async () => {
-    const house = useFlushHouse();
     const first = await house.open({ runTurn: noteTaker });
     await first.beforeDrop(talk);
     await first.settled();
@@ -142,7 +111,6 @@ describe("before messages are dropped", () => {
   });
 
   test("the same id in another session is another message", async () => {
-    const house = useFlushHouse();
     const flush = await house.open({ runTurn: noteTaker });
     await flush.beforeDrop(talk);
     const other = await house.open({
@@ -153,7 +121,6 @@ describe("before messages are dropped", () => {
   });
 
   test("none is nothing, and an aborted call journals nothing", async () => {
-    const house = useFlushHouse();
     const flush = await house.open({ runTurn: noteTaker });
     expect(await flush.beforeDrop([])).toMatchObject({ state: "nothing" });
     await expect(flush.beforeDrop(talk, { signal: AbortSignal.abort() })).rejects.toThrow(
@@ -163,7 +130,7 @@ describe("before messages are dropped", () => {
   });
 
   test("each local day is a turn of its own, dated by its messages", async () => {
-    const house = useFlushHouse({ timeZone: "Asia/Shanghai" });
+    house = useFlushHouse({ timeZone: "Asia/Shanghai" });
     const runTurn = watching(noteTaker);
     const flush = await house.open({ runTurn, clock: () => new Date("2026-04-01T00:00:00Z") });
     await flush.beforeDrop([
@@ -180,7 +147,6 @@ describe("before messages are dropped", () => {
   });
 
   test("more than half of the model's window is several turns", async () => {
-    const house = useFlushHouse();
     const runTurn = watching(noteTaker);
     const flush = await house.open({ runTurn, contextWindowTokens: 8_000 });
     const messages = Array.from({ length: 20 }, (_, index) => user(`u${index}`, `${index} ${"word ".repeat(700)}`));
@@ -193,7 +159,6 @@ describe("before messages are dropped", () => {
 
 describe("a flush that is off", () => {
   test("in the configuration does nothing and says so", async () => {
-    const house = useFlushHouse();
     const flush = await house.open({
       runTurn: noteTaker,
       agent: house.agentWith({ memoryFlush: { enabled: false } }),
@@ -209,7 +174,7 @@ describe("a flush that is off", () => {
     ["a group", "agent:main:telegram:group:-100"],
     ["a chat with somebody who is not the owner", "agent:main:telegram:direct:8"],
   ])("in %s keeps nothing of it anywhere", async (_name, key) => {
-    const house = useFlushHouse({ key });
+    house = useFlushHouse({ key });
     const flush = await house.open({ runTurn: noteTaker });
     expect(flush.afterTurn(full, talk)).toMatchObject({ flush: false, reason: expect.stringContaining("group") });
     expect(await flush.beforeDrop(talk)).toEqual({
@@ -225,7 +190,6 @@ describe("a flush that is off", () => {
   });
 
   test("after it was closed refuses messages, so that nothing is dropped", async () => {
-    const house = useFlushHouse();
     const flush = await house.open({ runTurn: noteTaker });
     await flush.close();
     await flush.close();
@@ -236,7 +200,38 @@ describe("a flush that is off", () => {
   });
 
   test("is refused for a session of another agent", async () => {
-    const house = useFlushHouse({ key: "agent:other:main" });
+    house = useFlushHouse({ key: "agent:other:main" });
     await expect(house.open({ runTurn: noteTaker })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  });
+});
+
+describe("a flush is due", () => {
+  const windows = { contextTokens: 0, contextWindowTokens: 200_000, compactionCount: 0 };
+  const grown = { bytesSinceCompaction: 2_097_152 };
+  const cycle = { contextTokens: 190_000, bytesSinceCompaction: 9_000_000, memoryFlushCompactionCount: 2 };
+  const noReserve = { reserveTokensFloor: 0, memoryFlush: { softThresholdTokens: 0 } };
+
+  test.each<[string, Partial<FlushState>, boolean, object?, RegExp?]>([
+    ["below the threshold", { contextTokens: 175_999 }, false, {}, /176,000.*200,000.*20,000.*4,000/],
+    ["from the window less both figures", { contextTokens: 176_000 }, true, {}, /176,000.*200,000.*20,000.*4,000/],
+    ["above the window", { contextTokens: 250_000 }, true],
+    ["below half of a small window", { contextWindowTokens: 8_192, contextTokens: 4_095 }, false],
+    ["from half of a small window", { contextWindowTokens: 8_192, contextTokens: 4_096 }, true],
+    ["below half of a window of 47,999", { contextWindowTokens: 47_999, contextTokens: 23_999 }, false],
+    ["from half of a window of 48,000", { contextWindowTokens: 48_000, contextTokens: 24_000 }, true],
+    ["from the figures of a window of 60,000", { contextWindowTokens: 60_000, contextTokens: 36_000 }, true],
+    ["by the size of the transcript", grown, true, {}, /2,097,152/],
+    ["not one byte earlier", { bytesSinceCompaction: 2_097_151 }, false],
+    ["by the size also if the window is unknown", { ...grown, contextWindowTokens: 0 }, true],
+    ["not by the size if that is off", grown, false, { memoryFlush: { forceFlushTranscriptBytes: 0 } }],
+    ["once in a cycle", { ...cycle, compactionCount: 2 }, false, {}, /already flushed in this cycle/],
+    ["in the next cycle", { ...cycle, compactionCount: 3 }, true],
+    ["not if it is off", { contextTokens: 190_000 }, false, { memoryFlush: { enabled: false } }, /enabled is false/],
+    ["not if the window is unknown", { contextTokens: 190_000, contextWindowTokens: 0 }, false, {}, /not known/],
+    ["not before the end if nothing is reserved", { contextTokens: 199_999 }, false, noReserve],
+    ["at the end if nothing is reserved", { contextTokens: 200_000 }, true, noReserve],
+  ])("%s", (_, state, flush, compaction = {}, reason = /./) => {
+    const { compaction: settings } = useFlushHouse().agentWith({ ...compaction });
+    expect(shouldFlush({ ...windows, ...state }, settings)).toEqual({ flush, reason: expect.stringMatching(reason) });
   });
 });

@@ -2,8 +2,9 @@ import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { openSessions } from "@memslot/agent-kit";
-import { runProcess } from "./support/run-process.ts";
-import { key, listIn, stateFolder } from "./support/sessions.ts";
+import { tempFolder } from "@memslot/test-tools/files";
+import { runProgram } from "../support/run-program.ts";
+import { key, listIn } from "./support/sessions.ts";
 
 /** When a process is killed: so many things after it began, and as many milliseconds after that. */
 const points = Array.from({ length: 30 }, (_, point) => ({
@@ -12,18 +13,18 @@ const points = Array.from({ length: 30 }, (_, point) => ({
 }));
 
 test("a process that is killed at thirty points loses and doubles no message that it said was safe", async () => {
-  const stateDir = stateFolder();
+  const stateDir = tempFolder();
   const safe = new Set<string>();
   let next = 0;
   let id: string | undefined;
   let compactions = 0;
   for (const { marks, afterMs } of points) {
-    const talk = runProcess("talk.ts", [stateDir, key, `${next}`]);
-    await talk.next(() => talk.told.length > marks);
+    const talk = runProgram("session/support/talk.ts", [stateDir, key, next]);
+    await talk.next(() => talk.lines.length > marks);
     if (afterMs > 0) await sleep(afterMs);
     await talk.kill();
-    expect(talk.told.length, "it ran until it was killed").toBeGreaterThan(marks);
-    for (const line of talk.told) {
+    expect(talk.lines.length, "it ran until it was killed").toBeGreaterThan(marks);
+    for (const line of talk.lines) {
       const [what, which = ""] = line.split(" ");
       if (what === "said") safe.add(which);
       if (what === "compacted") compactions++;

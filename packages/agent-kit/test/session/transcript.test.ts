@@ -1,8 +1,9 @@
 import { statSync } from "node:fs";
 import path from "node:path";
+import { tempFolder } from "@memslot/test-tools/files";
 import { describe, expect, test } from "vitest";
 import type { ConversationMessage, NewMessage } from "@memslot/agent-kit";
-import { assistant, folderIn, key, linesOf, sessionsIn, stateFolder, user } from "./support/sessions.ts";
+import { assistant, folderIn, key, linesOf, openSession, sessionsIn, user } from "./support/sessions.ts";
 
 const at = "2026-03-05T10:00:00.000Z";
 const clock = (): Date => new Date(at);
@@ -25,8 +26,7 @@ const round: NewMessage[] = [
 
 describe("a transcript", () => {
   test("gives back every message as it was said, also broken arguments of a tool call", async () => {
-    const stateDir = stateFolder();
-    const { sessions } = await sessionsIn(stateDir, clock);
+    const { stateDir, sessions } = await sessionsIn(undefined, clock);
     const session = await sessions.open(key);
     const written = await session.append(...round);
     expect(written).toMatchObject(round.map((message) => ({ ...message, id: expect.any(String) as string, at })));
@@ -34,15 +34,14 @@ describe("a transcript", () => {
     expect(session.context.messages).toEqual(written);
     await sessions.close();
 
-    const again = await (await sessionsIn(stateDir)).sessions.open(key);
+    const again = await openSession(stateDir);
     expect(again.id).toBe(session.id);
     expect(again.context).toEqual({ summary: undefined, messages: written });
     expect(again.recorded).toEqual(written);
   });
 
   test("is written in the format of the field, for its owner alone", async () => {
-    const stateDir = stateFolder();
-    const { sessions } = await sessionsIn(stateDir, clock);
+    const { stateDir, sessions } = await sessionsIn(undefined, clock);
     const session = await sessions.open(key);
     await session.append(user("hello", "one"), ...round.slice(1, 3));
     await session.compact({ summary: "greeted", firstKeptId: "one", tokensBefore: 12 });
@@ -86,8 +85,7 @@ describe("a transcript", () => {
   });
 
   test("has a message once, however often it is said", async () => {
-    const stateDir = stateFolder();
-    const { sessions } = await sessionsIn(stateDir);
+    const { stateDir, sessions } = await sessionsIn();
     const session = await sessions.open(key);
     const [first] = await session.append(user("first", "a"));
     expect(await session.append(user("other words", "a"), user("b", "b"), user("b", "b"))).toEqual([
@@ -108,8 +106,7 @@ describe("a transcript", () => {
   });
 
   test("knows the last thousand ids before a compaction, and no more", async () => {
-    const { sessions } = await sessionsIn(stateFolder());
-    const session = await sessions.open(key);
+    const session = await openSession();
     await session.append(
       ...Array.from({ length: 1_001 }, (_, index) => user("x", `id-${index}`)),
       user("kept", "last"),
@@ -122,8 +119,7 @@ describe("a transcript", () => {
   });
 
   test("keeps the order of calls that are made at once", async () => {
-    const { sessions } = await sessionsIn(stateFolder());
-    const session = await sessions.open(key);
+    const session = await openSession();
     const ids = Array.from({ length: 40 }, (_, index) => `m${index}`);
     await Promise.all(ids.map((id) => session.append(user(id, id))));
     expect(session.recorded.map(({ id }) => id)).toEqual(ids);
@@ -140,8 +136,7 @@ describe("a transcript", () => {
     ["a result of no call", { role: "tool", text: "x", toolName: "n" }],
     ["more than a line may hold", { role: "user", text: "x".repeat(16 * 1024 * 1024) }],
   ])("refuses a message with %s, and writes nothing of that call", async (_what, message) => {
-    const { sessions } = await sessionsIn(stateFolder());
-    const session = await sessions.open(key);
+    const session = await openSession();
     await expect(session.append(user("before"), message as NewMessage)).rejects.toMatchObject({
       code: "INVALID_ARGUMENT",
     });
@@ -153,8 +148,7 @@ describe("a transcript", () => {
 
 describe("the context", () => {
   test("begins with the last summary and the first message that was kept", async () => {
-    const stateDir = stateFolder();
-    const { sessions } = await sessionsIn(stateDir);
+    const { stateDir, sessions } = await sessionsIn();
     const session = await sessions.open(key);
     await session.append(user("1", "1"), assistant("2", "2"), user("3", "3"));
     await session.compact({ summary: "one", firstKeptId: "3", tokensBefore: 9 });
@@ -177,19 +171,18 @@ describe("the context", () => {
   });
 
   test("is empty after a compaction that keeps nothing, and a host can still answer", async () => {
-    const { sessions } = await sessionsIn(stateFolder());
-    const session = await sessions.open(key);
+    const stateDir = tempFolder();
+    const session = await openSession(stateDir);
     await session.append(user("1", "1"));
     await session.compact({ summary: "asked", firstKeptId: undefined, tokensBefore: 9 });
     expect(session.context).toEqual({ summary: "asked", messages: [] });
     expect(session.unanswered).toMatchObject({ id: "1" });
     await session.close();
-    expect((await sessions.open(key)).unanswered).toMatchObject({ id: "1" });
+    expect((await openSession(stateDir)).unanswered).toMatchObject({ id: "1" });
   });
 
   test("cannot begin with a message that is not in it", async () => {
-    const { sessions } = await sessionsIn(stateFolder());
-    const session = await sessions.open(key);
+    const session = await openSession();
     await session.append(user("1", "1"));
     await expect(session.compact({ summary: "s", firstKeptId: "2", tokensBefore: 1 })).rejects.toMatchObject({
       code: "INVALID_ARGUMENT",
@@ -198,8 +191,7 @@ describe("the context", () => {
   });
 
   test("that was looked at does not change when more is said", async () => {
-    const { sessions } = await sessionsIn(stateFolder());
-    const session = await sessions.open(key);
+    const session = await openSession();
     await session.append(user("1"));
     const { context, recorded } = session;
     await session.append(assistant("2"));
@@ -227,12 +219,12 @@ describe("a message of the user", () => {
     ],
     ["is not there in an empty session", [], undefined],
   ])("%s", async (_what, messages, id) => {
-    const { sessions } = await sessionsIn(stateFolder());
-    const session = await sessions.open(key);
+    const stateDir = tempFolder();
+    const session = await openSession(stateDir);
     await session.append(...messages);
     expect(session.unanswered?.id).toBe(id);
     await session.close();
-    const again = await sessions.open(key);
+    const again = await openSession(stateDir);
     expect(again.unanswered?.id).toBe(id);
     const kept: ConversationMessage | undefined = again.recorded.find((message) => message.id === id);
     expect(again.unanswered).toEqual(kept);

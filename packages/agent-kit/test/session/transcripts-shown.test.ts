@@ -1,18 +1,8 @@
-import {
-  appendFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import os from "node:os";
+import { readdirSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync } from "node:fs";
 import path from "node:path";
 import {
   compactSession,
+  conversationTimes,
   describeTranscript,
   listTranscripts,
   openSessions,
@@ -20,17 +10,23 @@ import {
   readTranscriptPage,
   type Session,
 } from "@memslot/agent-kit";
+import { type Files, tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { noteTaker, useFlushHouse } from "../flush/support/flush-house.ts";
+import { folderIn } from "./support/sessions.ts";
 
 const agentId = "main";
 
-function stateFolder(): { stateDir: string; sessions: string } {
-  const stateDir = mkdtempSync(path.join(os.tmpdir(), "memslot-shown-"));
-  onTestFinished(() => rmSync(stateDir, { recursive: true, force: true }));
-  const sessions = path.join(stateDir, "agents/main/sessions");
-  mkdirSync(sessions, { recursive: true });
-  return { stateDir, sessions };
+type Line = object | string;
+const textOf = (lines: readonly Line[]): string =>
+  lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join("");
+
+/** A state folder with transcripts and other files of agent `main`, by their paths below its folder. */
+function place(files: Readonly<Record<string, readonly Line[]>> = {}) {
+  const stateDir = tempFolder({ "agents/main/sessions/.keep": "" });
+  const texts: Files = Object.fromEntries(Object.entries(files).map(([name, lines]) => [name, textOf(lines)]));
+  writeFiles(path.join(stateDir, "agents/main"), texts);
+  return { stateDir, agentId, file: path.join(folderIn(stateDir), "a.jsonl"), sessions: folderIn(stateDir) };
 }
 
 const head = {
@@ -44,10 +40,6 @@ const head = {
 function said(id: number, role: "user" | "assistant", text: string): object {
   const timestamp = new Date(Date.UTC(2026, 2, 5, 9, 0, id)).toISOString();
   return { type: "message", id: `m-${id}`, timestamp, message: { role, content: [{ type: "text", text }] } };
-}
-
-function write(file: string, lines: readonly (object | string)[]): void {
-  writeFileSync(file, lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join(""));
 }
 
 async function openSession(stateDir: string, key: string): Promise<Session> {
@@ -68,7 +60,7 @@ function stateOf(folder: string): string[] {
 
 describe("the list of transcripts", () => {
   test("says what each is about, whose it is and who reads it, the latest first", async () => {
-    const { stateDir } = stateFolder();
+    const { stateDir } = place();
     const own = await openSession(stateDir, "agent:main:main");
     await own.append(
       { role: "user", text: "When does the ferry leave?\nTell me." },
@@ -94,11 +86,13 @@ describe("the list of transcripts", () => {
   });
 
   test("takes what the transcript says where there is no list, and names what cannot be read by its file", async () => {
-    const { stateDir, sessions } = stateFolder();
-    write(path.join(sessions, "a.jsonl"), [head, said(1, "user", "Ferry?")]);
-    write(path.join(sessions, "b.jsonl"), ["no json"]);
-    write(path.join(sessions, "sessions.json"), ["{ broken"]);
-    const { transcripts } = await listTranscripts({ stateDir, agentId });
+    const { transcripts } = await listTranscripts(
+      place({
+        "sessions/a.jsonl": [head, said(1, "user", "Ferry?")],
+        "sessions/b.jsonl": ["no json"],
+        "sessions/sessions.json": ["{ broken"],
+      }),
+    );
     expect(transcripts.toSorted((a, b) => (a.path < b.path ? -1 : 1))).toMatchObject([
       {
         path: "sessions/a.jsonl",
@@ -112,10 +106,8 @@ describe("the list of transcripts", () => {
   });
 
   test("follows no link: neither of a file, nor of the list, nor of a folder", async () => {
-    const { stateDir, sessions } = stateFolder();
-    const elsewhere = mkdtempSync(path.join(os.tmpdir(), "memslot-elsewhere-"));
-    onTestFinished(() => rmSync(elsewhere, { recursive: true, force: true }));
-    write(path.join(elsewhere, "other.jsonl"), [head, said(1, "user", "of somebody else")]);
+    const { stateDir, sessions } = place();
+    const elsewhere = tempFolder({ "other.jsonl": textOf([head, said(1, "user", "of another user")]) });
     symlinkSync(path.join(elsewhere, "other.jsonl"), path.join(sessions, "link.jsonl"));
     expect(await listTranscripts({ stateDir, agentId })).toMatchObject({ transcripts: [], count: 0 });
     await expect(readTranscriptPage({ stateDir, agentId }, "sessions/link.jsonl")).rejects.toMatchObject({
@@ -126,11 +118,13 @@ describe("the list of transcripts", () => {
     rmSync(sessions, { recursive: true });
     symlinkSync(elsewhere, sessions);
     expect(await listTranscripts({ stateDir, agentId })).toMatchObject({ transcripts: [], folder: undefined });
+    const none = { sessions: [], sessionCount: 0, flushes: [], flushCount: 0 };
+    expect(await conversationTimes({ stateDir, agentId })).toEqual(none);
+    expect(await conversationTimes({ ...place(), agentId: "other" })).toEqual(none);
   });
 
   test("is empty where nobody has talked", async () => {
-    const { stateDir } = stateFolder();
-    expect(await listTranscripts({ stateDir, agentId: "other" })).toEqual({
+    expect(await listTranscripts({ ...place(), agentId: "other" })).toEqual({
       folder: undefined,
       transcripts: [],
       count: 0,
@@ -138,10 +132,9 @@ describe("the list of transcripts", () => {
   });
 
   test("does not count what is large, and finds its title all the same", async () => {
-    const { stateDir, sessions } = stateFolder();
     const long = Array.from({ length: 300 }, (_, index) => said(index, "assistant", "x".repeat(5_000)));
-    write(path.join(sessions, "a.jsonl"), [head, said(0, "user", "Ferry?"), ...long]);
-    const { transcripts } = await listTranscripts({ stateDir, agentId });
+    const own = place({ "sessions/a.jsonl": [head, said(0, "user", "Ferry?"), ...long] });
+    const { transcripts } = await listTranscripts(own);
     expect(transcripts[0]).toMatchObject({ title: "Ferry?", messages: undefined });
   });
 });
@@ -154,40 +147,31 @@ describe("a page of a transcript", () => {
     ),
   ];
 
-  function place(content: readonly (object | string)[] = lines): { stateDir: string; agentId: string; file: string } {
-    const { stateDir, sessions } = stateFolder();
-    write(path.join(sessions, "a.jsonl"), content);
-    return { stateDir, agentId, file: path.join(sessions, "a.jsonl") };
-  }
+  const placeWith = (content: readonly Line[] = lines): ReturnType<typeof place> =>
+    place({ "sessions/a.jsonl": content });
 
-  test("leads to the next, until everything was read once", async () => {
-    const own = place();
-    const texts: string[] = [];
-    let from = 0;
-    for (let pages = 0; pages < 10; pages++) {
+  test("leads to the next and to the one before, until everything was read once", async () => {
+    const own = placeWith();
+    const textsOf = (page: Awaited<ReturnType<typeof readTranscriptPage>>): string[] =>
+      (page?.entries ?? []).map((entry) => ("text" in entry ? entry.text : ""));
+    const [forwards, backwards]: [string[], string[]] = [[], []];
+    const { size } = statSync(own.file);
+    for (let from = 0; from < size;) {
       const page = await readTranscriptPage(own, "sessions/a.jsonl", { from });
-      if (page === undefined) throw new Error("it is there");
-      texts.push(...page.entries.map((entry) => ("text" in entry ? entry.text : "")));
-      from = page.end;
-      if (from === page.bytes) break;
+      forwards.push(...textsOf(page));
+      from = page?.end ?? size;
     }
-    expect(texts).toEqual(Array.from({ length: 250 }, (_, index) => `line ${index + 1} ✓`));
-  });
-
-  test("leads back from the end to the beginning as well", async () => {
-    const own = place();
-    const texts: string[] = [];
-    let before = statSync(own.file).size;
-    for (let pages = 0; pages < 10 && before > 0; pages++) {
+    for (let before = size; before > 0;) {
       const page = await readTranscriptPage(own, "sessions/a.jsonl", { before, limit: 60 });
-      texts.unshift(...(page?.entries ?? []).map((entry) => ("text" in entry ? entry.text : "")));
+      backwards.unshift(...textsOf(page));
       before = page?.start ?? 0;
     }
-    expect(texts).toEqual(Array.from({ length: 250 }, (_, index) => `line ${index + 1} ✓`));
+    const all = Array.from({ length: 250 }, (_, index) => `line ${index + 1} ✓`);
+    expect([forwards, backwards]).toEqual([all, all]);
   });
 
   test("begins with a whole line, wherever it is asked for", async () => {
-    const own = place();
+    const own = placeWith();
     const size = JSON.stringify(head).length + 1;
     const page = await readTranscriptPage(own, "sessions/a.jsonl", { from: size + 7, limit: 1 });
     expect(page?.entries).toMatchObject([
@@ -219,7 +203,7 @@ describe("a page of a transcript", () => {
       },
     };
     const compaction = { type: "compaction", id: "k", timestamp: "2026-03-05T09:00:07Z", summary: "They read a file." };
-    const own = place([head, call, result, "{ broken", { type: "custom" }, compaction]);
+    const own = placeWith([head, call, result, "{ broken", { type: "custom" }, compaction]);
     const page = await readTranscriptPage(own, "sessions/a.jsonl");
     expect(page).toMatchObject({
       entries: [
@@ -234,7 +218,10 @@ describe("a page of a transcript", () => {
 
   test("cuts a long text and says how long it is, and takes secrets out, also at the cut", async () => {
     const key = `sk-proj-${"a1B2".repeat(12)}`;
-    const own = place([head, said(1, "user", `${"x ".repeat(1_990)}my key is ${key} and more ${"y ".repeat(9_000)}`)]);
+    const own = placeWith([
+      head,
+      said(1, "user", `${"x ".repeat(1_990)}my key is ${key} and more ${"y ".repeat(9_000)}`),
+    ]);
     const whole = readFileSync(own.file, "utf8");
     expect(whole).toContain(key);
     const page = await readTranscriptPage(own, "sessions/a.jsonl");
@@ -259,16 +246,16 @@ describe("a page of a transcript", () => {
     "sessions/a/b.jsonl",
     "",
   ])("of %j is refused", async (relPath) => {
-    await expect(readTranscriptPage(place(), relPath)).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
+    await expect(readTranscriptPage(placeWith(), relPath)).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
   });
 
   test("of a transcript that is not there is nothing", async () => {
-    expect(await readTranscriptPage(place(), "sessions/b.jsonl")).toBeUndefined();
-    expect(await describeTranscript(place(), "sessions/b.jsonl")).toBeUndefined();
+    expect(await readTranscriptPage(placeWith(), "sessions/b.jsonl")).toBeUndefined();
+    expect(await describeTranscript(placeWith(), "sessions/b.jsonl")).toBeUndefined();
   });
 
   test("finds the line in front of one that is longer than a page", async () => {
-    const own = place([head, said(1, "user", "before"), said(2, "assistant", "z".repeat(1_500_000))]);
+    const own = placeWith([head, said(1, "user", "before"), said(2, "assistant", "z".repeat(1_500_000))]);
     const page = await readTranscriptPage(own, "sessions/a.jsonl", { before: statSync(own.file).size, limit: 1 });
     expect(page?.entries).toMatchObject([{ role: "assistant", characters: 1_500_000 }]);
     const earlier = await readTranscriptPage(own, "sessions/a.jsonl", { before: page?.start, limit: 1 });
@@ -330,17 +317,12 @@ describe("what a transcript comes to", () => {
   });
 
   test("says of messages that only the journal has that they are kept, and counts records that are broken", async () => {
-    const { stateDir, sessions } = stateFolder();
-    write(path.join(sessions, "s-1.jsonl"), [
-      head,
-      said(1, "user", "a"),
-      said(2, "assistant", "b"),
-      { type: "compaction", id: "k", summary: "s" },
-    ]);
-    mkdirSync(path.join(stateDir, "agents/main/journal"));
-    write(path.join(stateDir, "agents/main/journal/s-1.0123456789abcdef.jsonl"), [head, said(1, "user", "a")]);
-    mkdirSync(path.join(stateDir, "agents/main/flush"));
-    writeFileSync(path.join(stateDir, "agents/main/flush/s-1-x.json"), "{");
+    const compaction = { type: "compaction", id: "k", summary: "s" };
+    const { stateDir } = place({
+      "sessions/s-1.jsonl": [head, said(1, "user", "a"), said(2, "assistant", "b"), compaction],
+      "journal/s-1.0123456789abcdef.jsonl": [head, said(1, "user", "a")],
+      "flush/s-1-x.json": ["{"],
+    });
     const facts = await describeTranscript({ stateDir, agentId }, "sessions/s-1.jsonl");
     expect(facts?.compactions).toMatchObject([{ dropped: 2, fates: { kept: 1 } }]);
     expect(await readHandOvers({ stateDir, agentId })).toMatchObject({ all: [], count: 1, broken: 1 });
@@ -348,7 +330,6 @@ describe("what a transcript comes to", () => {
   });
 
   test("tells what was asked of the memory and what came", async () => {
-    const { stateDir, sessions } = stateFolder();
     const ask = (id: string, name: string, given: object): object => ({
       type: "message",
       id: `ask-${id}`,
@@ -364,7 +345,7 @@ describe("what a transcript comes to", () => {
         content: [{ type: "text", text: typeof answer === "string" ? answer : JSON.stringify(answer) }],
       },
     });
-    write(path.join(sessions, "a.jsonl"), [
+    const lines = [
       head,
       ask("1", "memory_search", { query: "ferry" }),
       give("1", { results: [{ path: "memory/a.md", startLine: 3 }, { path: "MEMORY.md" }] }),
@@ -374,8 +355,8 @@ describe("what a transcript comes to", () => {
       give("3", { error: "the index is away" }),
       ask("4", "memory_search", { query: "open" }),
       ask("5", "write_file", { query: "no recall" }),
-    ]);
-    const facts = await describeTranscript({ stateDir, agentId }, "sessions/a.jsonl");
+    ];
+    const facts = await describeTranscript(place({ "sessions/a.jsonl": lines }), "sessions/a.jsonl");
     expect(facts?.recalls).toMatchObject([
       { tool: "memory_search", question: "ferry", results: ["memory/a.md:3", "MEMORY.md"], resultCount: 2 },
       { tool: "memory_get", question: "memory/a.md", results: ["memory/a.md:1"] },
@@ -387,24 +368,41 @@ describe("what a transcript comes to", () => {
   });
 
   test("lets others work while a large one is read", async () => {
-    const { stateDir, sessions } = stateFolder();
-    const file = path.join(sessions, "a.jsonl");
-    write(file, [head]);
-    const block = Array.from(
-      { length: 500 },
-      (_, index) => `${JSON.stringify(said(index, "user", "x".repeat(2_000)))}\n`,
-    ).join("");
-    for (let part = 0; part < 12; part++) appendFileSync(file, block);
+    const many = Array.from({ length: 6_000 }, (_, index) => said(index, "user", "x".repeat(2_000)));
+    const own = place({ "sessions/a.jsonl": [head, ...many] });
     let turns = 0;
     const counting = setInterval(() => turns++, 0);
-    const facts = await describeTranscript({ stateDir, agentId }, "sessions/a.jsonl");
+    const facts = await describeTranscript(own, "sessions/a.jsonl");
     clearInterval(counting);
     expect(facts?.messages).toBe(6_000);
     expect(turns).toBeGreaterThan(3);
-    const ended = new AbortController();
-    ended.abort();
-    await expect(
-      describeTranscript({ stateDir, agentId }, "sessions/a.jsonl", { signal: ended.signal }),
-    ).rejects.toMatchObject({ name: "AbortError" });
+    const aborted = describeTranscript(own, "sessions/a.jsonl", { signal: AbortSignal.abort() });
+    await expect(aborted).rejects.toMatchObject({ name: "AbortError" });
   });
+});
+
+test("the times of conversations are their beginning and their last message, and no link is followed", async () => {
+  const { stateDir, sessions } = place({
+    "sessions/s-1.jsonl": [head],
+    "sessions/broken.jsonl": ["no json"],
+    "sessions/notes.txt": ["no conversation"],
+  });
+  const later = new Date("2026-03-06T10:00:00.000Z");
+  utimesSync(path.join(sessions, "s-1.jsonl"), later, later);
+  utimesSync(path.join(sessions, "broken.jsonl"), later, later);
+  symlinkSync(path.join(sessions, "s-1.jsonl"), path.join(sessions, "link.jsonl"));
+  const times = await conversationTimes({ stateDir, agentId: "main" });
+  expect(times.sessionCount).toBe(2);
+  expect(times.sessions).toContainEqual({
+    path: "sessions/s-1.jsonl",
+    sessionId: "s-1",
+    from: "2026-03-05T09:00:00.000Z",
+    to: "2026-03-06T10:00:00.000Z",
+    bytes: JSON.stringify(head).length + 1,
+  });
+  // Its own time has to do.
+  expect(times.sessions).toContainEqual(
+    expect.objectContaining({ path: "sessions/broken.jsonl", from: later.toISOString() }),
+  );
+  expect([times.flushes, times.flushCount]).toEqual([[], 0]);
 });

@@ -161,3 +161,9 @@ export function entryOf(house: FlushHouse): Record<string, unknown> {
   const [name = ""] = house.journal();
   return JSON.parse(readFileSync(path.join(house.journalDir, name), "utf8")) as Record<string, unknown>;
 }
+
+/** A model that does each of these in turn, and the last one for ever. */
+export function inTurn(...turns: readonly FlushTurn[]): ReturnType<typeof watching> {
+  let index = 0;
+  return watching((turn) => (turns[Math.min(index++, turns.length - 1)] ?? down)(turn));
+}

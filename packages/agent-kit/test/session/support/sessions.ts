@@ -1,52 +1,45 @@
-import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
-import os from "node:os";
+import { readFileSync } from "node:fs";
 import path from "node:path";
+import { tempFolder } from "@memslot/test-tools/files";
 import { onTestFinished } from "vitest";
-import { type NewMessage, openSessions, type Sessions } from "@memslot/agent-kit";
+import { type NewMessage, openSessions, type Session, type Sessions } from "@memslot/agent-kit";
 
 export const key = "agent:main:main";
 
-/** A state folder that is gone when the test is over. */
-export function stateFolder(): string {
-  const folder = realpathSync(mkdtempSync(path.join(os.tmpdir(), "memslot-sessions-")));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
+export interface OpenedSessions {
+  readonly stateDir: string;
+  readonly sessions: Sessions;
+  /** What the user is told. */
+  readonly notices: string[];
 }
 
-/** The sessions of agent `main`, closed when the test is over, and what a person was told. */
-export async function sessionsIn(
-  stateDir: string,
-  clock?: () => Date,
-): Promise<{ sessions: Sessions; notices: string[] }> {
+/** The sessions of agent `main`. They are closed after the test. */
+export async function sessionsIn(stateDir: string = tempFolder(), clock?: () => Date): Promise<OpenedSessions> {
   const notices: string[] = [];
   const sessions = await openSessions({ stateDir, agentId: "main", clock, notify: (line) => notices.push(line) });
   onTestFinished(() => sessions.close());
-  return { sessions, notices };
+  return { stateDir, sessions, notices };
+}
+
+export async function openSession(stateDir?: string): Promise<Session> {
+  return await (await sessionsIn(stateDir)).sessions.open(key);
 }
 
 export const folderIn = (stateDir: string): string => path.join(stateDir, "agents/main/sessions");
 
 export function linesOf(file: string): Record<string, unknown>[] {
-  return readFileSync(file, "utf8")
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const lines = readFileSync(file, "utf8").split("\n");
+  return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
 export function listIn(stateDir: string): Record<string, Record<string, unknown>> {
-  return JSON.parse(readFileSync(path.join(folderIn(stateDir), "sessions.json"), "utf8")) as Record<
-    string,
-    Record<string, unknown>
-  >;
+  const text = readFileSync(path.join(folderIn(stateDir), "sessions.json"), "utf8");
+  return JSON.parse(text) as Record<string, Record<string, unknown>>;
 }
 
-export const user = (text: string, id?: string): NewMessage => ({
-  role: "user",
-  text,
-  ...(id !== undefined && { id }),
-});
-export const assistant = (text: string, id?: string): NewMessage => ({
-  role: "assistant",
-  text,
-  ...(id !== undefined && { id }),
-});
+const said =
+  <Role extends "user" | "assistant">(role: Role) =>
+  (text: string, id?: string): NewMessage & { role: Role } =>
+    ({ role, text, ...(id !== undefined && { id }) }) as NewMessage & { role: Role };
+export const user = said("user");
+export const assistant = said("assistant");
