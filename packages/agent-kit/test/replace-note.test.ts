@@ -2,20 +2,18 @@ import {
   chmodSync,
   linkSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  realpathSync,
   rmSync,
   statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import os from "node:os";
 import path from "node:path";
 import { type NoteContent, readNote, type ReplacedNote, replaceNote } from "@memslot/agent-kit";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createWorkspace } from "@memslot/test-tools/files";
+import { beforeEach, describe, expect, test } from "vitest";
 
 let folder: string;
 let workspaceDir: string;
@@ -24,13 +22,9 @@ const settings = { extraPaths: [], notes: "auto" as const };
 const onWindows = process.platform === "win32";
 
 beforeEach(() => {
-  folder = realpathSync.native(mkdtempSync(path.join(os.tmpdir(), "memslot-replace-")));
-  workspaceDir = path.join(folder, "notes");
-  stateDir = path.join(folder, "state");
-  mkdirSync(path.join(workspaceDir, "memory"), { recursive: true });
+  ({ folder, workspaceDir, stateDir } = createWorkspace());
+  mkdirSync(path.join(workspaceDir, "memory"));
 });
-
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const at = (relPath: string): string => path.join(workspaceDir, relPath);
 const name = (relPath: string): Parameters<typeof readNote>[0] => ({ workspaceDir, settings, stateDir, relPath });
@@ -106,23 +100,16 @@ test("a second name that a process killed in the moment of its exchange has left
 });
 
 describe("a change by somebody else", () => {
-  test("is a conflict that gives what stands there, and writes nothing", async () => {
-    writeFileSync(at("MEMORY.md"), "a\n");
+  test("is a conflict that gives the present text, also with the same size and time, and writes nothing", async () => {
+    writeFileSync(at("MEMORY.md"), "aaaaaa\n");
     const { sha256 } = await read("MEMORY.md");
+    const { atime, mtime } = statSync(at("MEMORY.md"));
     writeFileSync(at("MEMORY.md"), "theirs\n");
+    utimesSync(at("MEMORY.md"), atime, mtime);
     const answer = await replace("MEMORY.md", "mine\n", sha256);
     expect(answer).toMatchObject({ state: "conflict", note: { text: "theirs\n" } });
     expect(readFileSync(at("MEMORY.md"), "utf8")).toBe("theirs\n");
     expect(await replace("MEMORY.md", "mine\n", answer.note?.sha256)).toMatchObject({ state: "replaced" });
-  });
-
-  test("shows although size and time are the same", async () => {
-    writeFileSync(at("MEMORY.md"), "aaaa\n");
-    const { sha256 } = await read("MEMORY.md");
-    const { atime, mtime } = statSync(at("MEMORY.md"));
-    writeFileSync(at("MEMORY.md"), "bbbb\n");
-    utimesSync(at("MEMORY.md"), atime, mtime);
-    expect(await replace("MEMORY.md", "mine\n", sha256)).toMatchObject({ state: "conflict" });
   });
 
   test("is a conflict where the note is gone, and does not bring it back", async () => {

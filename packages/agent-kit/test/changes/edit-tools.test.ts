@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import os from "node:os";
+import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createWorkspace } from "@memslot/test-tools/files";
+import { beforeEach, describe, expect, test } from "vitest";
 import {
   type ChangePlace,
   createMemoryTools,
@@ -18,14 +18,7 @@ let stateDir: string;
 const settings = { extraPaths: [], notes: "auto" as const };
 const clock = (): Date => new Date("2026-11-22T12:00:00Z");
 
-beforeEach(() => {
-  folder = realpathSync.native(mkdtempSync(path.join(os.tmpdir(), "memslot-edit-")));
-  workspaceDir = path.join(folder, "notes");
-  stateDir = path.join(folder, "state");
-  mkdirSync(path.join(workspaceDir, "memory"), { recursive: true });
-});
-
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+beforeEach(() => void ({ folder, workspaceDir, stateDir } = createWorkspace({ "memory/.keep": "" })));
 
 const write = (text: string, relPath = "MEMORY.md"): void => writeFileSync(path.join(workspaceDir, relPath), text);
 const read = (relPath = "MEMORY.md"): string => readFileSync(path.join(workspaceDir, relPath), "utf8");
@@ -69,34 +62,29 @@ const place = (): ChangePlace => ({
 });
 const states = async (): Promise<string[]> => (await listChanges(place())).map(({ kind, state }) => `${kind} ${state}`);
 
-describe("who may change notes", () => {
+test("the tools exist only for a session alone with the owner, if the host wants them", () => {
   const names = (options: Partial<MemoryToolsOptions>): string[] => tools(options).map(({ name }) => name);
+  const both = ["memory_edit", "memory_forget"];
+  expect(names({})).toEqual(["memory_search", "memory_get", "memory_append", ...both]);
+  expect(names({ append: false })).toEqual(["memory_search", "memory_get", ...both]);
+  for (const options of [
+    { edit: false as const },
+    { edit: undefined },
+    { chatType: "group" as const },
+    { sessionKey: "agent:main:telegram:group:-100" },
+    { sessionKey: "agent:main:telegram:direct:8" },
+  ])
+    expect(names(options).join(), JSON.stringify(options)).not.toMatch(/edit|forget/u);
+});
 
-  test("who is alone with the owner, where the host wants it", () => {
-    const both = ["memory_edit", "memory_forget"];
-    expect(names({})).toEqual(["memory_search", "memory_get", "memory_append", ...both]);
-    expect(names({ append: false })).toEqual(["memory_search", "memory_get", ...both]);
-    for (const options of [
-      { edit: false as const },
-      { edit: undefined },
-      { chatType: "group" as const },
-      { sessionKey: "agent:main:telegram:group:-100" },
-      { sessionKey: "agent:main:telegram:direct:8" },
-    ])
-      expect(names(options), JSON.stringify(options)).not.toEqual(
-        expect.arrayContaining([expect.stringMatching(/edit|forget/u)]),
-      );
-  });
-
-  test("a hash is given where it is of use, and names the whole file", async () => {
-    write("one\ntwo\n");
-    const before = await hash();
-    expect(before).toMatch(/^[0-9a-f]{16}$/u);
-    write("one\ntwo \n");
-    expect(await hash()).not.toBe(before);
-    const get = tools({ edit: false }).find(({ name }) => name === "memory_get");
-    expect(await get?.execute({ path: "MEMORY.md" })).not.toHaveProperty("hash");
-  });
+test("a read gives the hash of the whole file if notes can be changed", async () => {
+  write("one\ntwo\n");
+  const before = await hash();
+  expect(before).toMatch(/^[0-9a-f]{16}$/u);
+  write("one\ntwo \n");
+  expect(await hash()).not.toBe(before);
+  const get = tools({ edit: false }).find(({ name }) => name === "memory_get");
+  expect(await get?.execute({ path: "MEMORY.md" })).not.toHaveProperty("hash");
 });
 
 describe("an edit", () => {
@@ -173,32 +161,19 @@ describe("an edit", () => {
 
   test("never leaves the memory", async () => {
     write("- a\n");
-    writeFileSync(path.join(folder, "outside.md"), "- a\n");
-    for (const relPath of [
-      "../outside.md",
-      path.join(folder, "outside.md"),
-      "memory/../../outside.md",
-      "memory/.trash/x.md",
-    ])
-      expect(
-        await call("memory_edit", { path: relPath, hash: await hash(), old: "- a", new: "- b" }),
-        relPath,
-      ).toMatchObject({
-        status: "error",
-        code: "PATH_NOT_ALLOWED",
-      });
-    expect(readFileSync(path.join(folder, "outside.md"), "utf8")).toBe("- a\n");
+    const outside = path.join(folder, "outside.md");
+    writeFileSync(outside, "- a\n");
+    for (const name of ["../outside.md", outside, "memory/../../outside.md", "memory/.trash/x.md"])
+      expect(await call("memory_edit", { path: name, hash: await hash(), old: "- a", new: "- b" }), name).toMatchObject(
+        { status: "error", code: "PATH_NOT_ALLOWED" },
+      );
+    expect(readFileSync(outside, "utf8")).toBe("- a\n");
   });
 
   test("that supersedes keeps the old line, struck and linked to the new one above it", async () => {
-    write("- 2026-01-05 The boat is insured with Hollandia. #boat\n- other\n");
-    const answer = await edit(
-      "- 2026-01-05 The boat is insured with Hollandia. #boat",
-      "- The boat is insured with Zeeland.",
-      {
-        supersedes: true,
-      },
-    );
+    const line = "- 2026-01-05 The boat is insured with Hollandia. #boat";
+    write(`${line}\n- other\n`);
+    const answer = await edit(line, "- The boat is insured with Zeeland.", { supersedes: true });
     expect(answer).toMatchObject({ status: "ok", startLine: 1, endLine: 2 });
     const id = String(answer["change"]);
     expect(read()).toBe(
@@ -207,7 +182,7 @@ describe("an edit", () => {
     );
     expect(await edit("insured with Zeeland", "x", { supersedes: true })).toMatchObject({ status: "error" });
     await undoChange(place(), id);
-    expect(read()).toBe("- 2026-01-05 The boat is insured with Hollandia. #boat\n- other\n");
+    expect(read()).toBe(`${line}\n- other\n`);
   });
 });
 
@@ -227,13 +202,14 @@ describe("forgetting", () => {
     await restoreNote(place());
     expect(read()).toBe(before);
     expect(trash()).toEqual([]);
-    // And once more the other way: what was brought back is forgotten again, and again brought back.
-    await undoChange(place(), (await listChanges(place())).at(-1)?.id);
-    expect(read()).toBe("- a\n- b\n");
-    expect(trash()).toEqual([name]);
-    await undoChange(place(), (await listChanges(place())).at(-1)?.id);
-    expect(read()).toBe(before);
-    expect(trash()).toEqual([]);
+    // And once more the other way: restored lines are forgotten again, and restored again.
+    for (const [now, inTrash] of [
+      ["- a\n- b\n", [name]],
+      [before, []],
+    ] as const) {
+      await undoChange(place(), (await listChanges(place())).at(-1)?.id);
+      expect([read(), trash()]).toEqual([now, inTrash]);
+    }
   });
 
   test("wants whole lines, a reason that can be shown, and lines that are there", async () => {
@@ -296,15 +272,11 @@ describe("taking back", () => {
     expect(trash()).toEqual([]);
   });
 
-  test("goes through many changes, the latest first, back to the first byte", async () => {
+  test("undoes many changes, the latest first, back to the first byte", async () => {
     write("one\r\ntwo\nthree");
     const seen = [read()];
-    for (const [old, text] of [
-      ["one", "1"],
-      ["three", "3\n4"],
-      ["two", "zwei\n\ndrei"],
-      ["3", "three"],
-    ] as const) {
+    const edits = { one: "1", three: "3\n4", two: "zwei\n\ndrei", "3": "three" };
+    for (const [old, text] of [...Object.entries(edits).slice(1), ...Object.entries(edits).slice(0, 1)]) {
       expect(await edit(old, text)).toMatchObject({ status: "ok" });
       seen.push(read());
     }
@@ -333,6 +305,24 @@ describe("the log", () => {
     expect(read()).toBe("- a\n- b\n");
   });
 
+  test("is read again if another one takes its place, and half a line once it is complete", async () => {
+    write("- a\n- b\n");
+    await edit("- a", "- A");
+    expect(await states()).toEqual(["edit done"]);
+    const [entry = "", end = ""] = readFileSync(file(), "utf8").split(/(?<=\n)/u);
+    writeFileSync(file(), entry + end + entry.slice(0, 10));
+    expect(await states()).toEqual(["edit done"]);
+    const second = entry.replaceAll(/"id":"[0-9a-f]+"/gu, '"id":"00000001"');
+    writeFileSync(
+      file(),
+      `${entry}${end}${second}garbage\n{"id":"00000001","outcome":"not done"}\n{"id":"00000002","outcome":"done"}\n`,
+    );
+    expect(await states()).toEqual(["edit done", "edit not done"]);
+    writeFileSync(`${file()}~`, entry + end);
+    renameSync(`${file()}~`, file());
+    expect(await states()).toEqual(["edit done"]);
+  });
+
   test("of a process that did not live to say how a change ended is put right by the next one", async () => {
     write("- a\n- b\n");
     await edit("- a", "- A");
@@ -356,7 +346,6 @@ describe("the log", () => {
     write("- a\n");
     await edit("- a", "- b");
     if (process.platform !== "win32") {
-      const { statSync } = await import("node:fs");
       expect(statSync(file()).mode & 0o777).toBe(0o600);
       expect(statSync(path.dirname(file())).mode & 0o777).toBe(0o700);
     }

@@ -1,16 +1,7 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import os from "node:os";
+import { mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createWorkspace } from "@memslot/test-tools/files";
+import { beforeEach, describe, expect, test } from "vitest";
 import { createMemoryCommands, listChanges, type MemoryCommands, undoChange } from "@memslot/agent-kit";
 
 let folder: string;
@@ -21,16 +12,10 @@ const settings = { extraPaths: [], notes: "auto" as const };
 const clock = (): Date => new Date("2026-11-22T12:00:00Z");
 
 beforeEach(() => {
-  folder = realpathSync.native(mkdtempSync(path.join(os.tmpdir(), "memslot-commands-")));
-  workspaceDir = path.join(folder, "notes");
-  stateDir = path.join(folder, "state");
-  mkdirSync(path.join(workspaceDir, "memory/boats"), { recursive: true });
-  write("MEMORY.md", "# Memory\n\n- Tea, no sugar.\n");
-  write("memory/boats/log.md", "one\r\ntwo\r\nthree\r\n");
+  const notes = { "MEMORY.md": "# Memory\n\n- Tea, no sugar.\n", "memory/boats/log.md": "one\r\ntwo\r\nthree\r\n" };
+  ({ folder, workspaceDir, stateDir } = createWorkspace(notes));
   commands = create();
 });
-
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function create(sessionKey?: string): MemoryCommands {
   const memory = { agentId: "main", workspaceDir, ownerAllowFrom: [] };
@@ -42,12 +27,11 @@ function write(relPath: string, text: string): void {
 }
 const read = (relPath: string): string => readFileSync(path.join(workspaceDir, relPath), "utf8");
 const place = () => ({ workspaceDir, stateDir, settings, changer: { agentId: "main", by: "test" }, at: clock() });
-/** All files with what they hold, but for the trash. */
+/** All files with their texts, without the trash. */
 function all(): Record<string, string> {
-  const names = readdirSync(workspaceDir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  const files = names.map((entry) => path.relative(workspaceDir, path.join(entry.parentPath, entry.name)));
+  const names = readdirSync(workspaceDir, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md"));
   return Object.fromEntries(
-    files
+    names
       .filter((name) => !name.includes(".trash"))
       .toSorted()
       .map((name) => [name, read(name)]),

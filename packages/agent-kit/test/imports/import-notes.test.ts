@@ -1,31 +1,16 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import os from "node:os";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type ImportedNote, type ImportedNotes, importNotes, type ImportNotesOptions } from "@memslot/agent-kit";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { createWorkspace } from "@memslot/test-tools/files";
+import { beforeEach, expect, test } from "vitest";
 
 let workspaceDir: string;
 let folder: string;
 let stateDir: string;
 
 beforeEach(() => {
-  workspaceDir = realpathSync.native(mkdtempSync(path.join(os.tmpdir(), "memslot-import-")));
-  stateDir = `${workspaceDir}-state`;
+  ({ workspaceDir, stateDir } = createWorkspace());
   folder = path.join(workspaceDir, "memory/imports/elsewhere");
-});
-
-afterEach(() => {
-  for (const each of [workspaceDir, stateDir]) rmSync(each, { recursive: true, force: true });
 });
 
 const place = (): Pick<ImportNotesOptions, "workspaceDir" | "stateDir" | "settings"> => ({
