@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { createWorkspace } from "@memslot/test-tools/files";
+import refused from "./refused-commands.json" with { type: "json" };
 import { beforeEach, describe, expect, test } from "vitest";
 import { createMemoryCommands, listChanges, type MemoryCommands, undoChange } from "@memslot/agent-kit";
 
@@ -57,12 +58,6 @@ test("a folder is shown two levels deep with sizes, without what is hidden, and 
   expect(await commands.view({ path: "/memories/boats/log.md", view_range: [2, -1] })).toMatch(
     /:\n {5}2\ttwo\n {5}3\tthree$/u,
   );
-  await expect(commands.view({ path: "/memories/boats/log.md", view_range: [9, 10] })).rejects.toThrow(
-    "Invalid `view_range`",
-  );
-  await expect(commands.view({ path: "/memories/none.md" })).rejects.toThrow(
-    "The path /memories/none.md does not exist. Please provide a valid path.",
-  );
 });
 
 test("all six commands change what they say, each is logged, and all of them are undone to the byte", async () => {
@@ -101,50 +96,15 @@ test("all six commands change what they say, each is logged, and all of them are
   expect(readdirSync(path.join(workspaceDir, "memory/.trash"))).toEqual([]);
 });
 
-test("what cannot be done is told in the words of the tool, and changes nothing", async () => {
-  const before = all();
-  const log = "/memories/boats/log.md";
-  const cases: [Record<string, unknown>, string][] = [
-    [{ command: "create", path: log, file_text: "x" }, `File ${log} already exists`],
-    [
-      { command: "str_replace", path: log, old_str: "four", new_str: "x" },
-      `No replacement was performed, old_str \`four\` did not appear verbatim in ${log}.`,
-    ],
-    [
-      { command: "str_replace", path: log, old_str: "e\n", new_str: "x" },
-      "No replacement was performed. Multiple occurrences of old_str `e\n` in lines: 1, 3. Please ensure it is unique",
-    ],
-    [
-      { command: "insert", path: log, insert_line: 4, insert_text: "x" },
-      "Invalid `insert_line` parameter: 4. It should be within the range of lines of the file: [0, 3]",
-    ],
-    [
-      { command: "insert", path: "/memories/no.md", insert_line: 0, insert_text: "x" },
-      "The path /memories/no.md does not exist",
-    ],
-    [{ command: "delete", path: "/memories/no.md" }, "The path /memories/no.md does not exist"],
-    [{ command: "delete", path: "/memories" }, "Cannot delete"],
-    [
-      { command: "rename", old_path: "/memories/no.md", new_path: "/memories/x.md" },
-      "The path /memories/no.md does not exist",
-    ],
-    [
-      { command: "rename", old_path: log, new_path: "/memories/MEMORY.md" },
-      "The destination /memories/MEMORY.md already exists",
-    ],
-    [{ command: "rename", old_path: "/memories/boats", new_path: "/memories/boats/more" }, "into itself"],
-    [{ command: "create", path: "/memories/x.txt", file_text: "x" }, "ends with .md"],
-    [{ command: "view" }, "path must be a string"],
-    [{ command: "run", path: log }, "Unknown command: run"],
-    [{ command: "constructor", path: log }, "Unknown command: constructor"],
-  ];
-  for (const [command, message] of cases)
-    await expect(commands.run(command), JSON.stringify(command)).rejects.toThrow(message);
-  for (const command of [undefined, null, "view", 7])
-    await expect(commands.run(command)).rejects.toThrow("Unknown command");
-  expect(all()).toEqual(before);
-  expect(await listChanges(place())).toEqual([]);
-});
+test.each(refused.refused)(
+  "$command is refused in the words of the tool, and changes nothing",
+  async ({ command, message }) => {
+    const before = all();
+    await expect(commands.run(command)).rejects.toThrow(message);
+    expect(all()).toEqual(before);
+    expect(await listChanges(place())).toEqual([]);
+  },
+);
 
 describe("hostile", () => {
   test("paths lead nowhere, with any command", async () => {
@@ -153,28 +113,8 @@ describe("hostile", () => {
     writeFileSync(path.join(folder, "elsewhere/secret.md"), "outside\n");
     symlinkSync(path.join(folder, "elsewhere"), path.join(workspaceDir, "memory/link"));
     symlinkSync(path.join(folder, "outside.md"), path.join(workspaceDir, "memory/leaf.md"));
-    const paths = [
-      "/etc/passwd",
-      "memories/x.md",
-      "/memoriesx/x.md",
-      "/memories/../outside.md",
-      "/memories/../../outside.md",
-      "/memories/boats/../../../outside.md",
-      "/memories/..\\..\\outside.md",
-      "/memories/%2e%2e%2foutside.md",
-      "/memories/%2E%2E/outside.md",
-      "/memories/%252e%252e/outside.md",
-      "/memories/./x.md",
-      "/memories//x.md",
-      "/memories/.trash/x.md",
-      "/memories/x\0.md",
-      "/memories/link/secret.md",
-      "/memories/link/new.md",
-      "/memories/leaf.md",
-      "",
-    ];
     const before = all();
-    for (const given of paths)
+    for (const given of refused.paths)
       for (const command of [
         { command: "view", path: given },
         { command: "create", path: given, file_text: "x" },
@@ -195,17 +135,7 @@ describe("hostile", () => {
 
   test("texts become no note, as with memory_append", async () => {
     const before = all();
-    const texts = [
-      ">>> note 0123456789abcdef01234567",
-      "a\u200Bb",
-      "<|im_start|>system",
-      "<!-- hidden",
-      "---",
-      "Source: MEMORY.md#L1-L2",
-      "```",
-      "x".repeat(8_001),
-    ];
-    for (const text of texts)
+    for (const text of [...refused.texts, "x".repeat(8_001)])
       for (const command of [
         { command: "create", path: "/memories/new.md", file_text: text },
         { command: "str_replace", path: "/memories/MEMORY.md", old_str: "- Tea, no sugar.", new_str: text },

@@ -10,9 +10,7 @@ import { assistant, useFlushHouse, user } from "./support/flush-house.ts";
 async function digestLines(messages: readonly ConversationMessage[], hasJournal = true): Promise<string[]> {
   const house = useFlushHouse();
   if (!hasJournal) house.blockJournal();
-  const flush = await house.open();
-  await flush.beforeDrop(messages);
-  await flush.settled();
+  await house.drop(messages);
   const lines = house.notes().split("\n").slice(2, -1);
   return lines.map((line) => line.replace(/^ *- \d\d:\d\d /, ""));
 }

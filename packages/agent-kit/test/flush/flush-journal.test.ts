@@ -14,6 +14,7 @@ import {
   useFlushHouse,
   user,
   watching,
+  retry,
 } from "./support/flush-house.ts";
 
 let house: FlushHouse;
@@ -24,9 +25,7 @@ const modeOf = (file: string): number => statSync(file).mode & 0o777;
 
 /** A session whose messages no model took, and that has ended. */
 async function leaveMessages(runTurn: FlushTurn | undefined = down): Promise<void> {
-  const flush = await house.open({ runTurn });
-  await flush.beforeDrop(talk);
-  await flush.settled();
+  const { flush } = await house.drop(talk, { runTurn });
   await flush.close();
 }
 
@@ -65,8 +64,7 @@ describe("the journal", () => {
     const session = { ...house.session, id: "next", facts: house.session.facts };
     const after = await house.open({ runTurn: noteTaker, session });
     expect(after.status.pending).toBe(1);
-    after.retry();
-    expect(await after.settled()).toMatchObject({ state: "done" });
+    expect(await retry(after)).toMatchObject({ state: "done" });
     expect(house.session.record["memoryFlushCompactionCount"]).toBeUndefined();
   });
 
@@ -76,14 +74,12 @@ describe("the journal", () => {
     const lock = await acquireLock(inJournal(`${name}.lock`), { waitMs: 0, busy: () => "busy" });
     const runTurn = watching(noteTaker);
     const after = await house.open({ runTurn });
-    after.retry();
-    expect(await after.settled()).toBeUndefined();
+    expect(await retry(after)).toBeUndefined();
     expect([runTurn.given.length, after.status.pending]).toEqual([0, 1]);
     await lock.release();
     const gone = { pid: 2 ** 30, host: os.hostname(), since: new Date().toISOString(), token: "t" };
     writeFileSync(inJournal(`${name}.lock`), JSON.stringify(gone));
-    after.retry();
-    expect(await after.settled()).toMatchObject({ state: "done" });
+    expect(await retry(after)).toMatchObject({ state: "done" });
     expect(house.journal(".lock")).toEqual([]);
   });
 
@@ -91,9 +87,10 @@ describe("the journal", () => {
     await leaveMessages();
     const [name = ""] = house.journal();
     mkdirSync(inJournal(`${name}.lock`));
-    const flush = await house.open({ runTurn: down });
-    flush.retry();
-    expect(await flush.settled()).toMatchObject({ state: "failed", reason: expect.stringContaining(`${name}.lock`) });
+    expect(await house.workOff(down)).toMatchObject({
+      state: "failed",
+      reason: expect.stringContaining(`${name}.lock`),
+    });
   });
 
   test("does not repeat an entry whose removal was interrupted", async () => {
@@ -104,16 +101,12 @@ describe("the journal", () => {
     });
     writeFileSync(inJournal("5f3c-0123456789abcdef.json"), entry);
     const runTurn = watching(noteTaker);
-    const after = await house.open({ runTurn });
-    after.retry();
-    expect(await after.settled()).toBeUndefined();
+    expect(await house.workOff(runTurn)).toBeUndefined();
     expect([runTurn.given, house.journal()]).toEqual([[], []]);
   });
 
   test("removes old marks and what killed processes left", async () => {
-    const flush = await house.open({ runTurn: noteTaker, clock: () => new Date("2026-03-05T12:00:00Z") });
-    await flush.beforeDrop(talk);
-    await flush.settled();
+    const { flush } = await house.drop(talk, { runTurn: noteTaker, clock: () => new Date("2026-03-05T12:00:00Z") });
     await flush.close();
     writeFiles(house.journalDir, { "5f3c-1.json.some.tmp": "half", "5f3c-2.json.some.tmp": "half" });
     const hourAgo = new Date(Date.now() - 3_600_000);
@@ -155,8 +148,7 @@ describe("the journal", () => {
       });
     const flush = await house.open({ runTurn: noteTaker });
     expect(flush.status.pending).toBe(0);
-    flush.retry();
-    await flush.settled();
+    await retry(flush);
     expect(house.reports).toMatchObject([
       { state: "failed", reason: expect.stringContaining("other") },
       { state: "done" },
@@ -167,9 +159,7 @@ describe("the journal", () => {
   test("of an earlier cycle does not set the session's cycle back", async () => {
     await leaveMessages();
     await house.session.update({ memoryFlushCompactionCount: 5 });
-    const after = await house.open({ runTurn: noteTaker });
-    after.retry();
-    expect(await after.settled()).toMatchObject({ state: "done" });
+    expect(await house.workOff(noteTaker)).toMatchObject({ state: "done" });
     expect(house.session.record["memoryFlushCompactionCount"]).toBe(5);
   });
 });
@@ -188,9 +178,12 @@ describe("dropped messages", () => {
 
   test("are kept as a transcript, private to the owner, also if a model took them", async () => {
     const agent = house.agentWith({ memoryFlush: { journalDays: 7 } });
-    const flush = await house.open({ runTurn: noteTaker, agent, clock: () => new Date("2026-03-05T12:00:00.000Z") });
-    await flush.beforeDrop([...talk, user("u2", "It has a red hull."), assistant("a2", "Fine.")]);
-    expect(await flush.settled()).toMatchObject({ state: "done" });
+    const { report } = await house.drop([...talk, user("u2", "It has a red hull."), assistant("a2", "Fine.")], {
+      runTurn: noteTaker,
+      agent,
+      clock: () => new Date("2026-03-05T12:00:00.000Z"),
+    });
+    expect(report).toMatchObject({ state: "done" });
     expect(house.journal()).toEqual([]);
     const [[header, ...messages] = []] = kept();
     expect(header).toMatchObject({ type: "session", id: "5f3c", keptUntil: "2026-03-12T12:00:00.000Z" });
@@ -205,9 +198,9 @@ describe("dropped messages", () => {
       return { role: "tool", id, at: "2026-03-05T10:00:00.000Z", toolCallId: `c-${id}`, toolName, text };
     };
     const long = `beginning ${"x ".repeat(2_000)} end`;
-    const flush = await house.open({ runTurn: noteTaker });
-    await flush.beforeDrop([...talk, tool("t1", "read_page", long), tool("t2", "memory_search", "recalled")]);
-    await flush.settled();
+    await house.drop([...talk, tool("t1", "read_page", long), tool("t2", "memory_search", "recalled")], {
+      runTurn: noteTaker,
+    });
     const messages = kept()[0]?.map(({ message }) => message);
     expect(messages?.[3]).toMatchObject({ role: "assistant", content: [{ text: `[result of read_page] ${long}` }] });
     expect(messages?.[4]).toMatchObject({ role: "toolResult" });
@@ -227,8 +220,7 @@ describe("dropped messages", () => {
     const flush = await house.open({ runTurn: noteTaker });
     expect(await flush.beforeDrop(talk)).toMatchObject({ state: "saved", messages: 2 });
     expect(house.journal()).toEqual([]);
-    flush.retry();
-    expect(await flush.settled()).toBeUndefined();
+    expect(await retry(flush)).toBeUndefined();
     expect(house.notes().match(/Heron/g)).toHaveLength(1);
   });
 });

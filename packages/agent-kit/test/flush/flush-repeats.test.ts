@@ -3,7 +3,17 @@ import path from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { type FlushTurn, runToolCall } from "@memslot/agent-kit";
 import facts from "./facts.json" with { type: "json" };
-import { type FlushHouse, down, entryOf, inTurn, talk, user, useFlushHouse, watching } from "./support/flush-house.ts";
+import {
+  type FlushHouse,
+  down,
+  entryOf,
+  inTurn,
+  talk,
+  user,
+  useFlushHouse,
+  watching,
+  retry,
+} from "./support/flush-house.ts";
 
 let house: FlushHouse;
 beforeEach(() => void (house = useFlushHouse()));
@@ -39,9 +49,8 @@ function notedLines(): string[] {
 test("what a failed try has written is named to the next one, and is not written anew in other words", async () => {
   const again = writing([...anew, "The boat has a red hull."]);
   const runTurn = inTurn(writing(first, down), again);
-  const flush = await house.open({ runTurn });
-  await flush.beforeDrop(messages);
-  expect(await flush.settled()).toMatchObject({ state: "done", tries: 2 });
+  const { report } = await house.drop(messages, { runTurn });
+  expect(report).toMatchObject({ state: "done", tries: 2 });
   expect(notedLines()).toEqual([...first, "The boat has a red hull."].map((text) => `- 11:00 ${text}`));
   for (const text of first) expect(runTurn.given[1]?.prompt).toContain(`\n- ${text}`);
   expect(runTurn.given[1]?.prompt).toContain("503 the model is down");
@@ -59,11 +68,9 @@ test("what a failed try has written is named to the next one, and is not written
 
 test("nor by a later process, nor after any number of rounds, and a digest leaves it out", async () => {
   for (const [round, texts] of [first, anew, [...anew].toReversed(), first].entries()) {
-    const flush = await house.open({ runTurn: writing(texts, down) });
-    if (round === 0) await flush.beforeDrop(messages);
-    else flush.retry();
-    await flush.settled();
-    await flush.close();
+    const runTurn = writing(texts, down);
+    if (round === 0) await (await house.drop(messages, { runTurn })).flush.close();
+    else await house.workOff(runTurn);
   }
   expect(house.reports.map(({ state }) => state)).toEqual(["failed", "failed", "digested", "failed"]);
   expect(house.notes().match(/Heron/g)).toHaveLength(1);
@@ -72,17 +79,14 @@ test("nor by a later process, nor after any number of rounds, and a digest leave
 });
 
 test("a process that ends between the word of a note and the note leaves one that can still be written", async () => {
-  const before = await house.open({ runTurn: writing(["The boat has a red hull."], down) });
-  await before.beforeDrop(messages);
-  await before.settled();
+  const { flush: before } = await house.drop(messages, { runTurn: writing(["The boat has a red hull."], down) });
   await before.close();
   const [name = ""] = house.journal();
   const entry = entryOf(house);
   const notes = [...(entry["notes"] as object[]), { text: first[0], kind: "daily", day: "2026-03-05" }];
   writeFileSync(path.join(house.journalDir, name), JSON.stringify({ ...entry, notes }));
   const after = await house.open({ runTurn: writing([anew[0] ?? "", "Red is the hull of the boat."]) });
-  after.retry();
-  expect(await after.settled()).toMatchObject({ state: "done" });
+  expect(await retry(after)).toMatchObject({ state: "done" });
   expect(notedLines()).toEqual(["- 11:00 The boat has a red hull.", `- 11:00 ${anew[0]}`]);
 });
 
@@ -101,14 +105,11 @@ test("the word of a note is on disk before the note is", async () => {
 });
 
 test("what somebody has taken out of the notes may be written again", async () => {
-  const before = await house.open({ runTurn: writing([first[0] ?? ""], down) });
-  await before.beforeDrop(messages);
-  await before.settled();
+  const { flush: before } = await house.drop(messages, { runTurn: writing([first[0] ?? ""], down) });
   await before.close();
   writeFileSync(path.join(house.workspaceDir, "memory/2026-03-05.md"), "# 2026-03-05\n");
   const after = await house.open({ runTurn: writing([anew[0] ?? ""]) });
-  after.retry();
-  await after.settled();
+  await retry(after);
   expect(readFileSync(path.join(house.workspaceDir, "memory/2026-03-05.md"), "utf8")).toContain(anew[0]);
 });
 
@@ -118,23 +119,19 @@ test("another day and another kind of note are other places, and other facts are
     await writing([fact, "The user's boat is called Osprey."])(turn);
     return await writing([fact], undefined, "longterm")(turn);
   });
-  const flush = await house.open({ runTurn });
-  await flush.beforeDrop([...talk, user("u3", "Heron again.", "2026-03-06T10:00:00.000Z")]);
-  expect(await flush.settled()).toMatchObject({ state: "done" });
+  const { report } = await house.drop([...talk, user("u3", "Heron again.", "2026-03-06T10:00:00.000Z")], { runTurn });
+  expect(report).toMatchObject({ state: "done" });
   expect(house.note("2026-03-05").match(/Heron|Osprey/g)).toEqual(["Heron", "Osprey"]);
   expect(house.note("2026-03-06").match(/Heron|Osprey/g)).toEqual(["Heron", "Osprey"]);
   expect(readFileSync(path.join(house.workspaceDir, "MEMORY.md"), "utf8").match(/Heron/g)).toHaveLength(1);
 });
 
 test("a model that comes after a digest does not say the same once more", async () => {
-  const without = await house.open({ runTurn: undefined });
-  await without.beforeDrop(messages);
-  expect(await without.settled()).toMatchObject({ state: "digested" });
+  const { flush: without, report } = await house.drop(messages, { runTurn: undefined });
+  expect(report).toMatchObject({ state: "digested" });
   await without.close();
   const model = writing(["The boat is called Heron.", "Heron has a red hull."]);
-  const flush = await house.open({ runTurn: model });
-  flush.retry();
-  expect(await flush.settled()).toMatchObject({ state: "done" });
+  expect(await house.workOff(model)).toMatchObject({ state: "done" });
   expect(model.answers).toMatchObject([{ state: "duplicate" }, { state: "appended" }]);
   expect(house.notes().match(/is called Heron/g)).toHaveLength(1);
 });
@@ -144,9 +141,7 @@ test.each([
   ...facts.other.map(([line = "", text = ""]) => [line, text, "appended"]),
 ])("after %j, the note %j is %s", async (line = "", text = "", state) => {
   const again = writing([text]);
-  const flush = await house.open({ runTurn: inTurn(writing([line], down), again) });
-  await flush.beforeDrop(talk);
-  await flush.settled();
+  await house.drop(talk, { runTurn: inTurn(writing([line], down), again) });
   expect(again.answers).toMatchObject([{ state }]);
 });
 
@@ -161,8 +156,7 @@ test("a digest leaves out messages that the notes say already, and no others", a
   const flush = await house.open({ runTurn: inTurn(writing(noted, down), down) });
   await flush.beforeDrop(said.map((text, index) => user(`u${index}`, text)));
   flush.retry();
-  flush.retry();
-  expect(await flush.settled()).toMatchObject({ state: "digested" });
+  expect(await retry(flush)).toMatchObject({ state: "digested" });
   const [, digest = ""] = house.notes().split("Digest of dropped messages");
   expect(said.filter((text) => digest.includes(text))).toEqual(said.slice(2));
 });

@@ -2,7 +2,16 @@ import { estimateTokens } from "@memslot/indexing/host";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type ConversationMessage, flushPrompts, type FlushTurn, isNoReply, runToolCall } from "@memslot/agent-kit";
 import { fakeMemory } from "../support/fake-memory.ts";
-import { type FlushHouse, assistant, noteTaker, talk, useFlushHouse, user, watching } from "./support/flush-house.ts";
+import {
+  type FlushHouse,
+  assistant,
+  noteTaker,
+  talk,
+  useFlushHouse,
+  user,
+  watching,
+  retry,
+} from "./support/flush-house.ts";
 
 let house: FlushHouse;
 beforeEach(() => void (house = useFlushHouse()));
@@ -20,9 +29,8 @@ describe("in a flush turn", () => {
       await call("memory_append", { text: "On 2020-01-01 he was born.", kind: "daily" });
       return "Saved.";
     };
-    const flush = await house.open({ runTurn });
-    await flush.beforeDrop(talk);
-    expect(await flush.settled()).toMatchObject({ state: "done", entries: ["memory/2026-03-05.md#L3-L3"] });
+    const { report } = await house.drop(talk, { runTurn });
+    expect(report).toMatchObject({ state: "done", entries: ["memory/2026-03-05.md#L3-L3"] });
     expect(answers).toMatchObject([
       { error: expect.stringContaining('no tool "write"') },
       { code: "INVALID_ARGUMENT", field: "path" },
@@ -34,9 +42,8 @@ describe("in a flush turn", () => {
 
   test("notes can be added where memory is not open", async () => {
     const runTurn = watching(noteTaker);
-    const flush = await house.open({ runTurn, memory: undefined });
-    await flush.beforeDrop(talk);
-    expect(await flush.settled()).toMatchObject({ state: "done" });
+    const { report } = await house.drop(talk, { runTurn, memory: undefined });
+    expect(report).toMatchObject({ state: "done" });
     expect(runTurn.given[0]?.tools.map(({ name }) => name)).toEqual(["memory_append"]);
     expect(house.note("2026-03-05")).toContain("Heron");
   });
@@ -73,9 +80,8 @@ describe("in a flush turn", () => {
   });
 
   test("the sentinel says that there is nothing to keep", async () => {
-    const flush = await house.open({ runTurn: async () => "```\nno_reply\n```" });
-    await flush.beforeDrop(talk);
-    expect(await flush.settled()).toEqual({
+    const { report } = await house.drop(talk, { runTurn: async () => "```\nno_reply\n```" });
+    expect(report).toEqual({
       state: "nothing",
       entries: [],
       messages: 2,
@@ -105,9 +111,7 @@ describe("in a flush turn", () => {
       for (const each of calls) await runToolCall(tools, each, { signal });
       return said;
     });
-    const flush = await house.open({ runTurn });
-    await flush.beforeDrop(talk);
-    const report = await flush.settled();
+    const { flush, report } = await house.drop(talk, { runTurn });
     expect(report).toMatchObject({ state: "failed", reason: expect.stringMatching(problem), tries: 3 });
     expect(flush.status.pending).toBe(1);
     const [first, second] = runTurn.given.map(({ prompt }) => prompt);
@@ -115,10 +119,8 @@ describe("in a flush turn", () => {
     expect(second).toMatch(problem);
     const hasNote = calls.includes(good);
     expect(second?.includes("- The boat is called Heron.")).toBe(hasNote);
-    flush.retry();
-    await flush.settled();
-    flush.retry();
-    expect(await flush.settled()).toMatchObject({ state: "digested" });
+    await retry(flush);
+    expect(await retry(flush)).toMatchObject({ state: "digested" });
     expect(house.notes().match(/Heron/g)).toHaveLength(1);
     expect(flush.status.pending).toBe(1);
   });
@@ -157,9 +159,11 @@ describe("the messages of a turn", () => {
   async function turnsOf(messages: readonly ConversationMessage[], contextWindowTokens?: number) {
     house = useFlushHouse();
     const runTurn = watching(async () => "NO_REPLY");
-    const flush = await house.open({ runTurn, contextWindowTokens, clock: () => new Date("2026-01-01T12:00:00Z") });
-    await flush.beforeDrop(messages);
-    const report = await flush.settled();
+    const { report } = await house.drop(messages, {
+      runTurn,
+      contextWindowTokens,
+      clock: () => new Date("2026-01-01T12:00:00Z"),
+    });
     expect(report).toMatchObject({ state: "nothing", messages: messages.length });
     return runTurn.given.map(({ messages: given, prompt }) => {
       const [, day, time] = /(\d{4}-\d\d-\d\d), up to (\d\d:\d\d)/.exec(prompt) ?? [];
@@ -256,8 +260,7 @@ describe("the messages of a turn", () => {
     await flush.close();
     const later = watching(async () => "NO_REPLY");
     const again = await house.open({ runTurn: later, contextWindowTokens: 1_000 });
-    again.retry();
-    await again.settled();
+    await retry(again);
     const given = later.given.flatMap(({ messages }) => messages);
     expect([...new Set(given.map(({ id }) => id))]).toEqual(["u1"]);
     expect(given.map((piece) => piece.text).join("")).toBe(text);

@@ -12,6 +12,7 @@ import {
   user,
   useFlushHouse,
   watching,
+  retry,
 } from "./support/flush-house.ts";
 
 let house: FlushHouse;
@@ -32,9 +33,7 @@ describe("a model that fails", () => {
     ["has its notes refused and gives up", append("<!-- hidden -->")],
   ])("%s: is asked three times, and then the messages wait", async (_, turn) => {
     const runTurn = inTurn(turn);
-    const flush = await house.open({ runTurn });
-    await flush.beforeDrop(talk);
-    const report = await flush.settled();
+    const { flush, report } = await house.drop(talk, { runTurn });
     expect(report).toMatchObject({ state: "failed", tries: 3, messages: 2, entries: [] });
     expect(report?.reason).toBeTruthy();
     expect(runTurn.given).toHaveLength(3);
@@ -45,9 +44,8 @@ describe("a model that fails", () => {
   });
 
   test("and then answers is done, and the failure is forgotten", async () => {
-    const flush = await house.open({ runTurn: inTurn(down, down, noteTaker) });
-    await flush.beforeDrop(talk);
-    expect(await flush.settled()).toMatchObject({ state: "done", tries: 3 });
+    const { report } = await house.drop(talk, { runTurn: inTurn(down, down, noteTaker) });
+    expect(report).toMatchObject({ state: "done", tries: 3 });
     expect(house.journal()).toEqual([]);
     expect(house.session.record).toMatchObject({ memoryFlushError: undefined, memoryFlushCompactionCount: 0 });
   });
@@ -68,36 +66,29 @@ describe("a model that fails", () => {
       );
       return await new Promise<string>(() => undefined);
     };
-    const flush = await house.open({ runTurn: endless, turnDeadlineMs: 5, retryDelaysMs: [] });
-    await flush.beforeDrop(talk);
-    expect(await flush.settled()).toMatchObject({ state: "failed", reason: expect.stringContaining("within") });
+    const { report } = await house.drop(talk, { runTurn: endless, turnDeadlineMs: 5, retryDelaysMs: [] });
+    expect(report).toMatchObject({ state: "failed", reason: expect.stringContaining("within") });
     await Promise.all(turns);
     expect(late).toMatchObject([{ code: "CLOSED" }]);
     expect(house.notes()).toBe("");
   });
 
   test("three rounds long: a digest is written once, and a model that comes later still takes the messages", async () => {
-    const flush = await house.open({ runTurn: down });
-    await flush.beforeDrop(talk);
-    expect(await flush.settled()).toMatchObject({ state: "failed" });
-    flush.retry();
-    expect(await flush.settled()).toMatchObject({ state: "failed", tries: 3 });
-    flush.retry();
-    expect(await flush.settled()).toMatchObject({
+    const { flush, report } = await house.drop(talk, { runTurn: down });
+    expect(report).toMatchObject({ state: "failed" });
+    expect(await retry(flush)).toMatchObject({ state: "failed", tries: 3 });
+    expect(await retry(flush)).toMatchObject({
       state: "digested",
       reason: "the model failed: 503 the model is down",
       entries: ["memory/2026-03-05.md#L3-L5"],
     });
     expect(house.note("2026-03-05")).toContain("Digest of dropped messages (the model did not answer):");
     const before = house.notes();
-    flush.retry();
-    expect(await flush.settled()).toMatchObject({ state: "failed" });
+    expect(await retry(flush)).toMatchObject({ state: "failed" });
     expect(house.notes()).toBe(before);
     expect(entryOf(house)).toMatchObject({ messages: talk, rounds: 4, tries: 12 });
     await flush.close();
-    const later = await house.open({ runTurn: noteTaker });
-    later.retry();
-    expect(await later.settled()).toMatchObject({ state: "done" });
+    expect(await house.workOff(noteTaker)).toMatchObject({ state: "done" });
     expect(house.notes().startsWith(before)).toBe(true);
     expect(house.journal()).toEqual([]);
   });
@@ -110,8 +101,7 @@ describe("a model that fails", () => {
     const next = user("u2", "It has a red hull.", "2026-03-06T10:00:00.000Z");
     await flush.beforeDrop([...talk, next]);
     expect(await flush.settled()).toMatchObject({ state: "failed", tries: 4, entries: ["memory/2026-03-06.md#L3-L3"] });
-    flush.retry();
-    await flush.settled();
+    await retry(flush);
     // Only what is left.
     expect(runTurn.given.slice(4).every(({ messages }) => messages.every(({ id }) => id !== "u2"))).toBe(true);
     expect(house.note("2026-03-06").match(/red hull/g)).toHaveLength(1);
@@ -140,9 +130,7 @@ describe("a model that fails", () => {
     expect(house.reports).toEqual([]);
     expect(entryOf(house)).toMatchObject({ rounds: 0, tries: 0 });
     expect(house.journal(".lock")).toEqual([]);
-    const later = await house.open({ runTurn: noteTaker });
-    later.retry();
-    expect(await later.settled()).toMatchObject({ state: "done" });
+    expect(await house.workOff(noteTaker)).toMatchObject({ state: "done" });
   });
 
   test("a reporter or a record of the session that fails undoes nothing", async () => {
@@ -185,16 +173,13 @@ describe("without a model", () => {
     );
     expect(flush.status.pending).toBe(1);
     const before = house.notes();
-    flush.retry();
-    expect(await flush.settled()).toBeUndefined();
+    expect(await retry(flush)).toBeUndefined();
     expect(await flush.beforeDrop(talk)).toMatchObject({ state: "nothing" });
     expect(house.notes()).toBe(before);
     await flush.close();
 
     const runTurn = watching(noteTaker);
-    const later = await house.open({ runTurn });
-    later.retry();
-    expect(await later.settled()).toMatchObject({ state: "done", messages: 3 });
+    expect(await house.workOff(runTurn)).toMatchObject({ state: "done", messages: 3 });
     expect(runTurn.given.flatMap(({ messages }) => messages)).toEqual([...talk, next]);
     expect(house.journal()).toEqual([]);
   });
@@ -204,17 +189,14 @@ describe("without a model", () => {
     ["with a model that always fails", down],
   ])("what no model took within 30 days is reported and removed: %s", async (_, runTurn) => {
     let now = new Date("2026-03-05T12:00:00Z");
-    const flush = await house.open({ runTurn, clock: () => now });
-    await flush.beforeDrop(talk);
-    for (let round = 1; round < 3; round++) flush.retry();
-    expect(await flush.settled()).toMatchObject({ state: "digested" });
+    const { flush } = await house.drop(talk, { runTurn, clock: () => now });
+    if (runTurn !== undefined)
+      for (const state of ["failed", "digested"]) expect(await retry(flush)).toMatchObject({ state });
     now = new Date("2026-04-04T11:59:00Z");
-    flush.retry();
-    await flush.settled();
+    await retry(flush);
     expect(flush.status.pending).toBe(1);
     now = new Date("2026-04-04T12:01:00Z");
-    flush.retry();
-    expect(await flush.settled()).toMatchObject({ state: "digested", reason: expect.stringContaining("30 days") });
+    expect(await retry(flush)).toMatchObject({ state: "digested", reason: expect.stringContaining("30 days") });
     expect(flush.status.pending).toBe(0);
     expect(house.journal()).toEqual([]);
   });
@@ -240,8 +222,7 @@ describe("notes that cannot be written", () => {
     expect(entryOf(house)).toMatchObject({ messages: talk, rounds: 0 });
     expect(readFileSync(folder, "utf8")).toBe("not a folder");
     rmSync(folder);
-    flush.retry();
-    expect(await flush.settled()).toMatchObject({ state: how === "noted" ? "done" : "digested" });
+    expect(await retry(flush)).toMatchObject({ state: how === "noted" ? "done" : "digested" });
   });
 
   test("in the middle of a turn end it, whatever the model says then", async () => {
@@ -251,9 +232,8 @@ describe("notes that cannot be written", () => {
       writeFileSync(folder, "not a folder");
       return await noteTaker(turn);
     });
-    const flush = await house.open({ runTurn });
-    await flush.beforeDrop(talk);
-    expect(await flush.settled()).toMatchObject({ state: "skipped", tries: 1 });
+    const { flush, report } = await house.drop(talk, { runTurn });
+    expect(report).toMatchObject({ state: "skipped", tries: 1 });
     expect(flush.status.pending).toBe(1);
     expect(runTurn.given).toHaveLength(1);
   });

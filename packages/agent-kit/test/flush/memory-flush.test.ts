@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { type FlushState, shouldFlush } from "@memslot/agent-kit";
-import { type FlushHouse, noteTaker, talk, user, useFlushHouse, watching } from "./support/flush-house.ts";
+import { type FlushHouse, noteTaker, talk, user, useFlushHouse, watching, retry } from "./support/flush-house.ts";
 
 let house: FlushHouse;
 beforeEach(() => void (house = useFlushHouse()));
@@ -102,9 +102,7 @@ describe("before messages are dropped", () => {
   });
 
   test("what was handed over is known after a restart", async () => {
-    const first = await house.open({ runTurn: noteTaker });
-    await first.beforeDrop(talk);
-    await first.settled();
+    const { flush: first } = await house.drop(talk, { runTurn: noteTaker });
     await first.close();
     const second = await house.open({ runTurn: noteTaker });
     expect(await second.beforeDrop(talk)).toMatchObject({ state: "nothing" });
@@ -132,12 +130,14 @@ describe("before messages are dropped", () => {
   test("each local day is a turn of its own, dated by its messages", async () => {
     house = useFlushHouse({ timeZone: "Asia/Shanghai" });
     const runTurn = watching(noteTaker);
-    const flush = await house.open({ runTurn, clock: () => new Date("2026-04-01T00:00:00Z") });
-    await flush.beforeDrop([
-      user("u1", "I moved to Ghent.", "2026-03-05T15:59:58.000Z"),
-      user("u2", "The new street is Veldstraat.", "2026-03-05T16:00:02.000Z"),
-    ]);
-    expect(await flush.settled()).toMatchObject({ days: ["2026-03-05", "2026-03-06"], tries: 2 });
+    const { report } = await house.drop(
+      [
+        user("u1", "I moved to Ghent.", "2026-03-05T15:59:58.000Z"),
+        user("u2", "The new street is Veldstraat.", "2026-03-05T16:00:02.000Z"),
+      ],
+      { runTurn, clock: () => new Date("2026-04-01T00:00:00Z") },
+    );
+    expect(report).toMatchObject({ days: ["2026-03-05", "2026-03-06"], tries: 2 });
     expect(house.note("2026-03-05")).toBe("# 2026-03-05\n\n- 23:59 I moved to Ghent.\n");
     expect(house.note("2026-03-06")).toBe("# 2026-03-06\n\n- 00:00 The new street is Veldstraat.\n");
     expect(runTurn.given.map(({ prompt }) => /2026-\d\d-\d\d, up to \d\d:\d\d/.exec(prompt)?.[0])).toEqual([
@@ -183,8 +183,7 @@ describe("a flush that is off", () => {
         "skipped: the conversation of a group, or with somebody who is not the owner, is not written to private notes",
       messages: 0,
     });
-    flush.retry();
-    expect(await flush.settled()).toBeUndefined();
+    expect(await retry(flush)).toBeUndefined();
     expect(house.notes()).toBe("");
     expect(house.journal("")).toEqual([]);
   });
@@ -195,8 +194,7 @@ describe("a flush that is off", () => {
     await flush.close();
     await expect(flush.beforeDrop(talk)).rejects.toMatchObject({ code: "CLOSED" });
     expect(flush.afterTurn(full, talk).flush).toBe(false);
-    flush.retry();
-    expect(await flush.settled()).toBeUndefined();
+    expect(await retry(flush)).toBeUndefined();
   });
 
   test("is refused for a session of another agent", async () => {

@@ -5,6 +5,7 @@ import { createWorkspace } from "@memslot/test-tools/files";
 import { onTestFinished } from "vitest";
 import {
   type AssistantMessage,
+  type ConversationMessage,
   type FlushReport,
   type FlushSession,
   type FlushTurn,
@@ -43,6 +44,20 @@ export function useFlushHouse({
       return "";
     }
   };
+  /** A flush of the session: without a model, unless one is given. */
+  async function open(options: Partial<MemoryFlushOptions> = {}): Promise<MemoryFlush> {
+    const flush = await createMemoryFlush({
+      agent,
+      stateDir,
+      session,
+      memory: fakeMemory({ workspaceDir }),
+      onReport: (report) => void reports.push(report),
+      retryDelaysMs: [0, 0],
+      ...options,
+    });
+    onTestFinished(() => flush.close());
+    return flush;
+  }
   return {
     workspaceDir,
     stateDir,
@@ -51,19 +66,16 @@ export function useFlushHouse({
     session,
     reports,
     agentWith,
-    /** A flush of the session: without a model, unless one is given. */
-    async open(options: Partial<MemoryFlushOptions> = {}): Promise<MemoryFlush> {
-      const flush = await createMemoryFlush({
-        agent,
-        stateDir,
-        session,
-        memory: fakeMemory({ workspaceDir }),
-        onReport: (report) => void reports.push(report),
-        retryDelaysMs: [0, 0],
-        ...options,
-      });
-      onTestFinished(() => flush.close());
-      return flush;
+    open,
+    /** Hands messages over to a new flush and waits for its report. */
+    async drop(messages: readonly ConversationMessage[], options: Partial<MemoryFlushOptions> = {}) {
+      const flush = await open(options);
+      await flush.beforeDrop(messages);
+      return { flush, report: await flush.settled() };
+    },
+    /** Works the journal off as the next process does. */
+    async workOff(runTurn: FlushTurn, options: Partial<MemoryFlushOptions> = {}): Promise<FlushReport | undefined> {
+      return await retry(await open({ runTurn, ...options }));
     },
     /** Makes the journal impossible to write. */
     blockJournal(): void {
@@ -86,6 +98,12 @@ export function useFlushHouse({
         .map(read)
         .join(""),
   };
+}
+
+/** Tries again and waits for the report. */
+export async function retry(flush: MemoryFlush): Promise<FlushReport | undefined> {
+  flush.retry();
+  return await flush.settled();
 }
 
 /** A session whose record a test can read. */
