@@ -1,42 +1,30 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import os from "node:os";
-import path from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
 import { createMemoryTools, editOptions } from "@memslot/agent-kit";
-import { type Memory, openMemory, parseConfig } from "@memslot/core";
-import memoryCore from "@memslot/memory-core";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Memory, parseConfig } from "memslot";
+import { beforeEach, expect, test } from "vitest";
+import { type House, useHouse } from "./support/house.ts";
 
-let folder = "";
+let house: House;
 let memory: Memory;
-let workspace: string;
-let config: ReturnType<typeof parseConfig>;
 
 beforeEach(async () => {
-  folder = mkdtempSync(path.join(os.tmpdir(), "memslot-changed-"));
-  workspace = path.join(folder, "notes");
-  mkdirSync(path.join(workspace, "memory"), { recursive: true });
   const filler = Array.from({ length: 12 }, (_, index) => `- Filler ${index} about nothing in particular.`).join("\n");
-  writeFileSync(
-    path.join(workspace, "MEMORY.md"),
-    `# Memory\n\n- The boat is insured with Hollandia until May.\n${filler}\n- The walrus is called Otto.\n`,
-  );
-  config = parseConfig(
-    { agents: { defaults: { workspace, memorySearch: { provider: "none", sync: { watch: false } } } } },
-    { stateDir: path.join(folder, "state"), env: { HOME: folder } },
-  );
-  memory = await openMemory({ config, agentId: "main", plugins: [memoryCore], notify: () => undefined });
+  house = useHouse({
+    "MEMORY.md": `# Memory\n\n- The boat is insured with Hollandia until May.\n${filler}\n- The walrus is called Otto.\n`,
+  });
+  memory = await house.open({ memorySearch: { sync: { watch: false } } });
   await memory.sync({ reason: "test" });
 });
 
-afterEach(async () => {
-  await memory.close();
-  rmSync(folder, { recursive: true, force: true });
-});
-
 type Answer = Record<string, unknown>;
+function toolsOf(sessionKey: string): ReturnType<typeof createMemoryTools> {
+  const raw = { agents: { defaults: { workspace: house.notes } } };
+  const edit = editOptions(parseConfig(raw, { stateDir: house.stateDir, env: {} }), "main");
+  return createMemoryTools({ memory, citations: "on", sessionKey, edit });
+}
+
 async function call(name: string, input: object, sessionKey = "agent:main:main"): Promise<Answer> {
-  const edit = editOptions(config, "main");
-  const tool = createMemoryTools({ memory, citations: "on", sessionKey, edit }).find((each) => each.name === name);
+  const tool = toolsOf(sessionKey).find((each) => each.name === name);
   return (await (tool ?? expect.fail(`no tool ${name}`)).execute(input)) as Answer;
 }
 
@@ -72,14 +60,13 @@ test("what was forgotten is found no more, its trash is neither searched nor rea
     old: "- The walrus is called Otto.",
     reason,
   });
-  expect(readdirSync(path.join(workspace, "memory/.trash"))).toHaveLength(1);
-  expect(readFileSync(path.join(workspace, String(trash)), "utf8")).toContain("Otto");
+  expect(readdirSync(house.at("memory/.trash"))).toHaveLength(1);
+  expect(readFileSync(house.at(String(trash)), "utf8")).toContain("Otto");
   await memory.sync({ reason: "test", force: true });
   for (const query of ["walrus Otto", "xylophone"])
     expect(JSON.stringify(await call("memory_search", { query })), query).not.toMatch(/Otto|xylophone of/u);
   expect(await call("memory_get", { path: trash })).toMatchObject({ status: "error", code: "PATH_NOT_ALLOWED" });
   const group = "agent:main:telegram:group:-100";
-  const names = createMemoryTools({ memory, citations: "on", sessionKey: group, edit: editOptions(config, "main") });
-  expect(names.map(({ name }) => name)).toEqual(["memory_search", "memory_get"]);
+  expect(toolsOf(group).map(({ name }) => name)).toEqual(["memory_search", "memory_get"]);
   expect(JSON.stringify(await call("memory_get", { path: "MEMORY.md" }, group))).not.toContain("hash");
 });

@@ -13,7 +13,7 @@ import {
   rerankConformance,
 } from "@memslot/testkit";
 import { describe, expect, test } from "vitest";
-import { root } from "./support/markdown-examples.ts";
+import { root } from "./support/repository.ts";
 
 const page = readFileSync(path.join(root, "docs/contract.md"), "utf8");
 const sentences = [...page.matchAll(/^- \*\*(\d+\.\d+)\*\* /gmu)].map(([, number]) => number);

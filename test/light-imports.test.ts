@@ -1,9 +1,11 @@
 import { execFileSync } from "node:child_process";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { describe, expect, test } from "vitest";
+import { tempFolder } from "@memslot/test-tools/files";
+import { expect, test } from "vitest";
 import type { ImportWatch } from "./support/import-watch.ts";
-import { manifestAt, publishedPlaces, root } from "./support/pack-all.ts";
+import { loadedFiles } from "./support/loaded-files.ts";
+import { manifestAt, publishedPlaces, root } from "./support/repository.ts";
 
 /** Small, and needed as soon as the package that has it. */
 const light = "p-limit";
@@ -15,59 +17,58 @@ const heavy = [
   ...alsoHeavy,
 ].filter((name) => !/^@?memslot\b/.test(name) && name !== light);
 
-describe("importing a package", () => {
-  test.each(publishedPlaces.map((place) => [manifestAt(place).name, place]))(
-    "%s loads nothing heavy and does no I/O",
-    (_name, place) => {
-      // By its place: these tests need not depend on every package.
-      const { modules, calls, active, native } = watchImport(
-        pathToFileURL(path.join(root, place, "src/index.ts")).href,
-      );
-      expect(modules.some((url) => url.endsWith("/src/index.ts"))).toBe(true);
-      expect(modules.filter((url) => heavy.some((each) => url.includes(`/node_modules/${each}/`)))).toEqual([]);
-      expect(calls).toEqual([]);
-      expect(active).toEqual([]);
-      expect(native.filter((file) => file.endsWith(".node") || /sqlite|vec0|lancedb|llama/.test(file))).toEqual([]);
-    },
-  );
-
-  test.each([
-    ["reads a file", 'import { readFileSync } from "node:fs"; readFileSync(process.execPath)', "fs.readFileSync"],
-    ["looks for a file", 'import fs from "node:fs"; fs.existsSync("/")', "fs.existsSync"],
-    ["lists a folder", 'import { readdir } from "node:fs/promises"; await readdir("/")', "fs.promises.readdir"],
-    [
-      "starts a process",
-      'import { execFileSync } from "node:child_process"; execFileSync(process.execPath, ["-v"])',
-      "childProcess.execFileSync",
-    ],
-    [
-      "starts a worker",
-      'import { Worker } from "node:worker_threads"; new Worker("", { eval: true })',
-      "workers.Worker",
-    ],
-    ["connects", 'import net from "node:net"; net.connect(1).on("error", () => {})', "net.connect"],
-    ["asks a server", 'fetch("http://127.0.0.1:1").catch(() => {})', "global.fetch"],
-  ])("is noticed when the package %s", (_name, text, call) => {
-    const { calls } = watchImport(`data:text/javascript,${encodeURIComponent(text)}`);
-    expect(calls.join("\n")).toContain(call);
-  });
-
-  test("is noticed when the package loads native code or leaves a timer", () => {
-    const library = path.join(
-      import.meta.dirname,
-      "../extensions/memory-core/node_modules/better-sqlite3/package.json",
-    );
-    const native = `import { createRequire } from "node:module"; const need = createRequire(${JSON.stringify(library)}); new (need("better-sqlite3"))(":memory:");`;
-    const watched = watchImport(`data:text/javascript,${encodeURIComponent(`${native} setInterval(() => {}, 1e6)`)}`);
-    expect(watched.native.filter((file) => file.endsWith(".node"))).toHaveLength(1);
-    expect(watched.modules.some((url) => url.includes("/node_modules/better-sqlite3/"))).toBe(true);
-    expect(watched.active).toContain("Timeout");
-  });
+test("importing the published packages loads nothing heavy and does no I/O", () => {
+  // By their places: these tests need not depend on every package.
+  const entries = publishedPlaces.map((place) => pathToFileURL(path.join(root, place, "src/index.ts")).href);
+  const { modules, calls, active, native } = watchImport(...entries);
+  expect(entries.filter((url) => !modules.includes(url))).toEqual([]);
+  expect(modules.filter((url) => heavy.some((each) => url.includes(`/node_modules/${each}/`)))).toEqual([]);
+  expect(calls).toEqual([]);
+  expect(active).toEqual([]);
+  expect(native.filter((file) => file.endsWith(".node") || /sqlite|vec0|lancedb|llama/.test(file))).toEqual([]);
 });
 
-function watchImport(specifier: string): ImportWatch {
+/** Statements that an import must not run, and the call by which each is noticed. */
+const noticed: Readonly<Record<string, string>> = {
+  "fs.readFileSync": 'import { readFileSync } from "node:fs"; readFileSync(process.execPath)',
+  "fs.existsSync": 'import fs from "node:fs"; fs.existsSync("/")',
+  "fs.promises.readdir": 'import { readdir } from "node:fs/promises"; await readdir("/")',
+  "childProcess.execFileSync":
+    'import { execFileSync } from "node:child_process"; execFileSync(process.execPath, ["-v"])',
+  "workers.Worker": 'import { Worker } from "node:worker_threads"; new Worker("", { eval: true })',
+  "net.connect": 'import net from "node:net"; net.connect(1).on("error", () => {})',
+  "global.fetch": 'fetch("http://127.0.0.1:1").catch(() => {})',
+};
+
+test("is noticed when a package does I/O, loads native code or leaves a timer", () => {
+  const library = path.join(root, "extensions/memory-core/node_modules/better-sqlite3/package.json");
+  const native = `import { createRequire } from "node:module"; const need = createRequire(${JSON.stringify(library)}); new (need("better-sqlite3"))(":memory:"); setInterval(() => {}, 1e6)`;
+  const codes = [...Object.values(noticed), native];
+  const watched = watchImport(...codes.map((code) => `data:text/javascript,${encodeURIComponent(code)}`));
+  for (const call of Object.keys(noticed)) expect(watched.calls.join("\n")).toContain(call);
+  expect(watched.native.filter((file) => file.endsWith(".node"))).toHaveLength(1);
+  expect(watched.modules.some((url) => url.includes("/node_modules/better-sqlite3/"))).toBe(true);
+  expect(watched.active).toContain("Timeout");
+});
+
+// How many files each of them loads as it is published: `packed.long.test.ts`.
+test.each<[string, RegExp, object?]>([
+  ["--version", /\/indexing\/|agent-kit|sqlite|zod/],
+  ["memory search staging --workspace notes", /agent-kit|zod|chokidar|opencc|ajv|modelcontext/],
+  ["hook claude-code --workspace notes", /sqlite|zod|modelcontext|jsonc|toml|diff/, { hook_event_name: "Stop" }],
+])("memslot %s loads no more than it needs", async (words, never, event) => {
+  const folder = tempFolder({ "notes/MEMORY.md": "- The staging database listens on port 5544.\n" });
+  const program = ["--conditions=@memslot/source", path.join(root, "apps/memslot/src/cli.ts"), ...words.split(" ")];
+  const ask = event === undefined ? [] : [{ session_id: "a", ...event }];
+  const { exitCode, files } = await loadedFiles(program, { home: path.join(folder, "home"), cwd: folder, ask });
+  expect(exitCode).toBe(0);
+  expect(files.length).toBeGreaterThan(5);
+  expect(files.filter((file) => never.test(file))).toEqual([]);
+});
+
+function watchImport(...specifiers: string[]): ImportWatch {
   const script = path.join(import.meta.dirname, "support/import-watch.ts");
-  const output = execFileSync(process.execPath, ["--conditions=@memslot/source", script, specifier], {
+  const output = execFileSync(process.execPath, ["--conditions=@memslot/source", script, ...specifiers], {
     encoding: "utf8",
     cwd: import.meta.dirname,
     timeout: 60_000,

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { root } from "./support/markdown-examples.ts";
+import { root } from "./support/repository.ts";
 
 interface Mutant {
   breaks: string;

@@ -15,19 +15,24 @@ import { pathToFileURL } from "node:url";
 import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
 import { writeTinyGguf } from "@memslot/fakes/gguf";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { manifestAt, packAll, publishedPlaces, root } from "./support/pack-all.ts";
-import { type PackedPackage, readPackedPackage } from "./support/packed-package.ts";
+import { manifestAt, publishedPlaces, root } from "./support/repository.ts";
+import { type Asked, loadedFiles } from "./support/loaded-files.ts";
 import { type Registry, startRegistry } from "./support/registry.ts";
 import { type Stranger, createStranger, diskUsage, fetchNode, strangersNotes } from "./support/stranger.ts";
 import {
+  isJoined,
   missingImports,
   orphans,
+  packAll,
+  type PackedPackage,
   publint,
+  readPackedPackage,
   strayFiles,
   undeclaredImports,
+  unjoined,
   withoutSources,
   wrongTypes,
-} from "./support/tarball-checks.ts";
+} from "./support/packing.ts";
 
 const oldestNode = process.env["MEMSLOT_PACKED_NODE"] === undefined ? "22.22.0" : "22";
 // Most of these wait for package managers.
@@ -53,6 +58,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** Installs the command into an empty folder. */
+async function install(name: string, packageManager: "npm" | "pnpm" = "npm"): Promise<Stranger> {
+  const stranger = createStranger({ folder: path.join(folder, name), registry: registry.url, packageManager });
+  stranger.write({ ...strangersNotes, "package.json": '{ "name": "stranger", "private": true, "type": "module" }\n' });
+  await stranger.install("memslot");
+  return stranger;
+}
+
 describe.each(publishedPlaces)("the tarball of %s", (place) => {
   const read = (): PackedPackage => {
     const found = packed.get(place);
@@ -64,6 +77,7 @@ describe.each(publishedPlaces)("the tarball of %s", (place) => {
     expect(strayFiles(read())).toEqual([]);
     expect(orphans(place, read())).toEqual([]);
     expect(missingImports(read())).toEqual([]);
+    expect(unjoined(read())).toEqual([]);
     expect([...read().files.keys()]).toEqual(expect.arrayContaining(["LICENSE", "README.md", "dist/index.js"]));
   });
 
@@ -96,16 +110,17 @@ describe.each(publishedPlaces)("the tarball of %s", (place) => {
   });
 });
 
+test("parts of the packages are joined, and a text for OpenCode's runtime stays as it is", () => {
+  expect([...packed.values()].filter(isJoined).length).toBeGreaterThan(8);
+  const command = [...(packed.get("apps/memslot")?.files ?? [])].map(([, text]) => text).join("\n");
+  expect(command).toContain('import { spawn } from "node:child_process";\n\nconst hook');
+});
+
 describe.each(["npm", "pnpm"] as const)("memslot, installed with %s into an empty folder", (packageManager) => {
   let stranger: Stranger;
 
   beforeAll(async () => {
-    stranger = createStranger({ folder: path.join(folder, packageManager), registry: registry.url, packageManager });
-    stranger.write({
-      ...strangersNotes,
-      "package.json": '{ "name": "stranger", "private": true, "type": "module" }\n',
-    });
-    await stranger.install("memslot");
+    stranger = await install(packageManager, packageManager);
   });
 
   test("takes less than 80 MB, and brings no other backend or provider", () => {
@@ -196,12 +211,7 @@ describe("a plugin, added to the installed command", () => {
   let stranger: Stranger;
 
   beforeAll(async () => {
-    stranger = createStranger({ folder: path.join(folder, "plugins"), registry: registry.url, packageManager: "npm" });
-    stranger.write({
-      ...strangersNotes,
-      "package.json": '{ "name": "stranger", "private": true, "type": "module" }\n',
-    });
-    await stranger.install("memslot");
+    stranger = await install("plugins");
   });
 
   test("that was scaffolded passes its own tests, builds, and answers from the slot", async () => {
@@ -283,6 +293,81 @@ describe("a plugin, added to the installed command", () => {
     expect(await search(stranger, ["--config", "local.json5"], oldest)).toMatchObject({ mode: "hybrid", state: "ok" });
   });
 });
+
+describe("a start of the installed command", () => {
+  let stranger: Stranger;
+
+  beforeAll(async () => {
+    stranger = await install("budgets");
+  });
+
+  // What a start costs is what it loads: a file takes about half a millisecond, a thread twenty. Who needs more says here why.
+  // One or two of them hold what finds a note by its name: hosts that write notes load these without the rest.
+  test.each<[string, { files: number; threads: number; never: RegExp }]>([
+    ["--version", { files: 8, threads: 1, never: /indexing|agent-kit|sqlite|zod/ }],
+    ["--help", { files: 8, threads: 1, never: /indexing|agent-kit|sqlite|zod/ }],
+    ["memory search staging", { files: 41, threads: 1, never: /agent-kit|zod|chokidar|yaml|opencc|ajv|modelcontext/ }],
+    ["memory get MEMORY.md", { files: 42, threads: 1, never: /zod|chokidar|yaml|opencc|ajv|modelcontext/ }],
+    ["memory status", { files: 41, threads: 1, never: /agent-kit|zod|chokidar|yaml|opencc|ajv|modelcontext/ }],
+  ])("memslot %s loads no more than its budget, in a thread", async (words, budget) => {
+    const { exitCode, threads, files } = await load(`${words} --workspace notes`.split(" "));
+    expect(exitCode).toBe(0);
+    expect(files.filter((file) => budget.never.test(file))).toEqual([]);
+    expect(threads).toBe(budget.threads);
+    expect(files.length, `${files.length} files of ${budget.files}:\n${files.join("\n")}`).toBeLessThanOrEqual(
+      budget.files,
+    );
+  });
+
+  // The input is given behind the command; what the event is decides what is loaded.
+  test.each<[string, object, { files: number; threads: number; never: RegExp }]>([
+    [
+      "SessionStart",
+      { source: "startup" },
+      { files: 15, threads: 1, never: /sqlite|zod|modelcontext|jsonc|toml|diff/ },
+    ],
+    ["Stop", {}, { files: 15, threads: 1, never: /sqlite|zod|modelcontext|jsonc|toml|diff/ }],
+    [
+      "UserPromptSubmit",
+      { prompt: "port of the staging database" },
+      { files: 48, threads: 2, never: /zod|modelcontext|jsonc|toml|diff/ },
+    ],
+  ])("memslot hook loads no more than its budget at %s", async (name, more, budget) => {
+    const words = ["hook", "claude-code", "--workspace", "notes"];
+    const event = { session_id: name, hook_event_name: name, ...more };
+    const { exitCode, threads, files } = await load(words, [event]);
+    expect(exitCode).toBe(0);
+    expect(files.filter((file) => budget.never.test(file))).toEqual([]);
+    expect(threads).toBeLessThanOrEqual(budget.threads);
+    expect(files.length, files.join("\n")).toBeLessThanOrEqual(budget.files);
+  });
+
+  test("memslot mcp loads no more than its budget until it has told its tools", async () => {
+    const clientInfo = { name: "test", version: "1" };
+    const { stdout, files } = await load(
+      ["mcp", "--workspace", "notes"],
+      [
+        request(1, "initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo }),
+        { jsonrpc: "2.0", method: "notifications/initialized" },
+        request(2, "tools/list", {}),
+      ],
+    );
+    expect(stdout).toContain("memory_search");
+    // Most of it is zod, which the SDK brings, in a hundred files.
+    const own = files.filter((file) => !file.startsWith("zod/"));
+    expect(own.filter((file) => /hono|opencc/.test(file))).toEqual([]);
+    expect(own.length, own.join("\n")).toBeLessThanOrEqual(60);
+  });
+
+  function load(words: readonly string[], ask?: readonly object[]): ReturnType<typeof loadedFiles> {
+    const program = path.join(stranger.project, "node_modules/memslot/bin/memslot.js");
+    return loadedFiles([program, ...words], { home: stranger.home, cwd: stranger.project, ...(ask && { ask }) });
+  }
+});
+
+function request(id: number, method: string, params: object): Asked {
+  return { jsonrpc: "2.0", id, method, params };
+}
 
 /** The scripted qmd of that plugin's own tests. */
 const scriptedQmd = pathToFileURL(path.join(root, "test/fakes/src/qmd/fake-qmd.ts")).href;

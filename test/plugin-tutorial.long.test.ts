@@ -8,7 +8,7 @@ import path from "node:path";
 import { MemoryError, type MemoryPlugin, openMemory, parseConfig } from "@memslot/core";
 import memoryCore from "@memslot/memory-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { examplesOf, root } from "./support/markdown-examples.ts";
+import { examplesOf, root } from "./support/repository.ts";
 
 const page = "docs/writing-a-memory-plugin.md";
 const fiveMinutes = 300_000;

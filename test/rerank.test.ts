@@ -1,11 +1,12 @@
-import type { Memory, MemorySearchResult, Reranker, SearchReport } from "@memslot/core";
+import type { Reranker } from "@memslot/core";
 import { makeFakeQmd } from "@memslot/fakes/qmd";
 import { type RerankApi, startRerankApi } from "@memslot/fakes/rerank-api";
 import { deterministicReranker } from "@memslot/testkit";
-import { openMemory, parseConfig } from "memslot";
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { type House, useHouse } from "./support/house.ts";
-import { placedEmbeddings } from "./support/placed-embeddings.ts";
+import { afterwards } from "@memslot/test-tools/files";
+import type { Memory } from "memslot";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { ask, type House, useHouse } from "./support/house.ts";
+import { placedEmbeddings } from "./support/embedding-house.ts";
 
 const query = "zebra lantern gate";
 
@@ -16,20 +17,6 @@ beforeAll(async () => {
 afterAll(() => api.close());
 beforeEach(() => void (api.log.length = 0));
 
-async function open(
-  house: House,
-  { slot = "memory-core", rerank = {}, entries = {}, reranker }: OpenOptions = {},
-): Promise<Memory> {
-  const chosen = { provider: "rerank-http", baseUrl: `${api.url}/v1`, model: "m", timeoutMs: 10_000, ...rerank };
-  const agents = { defaults: { memorySearch: { provider: "none", query: { rerank: chosen } } } };
-  const content = { agents, plugins: { slots: { memory: slot }, entries } };
-  const config = parseConfig(content, { stateDir: house.stateDir, env: {} });
-  const notify = (): void => {};
-  const memory = await openMemory({ config, agentId: "main", workspaceDir: house.notes, reranker, notify });
-  onTestFinished(() => memory.close());
-  return memory;
-}
-
 interface OpenOptions {
   slot?: string;
   rerank?: Record<string, unknown>;
@@ -37,57 +24,53 @@ interface OpenOptions {
   reranker?: Reranker;
 }
 
-async function ask(
-  memory: Memory,
-  asked = query,
-  options: { sessionKey?: string } = {},
-): Promise<{ results: MemorySearchResult[]; report: SearchReport }> {
-  const reports: SearchReport[] = [];
-  const results = await memory.search(asked, { ...options, onDebug: (report) => reports.push(report) });
-  expect(reports).toHaveLength(1);
-  return { results, report: reports[0] as SearchReport };
+async function open(house: House, options: OpenOptions = {}): Promise<Memory> {
+  const { slot = "memory-core", rerank = {}, entries = {}, reranker } = options;
+  const chosen = { provider: "rerank-http", baseUrl: `${api.url}/v1`, model: "m", timeoutMs: 10_000, ...rerank };
+  const settings = { plugins: { slots: { memory: slot }, entries } };
+  return await house.open({ settings, memorySearch: { query: { rerank: chosen } }, reranker });
 }
 
-/** To the index a rare word is worth more than two that stand everywhere; to the reranker one word is as good as another. */
-function write(house: House): void {
-  house.write({
-    "MEMORY.md": "# Private\n\nA gate is a secret of mine.\n",
-    "memory/a.md": "Zebra, zebra.\n",
-    "memory/b.md": "A lantern hangs at the gate.\n",
-  });
-  for (let index = 0; index < 4; index++)
-    house.write({ [`memory/c${index}.md`]: index % 2 === 0 ? "The lantern is lit.\n" : "The gate is shut.\n" });
-}
+/** To the index a rare word is worth more than two common ones; to the reranker one word is as good as another. */
+const notes = {
+  "MEMORY.md": "# Private\n\nA gate is a secret of mine.\n",
+  "memory/a.md": "Zebra, zebra.\n",
+  "memory/b.md": "A lantern hangs at the gate.\n",
+  ...Object.fromEntries(
+    [0, 1, 2, 3].map((index) => [
+      `memory/c${index}.md`,
+      index % 2 === 0 ? "The lantern is lit.\n" : "The gate is shut.\n",
+    ]),
+  ),
+};
 
 describe.each(["memory-core", "memory-lancedb"])("with %s", (slot) => {
   test("the reranker's order is that of the answer, and another question about the same is asked once", async () => {
-    const house = useHouse();
-    write(house);
-    const plain = await ask(await open(house, { slot, rerank: { provider: "none" } }));
+    const house = useHouse(notes);
+    const plain = await ask(await open(house, { slot, rerank: { provider: "none" } }), query);
     expect(plain.report.rerank).toBeUndefined();
     expect(plain.results[0]?.path).toBe("memory/a.md");
     expect(api.log).toEqual([]);
     const memory = await open(house, { slot });
-    const first = await ask(memory);
+    const first = await ask(memory, query);
     expect(first.report).toMatchObject({ state: "ok", backend: slot, rerank: { state: "done", id: "rerank-http" } });
     expect(first.results[0]?.path).toBe("memory/b.md");
     const scores = first.results.map(({ score }) => score);
     expect(scores).toEqual(scores.toSorted((a, b) => b - a));
-    expect((await ask(memory)).report.rerank?.cached).toBe(true);
+    expect((await ask(memory, query)).report.rerank?.cached).toBe(true);
     expect(api.log).toHaveLength(1);
     // A note that was saved meanwhile is seen by the next search, and read by the reranker.
     house.write({ "memory/d.md": "A lantern at the gate: the new one.\n" });
-    expect((await ask(memory)).report.rerank?.cached).toBe(false);
+    expect((await ask(memory, query)).report.rerank?.cached).toBe(false);
     expect(JSON.stringify(api.log.at(-1)?.body)).toContain("the new one");
     expect(memory.status().rerank).toMatchObject({ id: "rerank-http", model: "m", host: new URL(api.url).host });
   });
 
   test("a server that refuses leaves the order as it was, and the answer says so", async () => {
-    const house = useHouse();
-    write(house);
-    const plain = await ask(await open(house, { slot, rerank: { provider: "none" } }));
+    const house = useHouse(notes);
+    const plain = await ask(await open(house, { slot, rerank: { provider: "none" } }), query);
     api.fail({ status: 401, body: { message: "who are you" } });
-    const { results, report } = await ask(await open(house, { slot }));
+    const { results, report } = await ask(await open(house, { slot }), query);
     expect(results).toEqual(plain.results);
     expect(report).toMatchObject({ state: "degraded", rerank: { state: "failed" } });
     expect(report.reason).toMatch(/results are in the order of the index: 127\.0\.0\.1:\d+ answered 401: who are you/);
@@ -95,12 +78,11 @@ describe.each(["memory-core", "memory-lancedb"])("with %s", (slot) => {
 });
 
 test("nothing leaves the machine that may not be seen: private notes for a group, and keys for nobody", async () => {
-  const house = useHouse();
-  write(house);
+  const house = useHouse(notes);
   const key = ["ghp", "a8F3kL0pQ7xZ2mN9vB4cT6yR1wE5uI8oP3sD"].join("_");
   house.write({ "memory/keys.md": `The lantern at the gate opens with ${key} only.\n` });
   const memory = await open(house);
-  await ask(memory);
+  await ask(memory, query);
   expect(api.log).toHaveLength(1);
   const all = JSON.stringify(api.log[0]?.body);
   expect(all).toContain("opens with");
@@ -112,8 +94,7 @@ test("nothing leaves the machine that may not be seen: private notes for a group
 });
 
 test("what meaning alone has found over minScore stays, though words that score less are put before it", async () => {
-  const house = useHouse();
-  house.write({
+  const house = useHouse({
     "memory/word.md": "A zebra among others.\n",
     "memory/other.md": "A lantern among others.\n",
     "memory/meaning.md": "The striped horse.\n",
@@ -134,14 +115,13 @@ test("what meaning alone has found over minScore stays, though words that score 
 });
 
 test("memory-qmd ranks by itself, asks no reranker and says so", async () => {
-  const house = useHouse();
-  write(house);
+  const house = useHouse(notes);
   const fake = makeFakeQmd();
-  onTestFinished(() => fake.remove());
+  afterwards(() => fake.remove());
   const entries = { "memory-qmd": { config: { command: fake.command, fallback: "none" } } };
   const memory = await open(house, { slot: "memory-qmd", entries });
   await memory.sync();
-  const { results, report } = await ask(memory);
+  const { results, report } = await ask(memory, query);
   expect(results.length).toBeGreaterThan(1);
   expect(report).toMatchObject({
     backend: "memory-qmd",
@@ -151,11 +131,10 @@ test("memory-qmd ranks by itself, asks no reranker and says so", async () => {
 });
 
 test("an application brings its own, whatever the configuration says", async () => {
-  const house = useHouse();
-  write(house);
+  const house = useHouse(notes);
   const reranker = deterministicReranker();
   const memory = await open(house, { reranker });
-  const { results, report } = await ask(memory);
+  const { results, report } = await ask(memory, query);
   expect(report.rerank).toMatchObject({ state: "done", id: "deterministic" });
   expect(results[0]?.path).toBe("memory/b.md");
   expect(api.log).toEqual([]);

@@ -1,10 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { withOfferedPeers } from "./support/command-peers.ts";
-import { withConfigTable } from "./support/config-table.ts";
-import { extensions, root } from "./support/pack-all.ts";
-import { withOwnSchema } from "./support/plugin-manifest.ts";
-import { vectorKernel } from "./support/vector-kernel.ts";
+import { vectorKernel, withConfigTable, withOfferedPeers, withOwnSchema } from "./support/generated.ts";
+import { extensions, root } from "./support/repository.ts";
 
 async function write(name: string, made: (text: string) => string | Promise<string>): Promise<void> {
   const file = path.join(root, name);

@@ -16,7 +16,7 @@ import {
   user,
 } from "@memslot/fakes/clients";
 import { describe, expect, test } from "vitest";
-import { useLab } from "./support/lab.ts";
+import { useLab } from "../support/clients.ts";
 
 const lab = useLab();
 

@@ -32,7 +32,7 @@ import {
   slugOf,
   user,
 } from "@memslot/fakes/clients";
-import { stateOf, useLab } from "./support/lab.ts";
+import { stateOf, useLab } from "../support/clients.ts";
 
 const lab = useLab();
 

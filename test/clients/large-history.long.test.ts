@@ -5,7 +5,7 @@ import path from "node:path";
 import { slugOf } from "@memslot/fakes/clients";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-const program = path.join(import.meta.dirname, "support/index-history.ts");
+const program = path.join(import.meta.dirname, "../support/index-history.ts");
 /** Megabytes of transcripts, as they are: nearly all of it is what tools gave. */
 const megabytes = Number(process.env["MEMSLOT_TEST_HISTORY_MB"] ?? 300);
 const perFile = 20;

@@ -2,8 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { serve } from "./local-server.ts";
-import { createPlace } from "./place.ts";
+import { createPlace, serve } from "../support/doc-examples.ts";
 
 interface Block {
   type: string;

@@ -3,8 +3,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { openSessions } from "@memslot/agent-kit";
 import { expect, onTestFinished, test } from "vitest";
-import { type ChatRequest, lastToolResult, startModel } from "./model-server.ts";
-import { createPlace, examplesFolder } from "./place.ts";
+import { createPlace, examplesFolder, lastToolResult, startModel, type ChatRequest } from "../support/doc-examples.ts";
 
 const program = "openai-agents-sdk.ts";
 const files = { "memory/2026-03-02.md": "# 2026-03-02\n\n- The staging database listens on port 5544.\n" };

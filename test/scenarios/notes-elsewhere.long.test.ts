@@ -3,7 +3,7 @@ import path from "node:path";
 import type { Memory, MemorySearchOptions, SearchReport } from "memslot";
 import { describe, expect, test } from "vitest";
 import { type House, useHouse } from "../support/house.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runCli } from "../support/run-command.ts";
 
 /** A vault: one note in `memory/`, many in folders of their own, and what is no note of anybody. */
 function vault(house: House, many = 30): void {

@@ -1,18 +1,10 @@
 import { join } from "node:path";
 import { createStoredIndex } from "@memslot/indexing";
 import { openLedger } from "@memslot/indexing/ledger";
+import { tempFolder } from "@memslot/test-tools/files";
+import { createInMemoryStore } from "@memslot/testkit";
 import { expect, onTestFinished, test } from "vitest";
-import {
-  type Disk,
-  breakable,
-  faultsOf,
-  fileOf,
-  newStore,
-  openHost,
-  space,
-  tempFolder,
-  vectorOf,
-} from "./store-world.ts";
+import { type Disk, breakable, faultsOf, fileOf, openHost, space, vectorOf } from "../support/store-world.ts";
 
 const notes: Disk = new Map([
   ["a.md", ["apple", "pear"]],
@@ -21,17 +13,17 @@ const notes: Disk = new Map([
 
 test("a store that has lost everything is given all of it again, and nothing is embedded again", async () => {
   const folder = tempFolder();
-  const host = await openHost(breakable(newStore()).store, folder);
+  const host = await openHost(breakable(createInMemoryStore()).store, folder);
   await host.sync(notes);
   await host.index.close();
-  const again = await openHost(breakable(newStore()).store, folder);
+  const again = await openHost(breakable(createInMemoryStore()).store, folder);
   await again.sync(notes);
   expect(await faultsOf(again.index, notes)).toEqual([]);
   expect([...again.embedded.values()]).toEqual([]);
 });
 
 test("a ledger that is lost is made anew from the notes: nothing is written to the store or embedded again", async () => {
-  const shared = breakable(newStore());
+  const shared = breakable(createInMemoryStore());
   const host = await openHost(shared.store);
   await host.sync(notes);
   const before = [shared.writes(), host.embedded.size];
@@ -42,7 +34,7 @@ test("a ledger that is lost is made anew from the notes: nothing is written to t
 });
 
 test("a second host takes over what the first has embedded, and takes out what is not there any more", async () => {
-  const shared = breakable(newStore());
+  const shared = breakable(createInMemoryStore());
   const first = await openHost(shared.store);
   await first.sync(notes);
   const second = await openHost(shared.store);
@@ -54,7 +46,7 @@ test("a second host takes over what the first has embedded, and takes out what i
 });
 
 test("what the store names and nobody knows is left out, and the answer says so", async () => {
-  const inner = newStore();
+  const inner = createInMemoryStore();
   const host = await openHost(breakable(inner).store);
   await host.sync(notes);
   const stray = { path: "c.md", source: "memory", hash: "c", recipe: "first" };
@@ -71,7 +63,7 @@ test("what the store names and nobody knows is left out, and the answer says so"
 });
 
 test("a store that fails and is empty afterwards is asked again, and says that it has lost something", async () => {
-  const inner = newStore();
+  const inner = createInMemoryStore();
   let isBroken = false;
   const store = {
     ...breakable(inner).store,
@@ -95,7 +87,7 @@ test("a store that fails and is empty afterwards is asked again, and says that i
 });
 
 test("repair gives everything again to a store that holds fewer chunks than its files have", async () => {
-  const inner = newStore();
+  const inner = createInMemoryStore();
   let missing = 1;
   const store = { ...breakable(inner).store, stats: async () => ({ location: "x", bytes: 0, chunks: 3 - missing }) };
   const host = await openHost(store);
@@ -115,10 +107,10 @@ test("repair gives everything again to a store that holds fewer chunks than its 
 
 test("vectors that are there before a space is used for this store are given to it at once", async () => {
   const folder = tempFolder();
-  const host = await openHost(breakable(newStore()).store, folder);
+  const host = await openHost(breakable(createInMemoryStore()).store, folder);
   await host.sync(notes);
   await host.index.close();
-  const inner = newStore();
+  const inner = createInMemoryStore();
   const again = await openHost(breakable(inner).store, folder);
   const other: Disk = new Map([["d.md", ["apple", "pear"]]]);
   await again.sync(other);
@@ -131,7 +123,7 @@ test("a ledger that was begun anew while it was open is told again which vectors
   let remade = 0;
   const owed: string[] = [];
   const index = await createStoredIndex({
-    store: breakable(newStore()).store,
+    store: breakable(createInMemoryStore()).store,
     ledger: {
       ...ledger,
       health: () => ({ ...ledger.health(), remade }),
@@ -151,7 +143,7 @@ test("a ledger that was begun anew while it was open is told again which vectors
 });
 
 test("what a write that failed has left in a store without a revision is found in the same process", async () => {
-  const inner = newStore();
+  const inner = createInMemoryStore();
   const broken = breakable(inner);
   const { revision: _revision, ...store } = broken.store;
   const host = await openHost(store);
@@ -165,7 +157,7 @@ test("what a write that failed has left in a store without a revision is found i
 });
 
 test("what nobody knows is taken out of a store without a revision once an answer has shown it", async () => {
-  const inner = newStore();
+  const inner = createInMemoryStore();
   const { revision: _revision, ...store } = breakable(inner).store;
   const host = await openHost(store);
   await host.sync(notes);
@@ -180,7 +172,7 @@ test("what nobody knows is taken out of a store without a revision once an answe
 });
 
 test("what another host takes out right before a write of ours is noticed", async () => {
-  const shared = newStore();
+  const shared = createInMemoryStore();
   const host = await openHost(breakable(shared).store);
   await host.sync(notes);
   // A question for the revision, as each search asks it, a moment before.
@@ -195,7 +187,7 @@ test("what another host takes out right before a write of ours is noticed", asyn
 });
 
 test("vectors are kept although the store gives no answer when they come", async () => {
-  const broken = breakable(newStore());
+  const broken = breakable(createInMemoryStore());
   const host = await openHost(broken.store);
   const { index } = host;
   await index.replaceFiles([fileOf("a.md", ["apple"], "first")]);
@@ -212,7 +204,7 @@ test("vectors are kept although the store gives no answer when they come", async
 });
 
 test("a store that has lost a chunk of a file that it still lists gets it back by a repair", async () => {
-  const inner = newStore();
+  const inner = createInMemoryStore();
   const host = await openHost(breakable(inner).store);
   await host.sync(notes);
   const { chunks, ...file } = fileOf("a.md", ["apple", "pear"], "first");

@@ -1,12 +1,218 @@
-import { type MemoryFlush, type Session, compactSession, createMemoryFlush, openSessions } from "@memslot/agent-kit";
+import {
+  type FlushTurn,
+  type MemoryFlush,
+  type Session,
+  compactSession,
+  createMemoryFlush,
+  openSessions,
+  runToolCall,
+} from "@memslot/agent-kit";
 import { type Memory, parseConfig } from "memslot";
 import { notesOf } from "./flush-host.ts";
-import { flushModels } from "./flush-models.ts";
-import { type Fact, factsOf } from "./flush-talk.ts";
 import { type House, createHouse } from "./house.ts";
 
+/** One thing that a user says, as a person says it, with what it can be known by afterwards. */
+interface Fact {
+  readonly said: string;
+  /** Stands in nothing else that is said: a name or a number. */
+  readonly mark: string;
+  /** What somebody asks who wants to know it again. */
+  readonly question: string;
+  /** The fact as a note, in several wordings. */
+  readonly notes: readonly string[];
+}
+
+type Kind = (index: number) => Fact;
+
+const names = "Ada Bruno Clara Dieter Elif Farid Greta Hugo Ines Jonas Kaya Liam Mira Nadia Otto Paula".split(" ");
+const families = "Okafor Brandt Meyer Silva Novak Haas Tanaka Costa Lindqvist Moreau Petrov Walsh".split(" ");
+const months = "January February March April May June July August September October November December".split(" ");
+const surnames = [..."王李张刘陈杨赵黄周吴徐孙"];
+const givenNames = [..."岚澈琳钧蕾骁颖昊楠琪峻瑶烨霖"];
+
+const pick = <T>(list: readonly T[], index: number): T => list[index % list.length] as T;
+/** No two of an index up to some hundreds are the same. */
+const person = (index: number): string =>
+  `${pick(names, index)} ${pick(families, Math.floor(index / names.length) + index)}`;
+const figure = (index: number): string => String(20_411 + index * 137);
+
+const kinds: readonly Kind[] = [
+  (index) => {
+    const [who, day] = [person(index), `${(index % 27) + 1} ${pick(months, index)}`];
+    return {
+      said: `Oh, before I forget: ${who}'s birthday is on ${day}.`,
+      mark: who,
+      question: `When is the birthday of ${who}?`,
+      notes: [`${who}'s birthday is on ${day}.`, `Birthday of ${who}: ${day}`, `${day} is the birthday of ${who}.`],
+    };
+  },
+  (index) => {
+    const price = figure(index);
+    const what = pick(["kitchen", "heat pump", "roof", "van", "piano", "solar panels"], index);
+    return {
+      said: `We decided on the ${what} after all, it costs ${price} euros and that is final.`,
+      mark: price,
+      question: `How much is the ${what} for ${price} euros?`,
+      notes: [
+        `Decided: the ${what}, for ${price} euros.`,
+        `The user decided on the ${what}, which costs ${price} euros.`,
+        `Final decision on the ${what}: price ${price} euros`,
+      ],
+    };
+  },
+  (index) => {
+    const who = person(index);
+    return {
+      said: `${who} is allergic to peanuts, so no satay when she visits.`,
+      mark: who,
+      question: `What is ${who} allergic to?`,
+      notes: [
+        `${who} is allergic to peanuts; no satay when she visits.`,
+        `Allergic to peanuts: ${who} (no satay when she visits)`,
+        `No satay when ${who} visits: she is allergic to peanuts.`,
+      ],
+    };
+  },
+  (index) => {
+    const invoice = `RG-${figure(index)}`;
+    return {
+      said: `The invoice ${invoice} from the plumber has to be paid by the end of the month.`,
+      mark: invoice,
+      question: `What about invoice ${invoice}?`,
+      notes: [
+        `Invoice ${invoice} from the plumber has to be paid by the end of the month.`,
+        `To be paid by the end of the month: the plumber's invoice ${invoice}`,
+        `The plumber's invoice ${invoice} has to be paid by the month's end.`,
+      ],
+    };
+  },
+  (index) => {
+    const who = `${pick(surnames, index)}${pick(givenNames, index)}${pick(givenNames, Math.floor(index / 3) + 5)}`;
+    return {
+      said: `对了，${who}负责新项目的设计，下周开始。`,
+      mark: who,
+      question: `${who}负责什么？`,
+      notes: [
+        `${who}负责新项目的设计，下周开始。`,
+        `新项目的设计由${who}负责，下周开始`,
+        `下周开始，${who}负责新项目设计`,
+      ],
+    };
+  },
+  (index) => {
+    const sum = figure(index);
+    return {
+      said: `装修预算是${sum}元，千万别超。`,
+      mark: sum,
+      question: `装修预算 ${sum}`,
+      notes: [`装修预算是${sum}元。`, `预算：装修${sum}元`, `用户的装修预算为${sum}元`],
+    };
+  },
+];
+
+/** So many facts of a conversation. No mark stands in two facts of any conversation. */
+function factsOf(conversation: number, count: number): Fact[] {
+  return Array.from({ length: count }, (_, index) => {
+    const number = conversation * count + index;
+    return pick(kinds, index)(number);
+  });
+}
+
+type Turn = Parameters<FlushTurn>[0];
+
+/** A model that keeps notes in its own way. Each call makes one that knows nothing yet. */
+type FlushModel = (facts: readonly Fact[]) => FlushTurn;
+
+/** Facts in what the model was given, a piece of a message included. */
+function factsIn({ messages }: Turn, facts: readonly Fact[]): Fact[] {
+  const text = messages.map((message) => message.text).join("\n");
+  return facts.filter(({ mark }) => text.includes(mark));
+}
+
+async function callTool({ tools, signal }: Turn, name: string, text: string): Promise<void> {
+  await runToolCall(tools, { name, arguments: text }, { signal });
+}
+
+async function note(turn: Turn, text: string): Promise<void> {
+  await callTool(turn, "memory_append", JSON.stringify({ text, kind: "daily" }));
+}
+
+async function noteAll(turn: Turn, facts: readonly Fact[], wording: number): Promise<void> {
+  for (const { notes } of facts) await note(turn, notes[wording % notes.length] ?? "");
+}
+
+const down = (): never => {
+  throw new Error("503 the model is down");
+};
+
+/** Twelve models, as they are met: what they do with a flush turn, by what they do. */
+export const flushModels: Readonly<Record<string, FlushModel>> = {
+  "obeys well": (facts) => async (turn) => {
+    await noteAll(turn, factsIn(turn, facts), 0);
+    return "NO_REPLY";
+  },
+  "always NO_REPLY": () => async () => "NO_REPLY",
+  "one useless note": () => async (turn) => {
+    await note(turn, "The user talked about several things.");
+    return "NO_REPLY";
+  },
+  "prose in place of tools": (facts) => async (turn) =>
+    `I have noted:\n${factsIn(turn, facts)
+      .map(({ said }) => `- ${said}`)
+      .join("\n")}`,
+  "broken memory_append, then NO_REPLY": (facts) => async (turn) => {
+    for (const { notes } of factsIn(turn, facts))
+      await callTool(turn, "memory_append", JSON.stringify({ text: notes[0], kind: "daily" }).slice(0, -9));
+    return "NO_REPLY";
+  },
+  refuses: () => async () => "I'm sorry, but I can't help with that.",
+  "unknown tool": (facts) => async (turn) => {
+    for (const { notes } of factsIn(turn, facts))
+      await callTool(turn, "save_memory", JSON.stringify({ fact: notes[0] }));
+    return "NO_REPLY";
+  },
+  "writes, then fails": (facts) => async (turn) => {
+    await noteAll(turn, factsIn(turn, facts), 0);
+    return down();
+  },
+  "words it anew at each try, and fails": (facts) => {
+    let tries = 0;
+    return async (turn) => {
+      await noteAll(turn, factsIn(turn, facts), tries++);
+      return down();
+    };
+  },
+  "writes 200 notes": (facts) => async (turn) => {
+    const own = factsIn(turn, facts);
+    for (let index = 0; index < 200 - own.length; index++) {
+      await note(turn, `Remark ${index} on what was said, of no use to anybody.`);
+      if (index % 6 === 5) await noteAll(turn, own.slice(Math.floor(index / 6), Math.floor(index / 6) + 1), 0);
+    }
+    return "NO_REPLY";
+  },
+  "empty and cut answers": () => {
+    const answers = ["", "NO_REP", '{"name":"memory_app', "  \n"];
+    let tries = 0;
+    return async () => answers[tries++ % answers.length] ?? "";
+  },
+  "stops in the middle": (facts) => {
+    let tries = 0;
+    return async (turn) => {
+      const own = factsIn(turn, facts);
+      const half = own.slice(0, Math.ceil(own.length / 2));
+      await noteAll(turn, half, tries++);
+      // Until the time is over, or the host ends.
+      return await new Promise<string>((_, reject) => {
+        const stop = (): void => reject(new Error("stopped"));
+        if (turn.signal.aborted) stop();
+        turn.signal.addEventListener("abort", stop);
+      });
+    };
+  },
+};
+
 /** What became of the facts that left a conversation. */
-export interface StormCount {
+interface StormCount {
   /** Facts that left the context. */
   readonly dropped: number;
   readonly inNotes: number;

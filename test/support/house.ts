@@ -1,39 +1,48 @@
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
-import os from "node:os";
+import { cpSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
 import path from "node:path";
-import type { Reranker } from "@memslot/core";
-import { type EmbeddingProvider, type Memory, openMemory, parseConfig } from "memslot";
-import { onTestFinished } from "vitest";
-import type { MemoryProcessOptions } from "./memory-orders.ts";
-import { type RemoteMemory, startMemory } from "./start-memory.ts";
+import { afterwards, type Files, makeFolder, writeFiles } from "@memslot/test-tools/files";
+import {
+  type Memory,
+  type MemorySearchOptions,
+  type MemorySearchResult,
+  openMemory,
+  parseConfig,
+  type SearchReport,
+} from "memslot";
+import { type MemoryProcessOptions, type RemoteMemory, startMemory } from "./start-memory.ts";
 
 /** How often notes of any house were made old. */
 let settled = 0;
 
-/** Notes and a state folder, in a folder of their own. */
+type OpenMemory = Parameters<typeof openMemory>[0];
+
+interface OpenOptions extends Partial<
+  Pick<OpenMemory, "agentId" | "embeddings" | "reranker" | "plugins" | "projectDir" | "lookOnly">
+> {
+  /** Without `embeddings` its provider is `none`, unless these keys name one. */
+  memorySearch?: Readonly<Record<string, unknown>> | undefined;
+  /** Keys beside `agents.defaults`. */
+  settings?: Readonly<Record<string, unknown>> | undefined;
+  stateDir?: string;
+  /** Another folder than that of the house. */
+  workspace?: string;
+}
+
+/** The one builder of workspaces: notes and a state folder, in a folder of their own that is also the user's home. */
 export interface House {
   readonly folder: string;
   readonly notes: string;
   readonly stateDir: string;
-  /** Where the index lies. */
+  /** Where the index is stored. */
   readonly indexFolder: string;
   /** What the user was told by memories that were opened here. */
   readonly notices: string[];
-  write(files: Record<string, string | Uint8Array>): void;
+  write(files: Files): void;
+  /** Path of a note on the disk. */
+  at(name: string): string;
   /**
-   * Makes every note that was saved just now one of an hour ago, and lets that be a moment ago: a note is read again at
-   * the next look when it may have changed within the same tick of the clock.
+   * Sets the time of every note that was saved just now to an hour ago, and waits until the clock has moved on: a note is
+   * read again by the next scan if it may have changed within the same tick of the clock.
    */
   letSettle(): void;
   remove(...names: string[]): void;
@@ -43,28 +52,18 @@ export interface House {
     options?: Omit<Partial<MemoryProcessOptions>, "workspaceDir">,
     process?: { env?: NodeJS.ProcessEnv; limits?: string },
   ): RemoteMemory;
-  /** A memory in this process, closed with the house. Without `embeddings` it searches by words only. */
-  open(options?: {
-    memorySearch?: Record<string, unknown>;
-    embeddings?: EmbeddingProvider | undefined;
-    reranker?: Reranker | undefined;
-    agentId?: string;
-    stateDir?: string;
-    lookOnly?: boolean;
-    /** Another folder than that of the house. */
-    workspace?: string;
-    /** Keys beside `agents`. */
-    settings?: Readonly<Record<string, unknown>>;
-  }): Promise<Memory>;
+  /** A memory in this process, closed with the house. */
+  open(options?: OpenOptions): Promise<Memory>;
   end(): Promise<void>;
 }
 
 export function createHouse(givenNotes?: string): House {
-  const folder = realpathSync.native(mkdtempSync(path.join(os.tmpdir(), "memslot-house-")));
+  const folder = makeFolder();
   const notes = givenNotes ?? path.join(folder, "notes");
   const stateDir = path.join(folder, "state");
   mkdirSync(path.join(notes, "memory"), { recursive: true });
   const notices: string[] = [];
+  const at = (name: string): string => path.join(notes, name);
   const ends: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 })];
   return {
     folder,
@@ -72,29 +71,26 @@ export function createHouse(givenNotes?: string): House {
     stateDir,
     indexFolder: path.join(stateDir, "memory"),
     notices,
-    write(files) {
-      for (const [name, content] of Object.entries(files)) {
-        mkdirSync(path.dirname(path.join(notes, name)), { recursive: true });
-        writeFileSync(path.join(notes, name), content);
-      }
-    },
+    at,
+    write: (files) => writeFiles(notes, files),
     letSettle() {
       // Never the same time twice: a note of the same length and time would be taken for unchanged.
       const then = Math.floor(Date.now() / 1000) - 3600 + 2 * settled++;
       const now = Math.floor(Date.now() / 1000);
+      const files = readdirSync(notes, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => path.join(entry.parentPath, entry.name));
+      for (const file of files) if (statSync(file).mtimeMs > (now - 60) * 1000) utimesSync(file, then, then);
+      const last = Math.max(...files.map((file) => statSync(file).ctimeMs));
       const cell = new Int32Array(new SharedArrayBuffer(4));
-      for (const entry of readdirSync(notes, { recursive: true, withFileTypes: true })) {
-        const file = path.join(entry.parentPath, entry.name);
-        if (entry.isFile() && statSync(file).mtimeMs > (now - 60) * 1000) utimesSync(file, then, then);
-        while (Date.now() - statSync(file).ctimeMs <= 60) Atomics.wait(cell, 0, 0, 10);
-      }
+      while (Date.now() - last <= 60) Atomics.wait(cell, 0, 0, 10);
     },
     remove(...names) {
-      for (const name of names) rmSync(path.join(notes, name), { recursive: true });
+      for (const name of names) rmSync(at(name), { recursive: true });
     },
     rename(from, to) {
-      mkdirSync(path.dirname(path.join(notes, to)), { recursive: true });
-      renameSync(path.join(notes, from), path.join(notes, to));
+      mkdirSync(path.dirname(at(to)), { recursive: true });
+      renameSync(at(from), at(to));
     },
     start(options = {}, given = {}) {
       const memory = startMemory({ stateDir, workspaceDir: notes, ...options }, given);
@@ -104,13 +100,14 @@ export function createHouse(givenNotes?: string): House {
       });
       return memory;
     },
-    async open({ memorySearch = {}, embeddings, reranker, ...more } = {}) {
-      const { agentId = "main", lookOnly = false, settings = {}, workspace = notes } = more;
-      const provider = embeddings === undefined ? { provider: "none" } : {};
-      const agents = { defaults: { workspace, memorySearch: { ...provider, ...memorySearch } } };
-      const config = parseConfig({ ...settings, agents }, { stateDir: more.stateDir ?? stateDir, env: {} });
+    async open({ memorySearch, settings = {}, workspace = notes, agentId = "main", ...more } = {}) {
+      const { stateDir: state = stateDir, ...rest } = more;
+      const provider = rest.embeddings === undefined ? { provider: "none" } : {};
+      const defaults = { workspace, memorySearch: { ...provider, ...memorySearch } };
+      const agents = { ...(settings["agents"] as object | undefined), defaults };
+      const config = parseConfig({ ...settings, agents }, { stateDir: state, env: { HOME: folder } });
       const notify = (line: string): void => void notices.push(line);
-      const memory = await openMemory({ config, agentId, embeddings, reranker, notify, lookOnly });
+      const memory = await openMemory({ config, agentId, notify, ...rest });
       ends.push(() => memory.close());
       return memory;
     },
@@ -120,16 +117,17 @@ export function createHouse(givenNotes?: string): House {
   };
 }
 
-/** A house for the test that runs. */
-export function useHouse(): House {
+/** A house for the current test, or outside of a test for the file. */
+export function useHouse(files: Files = {}): House {
   const house = createHouse();
-  onTestFinished(() => house.end());
+  afterwards(() => house.end());
+  house.write(files);
   return house;
 }
 
 /**
  * A house with the same notes and, unless it is to be indexed afresh, with the same index. It has the very notes of the
- * other one where nobody writes to them (`sharesNotes`); copies are other files, which are read again.
+ * other one where nothing writes to them (`sharesNotes`); copies are other files, which are read again.
  */
 export function copyHouse(
   house: House,
@@ -147,4 +145,33 @@ export function indexFile({ indexFolder }: Pick<House, "indexFolder">): string {
   const [only] = names;
   if (only === undefined || names.length > 1) throw new Error(`index files in ${indexFolder}: ${names.join(", ")}`);
   return path.join(indexFolder, only);
+}
+
+/** Settings that put this backend into the slot, without a fallback. */
+export function inSlot(memory: string): Record<string, unknown> {
+  return { plugins: { slots: { memory }, entries: {} } };
+}
+
+/** The same for qmd with this command. */
+export function withQmd({ command }: { command: string }): Record<string, unknown> {
+  return { memory: { backend: "qmd", qmd: { command, fallback: "none" } } };
+}
+
+/** A search with its report. */
+export interface Asked {
+  results: MemorySearchResult[];
+  paths: string[];
+  report: SearchReport;
+}
+
+export async function ask(
+  memory: Memory,
+  query: string,
+  options: Omit<MemorySearchOptions, "onDebug"> = {},
+): Promise<Asked> {
+  const reports: SearchReport[] = [];
+  const results = await memory.search(query, { ...options, onDebug: (report) => void reports.push(report) });
+  const [report, ...others] = reports;
+  if (report === undefined || others.length > 0) throw new Error(`the search gave ${reports.length} reports`);
+  return { results, paths: results.map((result) => result.path), report };
 }

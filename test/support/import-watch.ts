@@ -1,4 +1,4 @@
-// Imports the module named on the command line and prints what that did, as one line of JSON (`ImportWatch`).
+// Imports the modules named on the command line and prints what that did, as one line of JSON (`ImportWatch`).
 import childProcess from "node:child_process";
 import dgram from "node:dgram";
 import dns from "node:dns";
@@ -71,10 +71,8 @@ registerHooks({
   },
 });
 
-const [specifier] = process.argv.slice(2);
-if (specifier === undefined) throw new Error("name a module");
 calls.length = 0;
-await import(specifier);
+for (const specifier of process.argv.slice(2)) await import(specifier);
 const active = process.getActiveResourcesInfo().filter((name) => !/^(TTYWrap|PipeWrap|FSReqPromise)$/.test(name));
 const { sharedObjects } = process.report.getReport() as unknown as { sharedObjects: string[] };
 const result: ImportWatch = { modules, calls: [...calls], active, native: sharedObjects };

@@ -1,17 +1,15 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
+import { startChild } from "@memslot/test-tools/child";
 import { expect } from "vitest";
 import { faultEnvironment } from "./file-faults.ts";
 import { type House, indexFile } from "./house.ts";
 import { contentOf, integrityOf } from "./index-file.ts";
 import { noteName, twoPartNote } from "./notes.ts";
-import { type Random, randomOf } from "./random.ts";
+import { type Random, randomFrom } from "@memslot/test-tools/random";
 import { resultOf } from "./start-memory.ts";
 
-const writer = fileURLToPath(new URL("note-writer.ts", import.meta.url));
+const programs = new URL("programs.ts", import.meta.url);
 const settings = { model: "model-a", batchItems: 4 };
 const ways = ["kill-before", "kill-half", "kill-after"] as const;
 const works = ["sync", "rebuild", "append"] as const;
@@ -35,7 +33,7 @@ export async function killStorm(
   house: House,
   { library, files, kills, seed }: { library: string; files: number; kills: number; seed: number },
 ): Promise<StormCounts> {
-  const random = randomOf(seed);
+  const random = randomFrom(seed);
   const counts: StormCounts = { killed: { sync: 0, rebuild: 0, append: 0 }, ended: 0, notes: 0 };
   const told: string[] = [];
   for (let round = 0; counts.killed.sync + counts.killed.rebuild + counts.killed.append < kills; round++) {
@@ -84,12 +82,9 @@ async function appended(
   name: string,
   env: NodeJS.ProcessEnv,
 ): Promise<{ words: string[]; killed: boolean }> {
-  const args = ["--conditions=@memslot/source", "--no-warnings", writer, notes, name, "6"];
-  const child = spawn(process.execPath, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "ignore"] });
-  let out = "";
-  child.stdout.setEncoding("utf8").on("data", (data: string) => (out += data));
-  const [, signal] = (await once(child, "close")) as [number | null, string | null];
-  return { words: out.split("\n").slice(0, -1), killed: signal === "SIGKILL" };
+  const child = startChild(programs, ["write-notes", notes, name, "6"], { env });
+  const killed = (await child.ended) === "SIGKILL";
+  return { words: child.output().match(/^\w+n\d+$/gmu) ?? [], killed };
 }
 
 /** The index is sound, and each file in it has as many chunks as its record says, with the words of all. */

@@ -3,7 +3,7 @@ import { appendFileSync, closeSync, openSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { isAbort, type Memory, MemoryError, openMemory, parseConfig, type SearchReport } from "memslot";
 import { deterministicEmbeddings } from "@memslot/testkit";
-import type { Answer, MemoryProcessOptions, Order } from "./memory-orders.ts";
+import type { Answer, MemoryProcessOptions, Order } from "./start-memory.ts";
 
 const options = JSON.parse(process.argv[2] ?? "") as MemoryProcessOptions;
 const { stateDir, workspaceDir, memorySearch, agentId = "main", lookOnly = false } = options;

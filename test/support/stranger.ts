@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { root } from "./pack-all.ts";
+import { root } from "./repository.ts";
 import { type CommandRun, plainEnvironment, run, tryCommand } from "./run-command.ts";
 
 /** Somebody with an empty folder, a home folder without caches, and a package manager with its default settings. */

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, readdirSync, renameSync, symlinkSync, writeFil
 import path from "node:path";
 import { appendNote, sessionStartContext, writeSessionNote } from "@memslot/agent-kit";
 import type { Memory } from "memslot";
+import { randomFrom } from "@memslot/test-tools/random";
 import type { House } from "./house.ts";
 
 /** What stands in files that no answer may hold. */
@@ -39,8 +40,11 @@ export interface SwapCounts {
 export async function swapStorm(
   house: House,
   memory: Memory,
-  { program, swapped, rounds }: { program: string; swapped: "memory" | "memory/deep"; rounds: number },
+  input: { program: string; swapped: "memory" | "memory/deep"; rounds: number; seed?: number },
 ): Promise<SwapCounts> {
+  const { program, swapped, rounds, seed = 1 } = input;
+  // The round that it begins with: every kind of access comes in each sixteen.
+  const from = randomFrom(seed).below(2000);
   const outside = path.join(house.folder, "outside");
   for (const inside of ["", "deep"]) {
     mkdirSync(path.join(outside, inside), { recursive: true });
@@ -59,7 +63,7 @@ export async function swapStorm(
   };
   const loop = spawn(program, [folder, link], { stdio: ["ignore", "pipe", "inherit"] });
   try {
-    for (let round = 0; round < rounds; round++) {
+    for (let round = from; round < from + rounds; round++) {
       await attempt(counts, async () => {
         // Every other note begins a log.
         const day = new Date(at.getTime() - (round % 2) * (1 + (round % 2000)) * 86_400_000);

@@ -2,7 +2,7 @@ import path from "node:path";
 import { expect } from "vitest";
 import type { EmbeddingProvider, Memory, SearchReport } from "memslot";
 import { createHouse } from "./house.ts";
-import { type Random, randomOf } from "./random.ts";
+import { type Random, randomFrom } from "@memslot/test-tools/random";
 
 const group = "agent:main:telegram:group:-100";
 
@@ -22,7 +22,7 @@ export interface Subject {
 
 /** How many questions were compared. */
 export async function compareWithoutPrivateNotes(seed: number, subject: Subject): Promise<number> {
-  const random = randomOf(seed);
+  const random = randomFrom(seed);
   const shared = notesIn(random, "team", 1 + random.below(12), commonWords);
   const own = notesIn(random, "memory", 1 + random.below(25), [...commonWords, ...secretWords, ...secretWords]);
   const questions = Array.from({ length: 10 }, () => question(random));

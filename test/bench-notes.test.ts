@@ -1,0 +1,142 @@
+import { createHash } from "node:crypto";
+import { diarists, makeDiary } from "@memslot/bench/diary";
+import { describe, expect, test } from "vitest";
+import { isSetAside, readVault, type Vault, type VaultQuestion } from "@memslot/bench/vault";
+import { spanOf, vaultProblems } from "@memslot/bench/vault-check";
+
+const vault = readVault();
+
+describe("the vault of the bench", () => {
+  test("has labels that hold", () => {
+    expect(vaultProblems(vault)).toEqual([]);
+  });
+
+  test("sets about half of the questions of every kind aside, by nothing but the id", () => {
+    const kinds = Map.groupBy(vault.questions, (question) => question.kind);
+    for (const [kind, questions] of kinds) {
+      const share = questions.filter(isSetAside).length / questions.length;
+      expect([kind, share > 0.25 && share < 0.75]).toEqual([kind, true]);
+    }
+    const ids = ["q001", "q002", "q003", "q004", "q005", "q006"];
+    expect(ids.filter((id) => isSetAside({ id }))).toEqual(["q001", "q002"]);
+  });
+});
+
+describe("the check of its labels", () => {
+  const day = "Daily/2024-01-05.md";
+  const notes = new Map([
+    [day, "---\ntags: [work]\n---\n\nThe quick heron.\n\nWent home.\n"],
+    ["Heron.md", "---\ndate: 2024-03-01\n---\nIt stands.\n"],
+  ]);
+  const place = { path: day, startLine: 5, endLine: 5 };
+  const good: VaultQuestion = { id: "a", kind: "name", language: "en", query: "heron", evidence: [place] };
+  const wrong = (change: Partial<VaultQuestion>): string[] =>
+    vaultProblems({ notes, questions: [{ ...good, ...change }] } satisfies Vault).filter((problem) =>
+      problem.startsWith("a: "),
+    );
+
+  test("takes what is right", () => {
+    expect(wrong({})).toEqual([]);
+    expect(wrong({ kind: "typo", query: "hreon" })).toEqual([]);
+    expect(wrong({ evidence: [{ path: "Heron.md", startLine: 4, endLine: 4 }] })).toEqual([]);
+    expect(wrong({ kind: "time", query: "5 January", period: { since: "2024-01-01", until: "2024-01-07" } })).toEqual(
+      [],
+    );
+    expect(wrong({ kind: "unanswerable", query: "owl", evidence: [] })).toEqual([]);
+  });
+
+  test.each<[string, Partial<VaultQuestion>, RegExp]>([
+    ["a note that is not there", { evidence: [{ ...place, path: "Daily/2024-01-06.md" }] }, /no lines 5 to 5/],
+    ["lines behind the end", { evidence: [{ ...place, endLine: 8 }] }, /no lines 5 to 8/],
+    ["lines in the wrong order", { evidence: [{ ...place, endLine: 4 }] }, /no lines 5 to 4/],
+    ["empty lines", { evidence: [{ ...place, startLine: 6, endLine: 6 }] }, /empty lines/],
+    ["no evidence", { evidence: [] }, /0 pieces of evidence/],
+    ["evidence of what is not answered", { kind: "unanswerable" }, /1 pieces of evidence/],
+    ["a query of nothing", { query: " " }, /asks nothing/],
+    ["an unknown language", { language: "tlh" }, /in no language/],
+    ["words from elsewhere", { query: "owl" }, /no word of it/],
+    ["a typo too far off", { kind: "typo", query: "hxxxon" }, /no word of it/],
+    ["a time without its period", { kind: "time" }, /a period belongs/],
+    ["a period of something else", { period: { since: "2024-01-05", until: "2024-01-05" } }, /a period belongs/],
+    ["a note of before", { kind: "time", period: { since: "2024-01-06", until: "2024-02-06" } }, /is no note of/],
+    ["a note of after", { kind: "time", period: { since: "2023-12-01", until: "2024-01-04" } }, /is no note of/],
+    ["a period backwards", { kind: "time", period: { since: "2024-01-06", until: "2024-01-05" } }, /ends before/],
+    ["evidence that is excluded", { kind: "exclusion", query: "heron -home" }, /holds home/],
+    ["a day that is none", { now: "2024-13-01" }, /is no day/],
+  ])("finds %s", (_name, change, problem) => {
+    expect(wrong(change).join("\n")).toMatch(problem);
+  });
+
+  test("finds an id that is there twice, a question asked twice and a kind that is short", () => {
+    const problems = vaultProblems({ notes, questions: [good, good] });
+    expect(problems).toContain("a: the id is there twice");
+    expect(problems).toContain("a: is asked twice");
+    expect(problems).toContain("name: 2 questions instead of 50");
+    expect(vaultProblems({ notes, questions: [{ ...good, kind: "riddle" }] })).toContain(
+      "riddle: 1 questions instead of 0",
+    );
+  });
+
+  test("knows the days of a note from its name, its week or its frontmatter", () => {
+    const days = (file: string, text = ""): string[] | undefined => {
+      const span = spanOf(file, text);
+      return span && [span.from, span.to].map((each) => new Date(each * 86_400_000).toISOString().slice(0, 10));
+    };
+    expect(days("Daily/2024-12-24 Christmas Eve.md")).toEqual(["2024-12-24", "2024-12-24"]);
+    expect(days("Daily/Weekly/2024-W01.md")).toEqual(["2024-01-01", "2024-01-07"]);
+    expect(days("Daily/Weekly/2023-W31.md")).toEqual(["2023-07-31", "2023-08-06"]);
+    expect(days("Daily/Weekly/2020-W53.md")).toEqual(["2020-12-28", "2021-01-03"]);
+    expect(days("Heron.md", "---\ndate: 2024-03-01\n---\n")).toEqual(["2024-03-01", "2024-03-01"]);
+    expect(days("Heron.md", "date: 2024-03-01\n")).toBeUndefined();
+  });
+});
+
+const diaries = diarists.map(makeDiary);
+const questions = diaries.flatMap((diary) => diary.questions);
+
+describe("the diaries of the bench", () => {
+  test("are the same in every run", () => {
+    const all = diaries.map(({ notes, questions: asked }) => [[...notes], asked]);
+    expect(createHash("sha256").update(JSON.stringify(all)).digest("hex").slice(0, 16)).toBe("9918e7bd14318d85");
+    expect(JSON.stringify(makeDiary("mara"))).toBe(JSON.stringify(diaries[0]));
+  });
+
+  test("are 290 days with 150 questions, about half of them set aside by nothing but the id", () => {
+    expect(diaries.map(({ notes }) => notes.size)).toEqual([130, 80, 80]);
+    expect(diaries.map(({ questions: asked }) => asked.length)).toEqual([80, 35, 35]);
+    expect(new Set(questions.map(({ id }) => id)).size).toBe(150);
+    expect(new Set(questions.map(({ query, now }) => `${query} ${now}`)).size).toBe(150);
+    const share = questions.filter(isSetAside).length / questions.length;
+    expect(share).toBeGreaterThan(0.4);
+    expect(share).toBeLessThan(0.6);
+  });
+
+  test("have labels that hold", () => {
+    const problems = diaries.flatMap(({ notes, questions: asked }) =>
+      asked.flatMap((question) => problemsOf(question, notes).map((problem) => `${question.id}: ${problem}`)),
+    );
+    expect(problems).toEqual([]);
+  });
+});
+
+const dayIn = (file: string): string => /\d{4}-\d{2}-\d{2}/.exec(file)?.[0] ?? "";
+
+function problemsOf(question: VaultQuestion, notes: ReadonlyMap<string, string>): string[] {
+  const { kind, query, now, period, evidence } = question;
+  const problems: string[] = [];
+  const days = [...notes.keys()].map(dayIn);
+  if (evidence.length === 0) problems.push("no evidence");
+  for (const { path, startLine, endLine } of evidence) {
+    const lines = (notes.get(path) ?? "").split("\n").slice(startLine - 1, endLine);
+    if (lines.length !== endLine - startLine + 1 || lines.some((line) => line.trim() === "")) problems.push("no lines");
+    const day = dayIn(path);
+    if (period === undefined || day < period.since || day > period.until) problems.push(`${path} is of another time`);
+  }
+  if (kind !== "period" && (evidence.length !== 1 || period?.since !== period?.until)) problems.push("not of one day");
+  if (now !== undefined && now <= (period?.until ?? "")) problems.push("asked before it is over");
+  const isLatest = (length: number): boolean =>
+    !days.some((day) => day > (period?.until ?? "") && day.slice(5, length) === period?.since.slice(5, length));
+  if (now === undefined && !/20\d\d/.test(query) && !isLatest(kind === "period" ? 7 : 10))
+    problems.push("another year is meant");
+  return problems;
+}

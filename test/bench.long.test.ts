@@ -1,0 +1,77 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { measureEngines, runTask } from "@memslot/bench/scale-processes";
+import { scaleMetrics, type ScaleReport } from "@memslot/bench/scale-rows";
+import { askDiaries, namesDay } from "@memslot/bench/diary-retrieval";
+import { expect, onTestFinished, test } from "vitest";
+
+const bench = path.resolve(import.meta.dirname, "../bench/run.ts");
+
+async function run(...args: string[]): Promise<ScaleReport> {
+  const command = ["--conditions=@memslot/source", bench, "scale", ...args];
+  const { stdout } = await promisify(execFile)(process.execPath, command, { timeout: 15 * 60_000 });
+  return JSON.parse(stdout) as ScaleReport;
+}
+
+test("pnpm bench scale measures every engine, whatever the time that it takes", { timeout: 16 * 60_000 }, async () => {
+  const { rows, failures } = await run("--chunks", "500", "--json");
+  expect(failures).toEqual([]);
+  const engines = [...new Set(rows.map(({ engine }) => engine))];
+  expect(engines.filter((engine) => !engine.startsWith("memslot"))).toEqual([
+    "memory-lancedb",
+    "sqlite-vec",
+    "A",
+    "A2",
+  ]);
+  expect(engines.filter((engine) => engine.startsWith("memslot")).length).toBeGreaterThanOrEqual(1);
+  for (const engine of engines) {
+    const own = rows.filter((row) => row.engine === engine);
+    expect([engine, own.map(({ metric }) => metric)]).toEqual([engine, [...scaleMetrics]]);
+    for (const row of own) expect(row).toEqual({ chunks: 500, engine, metric: row.metric, value: expect.any(Number) });
+    expect(own.filter(({ value }) => !(value > 0))).toEqual([]);
+  }
+  // So few are compared one by one, whoever does it: an engine that finds others is asked for something else.
+  const recall = rows.filter(({ metric }) => metric === "recall_at_10");
+  expect(recall.filter(({ value }) => value < 0.99)).toEqual([]);
+});
+
+test("a size or an engine that there is not is refused with what there is", { timeout: 5 * 60_000 }, async () => {
+  await expect(run("--chunks", "many")).rejects.toThrow("--chunks takes whole numbers from 10 on");
+  await expect(run("--engines", "fastest")).rejects.toThrow(/no engine "fastest": memslot.*, A2/);
+});
+
+test(
+  "an engine that ends without an answer is told, and the others are measured",
+  { timeout: 10 * 60_000 },
+  async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), "memslot-bench-test-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    await runTask(["vectors", folder, "50", "40"], 5 * 60_000);
+    await runTask(["build", "sqlite-vec", folder, "50", path.join(folder, "sqlite-vec")], 5 * 60_000);
+    const failed: string[] = [];
+    const measures = await measureEngines({
+      // Nobody has made an index for the first one, and the second one is none.
+      names: ["A2", "no-engine", "sqlite-vec"],
+      folder,
+      chunks: 50,
+      queryCount: 40,
+      fail: (engine, reason) => failed.push(`${engine}: ${reason}`),
+    });
+    expect([...measures.keys()]).toEqual(["sqlite-vec"]);
+    expect(measures.get("sqlite-vec")?.wallMs.length).toBeGreaterThanOrEqual(5);
+    expect(failed).toEqual([
+      expect.stringMatching(/^A2: .*(directory|no such table)/s),
+      expect.stringMatching(/^no-engine: .*no engine/s),
+    ]);
+  },
+);
+
+test("the day that a question names comes first", { timeout: 60_000 }, async () => {
+  const asked = (await askDiaries()).filter(namesDay);
+  expect(asked.length).toBe(132);
+  expect(asked.filter(({ inSix }) => !inSix).map(({ question }) => question.query)).toEqual([]);
+  expect(asked.filter(({ first }) => first).length).toBeGreaterThanOrEqual(Math.ceil(0.92 * asked.length));
+});

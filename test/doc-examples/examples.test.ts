@@ -1,0 +1,66 @@
+import { spawnSync } from "node:child_process";
+import { rmSync } from "node:fs";
+import path from "node:path";
+import { afterwards, writeFiles } from "@memslot/test-tools/files";
+import { expect, test } from "vitest";
+import { askDemo, commandsOf, runCommands, runFirstExample } from "../support/doc-examples.ts";
+import { examplesOf, publishedPlaces, root } from "../support/repository.ts";
+
+const pages = [
+  "README.md",
+  "README.zh-CN.md",
+  ...publishedPlaces.map((place) => `${place}/README.md`),
+  "docs/agents.md",
+  "docs/debugging.md",
+  "docs/embeddings.md",
+  "docs/index-health.md",
+  "docs/writing-a-memory-plugin.md",
+];
+/** Inside the repository, so that package names resolve as they do for its own code. */
+const examples = path.join(root, "test/.examples");
+/** What the examples for plugin authors expect of the reader's own package. */
+const readersOwn = {
+  "src/index.ts":
+    'import type { MemoryPlugin } from "@memslot/core";\ndeclare const plugin: MemoryPlugin;\nexport default plugin;\n',
+  "src/store.ts":
+    'import type { ChunkStore } from "@memslot/indexing";\nexport declare function openMyStore(file: string): Promise<ChunkStore>;\n',
+  "src/provider.ts":
+    'import type { EmbeddingProvider } from "@memslot/core";\nexport declare function createMyProvider(options: { baseUrl: string }): EmbeddingProvider;\n',
+};
+
+test("examples in TypeScript compile under the strict settings of the project", () => {
+  afterwards(() => rmSync(examples, { recursive: true, force: true }));
+  const codes = pages.flatMap((page) => examplesOf(page, "ts"));
+  expect(codes.length).toBeGreaterThanOrEqual(4);
+  writeFiles(examples, {
+    ...readersOwn,
+    ...Object.fromEntries(codes.map((code, index) => [`test/example-${index}.ts`, `${code}\nexport {};\n`])),
+    "tsconfig.json": {
+      extends: "../../tsconfig.base.json",
+      compilerOptions: { noEmit: true, declaration: false, isolatedDeclarations: false, noUnusedLocals: false },
+      include: ["src", "test"],
+    },
+  });
+  const tsc = path.join(root, "node_modules/typescript/bin/tsc");
+  const run = spawnSync(process.execPath, [tsc, "-p", examples], { encoding: "utf8", timeout: 60_000 });
+  expect([run.stdout, run.status]).toEqual(["", 0]);
+});
+
+// `programs.long.test.ts` does the same with the other pages.
+test("the library example of README.md finds and reads the line", async () => {
+  const output = await runFirstExample("README.md");
+  for (const text of ["MEMORY.md#L", "port 5544", "memory_search"]) expect(output).toContain(text);
+});
+
+test("the question that README.md asks the demo agent is answered with a citation", async () => {
+  const answer = await askDemo("README.md");
+  expect(answer).toContain("From the notes:");
+  expect(answer).toMatch(/memory\/\S+\.md#L\d+-L\d+/);
+});
+
+test("the commands of README.md work as they are written, and README.zh-CN.md has the same", async () => {
+  const runs = await runCommands("README.md");
+  expect(runs.length).toBeGreaterThan(0);
+  for (const { line, run } of runs) expect([line, run.exitCode, run.stdout === ""]).toEqual([line, 0, false]);
+  expect(commandsOf("README.zh-CN.md")).toEqual(commandsOf("README.md"));
+});

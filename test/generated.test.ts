@@ -1,0 +1,34 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { offeredPlugins } from "@memslot/core";
+import { describe, expect, test } from "vitest";
+import { vectorKernel, withConfigTable, withOfferedPeers, withOwnSchema } from "./support/generated.ts";
+import { extensions, root } from "./support/repository.ts";
+
+const commandFile = "apps/memslot/package.json";
+const read = (name: string): string => readFileSync(path.join(root, name), "utf8");
+
+test.each([
+  ["docs/configuration.md", withConfigTable],
+  [commandFile, withOfferedPeers],
+  ["extensions/memory-core/src/vectors/kernel/kernel-bytes.ts", vectorKernel],
+])("%s is what its sources come to (pnpm generate makes it so)", async (name, made) => {
+  expect(read(name)).toBe(await made(read(name)));
+});
+
+describe("an extension of this repository", () => {
+  test.each(extensions)("has one schema: $name (pnpm generate makes it so)", async ({ place }) => {
+    const text = read(`${place}/memslot.plugin.json`);
+    expect(JSON.parse(text)).toEqual(JSON.parse(await withOwnSchema(text, place)));
+  });
+
+  test("is what its name says: that is all that is known of one that is not installed", () => {
+    const offered = new Map(offeredPlugins(path.join(root, commandFile)).map((plugin) => [plugin.packageName, plugin]));
+    const { dependencies } = JSON.parse(read(commandFile)) as { dependencies: Record<string, string> };
+    for (const { place, name } of extensions) {
+      const { id, kind } = offered.get(name) ?? { id: name.replace("@memslot/", ""), kind: "memory" };
+      expect(JSON.parse(read(`${place}/memslot.plugin.json`))).toMatchObject({ id, kind });
+      expect(offered.has(name)).toBe(!(name in dependencies));
+    }
+  });
+});

@@ -1,0 +1,227 @@
+import { chmodSync, chownSync, readdirSync, symlinkSync, truncateSync } from "node:fs";
+import path from "node:path";
+import type { LeftOutFile, MemoryFileList } from "@memslot/core";
+import type { Memory } from "memslot";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ask, type House, useHouse } from "../support/house.ts";
+
+function reasons(list: MemoryFileList | undefined): Record<string, LeftOutFile["reason"]> {
+  return Object.fromEntries((list?.leftOut ?? []).map(({ path: file, reason }) => [file, reason]));
+}
+
+describe("the list of files", () => {
+  test("says of each note what is known of it", async () => {
+    const house = useHouse({
+      "MEMORY.md": "# Facts\n\nThe port is 5544. #ops\n",
+      "memory/2026-03-05.md": "- 09:00 a day #diary\n",
+      "memory/2026-W12.md": "a week\n",
+      "memory/trip.md": "---\ntitle: The trip\naliases: [Journey]\ntags: [travel]\ndate: 2026-04-01\n---\nWe went.\n",
+    });
+    const memory = await house.open();
+    await memory.sync();
+    const list = await memory.listFiles();
+    expect(list).toMatchObject({ fileCount: 4, leftOut: [], leftOutCount: 0, more: false });
+    expect(list?.files).toMatchObject([
+      { path: "MEMORY.md", source: "memory", title: "Facts", tags: ["ops"], bytes: 32, lines: 3, passages: 1 },
+      { path: "memory/2026-03-05.md", days: ["2026-03-05", "2026-03-05"], tags: ["diary"] },
+      { path: "memory/2026-W12.md", days: ["2026-03-16", "2026-03-22"] },
+      {
+        path: "memory/trip.md",
+        title: "The trip",
+        aliases: ["Journey"],
+        tags: ["travel"],
+        days: ["2026-04-01", "2026-04-01"],
+      },
+    ]);
+    expect(Date.parse(list?.files[0]?.modified ?? "")).toBeGreaterThan(0);
+    house.write({ "memory/trip.md": "# Another title\n" });
+    await memory.sync();
+    expect((await memory.listFiles())?.files[3]).toMatchObject({ title: "Another title", passages: 1 });
+  });
+
+  test("names what is not searched beside an agent's layout, and what could not be taken", async () => {
+    const house = useHouse({
+      "memory/a.md": "a\n",
+      "memory/huge.md": "",
+      "memory/photo.md": Buffer.from(Array.from({ length: 5000 }, (_, index) => (index * 7919) % 256)),
+      "plan.md": "a plan\n",
+      "docs/deep/b.md": "b\n",
+      "docs/picture.png": "x",
+      ".hidden/c.md": "c\n",
+      "node_modules/d/readme.md": "d\n",
+      ".gitignore": "private/\n",
+      "private/e.md": "e\n",
+    });
+    truncateSync(house.at("memory/huge.md"), 300 * 1024 * 1024);
+    if (process.platform !== "win32") symlinkSync("/etc", house.at("etc"));
+    const memory = await house.open();
+    await memory.sync();
+    const list = await memory.listFiles();
+    expect(list?.files.map(({ path: file }) => file)).toEqual(["memory/a.md"]);
+    expect(reasons(list)).toEqual({
+      "memory/huge.md": "failed",
+      "memory/photo.md": "failed",
+      "plan.md": "layout",
+      "docs/deep/b.md": "layout",
+      "docs/picture.png": "other",
+      ".hidden": "hidden",
+      ".gitignore": "hidden",
+      node_modules: "tool",
+      private: "ignored",
+      ...(process.platform !== "win32" && { etc: "link" }),
+    });
+    expect(list?.leftOut.find(({ path: file }) => file === "memory/huge.md")?.detail).toMatch(/16 MiB/u);
+    const short = await memory.listFiles({ limit: 1 });
+    expect([short?.files.length, short?.leftOut.length]).toEqual([1, 1]);
+    expect(short?.leftOutCount).toBe(list?.leftOutCount);
+    await expect(memory.listFiles({ limit: 0 })).rejects.toThrow(/limit/u);
+  });
+
+  test("names what a folder of notes leaves out, and what waits for a sync", async () => {
+    const house = useHouse();
+    house.remove("memory");
+    house.write({ "a.md": "a\n", "sub/b.md": "b\n", "drafts/c.md": "c\n", ".gitignore": "drafts/\n" });
+    const memory = await house.open({
+      memorySearch: { extraPaths: [house.at("drafts/kept")], sync: { onSearch: false } },
+    });
+    await memory.sync();
+    house.write({ "new.md": "n\n", "drafts/kept/d.md": "d\n" });
+    const list = await memory.listFiles();
+    expect(list?.files.map(({ path: file }) => file)).toEqual(["a.md", "sub/b.md"]);
+    expect(reasons(list)).toEqual({
+      "new.md": "pending",
+      "drafts/kept/d.md": "pending",
+      "drafts/c.md": "ignored",
+      ".gitignore": "hidden",
+    });
+    await memory.sync();
+    expect((await memory.listFiles())?.fileCount).toBe(4);
+  });
+});
+
+describe("what is known of one note", () => {
+  test("are its passages, its links and the links to it", async () => {
+    const house = useHouse({
+      "MEMORY.md": `# Facts\n\nSee [[pump#Noise]] and [[nowhere]].\n\n## More\n\n${"a line of words\n".repeat(300)}`,
+      "memory/pump.md": "---\naliases: [Wärmepumpe]\n---\n# Pump\n\n[facts](../MEMORY.md)\n",
+      "memory/other.md": "The [[Wärmepumpe]] is loud, `[[pump]]`.\n",
+    });
+    const memory = await house.open();
+    await memory.sync();
+    const facts = await memory.describeFile({ relPath: "MEMORY.md" });
+    expect(facts?.links).toEqual([
+      { line: 3, kind: "wiki", target: "pump#Noise", path: "memory/pump.md", heading: "Noise" },
+      { line: 3, kind: "wiki", target: "nowhere", path: undefined, heading: undefined },
+    ]);
+    expect(facts?.passages.length).toBeGreaterThan(1);
+    expect(facts?.passages[0]?.startLine).toBe(1);
+    expect(facts?.passages.at(-1)?.endLine).toBe(306);
+    expect(await memory.describeFile({ relPath: "./memory/pump.md" })).toMatchObject({
+      path: "memory/pump.md",
+      backlinkCount: 2,
+      backlinks: [
+        { path: "MEMORY.md", line: 3, text: "See [[pump#Noise]] and [[nowhere]]." },
+        { path: "memory/other.md", line: 1 },
+      ],
+    });
+    expect(await memory.describeFile({ relPath: "memory/none.md" })).toBeUndefined();
+    await expect(memory.describeFile({ relPath: "a\0.md" })).rejects.toThrow(/NUL/u);
+  });
+});
+
+const isRoot = process.geteuid?.() === 0;
+const nobody = 65_534;
+/** What root cannot be refused it can as somebody else; on Windows modes say nothing. */
+const isSkipped = process.platform === "win32";
+
+/** Gives everything to somebody who may be refused, and becomes that. */
+function dropRights(house: House): void {
+  if (!isRoot) return;
+  const entries = readdirSync(house.folder, { recursive: true, withFileTypes: true });
+  for (const file of [house.folder, ...entries.map(({ parentPath, name }) => path.join(parentPath, name))])
+    chownSync(file, nobody, nobody);
+  process.seteuid?.(nobody);
+}
+
+function regainRights(): void {
+  if (isRoot) process.seteuid?.(0);
+}
+
+describe.skipIf(isSkipped)("a note that is there and cannot be read", () => {
+  let house: House;
+  let memory: Memory;
+
+  beforeEach(async () => {
+    house = useHouse();
+    house.write({
+      "MEMORY.md": "The heron stands in the garden.\n",
+      "memory/a.md": "The puffin is on the cliff.\n",
+      "memory/deep/b.md": "The gannet is on the cliff.\n",
+      "handbook/open.md": "The walrus is on the beach.\n",
+    });
+    house.letSettle();
+    dropRights(house);
+    memory = await house.open({
+      memorySearch: { extraPaths: [house.at("handbook")], sync: { watch: false } },
+    });
+    await memory.sync();
+  });
+
+  afterEach(() => {
+    for (const place of ["memory", "memory/deep", "memory/a.md", "handbook/open.md"]) chmodSync(house.at(place), 0o700);
+    regainRights();
+  });
+
+  const close = (place: string): void => chmodSync(house.at(place), 0);
+
+  test.each([
+    ["a file", "memory/a.md", "memory/a.md", "puffin"],
+    ["a folder that cannot be listed", "memory/deep", "memory/deep", "gannet"],
+    ["the memory folder", "memory", "memory", "gannet"],
+  ])(
+    "%s: the answer says so, its old text is not in it, and it comes back by itself",
+    async (_, closed, named, bird) => {
+      close(closed);
+      for (const query of [bird, "is on the cliff or in the garden"]) {
+        const { results, report } = await ask(memory, query);
+        expect(report.state).toBe("degraded");
+        expect(report.reason).toContain(`${named} (`);
+        expect(report.reason).not.toMatch(/no memory file holds|nothing in memory/);
+        expect(report.conditions).toMatchObject([{ state: "degraded", count: 1 }]);
+        expect(results.filter(({ path: place }) => place === closed || place.startsWith(`${closed}/`))).toEqual([]);
+      }
+      expect((await ask(memory, "heron")).results).toHaveLength(1);
+      chmodSync(house.at(closed), 0o700);
+      const { results, report } = await ask(memory, bird);
+      expect(report).toMatchObject({ state: "ok", conditions: [] });
+      expect(results).toHaveLength(1);
+    },
+  );
+
+  test("is named by a look for what no search finds, also in a process that never synced", async () => {
+    close("memory/a.md");
+    close("memory/deep");
+    const survey = await memory.survey();
+    expect(survey?.unread.map(({ path: place }) => place).toSorted()).toEqual(["memory/a.md", "memory/deep"]);
+  });
+
+  test("a folder that is open again was never indexed anew", async () => {
+    close("memory");
+    expect(await memory.sync()).toMatchObject({ removed: 0, failed: [{ path: "memory" }] });
+    chmodSync(house.at("memory"), 0o700);
+    expect(await memory.sync()).toMatchObject({ added: 0, changed: 0, removed: 0, unchanged: 4, failed: [] });
+  });
+
+  test("is not told to a group, unless the group may read it", async () => {
+    close("memory/a.md");
+    const sessionKey = "agent:main:telegram:group:42";
+    const group = await ask(memory, "walrus puffin", { sessionKey });
+    expect(group.report).toMatchObject({ state: "ok", conditions: [] });
+    close("handbook/open.md");
+    const { results, report } = await ask(memory, "walrus", { sessionKey });
+    expect(results).toEqual([]);
+    expect(report).toMatchObject({ state: "degraded", conditions: [{ count: 1 }] });
+    expect(report.reason).toContain("handbook/open.md");
+    expect(report.reason).not.toContain("memory/a.md");
+  });
+});

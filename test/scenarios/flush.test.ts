@@ -1,0 +1,90 @@
+import { rmSync, writeFileSync } from "node:fs";
+import type { FlushTurn } from "@memslot/agent-kit";
+import { describe, expect, test } from "vitest";
+import { journalIds, notesOf, sessionRecord, startFlushHost } from "../support/flush-host.ts";
+import { flushModels, runFlushStorm } from "../support/flush-storm.ts";
+import { expectAllSafe, expectFlushed, flushCases, long, noteAll } from "../support/flush-stress.ts";
+import { useHouse } from "../support/house.ts";
+import { canMount, runOnReadOnlyNotes } from "../support/read-only.ts";
+
+// One case of each kind: each model, each time zone, each way to fill the context. `storms/flush.long.test.ts` has all.
+const models = [...new Set(flushCases.map(({ model }) => model))];
+const zones = [...new Set(flushCases.map(({ timeZone }) => timeZone))];
+const chosen = models.flatMap((model, index) => {
+  const timeZone = zones[index % zones.length];
+  return flushCases
+    .filter((each) => each.model === model && each.timeZone === timeZone)
+    .slice(index % 2, (index % 2) + 1);
+});
+
+test.each(chosen)("around midnight in $timeZone, a message that $way, with a model that $model", (each) =>
+  expectFlushed(each),
+);
+
+test.each(["obeys well", "one useless note", "writes, then fails", "stops in the middle"])(
+  "with a model that %s, no fact of a conversation is lost or noted twice",
+  async (model) => {
+    expect(flushModels).toHaveProperty([model]);
+    const facts = 12;
+    const { dropped, inNotes, found, lost, repeated } = await runFlushStorm(0, model, facts);
+    expect(dropped).toBeGreaterThan(facts / 2);
+    expect({ lost, repeated }).toEqual({ lost: [], repeated: [] });
+    expect(inNotes + found).toBe(dropped);
+  },
+);
+
+describe("notes that cannot be written", () => {
+  test("are reported, and every message is in the journal, and noted when they can be", async () => {
+    const house = useHouse();
+    const runTurn: FlushTurn = async (turn) => {
+      await noteAll(turn);
+      return "NO_REPLY";
+    };
+    const host = await startFlushHost({ house, timeZone: "UTC", runTurn, clock: () => new Date() });
+    house.remove("memory");
+    writeFileSync(house.at("memory"), "not a folder");
+    for (let index = 0; index < 3; index++) await host.ask(long(12_000, `word${index}`));
+    const report = await host.flush.settled();
+    expect(host.dropped).not.toEqual([]);
+    expect(report).toMatchObject({ state: "skipped", reason: expect.stringContaining("cannot be written") as string });
+    expect(sessionRecord(house)["memoryFlushError"]).toBe(report?.reason);
+    expectAllSafe(host, house, new Set());
+    expect(host.shown).toHaveLength(3);
+    rmSync(house.at("memory"));
+    host.flush.retry();
+    expect(await host.flush.settled()).toMatchObject({ state: "done" });
+    expect(sessionRecord(house)).not.toHaveProperty("memoryFlushError");
+    expect(journalIds(house)).toEqual([]);
+  });
+
+  test.runIf(canMount())("on a read-only mount", () => {
+    const house = useHouse({ "MEMORY.md": "- Kept for ever.\n" });
+    const reports = runOnReadOnlyNotes(
+      house,
+      `import { createMemoryFlush, openSessions } from "@memslot/agent-kit";
+      import { parseConfig } from "memslot";
+      const [workspace, stateDir] = process.argv.slice(2);
+      const agent = parseConfig({ agents: { defaults: { workspace } } }, { stateDir, env: {} }).agent("main");
+      const sessions = await openSessions({ stateDir, agentId: "main" });
+      const session = await sessions.open("agent:main:main");
+      const messages = await session.append({ role: "user", text: "The boat is Heron." });
+      const reports = [];
+      for (const runTurn of [async () => "Saved.", undefined]) {
+        const flush = await createMemoryFlush({ agent, stateDir, session, runTurn });
+        await flush.beforeDrop(messages);
+        flush.retry();
+        reports.push(await flush.settled());
+        await flush.close();
+      }
+      await sessions.close();
+      console.log(JSON.stringify(reports));`,
+    );
+    const reason: unknown = expect.stringMatching(/cannot be written.*(?:EROFS|read-only)/);
+    expect(reports).toMatchObject([
+      { state: "skipped", reason },
+      { state: "skipped", reason },
+    ]);
+    expect(journalIds(house)).toHaveLength(1);
+    expect(notesOf(house)).toEqual(new Map([["MEMORY.md", "- Kept for ever.\n"]]));
+  });
+});

@@ -1,0 +1,105 @@
+import {
+  type ApiRequest,
+  type EmbeddingApi,
+  type EmbeddingApiOptions,
+  startEmbeddingApi,
+} from "@memslot/fakes/embedding-api";
+import { afterwards } from "@memslot/test-tools/files";
+import type { EmbeddingProvider, Memory } from "memslot";
+import { type House, useHouse } from "./house.ts";
+
+/** A house with a server that plays the far end of every provider. */
+export interface EmbeddingHouse extends Omit<House, "open"> {
+  api: EmbeddingApi;
+  /** Keys of the configuration that lead OpenAI and Google to the server. */
+  settings: { models: object };
+  /** Opens the memory with these keys under `memorySearch`. */
+  open(memorySearch?: Record<string, unknown>): Promise<Memory>;
+  /** Another server, closed with the test. */
+  startApi(options?: EmbeddingApiOptions): Promise<EmbeddingApi>;
+}
+
+export const usualProvider = { provider: "openai", model: "model-a" };
+
+export async function useEmbeddingHouse(
+  notes: Readonly<Record<string, string>> = {},
+  options?: EmbeddingApiOptions,
+): Promise<EmbeddingHouse> {
+  const startApi = async (given: EmbeddingApiOptions = {}): Promise<EmbeddingApi> => {
+    const server = await startEmbeddingApi({ dimensions: 64, ...given });
+    afterwards(() => server.close());
+    return server;
+  };
+  const api = await startApi(options);
+  const house = useHouse(notes);
+  const openai = { apiKey: "sk-of-the-test", baseUrl: `${api.url}/v1` };
+  const settings = { models: { providers: { openai, google: { apiKey: "key-of-google", baseUrl: api.url } } } };
+  const open = (memorySearch = {}): Promise<Memory> =>
+    house.open({ settings, memorySearch: { ...usualProvider, ...memorySearch } });
+  return { ...house, api, settings, startApi, open };
+}
+
+/** The texts that were sent to be embedded, over all requests that match. */
+export function textsSent(log: readonly ApiRequest[], match = ""): string[] {
+  return log.filter(({ path: url }) => url.includes(match)).flatMap(({ body }) => textsOf(body));
+}
+
+/** The same without the word that a provider is asked with for the length of its vectors. */
+export function notesSent(log: readonly ApiRequest[]): string[] {
+  return textsSent(log).filter((text) => text !== "memory");
+}
+
+function textsOf(body: string): string[] {
+  if (!body.startsWith("{")) return [];
+  const { input, requests } = JSON.parse(body) as {
+    input?: string | string[];
+    requests?: { content: { parts: { text: string }[] } }[];
+  };
+  if (requests) return requests.map(({ content }) => content.parts.map(({ text }) => text).join(""));
+  return input === undefined ? [] : [input].flat();
+}
+
+/** Notes on one subject each, a file each. */
+export function manyNotes(count: number): Record<string, string> {
+  const subjects = ["budget", "server", "kitten", "journey", "garden", "piano", "harvest", "bridge"];
+  return Object.fromEntries(
+    Array.from({ length: count }, (_, index) => {
+      const subject = subjects[index % subjects.length] ?? "";
+      return [`memory/note-${index}.md`, `# Note ${index}\n\n- The ${subject} of number ${index} is on my mind.\n`];
+    }),
+  );
+}
+
+/** A provider whose vectors are what a test says, with the texts that it was asked for. */
+interface PlacedEmbeddings extends EmbeddingProvider {
+  readonly texts: string[];
+}
+
+/**
+ * Vectors of `dimensions` numbers that `place` fills: `near` is how near a text is to all that is asked, 0 to 1. Texts
+ * that are equally near lie in different directions around it.
+ */
+export function placedEmbeddings(
+  near: (text: string) => number,
+  { model = "placed", dimensions = 8 }: { model?: string; dimensions?: number } = {},
+): PlacedEmbeddings {
+  const texts: string[] = [];
+  const vectorOf = (cosine: number, turn: number): Float32Array => {
+    const vector = new Float32Array(dimensions);
+    vector[0] = cosine;
+    vector[1 + (turn % (dimensions - 1))] = Math.sqrt(1 - cosine * cosine);
+    return vector;
+  };
+  return {
+    id: "placed",
+    model,
+    dimensions,
+    maxBatchItems: 64,
+    texts,
+    embedQuery: () => Promise.resolve(vectorOf(1, 0)),
+    embedBatch(batch) {
+      texts.push(...batch);
+      return Promise.resolve(batch.map((text, index) => vectorOf(near(text), index + text.length)));
+    },
+  };
+}

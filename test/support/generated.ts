@@ -1,0 +1,84 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import { type AnyPlugin, configReference } from "@memslot/core";
+import wabt from "wabt";
+import { extensions, root } from "./repository.ts";
+
+const start = "<!-- keys:start -->";
+const end = "<!-- keys:end -->";
+
+/** The page with its table of keys made anew from the one table in the code. */
+export function withConfigTable(page: string): string {
+  const from = page.indexOf(start);
+  const to = page.indexOf(end);
+  if (from < 0 || to < from) throw new Error(`docs/configuration.md needs the marks ${start} and ${end}`);
+  const rows = configReference().map(
+    (row) => `| ${[`\`${row.key}\``, row.type, code(row.default), row.doc].map(cell).join(" | ")} |`,
+  );
+  const table = ["| key | value | default | |", "| --- | --- | --- | --- |", ...rows].join("\n");
+  return `${page.slice(0, from + start.length)}\n\n${table}\n\n${page.slice(to)}`;
+}
+
+function code(value: string): string {
+  return value === "" ? "" : `\`${value}\``;
+}
+
+function cell(text: string): string {
+  return text.replaceAll("|", "\\|");
+}
+
+interface Manifest {
+  dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
+  peerDependencies: Record<string, string>;
+  peerDependenciesMeta: Record<string, { optional: boolean }>;
+}
+
+/**
+ * The manifest of the command with the plugins that it offers to work with made anew: optional peers are all extensions
+ * of this repository but those that come with it. For its tests they are there.
+ */
+export function withOfferedPeers(text: string): string {
+  const manifest = JSON.parse(text) as Manifest;
+  const offered = extensions.map(({ name }) => name).filter((name) => !(name in manifest.dependencies));
+  const others = Object.entries(manifest.devDependencies).filter(
+    ([name]) => !/^@memslot\/(?:memory|embeddings|rerank)-/.test(name),
+  );
+  const here = offered.map((name) => [name, "workspace:*"] as const);
+  manifest.devDependencies = Object.fromEntries([...others, ...here].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  manifest.peerDependencies = Object.fromEntries(offered.map((name) => [name, "workspace:^"]));
+  manifest.peerDependenciesMeta = Object.fromEntries(offered.map((name) => [name, { optional: true }]));
+  return `${JSON.stringify(manifest, undefined, 2)}\n`;
+}
+
+/** The manifest of an extension with the schema of its options as the plugin itself has it. */
+export async function withOwnSchema(text: string, place: string): Promise<string> {
+  const entry = pathToFileURL(path.join(root, place, "src/index.ts")).href;
+  const { default: plugin } = (await import(entry)) as { default: AnyPlugin };
+  const manifest = JSON.parse(text) as Record<string, unknown>;
+  return `${JSON.stringify({ ...manifest, configSchema: plugin.configSchema }, undefined, 2)}\n`;
+}
+
+const source = "extensions/memory-core/src/vectors/kernel/kernel.wat";
+/** SIMD, and memory that threads share. */
+const features = { simd: true, threads: true };
+const perLine = 100;
+
+/** The file `kernel-bytes.ts`: the bytes that `kernel.wat` comes to. */
+export async function vectorKernel(): Promise<string> {
+  const { parseWat } = await wabt();
+  const module = parseWat(path.basename(source), readFileSync(path.join(root, source), "utf8"), features);
+  try {
+    module.resolveNames();
+    const text = Buffer.from(module.toBinary({}).buffer).toString("base64");
+    const lines = text.match(new RegExp(`.{1,${perLine}}`, "gu")) ?? [];
+    return `// Made of kernel.wat by \`pnpm generate\`.
+export const kernelBytes: readonly string[] = [
+${lines.map((line) => `  "${line}",`).join("\n")}
+];
+`;
+  } finally {
+    module.destroy();
+  }
+}
