@@ -38,11 +38,11 @@ export interface Sandbox {
   runHere(args: readonly string[], options?: RunOptions): Promise<Finished>;
 }
 
-export interface RunOptions {
+interface RunOptions {
   env?: NodeJS.ProcessEnv;
   cwd?: string;
-  /** What stands on stdin, of a program that is run in this process. */
-  stdin?: string;
+  /** Its stdin, where it runs in this process. */
+  stdin?: string | NodeJS.ReadableStream;
   /** In a process of its own: for what a process keeps, as the code of plugins. */
   apart?: boolean;
   /** The program, where it is not that of this package. Always in a process of its own. */
@@ -52,8 +52,8 @@ export interface RunOptions {
 /** How the command is started in a test: the sources, as they are. */
 export const command: readonly string[] = [process.execPath, "--conditions=@memslot/source", cli];
 
-export async function createSandbox(): Promise<Sandbox> {
-  const folder = tempFolder();
+/** In a temporary folder that is removed after the test, or in one that the caller removes. */
+export async function createSandbox(folder: string = tempFolder()): Promise<Sandbox> {
   const cwd = path.join(folder, "here");
   const workspace = path.join(folder, "notes");
   const stateDir = path.join(folder, "state");
@@ -61,8 +61,8 @@ export async function createSandbox(): Promise<Sandbox> {
   await mkdir(workspace);
   const env: NodeJS.ProcessEnv = {
     PATH: process.env["PATH"],
-    HOME: path.join(folder, "home"),
-    USERPROFILE: path.join(folder, "home"),
+    HOME: path.join(folder, "home", "ada"),
+    USERPROFILE: path.join(folder, "home", "ada"),
     MEMSLOT_HOME: stateDir,
     NODE_COMPILE_CACHE: compileCache,
     // A test does not depend on the pace of its machine.
@@ -104,12 +104,12 @@ export async function createSandbox(): Promise<Sandbox> {
 
 async function runInside(
   args: readonly string[],
-  { cwd, env, stdin: text }: { cwd: string; env: NodeJS.ProcessEnv; stdin: string | undefined },
+  { cwd, env, stdin: text }: { cwd: string; env: NodeJS.ProcessEnv; stdin: string | NodeJS.ReadableStream | undefined },
 ): Promise<Finished> {
   const [stdout, stderr] = [createPipe(), createPipe()];
   const output = createOutput(stdout.stream, stderr.stream, env);
   const never = new AbortController().signal;
-  const stdin = Readable.from(text === undefined ? [] : [text]) as NodeJS.ReadableStream;
+  const stdin = typeof text === "object" ? text : Readable.from(text === undefined ? [] : [text]);
   const exitCode = await runProgram(args, { cwd, env, output, stdin, signal: never });
   await output.flush();
   return { exitCode, stdout: stdout.text(), stderr: stderr.text() };

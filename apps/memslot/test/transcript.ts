@@ -1,4 +1,13 @@
-import { mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { unseenCharacter } from "@memslot/core";
 import { expect, test } from "vitest";
@@ -7,6 +16,7 @@ import { type Finished, type Sandbox, createSandbox } from "./run-memslot.ts";
 import { type WrittenPlugin, writePlugin } from "./written-plugin.ts";
 
 const folder = path.join(import.meta.dirname, "golden");
+const repository = path.join(import.meta.dirname, "../../..");
 
 type Mask = readonly [pattern: RegExp, mask: string];
 type Printed = Finished | void;
@@ -105,14 +115,14 @@ async function perform(
           env: { ...(!isPlaced && { MEMSLOT_WORKSPACE: sandbox.workspace }), ...env },
           ...(stdin !== undefined && { stdin }),
         })
-      : await stepOf(program, steps)(sandbox, ...args);
+      : await stepOf(program, steps)({ ...sandbox, env: { ...sandbox.env, ...env } }, ...args);
   if (finished === undefined) return [];
   for (const text of [finished.stdout, finished.stderr]) {
     expect({ command, unseen: unseenCharacter(text) }).toEqual({ command, unseen: undefined });
     expect({ command, secrets: text.match(/SECRET\w+/gu) }).toEqual({ command, secrets: null });
   }
   const lines = [
-    ...linesOf(asJson(finished.stdout)),
+    ...linesOf(program === "memslot" ? asJson(finished.stdout) : finished.stdout),
     ...linesOf(finished.stderr).flatMap((line) => (isProgress(line) ? [] : [`! ${line}`])),
     ...(finished.exitCode === 0 ? [] : [`[${finished.exitCode}]`]),
   ];
@@ -134,7 +144,21 @@ const fileSteps: Readonly<Record<string, Step>> = {
   },
   /** `touch FILE DAY` */
   touch: (_, file = "", day = "") => utimesSync(file, 1, Date.parse(day) / 1000),
+  /** `replace FILE FROM TO` */
+  replace: (_, file = "", from = "", to = "") =>
+    writeFileSync(
+      file,
+      readFileSync(file, "utf8").replace(from, () => to),
+    ),
   cat: (_, file = "") => print(readFileSync(file, "utf8")),
+  /** All files below a folder. */
+  find(_, place = "") {
+    const entries = existsSync(place) ? readdirSync(place, { recursive: true, withFileTypes: true }) : [];
+    const files = entries
+      .filter((entry) => !entry.isDirectory())
+      .map(({ parentPath, name }) => path.join(parentPath, name));
+    return print(files.toSorted().join("\n"));
+  },
   ls: (_, file = "") => print(`${readdirSync(file).toSorted().join("\n")}\n`),
   /** Writes a note whose name is not UTF-8, which cannot be indexed. */
   lost: (sandbox) => sandbox.writeLost(),
@@ -210,7 +234,8 @@ const usualMasks: readonly Mask[] = [
 
 function masked(text: string, sandbox: Sandbox): string {
   let shown = text;
-  for (const [place, name] of placesOf(sandbox)) shown = shown.replaceAll(place, name);
+  for (const [place, name] of [...placesOf(sandbox), [repository, "REPOSITORY"] as const])
+    shown = shown.replaceAll(place, name);
   for (const [pattern, mask] of usualMasks) shown = shown.replaceAll(pattern, mask);
   return shown;
 }

@@ -1,19 +1,19 @@
-import { mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
-import os from "node:os";
+import { mkdir, readFile, readdir, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { tempFolder } from "@memslot/test-tools/files";
+import { beforeEach, describe, expect, test } from "vitest";
 import { carryOut } from "../../src/connect/carry-out.ts";
 import type { FileChange } from "../../src/connect/plan.ts";
 import { type Receipts, openReceipts } from "../../src/connect/receipt.ts";
+import { diffOf } from "../../src/connect/show-change.ts";
 import { readTarget } from "../../src/connect/target-file.ts";
 
 let folder = "";
 let receipts: Receipts;
 
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), "memslot-carry-"));
+beforeEach(() => {
+  folder = tempFolder();
   receipts = openReceipts(path.join(folder, "state"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
 });
 
 const about = { client: "cursor", scope: "user", at: "2026-05-01T08:00:00Z" } as const;
@@ -90,4 +90,30 @@ describe("a file that the system does not let be written", () => {
     expect(receipts.get(about)).toEqual(before);
     expect(await readdir(receipts.folder)).toEqual(names);
   });
+});
+
+test("a relative link in a folder that is a link leads on from where that folder lies", async () => {
+  const home = folder;
+  await mkdir(path.join(home, "dotfiles", "deep", "client"), { recursive: true });
+  await writeFile(path.join(home, "dotfiles", "deep", "real.json"), "{}");
+  await symlink("dotfiles/deep/client", path.join(home, ".client"));
+  await symlink("../real.json", path.join(home, "dotfiles", "deep", "client", "settings.json"));
+  await symlink("../later.json", path.join(home, "dotfiles", "deep", "client", "other.json"));
+  expect(await readTarget(path.join(home, ".client", "settings.json"))).toMatchObject({
+    target: path.join(home, "dotfiles", "deep", "real.json"),
+    text: "{}",
+  });
+  expect(await readTarget(path.join(home, ".client", "other.json"))).toMatchObject({
+    target: path.join(home, "dotfiles", "deep", "later.json"),
+    text: undefined,
+  });
+});
+
+test("a secret that goes over the end of what is shown of a long line is left out too", () => {
+  const secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+  for (const before of [366, 370, 374, 378]) {
+    const text = `{"a":"${"x ".repeat(before / 2)}","b":"${secret}"}`;
+    const shown = diffOf({ file: { target: "", text: "{}", mode: 0o600 }, after: text }).join("\n");
+    expect(shown).not.toContain(secret.slice(0, 8));
+  }
 });

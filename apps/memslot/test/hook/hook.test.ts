@@ -1,14 +1,22 @@
 import { createHash, randomUUID } from "node:crypto";
 import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { PassThrough } from "node:stream";
 import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { makeFolder } from "@memslot/test-tools/files";
+import { eventually } from "@memslot/test-tools/wait";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { ClientId } from "../../src/connect/client.ts";
+import type { HookMoment } from "../../src/hook/hook-event.ts";
 import { readEvent } from "../../src/hook/read-event.ts";
-import { createSandbox } from "../run-memslot.ts";
-import { garbage, question, sentEvents } from "./events.ts";
+import { type Sandbox, createSandbox } from "../run-memslot.ts";
+import events from "./events.json" with { type: "json" };
+import garbage from "./garbage.json" with { type: "json" };
+import transcripts from "./transcripts.json" with { type: "json" };
 import { contextOf, createNotes, journalOf, logsOf, sendTo, spawnHook } from "./run-hook.ts";
 
+const question = "which port does the staging database listen on?";
 const start = { session_id: "s", hook_event_name: "SessionStart", source: "startup" };
 const prompt = (text: string, session = "s"): object => ({
   session_id: session,
@@ -33,25 +41,59 @@ const costlyLines: Record<string, (index: number) => string> = {
   figures: (index) => `1 2 3 1,234.56 7.8 ${index * 7919} 2026-05-01 08:00:01`,
 };
 
-describe("each event in each documented shape", () => {
-  test.each(sentEvents)("$client $moment %#", async ({ client, sender, moment, input, answer }) => {
-    const event = readEvent(JSON.stringify(input), client, new Date());
-    expect(event).toMatchObject({ client: sender ?? client, shape: client, moment, cwd: "/home/ada/app" });
-    const sandbox = await createNotes();
-    const finished = await sendTo(sandbox, client, input);
-    expect(finished).toMatchObject({ exitCode: 0, stderr: "" });
-    if (answer === undefined) expect(finished.stdout).toBe("");
-    else expect(JSON.parse(finished.stdout)).toEqual(answer(expect.stringContaining("5544")));
+/** An event as a client sends it on stdin, and the answer that it wants: `TEXT` is what the model gets. */
+interface SentEvent {
+  client: ClientId;
+  moment: HookMoment;
+  input: object;
+  answer?: object;
+  /** Who sends it, where that is not the client whose hook is run. */
+  sender?: ClientId;
+}
+
+describe("with one workspace", () => {
+  let sandbox: Sandbox;
+  beforeAll(async () => {
+    sandbox = await createNotes(makeFolder());
+  });
+  afterAll(() => rm(sandbox.folder, { recursive: true, force: true }));
+
+  test.each((events as SentEvent[]).map((event, index) => ({ ...event, index })))(
+    "each event in each documented shape is answered: $client $moment $index",
+    async ({ client, sender, moment, input, answer, index }) => {
+      const sent = JSON.stringify(input).replaceAll("SESSION", `session-${index}`);
+      const event = readEvent(sent, client, new Date());
+      expect(event).toMatchObject({ client: sender ?? client, shape: client, moment, cwd: "/home/ada/app" });
+      const finished = await sendTo(sandbox, client, sent);
+      expect(finished).toMatchObject({ exitCode: 0, stderr: "" });
+      if (answer === undefined) expect(finished.stdout).toBe("");
+      else {
+        const text = JSON.stringify(contextOf(finished)).slice(1, -1);
+        expect(JSON.parse(finished.stdout)).toEqual(JSON.parse(JSON.stringify(answer).replace("TEXT", () => text)));
+        if (JSON.stringify(answer).includes("TEXT")) expect(text).toContain("5544");
+      }
+    },
+  );
+
+  test.each([
+    ...garbage,
+    `{"session_id":"${"x".repeat(1000)}","hook_event_name":"SessionStart"}`,
+    "\u0000\u0001\uFFFD".repeat(1000),
+    "<html>".repeat(10_000),
+    "[".repeat(100_000),
+  ])("what is not an event is answered with nothing: %.60s", async (text) => {
+    expect(await sendTo(sandbox, "claude-code", text)).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+  });
+
+  test.each([
+    ["an option", "why does -staging database --port fail on the staging database port?"],
+    ["a filter", "path:staging which port does the staging database listen on"],
+    ["quotes", 'the "staging database" listens on which "port number of it"?'],
+    ["pasted code", `${question}\n\`\`\`\n${"let x = 1;\n".repeat(3000)}\`\`\``],
+  ])("a prompt with %s in it is a question all the same", async (name, text) => {
+    expect(contextOf(await sendTo(sandbox, "claude-code", prompt(text, name)))).toContain("5544");
   });
 });
-
-test.each(garbage.map((text) => [text.slice(0, 60), text]))(
-  "what is no event is answered with nothing: %s",
-  async (_, text) => {
-    const sandbox = await createNotes();
-    expect(await sendTo(sandbox, "claude-code", text)).toEqual({ exitCode: 0, stdout: "", stderr: "" });
-  },
-);
 
 test("a wrong option, a wrong configuration and a missing workspace stop no agent", async () => {
   const sandbox = await createNotes();
@@ -71,8 +113,12 @@ test("a wrong option, a wrong configuration and a missing workspace stop no agen
 
 test("an agent that never ends its input is not kept waiting", async () => {
   const sandbox = await createNotes();
-  sandbox.env["MEMSLOT_HOOK_DEADLINE_MS"] = "500";
-  expect(await spawnHook(sandbox, "claude-code", undefined)).toMatchObject({ exitCode: 0, stdout: "" });
+  const env = { MEMSLOT_HOOK_DEADLINE_MS: "100" };
+  const never = new PassThrough();
+  expect(await sandbox.runHere(["hook", "claude-code"], { stdin: never, env })).toMatchObject({
+    exitCode: 0,
+    stdout: "",
+  });
 });
 
 test("an embedding provider that stopped answering holds no prompt up", async () => {
@@ -220,16 +266,6 @@ describe("a prompt", () => {
     );
   });
 
-  test.each([
-    ["an option", "why does -staging database --port fail on the staging database port?"],
-    ["a filter", "path:staging which port does the staging database listen on"],
-    ["quotes", 'the "staging database" listens on which "port number of it"?'],
-    ["pasted code", `${question}\n\`\`\`\n${"let x = 1;\n".repeat(3000)}\`\`\``],
-  ])("with %s in it is a question all the same", async (_, text) => {
-    const sandbox = await createNotes();
-    expect(contextOf(await sendTo(sandbox, "claude-code", prompt(text)))).toContain("5544");
-  });
-
   test.each(Object.entries(costlyLines))("gets at most 400 tokens of %s", async (_, line) => {
     const sandbox = await createNotes();
     for (let index = 0; index < 12; index++) {
@@ -295,91 +331,6 @@ function said(id: string, text: string, role = "user"): object {
 }
 
 describe("what is said", () => {
-  const lines: Record<string, [user: object, assistant: object, noise: readonly object[]]> = {
-    "claude-code": [
-      {
-        type: "user",
-        uuid: "u1",
-        timestamp: "2026-05-01T08:00:00Z",
-        message: { role: "user", content: "The backups moved to the Hetzner box." },
-      },
-      {
-        type: "assistant",
-        uuid: "a1",
-        timestamp: "2026-05-01T08:00:05Z",
-        message: {
-          role: "assistant",
-          content: [
-            { type: "thinking", thinking: "SECRET THOUGHT" },
-            { type: "text", text: "I changed the scripts." },
-          ],
-        },
-      },
-      [
-        { type: "user", uuid: "n1", isMeta: true, message: { content: "NOISE" } },
-        { type: "user", uuid: "n2", isSidechain: true, message: { content: "NOISE" } },
-        { type: "user", uuid: "n3", message: { content: "<system-reminder>NOISE</system-reminder>" } },
-        { type: "user", uuid: "n4", message: { content: [{ type: "tool_result", content: "NOISE" }] } },
-        { type: "summary", summary: "NOISE" },
-      ],
-    ],
-    codex: [
-      {
-        timestamp: "2026-05-01T08:00:00Z",
-        type: "response_item",
-        payload: {
-          type: "message",
-          role: "user",
-          content: [{ type: "input_text", text: "The backups moved to the Hetzner box." }],
-        },
-      },
-      {
-        timestamp: "2026-05-01T08:00:05Z",
-        type: "response_item",
-        payload: {
-          type: "message",
-          role: "assistant",
-          content: [{ type: "output_text", text: "I changed the scripts." }],
-        },
-      },
-      [
-        { timestamp: "2026-05-01T08:00:00Z", type: "session_meta", payload: { id: "x", cwd: "/" } },
-        { timestamp: "2026-05-01T08:00:00Z", type: "event_msg", payload: { type: "user_message", message: "NOISE" } },
-        {
-          type: "response_item",
-          payload: {
-            type: "message",
-            role: "user",
-            content: [{ type: "input_text", text: "<environment_context>NOISE</environment_context>" }],
-          },
-        },
-        {
-          type: "response_item",
-          payload: { type: "message", role: "developer", content: [{ type: "input_text", text: "NOISE" }] },
-        },
-      ],
-    ],
-    gemini: [
-      { id: "u1", timestamp: "2026-05-01T08:00:00Z", type: "user", content: "The backups moved to the Hetzner box." },
-      { id: "a1", timestamp: "2026-05-01T08:00:05Z", type: "gemini", content: [{ text: "I changed the scripts." }] },
-      [
-        { sessionId: "x", projectHash: "y", startTime: "z" },
-        { $set: { a: "NOISE" } },
-        { id: "i", type: "info", content: "NOISE" },
-      ],
-    ],
-    cursor: [
-      {
-        role: "user",
-        message: {
-          content: [{ type: "text", text: "<user_query>The backups moved to the Hetzner box.</user_query>" }],
-        },
-      },
-      { role: "assistant", message: { content: [{ type: "text", text: "I changed the scripts." }] } },
-      [{ role: "system", message: { content: "NOISE" } }, { other: true }],
-    ],
-  };
-
   const names = {
     "claude-code": ["Stop", "PreCompact"],
     codex: ["Stop", "PreCompact"],
@@ -391,12 +342,9 @@ describe("what is said", () => {
     "in %s is kept at the end of a turn and noted before a compaction, with its provenance",
     async (client) => {
       const sandbox = await createNotes();
-      const [user, assistant, noise] = lines[client] ?? [];
       const transcript = path.join(sandbox.cwd, "t.jsonl");
-      await writeFile(
-        transcript,
-        ["not json", "{", ...[user, ...(noise ?? []), assistant].map((line) => JSON.stringify(line)), ""].join("\n"),
-      );
+      const lines = transcripts[client].map((line) => JSON.stringify(line));
+      await writeFile(transcript, ["not json", "{", ...lines, ""].join("\n"));
       const [stop, compact] = names[client];
       const event = { session_id: "5e55-10", transcript_path: transcript, cwd: "/home/ada/app" };
       await sendTo(sandbox, client, { ...event, hook_event_name: stop });
@@ -534,15 +482,11 @@ describe("what is said", () => {
       reason: "other",
       messages: [said("u2", "Ben moved to Faro.")],
     });
-    await vi.waitFor(async () => expect(await logsOf(sandbox)).toContain("Ben moved to Faro."), {
-      timeout: 30_000,
-      interval: 50,
-    });
+    await eventually(async () => (await logsOf(sandbox)).includes("Ben moved to Faro."));
     expect(await logsOf(sandbox)).not.toContain("Porto");
     // The process is done with the folder, which is taken away.
-    const locks = async (): Promise<string[]> =>
-      (await readdir(path.join(sandbox.stateDir, "hooks"))).filter((name) => name.includes(".lock"));
-    await vi.waitFor(async () => expect(await locks()).toEqual([]), { timeout: 30_000, interval: 50 });
+    const hooks = path.join(sandbox.stateDir, "hooks");
+    await eventually(async () => (await readdir(hooks)).every((name) => !name.includes(".lock")));
   });
 
   test("without secrets in the notes, and with nothing that a message could pass off as another entry", async () => {

@@ -6,8 +6,8 @@ import type { ClientId } from "../../src/connect/client.ts";
 import { type Finished, type Sandbox, command, createSandbox } from "../run-memslot.ts";
 
 /** A sandbox with some notes that are indexed. */
-export async function createNotes(): Promise<Sandbox> {
-  const sandbox = await createSandbox();
+export async function createNotes(folder?: string): Promise<Sandbox> {
+  const sandbox = await createSandbox(folder);
   await sandbox.write(
     "MEMORY.md",
     "# Memory\n\n- The staging database listens on port 5544.\n- Ada prefers tabs to spaces.\n",

@@ -1,8 +1,12 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { openReceipts } from "../../src/connect/receipt.ts";
+import { silentSkips } from "../../src/doctor/silent-skips.ts";
 import { type Sandbox, createSandbox } from "../run-memslot.ts";
+import { connectAtOnce } from "./connect-at-once.ts";
 
 interface Check {
   name: string;
@@ -78,37 +82,34 @@ test("an entry that somebody took out, a file that is gone and a server that doe
   expect(check).toMatchObject({ status: "fail", message: expect.stringContaining("does not start") as string });
 });
 
-describe("what a client skips without a word is told", () => {
+/** What the clients of this sandbox skip without a word, as far as their files tell. */
+function skipsOf(sandbox: Sandbox, env: NodeJS.ProcessEnv = {}): string {
+  const read = (file: string): string | undefined => (existsSync(file) ? readFileSync(file, "utf8") : undefined);
+  const around = { home: sandbox.env["HOME"] ?? "", env, read };
+  const skips = openReceipts(sandbox.stateDir)
+    .all()
+    .flatMap((receipt) => silentSkips(receipt, around));
+  return skips.map(({ message }) => message).join("\n");
+}
+
+describe("what a client skips without a word is reported", () => {
   test("Codex: hooks that are not trusted, a strange key, args, hooks that are off", async () => {
     const sandbox = await prepare("codex");
-    const untrusted = await checks(sandbox);
-    expect(untrusted).toMatchObject([
-      { status: "ok" },
-      { status: "warn", message: expect.stringContaining("before you trust them") as string },
-    ]);
+    expect(skipsOf(sandbox)).toContain("before you trust them");
     const hooks = at(sandbox, ".codex/hooks.json");
-    const config = at(sandbox, ".codex/config.toml");
-    await change(
-      config,
-      /^/u,
-      `[features]\nhooks = false\n\n[hooks.state."${hooks}:SessionStart:0:0"]\ntrusted_hash = "x"\n\n`,
-    );
+    const trusted = `[hooks.state."${hooks}:SessionStart:0:0"]\ntrusted_hash = "x"\n\n`;
+    await change(at(sandbox, ".codex/config.toml"), /^/u, `[features]\nhooks = false\n\n${trusted}`);
     await change(hooks, "{", '{ "$schema": "x",');
-    await change(
-      hooks,
-      '"SessionStart": [',
-      '"SessionStart": [ { "hooks": [ { "type": "command", "command": "x", "args": ["y"] } ] },',
-    );
-    const messages = (await checks(sandbox)).map(({ message }) => message).join("\n");
-    expect(messages).toContain('as it holds "$schema"');
-    expect(messages).toContain('"args"');
-    expect(messages).toContain("hooks are off");
+    const withArgs = '{ "hooks": [ { "type": "command", "command": "x", "args": ["y"] } ] },';
+    await change(hooks, '"SessionStart": [', `"SessionStart": [ ${withArgs}`);
+    const messages = skipsOf(sandbox);
+    for (const words of ['as it holds "$schema"', '"args"', "hooks are off"]) expect(messages).toContain(words);
     expect(messages).not.toContain("before you trust them");
   });
 
-  test("Cursor: an event that it does not know", async () => {
+  test("Cursor: an event that it does not know, also by the doctor", async () => {
     const sandbox = await prepare("cursor");
-    expect(await checks(sandbox)).toMatchObject([{ status: "ok" }]);
+    expect(skipsOf(sandbox)).toBe("");
     await change(at(sandbox, ".cursor/hooks.json"), '"hooks": {', '"hooks": { "SessionStart": [],');
     expect(await checks(sandbox)).toMatchObject([
       { status: "ok" },
@@ -118,23 +119,18 @@ describe("what a client skips without a word is told", () => {
 
   test("Claude Code: hooks that are all off", async () => {
     const sandbox = await prepare("claude-code");
+    expect(skipsOf(sandbox)).toBe("");
     await change(at(sandbox, ".claude/settings.json"), "{", '{ "disableAllHooks": true,');
-    expect(await checks(sandbox)).toMatchObject([
-      { status: "ok" },
-      { status: "warn", message: expect.stringContaining("disableAllHooks") as string },
-    ]);
+    expect(skipsOf(sandbox)).toContain("disableAllHooks");
   });
 
   test("Gemini: a variable that it strips, and a folder that it does not trust", async () => {
     const sandbox = await prepare("gemini", "--project");
-    const found = await checks(sandbox, { GEMINI_API_KEY: "x" });
-    expect(found.map(({ message }) => message).join("\n")).toMatch(/GEMINI_API_KEY[^]*may not trust/u);
+    expect(skipsOf(sandbox, { GEMINI_API_KEY: "x" })).toMatch(/GEMINI_API_KEY[^]*may not trust/u);
     await mkdir(at(sandbox, ".gemini"), { recursive: true });
-    await writeFile(
-      at(sandbox, ".gemini/trustedFolders.json"),
-      JSON.stringify({ [path.dirname(sandbox.cwd)]: "TRUST_FOLDER" }),
-    );
-    expect(await checks(sandbox)).toMatchObject([{ status: "ok" }]);
+    const trusted = JSON.stringify({ [path.dirname(sandbox.cwd)]: "TRUST_FOLDER" });
+    await writeFile(at(sandbox, ".gemini/trustedFolders.json"), trusted);
+    expect(skipsOf(sandbox)).toBe("");
   });
 });
 
@@ -145,4 +141,8 @@ test("what went wrong with a hook last is told", async () => {
   expect(await checks(sandbox)).toMatchObject([
     { name: "hook", status: "warn", message: expect.stringContaining("codex") as string },
   ]);
+});
+
+test("two at once leave whole files and one record, by which all is given back to the byte", async () => {
+  await connectAtOnce(["cursor", "cursor"], 1);
 });
