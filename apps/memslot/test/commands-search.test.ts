@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import path from "node:path";
 import { promisify } from "node:util";
+import { unseenCharacter } from "@memslot/core";
 import { expect, test } from "vitest";
 import { type Sandbox, command, createSandbox } from "./run-memslot.ts";
 import { transcript } from "./transcript.ts";
@@ -86,5 +87,33 @@ test.skipIf(process.platform === "win32")(
     const lines = await sandbox.runHere(["memory", "search", "zeppelin", "--paths"]);
     const shown = String.raw`two words\u{A}and a line end.md`;
     expect(lines.stdout).toBe(`${path.join(sandbox.workspace, "memory", shown)}\n`);
+  },
+);
+
+test.skipIf(process.platform === "win32")(
+  "nothing of a note or its name that is invisible or that a terminal obeys is printed, also with styles; its path is taken back",
+  async () => {
+    const hidden = "\u001B]0;title\u0007\u202E\u{E0049}\u{E0047}\u200B";
+    const sandbox = await createSandbox();
+    const file = `memory/boat${hidden}.md`;
+    await sandbox.write(file, `# Boats\n\nThe ferry ${hidden} leaves at nine.\n\nمی\u200Cخواهم 👩‍🚀\n`);
+    const search = await sandbox.runHere(["memory", "search", "ferry nine"]);
+    expect(search.exitCode).toBe(0);
+    expect(unseenCharacter(search.stdout)).toBeUndefined();
+    const [, shown = ""] = /(memory\/boat.*\.md):\d/u.exec(search.stdout) ?? [];
+    const [, place = ""] = /^\S+ (.*\.md):\d/u.exec(search.stdout) ?? [];
+    for (const asked of [file, shown, `${shown}#L1-L5`, `${shown}:1-5`, place]) {
+      const get = await sandbox.runHere(["memory", "get", asked]);
+      expect(get.stdout).toBe("# Boats\n\nThe ferry \uFFFD]0;title\uFFFD leaves at nine.\n\nمی\u200Cخواهم 👩‍🚀\n");
+    }
+    const json = await sandbox.runHere(["memory", "get", shown, "--json"]);
+    expect(unseenCharacter(json.stdout)).toBeUndefined();
+    expect(JSON.parse(json.stdout)).toMatchObject({ path: file, text: expect.stringContaining(hidden) });
+    const env = { FORCE_COLOR: "1", FORCE_HYPERLINK: "1" };
+    const styled = await sandbox.runHere(["memory", "search", "ferry nine"], { env });
+    // oxlint-disable-next-line no-control-regex -- styles, and the two halves of a link to a file
+    const own = /\u001B\[\d+m|\u001B\]8;;(?:file:\/\/[!-~]*)?\u001B\\/gu;
+    expect(styled.stdout.match(own)?.length).toBeGreaterThan(6);
+    expect(unseenCharacter(styled.stdout.replaceAll(own, ""))).toBeUndefined();
   },
 );

@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { crc32 } from "node:zlib";
 import { assistant, claudeSession, codexSession, user } from "@memslot/fakes/clients";
-import { leanInstall } from "./lean-install.ts";
+import { leanInstall } from "./npm.ts";
 import type { Finished, Sandbox } from "./run-memslot.ts";
 import { transcript } from "./transcript.ts";
 

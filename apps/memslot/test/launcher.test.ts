@@ -1,26 +1,25 @@
-import { execFile } from "node:child_process";
-import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { execFile, execFileSync } from "node:child_process";
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { cp, mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, test } from "vitest";
+import { tempFolder } from "@memslot/test-tools/files";
+import { beforeEach, describe, expect, test } from "vitest";
 
 async function installedPackage(): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), "memslot-launcher-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  await cp(fileURLToPath(new URL("../bin", import.meta.url)), path.join(folder, "bin"), { recursive: true });
-  await writeFile(path.join(folder, "package.json"), '{"type":"module"}');
-  return folder;
+  const made = tempFolder({ "package.json": { type: "module" } });
+  await cp(fileURLToPath(new URL("../bin", import.meta.url)), path.join(made, "bin"), { recursive: true });
+  return made;
 }
 
 function launch(
-  folder: string,
+  installed: string,
   nodeOptions: readonly string[] = [],
 ): Promise<{ exitCode: number; stdout: string; stderr: string }> {
   return new Promise((resolve) => {
     execFile(
       process.execPath,
-      [...nodeOptions, path.join(folder, "bin", "memslot.js"), "--version"],
+      [...nodeOptions, path.join(installed, "bin", "memslot.js"), "--version"],
       { timeout: 30_000 },
       (error, stdout, stderr) => {
         resolve({ exitCode: error === null ? 0 : Number(error.code), stdout, stderr });
@@ -36,20 +35,127 @@ test("the launcher of a checkout that was not built says how to build it", async
 });
 
 test("the launcher starts the built command", async () => {
-  const folder = await installedPackage();
-  await mkdir(path.join(folder, "dist"));
-  await writeFile(path.join(folder, "dist", "cli.js"), 'process.stdout.write("built " + process.argv[2]);');
-  expect(await launch(folder)).toEqual({ exitCode: 0, stdout: "built --version", stderr: "" });
+  const installed = await installedPackage();
+  await mkdir(path.join(installed, "dist"));
+  await writeFile(path.join(installed, "dist", "cli.js"), 'process.stdout.write("built " + process.argv[2]);');
+  expect(await launch(installed)).toEqual({ exitCode: 0, stdout: "built --version", stderr: "" });
 });
 
 test("the launcher refuses a Node that is too old and names the one it needs", async () => {
-  const folder = await installedPackage();
-  const older = path.join(folder, "older.mjs");
+  const installed = await installedPackage();
+  const older = path.join(installed, "older.mjs");
   await writeFile(
     older,
     'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "22.21.1" } });',
   );
-  const { exitCode, stderr } = await launch(folder, ["--import", older]);
+  const { exitCode, stderr } = await launch(installed, ["--import", older]);
   expect(exitCode).toBe(1);
   expect(stderr).toContain("Node 22.22 or newer is needed, and this is 22.21.1");
+});
+
+describe("the compile cache", () => {
+  let folder = "";
+  let stateDir = "";
+
+  beforeEach(() => {
+    folder = tempFolder();
+    stateDir = path.join(folder, "state");
+    cpSync(fileURLToPath(new URL("../bin", import.meta.url)), path.join(folder, "app/bin"), { recursive: true });
+    mkdirSync(path.join(folder, "app/dist"));
+    writeFileSync(path.join(folder, "app/package.json"), '{ "type": "module" }');
+    writeFileSync(
+      path.join(folder, "app/dist/cli.js"),
+      'import module from "node:module"; process.stdout.write(module.getCompileCacheDir() ?? "none");',
+    );
+  });
+
+  /** Starts a command that prints where the cache is that it was started with. */
+  function cacheOfStart(env: NodeJS.ProcessEnv = {}): string {
+    const {
+      NODE_COMPILE_CACHE: _cache,
+      NODE_DISABLE_COMPILE_CACHE: _off,
+      NODE_OPTIONS: _options,
+      ...own
+    } = process.env;
+    return execFileSync(process.execPath, [path.join(folder, "app/bin/memslot.js")], {
+      encoding: "utf8",
+      env: { ...own, HOME: folder, MEMSLOT_HOME: stateDir, ...env },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+  }
+
+  function makeState(mode = 0o700): void {
+    mkdirSync(stateDir);
+    chmodSync(stateDir, mode);
+  }
+
+  test("what was compiled is kept in the state folder, where nobody else can write", () => {
+    makeState();
+    const cache = path.join(stateDir, "cache/node");
+    expect(path.dirname(cacheOfStart())).toBe(cache);
+    expect(statSync(cache).mode & 0o777).toBe(0o700);
+    expect(readdirSync(cache, { recursive: true }).length).toBeGreaterThan(1);
+  });
+
+  test("without a state folder nothing is kept, and none is made", () => {
+    expect(cacheOfStart()).toBe("none");
+    expect(existsSync(stateDir)).toBe(false);
+  });
+
+  test.skipIf(process.platform === "win32").each([
+    ["others can write in the state folder", () => makeState(0o707)],
+    ["a group can write in the state folder", () => makeState(0o770)],
+    [
+      "others can write in the cache",
+      () => {
+        makeState();
+        mkdirSync(path.join(stateDir, "cache/node"), { recursive: true });
+        chmodSync(path.join(stateDir, "cache/node"), 0o777);
+      },
+    ],
+    [
+      "others can write beside the cache",
+      () => {
+        makeState();
+        mkdirSync(path.join(stateDir, "cache"));
+        chmodSync(path.join(stateDir, "cache"), 0o777);
+      },
+    ],
+    [
+      "the cache is a link to another folder",
+      () => {
+        makeState();
+        mkdirSync(path.join(stateDir, "cache"));
+        mkdirSync(path.join(folder, "elsewhere"));
+        symlinkSync(path.join(folder, "elsewhere"), path.join(stateDir, "cache/node"));
+      },
+    ],
+    [
+      "a file stands in its place",
+      () => {
+        makeState();
+        writeFileSync(path.join(stateDir, "cache"), "");
+      },
+    ],
+  ])("the command starts without it where %s", (_case, prepare) => {
+    prepare();
+    expect(cacheOfStart()).toBe("none");
+    expect(existsSync(path.join(folder, "elsewhere")) ? readdirSync(path.join(folder, "elsewhere")) : []).toEqual([]);
+  });
+
+  test.skipIf(process.getuid?.() !== 0)(
+    "the command starts without it where the state folder is somebody else's",
+    () => {
+      makeState();
+      execFileSync("chown", ["12345", stateDir]);
+      expect(cacheOfStart()).toBe("none");
+    },
+  );
+
+  test("what Node is told about its cache goes before it", () => {
+    makeState();
+    const named = path.join(folder, "named");
+    expect(path.dirname(cacheOfStart({ NODE_COMPILE_CACHE: named }))).toBe(named);
+    expect(cacheOfStart({ NODE_DISABLE_COMPILE_CACHE: "1" })).toBe("none");
+  });
 });

@@ -36,6 +36,8 @@ export interface Sandbox {
   run(args: readonly string[], options?: RunOptions): Promise<Finished>;
   /** The same with `--workspace` of this sandbox. */
   runHere(args: readonly string[], options?: RunOptions): Promise<Finished>;
+  /** The same on a terminal where this is typed; nothing is, where it is left out. */
+  onTerminal(args: readonly string[], options: { typed?: string; signal?: AbortSignal }): Promise<Finished>;
 }
 
 interface RunOptions {
@@ -82,6 +84,11 @@ export async function createSandbox(folder: string = tempFolder()): Promise<Sand
     env,
     run,
     runHere: (args, options) => run([...args, "--workspace", workspace], options),
+    onTerminal(args, { typed, signal }) {
+      const stdin = Object.assign(new PassThrough(), { isTTY: true });
+      if (typed !== undefined) stdin.end(typed);
+      return runInside([...args, "--workspace", workspace], { cwd, env, stdin, signal });
+    },
     async write(relPath, content) {
       const file = path.join(workspace, relPath);
       await mkdir(content === null ? file : path.dirname(file), { recursive: true });
@@ -102,15 +109,21 @@ export async function createSandbox(folder: string = tempFolder()): Promise<Sand
   };
 }
 
+interface World {
+  cwd: string;
+  env: NodeJS.ProcessEnv;
+  stdin: string | NodeJS.ReadableStream | undefined;
+  signal?: AbortSignal | undefined;
+}
+
 async function runInside(
   args: readonly string[],
-  { cwd, env, stdin: text }: { cwd: string; env: NodeJS.ProcessEnv; stdin: string | NodeJS.ReadableStream | undefined },
+  { cwd, env, stdin: given, signal = new AbortController().signal }: World,
 ): Promise<Finished> {
   const [stdout, stderr] = [createPipe(), createPipe()];
   const output = createOutput(stdout.stream, stderr.stream, env);
-  const never = new AbortController().signal;
-  const stdin = typeof text === "object" ? text : Readable.from(text === undefined ? [] : [text]);
-  const exitCode = await runProgram(args, { cwd, env, output, stdin, signal: never });
+  const stdin = typeof given === "object" ? given : Readable.from(given === undefined ? [] : [given]);
+  const exitCode = await runProgram(args, { cwd, env, output, stdin, signal });
   await output.flush();
   return { exitCode, stdout: stdout.text(), stderr: stderr.text() };
 }

@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { packed, sandboxOffline } from "./test/offline.ts";
+import { packed, sandboxOffline } from "../../test/npm.ts";
 import { command, createSandbox } from "../../test/run-memslot.ts";
 import { writePlugin } from "../../test/written-plugin.ts";
 

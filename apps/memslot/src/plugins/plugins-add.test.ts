@@ -1,10 +1,11 @@
-import { existsSync } from "node:fs";
+import { once } from "node:events";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import path from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { findNpm } from "./run-npm.ts";
-import { packed, sandboxOffline } from "./test/offline.ts";
-import { leanInstall } from "../../test/lean-install.ts";
+import { packed, sandboxOffline } from "../../test/npm.ts";
 import { createSandbox } from "../../test/run-memslot.ts";
 import { writePlugin } from "../../test/written-plugin.ts";
 
@@ -33,37 +34,6 @@ describe("memslot plugins add", () => {
     expect((await run(["plugins", "list"])).stdout).not.toContain("memory-mine");
     expect((await run(["plugins", "remove", "memory-mine"])).exitCode).toBe(1);
   });
-
-  test("with --print only prints the command, that of a plugin of this project in the version of the command", async () => {
-    const { stateDir, run } = await sandboxOffline();
-    const cli = await leanInstall();
-    const { version } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8"));
-    const { exitCode, stdout, stderr } = await run(["plugins", "add", "memory-lancedb", "--print"], { cli });
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-    expect(stdout).toMatch(/^npm install --prefix \S+ --ignore-scripts /u);
-    expect(stdout.trim().endsWith(` @memslot/memory-lancedb@${version}`)).toBe(true);
-    expect(existsSync(path.join(stateDir, "plugins"))).toBe(false);
-  });
-
-  test("installs nothing that is here already", async () => {
-    const { stateDir, run } = await sandboxOffline();
-    expect((await run(["plugins", "add", "openai"])).stdout).toMatch(/openai \d+\.\d+\.\d+ is here already/);
-    expect(existsSync(path.join(stateDir, "plugins"))).toBe(false);
-  });
-
-  test.each([
-    ["./not-there.tgz", 1, "does not exist"],
-    ["../here", 1, "memslot.plugin.json is missing"],
-    ["--force", 2, "--force"],
-    ["a b", 2, "no package name"],
-    ["https://example.org/x", 2, "no package name"],
-  ])("refuses %j before npm is asked", async (typed, code, words) => {
-    const { run, stateDir } = await sandboxOffline();
-    const { exitCode, stderr } = await run(["plugins", "add", typed]);
-    expect(exitCode).toBe(code);
-    expect(stderr).toContain(words);
-    expect(existsSync(path.join(stateDir, "plugins"))).toBe(false);
-  });
 });
 
 describe("findNpm", () => {
@@ -79,4 +49,31 @@ describe("findNpm", () => {
     expect(findNpm(path.join(cwd, "c/bin/node"), inB)?.file).toBe(path.join(cwd, "b", script));
     expect(findNpm(path.join(cwd, "c/bin/node"), { PATH: "" })).toBeUndefined();
   });
+});
+
+test("npm is given its own settings and no key of its person", async () => {
+  const { cwd, run } = await createSandbox();
+  const agents: string[] = [];
+  const registry = createServer((request, response) => {
+    agents.push(request.headers["user-agent"] ?? "");
+    response.writeHead(404, { "content-type": "application/json" }).end("{}");
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void registry.close());
+  await once(registry, "listening");
+  const { port } = registry.address() as AddressInfo;
+  // What npm's files name is put in from the environment, where it is there.
+  const userconfig = path.join(cwd, "npmrc");
+  const names = ["OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "FOO_SECRET", "NPM_TOKEN"];
+  await writeFile(userconfig, `user-agent=${names.map((name) => `\${${name}}`).join(" ")}\n`);
+  const planted = Object.fromEntries(names.map((name) => [name, `planted-${name}`]));
+  const { exitCode } = await run(["plugins", "add", "memslot-nobody-has-this"], {
+    env: {
+      ...planted,
+      npm_config_registry: `http://127.0.0.1:${port}/`,
+      npm_config_userconfig: userconfig,
+      npm_config_fetch_retries: "0",
+    },
+  });
+  expect(exitCode).toBe(1);
+  expect(agents[0]).toBe("${OPENAI_API_KEY} ${AWS_SECRET_ACCESS_KEY} ${GITHUB_TOKEN} ${FOO_SECRET} planted-NPM_TOKEN");
 });

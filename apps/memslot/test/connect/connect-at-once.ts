@@ -4,8 +4,11 @@ import { expect } from "vitest";
 import type { ClientId } from "../../src/connect/client.ts";
 import { createSandbox } from "../run-memslot.ts";
 
-const before = '{\n  // mine\n  "theme": "dark"\n}\n';
-/** Connects these clients at once, each in a process of its own, and removes them at once, so many times. */
+export const before = '{\n  // mine\n  "theme": "dark"\n}\n';
+/**
+ * Connects these clients at once, each in a process of its own, and removes them at once, so many times. Returns what is
+ * in their files then.
+ */
 export async function connectAtOnce(clients: readonly ClientId[], rounds: number): Promise<void> {
   const sandbox = await createSandbox();
   const home = sandbox.env["HOME"] ?? "";
@@ -43,4 +46,5 @@ export async function connectAtOnce(clients: readonly ClientId[], rounds: number
     for (const file of files) expect(await readFile(file, "utf8")).toBe(before);
     expect(await readdir(path.join(sandbox.stateDir, "connections"))).toEqual([]);
   }
+  return await Promise.all(files.map((file) => readFile(file, "utf8")));
 }

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { openReceipts } from "../../src/connect/receipt.ts";
 import { silentSkips } from "../../src/doctor/silent-skips.ts";
 import { type Sandbox, createSandbox } from "../run-memslot.ts";
-import { connectAtOnce } from "./connect-at-once.ts";
+import { before, connectAtOnce } from "./connect-at-once.ts";
 
 interface Check {
   name: string;
@@ -144,5 +144,5 @@ test("what went wrong with a hook last is told", async () => {
 });
 
 test("two at once leave whole files and one record, by which all is given back to the byte", async () => {
-  await connectAtOnce(["cursor", "cursor"], 1);
+  expect(await connectAtOnce(["cursor", "cursor"], 1)).toEqual([before, before]);
 });

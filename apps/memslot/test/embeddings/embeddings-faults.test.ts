@@ -3,8 +3,8 @@ import path from "node:path";
 import { deadUrl } from "@memslot/fakes/model-hub";
 import { eventually } from "@memslot/test-tools/wait";
 import { describe, expect, test } from "vitest";
-import { leanInstall } from "../lean-install.ts";
-import { type ModelHouse, address, countVectors, modelHouse } from "./model-house.ts";
+import { leanInstall } from "../npm.ts";
+import { type ModelHouse, address, countVectors, modelHouse, readinessTexts } from "./model-house.ts";
 
 const goesOn = "memslot embeddings on goes on from here";
 
@@ -98,7 +98,7 @@ describe("Ctrl-C", () => {
   test("at the question changes nothing", async () => {
     const house = await modelHouse();
     const controller = new AbortController();
-    const asked = house.onTerminal(["on", address], { signal: controller.signal });
+    const asked = house.onTerminal(["embeddings", "on", address], { signal: controller.signal });
     setImmediate(() => controller.abort());
     expect((await asked).stderr).toContain("memslot: interrupted");
     expect([house.configText(), house.hub.log]).toEqual([undefined, []]);
@@ -107,7 +107,7 @@ describe("Ctrl-C", () => {
   test("while the model is fetched keeps the part, and the next run fetches the rest", async () => {
     const house = await modelHouse({ stopAfter: { bytes: 200_000, how: "hang" } });
     const controller = new AbortController();
-    const fetching = house.onTerminal(["on", address, "--yes"], { signal: controller.signal });
+    const fetching = house.onTerminal(["embeddings", "on", address, "--yes"], { signal: controller.signal });
     await eventually(() => house.partSize() > 150_000);
     controller.abort();
     const { stderr, stdout } = await fetching;
@@ -127,7 +127,7 @@ describe("Ctrl-C", () => {
       await house.write(`memory/note-${number}.md`, `# Note ${number}\n\n- Espresso number ${number}.\n`);
     const controller = new AbortController();
     const first = countVectors(() => controller.abort());
-    const { stderr } = await house.onTerminal(["on", address, "--yes"], { signal: controller.signal });
+    const { stderr } = await house.onTerminal(["embeddings", "on", address, "--yes"], { signal: controller.signal });
     expect(stderr).toContain(goesOn);
     expect(house.configText()).toBeUndefined();
     const stored = first.stored();
@@ -135,7 +135,7 @@ describe("Ctrl-C", () => {
     expect(stored).toBeLessThan(100);
     const second = countVectors();
     await thenItWorks(house);
-    expect(second.sent()).toBe(100 - stored);
+    expect(second.sent()).toBe(100 - stored + readinessTexts);
     expect(house.hub.fetches()).toEqual([]);
   });
 });

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { type NpmRegistry, startNpmRegistry } from "@memslot/fakes/npm-registry";
 import { eventually } from "@memslot/test-tools/wait";
 import { expect, test } from "vitest";
-import { leanInstall } from "../lean-install.ts";
+import { leanInstall } from "../npm.ts";
 import { command, type Finished } from "../run-memslot.ts";
 import { type ModelHouse, address, modelHouse } from "./model-house.ts";
 import { publishedLlama, publishedPlugin } from "./published-packages.ts";

@@ -3,8 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { offeredModels } from "../../src/embeddings/models.ts";
-import { address, countVectors, modelHouse, watchSearches } from "./model-house.ts";
+import { address, countVectors, modelHouse, readinessTexts, searchWithModel, watchSearches } from "./model-house.ts";
 
 // What fails on the way is in `embeddings-faults.test.ts`, npm and a machine without anything in
 // `test/embeddings-on.long.test.ts`.
@@ -14,7 +13,7 @@ describe("memslot embeddings", () => {
     const house = await modelHouse();
     const { hub, configFile, modelFile, content } = house;
     const searches = watchSearches();
-    const told = await house.onTerminal(["on", address, "--try", "black espresso"], { typed: "\n" });
+    const told = await house.onTerminal(["embeddings", "on", address, "--try", "black espresso"], { typed: "\n" });
     expect(told.exitCode, told.stderr).toBe(0);
     expect(told.stderr.match(/\[Y\/n\]/gu)).toHaveLength(1);
     expect(told.stderr).toMatch(/^ {2}licence +see https:\/\/huggingface\.co\/ada\/tiny$/mu);
@@ -34,8 +33,7 @@ describe("memslot embeddings", () => {
     const [entry] = JSON.parse((await house.embeddings("status", "--json")).stdout);
     expect(entry).toMatchObject({ agentId: "main", on: true, provider: "local", chunks: 2, embedded: 2 });
     expect(entry.file).toMatchObject({ name: "tiny.gguf", file: modelFile, bytes: content.length, isThere: true });
-    const search = await house.runHere(["memory", "search", "espresso", "--json"]);
-    expect(JSON.parse(search.stdout)).toMatchObject({ mode: "hybrid", state: "ok" });
+    expect(await searchWithModel(house, "espresso")).toMatchObject({ mode: "hybrid", state: "ok" });
 
     const another = await house.embeddings("on", "bge-m3");
     expect(another.exitCode).toBe(2);
@@ -61,7 +59,7 @@ describe("memslot embeddings", () => {
       agents: [{ agentId: "main", backend: "memory-core", files: 2, chunks: 2, embedded: 2 }],
       comparison: { question: "Anna likes espresso, black and strong", from: "MEMORY.md", mode: "hybrid" },
     });
-    expect(counted.sent()).toBe(0);
+    expect(counted.sent()).toBe(readinessTexts);
     expect(hub.fetches()).toHaveLength(1);
     // All is done: nothing to ask, and nothing to write.
     const text = house.configText();
@@ -72,47 +70,13 @@ describe("memslot embeddings", () => {
     expect(house.configText()).toBe(text);
   });
 
-  test("on says what it would do where nobody can be asked, and does nothing without a yes", async () => {
+  test("on does nothing without a yes", async () => {
     const house = await modelHouse();
-    const piped = await house.embeddings("on");
-    expect(piped).toMatchObject({ exitCode: 2, stdout: "" });
-    expect(piped.stderr).toMatch(/^ {2}model +embeddinggemma-300m, 330 MB, more than 100 languages$/mu);
-    expect(piped.stderr).toMatch(/^ {2}licence +Gemma Terms of Use, https:\/\/ai\.google\.dev\/gemma\/terms$/mu);
-    expect(piped.stderr).toContain("run it with --yes");
-    const larger = await house.embeddings("on", "bge-m3", "--json");
-    expect(larger.exitCode).toBe(2);
-    expect(larger.stderr).toMatch(/^ {2}model +bge-m3, 635 MB.*\n {2}licence +MIT/mu);
-    expect(JSON.parse(larger.stdout)).toMatchObject({ ok: false, error: { code: "USAGE" } });
     for (const typed of ["n\n", ""]) {
-      const refused = await house.onTerminal(["on", address], { typed });
+      const refused = await house.onTerminal(["embeddings", "on", address], { typed });
       expect(refused).toMatchObject({ exitCode: 0, stdout: "Nothing was changed.\n" });
     }
     expect([house.configText(), house.hub.log]).toEqual([undefined, []]);
-  });
-
-  test("the default is the model that `local` without a path means", async () => {
-    const house = await modelHouse();
-    const config = await house.writeConfig('{ agents: { defaults: { memorySearch: { provider: "local" } } } }');
-    const [status] = JSON.parse((await house.embeddings("status", "--json", "--config", config)).stdout);
-    expect(status).toMatchObject({ on: true, model: offeredModels[0].address, file: { isThere: false, bytes: 0 } });
-    const { stderr } = await house.embeddings("on", "--config", config);
-    expect(stderr).toContain(`  fetch     ${offeredModels[0].address}\n`);
-    expect(stderr).not.toMatch(/^ {2}write/mu);
-    expect(house.hub.log).toEqual([]);
-  });
-
-  test.each([
-    [["on", "gemma"], "no model that is known here: name one of embeddinggemma-300m, bge-m3, a .gguf file"],
-    [["on", "hf:ada/tiny"], "hf:user/repository/file.gguf"],
-    [["on", "./gone.gguf", "--yes"], "gone.gguf does not exist"],
-    [["on", "--try", " "], "--try needs a question"],
-  ])("%j is refused with what to do", async (args, words) => {
-    const house = await modelHouse();
-    const { exitCode, stderr, stdout } = await house.embeddings(...args);
-    expect(stdout).toBe("");
-    expect(exitCode).toBeGreaterThan(0);
-    expect(stderr).toContain(words);
-    expect(house.configText()).toBeUndefined();
   });
 
   test("on takes the place of a remote provider without asking it, and keeps comments and the file's own spelling", async () => {
@@ -169,34 +133,5 @@ describe("memslot embeddings", () => {
     expect(stderr).toMatch(/^ {2}leave +agent "work" as it is, by agents\.list\[work\]\.memorySearch\.provider$/mu);
     const entries = JSON.parse((await house.run(["embeddings", "status", "--json", ...run])).stdout);
     expect(entries.map(({ on }: { on: boolean }) => on)).toEqual([true, false, false]);
-    await writeFile(config, JSON.stringify({ agents: { list: list.slice(1, 2) } }));
-    for (const verb of ["on", "off"])
-      expect((await house.run(["embeddings", verb, ...run])).stderr).toContain(
-        "every agent has a choice of its own (agents.list[work].memorySearch.provider)",
-      );
-  });
-
-  test.each([
-    [
-      '{ plugins: { deny: ["local"] }, agents: { defaults: { workspace: "." } } }',
-      /plugin "local" may not be used: plugins\.deny.*; change that first/u,
-    ],
-    ['{ plugins: { slots: { memory: "none" } } }', /memory is off: .*; switch it on first/u],
-    [
-      '{ plugins: { slots: { memory: "memory-qmd" } } }',
-      /"memory-qmd".* does not search with the vectors.*memory-core/u,
-    ],
-    [
-      "{ agents: { defaults: { memorySearch: { query: { hybrid: { enabled: false } } } } } }",
-      /hybrid\.enabled is false/u,
-    ],
-    ['{ agents: { list: [{ id: "main", workspace: "./gone" }] } }', /the workspace .*gone does not exist/u],
-  ])("%s leaves no use for vectors: it is named before anything is fetched", async (text, words) => {
-    const house = await modelHouse();
-    const config = await house.writeConfig(text);
-    const { exitCode, stderr } = await house.run(["embeddings", "on", address, "--yes", "--config", config]);
-    expect(exitCode).toBe(1);
-    expect(stderr).toMatch(words);
-    expect([house.hub.log, await readFile(config, "utf8")]).toEqual([[], text]);
   });
 });

@@ -2,17 +2,19 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { PassThrough } from "node:stream";
-import type { ProviderMessage, SearchMessage, StoreMessage } from "@memslot/core";
+import type { ProviderMessage, SearchMessage, SearchReport, StoreMessage } from "@memslot/core";
 import { writeTinyGguf } from "@memslot/fakes/gguf";
 import { type Hub, type HubBehaviour, startHub } from "@memslot/fakes/model-hub";
+import { eventually } from "@memslot/test-tools/wait";
+import { loadConfig, openMemory } from "memslot";
 import { onTestFinished } from "vitest";
-import { runProgram } from "../../src/program.ts";
-import { createOutput } from "../../src/terminal/output.ts";
 import { type Finished, type Sandbox, createSandbox } from "../run-memslot.ts";
 
 /** The address of the model of a house, at its hub. */
 export const address = "hf:ada/tiny/tiny.gguf";
+
+/** `embeddings on` sends one text to learn whether the model is ready, before it compares answers. */
+export const readinessTexts = 1;
 
 /** Notes, a hub with a tiny model, and a home where nothing is set up. */
 export interface ModelHouse extends Sandbox {
@@ -28,8 +30,6 @@ export interface ModelHouse extends Sandbox {
   partSize(): number;
   /** `memslot embeddings ARGS`, over the notes. */
   embeddings(...args: string[]): Promise<Finished>;
-  /** The same on a terminal where this is typed; `undefined`: nothing yet. */
-  onTerminal(args: readonly string[], how: { typed?: string; signal?: AbortSignal }): Promise<Finished>;
 }
 
 export async function modelHouse(behaviour: HubBehaviour = {}): Promise<ModelHouse> {
@@ -43,7 +43,6 @@ export async function modelHouse(behaviour: HubBehaviour = {}): Promise<ModelHou
   sandbox.env["HF_ENDPOINT"] = hub.url;
   const configFile = path.join(sandbox.stateDir, "memslot.json5");
   const modelFile = path.join(sandbox.stateDir, "models/hf/ada/tiny/tiny.gguf");
-  const onTerminal: ModelHouse["onTerminal"] = (args, how) => runOnTerminal(sandbox, args, how);
   return {
     ...sandbox,
     hub,
@@ -53,23 +52,22 @@ export async function modelHouse(behaviour: HubBehaviour = {}): Promise<ModelHou
     modelFile,
     partSize: () => statSync(`${modelFile}.part`, { throwIfNoEntry: false })?.size ?? 0,
     embeddings: (...args) => sandbox.runHere(["embeddings", ...args]),
-    onTerminal,
   };
 }
 
-async function runOnTerminal(
-  { cwd, env, workspace }: Sandbox,
-  args: readonly string[],
-  { typed, signal = new AbortController().signal }: { typed?: string; signal?: AbortSignal },
-): Promise<Finished> {
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-  const stdin = Object.assign(new PassThrough(), { isTTY: true });
-  if (typed !== undefined) stdin.end(typed);
-  const output = createOutput(stdout as unknown as NodeJS.WriteStream, stderr as unknown as NodeJS.WriteStream, env);
-  const line = ["embeddings", ...args, "--workspace", workspace];
-  const exitCode = await runProgram(line, { cwd, env, output, stdin, signal });
-  await output.flush();
-  return { exitCode, stdout: String(stdout.read() ?? ""), stderr: String(stderr.read() ?? "") };
+/** Searches in a memory whose model has answered once: a search does not wait for one that is still being loaded. */
+export async function searchWithModel(house: ModelHouse, query: string): Promise<SearchReport | undefined> {
+  const { cwd, env, workspace } = house;
+  const config = await loadConfig({ cwd, env, workspace });
+  const memory = await openMemory({ config, agentId: "main" });
+  try {
+    await eventually(async () => (await memory.probeEmbeddingAvailability()).ok);
+    let report: SearchReport | undefined;
+    await memory.search(query, { onDebug: (given) => void (report = given) });
+    return report;
+  } finally {
+    await memory.close();
+  }
 }
 
 /** Whether each search of this process, from now on, was one by meaning too. */

@@ -5,7 +5,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { PublishedPackage } from "@memslot/fakes/npm-registry";
 import { onTestFinished } from "vitest";
-import { packed } from "../../src/plugins/test/offline.ts";
+import { packed } from "../npm.ts";
 
 const extension = fileURLToPath(new URL("../../../../extensions/embeddings-local", import.meta.url));
 

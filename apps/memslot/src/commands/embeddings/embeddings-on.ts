@@ -143,7 +143,10 @@ async function indexAgent(
       embedded: vector?.embedded,
       failedFiles: failed.length,
     };
-    return { indexed, asked: toAsk && (await askByMeaning(memory, toAsk.question, context.signal)) };
+    if (toAsk === undefined) return { indexed, asked: undefined };
+    // A search does not wait long for a model that is still being loaded.
+    await memory.probeEmbeddingAvailability({ signal: context.signal });
+    return { indexed, asked: await askByMeaning(memory, toAsk.question, context.signal) };
   });
 }
 
