@@ -90,7 +90,7 @@ describe("an application", () => {
     `;
     const flags = ["--conditions=@memslot/source", "--input-type=module", "--eval", script];
     const options = {
-      timeout: 60_000,
+      timeout: 300_000,
       cwd: fileURLToPath(new URL("..", import.meta.url)),
       env: { ...sandbox.env, ...env },
     };

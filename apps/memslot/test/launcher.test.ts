@@ -20,7 +20,7 @@ function launch(
     execFile(
       process.execPath,
       [...nodeOptions, path.join(installed, "bin", "memslot.js"), "--version"],
-      { timeout: 30_000 },
+      { timeout: 300_000 },
       (error, stdout, stderr) => {
         resolve({ exitCode: error === null ? 0 : Number(error.code), stdout, stderr });
       },

@@ -24,7 +24,7 @@ describe("the process", () => {
     const search = [...command, "memory", "search", "ferry", "--max-results", "200", "--workspace", sandbox.workspace];
     const pipe = async (reader: string): Promise<{ stdout: string; stderr: string }> => {
       const line = `${shellWords(search)} | ${reader}`;
-      const shell = spawn("sh", ["-c", line], { cwd: sandbox.cwd, env: sandbox.env, timeout: 30_000 });
+      const shell = spawn("sh", ["-c", line], { cwd: sandbox.cwd, env: sandbox.env, timeout: 300_000 });
       let stdout = "";
       let stderr = "";
       shell.stdout.on("data", (data) => (stdout += data));
@@ -157,7 +157,7 @@ describe("the library", () => {
     const { stdout } = await promisify(execFile)(
       process.execPath,
       ["--conditions=@memslot/source", "--input-type=module", "--eval", script],
-      { timeout: 30_000, cwd: fileURLToPath(new URL("..", import.meta.url)) },
+      { timeout: 300_000, cwd: fileURLToPath(new URL("..", import.meta.url)) },
     );
     const loaded: string[] = JSON.parse(stdout);
     expect(loaded).toContain(library);

@@ -145,7 +145,7 @@ function runCommand(
     execFile(
       program,
       [...fixed, ...args],
-      { ...options, timeout: 60_000, maxBuffer: 32 * 1024 * 1024 },
+      { ...options, timeout: 300_000, maxBuffer: 32 * 1024 * 1024 },
       (error: ExecFileException | null, stdout, stderr) => {
         const exitCode = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
         resolve({ exitCode, stdout, stderr });

@@ -9,7 +9,7 @@ export const before = '{\n  // mine\n  "theme": "dark"\n}\n';
  * Connects these clients at once, each in a process of its own, and removes them at once, so many times. Returns what is
  * in their files then.
  */
-export async function connectAtOnce(clients: readonly ClientId[], rounds: number): Promise<void> {
+export async function connectAtOnce(clients: readonly ClientId[], rounds: number): Promise<string[]> {
   const sandbox = await createSandbox();
   const home = sandbox.env["HOME"] ?? "";
   const files = [".claude/settings.json", ".cursor/mcp.json"].map((name) => path.join(home, name));

@@ -8,7 +8,8 @@ import { address, countVectors, modelHouse, readinessTexts, searchWithModel, wat
 // What fails on the way is in `embeddings-faults.test.ts`, npm and a machine without anything in
 // `test/embeddings-on.long.test.ts`.
 
-describe("memslot embeddings", () => {
+// Loads a model again and again: on a machine with other work this takes long.
+describe("memslot embeddings", { timeout: 600_000 }, () => {
   test("on asks once, and then fetches, indexes, writes and compares; off goes back, status tells both", async () => {
     const house = await modelHouse();
     const { hub, configFile, modelFile, content } = house;
@@ -79,23 +80,29 @@ describe("memslot embeddings", () => {
     expect([house.configText(), house.hub.log]).toEqual([undefined, []]);
   });
 
-  test("on takes the place of a remote provider without asking it, and keeps comments and the file's own spelling", async () => {
+  test("on takes the place of a remote provider without asking it, and keeps comments and agents with their own", async () => {
     const api = await startEmbeddingApi({ dimensions: 32 });
     onTestFinished(() => api.close());
     const house = await modelHouse();
     const search = `{ provider: 'openai', remote: { baseUrl: '${api.url}/v1', apiKey: 'sk-x' } }`;
-    const config = await house.writeConfig(`{\n  // mine\n  memory: { search: ${search} },\n}\n`);
-    const { exitCode, stderr } = await house.embeddings("on", address, "--yes", "--config", config);
+    const own = (id: string, memorySearch: object): object => ({ id, workspace: house.workspace, memorySearch });
+    const list = [own("main", {}), own("work", { provider: "none" }), own("off", { enabled: false })];
+    const agents = JSON.stringify({ list });
+    const config = await house.writeConfig(`{\n  // mine\n  memory: { search: ${search} },\n  agents: ${agents},\n}\n`);
+    const run = ["--config", config] as const;
+    const { exitCode, stdout, stderr } = await house.run(["embeddings", "on", address, "--yes", "--json", ...run]);
     expect(exitCode, stderr).toBe(0);
     expect(stderr).toContain('in place of "openai", whose vectors stay for the way back');
     expect(api.log).toEqual([]);
-    const text = await readFile(config, "utf8");
-    expect(text).toMatch(
+    expect(await readFile(config, "utf8")).toMatch(
       /^\{\n {2}\/\/ mine\n {2}memory: \{ search: \{ provider: 'local', remote: .*modelPath: "hf:ada/u,
     );
-    const next = await house.embeddings("status", "--config", config);
-    expect(next.stderr).toBe("");
-    expect(next.stdout).toContain("search by meaning is on");
+    const keepers = [{ id: "work", key: "agents.list[work].memorySearch.provider" }];
+    expect(JSON.parse(stdout)).toMatchObject({ agents: [{ agentId: "main" }], keepers });
+    expect(stderr).toMatch(/^ {2}leave +agent "work" as it is, by agents\.list\[work\]\.memorySearch\.provider$/mu);
+    const status = await house.run(["embeddings", "status", "--json", ...run]);
+    expect(status.stderr).toBe("");
+    expect(JSON.parse(status.stdout).map(({ on }: { on: boolean }) => on)).toEqual([true, false, false]);
   });
 
   test("a stranger's file is left as it is: the user's own one is written, and counts", async () => {
@@ -118,20 +125,5 @@ describe("memslot embeddings", () => {
       stderr: "",
       stdout: expect.stringContaining('is "none"'),
     });
-  });
-
-  test("an agent with a provider of its own keeps it, and one whose memory is off is left out", async () => {
-    const house = await modelHouse();
-    const own = (id: string, memorySearch: object): object => ({ id, workspace: house.workspace, memorySearch });
-    const list = [own("main", {}), own("work", { provider: "none" }), own("off", { enabled: false })];
-    const config = await house.writeConfig(JSON.stringify({ agents: { list } }));
-    const run = ["--config", config] as const;
-    const { exitCode, stdout, stderr } = await house.run(["embeddings", "on", address, "--yes", "--json", ...run]);
-    expect(exitCode, stderr).toBe(0);
-    const keepers = [{ id: "work", key: "agents.list[work].memorySearch.provider" }];
-    expect(JSON.parse(stdout)).toMatchObject({ agents: [{ agentId: "main" }], keepers });
-    expect(stderr).toMatch(/^ {2}leave +agent "work" as it is, by agents\.list\[work\]\.memorySearch\.provider$/mu);
-    const entries = JSON.parse((await house.run(["embeddings", "status", "--json", ...run])).stdout);
-    expect(entries.map(({ on }: { on: boolean }) => on)).toEqual([true, false, false]);
   });
 });
