@@ -27,6 +27,18 @@ async function found(
   return await manager.search(query, searchOptions({ sources: all, ...change }));
 }
 
+/** A manager of this state folder after two syncs, and the paths that a search finds. */
+async function synced(
+  stateDir: string,
+  how: Parameters<typeof open>[1] = { sources: all },
+): Promise<{ store: FakeStore; paths(query: string): Promise<string[]> }> {
+  const { manager, store } = await open(stateDir, how);
+  for (let round = 0; round < 2; round++) await manager.sync?.(syncParams());
+  return { store, paths: async (query) => (await found(manager, query)).map((each) => each.path) };
+}
+
+const stateFolder = (): string => tempFolder({ "MEMORY.md": "note" });
+
 const line = (id: string, text: string, role = "user"): string =>
   `${JSON.stringify({ type: "message", id, timestamp: "2026-03-05T10:00:00.000Z", message: { role, content: text } })}\n`;
 
@@ -54,7 +66,7 @@ const said = { a: "I saw a zebra at the zoo", b: "and a giraffe" };
 
 describe("what was dropped", () => {
   test("is found, with lines that can be read, and without secrets", async () => {
-    const stateDir = tempFolder({ "MEMORY.md": "note" });
+    const stateDir = stateFolder();
     const secret = `sk-${"a1B2c3D4".repeat(6)}`;
     const file = journal(stateDir, "s1", { ...said, c: `the key is ${secret}\nof the okapi` });
     const { manager } = await open(stateDir);
@@ -76,20 +88,17 @@ describe("what was dropped", () => {
   });
 
   test("is not found twice: once its session's transcript is indexed as far, that answers", async () => {
-    const stateDir = tempFolder({ "MEMORY.md": "note" });
+    const stateDir = stateFolder();
     const file = journal(stateDir, "s1", said);
     const later = journal(stateDir, "s1", { c: "The okapi came later" });
     transcript(stateDir, "s1", said);
-    const { manager, store } = await open(stateDir, { sources: all });
-    for (let round = 0; round < 2; round++) await manager.sync?.(syncParams());
+    const { store, paths } = await synced(stateDir);
     expect(store.paths()).toEqual(["MEMORY.md", later, "sessions/s1.jsonl"]);
-    expect((await found(manager, "zebra")).map((each) => each.path)).toEqual(["sessions/s1.jsonl"]);
-    expect((await found(manager, "okapi")).map((each) => each.path)).toEqual([later]);
+    expect([await paths("zebra"), await paths("okapi")]).toEqual([["sessions/s1.jsonl"], [later]]);
     expect(existsSync(path.join(stateDir, "agents/main", file))).toBe(true);
     // The transcript becomes another one, without these messages.
     writeFileSync(path.join(stateDir, "agents/main/sessions/s1.jsonl"), line("x", "nothing of the kind"));
-    for (let round = 0; round < 2; round++) await manager.sync?.(syncParams());
-    expect((await found(manager, "zebra")).map((each) => each.path)).toEqual([file]);
+    expect(await (await synced(stateDir, { sources: all, store })).paths("zebra")).toEqual([file]);
   });
 
   test.each([
@@ -99,7 +108,7 @@ describe("what was dropped", () => {
     ["whose transcript holds a part of it", past, all, { a: said.a }, false, true],
     ["that somebody only looks at", past, all, said, true, true],
   ])("a file %s", async (_, keptUntil, sources, inTranscript, lookOnly, stays) => {
-    const stateDir = tempFolder({ "MEMORY.md": "note" });
+    const stateDir = stateFolder();
     const file = journal(stateDir, "s1", said, keptUntil);
     transcript(stateDir, "s1", inTranscript);
     const { store, manager: first } = await open(stateDir, { sources });
@@ -113,52 +122,39 @@ describe("what was dropped", () => {
   });
 
   test("stays where the transcripts that hold it are to leave the index", async () => {
-    const stateDir = tempFolder({ "MEMORY.md": "note" });
+    const stateDir = stateFolder();
     const file = journal(stateDir, "s1", said, past);
     transcript(stateDir, "s1", said);
-    const { manager, store } = await open(stateDir, { sources: all, lookOnly: true });
-    await manager.sync?.(syncParams());
-    const { manager: without } = await open(stateDir, { store });
-    await without.sync?.(syncParams());
-    expect((await found(without, "zebra")).map((each) => each.path)).toEqual([file]);
+    const { store } = await synced(stateDir, { sources: all, lookOnly: true });
+    expect(await (await synced(stateDir, { store })).paths("zebra")).toEqual([file]);
   });
 
+  const plain = (...texts: string[]): string =>
+    texts.map((content) => `${JSON.stringify({ role: "user", content })}\n`).join("");
+  const byLine = { "line-1": said.a, "line-2": said.b };
   test.each([
-    ["other messages by the same ids", line("a", "Good morning") + line("b", "It rains")],
-    ["a tool that gave them", line("a", said.a, "toolResult") + line("b", said.b)],
-  ])("is not covered by a transcript with %s", async (_, text) => {
-    const stateDir = tempFolder({ "MEMORY.md": "note" });
-    const file = journal(stateDir, "s1", said, past);
+    ["has other messages by the same ids", said, line("a", "Good morning") + line("b", "It rains")],
+    ["was written anew, where messages are named by their line", byLine, plain("Good morning", "It rains")],
+    ["has them from a tool", said, line("a", said.a, "toolResult") + line("b", said.b)],
+  ])("is not covered by a transcript that %s", async (_, dropped: Record<string, string>, text) => {
+    const stateDir = stateFolder();
+    const file = journal(stateDir, "s1", dropped, past);
     transcript(stateDir, "s1", {});
     writeFileSync(path.join(stateDir, "agents/main/sessions/s1.jsonl"), text);
-    const { manager } = await open(stateDir, { sources: all });
-    for (let round = 0; round < 2; round++) await manager.sync?.(syncParams());
-    expect((await found(manager, "zebra")).map((each) => each.path)).toContain(file);
-  });
-
-  test("is not covered by a transcript that was written anew, where messages are named by their line", async () => {
-    const stateDir = tempFolder({ "MEMORY.md": "note" });
-    const file = journal(stateDir, "s1", { "line-1": said.a, "line-2": said.b }, past);
-    transcript(stateDir, "s1", {});
-    const lines = ["Good morning", "It rains"].map((content) => JSON.stringify({ role: "user", content }));
-    writeFileSync(path.join(stateDir, "agents/main/sessions/s1.jsonl"), `${lines.join("\n")}\n`);
-    const { manager } = await open(stateDir, { sources: all });
-    for (let round = 0; round < 2; round++) await manager.sync?.(syncParams());
-    expect((await found(manager, "zebra")).map((each) => each.path)).toEqual([file]);
+    expect(await (await synced(stateDir)).paths("zebra")).toContain(file);
   });
 
   test("stays where a line of it cannot be read", async () => {
-    const stateDir = tempFolder({ "MEMORY.md": "note" });
+    const stateDir = stateFolder();
     const file = path.join(stateDir, "agents/main", journal(stateDir, "s1", said, past));
     appendFileSync(file, line("c", "and an okapi").slice(0, 60));
     transcript(stateDir, "s1", said);
-    const { manager } = await open(stateDir, { sources: all });
-    for (let round = 0; round < 2; round++) await manager.sync?.(syncParams());
+    await synced(stateDir);
     expect(existsSync(file)).toBe(true);
   });
 
   test("is covered by what a tool gave, and by messages whose texts stand in parts", async () => {
-    const stateDir = tempFolder({ "MEMORY.md": "note" });
+    const stateDir = stateFolder();
     journal(stateDir, "s1", { a: "zebra\nzoo" });
     journal(stateDir, "s2", { t: "[result of fetch] the zebra page" });
     transcript(stateDir, "s1", {});
@@ -169,18 +165,15 @@ describe("what was dropped", () => {
       `${JSON.stringify({ type: "message", id: "a", message: { role: "user", content: parts } })}\n`,
     );
     writeFileSync(path.join(folder, "s2.jsonl"), line("t", "the zebra page", "toolResult"));
-    const { manager, store } = await open(stateDir, { sources: all });
-    for (let round = 0; round < 2; round++) await manager.sync?.(syncParams());
+    const { store } = await synced(stateDir);
     expect(store.paths()).toEqual(["MEMORY.md", "sessions/s1.jsonl", "sessions/s2.jsonl"]);
   });
 
   test("leaves nothing behind where there is no flush any more", async () => {
-    const stateDir = tempFolder({ "MEMORY.md": "note" });
+    const stateDir = stateFolder();
     journal(stateDir, "s1", said);
-    const { manager, store } = await open(stateDir);
-    await manager.sync?.(syncParams());
-    const { manager: without } = await open(stateDir, { sources: ["memory"], store });
-    await without.sync?.(syncParams());
+    const { store } = await synced(stateDir, {});
+    await synced(stateDir, { sources: ["memory"], store });
     expect(store.paths()).toEqual(["MEMORY.md"]);
   });
 });
@@ -189,7 +182,7 @@ describe("who may see it", () => {
   const direct = "agent:main:signal:direct:anna";
 
   test("the owner's main session all of it, another session of the owner its own, a group nothing", async () => {
-    const stateDir = tempFolder({ "MEMORY.md": "note" });
+    const stateDir = stateFolder();
     const own = journal(stateDir, "s1", said);
     const other = journal(stateDir, "s2", { z: "another zebra" });
     transcript(stateDir, "s1", said);
@@ -218,17 +211,12 @@ describe("who may see it", () => {
     "journal/below/s1.0123456789abcdef.jsonl",
     "journal/s1.0123456789abcdef.jsonl/../../../../secret.jsonl",
   ])("no path leads out of it: %s", async (relPath) => {
-    const stateDir = tempFolder({ "MEMORY.md": "note" });
+    const stateDir = stateFolder();
     transcript(stateDir, "s1", said);
     journal(stateDir, "s2", said);
     const { manager } = await open(stateDir);
     const read = manager.readFile({ relPath, from: 1, lines: 9, audience: "private", signal: never });
-    expect(
-      await read.then(
-        ({ text }) => text,
-        () => "",
-      ),
-    ).toBe("");
+    expect(await read.catch(() => ({ text: "" }))).toMatchObject({ text: "" });
   });
 
   test.skipIf(process.platform === "win32")("no link leads out of it", async () => {

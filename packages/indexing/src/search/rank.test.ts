@@ -24,10 +24,6 @@ function ranked(
   });
 }
 
-function order(ranking: Ranking): string[] {
-  return ranking.candidates.map((candidate) => candidate.row.text);
-}
-
 function scoreOf(ranking: Ranking, own: ChunkRow): number {
   return ranking.candidates.find((candidate) => candidate.row.id === own.id)?.score ?? Number.NaN;
 }
@@ -80,17 +76,6 @@ describe("keyword scores", () => {
     expect(score(10, 1)).toBeCloseTo(score(1_000_000, 100_000), 5);
   });
 
-  test("stay sound where every chunk holds the word, and in an index of one chunk", () => {
-    for (const chunkCount of [1, 2, 1000]) {
-      const rows = [row("budget one"), row("the budget of two")]
-        .map((own) => [own, 1e-6] as const)
-        .slice(0, chunkCount);
-      const { candidates } = ranked("budget", { keyword: { ...keywordAnswer(rows, [chunkCount]), chunkCount } });
-      for (const { score } of candidates) expect(score).toBeGreaterThan(0.4);
-      for (const { score } of candidates) expect(score).toBeLessThan(1);
-    }
-  });
-
   test("do not depend on the score that a store gives", () => {
     const own = row("the budget");
     const scores = [1e-9, 1, 1000].map((given) =>
@@ -136,50 +121,9 @@ describe("exact finds", () => {
     expect(exact("restart after INC4711", "see inc4711", [9, 9, 1])).toBe(true);
     expect(exact("restart in 2026", "the year 2026", [9, 9])).toBe(false);
   });
-
-  test.each([
-    { vector: 0.7, text: 0.3 },
-    { vector: 1, text: 0 },
-    { vector: 0.99, text: 0.01 },
-    { vector: 0, text: 1 },
-  ])("keep at least their keyword score with the weights %o", (weights) => {
-    const own = row("ticket QX-7919");
-    const keyword = keywordAnswer([[own, 20]], [1, 1, 1]);
-    const alone = scoreOf(ranked("QX-7919", { keyword }), own);
-    for (const vector of [vectorAnswer([]), vectorAnswer([[own, -0.5]]), vectorAnswer([[row("other"), 0.99]])])
-      expect(scoreOf(ranked("QX-7919", { keyword, vector, weights }), own)).toBeGreaterThanOrEqual(alone);
-    expect(alone).toBeGreaterThan(0.5);
-  });
 });
 
 describe("the two legs", () => {
-  test("are fused by their weights", () => {
-    const [both, text, meaning, far] = [row("budget and more"), row("budget again"), row("money"), row("far")];
-    const ranking = ranked("budget xyz review", {
-      keyword: keywordAnswer(
-        [
-          [both, 4],
-          [text, 4],
-        ],
-        [10, 5, 10],
-      ),
-      vector: vectorAnswer([
-        [meaning, 0.9],
-        [both, 0.8],
-        [far, 0.1],
-      ]),
-    });
-    const found = new Map(ranking.candidates.map((candidate) => [candidate.row.id, candidate]));
-    const textScore = found.get(both.id)?.textScore ?? 0;
-    // Cosines of 0.9, 0.8 and 0.1 have this deviation, which is worth 0.03.
-    const rate = 0.03 / Math.sqrt((0.3 ** 2 + 0.2 ** 2 + 0.5 ** 2) / 3);
-    expect(found.get(both.id)?.score).toBeCloseTo(0.7 + 0.3 * (textScore + rate * (0.8 - 1)), 10);
-    expect(found.get(meaning.id)).toMatchObject({ vectorScore: 0.9, textScore: undefined });
-    expect(found.get(meaning.id)?.score).toBeCloseTo(0.63, 10);
-    expect(found.get(text.id)?.vectorScore).toBeUndefined();
-    expect(order(ranking)[0]).toBe(both.text);
-  });
-
   test("a chunk that both found comes once", () => {
     const own = row("budget");
     expect(

@@ -21,19 +21,24 @@ import {
 const transcriptOf = (tokens = 400): Transcript =>
   transcriptIn(tempFolder(), settingsWith({ chunking: { tokens, overlap: 80 % tokens } }));
 const passedOver = (transcript: Transcript): number | undefined => parseCursor(transcript.stored()?.cursor)?.passedOver;
-const joined = (transcript: Transcript): string =>
-  transcript
-    .chunks()
-    .map(({ text }) => text)
-    .join("\n");
 const textOf = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join("");
 
-async function chunksOf(content: string | Uint8Array, tokens?: number): Promise<Chunk[]> {
+async function synced(content: string | Uint8Array, tokens?: number): Promise<Transcript> {
   const transcript = transcriptOf(tokens);
   transcript.write(content);
   await transcript.sync();
-  return transcript.chunks();
+  return transcript;
 }
+
+/** Appends to a transcript and reads what is new. */
+async function grown(transcript: Transcript, more: string | Uint8Array): Promise<void> {
+  appendFileSync(transcript.file, more);
+  await transcript.sync();
+}
+
+const chunksOf = async (content: string | Uint8Array, tokens?: number): Promise<Chunk[]> =>
+  (await synced(content, tokens)).chunks();
+const textsOf = (transcript: Transcript): string[] => transcript.chunks().map(({ text }) => text);
 
 describe("chunks of a transcript", () => {
   test("have the lines of the JSONL file, and its day as context", async () => {
@@ -93,9 +98,9 @@ describe("chunks of a transcript", () => {
       ...Array.from({ length: 30 }, () => toolResult(10_000)),
       said("user", "two"),
     ]);
-    expect((await chunksOf(far)).map(({ text }) => text)).toEqual(["User: one", "User: two"]);
+    expect(textsOf(await synced(far))).toEqual(["User: one", "User: two"]);
     const near = textOf([said("user", "one"), toolResult(10_000), said("user", "two")]);
-    expect((await chunksOf(near)).map(({ text }) => text)).toEqual(["User: one\nUser: two"]);
+    expect(textsOf(await synced(near))).toEqual(["User: one\nUser: two"]);
   });
 
   test.each([
@@ -135,8 +140,7 @@ describe("lines that cannot be read", () => {
     });
     expect(passedOver(transcript)).toBe(6);
     // Read on from the open chunk they are not counted twice.
-    appendFileSync(transcript.file, "{\n");
-    await transcript.sync();
+    await grown(transcript, "{\n");
     expect(passedOver(transcript)).toBe(7);
   });
 
@@ -156,10 +160,8 @@ describe("lines that cannot be read", () => {
   });
 
   test("are lines that are too long, which still count as lines", async () => {
-    const transcript = transcriptOf();
     const long = said("user", "y".repeat(maxLineBytes));
-    transcript.write(textOf([said("user", "one"), long, said("user", "two")]));
-    await transcript.sync();
+    const transcript = await synced(textOf([said("user", "one"), long, said("user", "two")]));
     expect(transcript.chunks().map(({ text, startLine }) => [text, startLine])).toEqual([
       ["User: one", 1],
       ["User: two", 3],
@@ -168,12 +170,10 @@ describe("lines that cannot be read", () => {
   });
 
   test("are messages that go on without end, but for their beginning", async () => {
-    const transcript = transcriptOf();
     const secret = `sk-${"aB3dE5fG7h".repeat(4)}`;
     const text = `${"many words ".repeat(Math.ceil(maxTextLength / 11))}`.slice(0, maxTextLength - 20);
-    transcript.write(textOf([said("user", `${text} ${secret} behind`), said("user", "next")]));
-    await transcript.sync();
-    const kept = joined(transcript);
+    const transcript = await synced(textOf([said("user", `${text} ${secret} behind`), said("user", "next")]));
+    const kept = textsOf(transcript).join("\n");
     expect(kept).not.toContain("sk-aB3d");
     expect(kept).not.toContain("behind");
     expect(kept.length).toBeGreaterThan(maxTextLength);
@@ -182,9 +182,7 @@ describe("lines that cannot be read", () => {
   });
 
   test("are none with CRLF and a byte order mark", async () => {
-    const transcript = transcriptOf();
-    transcript.write(`\uFEFF${said("user", "one")}\r\n\r\n${said("user", "two")}\r\n`);
-    await transcript.sync();
+    const transcript = await synced(`\uFEFF${said("user", "one")}\r\n\r\n${said("user", "two")}\r\n`);
     expect(transcript.chunks()[0]).toMatchObject({ startLine: 1, endLine: 3, text: "User: one\nUser: two" });
     expect(passedOver(transcript)).toBe(0);
   });
@@ -192,13 +190,10 @@ describe("lines that cannot be read", () => {
 
 describe("what comes to a transcript", () => {
   test("is read from the open chunk on, and nothing before it", async () => {
-    const transcript = transcriptOf(100);
     const lines = Array.from({ length: 40 }, (_, index) => said("user", `message ${index} ${"word ".repeat(20)}`));
-    transcript.write(textOf(lines));
-    await transcript.sync();
+    const transcript = await synced(textOf(lines), 100);
     const before = transcript.chunks();
-    appendFileSync(transcript.file, textOf([said("assistant", "new")]));
-    await transcript.sync();
+    await grown(transcript, textOf([said("assistant", "new")]));
     const [reading, ...others] = transcript.readings();
     expect(others).toEqual([]);
     expect(reading?.changed?.fromLine).toBe(before.at(-1)?.startLine);
@@ -208,48 +203,36 @@ describe("what comes to a transcript", () => {
   });
 
   test("is left where a last line is not whole yet", async () => {
-    const transcript = transcriptOf();
     const line = Buffer.from(`${said("user", "größer")}\n`);
     const cut = line.indexOf(0xc3) + 1;
-    transcript.write(Buffer.concat([Buffer.from(textOf([said("user", "one")])), line.subarray(0, cut)]));
-    await transcript.sync();
-    expect(transcript.chunks().map(({ text }) => text)).toEqual(["User: one"]);
-    appendFileSync(transcript.file, line.subarray(cut));
-    await transcript.sync();
-    expect(transcript.chunks().map(({ text }) => text)).toEqual(["User: one\nUser: größer"]);
+    const transcript = await synced(Buffer.concat([Buffer.from(textOf([said("user", "one")])), line.subarray(0, cut)]));
+    expect(textsOf(transcript)).toEqual(["User: one"]);
+    await grown(transcript, line.subarray(cut));
+    expect(textsOf(transcript)).toEqual(["User: one\nUser: größer"]);
     expect(passedOver(transcript)).toBe(0);
   });
 
   test("is taken where a last line is whole but for its line end, and taken back where it is not", async () => {
-    const transcript = transcriptOf();
-    transcript.write(`${said("user", "one")}\n${said("user", "two")}`);
-    await transcript.sync();
+    const transcript = await synced(`${said("user", "one")}\n${said("user", "two")}`);
     expect(transcript.chunks()[0]).toMatchObject({ text: "User: one\nUser: two", endLine: 2 });
-    appendFileSync(transcript.file, `\n${said("user", "three")}\n`);
-    await transcript.sync();
+    await grown(transcript, `\n${said("user", "three")}\n`);
     expect(transcript.chunks()[0]).toMatchObject({ text: "User: one\nUser: two\nUser: three", endLine: 3 });
 
     transcript.write(`${said("user", "one")}\n${said("assistant", "word ".repeat(1000))}`);
     await transcript.sync();
     expect(transcript.chunks()[0]?.text).toContain("word");
-    appendFileSync(transcript.file, ` and no more JSON\n${said("user", "three")}\n`);
-    await transcript.sync();
-    expect(transcript.chunks().map(({ text }) => text)).toEqual(["User: one\nUser: three"]);
+    await grown(transcript, ` and no more JSON\n${said("user", "three")}\n`);
+    expect(textsOf(transcript)).toEqual(["User: one\nUser: three"]);
   });
 
   test("keeps its line numbers where noise has no line end yet", async () => {
-    const transcript = transcriptOf();
-    transcript.write(toolResult(100));
-    await transcript.sync();
-    appendFileSync(transcript.file, `\n${said("user", "two")}\n`);
-    await transcript.sync();
+    const transcript = await synced(toolResult(100));
+    await grown(transcript, `\n${said("user", "two")}\n`);
     expect(transcript.chunks()).toMatchObject([{ text: "User: two", startLine: 2, endLine: 2 }]);
   });
 
   test("is nothing where nothing came", async () => {
-    const transcript = transcriptOf();
-    transcript.write(textOf([said("user", "one")]));
-    await transcript.sync();
+    const transcript = await synced(textOf([said("user", "one")]));
     // It could change again within this time stamp: it is looked at once more.
     expect(transcript.stored()?.mtimeMs).toBe(-1);
     await transcript.sync();
@@ -264,14 +247,12 @@ describe("what comes to a transcript", () => {
 
   test("keeps what the lines before have to say about it", async () => {
     const flush = said("user", "Pre-compaction memory flush. Store durable memories now.");
-    const transcript = transcriptOf();
-    transcript.write(textOf([JSON.stringify({ type: "session", timestamp: timeOn("2026-03-05") }), flush]));
-    await transcript.sync();
-    appendFileSync(transcript.file, textOf([said("assistant", "I save notes.")]));
-    await transcript.sync();
+    const transcript = await synced(
+      textOf([JSON.stringify({ type: "session", timestamp: timeOn("2026-03-05") }), flush]),
+    );
+    await grown(transcript, textOf([said("assistant", "I save notes.")]));
     expect(transcript.chunks()).toEqual([]);
-    appendFileSync(transcript.file, textOf([said("user", "go on")]));
-    await transcript.sync();
+    await grown(transcript, textOf([said("user", "go on")]));
     expect(transcript.chunks()).toMatchObject([{ text: "User: go on", startLine: 4, context: "2026-03-05" }]);
   });
 
@@ -321,9 +302,7 @@ describe("a file that is another by now is read whole", () => {
   });
 
   test("when it was cut for chunks of another size", async () => {
-    const transcript = transcriptOf(400);
-    transcript.write(old);
-    await transcript.sync();
+    const transcript = await synced(old, 400);
     const settings = settingsWith({ chunking: { tokens: 100, overlap: 0 } });
     const stateDir = transcript.file.replace(/.agents.main.sessions.one\.jsonl$/, "");
     const other = createSessionSource({ stateDir, agentId: "main", settings });
@@ -342,9 +321,7 @@ describe("a long transcript", () => {
   const long = (turns: number): string => textOf(Array.from({ length: turns }, (_, index) => turn(index)).flat());
 
   test("comes in several readings, each bounded, and none of it is missing", async () => {
-    const transcript = transcriptOf();
-    transcript.write(long(400));
-    await transcript.sync();
+    const transcript = await synced(long(400));
     const readings = transcript.readings();
     const { size } = statSync(transcript.file);
     expect(readings.length).toBeGreaterThanOrEqual(Math.floor(size / (2 * 1024 * 1024)));
@@ -353,7 +330,7 @@ describe("a long transcript", () => {
       expect(bytes).toBeLessThan(2 * 1024 * 1024);
     }
     expect(readings.map(({ more }) => more === true)).toEqual([...readings.slice(1).map(() => true), false]);
-    const text = joined(transcript);
+    const text = textsOf(transcript).join("\n");
     for (let index = 0; index < 400; index++) {
       expect(text.split(`question ${index} `)).toHaveLength(2);
       expect(text.split(`answer ${index} `)).toHaveLength(2);
@@ -400,5 +377,5 @@ test("a time that jumps back is a change like any other", async () => {
   transcript.write(textOf([said("user", "six")]));
   utimesSync(transcript.file, new Date(2020, 0, 1), new Date(2020, 0, 1));
   await transcript.sync();
-  expect(transcript.chunks().map(({ text }) => text)).toEqual(["User: six"]);
+  expect(textsOf(transcript)).toEqual(["User: six"]);
 });

@@ -170,37 +170,25 @@ function numbered(lines: readonly (NumberedLine | Gap)[] | undefined): string[] 
 
 const place = (snippet: string, startLine: number, endLine: number): SnippetPlace => ({ snippet, startLine, endLine });
 
-describe("the numbers of a snippet, without its file", () => {
-  test("count on where it is all of its range", () => {
-    expect(numbered(numberByPlace(place("a\n\nb", 7, 9)))).toEqual(["7 a", "8 ", "9 b"]);
-  });
-
-  test("are those that the result names", () => {
-    const lines = [
-      [2, 2],
-      [5, 6],
-    ] as const;
-    expect(numbered(numberByPlace({ ...place("a\n…\nb\nc\n…", 2, 9), lines }))).toEqual([
-      "2 a",
-      "…",
-      "5 b",
-      "6 c",
-      "…",
-    ]);
-  });
-
-  test("are not those that the result names where these are more or fewer lines", () => {
-    expect(numberByPlace({ ...place("a\n…\nb", 2, 9), lines: [[2, 9]] })).toBeUndefined();
-  });
-
-  test("of pieces of one long line are that of the line", () => {
-    expect(numbered(numberByPlace(place("…one\n…\ntwo…", 4, 4)))).toEqual(["4 …one", "…", "4 two…"]);
-  });
-
-  test("are not guessed where lines may be left out, also if there are as many lines as the range has", () => {
-    expect(numberByPlace(place("…\na\nb", 1, 3))).toBeUndefined();
-    expect(numberByPlace(place("a\nb", 1, 3))).toBeUndefined();
-  });
+test.each<[string, SnippetPlace, string[] | undefined]>([
+  ["count on where it is all of its range", place("a\n\nb", 7, 9), ["7 a", "8 ", "9 b"]],
+  [
+    "are those that the result names",
+    {
+      ...place("a\n…\nb\nc\n…", 2, 9),
+      lines: [
+        [2, 2],
+        [5, 6],
+      ],
+    },
+    ["2 a", "…", "5 b", "6 c", "…"],
+  ],
+  ["are not those of a result that names more lines", { ...place("a\n…\nb", 2, 9), lines: [[2, 9]] }, undefined],
+  ["of pieces of one long line are that of the line", place("…one\n…\ntwo…", 4, 4), ["4 …one", "…", "4 two…"]],
+  ["are not guessed where lines may be left out", place("a\nb", 1, 3), undefined],
+  ["are not guessed where a gap makes up for them", place("…\na\nb", 1, 3), undefined],
+])("the numbers of a snippet, without its file, %s", (_, snippet, expected) => {
+  expect(numbered(numberByPlace(snippet))).toEqual(expected);
 });
 
 describe("the numbers of a snippet, by its file", () => {
@@ -218,19 +206,19 @@ describe("the numbers of a snippet, by its file", () => {
     expect(numbered(findInFile(place(snippet, 10, 18), file))).toEqual(expected);
   });
 
-  test("are found for a line that has lost a secret", () => {
-    const lines = ["first", "login: anna, password: hunter2, host: alder"];
-    const snippet = "…\nlogin: anna, password: [redacted], host: alder";
-    expect(numbered(findInFile(place(snippet, 1, 2), lines))).toEqual([
-      "…",
-      "2 login: anna, password: [redacted], host: alder",
-    ]);
+  test.each([
+    ["it is a conversation", place("user: a\nassistant: b", 10, 18), file, ["? user: a", "? assistant: b"]],
+    ["the file has changed", place("b\na\nb", 10, 18), file, ["? b", "? a", "? b"]],
+    ["the file is empty", place("a", 1, 9), [], ["? a"]],
+    ["no secret was redacted", place("pw: hunter3", 1, 2), ["first", "pw: hunter2"], ["? pw: hunter3"]],
+  ])("are unknown where %s", (_, snippet, lines, expected) => {
+    expect(numbered(findInFile(snippet, lines))).toEqual(expected);
   });
 
-  test("are left out where the text is not of this file: it has changed, or is a conversation", () => {
-    expect(numbered(findInFile(place("user: a\nassistant: b", 10, 18), file))).toEqual(["? user: a", "? assistant: b"]);
-    expect(numbered(findInFile(place("b\na\nb", 10, 18), file))).toEqual(["? b", "? a", "? b"]);
-    expect(numbered(findInFile(place("a", 1, 9), []))).toEqual(["? a"]);
+  test("are found for a line that has lost a secret", () => {
+    const kept = "login: anna, password: [redacted], host: alder";
+    const lines = ["first", "login: anna, password: hunter2, host: alder"];
+    expect(numbered(findInFile(place(`…\n${kept}`, 1, 2), lines))).toEqual(["…", `2 ${kept}`]);
   });
 
   test("of any choice of lines are theirs", () => {
@@ -262,29 +250,17 @@ describe("words that matched", () => {
   const marked = (text: string, query: string): string =>
     markedBy(text, createMatcher(query)(text), (words) => `[${words}]`);
 
-  describe("marking the matched words", () => {
-    test("marks other forms of a word of the query", () => {
-      expect(marked("We decided to move the Backups.", "decide backup")).toBe("We [decided] to move the [Backups].");
-    });
-
-    test("marks an identifier as a whole and its parts alone", () => {
-      expect(marked("Ticket QX-7919 is done, QX is not.", "QX-7919")).toBe("Ticket [QX-7919] is done, [QX] is not.");
-    });
-
-    test("marks neighbouring CJK characters as one stretch", () => {
-      expect(marked("我们把备份服务器搬到了柏林。", "备份服务器")).toBe("我们把[备份服务器]搬到了柏林。");
-    });
-
-    test("marks of a single CJK character only that one", () => {
-      expect(marked("用猫粮喂猫", "猫")).toBe("用[猫]粮喂[猫]");
-    });
-
-    test("leaves a text without a match, and stop words, as they are", () => {
-      expect(marked("the quick brown fox", "what is the plan")).toBe("the quick brown fox");
-    });
+  test.each([
+    ["in other forms", "decide backup", "We [decided] to move the [Backups]."],
+    ["as a whole identifier, and its parts alone", "QX-7919", "Ticket [QX-7919] is done, [QX] is not."],
+    ["as one stretch of Chinese", "备份服务器", "我们把[备份服务器]搬到了柏林。"],
+    ["as a single character", "猫", "用[猫]粮喂[猫]"],
+    ["but no stop words", "what is the plan", "the quick brown fox"],
+  ])("are marked %s", (_, query, expected) => {
+    expect(marked(expected.replaceAll(/[[\]]/gu, ""), query)).toBe(expected);
   });
 
-  test("a text is worth as many words of the query as it holds, however often", () => {
+  test("are counted once for each word of the query", () => {
     const words = (text: string): number => createMatcher("mail server")(text).words;
     expect(["The mail server", "mail, mails, mailing", "servers of mail", "nothing"].map(words)).toEqual([2, 1, 2, 0]);
   });

@@ -230,12 +230,6 @@ describe("code blocks", () => {
     }
   });
 
-  test("a block that fits nowhere is cut between lines", () => {
-    const chunks = cut(["before", ...block(1200), "after"]);
-    expect(chunks.length).toBeGreaterThanOrEqual(3);
-    for (const chunk of chunks) expect(estimateTokens(chunk.text)).toBeLessThanOrEqual(400);
-  });
-
   test.each([
     ["```", true],
     ["```ts", true],
@@ -258,17 +252,6 @@ describe("code blocks", () => {
 });
 
 describe("long lines", () => {
-  test("a single line of 50 kB becomes pieces that all stand in line 1", () => {
-    const text = "The quick brown fox jumps over the lazy dog, and then it sleeps. ".repeat(770);
-    const chunks = cut([text]);
-    expect(chunks.length).toBeGreaterThan(30);
-    for (const chunk of chunks) {
-      expect([chunk.startLine, chunk.endLine]).toEqual([1, 1]);
-      expect(estimateTokens(chunk.text)).toBeLessThanOrEqual(400);
-      expect(text).toContain(chunk.text);
-    }
-  });
-
   test("the lines around it keep their numbers, and its headings are its context", () => {
     const chunks = cut(["# Log", "before", "x".repeat(5000), "after"]);
     expect(chunks[0]).toMatchObject({ startLine: 1, endLine: 2 });

@@ -96,6 +96,9 @@ describe("how far an answer is one", () => {
     expect(some).toBeLessThan(1);
     expect(apart).toBeLessThan(some ?? 0);
     expect(apart).toBeGreaterThan(0);
+    const nameMissing = strength("Where did Petra buy the boat?", "Anna bought the boat.").confidence;
+    expect(nameMissing).toBeGreaterThan(0);
+    expect(nameMissing).toBeLessThan(0.3);
   });
 });
 
