@@ -8,7 +8,6 @@ import { expectSoundRedaction, expectLinearTime } from "./test/redaction-checks.
 import { fill, generated, privateKeyBlock, secretExamples, secretTable } from "../../test/support/secret-examples.ts";
 import { redactPrivateKeys } from "./redact-private-keys.ts";
 
-const { hex32, mixed40, password } = generated;
 const innocentNotes = secretTable<string[]>("innocent-notes");
 
 function exampleOf(wanted: string): string {
@@ -75,47 +74,14 @@ describe("a secret that is known by its shape", () => {
     expect(lines.length).toBeGreaterThan(1000);
     expect(lines.filter((line) => redactSecrets(line) !== line)).toEqual([]);
   });
-
-  test.each([`dusk-${mixed40}`, `z${hex32}-us21`, `a${"gh"}p_${mixed40}`, `x${"AK"}IA${"ABCDEFGH".repeat(2)}`])(
-    "is not found inside a word: %s",
-    (line) => expect(redactSecrets(line)).toBe(line),
-  );
 });
 
 describe("a secret that its name gives away", () => {
+  const values = { ...generated, JWT: exampleOf("JWT") };
+
   test.each(secretTable<{ text: string; redacted: string }[]>("named-secrets"))("$text", ({ text, redacted }) => {
-    expect(redactSecrets(fill(text, generated))).toBe(fill(redacted, generated));
+    expect(redactSecrets(fill(text, values))).toBe(fill(redacted, values));
   });
-
-  test.each([
-    [
-      "goes on being found behind a value that was none",
-      `token=getTokenFromTheRequest;password=${password}`,
-      "token=getTokenFromTheRequest;password=[redacted: password]",
-    ],
-    [
-      "is found in a query behind its own name",
-      `token https://example.com/?token=${hex32}`,
-      "token https://example.com/?token=[redacted: token]",
-    ],
-    ["is taken out once behind two names", `secret=token=${mixed40} end`, "secret=[redacted: secret] end"],
-    [
-      "ends where another one was taken out",
-      `token: ${hex32}=${exampleOf("JWT")}`,
-      "token: [redacted: token][redacted: JWT]",
-    ],
-    ["is a long value as a whole", `token: ${mixed40.repeat(20)} end`, "token: [redacted: token] end"],
-    [
-      "is the password of a login header",
-      `curl -H "Authorization: Basic ${Buffer.from("admin:correct horse").toString("base64")}"`,
-      'curl -H "Authorization: Basic [redacted: password]"',
-    ],
-  ])("%s", (_, line, kept) => expect(redactSecrets(line)).toBe(kept));
-
-  test.each(["creds", "Credentials", "ZUGANG", "Anmeldung", "accès", "Acceso", "login", "Logins", "Логин"])(
-    "is a password on a line that holds nothing else of a login: %s",
-    (word) => expect(redactSecrets(`${word}: mara / hunter2-b0at`)).toBe(`${word}: mara / [redacted: password]`),
-  );
 
   test("is named by its shape first", () => {
     for (const { name, secret } of secretExamples)
@@ -193,7 +159,7 @@ describe("a text that is redacted", () => {
   test("keeps its lines, and redacting it again changes nothing", () => expectSoundRedaction({ seed: 3, texts: 200 }));
 
   test("is found by the name of its secret", () => {
-    const terms = indexTerms(redactSecrets(`For the bot: ${"sk"}-proj-${mixed40}`)).split(" ");
+    const terms = indexTerms(redactSecrets(`For the bot: ${"sk"}-proj-${generated.mixed40}`)).split(" ");
     expect(terms).toEqual(expect.arrayContaining(queryTerms("OpenAI key").map(({ term }) => term)));
   });
 

@@ -11,6 +11,7 @@ import {
   withGaps,
 } from "./numbered-lines.ts";
 import { createMatcher, marked as markedBy } from "./matched-words.ts";
+import tables from "./test/numbers.json" with { type: "json" };
 
 const never = new AbortController().signal;
 const note = [
@@ -194,15 +195,7 @@ test.each<[string, SnippetPlace, string[] | undefined]>([
 describe("the numbers of a snippet, by its file", () => {
   const file = ["# Title", "", "a", "", "b", "x", "a", "c", "the end of it"];
 
-  test.each([
-    ["blank lines that were left out are passed over", "# Title\na\nb", ["10 # Title", "12 a", "14 b"]],
-    ["behind a gap it goes on further down", "# Title\n…\nx\na", ["10 # Title", "…", "15 x", "16 a"]],
-    ["lines that follow each other are looked for together", "…\na\nc", ["…", "16 a", "17 c"]],
-    ["a cut line is found by what is left of it", "…\n…end of…", ["…", "18 …end of…"]],
-    ["a gap at the end is one", "# Title\n…", ["10 # Title", "…"]],
-    ["what stands above a gap is not found below it", "b\n…\na", ["14 b", "…", "16 a"]],
-    ["blank lines that are shown count", "# Title\n\na", ["10 # Title", "11 ", "12 a"]],
-  ])("%s", (_, snippet, expected) => {
+  test.each(tables.inFile as [string, string, string[]][])("%s", (_, snippet, expected) => {
     expect(numbered(findInFile(place(snippet, 10, 18), file))).toEqual(expected);
   });
 

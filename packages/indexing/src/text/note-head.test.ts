@@ -23,27 +23,11 @@ describe("front matter", () => {
     expect(list).toMatchObject({ lines: 7, title: "2024", aliases: ["One"], tags: ["a/b", "c", "later"] });
   });
 
-  test.each([
-    ["a property of its own", ["phone: 0171"], true],
-    ["an empty one", ["phone:"], false],
-    ["a date", ["date: 2024-03-01", "draft: true"], false],
-    ["nothing", [], false],
-    ["what is no YAML", ["a: b: c", "  - ["], true],
-    ["a list", ["- a", "- b"], true],
-    ["an alias of YAML", ["a: &x [1]", "b: [*x, *x]"], true],
-  ])("with %s", (_, lines, saysMore) => {
+  test.each(tables.heads as [string, string[], boolean][])("with %s", (_, lines, saysMore) => {
     expect(headOf("---", ...lines, "---", "text")).toMatchObject({ lines: lines.length + 2, saysMore });
   });
 
-  test.each([
-    [["date: 2024-03-01"], "2024-03-01"],
-    [["date: 2024-03-01T10:00:00+02:00"], "2024-03-01"],
-    [['created: "5 March 2024"', "updated: 2025-01-01"], "2024-03-05"],
-    [["created: 2024-01-01", "date: 2024-03-01"], "2024-03-01"],
-    [["date: 2024-03", "day: 2024-03-02"], "2024-03-02"],
-    [["date: soon", "updated: 2024-03-01"], undefined],
-    [["date: 2024-02-30"], undefined],
-  ])("%j is of the day %s", (lines, day) => {
+  test.each(tables.headDays as [string[], string?][])("%j is of the day %s", (lines, day) => {
     expect(headOf("---", ...lines, "---", "text").day).toBe(day);
   });
 
@@ -82,18 +66,12 @@ test("tags of the text are words behind a hash, not headings, numbers, links, co
   expect(readNoteHead(lines, parse).tags).toEqual(["garden", "日记"]);
 });
 
-test.each([
-  [
-    "properties that name the note",
-    ["---", "title: A", "aliases:", "  - B", "tags: [c]", "---", "text"],
-    [0, 1, 2, 3, 4, 5],
-  ],
-  ["and not one that says something", ["---", "status: done", "  of: May", "Tags: x", "---"], [0, 3, 4]],
-  ["and not what is no YAML", ["---", "- a", "- b", "---"], [0, 3]],
-  ["nothing of a text", ["# A", "title: B"], []],
-])("lines of front matter that are no text: %s", (_, lines, silent) => {
-  expect([...silentLines(lines)].toSorted((a, b) => a - b)).toEqual(silent);
-});
+test.each(tables.silentLines as [string, string[], number[]][])(
+  "lines of front matter that are no text: %s",
+  (_, lines, silent) => {
+    expect([...silentLines(lines)].toSorted((a, b) => a - b)).toEqual(silent);
+  },
+);
 
 test.each(tables.names as [string, string?][])("the name of %s is %s", (path, name) => {
   expect(nameOfNote(path)).toBe(name);

@@ -140,24 +140,7 @@ describe("days", () => {
 
   const log = "before\n\n## 2023-05-01\n\nfirst\n\n### Details\n\nmore\n\n## 2024-12-24\n\nsecond\n\n## Plans\n\nthird";
 
-  test.each([
-    ["the name of its file", { path: "memory/2026-03-05-trip.md" }, ["2026-03-05 2026-03-05"]],
-    ["a week in it", { path: "2024-W12.md" }, ["2024-03-18 2024-03-24"]],
-    ["front matter, or messages", { context: "2026-03-05 > Trip" }, ["2026-03-05 2026-03-05"]],
-    ["a heading above it", { context: "Log > 2023-05-01" }, ["2023-05-01 2023-05-01"]],
-    [
-      "a heading within the month of its note",
-      { path: "2023-05.md", context: "2023-05-07" },
-      ["2023-05-07 2023-05-07"],
-    ],
-    ["its note, whatever a heading plans", { path: "2023-05.md", context: "2024-01-01" }, ["2023-05-01 2023-05-31"]],
-    [
-      "its own day, whatever a heading plans",
-      { path: "2023-05-01.md", context: "2024-01-01" },
-      ["2023-05-01 2023-05-01"],
-    ],
-    ["nothing", {}, []],
-  ])("a chunk is of the days of %s", (_, change, expected) => {
+  test.each(tables.chunkDays as [string, object, string[]][])("a chunk is of the days of %s", (_, change, expected) => {
     expect(daysOfChunk(row("text", change)).map(shown)).toEqual(expected);
   });
 
