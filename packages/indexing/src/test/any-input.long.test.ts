@@ -1,4 +1,5 @@
 import { test } from "vitest";
+import { expectSoundPassages } from "../search/test/ranked.ts";
 import { expectAnyQueryIsAnswered } from "../search/test/search-lab.ts";
 import { expectLinearTime, expectSoundRedaction } from "../secrets/test/redaction-checks.ts";
 import { expectSameChunksInPieces } from "../sessions/test/transcripts.ts";
@@ -20,6 +21,7 @@ test.each([
   ["every character of Unicode has sound terms", () => expectSoundCharacters({ every: 1, texts: 10_000 })],
   ["500 days read back from every way to write them", () => expectDaysReadBack({ seed: 12, days: 500 })],
   ["5,000 queries are answered", () => expectAnyQueryIsAnswered({ seed: 78, queries: 5000 })],
+  ["the answers of 1,000 queries are sound passages", () => expectSoundPassages({ seed: 8, queries: 1000 })],
   ["100 transcripts give the same chunks in pieces", () => expectSameChunksInPieces({ seed: 100, transcripts: 100 })],
 ])("%s", { timeout: 600_000 }, async (_, expectHolds) => {
   await expectHolds();

@@ -1,44 +1,9 @@
-import { estimateTokens, resultTokens } from "@memslot/core";
+import { estimateTokens } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { matchLines, type WeightedTerm } from "../line-scores.ts";
 import type { Candidate } from "../rank.ts";
-import { queryTerms, scanTerms } from "../../text/words.ts";
-import { randomFrom } from "@memslot/test-tools/random";
+import { candidate, expectSoundPassages, type Made, weighted } from "../test/ranked.ts";
 import { choosePassages, type ScoredPassage } from "./choose-passages.ts";
 import tables from "../test/names.json" with { type: "json" };
-
-let id = 0;
-
-interface Made {
-  path?: string;
-  startLine?: number;
-  score?: number;
-  source?: string;
-  context?: string;
-}
-
-function weighted(query: string): WeightedTerm[] {
-  return queryTerms(query).map((term) => ({ ...term, idf: 2 }));
-}
-
-function candidate(query: string, lines: readonly string[], made: Made = {}): Candidate {
-  const { path = "a.md", startLine = 1, score = 0.9, source = "memory", context = "" } = made;
-  return {
-    row: { id: ++id, path, source, startLine, endLine: startLine + lines.length - 1, text: lines.join("\n"), context },
-    lines: [...lines],
-    scan: scanTerms,
-    matches: matchLines(lines, context, weighted(query)),
-    keywordWeight: 1,
-    shares: { words: 1, names: 0, dates: 0 },
-    textScore: score,
-    vectorScore: undefined,
-    timeMatch: 0,
-    day: undefined,
-    exact: false,
-    score,
-    meaning: 0,
-  };
-}
 
 function shown(
   query: string,
@@ -175,55 +140,8 @@ test("transcripts keep the range of their chunk, and name no lines", () => {
   expect(passage).toMatchObject({ startLine: 40, endLine: 41, lines: undefined });
 });
 
-test("600 random notes: within the budget, at most so many results of at most 700 characters, each line where it is said to be", () => {
-  const random = randomFrom(7);
-  let answers = 0;
-  for (let round = 0; round < 200; round++) {
-    const notes = Array.from({ length: 1 + random.below(6) }, (_, note) => {
-      const file = Array.from({ length: 3 + random.below(60) }, () =>
-        random.below(5) === 0
-          ? ""
-          : `${"  ".repeat(random.below(3))}${["- ", "", "## ", "| "][random.below(4)]}${`w${random.below(30)} `.repeat(1 + random.below(60))}${["", "?", "."][random.below(3)]}`,
-      );
-      const cut = 1 + random.below(file.length - 1);
-      return {
-        path: `n${note}.md`,
-        file,
-        parts: [
-          [0, cut],
-          [Math.max(0, cut - 2), file.length],
-        ] as const,
-      };
-    });
-    const query = `w${random.below(30)} w${random.below(30)}`;
-    const limits = { maxResults: 1 + random.below(12), maxTokens: 100 + random.below(1500) };
-    const groups = notes
-      .slice(0, limits.maxResults)
-      .map(({ path, file, parts }, rank) =>
-        parts.map(([from, to], at) =>
-          candidate(query, file.slice(from, to), { path, startLine: from + 1, score: 0.9 - rank / 10 - at / 50 }),
-        ),
-      );
-    const found = choosePassages(groups, weighted(query), limits).passages;
-    answers += found.length;
-    expect(found.length).toBeGreaterThan(0);
-    expect(found.length).toBeLessThanOrEqual(limits.maxResults);
-    expect(found.reduce((sum, passage) => sum + resultTokens(passage), 0)).toBeLessThanOrEqual(limits.maxTokens);
-    for (const { snippet, lines = [], startLine, endLine, best } of found) {
-      expect(snippet.length).toBeLessThanOrEqual(700);
-      const file = notes.find(({ path }) => path === best.row.path)?.file ?? [];
-      const said = lines.flatMap(([from, to]) => file.slice(from - 1, to)).filter((line) => line.trim() !== "");
-      const text = snippet.split("\n").filter((line) => line.trim() !== "" && line !== "…");
-      expect(text).toHaveLength(said.length);
-      for (const [index, line] of text.entries())
-        for (const part of line.split("…")) expect(said[index]).toContain(part);
-      expect([startLine, endLine]).toEqual([
-        Math.min(startLine, lines[0]?.[0] ?? 0),
-        Math.max(endLine, lines.at(-1)?.[1] ?? 0),
-      ]);
-    }
-  }
-  expect(answers).toBeGreaterThan(200);
+test("answers of 60 queries stay within the budget, of at most so many results of at most 700 characters, each line where it is said to be", () => {
+  expectSoundPassages({ seed: 7, queries: 60 });
 });
 
 describe("front matter", () => {
