@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { manageIndex } from "@memslot/indexing";
 import { contextFor, never, openMemory, search, settingsWith, syncParams } from "./support/context.ts";
 import { createFakeStore } from "./support/fake-store.ts";
-import { tempFolder, writeFiles } from "@memslot/test-tools/files";
+import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
 
 const both = ["memory", "sessions"];
@@ -30,7 +30,7 @@ function transcript(workspace: string, sessionId: string, ...texts: string[]): s
 
 describe("transcripts", () => {
   test("are searched with the notes, by the lines of their file", async () => {
-    const workspace = tempFolder({ "MEMORY.md": "The zebra lives in the notes." });
+    const workspace = folderWith({ "MEMORY.md": "The zebra lives in the notes." });
     transcript(workspace, "s1", "hello", "I saw a zebra in the zoo");
     const { manager } = await open(workspace);
     await manager.sync?.(syncParams());
@@ -47,7 +47,7 @@ describe("transcripts", () => {
   });
 
   test("are not looked at unless they are named as a source, and leave nothing behind when that is taken back", async () => {
-    const workspace = tempFolder({ "MEMORY.md": "note" });
+    const workspace = folderWith({ "MEMORY.md": "note" });
     transcript(workspace, "s1", "I saw a zebra");
     const { manager, store } = await open(workspace);
     await manager.sync?.(syncParams());
@@ -59,7 +59,7 @@ describe("transcripts", () => {
   });
 
   test("that grew by little wait for a sync that is asked for, and a search takes what grew by much", async () => {
-    const workspace = tempFolder({ "MEMORY.md": "note" });
+    const workspace = folderWith({ "MEMORY.md": "note" });
     transcript(workspace, "s1", "the first words");
     const { manager } = await open(workspace);
     await manager.sync?.(syncParams());
@@ -74,7 +74,7 @@ describe("transcripts", () => {
   });
 
   test("are counted by source", async () => {
-    const workspace = tempFolder({ "MEMORY.md": "note" });
+    const workspace = folderWith({ "MEMORY.md": "note" });
     transcript(workspace, "s1", "the first words");
     const { manager } = await open(workspace);
     expect(manager.status().sourceCounts?.map(({ source, eligible }) => [source, eligible])).toEqual([
@@ -103,7 +103,7 @@ describe("a session that others read", () => {
     const secrets = Object.fromEntries(
       Array.from({ length: 300 }, (_, index) => [`memory/${index}.md`, `zebra zebra secret ${index}`]),
     );
-    const workspace = tempFolder({
+    const workspace = folderWith({
       "MEMORY.md": "zebra secret",
       "USER.md": "zebra secret",
       "team/plan.md": "In the plan of the team a zebra is named somewhere, among quite different things.",
@@ -124,7 +124,7 @@ describe("a session that others read", () => {
   });
 
   test("reads no private note", async () => {
-    const workspace = tempFolder({ "MEMORY.md": "zebra", "memory/a.md": "zebra", "team/plan.md": "plan" });
+    const workspace = folderWith({ "MEMORY.md": "zebra", "memory/a.md": "zebra", "team/plan.md": "plan" });
     const { manager } = await open(workspace, { extraPaths: ["team", "."] });
     const read = async (relPath: string): Promise<unknown> =>
       await manager.readFile({ relPath, from: 1, lines: 5, audience: "shared", signal: never });
@@ -135,30 +135,8 @@ describe("a session that others read", () => {
 });
 
 describe("without being asked", () => {
-  test("a saved note is indexed when it has been left alone for a moment", async () => {
-    const workspace = tempFolder({ "memory/a.md": "alpha" });
-    const { manager, store } = await open(workspace, { sync: { watch: true, watchDebounceMs: 20 } });
-    await manager.sync?.(syncParams());
-    await eventually(() => manager.status().watch?.mode !== "off", "the folders are watched");
-    writeFileSync(path.join(workspace, "memory/b.md"), "beta");
-    await eventually(() => store.paths().includes("memory/b.md"), "the new note is indexed");
-    mkdirSync(path.join(workspace, "memory/sub"));
-    writeFileSync(path.join(workspace, "memory/sub/c.md"), "gamma");
-    await eventually(() => store.paths().includes("memory/sub/c.md"), "a note in a new folder is indexed");
-    rmSync(path.join(workspace, "memory/a.md"));
-    await eventually(() => !store.paths().includes("memory/a.md"), "a deleted note is gone");
-    expect(manager.status().lastSync?.reason).toBe("watch");
-  });
-
-  test("files are looked at every so many minutes", async () => {
-    const workspace = tempFolder({ "memory/a.md": "alpha" });
-    const { manager, store } = await open(workspace, { sync: { intervalMinutes: 0.0005 } });
-    await eventually(() => store.paths().length === 1, "the note is indexed");
-    expect(manager.status().lastSync?.reason).toBe("interval");
-  });
-
   test("nothing happens where somebody only looks", async () => {
-    const workspace = tempFolder({ "memory/a.md": "alpha" });
+    const workspace = folderWith({ "memory/a.md": "alpha" });
     const context = { ...contextFor(workspace, { settings: settingsWith({ sync: { watch: true } }) }), lookOnly: true };
     const manager = await manageIndex({ index: createFakeStore(), context, backend: "test" });
     expect(manager.status().watch).toEqual({ mode: "off", reason: "opened only to look" });
@@ -179,7 +157,7 @@ describe("a folder of notes and its watcher", () => {
 
   describe("a folder of notes", () => {
     test("is searched, and each search sees what has changed, an edit of .gitignore too", async () => {
-      const workspace = tempFolder({ "Zebra.md": "a zebra", "deep/b.mdx": "zebra b", "private/c.md": "zebra c" });
+      const workspace = folderWith({ "Zebra.md": "a zebra", "deep/b.mdx": "zebra b", "private/c.md": "zebra c" });
       const { manager } = await open(workspace);
       expect((await found(manager, "zebra")).paths).toEqual(["Zebra.md", "deep/b.mdx", "private/c.md"]);
       writeFiles(workspace, { ".gitignore": "private/", "d.markdown": "zebra d" });
@@ -191,11 +169,11 @@ describe("a folder of notes and its watcher", () => {
 
     test("that MEMORY.md is put into is the agent's from then on, unless all is asked for, and a weak answer says so", async () => {
       const files = { "Zebra.md": "a zebra", "deep/b.md": "zebra b", "MEMORY.md": "lion" };
-      const agent = await found((await open(tempFolder(files))).manager, "zebra");
+      const agent = await found((await open(folderWith(files))).manager, "zebra");
       expect(agent.paths).toEqual([]);
       expect(agent.report.reason).toContain("2 Markdown files below the workspace are not searched");
       expect(agent.report.action).toContain('Set memorySearch.notes to "all"');
-      const all = await found((await open(tempFolder(files), { notes: "all" })).manager, "zebra");
+      const all = await found((await open(folderWith(files), { notes: "all" })).manager, "zebra");
       expect(all.paths).toEqual(["Zebra.md", "deep/b.md"]);
       expect(all.report.unsearched).toBeUndefined();
     });
@@ -218,7 +196,7 @@ describe("a folder of notes and its watcher", () => {
       ["a pattern that fits nothing", { extraPaths: [{ path: ".", pattern: "nothing/*.md" }] }, []],
       ["a folder that is not there", { extraPaths: ["absent"] }, []],
     ])("with %s find nothing but what stands in it", async (_, settings, wanted) => {
-      const workspace = tempFolder({ "Zebra.md": "zebra secret", "USER.md": "zebra secret", ...secrets, ...shared });
+      const workspace = folderWith({ "Zebra.md": "zebra secret", "USER.md": "zebra secret", ...secrets, ...shared });
       const { manager } = await open(workspace, settings);
       await manager.sync?.(syncParams());
       expect((await found(manager, "zebra", group)).paths).toEqual(wanted);
@@ -227,7 +205,7 @@ describe("a folder of notes and its watcher", () => {
     });
 
     test("read nothing but what stands in a shared place", async () => {
-      const { manager } = await open(tempFolder({ "Zebra.md": "zebra", ...shared }), { extraPaths: ["team"] });
+      const { manager } = await open(folderWith({ "Zebra.md": "zebra", ...shared }), { extraPaths: ["team"] });
       const read = async (relPath: string, audience: "shared" | "private"): Promise<unknown> =>
         await manager.readFile({ relPath, from: 1, lines: 5, audience, signal: never });
       expect(await read("Zebra.md", "private")).toMatchObject({ text: "zebra" });
@@ -238,7 +216,7 @@ describe("a folder of notes and its watcher", () => {
   });
 
   test("the watcher sees a note that is saved anywhere, not what is left out, and an edit of .gitignore", async () => {
-    const workspace = tempFolder({
+    const workspace = folderWith({
       "a.md": "alpha",
       "private/b.md": "beta",
       ".gitignore": "private\n",

@@ -153,16 +153,6 @@ describe("an estimate", () => {
     });
   });
 
-  test("counts a file that was cut with another recipe as changed, and its old texts not at all", async () => {
-    const folder = tempFolder({ "MEMORY.md": note("facts", 10) });
-    const store = await createSpaceStore();
-    await sync(store, folder, settingsWith());
-    const estimated = await estimate(store, folder);
-    expect(estimated.changedFiles).toBe(1);
-    expect(estimated.pendingTexts).toBe(estimated.chunks);
-    expect((await chunkHashes(store)).size).toBeLessThan(estimated.chunks);
-  });
-
   test("names the price where it is known, that of the batch interface where it is used", async () => {
     const { folder, store } = await changedWorkspace();
     const price = { usdPerMillionTokens: 0.02, batchUsdPerMillionTokens: 0.01, asOf: "2026-03-01", source: "a page" };

@@ -16,7 +16,6 @@ import {
 } from "./requests/test/scripted-provider.ts";
 import { type Lane, createLane } from "./lane.ts";
 import { openUsage } from "./requests/usage.ts";
-import { listen } from "../test/listen.ts";
 import { createFakeStore } from "../../test/support/fake-store.ts";
 
 describe("a provider in trouble", () => {
@@ -119,15 +118,6 @@ describe("a provider in trouble", () => {
       expect((await query(other)).value).toBeDefined();
     });
 
-    test("a text that it finds fault with shows that it takes the key again", async () => {
-      const provider = scriptedProvider({ always: failures.auth });
-      const [desk] = twoDesks(provider);
-      await fill(desk);
-      provider.always = failures.input;
-      expect((await fill(desk, true)).error).toBe(failures.input);
-      expect(desk.circuit.state()).toBeUndefined();
-    });
-
     test("a good answer to a request from before does not make it forgotten", async () => {
       const provider = scriptedProvider();
       const [desk] = twoDesks(provider);
@@ -162,16 +152,6 @@ describe("a provider in trouble", () => {
       expect((await waiting).value).toHaveLength(2);
       expect((provider.sent[1]?.at ?? 0) - (provider.sent[0]?.at ?? 0)).toBeGreaterThanOrEqual(60_000);
       expect((await query(second)).value).toBeDefined();
-    });
-
-    test("that never ends: no request of two processes comes before the time that the last one was told", async () => {
-      const provider = scriptedProvider({ always: rateLimit(60_000) });
-      const desks = twoDesks(provider);
-      await query(desks[0]);
-      expect(await work(desks, 10 * minutes)).toEqual([]);
-      const gaps = provider.sent.slice(1).map(({ at }, index) => at - (provider.sent[index]?.at ?? 0));
-      expect(gaps.length).toBeGreaterThan(3);
-      expect(Math.min(...gaps)).toBeGreaterThanOrEqual(60_000);
     });
   });
 
@@ -254,18 +234,6 @@ describe("vectors of queries", () => {
       expect(askedFor(desk)).toEqual(["slow"]);
     });
 
-    test("holds also while the first request of all, or a probe, is waited for", async () => {
-      const { requests, circuit } = deskIn(folder(), scriptedProvider({ always: "hang" }));
-      void run(requests.embed(["slow batch"], { ...how, asked: false })).catch(() => undefined);
-      expect((await run(requests.embedQuery("q", how))).tookMs).toBe(8000);
-      circuit.fail(failures.quota);
-      await pass(15 * 60_000);
-      const probe = run(requests.embedQuery("probe", how));
-      expect((await run(requests.embedQuery("other", how))).tookMs).toBe(8000);
-      expect((await probe).tookMs).toBe(8000);
-      await requests.close();
-    });
-
     test.each([
       [false, 20],
       [true, 300],
@@ -316,19 +284,6 @@ describe("vectors of queries", () => {
       expect(desk.provider.sent[0]?.signal?.aborted).toBe(true);
       desk.provider.always = "ok";
       expect((await run(desk.requests.embedQuery("q", how))).value).toHaveLength(4);
-    });
-
-    test("leaves the request alone when somebody else wants its answer for the next time", async () => {
-      const desk = deskIn(folder(), scriptedProvider({ always: 10_000 }));
-      const controller = new AbortController();
-      await run(desk.requests.embedQuery("q", { ...how, patienceMs: 500 }));
-      const call = run(desk.requests.embedQuery("q", { ...how, signal: controller.signal }));
-      await pass(100);
-      controller.abort();
-      await call;
-      expect(desk.provider.sent[0]?.signal?.aborted).toBe(false);
-      await pass(10_000);
-      expect((await run(desk.requests.embedQuery("q", how))).tookMs).toBe(0);
     });
   });
 
@@ -388,15 +343,6 @@ describe("a lane", () => {
       ]);
     });
 
-    test("is told once to whoever listens, with how it went", async () => {
-      const seen = listen("provider");
-      const lane = laneWith({ prepare: () => Promise.reject(new EmbeddingError("auth", "no such model")) });
-      const wanted = { signal: never, retry: true };
-      await Promise.allSettled([lane.prepare(wanted), lane.prepare(wanted)]);
-      const told = { operation: "prepare", provider: "slow", model: "m", tookMs: expect.any(Number) };
-      expect(seen).toEqual([{ ...told, outcome: "failed", errorCode: "auth" }]);
-    });
-
     test("that failed is told again to searches, and tried again by a sync", async () => {
       let runs = 0;
       const lane = laneWith({
@@ -429,22 +375,6 @@ describe("a lane", () => {
       expect(await lane.measureSpace(how)).toMatchObject({ dimensions: 3 });
       expect(await lane.knownSpace()).toMatchObject({ provider: "slow", model: "m", dimensions: 3 });
       expect(sent).toEqual([["memory"]]);
-    });
-
-    test("needs no text where preparing has told them, and shows the progress of that", async () => {
-      const seen: SyncProgress[] = [];
-      const provider = {
-        dimensions: undefined as number | undefined,
-        embedBatch: async (): Promise<number[][]> => Promise.reject(new Error("nothing has to be sent")),
-        prepare: (async ({ progress }) => {
-          progress({ completed: 1, total: 2 });
-          lane.provider.dimensions = 7;
-        }) satisfies Prepare,
-      };
-      const lane = laneWith(provider) as Lane & { provider: { dimensions?: number } };
-      const progress = (update: SyncProgress): void => void seen.push(update);
-      expect(await lane.measureSpace({ ...how, progress })).toMatchObject({ dimensions: 7 });
-      expect(seen).toEqual([{ completed: 1, total: 2 }]);
     });
   });
 });

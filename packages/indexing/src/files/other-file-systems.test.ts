@@ -1,4 +1,4 @@
-import fs, { linkSync } from "node:fs";
+import fs from "node:fs";
 import promises from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
@@ -103,14 +103,6 @@ describe.each([
     expect(await textOf(workspace, "memory/deep/NOTE.md")).toBe("n");
   });
 
-  test("memory.md is one file, and is shown as it is spelled", async () => {
-    const workspace = folderWith({ "memory.md": "m" });
-    playDisk({ folds: true, hidesNumbers });
-    const result = await scan(workspace);
-    expect(result.files.map((file) => file.path)).toEqual(["memory.md"]);
-    expect(result.roots[0]).toEqual({ path: "MEMORY.md", state: "skipped", reason: "memory.md is used" });
-  });
-
   test("each file is taken once, however many spellings lead to it, and nothing is said of the others", async () => {
     const files = { "Memory.md": "m", "Memory/Note.md": "n", "Caf\u00e9/a.md": "a", "Cafe\u0301s/b.md": "b" };
     const workspace = folderWith(files);
@@ -170,12 +162,6 @@ describe("a disk that makes a difference between spellings", () => {
     }
   });
 
-  test("the path of such a note is given as it is on the disk", async () => {
-    const workspace = folderWith({ "memory/cafe\u0301.md": "text" });
-    const params = { relPath: "memory/caf\u00e9.md", from: 1, lines: 1, audience: "private", signal: never } as const;
-    expect((await readMemoryFile(params, workspace, [])).path).toBe("memory/cafe\u0301.md");
-  });
-
   test("a pattern is held against the spelling on the disk", async () => {
     const workspace = folderWith({ "docs/cafe\u0301.md": "d", "docs/other.md": "o" });
     const extraPaths = [{ path: "docs", pattern: "cafe\u0301*" }];
@@ -183,17 +169,4 @@ describe("a disk that makes a difference between spellings", () => {
     expect(await textOf(workspace, "docs/caf\u00e9.md", extraPaths)).toBe("d");
     await expect(textOf(workspace, "docs/other.md", extraPaths)).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
   });
-});
-
-test("of two hard links the first in the order of the walk is taken, whichever is older", async () => {
-  const workspace = folderWith({ "memory/z.md": "same", "extra/a.md": "other" });
-  linkSync(path.join(workspace, "memory/z.md"), path.join(workspace, "memory/m.md"));
-  linkSync(path.join(workspace, "memory/z.md"), path.join(workspace, "extra/b.md"));
-  linkSync(path.join(workspace, "extra/a.md"), path.join(workspace, "not-memory.md"));
-  const result = await scan(workspace, ["extra"]);
-  expect(result.files.map((file) => file.path)).toEqual(["memory/m.md", "extra/a.md"]);
-  expect(result.roots.filter(({ reason = "" }) => reason.includes("same file"))).toEqual([
-    { path: "memory/z.md", state: "skipped", reason: "is the same file as memory/m.md, which is indexed" },
-    { path: "extra/b.md", state: "skipped", reason: "is the same file as memory/m.md, which is indexed" },
-  ]);
 });

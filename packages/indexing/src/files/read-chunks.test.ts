@@ -1,10 +1,9 @@
 import timers, { setTimeout as sleep } from "node:timers/promises";
 import { createHash } from "node:crypto";
 import { execFileSync } from "node:child_process";
-import {
+import fs, {
   appendFileSync,
   lstatSync,
-  readFileSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -13,18 +12,19 @@ import {
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { FileRecord } from "../chunk-index.ts";
 import { stampOf } from "./file-stamp.ts";
 import { readChunks, recipeOf, skippedBecause, stampInNote } from "./read-chunks.ts";
-import { readMemoryFile } from "./read-file.ts";
 import { redactionVersion } from "../secrets/redact-secrets.ts";
-import { maxFileBytes, type ScannedFile } from "./scan.ts";
+import { type ScannedFile, maxFileBytes } from "./scan.ts";
 import { queryTerms } from "../text/words.ts";
 import { never } from "../../test/support/context.ts";
 import { stubBuiltin } from "../../test/support/stub-builtin.ts";
 import { privateKeyBlock, secretExamples } from "../../test/support/secret-examples.ts";
 import { tempFolder as folderWith } from "@memslot/test-tools/files";
+import promises from "node:fs/promises";
+import { type FileState, readSettled } from "./read-settled.ts";
 
 const chunking = { tokens: 400, overlap: 80 };
 const longAgo = new Date(2020, 0, 1);
@@ -112,22 +112,6 @@ describe("a file", () => {
     expect(chunks.at(-1)?.context).toBe("2026-03-05 > Trip");
   });
 
-  test("that is empty becomes a record without chunks", async () => {
-    for (const content of ["", "\n\n", "\ufeff"])
-      expect(await read(prepared(content))).toMatchObject({ changed: { chunks: [] } });
-  });
-
-  test("with some bytes that are no text is read as well as it can be", async () => {
-    const bytes = Buffer.concat([
-      Buffer.from("budget \0 caf"),
-      Buffer.from([0xe9, 0xff, 0x00]),
-      Buffer.from("\nreview"),
-    ]);
-    const result = await read(prepared(bytes));
-    expect(result?.changed?.chunks).toMatchObject([{ startLine: 1, endLine: 2 }]);
-    expect(result?.changed?.chunks[0]?.terms.split(" ")).toEqual(expect.arrayContaining(["budget", "review"]));
-  });
-
   test("that is no text at all becomes a record without chunks, which says why", async () => {
     const picture = Buffer.from(Array.from({ length: 4000 }, (_, index) => (index * 37) % 256));
     const file = prepared(picture);
@@ -145,24 +129,12 @@ describe("a file", () => {
 });
 
 describe("a file that is known", () => {
-  test("with the same content is not cut again", async () => {
-    const file = prepared("text");
-    await sleep(tickMs);
-    const first = await read(file);
-    expect(await read(file, first?.record)).toEqual({ record: first?.record, changed: undefined });
-  });
-
   test("with another content, or cut by another recipe, is done again", async () => {
     const file = prepared("text");
     const record = (await read(file))?.record;
     expect((await read(file, record, { tokens: 200, overlap: 0 }))?.changed).toBeDefined();
     writeFileSync(file.absolutePath, "more text");
     expect((await read(file, record))?.changed).toMatchObject({ size: 9, chunks: [{ text: "more text" }] });
-  });
-
-  test("a recipe names all that decides how a file is cut", () => {
-    expect(recipeOf({ tokens: 400, overlap: 80 })).not.toBe(recipeOf({ tokens: 400, overlap: 81 }));
-    expect(recipeOf({ tokens: 400, overlap: 80 })).not.toBe(recipeOf({ tokens: 401, overlap: 80 }));
   });
 
   test("saved a moment ago is compared by content the next time too", async () => {
@@ -221,22 +193,6 @@ describe("secrets in a file", () => {
     expect(below.at(-1)?.context).toBe("The key [redacted: Anthropic key]");
   });
 
-  test("stay in the file, which is read as it is, and the record is that of the file", async () => {
-    const folder = folderWith({ "memory/a.md": content });
-    const result = await read(scanned(folder, "memory/a.md"));
-    expect(readFileSync(path.join(folder, "memory/a.md"), "utf8")).toBe(content);
-    expect(result?.record).toMatchObject({
-      hash: createHash("sha256").update(content).digest("hex"),
-      size: Buffer.byteLength(content),
-    });
-    const read3 = await readMemoryFile(
-      { relPath: "memory/a.md", from: 3, lines: 1, audience: "private", signal: never },
-      folder,
-      [],
-    );
-    expect(read3.text.split("\n")[0]).toBe(shown[0]);
-  });
-
   test("are taken out of an index that was made without", async () => {
     const file = prepared(content);
     const record = (await read(file))?.record;
@@ -267,28 +223,6 @@ describe("a file that is not what it was", () => {
     );
   });
 
-  test("grown while it was read: what is kept is one state of it", async () => {
-    const file = prepared("a\n".repeat(200_000));
-    const reading = read(file);
-    const timer = setInterval(() => appendFileSync(file.absolutePath, "b\n"), 0);
-    const result = await reading;
-    clearInterval(timer);
-    const chunks = result?.changed?.chunks ?? [];
-    expect(result?.record.size).toBeGreaterThanOrEqual(400_000);
-    expect(chunks.at(-1)?.endLine).toBe((result?.record.size ?? 0) / 2);
-  });
-
-  test.skipIf(process.platform === "win32")(
-    "behind a link that has taken the place of a folder: it is not read",
-    async () => {
-      const outside = folderWith({ "a.md": "secret" });
-      const file = prepared("text");
-      rmSync(path.dirname(file.absolutePath), { recursive: true });
-      symlinkSync(outside, path.dirname(file.absolutePath));
-      await expect(read(file)).rejects.toThrow("leads out of its folder through a link");
-    },
-  );
-
   test("grown over the limit: it is not read", async () => {
     const file = prepared("text");
     truncateSync(file.absolutePath, maxFileBytes + 1);
@@ -296,10 +230,153 @@ describe("a file that is not what it was", () => {
   });
 
   test("an abort ends the work on a large file", async () => {
-    const file = prepared("some words of a large file\n".repeat(400_000));
+    const file = prepared("some words of a large file\n".repeat(40_000));
     const controller = new AbortController();
+    const nextTurn = timers.setImmediate;
+    const abortThen: typeof nextTurn = (...call) => (controller.abort(), nextTurn(...call));
+    stubBuiltin(timers, { setImmediate: abortThen });
     const reading = readChunks(file, "memory", undefined, chunking, controller.signal);
-    setTimeout(() => controller.abort(), 30);
     await expect(reading).rejects.toMatchObject({ name: "AbortError" });
+  });
+});
+
+describe("a file that changes", () => {
+  type Open = typeof promises.open;
+
+  function fileWith(content: string): string {
+    return path.join(folderWith({ "a.md": content }), "a.md");
+  }
+
+  /** Lets something happen to the file between two looks of each reading: when it was read, before it is looked at again. */
+  function duringReading(happens: (reading: number) => void): void {
+    let looks = 0;
+    const { fstatSync } = fs;
+    const look = (...asked: [number]): unknown => {
+      if (++looks % 2 === 0) happens(looks / 2);
+      return fstatSync(...asked);
+    };
+    stubBuiltin(fs, { fstatSync: look as typeof fstatSync });
+  }
+
+  /** Lets `opens` take the place of the opening of files. Gives how often one was opened. */
+  function openingBy(opens: (real: Open, call: Parameters<Open>, count: number) => ReturnType<Open>): () => number {
+    let count = 0;
+    const real = promises.open;
+    stubBuiltin(promises, { open: (...call) => opens(real, call, ++count) });
+    return () => count;
+  }
+
+  async function read(file: string, knownSize?: number): Promise<FileState | undefined> {
+    return await readSettled(file, knownSize, never);
+  }
+
+  describe("a file that is written while it is read", () => {
+    test("is read again, and what is given is its last state", async () => {
+      const file = fileWith("one");
+      duringReading((reading) => {
+        if (reading === 1) writeFileSync(file, "the second state");
+      });
+      const state = await read(file);
+      expect(String(state?.bytes)).toBe("the second state");
+      expect(state?.settled).toBe(true);
+    });
+
+    test("is given as unsettled when it does not come to rest", async () => {
+      const file = fileWith("0");
+      duringReading((reading) => appendFileSync(file, String(reading)));
+      const state = await read(file);
+      expect(state?.settled).toBe(false);
+      expect(String(state?.bytes)).toBe("012");
+    });
+
+    test("by a save of the same length is noticed by its time", async () => {
+      const file = fileWith("one");
+      utimesSync(file, 1, 1);
+      duringReading((reading) => {
+        if (reading === 1) writeFileSync(file, "two");
+      });
+      expect(String((await read(file))?.bytes)).toBe("two");
+    });
+
+    test("by somebody who sets the time back is noticed by its length", async () => {
+      const file = fileWith("one");
+      utimesSync(file, 1, 1);
+      duringReading((reading) => {
+        if (reading > 1) return;
+        appendFileSync(file, " and two");
+        utimesSync(file, 1, 1);
+      });
+      expect(String((await read(file))?.bytes)).toBe("one and two");
+    });
+
+    test("and does not come to rest is compared again in the next sync", async () => {
+      const file = fileWith("text ");
+      // Long ago, so that nothing but the reading tells that it is not settled.
+      duringReading((reading) => {
+        appendFileSync(file, String(reading));
+        utimesSync(file, reading, reading);
+      });
+      const scanned = { path: "a.md", absolutePath: file, mtimeMs: 0, size: 5 };
+      const reading = await readChunks(scanned, "memory", undefined, { tokens: 400, overlap: 80 }, never);
+      expect(reading?.changed).toMatchObject({ mtimeMs: -1, chunks: [{ text: "text 12" }] });
+    });
+
+    test("and becomes shorter ends where it ends", async () => {
+      const file = fileWith("a long text");
+      let cuts = 0;
+      openingBy(async (real, call) => {
+        const handle = await real(...call);
+        const read = handle.read.bind(handle) as (...given: unknown[]) => Promise<{ bytesRead: number }>;
+        handle.read = (async (...given: unknown[]) => {
+          if (cuts++ === 0) truncateSync(file, 3);
+          return await read(...given);
+        }) as typeof handle.read;
+        return handle;
+      });
+      expect(String((await read(file))?.bytes)).toBe("a l");
+    });
+
+    test("and is gone, is gone", async () => {
+      const file = fileWith("text");
+      duringReading(() => rmSync(file));
+      expect(await read(file)).toBeUndefined();
+    });
+  });
+
+  describe("a file that was truncated a moment ago", () => {
+    const now = new Date(2030, 0, 1);
+    beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"], now }));
+    afterEach(() => void vi.useRealTimers());
+
+    test("is waited for, since most programs write it then", async () => {
+      const file = fileWith("");
+      utimesSync(file, now, now);
+      duringReading((reading) => {
+        // Behind the second look of the first reading, as the program that saves goes on.
+        if (reading === 2) writeFileSync(file, "what was meant");
+      });
+      expect(String((await read(file, 10))?.bytes)).toBe("what was meant");
+    });
+
+    test("is taken as it is when nothing comes, or when it is empty for longer", async () => {
+      const file = fileWith("");
+      utimesSync(file, now, now);
+      const opened = openingBy((real, call) => real(...call));
+      expect(await read(file, 10)).toMatchObject({ settled: true, bytes: Buffer.alloc(0) });
+      expect(opened()).toBe(3);
+      const earlier = new Date(now.getTime() - 1000);
+      utimesSync(file, earlier, earlier);
+      expect(await read(file, 10)).toMatchObject({ bytes: Buffer.alloc(0) });
+      expect(opened()).toBe(4);
+    });
+  });
+
+  test("a cloud folder that has to fetch the file is asked again", async () => {
+    const file = fileWith("text");
+    const busy = Object.assign(new Error("EDEADLK: of the test"), { code: "EDEADLK" });
+    // Twice in the first reading, and three times in the second.
+    openingBy(async (real, call, count) => (count === 3 ? await real(...call) : Promise.reject(busy)));
+    expect(String((await read(file))?.bytes)).toBe("text");
+    await expect(read(file)).rejects.toThrow("EDEADLK");
   });
 });

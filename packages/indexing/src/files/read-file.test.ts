@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { linkSync, mkdirSync, symlinkSync, truncateSync } from "node:fs";
+import fs, { type PathLike, linkSync, renameSync, symlinkSync, truncateSync } from "node:fs";
 import path from "node:path";
 import { type ExtraPath, MemoryError, type MemoryReadResult } from "@memslot/core";
 import { describe, expect, test } from "vitest";
@@ -8,6 +8,8 @@ import { maxFileBytes } from "./scan.ts";
 import { oddNames } from "../../test/support/odd-names.ts";
 import { randomFrom, randomSentence } from "@memslot/test-tools/random";
 import { tempFolder as folderWith } from "@memslot/test-tools/files";
+import { never } from "../../test/support/context.ts";
+import { stubBuiltin } from "../../test/support/stub-builtin.ts";
 
 const isWindows = process.platform === "win32";
 
@@ -97,10 +99,6 @@ describe("the budget", () => {
     expect(result.text.length).toBeGreaterThan(maxReadLength - 150);
     expect(result).toMatchObject({ truncated: true, from: 1, nextFrom: (result.lines ?? 0) + 1 });
     expect(result.text.replace(notice, "")).toBe(lines.slice(0, result.lines).join("\n"));
-  });
-
-  test("is 12,000 characters", () => {
-    expect(maxReadLength).toBe(12_000);
   });
 
   test("fits a file of exactly that length without a notice", async () => {
@@ -218,13 +216,11 @@ describe("what can be read", () => {
       expect(await read(workspace, file)).toMatchObject({ status: "not_found", text: "", path: file });
   });
 
-  test.skipIf(isWindows).each(oddNames)("a name as odd as %j is one", async (name) => {
-    const workspace = folderWith({ [`memory/${name}/${name}`]: "odd" });
-    expect(await read(workspace, `memory/${name}/${name}`)).toMatchObject({
-      status: "ok",
-      text: "odd",
-      path: `memory/${name}/${name}`,
-    });
+  test.skipIf(isWindows)("names as odd as files may have", async () => {
+    const files = oddNames.map((name) => `memory/${name}/${name}`);
+    const workspace = folderWith(Object.fromEntries(files.map((file) => [file, "odd"])));
+    for (const file of files)
+      expect(await read(workspace, file)).toMatchObject({ status: "ok", text: "odd", path: file });
   });
 
   test("two names of one file are both readable", async () => {
@@ -273,44 +269,42 @@ describe("what cannot be read", () => {
     expect(error.message).toContain("memory/**/*.md");
   });
 
-  test.each([
-    ["memory/a\0.md", "it holds a NUL byte"],
-    ["/etc/notes.md", "it is an absolute path"],
-    ["~/notes.md", "~ is not expanded"],
-    ["memory/notes.txt", "it is not a Markdown file (.md)"],
-    ["notes.md", "it is outside the memory files"],
-  ])("%j is refused because %s", async (relPath, reason) => {
-    expect((await refusal(folderWith(), relPath)).message).toContain(reason);
-  });
-
-  test("an absolute path is refused also where it leads to a memory file", async () => {
-    const workspace = folderWith({ "memory/note.md": "n" });
-    expect(await refusal(workspace, path.join(workspace, "memory/note.md"))).toMatchObject({
-      code: "PATH_NOT_ALLOWED",
+  test("is refused with the reason", async () => {
+    const picture = Buffer.from(Array.from({ length: 4000 }, (_, index) => (index * 37) % 256));
+    const tools = ["memory/node_modules/pkg/README.md", "memory/.git/note.md", "docs/node_modules/note.md"];
+    const workspace = folderWith({
+      ...Object.fromEntries([...tools, "memory/x.md/note.md", "memory/note.md"].map((file) => [file, "x"])),
+      "memory/big.md": "",
+      "memory/larger.md": "",
+      "memory/picture.md": picture,
     });
-  });
-
-  test("folders of tools are refused, as the scan leaves them out", async () => {
-    const files = ["memory/node_modules/pkg/README.md", "memory/.git/note.md", "docs/node_modules/note.md"];
-    const workspace = folderWith(Object.fromEntries(files.map((file) => [file, "x"])));
-    for (const file of files)
-      expect(await refusal(workspace, file, ["docs"])).toMatchObject({ code: "PATH_NOT_ALLOWED" });
-  });
-
-  test("a folder named x.md is refused", async () => {
-    const workspace = folderWith({ "memory/x.md/note.md": "n" });
-    expect(await refusal(workspace, "memory/x.md")).toMatchObject({
-      code: "PATH_NOT_ALLOWED",
-      message: expect.stringContaining("memory/x.md") as string,
-    });
-  });
-
-  test("a file of 200 MB is refused with what to do", async () => {
-    const workspace = folderWith({ "memory/big.md": "" });
     truncateSync(path.join(workspace, "memory/big.md"), 200 * 1000 * 1000);
-    expect((await refusal(workspace, "memory/big.md")).message).toMatch(/larger than 16 MiB\. Split it/);
-    truncateSync(path.join(workspace, "memory/big.md"), maxFileBytes + 1);
-    expect((await refusal(workspace, "memory/big.md")).code).toBe("PATH_NOT_ALLOWED");
+    truncateSync(path.join(workspace, "memory/larger.md"), maxFileBytes + 1);
+    const rows: [string, string][] = [
+      ["memory/a\0.md", "it holds a NUL byte"],
+      ["/etc/notes.md", "it is an absolute path"],
+      // Also where it leads to a memory file.
+      [path.join(workspace, "memory/note.md"), "it is an absolute path"],
+      ["~/notes.md", "~ is not expanded"],
+      ["memory/notes.txt", "it is not a Markdown file (.md)"],
+      ["notes.md", "it is outside the memory files"],
+      ["memory/x.md", "memory/x.md"],
+      ["memory/big.md", "larger than 16 MiB. Split it"],
+      ["memory/larger.md", "larger than 16 MiB. Split it"],
+      ["memory/picture.md", "memory/picture.md cannot be read: it is not text"],
+      ["memory/picture.md", "save it as UTF-8"],
+      ...tools.map((file): [string, string] => [file, file]),
+    ];
+    if (!isWindows) {
+      // One that is opened would wait for a writer.
+      execFileSync("mkfifo", [path.join(workspace, "memory/pipe.md")]);
+      rows.push(["memory/pipe.md", "memory/pipe.md"]);
+    }
+    for (const [file, words] of rows) {
+      const error = await refusal(workspace, file, ["docs"]);
+      expect([file, error.code]).toEqual([file, "PATH_NOT_ALLOWED"]);
+      expect(error.message).toContain(words);
+    }
   });
 
   test.skipIf(isWindows)("links are refused: a file, a parent, a root, to inside and to outside", async () => {
@@ -345,21 +339,6 @@ describe("what cannot be read", () => {
     expect(await refusal(workspace, "extra/secret.md", ["extra"])).toMatchObject({ code: "PATH_NOT_ALLOWED" });
   });
 
-  test("what is no text is refused with what to do", async () => {
-    const picture = Buffer.from(Array.from({ length: 4000 }, (_, index) => (index * 37) % 256));
-    const workspace = folderWith({ "memory/picture.md": picture });
-    const error = await refusal(workspace, "memory/picture.md");
-    expect(error.code).toBe("PATH_NOT_ALLOWED");
-    expect(error.message).toMatch(/^memory\/picture\.md cannot be read: it is not text, .*save it as UTF-8/);
-  });
-
-  test.skipIf(isWindows)("a named pipe does not make it wait", async () => {
-    const workspace = folderWith();
-    mkdirSync(path.join(workspace, "memory"));
-    execFileSync("mkfifo", [path.join(workspace, "memory/pipe.md")]);
-    expect(await refusal(workspace, "memory/pipe.md")).toMatchObject({ code: "PATH_NOT_ALLOWED" });
-  });
-
   test("an aborted read ends with an AbortError", async () => {
     const workspace = folderWith({ "MEMORY.md": "m" });
     const params = {
@@ -371,4 +350,42 @@ describe("what cannot be read", () => {
     };
     await expect(readMemoryFile(params, workspace, [])).rejects.toMatchObject({ name: "AbortError" });
   });
+});
+
+describe("a race", () => {
+  /** Does something once a path has been looked at, before it is opened. */
+  function afterTheLookAt(looked: string, happens: () => void): () => boolean {
+    let done = false;
+    const { lstatSync } = fs;
+    const look = (file: PathLike, ...more: unknown[]): unknown => {
+      const stats = lstatSync(file, ...(more as []));
+      if (!done && file === looked) {
+        done = true;
+        happens();
+      }
+      return stats;
+    };
+    stubBuiltin(fs, { lstatSync: look as typeof lstatSync });
+    return () => done;
+  }
+
+  test.skipIf(process.platform === "win32").each(["deep", "memory"])(
+    "a folder that becomes a link between the look and the opening leads nowhere: %s",
+    async (swapped) => {
+      const outside = folderWith({ "secret/deep/a.md": "secret", "secret/a.md": "secret" });
+      const workspace = folderWith({ "memory/deep/a.md": "mine" });
+      const note = path.join(workspace, "memory/deep/a.md");
+      const folder = swapped === "deep" ? path.dirname(note) : path.join(workspace, "memory");
+      const hasHappened = afterTheLookAt(note, () => {
+        renameSync(folder, `${folder}-before`);
+        symlinkSync(path.join(outside, "secret"), folder);
+      });
+      const params = { relPath: "memory/deep/a.md", from: 1, lines: 10, audience: "private", signal: never } as const;
+      await expect(readMemoryFile(params, workspace, [])).rejects.toMatchObject({
+        code: "PATH_NOT_ALLOWED",
+        message: "memory/deep/a.md cannot be read: it leads out of the memory folder through a link.",
+      });
+      expect(hasHappened()).toBe(true);
+    },
+  );
 });

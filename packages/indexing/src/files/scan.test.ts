@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   renameSync,
@@ -12,96 +13,211 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
+import { type Files, tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createKnownFiles, isSameFile } from "./same-file.ts";
 import { maxFileBytes, scanMemory, type ScanOptions, type ScanResult } from "./scan.ts";
+import { createSessionSource } from "../sessions/session-source.ts";
+import { never, settingsWith } from "../../test/support/context.ts";
 import { oddNames } from "../../test/support/odd-names.ts";
-import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 
 const isRoot = process.getuid?.() === 0;
 const isWindows = process.platform === "win32";
 
 async function scan(workspaceDir: string, extraPaths: ScanOptions["extraPaths"] = []): Promise<ScanResult> {
-  return await scanMemory({ workspaceDir, extraPaths, signal: new AbortController().signal });
+  return await scanMemory({ workspaceDir, extraPaths, signal: never });
 }
 
 function paths(result: ScanResult): string[] {
   return result.files.map((file) => file.path).toSorted();
 }
 
-function rootOf(result: ScanResult, label: string): string | undefined {
-  const root = result.roots.find((entry) => entry.path === label);
-  return root && (root.state === "indexed" ? `${root.files} files` : root.reason);
+/** What is reported of each place: how many files it has, or why it is skipped. */
+function places({ roots }: ScanResult): Record<string, unknown> {
+  return Object.fromEntries(
+    roots.map((root) => [root.path, root.state === "indexed" ? `${root.files} files` : root.reason]),
+  );
 }
 
-describe("the usual places", () => {
-  test("are MEMORY.md, USER.md and everything below memory", async () => {
-    const workspace = folderWith({
-      "MEMORY.md": "m",
-      "USER.md": "u",
-      "memory/2026-03-05.md": "a",
-      "memory/deep/er/note.MD": "b",
-      "memory/picture.png": "c",
-      "memory/README": "d",
-      "memory/文件 with spaces.md": "e",
-      "README.md": "f",
-      "other/note.md": "g",
-    });
-    const result = await scan(workspace);
-    expect(paths(result)).toEqual(
-      [
-        "MEMORY.md",
-        "USER.md",
-        "memory/2026-03-05.md",
-        "memory/deep/er/note.MD",
-        "memory/文件 with spaces.md",
-      ].toSorted(),
-    );
-    expect(result.roots).toEqual([
-      { path: "MEMORY.md", state: "indexed", files: 1 },
-      { path: "USER.md", state: "indexed", files: 1 },
-      { path: "memory", state: "indexed", files: 3 },
-    ]);
-    expect(result.failed).toEqual([]);
-    const file = result.files.find((entry) => entry.path === "memory/2026-03-05.md");
-    expect(file).toMatchObject({ absolutePath: path.join(workspace, "memory/2026-03-05.md"), size: 1 });
-    expect(file?.mtimeMs).toBeGreaterThan(0);
+const linked = "is a symbolic link, which is not followed";
+const missing = "does not exist";
+const usual = {
+  "MEMORY.md": "m",
+  "USER.md": "u",
+  "memory/2026-03-05.md": "a",
+  "memory/deep/er/note.MD": "b",
+  "memory/文件 with spaces.md": "e",
+};
+const ofTools = [".git", "node_modules", ".obsidian", ".venv", "__pycache__", ".trash"];
+
+interface Row {
+  name: string;
+  files: Files;
+  /** Makes what is no plain file. */
+  make?: (at: (name: string) => string, outside: string) => void;
+  extraPaths?: ScanOptions["extraPaths"];
+  found: string[];
+  places?: Record<string, unknown>;
+  failed?: string[];
+  onlyPosix?: true;
+}
+
+const rows: Row[] = [
+  {
+    name: "MEMORY.md, USER.md and everything below memory",
+    files: { ...usual, "memory/picture.png": "c", "memory/README": "d", "README.md": "f", "other/note.md": "g" },
+    found: Object.keys(usual),
+    places: { "MEMORY.md": "1 files", "USER.md": "1 files", memory: "3 files" },
+  },
+  {
+    name: "memory.md where there is no MEMORY.md",
+    files: { "memory.md": "m" },
+    found: ["memory.md"],
+    places: { "MEMORY.md": "memory.md is used", "memory.md": "1 files" },
+  },
+  {
+    name: "nothing in an empty workspace, which is reported",
+    files: {},
+    found: [],
+    places: { "MEMORY.md": missing, "USER.md": missing, memory: missing },
+  },
+  {
+    name: "hidden folders, but none of tools",
+    files: {
+      ...Object.fromEntries(ofTools.map((name) => [`memory/${name}/note.md`, "x"])),
+      "memory/.hidden/note.md": "kept",
+      "memory/my_modules/note.md": "kept",
+    },
+    found: ["memory/.hidden/note.md", "memory/my_modules/note.md"],
+  },
+  {
+    name: "no folder with the name of a file, and no file with the name of a folder",
+    files: { "MEMORY.md/note.md": "x", memory: "a file" },
+    found: [],
+    places: { "MEMORY.md": "is a folder, not a file", memory: "is a file, not a folder" },
+  },
+  {
+    name: "the notes in a folder named x.md",
+    files: { "memory/x.md/note.md": "x" },
+    found: ["memory/x.md/note.md"],
+  },
+  {
+    name: "no link, to a file, to nowhere, to a folder or in a circle, and no named pipe",
+    files: { "memory/note.md": "n" },
+    onlyPosix: true,
+    make(at, outside) {
+      symlinkSync(path.join(outside, "note.md"), at("memory/link.md"));
+      symlinkSync(path.join(outside, "nowhere.md"), at("memory/broken.md"));
+      symlinkSync(outside, at("memory/linked"));
+      symlinkSync(at("memory"), at("memory/again"));
+      execFileSync("mkfifo", [at("memory/pipe.md"), at("MEMORY.md")]);
+    },
+    found: ["memory/note.md"],
+    places: {
+      "memory/link.md": linked,
+      "memory/broken.md": linked,
+      "memory/linked": linked,
+      "memory/again": linked,
+      "memory/pipe.md": "is a named pipe, not a file",
+      "MEMORY.md": "is a named pipe, not a file",
+    },
+  },
+  {
+    name: "no root that is a link, with its target",
+    files: {},
+    onlyPosix: true,
+    make(at, outside) {
+      for (const name of ["memory", "extra"]) symlinkSync(outside, at(name));
+      symlinkSync(path.join(outside, "note.md"), at("MEMORY.md"));
+      symlinkSync(path.join(outside, "gone.md"), at("USER.md"));
+    },
+    extraPaths: ["extra"],
+    found: [],
+    places: {
+      memory: expect.stringMatching(/^is a symbolic link, which is not followed: name the real path instead, \//u),
+      extra: expect.stringMatching(/name the real path instead, \//u),
+      "MEMORY.md": expect.stringMatching(/name the real path instead, .*note\.md$/u),
+      "USER.md": expect.stringMatching(/it leads nowhere \(ENOENT/u),
+    },
+  },
+  {
+    name: "a file with two names once",
+    files: { "memory/a.md": "same" },
+    make: (at) => linkSync(at("memory/a.md"), at("memory/b.md")),
+    extraPaths: [".", "memory"],
+    found: ["memory/a.md"],
+    places: { "memory/b.md": "is the same file as memory/a.md, which is indexed" },
+  },
+  {
+    name: "no file of more than 16 MiB, with what to do",
+    files: { "memory/big.md": "", "memory/full.md": "", "MEMORY.md": "" },
+    make(at) {
+      truncateSync(at("memory/big.md"), 300 * 1000 * 1000);
+      truncateSync(at("memory/full.md"), maxFileBytes);
+      truncateSync(at("MEMORY.md"), maxFileBytes + 1);
+    },
+    extraPaths: ["memory"],
+    found: ["memory/full.md"],
+    places: {
+      "MEMORY.md": expect.stringMatching(/^is .* more than 16 MiB: split it/u),
+      "memory/big.md": "is 286 MiB, more than 16 MiB: split it into smaller files",
+    },
+  },
+  {
+    name: "each file of extra paths that overlap once",
+    files: { "MEMORY.md": "m", "memory/a.md": "a", "memory/sub/b.md": "b" },
+    extraPaths: ["memory/sub", ".", "memory", "MEMORY.md", { path: "memory", pattern: "**/*.md" }],
+    found: ["MEMORY.md", "memory/a.md", "memory/sub/b.md"],
+  },
+  {
+    name: "no extra path that is missing, no Markdown, or behind a file",
+    files: { "notes.txt": "t" },
+    extraPaths: ["missing", "notes.txt", "notes.txt/below"],
+    found: [],
+    failed: ["notes.txt/below"],
+    places: {
+      missing,
+      "notes.txt": "is not a Markdown file (.md)",
+      "notes.txt/below": expect.stringMatching(/^cannot be read: ENOTDIR/u),
+    },
+  },
+];
+
+describe("a scan", () => {
+  test.each(rows.filter(({ onlyPosix }) => !(onlyPosix && isWindows)))("takes $name", async (row) => {
+    const workspace = folderWith(row.files);
+    row.make?.((name) => path.join(workspace, name), folderWith({ "note.md": "secret" }));
+    const result = await scan(workspace, row.extraPaths);
+    expect(paths(result)).toEqual(row.found.toSorted());
+    expect(places(result)).toMatchObject(row.places ?? {});
+    expect(result.failed.map((file) => file.path)).toEqual(row.failed ?? []);
   });
 
-  test("memory.md counts where there is no MEMORY.md", async () => {
-    const result = await scan(folderWith({ "memory.md": "m" }));
-    expect(paths(result)).toEqual(["memory.md"]);
-    expect(rootOf(result, "MEMORY.md")).toBe("memory.md is used");
-    expect(rootOf(result, "memory.md")).toBe("1 files");
+  test("tells where a file is, its size and its time, and which places could not be looked at", async () => {
+    const workspace = folderWith({ "MEMORY.md": "four", "notes.txt": "t" });
+    const { files, unknown } = await scan(workspace, ["notes.txt/below"]);
+    expect(files).toMatchObject([{ absolutePath: path.join(workspace, "MEMORY.md"), size: 4 }]);
+    expect(files[0]?.mtimeMs).toBeGreaterThan(0);
+    // What is indexed of a place that cannot be looked at has to stay.
+    expect(unknown).toEqual(["notes.txt/below", "notes.txt/below/"]);
   });
 
-  test("MEMORY.md goes before memory.md, and it is said", async () => {
+  test("prefers MEMORY.md to memory.md, and reports it", async () => {
     const workspace = folderWith({ "MEMORY.md": "upper", "memory.md": "lower" });
     const result = await scan(workspace);
-    expect(paths(result)).toContain("MEMORY.md");
-    expect(paths(result)).toHaveLength(1);
-    // On a file system that ignores case both names are one file, and there is nothing to say.
-    expect(["MEMORY.md is used", undefined]).toContain(rootOf(result, "memory.md"));
-    expect(result.roots.some((root) => root.path === "memory.md")).toBe(readdirSync(workspace).length === 2);
+    expect(paths(result)).toEqual(["MEMORY.md"]);
+    // On a file system that ignores case both names are one file, and there is nothing to report.
+    expect(places(result)["memory.md"]).toBe(readdirSync(workspace).length === 2 ? "MEMORY.md is used" : undefined);
   });
 
-  test("an empty workspace has none of them, and says so", async () => {
-    const result = await scan(folderWith());
-    expect(result.files).toEqual([]);
-    expect(result.roots.map((root) => [root.path, root.state, root.reason])).toEqual([
-      ["MEMORY.md", "skipped", "does not exist"],
-      ["USER.md", "skipped", "does not exist"],
-      ["memory", "skipped", "does not exist"],
-    ]);
-  });
-
-  test.skipIf(isWindows)("files with odd names are files", async () => {
+  test.skipIf(isWindows)("takes files with odd names", async () => {
     const files = oddNames.flatMap((name) => [`memory/${name}`, `memory/folder ${name.slice(0, 100)}/${name}`]);
     const result = await scan(folderWith(Object.fromEntries(files.map((file) => [file, "odd"]))));
     expect(paths(result)).toEqual(files.toSorted());
     expect(result.failed).toEqual([]);
   });
 
-  test.runIf(process.platform === "linux")("files and folders whose names are no UTF-8 are reported", async () => {
+  test.runIf(process.platform === "linux")("reports files and folders whose names are no UTF-8", async () => {
     const workspace = folderWith({ "memory/a.md": "a" });
     const named = (...parts: (string | number[])[]): Buffer =>
       Buffer.concat([`${workspace}/memory/`, ...parts].map((part) => Buffer.from(part as string)));
@@ -116,249 +232,180 @@ describe("the usual places", () => {
     ]);
   });
 
-  test("folders of tools are left out", async () => {
-    const ignored = [".git", "node_modules", ".obsidian", ".venv", "__pycache__", ".trash"];
-    const workspace = folderWith(Object.fromEntries(ignored.map((name) => [`memory/${name}/note.md`, "x"])));
-    writeFiles(workspace, { "memory/.hidden/note.md": "kept", "memory/my_modules/note.md": "kept" });
-    expect(paths(await scan(workspace))).toEqual(["memory/.hidden/note.md", "memory/my_modules/note.md"]);
-  });
-
-  test("a folder with the name of a file, and a file with the name of a folder, are skipped with the reason", async () => {
-    const result = await scan(folderWith({ "MEMORY.md/note.md": "x", memory: "a file" }));
-    expect(result.files).toEqual([]);
-    expect(rootOf(result, "MEMORY.md")).toBe("is a folder, not a file");
-    expect(rootOf(result, "memory")).toBe("is a file, not a folder");
-  });
-
-  test("a folder named x.md is a folder, and its notes are taken", async () => {
-    const result = await scan(folderWith({ "memory/x.md/note.md": "x" }));
-    expect(paths(result)).toEqual(["memory/x.md/note.md"]);
-    expect(result.failed).toEqual([]);
-  });
-});
-
-describe.skipIf(isWindows)("what is not followed", () => {
-  test("a link to a file is reported", async () => {
-    const outside = folderWith({ "secret.md": "s" });
-    const workspace = folderWith({ "memory/note.md": "n" });
-    symlinkSync(path.join(outside, "secret.md"), path.join(workspace, "memory/link.md"));
-    symlinkSync(path.join(outside, "nowhere.md"), path.join(workspace, "memory/broken.md"));
-    const result = await scan(workspace);
-    expect(paths(result)).toEqual(["memory/note.md"]);
-    expect(result.failed).toEqual([]);
-    expect(rootOf(result, "memory/broken.md")).toBe("is a symbolic link, which is not followed");
-    expect(rootOf(result, "memory/link.md")).toBe("is a symbolic link, which is not followed");
-  });
-
-  test("a link to a folder is skipped with the reason", async () => {
-    const outside = folderWith({ "secret.md": "s" });
-    const workspace = folderWith({ "memory/note.md": "n" });
-    symlinkSync(outside, path.join(workspace, "memory/linked"));
-    const result = await scan(workspace);
-    expect(paths(result)).toEqual(["memory/note.md"]);
-    expect(rootOf(result, "memory/linked")).toBe("is a symbolic link, which is not followed");
-  });
-
-  test("a link in a circle ends", async () => {
-    const workspace = folderWith({ "memory/note.md": "n" });
-    symlinkSync(path.join(workspace, "memory"), path.join(workspace, "memory/again"));
-    expect(paths(await scan(workspace))).toEqual(["memory/note.md"]);
-  });
-
-  test("a root that is a link is skipped with the reason", async () => {
-    const outside = folderWith({ "note.md": "n", "MEMORY.md": "m" });
-    const workspace = folderWith();
-    symlinkSync(outside, path.join(workspace, "memory"));
-    symlinkSync(path.join(outside, "MEMORY.md"), path.join(workspace, "MEMORY.md"));
-    symlinkSync(outside, path.join(workspace, "extra"));
-    const result = await scan(workspace, ["extra"]);
-    expect(result.files).toEqual([]);
-    const advice = "is a symbolic link, which is not followed: name the real path instead,";
-    expect(rootOf(result, "memory")).toBe(`${advice} ${outside}`);
-    expect(rootOf(result, "MEMORY.md")).toBe(`${advice} ${path.join(outside, "MEMORY.md")}`);
-    expect(rootOf(result, "extra")).toBe(`${advice} ${outside}`);
-    renameSync(outside, `${outside}-gone`);
-    expect(rootOf(await scan(workspace), "memory")).toMatch(/it leads nowhere \(ENOENT/);
-    renameSync(`${outside}-gone`, outside);
-  });
-
-  test("links among the parents of an extra path are resolved, since its owner named it", async () => {
-    const outside = folderWith({ "notes/note.md": "n" });
-    const workspace = folderWith();
-    symlinkSync(outside, path.join(workspace, "linked"));
-    const result = await scan(workspace, ["linked/notes"]);
-    expect(result.files).toMatchObject([{ absolutePath: path.join(outside, "notes/note.md") }]);
-  });
-
-  test("a second name of the same file is reported once", async () => {
-    const workspace = folderWith({ "memory/a.md": "same" });
-    linkSync(path.join(workspace, "memory/a.md"), path.join(workspace, "memory/b.md"));
-    const result = await scan(workspace, [".", "memory"]);
-    expect(paths(result)).toEqual(["memory/a.md"]);
-    expect(result.failed).toEqual([]);
-    expect(result.roots.filter((root) => root.path === "memory/b.md")).toEqual([
-      { path: "memory/b.md", state: "skipped", reason: "is the same file as memory/a.md, which is indexed" },
-    ]);
-  });
-
-  test("a named pipe is reported and not opened", async () => {
-    const workspace = folderWith({ "memory/note.md": "n" });
-    execFileSync("mkfifo", [path.join(workspace, "memory/pipe.md"), path.join(workspace, "MEMORY.md")]);
-    const result = await scan(workspace);
-    expect(paths(result)).toEqual(["memory/note.md"]);
-    expect(rootOf(result, "memory/pipe.md")).toBe("is a named pipe, not a file");
-    expect(rootOf(result, "MEMORY.md")).toBe("is a named pipe, not a file");
-  });
-});
-
-describe("large files", () => {
-  test("of 300 MB are skipped with what to do", async () => {
-    const workspace = folderWith({ "memory/big.md": "", "memory/note.md": "n", "MEMORY.md": "" });
-    truncateSync(path.join(workspace, "memory/big.md"), 300 * 1000 * 1000);
-    truncateSync(path.join(workspace, "MEMORY.md"), maxFileBytes + 1);
-    const result = await scan(workspace, ["memory"]);
-    expect(paths(result)).toEqual(["memory/note.md"]);
-    expect(result.failed).toEqual([]);
-    expect(result.roots.filter(({ state }) => state === "skipped")).toEqual([
-      {
-        path: "MEMORY.md",
-        state: "skipped",
-        reason: expect.stringMatching(/^is .* more than 16 MiB: split it/) as string,
-      },
-      { path: "USER.md", state: "skipped", reason: "does not exist" },
-      {
-        path: "memory/big.md",
-        state: "skipped",
-        reason: "is 286 MiB, more than 16 MiB: split it into smaller files",
-      },
-    ]);
-  });
-
-  test("of exactly 16 MiB are taken", async () => {
-    const workspace = folderWith({ "memory/full.md": "" });
-    truncateSync(path.join(workspace, "memory/full.md"), maxFileBytes);
-    expect(paths(await scan(workspace))).toEqual(["memory/full.md"]);
-  });
-});
-
-describe("extra paths", () => {
-  test("are folders or files, as text or with a pattern, inside the workspace or outside", async () => {
-    const outside = folderWith({
-      "wiki/a.md": "a",
-      "wiki/deep/b.md": "b",
-      "single.md": "s",
-      "docs/x.md": "x",
-      "docs/y.txt.md": "y",
-      "docs/sub/x.md": "z",
-    });
+  test("takes extra paths inside the workspace and outside, folders, files and patterns", async () => {
+    const names = ["wiki/a.md", "wiki/deep/b.md", "single.md", "docs/x.md", "docs/y.txt.md", "docs/sub/x.md"];
+    const outside = folderWith(Object.fromEntries(names.map((name) => [name, name])));
     const workspace = folderWith({ "notes/n.md": "n", "notes/n.txt": "t" });
-    const result = await scan(workspace, [
-      "notes",
-      path.join(outside, "wiki"),
-      path.join(outside, "single.md"),
-      { path: path.join(outside, "docs"), pattern: "x*.md" },
-    ]);
+    if (!isWindows) symlinkSync(outside, path.join(workspace, "linked"));
+    const docs = path.join(outside, "docs");
+    // Links among the parents of an extra path are resolved, since its owner named it.
+    const wiki = isWindows ? path.join(outside, "wiki") : "linked/wiki";
+    const extraPaths = ["notes", wiki, path.join(outside, "single.md"), { path: docs, pattern: "x*.md" }];
+    const result = await scan(workspace, extraPaths);
     const above = path.relative(workspace, outside).replaceAll(path.sep, "/");
-    expect(paths(result)).toEqual(
-      [
-        "notes/n.md",
-        `${above}/wiki/a.md`,
-        `${above}/wiki/deep/b.md`,
-        `${above}/single.md`,
-        `${above}/docs/x.md`,
-      ].toSorted(),
+    const found = result.files.map(({ absolutePath }) =>
+      path.relative(outside, absolutePath).replaceAll(path.sep, "/"),
     );
-    expect(rootOf(result, "notes")).toBe("1 files");
-    expect(rootOf(result, path.join(outside, "docs"))).toBe("1 files");
+    expect(found.filter((name) => !name.startsWith(".."))).toEqual([...names.slice(0, 3), "docs/x.md"]);
+    expect(paths(result)).toEqual(expect.arrayContaining(["notes/n.md", `${above}/single.md`, `${above}/docs/x.md`]));
+    expect(places(result)).toMatchObject({ notes: "1 files", [docs]: "1 files" });
   });
 
-  test("a pattern is a glob below the folder", async () => {
-    const files = ["a.md", "sub/b.md", "sub/deep/c.md", "other/d.md"];
+  test("takes a pattern as a glob below its folder", async () => {
+    const files = ["a.md", "other/d.md", "sub/b.md", "sub/deep/c.md"];
     const workspace = folderWith(Object.fromEntries(files.map((name) => [`docs/${name}`, name])));
-    const found = async (pattern: string): Promise<string[]> =>
-      paths(await scan(workspace, [{ path: "docs", pattern }]));
-    expect(await found("**/*.md")).toEqual(["docs/a.md", "docs/other/d.md", "docs/sub/b.md", "docs/sub/deep/c.md"]);
-    expect(await found("sub/**")).toEqual(["docs/sub/b.md", "docs/sub/deep/c.md"]);
-    expect(await found("*/*.md")).toEqual(["docs/other/d.md", "docs/sub/b.md"]);
-    expect(await found("{a,sub/b}.md")).toEqual(["docs/a.md", "docs/sub/b.md"]);
-    expect(await found("nothing")).toEqual([]);
+    for (const [pattern, found] of [
+      ["**/*.md", files],
+      ["sub/**", files.slice(2)],
+      ["*/*.md", ["other/d.md", "sub/b.md"]],
+      ["{a,sub/b}.md", ["a.md", "sub/b.md"]],
+      ["nothing", []],
+    ] as const)
+      expect(paths(await scan(workspace, [{ path: "docs", pattern }]))).toEqual(found.map((name) => `docs/${name}`));
   });
 
-  test("that overlap take each file once, and no file is reported for it", async () => {
-    const workspace = folderWith({ "MEMORY.md": "m", "memory/a.md": "a", "memory/sub/b.md": "b" });
-    const result = await scan(workspace, [
-      "memory/sub",
-      ".",
-      "memory",
-      "MEMORY.md",
-      { path: "memory", pattern: "**/*.md" },
-    ]);
-    expect(paths(result)).toEqual(["MEMORY.md", "memory/a.md", "memory/sub/b.md"]);
-    expect(result.failed).toEqual([]);
-  });
-
-  test("that are missing, no Markdown, or behind a file are skipped with the reason", async () => {
-    const workspace = folderWith({ "notes.txt": "t" });
-    const result = await scan(workspace, ["missing", "notes.txt", "notes.txt/below"]);
-    expect(rootOf(result, "missing")).toBe("does not exist");
-    expect(rootOf(result, "notes.txt")).toBe("is not a Markdown file (.md)");
-    expect(rootOf(result, "notes.txt/below")).toMatch(/^cannot be read: ENOTDIR/);
-    // What is indexed of a place that cannot be looked at has to stay.
-    expect(result.unknown).toEqual(["notes.txt/below", "notes.txt/below/"]);
-  });
-});
-
-describe("what cannot be read", () => {
-  test("a workspace that has vanished is an error that names it and the next step", async () => {
-    const workspace = folderWith({ "memory/a.md": "a" });
-    renameSync(workspace, `${workspace}-gone`);
+  test("of a workspace that has vanished, or is a file, is an error that names it and the next step", async () => {
+    const workspace = folderWith({ "memory/a.md": "a", "file.md": "x" });
+    await expect(scan(path.join(workspace, "file.md"))).rejects.toMatchObject({ code: "WORKSPACE" });
+    rmSync(workspace, { recursive: true });
     const error: unknown = await scan(workspace).catch((reason: unknown) => reason);
-    rmSync(`${workspace}-gone`, { recursive: true });
     expect(MemoryError.is(error, "WORKSPACE")).toBe(true);
     expect((error as Error).message).toContain(workspace);
     expect((error as Error).message).toContain("memslot init");
   });
 
-  test("a workspace that is a file is the same error", async () => {
-    const file = path.join(folderWith({ "workspace.md": "x" }), "workspace.md");
-    await expect(scan(file)).rejects.toMatchObject({ code: "WORKSPACE" });
+  test.skipIf(isRoot || isWindows)("reports a folder that may not be listed, and takes its siblings", async () => {
+    const workspace = folderWith({ "memory/closed/a.md": "a", "memory/open/b.md": "b" });
+    chmodSync(path.join(workspace, "memory/closed"), 0);
+    const result = await scan(workspace);
+    chmodSync(path.join(workspace, "memory/closed"), 0o700);
+    expect(paths(result)).toEqual(["memory/open/b.md"]);
+    expect(result.failed).toMatchObject([{ path: "memory/closed" }]);
+    expect(result.unknown).toEqual(["memory/closed/"]);
   });
 
-  test.skipIf(isRoot || isWindows)(
-    "a folder that may not be listed is reported, and its siblings are taken",
-    async () => {
-      const workspace = folderWith({ "memory/closed/a.md": "a", "memory/open/b.md": "b" });
-      chmodSync(path.join(workspace, "memory/closed"), 0);
-      const result = await scan(workspace);
-      chmodSync(path.join(workspace, "memory/closed"), 0o700);
-      expect(paths(result)).toEqual(["memory/open/b.md"]);
-      expect(result.failed).toMatchObject([{ path: "memory/closed" }]);
-      expect(result.unknown).toEqual(["memory/closed/"]);
+  test("that is aborted stops", async () => {
+    const given = { workspaceDir: folderWith({ "memory/a.md": "a" }), extraPaths: [], signal: AbortSignal.abort() };
+    await expect(scanMemory(given)).rejects.toMatchObject({ name: "AbortError" });
+  });
+
+  test("lets the event loop go on while many files are listed", async () => {
+    const workspace = folderWith(
+      Object.fromEntries(Array.from({ length: 400 }, (_, index) => [`memory/${index}.md`, "x"])),
+    );
+    // Each look at the clock is a millisecond, however fast the machine is.
+    let time = 0;
+    vi.spyOn(performance, "now").mockImplementation(() => time++);
+    onTestFinished(() => void vi.restoreAllMocks());
+    let turns = 0;
+    const tick = (): void => void (turns++, (immediate = setImmediate(tick)));
+    let immediate = setImmediate(tick);
+    const result = await scan(workspace);
+    clearImmediate(immediate);
+    expect(result.files).toHaveLength(400);
+    expect(turns).toBeGreaterThan(40);
+  });
+});
+
+describe("the same file", () => {
+  test("is found under two names, also where a disk gives two files one number", () => {
+    const folder = folderWith({ "a.md": "same", "b.md": "same" });
+    const [a, b, c, none] = ["a.md", "b.md", "c.md", "none.md"].map((name) => path.join(folder, name)) as [
+      string,
+      string,
+      string,
+      string,
+    ];
+    linkSync(a, c);
+    const pairs: [string, string][] = [
+      [a, c],
+      [a, b],
+      [a, none],
+      [none, none],
+    ];
+    expect(pairs.map(([one, other]) => isSameFile(one, other))).toEqual([true, false, false, false]);
+    // As FAT on macOS numbers empty files, or a number of Windows that a JavaScript number cannot hold.
+    const known = createKnownFiles<{ absolutePath: string }>();
+    const stats = lstatSync(a, { bigint: true });
+    const added = [a, b, c].map((absolutePath) => known.add({ absolutePath }, stats));
+    expect(added).toEqual([undefined, undefined, { absolutePath: a }]);
+  });
+});
+
+describe("the transcripts of an agent", () => {
+  const sessions = "agents/main/sessions";
+  const transcripts = async (stateDir: string, agentId = "main"): Promise<ScanResult> =>
+    await createSessionSource({ stateDir, agentId, settings: settingsWith() }).scan(never, async () => new Map());
+
+  test("are the .jsonl files of its own folder, without what hosts keep beside them", async () => {
+    const beside = [
+      "sessions.json",
+      "a.jsonl.lock",
+      "a.jsonl.bak",
+      "a.jsonl.deleted.2026-03-05T10-00-00.000Z",
+      "a.jsonl.reset.2026-03-05",
+      "a.deleted.jsonl",
+      "a.bak.2026.jsonl",
+      "a.checkpoint.3f2a.jsonl",
+      "a.trajectory.jsonl",
+      ".a.jsonl",
+      "._a.jsonl",
+      "notes.md",
+      "below/d.jsonl",
+    ];
+    const names = ["b.jsonl", "a.JSONL", "id-topic-7.jsonl", ...beside];
+    const stateDir = folderWith({ "agents/other/sessions/c.jsonl": "{}\n" });
+    writeFiles(path.join(stateDir, sessions), Object.fromEntries(names.map((name) => [name, "{}\n"])));
+    const result = await transcripts(stateDir);
+    expect(paths(result)).toEqual(["sessions/a.JSONL", "sessions/b.jsonl", "sessions/id-topic-7.jsonl"]);
+    expect(result.files[1]).toMatchObject({ absolutePath: path.join(stateDir, sessions, "b.jsonl"), size: 3 });
+    expect(places(result)).toEqual({ sessions: "3 files" });
+    expect([result.failed, result.unknown]).toEqual([[], []]);
+  });
+
+  test("may be missing, or a file where the folder should be", async () => {
+    expect(places(await transcripts(folderWith()))).toEqual({ sessions: missing });
+    expect(places(await transcripts(folderWith({ [sessions]: "" })))).toEqual({ sessions: "is not a folder" });
+  });
+
+  test.each(["", ".", "..", "../other", "a/b", "a\\b", "a\0b", "x".repeat(65)])(
+    "are not looked for under the agent id %j",
+    (agentId) => {
+      const make = (): unknown => createSessionSource({ stateDir: folderWith(), agentId, settings: settingsWith() });
+      expect(make).toThrow(MemoryError);
+      expect(make).toThrow(/cannot name a folder/);
     },
   );
-});
 
-test("a scan that is aborted stops", async () => {
-  const workspace = folderWith({ "memory/a.md": "a" });
-  const signal = AbortSignal.abort();
-  await expect(scanMemory({ workspaceDir: workspace, extraPaths: [], signal })).rejects.toMatchObject({
-    name: "AbortError",
+  test.skipIf(isWindows)("are no links, folders, named pipes and second names, which are reported", async () => {
+    const stateDir = folderWith({ [`${sessions}/real.jsonl`]: "{}\n", "secret.jsonl": "{}\n" });
+    const folder = path.join(stateDir, sessions);
+    symlinkSync(path.join(stateDir, "secret.jsonl"), path.join(folder, "link.jsonl"));
+    mkdirSync(path.join(folder, "folder.jsonl"));
+    execFileSync("mkfifo", [path.join(folder, "pipe.jsonl")]);
+    linkSync(path.join(folder, "real.jsonl"), path.join(folder, "second.jsonl"));
+    const result = await transcripts(stateDir);
+    expect(paths(result)).toEqual(["sessions/real.jsonl"]);
+    expect(places(result)).toMatchObject({
+      "sessions/link.jsonl": linked,
+      "sessions/folder.jsonl": "is a folder, not a file",
+      "sessions/pipe.jsonl": "is a named pipe, not a file",
+      "sessions/second.jsonl": expect.stringContaining("same file as sessions/real.jsonl"),
+    });
+    expect(result.failed).toEqual([]);
   });
-});
 
-test("the event loop goes on while many files are listed", async () => {
-  const workspace = folderWith();
-  mkdirSync(path.join(workspace, "memory"));
-  writeFiles(workspace, Object.fromEntries(Array.from({ length: 1200 }, (_, index) => [`memory/${index}.md`, "x"])));
-  // Each look at the clock is a millisecond, however fast the machine is.
-  let time = 0;
-  vi.spyOn(performance, "now").mockImplementation(() => time++);
-  onTestFinished(() => void vi.restoreAllMocks());
-  let turns = 0;
-  const tick = (): void => void (turns++, (immediate = setImmediate(tick)));
-  let immediate = setImmediate(tick);
-  const result = await scan(workspace);
-  clearImmediate(immediate);
-  expect(result.files).toHaveLength(1200);
-  expect(turns).toBeGreaterThan(100);
+  test.skipIf(isWindows)("are not behind a folder that is a link, which could lead to another agent", async () => {
+    const stateDir = folderWith({ "agents/other/sessions/secret.jsonl": "{}\n" });
+    const [main, other] = [path.join(stateDir, "agents/main"), path.join(stateDir, "agents/other")];
+    symlinkSync(other, main);
+    const byAgent = await transcripts(stateDir);
+    renameSync(main, path.join(stateDir, "agents/away"));
+    mkdirSync(main);
+    symlinkSync(path.join(other, "sessions"), path.join(main, "sessions"));
+    for (const result of [byAgent, await transcripts(stateDir)]) {
+      expect(result.files).toEqual([]);
+      expect(places(result)).toEqual({ sessions: expect.stringContaining("is a symbolic link") });
+    }
+  });
 });

@@ -258,20 +258,6 @@ describe("another process at work", () => {
     expect(index.facts()).toMatchObject({ dirty: false });
   });
 
-  test("that has done the work meanwhile leaves nothing to do", async () => {
-    const { store, source, index } = await lab();
-    await index.sync(syncParams());
-    source.write("c.md", "gamma");
-    // It gets in between the look and the right to write.
-    store.before("leases.acquire", async () => {
-      store.before("leases.acquire", () => undefined);
-      await (await lab({ store, source })).index.sync(syncParams());
-      source.reads.length = 0;
-    });
-    expect(await index.freshen(never)).toBeUndefined();
-    expect(source.reads).toEqual([]);
-  });
-
   test("what it has left is looked at anew by whoever has the right after it, before he writes", async () => {
     const { store, source } = await lab();
     // As a place of many hosts: what was found out serves until somebody wants to know it anew.
@@ -356,17 +342,6 @@ describe("another process at work", () => {
 });
 
 describe("what is known without looking", () => {
-  test("a change that a watcher has seen makes it dirty until the next look", async () => {
-    const { source, index } = await lab();
-    await index.sync(syncParams());
-    expect(index.facts().dirty).toBe(false);
-    index.markDirty();
-    expect(index.facts().dirty).toBe(true);
-    source.write("c.md", "gamma");
-    await index.look("watch");
-    expect(index.facts()).toMatchObject({ dirty: false, lastSync: { reason: "watch", report: { added: 1 } } });
-  });
-
   test("a change that comes in while the files are looked at is not forgotten", async () => {
     const { source, index } = await lab();
     source.beforeRead = () => index.markDirty();
@@ -386,21 +361,6 @@ describe("what is known without looking", () => {
     });
     await index.look("watch");
     expect(await index.freshen(never)).toBeUndefined();
-  });
-
-  test("who is at work, and how far, in this process and in another, until it has ended", async () => {
-    const { store, source, index } = await lab();
-    const seen: unknown[] = [];
-    source.beforeRead = () => void seen.push(index.facts().writer);
-    await index.sync(syncParams());
-    expect(seen.at(-1)).toMatchObject({ pid: process.pid, reason: "test", completed: expect.any(Number), total: 2 });
-    expect(index.facts().writer).toBeUndefined();
-    store.leaseHeldByOther("build", { pid: 77 });
-    await expect(index.sync(syncParams({ wait: false }))).rejects.toMatchObject({ code: "BUSY" });
-    expect(index.facts().writer).toMatchObject({ pid: 77 });
-    store.leaseHeldByOther("build", undefined);
-    await index.freshen(never);
-    expect(index.facts().writer).toBeUndefined();
   });
 });
 

@@ -1,4 +1,4 @@
-import { appendFileSync, chmodSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { SyncProgress, SyncReport } from "@memslot/core";
 import { describe, expect, test } from "vitest";
@@ -84,23 +84,6 @@ describe("what a sync does and reports", () => {
     ]);
     expect(store.chunksOf("memory/note-0.md")).toMatchObject([{ text: "something else" }]);
   });
-
-  test("what a source that is no longer wanted has left is removed", async () => {
-    const workspace = folderWith(notes(1));
-    const store = createFakeStore();
-    const session = {
-      path: "sessions/1.jsonl",
-      source: "sessions",
-      hash: "h",
-      mtimeMs: 1,
-      size: 1,
-      recipe: "r",
-      chunks: [],
-    };
-    await store.replaceFiles([session]);
-    expect(await reportOf(workspace, store)).toMatchObject({ added: 1, removed: 1 });
-    expect(store.paths()).toEqual(["memory/note-0.md"]);
-  });
 });
 
 describe("what has changed", () => {
@@ -145,30 +128,6 @@ describe("what has changed", () => {
 });
 
 describe("one bad file", () => {
-  test("that is no text is passed over with the reason, in this sync and in all that follow", async () => {
-    const picture = Buffer.from(Array.from({ length: 4000 }, (_, index) => (index * 37) % 256));
-    const workspace = folderWith({ ...notes(2), "memory/note-0.md": "budget" });
-    const store = createFakeStore();
-    await sync(workspace, store);
-    writeFileSync(path.join(workspace, "memory/note-0.md"), picture);
-    settle(workspace, ...Object.keys(notes(2)));
-    for (const round of ["read", "known"]) {
-      store.calls.length = 0;
-      const { report, roots, sources } = await sync(workspace, store);
-      expect(report, round).toMatchObject({ changed: round === "read" ? 1 : 0, removed: 0, failed: [] });
-      const reason = expect.stringMatching(/^is not text/) as string;
-      expect(roots.filter(({ path: file }) => file === "memory/note-0.md")).toEqual([
-        { path: "memory/note-0.md", state: "skipped", reason },
-      ]);
-      expect(sources.get("memory")?.issues).toContainEqual(expect.stringContaining("note-0.md: is not text") as string);
-      expect(written(store)).toEqual(round === "read" ? ["memory/note-0.md"] : []);
-    }
-    writeFileSync(path.join(workspace, "memory/note-0.md"), "budget again");
-    const { report, roots } = await sync(workspace, store);
-    expect(report).toMatchObject({ changed: 1 });
-    expect(roots.map(({ path: file }) => file)).not.toContain("memory/note-0.md");
-  });
-
   test("that turns bad between scan and read is reported by name, and keeps what is indexed of it", async () => {
     const workspace = folderWith({ "memory/a.md": "first", "memory/b.md": "b" });
     const store = createFakeStore();
@@ -203,21 +162,6 @@ describe("one bad file", () => {
     store.before("listFiles", () => rmSync(path.join(workspace, "memory/note-0.md"), { force: true }));
     expect(await reportOf(workspace, store)).toEqual({ added: 0, changed: 0, removed: 1, unchanged: 2, failed: [] });
     expect(store.paths()).toHaveLength(2);
-  });
-
-  test("a file that grows over the limit leaves the index", async () => {
-    const workspace = folderWith(notes(2));
-    const store = createFakeStore();
-    await sync(workspace, store);
-    truncateSync(path.join(workspace, "memory/note-0.md"), 20_000_000);
-    const { report, roots } = await sync(workspace, store);
-    expect(report).toMatchObject({ removed: 1, failed: [] });
-    expect(roots).toContainEqual({
-      path: "memory/note-0.md",
-      state: "skipped",
-      reason: "is 19 MiB, more than 16 MiB: split it into smaller files",
-    });
-    expect(store.paths()).toEqual(["memory/note-1.md"]);
   });
 });
 
@@ -310,18 +254,6 @@ describe("a store that fails", () => {
       expect(store.paths()).toEqual(["memory/note-0.md", "memory/note-1.md"]);
     },
   );
-
-  test("in the middle of many files ends it soon, without an unhandled rejection", async () => {
-    const workspace = folderWith(notes(500));
-    const store = createFakeStore();
-    const error = new Error("disk full");
-    let count = 0;
-    store.fail("replaceFiles", () => (++count >= 2 ? error : undefined));
-    let done = 0;
-    await expect(sync(workspace, store, { progress: ({ completed }) => (done = completed) })).rejects.toBe(error);
-    expect(done).toBeLessThan(400);
-    expect(store.paths().length).toBeGreaterThan(0);
-  });
 
   test("large files are not gathered without end", async () => {
     const workspace = folderWith(

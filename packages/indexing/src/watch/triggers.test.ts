@@ -263,27 +263,6 @@ describe("runs", () => {
     expect(runs).toBeGreaterThanOrEqual(3);
   });
 
-  test("that are asked for during one lead to one more, at once", async () => {
-    vi.useFakeTimers();
-    const gates: PromiseWithResolvers<void>[] = [];
-    const run = async (): Promise<void> => {
-      const own = Promise.withResolvers<void>();
-      gates.push(own);
-      await own.promise;
-    };
-    const settings = { watch: false, watchDebounceMs: 0, watchMaxFiles, intervalMinutes: 1 };
-    const triggers = createTriggers({ settings, roots: () => [], changed: () => {}, run, notify: () => {} });
-    open.push(triggers);
-    await vi.advanceTimersByTimeAsync(180_000);
-    expect(gates).toHaveLength(1);
-    gates[0]?.resolve();
-    await vi.advanceTimersByTimeAsync(0);
-    expect(gates).toHaveLength(2);
-    gates[1]?.resolve();
-    await vi.advanceTimersByTimeAsync(0);
-    expect(gates).toHaveLength(2);
-  });
-
   test("come at intervals as well", async () => {
     vi.useFakeTimers();
     const runs: string[] = [];

@@ -144,19 +144,6 @@ describe("when a link has become a folder while it was looked at", () => {
     await eventually(() => watch.state().mode === "folders", "it is on");
     expect([system.threads(), lines.length]).toEqual([5, 1]);
   });
-
-  test("no thread is started when it was closed meanwhile", async () => {
-    const workspace = folderWith({ "memory/a/b/c.md": "c" });
-    const system = changingSystem(1);
-    let closing: Promise<void> | undefined;
-    const began = (): void => void (closing = watch.close());
-    const { watch } = watching(workspace, { thread: system.thread, quickRetryMs: 1, began });
-    await eventually(() => closing !== undefined, "it has failed");
-    await closing;
-    // By then it would have been tried again.
-    await new Promise((resolve) => void setTimeout(resolve, 20));
-    expect([system.threads(), watch.state().mode]).toEqual([1, "off"]);
-  });
 });
 
 test("a watch that breaks later turns watching off", async () => {

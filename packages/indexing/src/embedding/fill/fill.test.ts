@@ -97,16 +97,6 @@ describe("an interrupted fill", () => {
     expect(new Set([...first.passed.flat(), ...second.sent.flat()])).toEqual(new Set(texts(640)));
     expectFilled(store, texts(640));
   });
-
-  test("that never ends leaves the rest to the next one", async () => {
-    const store = await createSpaceStore(texts(640));
-    const dead = scriptedRequests({ answer: (_, call) => (call > 3 ? new Promise(() => undefined) : undefined) });
-    void fillWith(store, dead);
-    await expect.poll(() => store.vectors.size).toBe(192);
-    const second = scriptedRequests();
-    await fillWith(store, second);
-    expect(second.sent.flat()).toHaveLength(640 - 192);
-  });
 });
 
 describe("a provider that fails", () => {
@@ -319,21 +309,6 @@ describe("refusals", () => {
       expect(requests.sent[1]).toEqual(["memory"]);
     });
 
-    test("as halves too are made as small as it takes, while a single word is answered", async () => {
-      const store = await createSpaceStore(texts(200));
-      const requests = scriptedRequests({
-        answer: (sent) => {
-          if (sent.length > 1) throw late();
-        },
-      });
-      const outcome = await fillWith(store, requests, { concurrency: 1 });
-      expect(outcome).toBeUndefined();
-      expectFilled(store, texts(200));
-      expect(requests.sent.filter(({ length }) => length > 1).map(({ length }) => length)).toEqual([
-        64, 32, 16, 8, 4, 2,
-      ]);
-    });
-
     test("end the run where a single word gets no answer either, and that is said while it is waited for", async () => {
       const store = await createSpaceStore(texts(200));
       const requests = scriptedRequests({ answer: () => Promise.reject(late()) });
@@ -345,13 +320,6 @@ describe("refusals", () => {
       expect(labels.at(-1)).toBe(
         "embedding with scripted (no answer within 120 s; it is asked with a single word, for 15 s at most)",
       );
-    });
-
-    test("with one text end the run", async () => {
-      const store = await createSpaceStore(texts(1));
-      const requests = scriptedRequests({ answer: () => Promise.reject(late()) });
-      expect(await fillWith(store, requests)).toMatchObject({ chunks: 1, reason: "no answer within 120 s" });
-      expect(requests.sent).toHaveLength(1);
     });
   });
 
@@ -409,16 +377,6 @@ describe("refusals", () => {
       expect(await fillWith(store, requests, { concurrency: 1 })).toEqual({ chunks: 5, reason: "nothing left", error });
       expect(store.refused.size).toBe(0);
     });
-  });
-
-  test("a store that fails to quarantine fails the fill", async () => {
-    const store = await createSpaceStore(["good", "bad"]);
-    const error = new Error("disk full");
-    store.before("quarantine", () => Promise.reject(error));
-    const requests = scriptedRequests({
-      answer: (sent) => (sent.includes("bad") ? Promise.reject(refusal("no")) : undefined),
-    });
-    await expect(fillWith(store, requests)).rejects.toBe(error);
   });
 
   test("an abort while a refused request is halved ends the run", async () => {

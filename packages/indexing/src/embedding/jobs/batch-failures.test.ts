@@ -187,19 +187,6 @@ describe("a batch interface that cannot be asked", () => {
     expect(await run()).toBeUndefined();
     expectFilled(store, texts(200));
   });
-
-  test("for longer than any job takes is given up", async () => {
-    const { store, batches, clock, run, files, calls } = await batchBench(texts(10));
-    batches.scripts = [
-      { stateErrors: Array.from({ length: 9 }, () => new EmbeddingError("auth", "scripted answered 403")) },
-    ];
-    await run({}, { wait: false });
-    expect(await run({}, { wait: false })).toMatchObject({ chunks: 10 });
-    clock.time += 49 * 60 * minute;
-    expect(await run()).toBeUndefined();
-    expect([calls("submit").length, files().length]).toEqual([2, 0]);
-    expectFilled(store, texts(10));
-  });
 });
 
 describe("submitting", () => {

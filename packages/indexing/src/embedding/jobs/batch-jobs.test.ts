@@ -8,7 +8,6 @@ import { tempFolder } from "@memslot/test-tools/files";
 import { batchBench } from "./test/batch-bench.ts";
 import { expectFilled, fillWith } from "../requests/test/scripted-requests.ts";
 import { scriptedBatches } from "./test/batch-bench.ts";
-import { listen } from "../../test/listen.ts";
 import { hashOf, space, texts } from "../../../test/support/space-store.ts";
 
 describe("batch jobs", () => {
@@ -20,20 +19,6 @@ describe("batch jobs", () => {
     expect(calls("collect")).toHaveLength(6);
     expect(batches.mostRunning).toBe(2);
     expect([requests.sent, lines, files()]).toEqual([[], [], []]);
-  });
-
-  test("are told call by call to whoever listens", async () => {
-    const seen = listen("provider");
-    const { batches, run } = await batchBench(texts(50));
-    batches.scripts = [{ polls: 0 }];
-    await run();
-    const told = { provider: "scripted", model: "m1", outcome: "ok", tookMs: expect.any(Number) };
-    expect(seen).toEqual([
-      { ...told, operation: "batches.submit", texts: 50 },
-      { ...told, operation: "batches.state" },
-      { ...told, operation: "batches.collect" },
-      { ...told, operation: "batches.discard" },
-    ]);
   });
 
   test("are cleared away on the other side when their vectors are stored, and not before", async () => {

@@ -42,13 +42,6 @@ describe("vectors of texts", () => {
   });
 });
 
-test("a vector that came another way is checked and scaled alike", () => {
-  const { requests } = deskIn(folder(), scriptedProvider({ dimensions: 2 }));
-  expect([...requests.unit([3, 4])]).toEqual([expect.closeTo(0.6, 6), expect.closeTo(0.8, 6)]);
-  expect(() => requests.unit([3, Number.NaN])).toThrow("scripted gave a vector with a number that is not finite: NaN");
-  expect(() => requests.unit([3, 4, 5])).toThrow("scripted gave a vector of 3 numbers where 2 were expected");
-});
-
 describe("a transient failure", () => {
   test("is tried again after half a second, one and two, then given up with its words", async () => {
     const { provider, requests, circuit } = deskIn(folder(), scriptedProvider({ always: failures.transient }));
@@ -165,12 +158,6 @@ describe("a rate limit", () => {
     expect(EmbeddingError.is(error, "rate")).toBe(true);
     expect(pauses(provider).map((ms) => Math.floor(ms / 1000))).toEqual([5, 10, 20, 40]);
     expect(tookMs).toBeLessThan(120_000);
-  });
-
-  test("that is said to be over each time comes to an end too", async () => {
-    const { provider, requests } = deskIn(folder(), scriptedProvider({ always: rateLimit(0) }));
-    expect(EmbeddingError.is((await run(requests.embed(texts, how))).error, "rate")).toBe(true);
-    expect(provider.sent.length).toBeLessThan(8);
   });
 
   test("of more than two minutes ends the call at once, with the time", async () => {
@@ -298,18 +285,6 @@ describe("the gate", () => {
       expect(await query(desk, "next"), "now it is known to answer").toMatchObject({ error: undefined, tookMs: 0 });
       expect((await first).tookMs).toBe(15_000);
     });
-
-    test("is not waited for by who may not ask at all", async () => {
-      const stateDir = folder();
-      const provider = scriptedProvider({ always: "hang" });
-      const [desk, other] = [deskIn(stateDir, provider), deskIn(stateDir, provider)];
-      const first = fill(desk);
-      await pass(100);
-      other.circuit.fail(failures.auth);
-      expect(await query(desk)).toMatchObject({ error: { kind: "auth" }, tookMs: 0 });
-      expect(provider.sent).toHaveLength(1);
-      await first;
-    });
   });
 
   describe("a probe", () => {
@@ -371,15 +346,6 @@ describe("the gate", () => {
     other.circuit.fail(failures.quota);
     expect((await call).error).toMatchObject({ kind: "quota" });
     expect(desk.provider.sent).toHaveLength(1);
-  });
-
-  test("a call waits for a rate limit with others, but not when they have gone on", async () => {
-    const desk = deskIn(folder());
-    desk.provider.steps = [rateLimit(5000)];
-    expect((await fill(desk)).value).toHaveLength(2);
-    desk.provider.steps = [rateLimit(5000)];
-    expect((await query(desk)).error).toMatchObject({ kind: "rate" });
-    expect(await fill(desk)).toMatchObject({ error: { kind: "rate" }, tookMs: 0 });
   });
 });
 

@@ -131,14 +131,6 @@ describe("the thread of a ledger", () => {
     await expect(brief.listFiles()).rejects.toMatchObject({ code: "CLOSED" });
     expect(await lasting.listFiles()).toEqual([]);
   });
-
-  test("opening that was called off opens nothing", async () => {
-    const path = tempPath();
-    await (await open(path)).close();
-    await expect(openThread({ ...options, path, oneShot: true, signal: AbortSignal.abort() })).rejects.toThrow(
-      /aborted/u,
-    );
-  });
 });
 
 describe("a thread that is odd", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { OpenedStore } from "../database/database-store.ts";
-import { edit, embed, fileOf, findingsOf, openHere, sha256, spaceOf, tempPath, vectorOf } from "../test/ledgers.ts";
+import { edit, embed, fileOf, openHere, sha256, spaceOf, tempPath, vectorOf } from "../test/ledgers.ts";
 import { wordVector } from "../map/word-vector.ts";
 import type { StoredFile } from "../../chunk-store.ts";
 
@@ -102,23 +102,6 @@ describe("vectors that are owed", () => {
     expect(pay(again)).toBe(1);
     again.close();
   });
-
-  test("the space that was written to last comes first, each in batches of its own", async () => {
-    const store = openHere(tempPath());
-    store.replaceFiles([fileOf("a.md", ["one", "two", "three"])]);
-    embed(store, space, "one", "two", "three");
-    embed(store, other, "one");
-    const order: string[] = [];
-    for (let batch = store.owedVectors(2); batch; batch = store.owedVectors(2)) {
-      order.push(`${batch.space.model} ${batch.entries.length}`);
-      store.paidVectors(
-        batch.space,
-        batch.entries.map(({ hash }) => hash),
-      );
-    }
-    expect(order).toEqual(["other 1", "m 2", "m 1"]);
-    store.close();
-  });
 });
 
 describe("vectors of another host", () => {
@@ -191,24 +174,6 @@ describe("vectors of another host", () => {
     expect(store.vectorOf(space, sha256("one"))).toBeDefined();
     store.close();
     second.close();
-  });
-
-  test("upkeep finds nothing wrong with it, eviction and a reopen leave it", async () => {
-    const path = tempPath();
-    (await withAdopted(path)).close();
-    const store = openHere(path, { cacheMaxEntries: 0 });
-    embed(store, spaceOf("other"), "nobody's");
-    while (await store.tidy());
-    expect((await findingsOf(store.repair())).filter(({ ok, fixed }) => !ok || fixed !== undefined)).toEqual([]);
-    await findingsOf(store.compact());
-    expect(store.knownVectors(space, [sha256("one")])).toHaveLength(1);
-    store.close();
-    edit(path, (db) => db.exec("INSERT INTO adopted_vectors VALUES ('x', 'one', 77)"));
-    const again = openHere(path);
-    const leftovers = (await findingsOf(again.check())).find(({ name }) => name === "leftovers");
-    expect(leftovers).toMatchObject({ ok: false, message: "1 notes about vectors of no space" });
-    expect((await findingsOf(again.repair())).every(({ ok }) => ok)).toBe(true);
-    again.close();
   });
 });
 
