@@ -66,16 +66,6 @@ describe("a traced store", () => {
     expect(traced.keepsVectors).toBe(store.keepsVectors);
     expect(traced.builds === undefined).toBe(store.builds === undefined);
   });
-
-  test("goes straight to the store while nobody listens, also to one that is an object of a class", async () => {
-    class Counted {
-      #calls = 0;
-      async stats(): Promise<number> {
-        return ++this.#calls;
-      }
-    }
-    await expect(tracedIndex(new Counted() as unknown as ChunkIndex, names).stats()).resolves.toBe(1);
-  });
 });
 
 test("each look that an index takes by itself is told once; what an application asks for is told by the guard", async () => {

@@ -154,19 +154,6 @@ describe("where searches do not sync", () => {
     writeFiles(workspace, { "memory/a.md": "zebra" });
     expect(await search(manager, "zebra")).toMatchObject({ paths: ["MEMORY.md"], report: { state: "ok" } });
   });
-
-  test("a sync that failed is told with every answer", async () => {
-    const workspace = folderWith({ "MEMORY.md": "zebra" });
-    const { manager, store, sync } = await openMemory(workspace, { settings });
-    await sync();
-    writeFiles(workspace, { "memory/b.md": "giraffe" });
-    store.fail("replaceFiles", () => new Error("disk full"));
-    await expect(sync()).rejects.toThrow("disk full");
-    expect((await search(manager, "zebra")).report).toMatchObject({
-      state: "stale",
-      reason: "the last sync failed: disk full",
-    });
-  });
 });
 
 describe("several things at once", () => {

@@ -93,25 +93,6 @@ describe("a file", () => {
     });
   });
 
-  test("of a day is found by its date and headings, which are not shown", async () => {
-    const text = [
-      "# Trip",
-      "",
-      ...Array.from({ length: 60 }, () => "we walked along the river and ate at the old mill"),
-      "last words",
-    ];
-    const result = await read(prepared(text.join("\n"), "memory/2026-03-05.md"));
-    const chunks = result?.changed?.chunks ?? [];
-    expect(chunks.length).toBeGreaterThan(1);
-    for (const chunk of chunks) {
-      expect(chunk.terms.split(" ")).toEqual(expect.arrayContaining(["2026-03-05", "2026", "03", "05", "trip"]));
-      expect(chunk.context).toContain("2026-03-05");
-      expect(chunk.text).not.toContain("2026");
-    }
-    expect(chunks.at(-1)?.text).not.toContain("Trip");
-    expect(chunks.at(-1)?.context).toBe("2026-03-05 > Trip");
-  });
-
   test("that is no text at all becomes a record without chunks, which says why", async () => {
     const picture = Buffer.from(Array.from({ length: 4000 }, (_, index) => (index * 37) % 256));
     const file = prepared(picture);
@@ -147,17 +128,6 @@ describe("a file that is known", () => {
     now.mockReturnValue(Math.floor(lstatSync(file).ctimeMs) + 500);
     const second = await read(scanned(folder, "memory/a.md"), first?.record);
     expect(second?.changed).toBeUndefined();
-    expect(stampInNote(second?.record ?? expect.fail())).toBe(stampOf(lstatSync(file, { bigint: true })));
-  });
-
-  test("from the future, of a clock that was set back, is compared once more and then believed", async () => {
-    const folder = folderWith({ "memory/a.md": "text" });
-    const file = path.join(folder, "memory/a.md");
-    vi.spyOn(Date, "now").mockReturnValue(lstatSync(file).ctimeMs - 3_600_000);
-    const first = await read(scanned(folder, "memory/a.md"));
-    expect(stampInNote(first?.record ?? expect.fail())).toBeUndefined();
-    const second = await read(scanned(folder, "memory/a.md"), first?.record);
-    expect(second).toMatchObject({ changed: undefined });
     expect(stampInNote(second?.record ?? expect.fail())).toBe(stampOf(lstatSync(file, { bigint: true })));
   });
 });

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import fs, { type PathLike, linkSync, renameSync, symlinkSync, truncateSync } from "node:fs";
+import fs, { type PathLike, renameSync, symlinkSync, truncateSync } from "node:fs";
 import path from "node:path";
 import { type ExtraPath, MemoryError, type MemoryReadResult } from "@memslot/core";
 import { describe, expect, test } from "vitest";
@@ -156,13 +156,6 @@ describe("the budget", () => {
       expect(await read(workspace, "memory/a.md", { from: 2 })).toMatchObject({ text: "after" });
     }
   });
-
-  test("a last line that is over it has nothing behind it", async () => {
-    const result = await read(folderWith({ "memory/a.md": "x".repeat(20_000) }), "memory/a.md");
-    expect(result.truncated).toBe(true);
-    expect(result.nextFrom).toBeUndefined();
-    expect(result.text).not.toContain("Use from=");
-  });
 });
 
 describe("what can be read", () => {
@@ -221,12 +214,6 @@ describe("what can be read", () => {
     const workspace = folderWith(Object.fromEntries(files.map((file) => [file, "odd"])));
     for (const file of files)
       expect(await read(workspace, file)).toMatchObject({ status: "ok", text: "odd", path: file });
-  });
-
-  test("two names of one file are both readable", async () => {
-    const workspace = folderWith({ "memory/a.md": "same" });
-    linkSync(path.join(workspace, "memory/a.md"), path.join(workspace, "memory/b.md"));
-    expect(await read(workspace, "memory/b.md")).toMatchObject({ text: "same" });
   });
 });
 

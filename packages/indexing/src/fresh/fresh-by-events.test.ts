@@ -76,25 +76,6 @@ describe.runIf(isLinux)("where the files are watched", () => {
     expect(catchUp.whySwept()).toBeUndefined();
   });
 
-  test("what a search has written itself is neither looked at nor listed again by the next ones", async () => {
-    const { freshen, note, held, index, store } = await settled(manyNotes);
-    const lists = (): number => store.calls.filter(({ method }) => method === "listFiles").length;
-    for (const change of [
-      () => writeFileSync(note("memory/7/note7.md"), "changed"),
-      () => writeFiles(note("memory/3"), { "new.md": "new", "newer.md": "newer" }),
-      () => rmSync(note("memory/4/note4.md")),
-    ]) {
-      const before = lists();
-      change();
-      await freshen();
-      const { lastSync } = index.facts();
-      await freshen();
-      expect([lists(), index.facts().lastSync]).toEqual([before, lastSync]);
-    }
-    const { "memory/4/note4.md": gone, ...others } = await held();
-    expect([gone, Object.keys(others).length, others["memory/3/newer.md"]]).toEqual([undefined, 61, "newer"]);
-  });
-
   test("what is no note is looked at by nobody", async () => {
     const { freshen, note, index } = await settled({ "memory/a.md": "a" });
     const { lastSync } = index.facts();
@@ -317,17 +298,6 @@ describe("a view of folders", () => {
     expect(namesIn(view, deep)).toEqual(["two.md"]);
     expect(namesIn(view, root)).toEqual(["a", "c"]);
     expect(view.wanted(10).add).toEqual([deep]);
-  });
-
-  test("what is seen of a folder counts only where all folders on the way to it are watched", () => {
-    const root = folderWith({ "a/deep/one.md": "1" });
-    const deep = path.join(root, "a/deep");
-    const view = new FolderView();
-    view.take([watched(root), watched(deep)], new Set([root]));
-    namesIn(view, deep);
-    writeFileSync(path.join(deep, "two.md"), "2");
-    expect(namesIn(view, deep)).toEqual(["one.md", "two.md"]);
-    expect(view.isWhole).toBe(false);
   });
 
   test("what was watched at a path that leads elsewhere again is not seen as watched", () => {

@@ -84,24 +84,6 @@ test("a list that somebody holds stays as it was when more is written", async ()
   expect(plain(before).map(({ path }) => path)).toEqual(["a.md"]);
 });
 
-test("what another has written right before or right after a write of ours is read", async () => {
-  const path = tempPath();
-  const [own, other] = [await open(path), await open(path)];
-  const { listing } = listingOf(own);
-  await listing.files();
-  for (let round = 0; round < 6; round++) {
-    const writes = [
-      () => other.replaceFiles([noteOf(`other${round}.md`, round)]),
-      () => listing.follow(own).replaceFiles([noteOf(`own${round}.md`, round)]),
-    ];
-    for (const write of round % 2 === 0 ? writes : writes.toReversed()) await write();
-    expect(plain(await listing.files())).toEqual(inOrder(await own.listFiles()));
-    // And both at the same time.
-    await Promise.all(writes.map((write) => write()));
-    expect(plain(await listing.files())).toEqual(inOrder(await own.listFiles()));
-  }
-});
-
 test("a file of the index that is begun anew has not the numbers of the one before", async () => {
   const path = tempPath();
   const own = await open(path);

@@ -45,21 +45,6 @@ async function filled(withVectors = false): Promise<{ store: FakeStore; vectors:
 }
 
 describe("a check of the index", () => {
-  test("of a sound one says what was looked at, with figures", async () => {
-    const check = await checkIndex({ sources: [], ...(await filled(true)), fix: false, signal: never });
-    expect(check.ok).toBe(true);
-    expect(check.findings).toContainEqual({
-      name: "sample by words",
-      ok: true,
-      message: "3 of 3 chunks found themselves",
-    });
-    expect(check.findings).toContainEqual({
-      name: "sample by vectors",
-      ok: true,
-      message: "3 of 3 chunks found themselves",
-    });
-  });
-
   test("shows chunks that their own words do not find", async () => {
     const { store } = await filled();
     const search = store.searchKeyword.bind(store);
@@ -189,23 +174,6 @@ describe("progress for others", () => {
     // Work that begins later is told at once again.
     tell({ completed: 7, total });
     expect(told).toEqual([1, total, 7]);
-  });
-
-  test("one message is on its way at a time, and one that fails is not the last", async () => {
-    const told: number[] = [];
-    let arrive: () => void = () => {};
-    const tell = createProgressTeller(async ({ completed }) => {
-      told.push(completed);
-      await new Promise<void>((resolve) => (arrive = resolve));
-      throw new Error("the index does not answer");
-    });
-    tell({ completed: 1, total });
-    tell({ completed: 2, total });
-    await vi.advanceTimersByTimeAsync(60_000);
-    expect(told).toEqual([1]);
-    arrive();
-    await vi.advanceTimersByTimeAsync(500);
-    expect(told).toEqual([1, 2]);
   });
 });
 

@@ -134,20 +134,19 @@ describe("the sum of a file", () => {
 
   test("a byte that changes right behind a write, under the same size and modification time, is found each time", async () => {
     const { path, set, sum } = await written();
-    for (let round = 0; round < 10; round++) {
-      const { atime, mtime } = statSync(path);
+    for (let round = 1; round <= 10; round++) {
+      // Restored, or touched: the same bytes at another time, which is recorded anew. A whole second can be set again.
+      utimesSync(path, round, round);
+      expect(compareWithSum(path), `round ${round}`).toBe("same");
+      const before = sum();
       const bytes = readFileSync(path);
       bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;
-      const before = sum();
       writeFileSync(path, bytes);
-      utimesSync(path, atime, mtime);
+      utimesSync(path, round, round);
       expect(compareWithSum(path), `round ${round}`).toBe("differs");
       bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;
       writeFileSync(path, bytes);
       set(before);
-      // Restored: the same bytes at another time, which is recorded anew.
-      expect(compareWithSum(path), `round ${round}`).toBe("same");
-      expect(sum().stamp).not.toBe(before.stamp);
     }
   });
 

@@ -48,8 +48,9 @@ const commands: Record<string, (...given: string[]) => Promise<string>> = {
   },
 };
 
+let answers = 0;
 for await (const line of createInterface(process.stdin)) {
   const [name = "", ...given] = line.split(" ");
-  process.stdout.write(`${await commands[name]?.(...given)}\n`);
+  process.stdout.write(`${++answers} ${await commands[name]?.(...given)}\n`);
 }
 await (await opened)?.close();

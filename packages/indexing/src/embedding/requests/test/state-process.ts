@@ -26,7 +26,8 @@ const commands: Record<string, (argument: string) => unknown> = {
   tokens: () => usage.tokensToday(),
 };
 
+let answers = 0;
 for await (const line of createInterface({ input: process.stdin })) {
   const [name = "", argument = ""] = line.split(" ");
-  process.stdout.write(`${JSON.stringify(commands[name]?.(argument) ?? null)}\n`);
+  process.stdout.write(`${++answers} ${JSON.stringify(commands[name]?.(argument) ?? null)}\n`);
 }
