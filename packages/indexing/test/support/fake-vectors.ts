@@ -1,7 +1,7 @@
 import type { ChunkIndex, VectorSpace } from "@memslot/indexing";
 import { type FakeBuild, type KeptChunk, isAsked, rowOf } from "./fake-build.ts";
 
-export interface KeptSpace {
+interface KeptSpace {
   space: VectorSpace;
   vectors: Map<string, Float32Array>;
   /** Why the provider refuses a text, by its hash. */

@@ -9,7 +9,6 @@ import { forgetSum } from "../file/file-sum.ts";
 import type { Ledger } from "../ledger.ts";
 import { openLedgerWith } from "../open-ledger.ts";
 import type { ThreadOptions } from "../thread/open-thread.ts";
-import type { Pieces } from "../thread/pieces.ts";
 import type { OpenOptions } from "../thread/protocol.ts";
 import { sha256, vectorOf } from "./notes.ts";
 
@@ -55,14 +54,6 @@ export function embed(store: OpenedStore, space: VectorSpace, ...texts: string[]
     space,
     texts.map((text) => ({ hash: sha256(text), vector: vectorOf(text, space.dimensions) })),
   );
-}
-
-/** The end of long work, all pieces at once. */
-export async function findingsOf<Result>(pieces: Pieces<Result>): Promise<Result> {
-  for (;;) {
-    const { done, value } = await pieces.next();
-    if (done) return value;
-  }
 }
 
 /** Overwrites the pages of one table, all but its first, with rubbish. */
