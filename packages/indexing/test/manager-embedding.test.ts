@@ -1,7 +1,8 @@
 import { EmbeddingError, type EmbeddingProvider } from "@memslot/core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { manageIndex } from "@memslot/indexing";
-import { never, openMemory, searchOptions, syncParams } from "./support/context.ts";
+import { never, searchOptions, syncParams } from "./support/context.ts";
+import { openMemory } from "./support/memory.ts";
 import { fakeEmbeddings } from "./support/fake-embeddings.ts";
 import { tempFolder as folderWith } from "@memslot/test-tools/files";
 import { writeFileSync } from "node:fs";

@@ -3,15 +3,10 @@ import {
   type ManagerSearchOptions,
   type ManagerSyncParams,
   type MemoryPluginContext,
-  type MemorySearchManager,
-  type MemorySearchResult,
   type MemorySearchSettings,
   type SearchReport,
   parseConfig,
 } from "@memslot/core";
-import { manageIndex } from "@memslot/indexing";
-import { expect, onTestFinished } from "vitest";
-import { createFakeStore, type FakeStore } from "./fake-store.ts";
 
 const defaults = parseConfig({}, { env: {}, baseDir: "/nowhere", stateDir: "/nowhere" }).agent("main").memorySearch;
 
@@ -91,32 +86,4 @@ export function contextFor(
     notify: change.notify ?? (() => undefined),
     signal: never,
   };
-}
-
-export interface TestMemory {
-  manager: MemorySearchManager;
-  store: FakeStore;
-  sync(): Promise<unknown>;
-}
-
-/** A memory over a fake store. It is closed after the test. */
-export async function openMemory(
-  workspaceDir: string,
-  { store = createFakeStore(), ...change }: Parameters<typeof contextFor>[1] & { store?: FakeStore } = {},
-): Promise<TestMemory> {
-  const manager = await manageIndex({ index: store, context: contextFor(workspaceDir, change), backend: "test" });
-  onTestFinished(() => manager.close?.());
-  return { manager, store, sync: async () => await manager.sync?.(syncParams()) };
-}
-
-/** Searches, and gives the report with the results. */
-export async function search(
-  manager: MemorySearchManager,
-  query: string,
-  change: Partial<ManagerSearchOptions> = {},
-): Promise<{ results: MemorySearchResult[]; paths: string[]; report: SearchReport }> {
-  const options = searchOptions(change);
-  const results = await manager.search(query, options);
-  expect(options.reports).toHaveLength(1);
-  return { results, paths: results.map((result) => result.path), report: options.reports[0] as SearchReport };
 }

@@ -17,7 +17,7 @@ export function useTempFolders(): (files?: Record<string, string | Uint8Array>) 
   };
 }
 
-export function writeFiles(folder: string, files: Record<string, string | Uint8Array>): void {
+function writeFiles(folder: string, files: Record<string, string | Uint8Array>): void {
   for (const [name, content] of Object.entries(files)) {
     const target = path.join(folder, name);
     mkdirSync(path.dirname(target), { recursive: true });
